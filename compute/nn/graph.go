@@ -1,0 +1,80 @@
+package nn
+
+// Graph is a model's forward pass in plain words, for those who write it to a file: compute/savedmodel and its kin. It
+// holds no Gorgonia type. Every value has shape [batch, width]; width is fixed, batch is not.
+type Graph struct {
+	Inputs  []Input
+	Nodes   []Node // in an order in which they can be computed
+	Params  []Param
+	Outputs []Output
+}
+
+// Input is one named feature fed to the model, missing values already filled.
+type Input struct {
+	Name  string
+	Kind  ValueKind
+	Width int
+}
+
+// ValueKind is the element type of a value.
+type ValueKind int
+
+// The element types.
+const (
+	Float32 ValueKind = iota
+	Int64
+	String
+)
+
+// Param is a tensor of the model, row major. A dense kernel is [in, out].
+type Param struct {
+	Name      string // dense_1/kernel
+	Shape     []int
+	Values    []float32
+	Trainable bool
+}
+
+// Node computes one value. In names inputs, params or earlier nodes.
+type Node struct {
+	Name string
+	Op   Op
+	In   []string
+	Attr Attr
+}
+
+// Op says what a node computes. x is In[0], of shape [batch, n] unless said otherwise.
+type Op string
+
+// The operations.
+const (
+	OpMatMul  Op = "MatMul"  // x [b,k] times param In[1] [k,n]
+	OpAddBias Op = "AddBias" // x + param In[1] [n]
+	OpAdd     Op = "Add"     // x + In[1], both [b,n]
+	OpSub     Op = "Sub"     // x - param In[1] [n]: normalisation
+	OpMul     Op = "Mul"     // x * param In[1] [n]: normalisation
+	OpRelu    Op = "Relu"
+	OpTanh    Op = "Tanh"
+	OpSigmoid Op = "Sigmoid"
+	OpSoftmax Op = "Softmax" // over the last axis
+	OpConcat  Op = "Concat"  // of all In, along axis 1
+	OpCast    Op = "Cast"    // int64 to float32
+	OpOneHot  Op = "OneHot"  // int64 [b,w] to float32 [b, w*Attr.Depth]; an index outside 0..Depth-1 gives zeros
+	OpVocab   Op = "Vocab"   // string [b,w] to int64 [b,w]: index in Attr.Vocabulary, or Depth-1 (Depth = len+1) if not in it
+	OpHash    Op = "Hash"    // string [b,w] to int64 [b,w]: FarmHash Fingerprint64 modulo Attr.Depth
+	OpClamp   Op = "Clamp"   // int64 [b,w]: indices outside 0..Depth-2 become Depth-1, the bucket for the unknown
+	OpEmbed   Op = "Embed"   // int64 x [b,w], param In[1] [Depth,d]: rows looked up, [b, w*d]; indices must be in range
+	OpDropNaN Op = "DropNaN" // NaN becomes 0
+)
+
+// Attr holds the attributes an Op names above; others are zero.
+type Attr struct {
+	Depth      int
+	Vocabulary []string
+}
+
+// Output is a named result of the model: logits, probabilities.
+type Output struct {
+	Name  string
+	Node  string
+	Width int
+}

@@ -1,0 +1,34 @@
+package events
+
+// FailureKind is the closed list of what can go wrong with a job. functions/worker alone turns a kind into a fate.
+type FailureKind string
+
+// The kinds, as DESIGN's table of fates has them.
+const (
+	FailureInput       FailureKind = "input"       // bad bytes, missing split, unknown pipeline: nothing a retry mends
+	FailureModule      FailureKind = "module"      // the module raised, or wrote no model
+	FailureCheck       FailureKind = "check"       // the model was written but failed its check
+	FailureCrash       FailureKind = "crash"       // the module's process was killed by a signal or aborted
+	FailureResources   FailureKind = "resources"   // over its memory or time limit
+	FailureIncomplete  FailureKind = "incomplete"  // a join expired before its facts were there
+	FailureCancelled   FailureKind = "cancelled"   // a user cancelled it
+	FailureUnavailable FailureKind = "unavailable" // bus or store away, lease lost, worker stopped: later, without limit
+)
+
+// Failure is an error with its kind. Rooms wrap what went wrong in one with Fail; errors.As finds it again.
+type Failure struct {
+	Kind    FailureKind
+	Err     error
+	LogTail string // the end of the module's log, if a module ran
+}
+
+// Fail wraps err with the kind of failure it is; nil stays nil.
+func Fail(kind FailureKind, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Failure{Kind: kind, Err: err}
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }

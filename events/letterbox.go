@@ -1,0 +1,181 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+)
+
+// Errors a letterbox returns, wrapped; callers branch with errors.Is.
+var (
+	ErrConflict  = errors.New("changed by someone else") // a compare-and-swap lost
+	ErrNotFound  = errors.New("not found")               // no such key
+	ErrLeaseLost = errors.New("lease lost")              // also the cause of Hold's cancelled context
+	ErrEmpty     = errors.New("nothing waiting")         // Take's wait ran out
+	ErrRefused   = errors.New("refused by the bus")      // no permission, or a message too large
+)
+
+// Letterbox is one bus: the log of facts, the queue of jobs, and the small registers that decide races.
+// Everything that returns nil is durable as the bus defines it; every method may be called from many goroutines; none
+// retries for longer than its ctx.
+type Letterbox interface {
+	Log
+	Queue
+	// Register opens a compare-and-swap map: RegisterPipelines, RegisterJoins or RegisterLeases.
+	Register(ctx context.Context, name string) (Register, error)
+	// Report tells how a job is getting on, to whoever watches. It is cheap, may be lost, and never blocks on the bus.
+	Report(ctx context.Context, p Progress) error
+	// Watch yields progress as it is reported, from now on, until ctx ends. "" matches any pipeline or run.
+	Watch(ctx context.Context, pipeline, run string) iter.Seq2[Progress, error]
+	// Dead yields dead letters, oldest first, and ends at the newest.
+	Dead(ctx context.Context) iter.Seq2[DeadLetter, error]
+	// Bury appends a dead letter, once for each (Stream, Sequence): burying again is success.
+	Bury(ctx context.Context, d DeadLetter) error
+}
+
+// The registers.
+const (
+	RegisterPipelines = "PIPELINES"
+	RegisterJoins     = "JOINS"
+	RegisterLeases    = "LEASES"
+)
+
+// Log is the replayable stream of facts.
+type Log interface {
+	// Publish appends a valid fact once: a second Publish of the same subject (kind, pipeline, run, id) is success with
+	// Receipt.Duplicate and the sequence of the first.
+	Publish(ctx context.Context, f Fact) (Receipt, error)
+	// Read yields facts in order of their sequence. Messages that are no valid fact are yielded with their Message and
+	// an *Invalid as Recorded.Err; the error of the pair is for the bus itself and ends the sequence.
+	Read(ctx context.Context, q Query) iter.Seq2[Recorded, error]
+	// Follow takes the next unread fact for the named durable reader (functions/dispatch), waiting up to wait; then
+	// ErrEmpty. It is delivered again until Done or Never.
+	Follow(ctx context.Context, reader string, wait time.Duration) (Delivery, error)
+}
+
+// Queue is the work queue.
+type Queue interface {
+	// Offer puts a job on the queue once per id: offering it again while it waits or runs is success. After it was done,
+	// it may be accepted again; the commit in the store makes that harmless.
+	Offer(ctx context.Context, j Job) error
+	// Take claims one job for function f of one of the classes, waiting up to wait; then ErrEmpty. It never prefetches,
+	// and claims only a job whose lease is free or has run out.
+	Take(ctx context.Context, f Function, classes []string, wait time.Duration) (Claim, error)
+}
+
+// Receipt says where a fact was stored.
+type Receipt struct {
+	Sequence  uint64
+	Duplicate bool
+}
+
+// Query selects facts. Zero values match everything; From and Until are sequences, Until exclusive, 0 for no bound.
+type Query struct {
+	Kinds    []Kind
+	Pipeline string
+	Run      string
+	From     uint64
+	Until    uint64
+	Follow   bool // go on with new facts until ctx ends
+}
+
+// Message is what came over the wire, untouched.
+type Message struct {
+	Stream   string              `json:"stream"`
+	Sequence uint64              `json:"sequence"`
+	Subject  string              `json:"subject"`
+	Stored   time.Time           `json:"stored"`
+	Header   map[string][]string `json:"header,omitempty"`
+	Body     []byte              `json:"body"`
+}
+
+// Recorded is a message of the log and the fact in it.
+type Recorded struct {
+	Message Message
+	Fact    Fact
+	Err     error // why Message holds no valid fact, nil if it does
+}
+
+// Delivery is one message handed to one reader. Exactly one of Done, Later and Never settles it; if none is called, or
+// the process dies, it is delivered again.
+type Delivery interface {
+	Recorded() Recorded
+	// Done acknowledges, and waits for the bus to confirm it.
+	Done(ctx context.Context) error
+	// Later hands it back, to be delivered again after delay.
+	Later(ctx context.Context, delay time.Duration) error
+	// Never buries the message with its reason, then takes it off its queue.
+	Never(ctx context.Context, reason DeadReason) error
+}
+
+// Claim is one job under a lease. The lease is a register entry of its own, because a bus that redelivers does not fence.
+type Claim interface {
+	// Job returns the job, or an *Invalid if the message holds none; then only Never makes sense.
+	Job() (Job, error)
+	Message() Message
+	// Attempt says which try this is. It was counted in the lease's entry before Take returned.
+	Attempt() Attempt
+	// Hold runs work and keeps the lease alive meanwhile. The ctx that work gets is cancelled with cause ErrLeaseLost
+	// as soon as the lease can't be proved ours on the monotonic clock, a margin before it runs out. Hold returns what
+	// work returned, or ErrLeaseLost. work must return soon after its ctx ends.
+	Hold(ctx context.Context, work func(context.Context) error) error
+	// Done, Later and Never as for Delivery; each first proves the lease and returns ErrLeaseLost without touching the
+	// bus if it is not ours. cause counts the failed attempt in the lease's entry.
+	Done(ctx context.Context) error
+	Later(ctx context.Context, delay time.Duration, cause FailureKind) error
+	Never(ctx context.Context, reason DeadReason) error
+}
+
+// Attempt identifies one try at a job.
+type Attempt struct {
+	ID       string              `json:"id"`       // unique: names the folder its blobs go to
+	Number   int                 `json:"number"`   // from 1
+	Failures map[FailureKind]int `json:"failures"` // earlier attempts that ended, by cause; died with the worker: unavailable
+}
+
+// DeadReason says why a message can never be handled.
+type DeadReason struct {
+	Kind    FailureKind `json:"kind"`
+	Message string      `json:"message"`
+	Field   string      `json:"field,omitempty"` // JSON path of the bad field, if that is what it was
+}
+
+// DeadLetter is a message that can never be handled, verbatim, with the facts that led to it.
+type DeadLetter struct {
+	Message  Message    `json:"message"`
+	Reason   DeadReason `json:"reason"`
+	Causes   []Message  `json:"causes,omitempty"` // for a job: the facts it was made from
+	Sequence uint64     `json:"-"`                // its own place in DEAD
+	Buried   time.Time  `json:"-"`
+}
+
+// Progress is one report of a running job.
+type Progress struct {
+	Job      string             `json:"job"`
+	Pipeline string             `json:"pipeline"`
+	Run      string             `json:"run"`
+	Attempt  string             `json:"attempt"`
+	Phase    string             `json:"phase"` // staging, training, evaluating, checking, publishing
+	Step     int                `json:"step,omitempty"`
+	Steps    int                `json:"steps,omitempty"` // how many there will be, 0 if not known
+	Metrics  map[string]float64 `json:"metrics,omitempty"`
+	Time     time.Time          `json:"time"`
+}
+
+// Entry is one value of a register.
+type Entry struct {
+	Key      string
+	Value    []byte
+	Revision uint64
+}
+
+// Register is a map in which a write says what it replaces. Keys are escaped as needed by the bus, reversibly.
+type Register interface {
+	Get(ctx context.Context, key string) (Entry, error)                                    // ErrNotFound
+	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)     // ErrConflict if it is there
+	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) // ErrConflict
+	Revision(ctx context.Context, key string, revision uint64) (Entry, error)              // an older value, where kept
+	Delete(ctx context.Context, key string, revision uint64) error                         // ErrConflict
+	All(ctx context.Context) iter.Seq2[Entry, error]                                       // newest value of every key
+}
