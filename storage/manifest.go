@@ -1,6 +1,9 @@
 package storage
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // File is one file of an artifact.
 type File struct {
@@ -14,7 +17,8 @@ type File struct {
 type Manifest struct {
 	Execution string            `json:"execution"`
 	Attempt   string            `json:"attempt"`
-	Outputs   map[string]Output `json:"outputs"` // by TFX output key: model, model_run, ...
+	Outputs   map[string]Output `json:"outputs"`          // by TFX output key: model, model_run, ...
+	Result    json.RawMessage   `json:"result,omitempty"` // what the function wants to find again on a cache hit; opaque here
 }
 
 // Output is one artifact of an execution.
