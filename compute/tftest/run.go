@@ -1,0 +1,70 @@
+package tftest
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// Python is the path of a Python interpreter that has TensorFlow. The first call on a machine installs it, which takes
+// minutes. With -short the test is skipped; without python3 or a package registry it fails.
+func Python(t testing.TB) string {
+	t.Helper()
+	skipShort(t)
+	python, err := installed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return python
+}
+
+// Run hands in (as JSON) to the function check(input) of a Python script and decodes what it returns into out, a
+// pointer. In the script tf and np are imported and b64 decodes base64, the form in which []byte goes in; tensors, arrays
+// and bytes it returns come back as JSON lists, numbers and base64. NaN and infinities don't survive JSON: let the script turn
+// them into text.
+//
+// Each script runs in a process of its own, forked from one that has imported TensorFlow, one at a time, for 5 minutes at
+// most. What it prints is in the test's log. An exception fails the test with the traceback.
+func Run(t testing.TB, script string, in, out any) {
+	t.Helper()
+	a := ask(t, request{Script: script, Input: in})
+	if a.Error != "" {
+		t.Fatalf("script: %s", a.Error)
+	}
+	if err := json.Unmarshal(a.Output, out); err != nil {
+		t.Fatalf("decode answer of script: %v: %.200s", err, a.Output)
+	}
+}
+
+// Fail runs a script that has to raise an exception and returns the traceback's text.
+func Fail(t testing.TB, script string, in any) string {
+	t.Helper()
+	a := ask(t, request{Script: script, Input: in})
+	if a.Error == "" {
+		t.Fatalf("script raised nothing and returned %.200s", a.Output)
+	}
+	return a.Error
+}
+
+func ask(t testing.TB, r request) answer {
+	t.Helper()
+	skipShort(t)
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.ask(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Log != "" {
+		t.Logf("Python: %s", a.Log)
+	}
+	return a
+}
+
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the real TensorFlow; -short leaves it out")
+	}
+}

@@ -1,0 +1,117 @@
+package tftest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestScriptComputesWithTensorFlow(t *testing.T) {
+	t.Parallel()
+	var out struct {
+		Sum     []float64
+		Raw     []byte
+		Version string
+	}
+	Run(t, `
+def check(input):
+    print("seen in the log")
+    return {"sum": tf.constant(input["x"]) + 1.0, "raw": b64(input["raw"]) + b"!", "version": tf.__version__}
+`, map[string]any{"x": []float32{0.5, 2}, "raw": []byte{0xff, 0}}, &out)
+	if len(out.Sum) != 2 || out.Sum[0] != 1.5 || out.Sum[1] != 3 {
+		t.Errorf("sum = %v, want [1.5 3]", out.Sum)
+	}
+	if !bytes.Equal(out.Raw, []byte{0xff, 0, '!'}) {
+		t.Errorf("raw = %q", out.Raw)
+	}
+	if out.Version != "2.21.0" {
+		t.Errorf("TensorFlow %s, the lock says 2.21.0", out.Version)
+	}
+}
+
+func TestScriptsDoNotShareState(t *testing.T) {
+	t.Parallel()
+	var first, second bool
+	Run(t, "def check(_):\n    tf.stoker_was_here = True\n    return True", nil, &first)
+	Run(t, "def check(_):\n    return hasattr(tf, 'stoker_was_here')", nil, &second)
+	if !first || second {
+		t.Errorf("a script saw what an earlier one left: %v, %v", first, second)
+	}
+}
+
+func TestCrashEndsOnlyItsOwnScript(t *testing.T) {
+	t.Parallel()
+	text := Fail(t, "import os\ndef check(_):\n    os.abort()", nil)
+	if !strings.Contains(text, "signal 6") {
+		t.Errorf("error %q doesn't name signal 6", text)
+	}
+	var alive bool
+	Run(t, "def check(_):\n    return True", nil, &alive)
+}
+
+func TestExceptionCarriesItsTraceback(t *testing.T) {
+	t.Parallel()
+	text := Fail(t, "def check(input):\n    raise ValueError(input)", "no such thing")
+	if !strings.Contains(text, "ValueError: no such thing") {
+		t.Errorf("error %q", text)
+	}
+}
+
+func TestHalfMadeEnvironmentIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	var notice bytes.Buffer
+	env := environment{dir: filepath.Join(t.TempDir(), "python", "x"), notice: &notice}
+	broken := errors.New("registry away")
+	err := env.ensure(func(e environment) error {
+		return errors.Join(os.MkdirAll(e.dir, 0o755), os.WriteFile(e.leftover(), nil, 0o644), broken)
+	})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), env.dir) {
+		t.Fatalf("error %v doesn't name cause and folder", err)
+	}
+	runs := 0
+	install := func(e environment) error {
+		runs++
+		if _, err := os.Stat(e.leftover()); err == nil {
+			t.Error("the half-made environment is still there")
+		}
+		return os.MkdirAll(e.dir, 0o755)
+	}
+	for range 2 {
+		if err := env.ensure(install); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runs != 1 {
+		t.Errorf("installed %d times, want once", runs)
+	}
+	if want := "installing TensorFlow for tests into " + env.dir; !strings.Contains(notice.String(), want) {
+		t.Errorf("notice %q", notice.String())
+	}
+}
+
+func (e environment) leftover() string { return filepath.Join(e.dir, "leftover") }
+
+func TestEnvironmentIsNamedByItsLock(t *testing.T) {
+	t.Parallel()
+	a, err := findEnvironment("cache", []byte("a"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := findEnvironment("cache", []byte("b"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.dir == b.dir {
+		t.Errorf("two locks share %s", a.dir)
+	}
+}
+
+func TestPythonHasTensorFlow(t *testing.T) {
+	t.Parallel()
+	if _, err := command(Python(t), "-c", "import importlib.metadata as m; assert m.version('tensorflow-cpu')"); err != nil {
+		t.Fatal(err)
+	}
+}
