@@ -1,0 +1,140 @@
+package example
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Spec is the features to read, sorted by name. Features of a record that are not in it are ignored, as TensorFlow does.
+type Spec []Feature
+
+// Feature says how one feature of a record becomes a column. It is TensorFlow's FixedLenFeature when Shape is set and its
+// VarLenFeature when not.
+type Feature struct {
+	Name string
+	Kind Kind
+
+	// Shape is the shape of one row, or of one step when Sequence: nil is any number of values, [] one scalar, [3] three values.
+	Shape []int
+
+	// Sequence: the feature is one of a tf.SequenceExample's feature_lists. Every row is a list of steps, every step a list of
+	// values.
+	Sequence bool
+
+	// Default fills the whole shape of a row that lacks the feature. Without it, and with a Shape, such a row is an error.
+	Default *Default
+
+	Vocabulary  []string // the schema's string domain: the values known, in its order
+	IntRange    *Range   // the schema's int domain
+	Categorical bool     // the integers are identities, not quantities
+}
+
+// Kind is the type of a feature's values. The numbers are the field numbers of tf.Feature's kind.
+type Kind int
+
+// The kinds of tf.Feature.
+const (
+	Bytes Kind = iota + 1
+	Float
+	Int64
+)
+
+// String gives TensorFlow's name of the type.
+func (k Kind) String() string {
+	switch k {
+	case Bytes:
+		return "string"
+	case Float:
+		return "float"
+	case Int64:
+		return "int64"
+	}
+	return fmt.Sprintf("kind %d", int(k))
+}
+
+// Default is the value of a feature that a row lacks: the field of the feature's Kind counts.
+type Default struct {
+	Bytes []byte
+	Float float32
+	Int64 int64
+}
+
+// Range holds the bounds of an integer feature, both inclusive. A bound that the schema leaves open is math.MinInt64 or
+// math.MaxInt64.
+type Range struct{ Min, Max int64 }
+
+// VarLen says whether rows may have any number of values.
+func (f Feature) VarLen() bool { return f.Shape == nil }
+
+// Size is the number of values that Shape holds: 1 for a scalar, 0 for a VarLen feature.
+func (f Feature) Size() int {
+	if f.VarLen() {
+		return 0
+	}
+	size := 1
+	for _, dim := range f.Shape {
+		size *= dim
+	}
+	return size
+}
+
+// Find returns the feature of that name.
+func (s Spec) Find(name string) (Feature, bool) {
+	i, ok := slices.BinarySearchFunc(s, name, func(f Feature, name string) int { return strings.Compare(f.Name, name) })
+	if !ok {
+		return Feature{}, false
+	}
+	return s[i], true
+}
+
+// Names returns the names of all features, sorted.
+func (s Spec) Names() []string {
+	names := make([]string, len(s))
+	for i, f := range s {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// Without returns the spec less the features named; names it does not hold change nothing.
+func (s Spec) Without(names ...string) Spec {
+	return slices.DeleteFunc(slices.Clone(s), func(f Feature) bool { return slices.Contains(names, f.Name) })
+}
+
+// Validate says what is wrong with s: an order other than by name, a name twice, an unknown kind, an impossible shape.
+func (s Spec) Validate() error {
+	for i, f := range s {
+		if i > 0 && s[i-1].Name >= f.Name {
+			return fmt.Errorf("spec: feature %q stands after %q: names must be sorted and unique", f.Name, s[i-1].Name)
+		}
+		if err := f.validate(); err != nil {
+			return fmt.Errorf("spec: feature %q: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+// maxSize bounds the values of one row of one feature, so that offsets fit in an int32.
+const maxSize = math.MaxInt32
+
+func (f Feature) validate() error {
+	if f.Name == "" {
+		return fmt.Errorf("a name is missing")
+	}
+	if f.Kind < Bytes || f.Kind > Int64 {
+		return fmt.Errorf("%v is none of string, float, int64", f.Kind)
+	}
+	if f.Default != nil && (f.VarLen() || f.Sequence) {
+		return fmt.Errorf("a default needs a shape and no sequence")
+	}
+	size := 1
+	for _, dim := range f.Shape {
+		if dim < 1 || dim > maxSize/size {
+			return fmt.Errorf("shape %v: dimensions must be 1 or more, their product at most %d", f.Shape, maxSize)
+		}
+		size *= dim
+	}
+	return nil
+}
