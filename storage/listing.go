@@ -1,0 +1,149 @@
+package storage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Listing is what an artifact consists of, before any of it is read. It is enough to compute the artifact's digest, and so
+// the identity of an execution that reads it.
+type Listing struct {
+	Ref   Ref     // the folder or the single object that was asked for
+	Files []File  // in path order; SHA256 is set if a manifest tells it. A single object has its base name as path
+	Out   *Output // what Stoker's manifest says of this artifact; nil for one that others made
+
+	// Digest is Out.Digest where there is a manifest: it depends on content only. Else it is sha256:<hex> over path, size and
+	// ETag of every file: as good as the store's ETags are, and another one if the same bytes were uploaded in other parts.
+	Digest string
+
+	single bool // Ref is an object, not a folder
+}
+
+// Size is the number of bytes in all files.
+func (l Listing) Size() (bytes int64) {
+	for _, f := range l.Files {
+		bytes += f.Size
+	}
+	return bytes
+}
+
+// address is where one of the files is stored.
+func (l Listing) address(f File) Ref {
+	if l.single {
+		return l.Ref
+	}
+	return l.Ref.Join(f.Path)
+}
+
+// List lists one artifact: a folder, or a single object such as schema.pbtxt. Where there is neither, or the folder has no
+// files, it returns ErrNotFound; keys that can't be local paths are refused by name with ErrBadRef; objects that are
+// missing although the manifest names them are ErrIncomplete.
+func List(ctx context.Context, store Store, ref Ref) (Listing, error) {
+	if err := ref.Validate(); err != nil {
+		return Listing{}, err
+	}
+	l, err := listFolder(ctx, store, ref)
+	if errors.Is(err, ErrNotFound) && ref.Key != "" && !strings.HasSuffix(ref.Key, "/") {
+		l, err = listObject(ctx, store, ref)
+	}
+	if err != nil {
+		return Listing{}, fmt.Errorf("list %s: %w", ref, err)
+	}
+	return l, nil
+}
+
+func listFolder(ctx context.Context, store Store, ref Ref) (Listing, error) {
+	l := Listing{Ref: ref}
+	for obj, err := range store.List(ctx, ref.Folder()) {
+		if err != nil {
+			return Listing{}, err
+		}
+		if isMarker(obj) {
+			continue
+		}
+		if err := obj.Ref.Validate(); err != nil {
+			return Listing{}, err
+		}
+		name, ok := obj.Ref.Below(ref)
+		if !ok || strings.HasSuffix(name, "/") {
+			return Listing{}, fmt.Errorf("%w %q: not a file below the folder", ErrBadRef, obj.Ref.Key)
+		}
+		l.Files = append(l.Files, File{Path: name, Size: obj.Size, ETag: obj.ETag})
+	}
+	if len(l.Files) == 0 {
+		return Listing{}, fmt.Errorf("no files: %w", ErrNotFound)
+	}
+	return l.withManifest(ctx, store)
+}
+
+// isMarker tells the empty objects with which many tools, TensorFlow's file system among them, mark a folder.
+func isMarker(obj Object) bool { return obj.Size == 0 && strings.HasSuffix(obj.Ref.Key, "/") }
+
+func listObject(ctx context.Context, store Store, ref Ref) (Listing, error) {
+	obj, err := store.Stat(ctx, ref)
+	if err != nil {
+		return Listing{}, err
+	}
+	l := Listing{Ref: ref, single: true}
+	l.Files = []File{{Path: path.Base(ref.Key), Size: obj.Size, ETag: obj.ETag}}
+	l.Digest = digestOfListing(l.Files)
+	return l, nil
+}
+
+// withManifest keeps what the manifest names, where there is one.
+func (l Listing) withManifest(ctx context.Context, store Store) (Listing, error) {
+	l.Digest = digestOfListing(l.Files)
+	place, key, ok := placeOf(l.Ref)
+	if !ok {
+		return l, nil
+	}
+	m, err := ReadManifest(ctx, store, place)
+	if errors.Is(err, ErrNotFound) {
+		return l, nil
+	}
+	if err != nil {
+		return Listing{}, err
+	}
+	out, ok := m.Outputs[key]
+	if !ok {
+		return l, nil
+	}
+	l.Files, err = matchFiles(out.Files, l.Files)
+	l.Out, l.Digest = &out, out.Digest
+	return l, err
+}
+
+// matchFiles returns the files that the manifest names, each with the ETag it has now: a copied bucket may have other
+// ones, and staging compares SHA-256 anyhow.
+func matchFiles(named, listed []File) ([]File, error) {
+	have := make(map[string]File, len(listed))
+	for _, f := range listed {
+		have[f.Path] = f
+	}
+	files := make([]File, 0, len(named))
+	for _, want := range named {
+		got, ok := have[want.Path]
+		if !ok {
+			return nil, fmt.Errorf("%s is gone: %w", want.Path, ErrIncomplete)
+		}
+		if got.Size != want.Size {
+			return nil, fmt.Errorf("%s has %d bytes, not %d: %w", want.Path, got.Size, want.Size, ErrIncomplete)
+		}
+		want.ETag = got.ETag
+		files = append(files, want)
+	}
+	return files, nil
+}
+
+func digestOfListing(files []File) string {
+	h := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(h, "%s\t%d\t%s\n", f.Path, f.Size, f.ETag)
+	}
+	return digestPrefix + hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,83 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+)
+
+// systemFolder holds what stands beside artifacts, never inside them. TFX keeps a folder of the same name there.
+const systemFolder = ".system"
+
+// Place says where one attempt at an execution keeps its things. It is the only place that knows the layout:
+//
+//	<root>/<output key>/<execution>/<attempt>/...             the artifact's files
+//	<root>/.system/<execution>/<attempt>/manifest.json        what they are
+//	<root>/.system/<execution>/commit.json                    which attempt won
+//	<root>/.system/<execution>/checkpoints/...                what a lost worker's successor starts from
+//
+// In folder names the execution is plain hex; everywhere else it is written sha256:<hex>.
+type Place struct {
+	Root      Ref    // of the component: s3://artifacts/penguin/Trainer
+	Execution string // sha256:<64 hex digits>
+	Attempt   string // names one try, unique for ever; empty where only the execution is meant
+}
+
+// Output is the folder of the artifact under a TFX output key: model, model_run, ...
+func (p Place) Output(key string) Ref { return p.Root.Join(key, executionHex(p.Execution), p.Attempt) }
+
+// Manifest is the attempt's manifest.
+func (p Place) Manifest() Ref { return p.system().Join(p.Attempt, "manifest.json") }
+
+// Commit is the execution's commit.
+func (p Place) Commit() Ref { return p.system().Join("commit.json") }
+
+// Checkpoints is the folder for checkpoints of the execution, by all its attempts.
+func (p Place) Checkpoints() Ref { return p.system().Join("checkpoints") }
+
+func (p Place) system() Ref { return p.Root.Join(systemFolder, executionHex(p.Execution)) }
+
+// Validate checks all parts; Attempt may be empty.
+func (p Place) Validate() error {
+	if err := p.Root.Validate(); err != nil {
+		return err
+	}
+	if !isHex64(executionHex(p.Execution)) {
+		return fmt.Errorf("execution %q: expected sha256: and 64 hex digits", p.Execution)
+	}
+	if p.Attempt != "" && !isName(p.Attempt) {
+		return fmt.Errorf("attempt %q: expected letters, digits, - and _", p.Attempt)
+	}
+	if p.Attempt == "checkpoints" {
+		return fmt.Errorf("attempt %q: the name is taken by a folder", p.Attempt)
+	}
+	return nil
+}
+
+func (p Place) validateAttempt() error {
+	if p.Attempt == "" {
+		return fmt.Errorf("execution %s: attempt missing", p.Execution)
+	}
+	return p.Validate()
+}
+
+// placeOf finds where an artifact of Stoker's own stands, from its address alone. ok is false for every other address.
+func placeOf(artifact Ref) (p Place, key string, ok bool) {
+	elem := strings.Split(strings.TrimSuffix(artifact.Key, "/"), "/")
+	n := len(elem)
+	if n < 3 || !isHex64(elem[n-2]) || !isName(elem[n-1]) {
+		return Place{}, "", false
+	}
+	root := Ref{Bucket: artifact.Bucket, Key: strings.Join(elem[:n-3], "/")}
+	return Place{Root: root, Execution: digestPrefix + elem[n-2], Attempt: elem[n-1]}, elem[n-3], true
+}
+
+const digestPrefix = "sha256:"
+
+func executionHex(execution string) string { return strings.TrimPrefix(execution, digestPrefix) }
+
+func isHex64(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+
+func isName(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return s != "" && len(s) <= 128 && strings.Trim(s, letters+"0123456789-_") == ""
+}

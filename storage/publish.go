@@ -1,0 +1,180 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Publication is what one attempt has made and wants to be kept.
+type Publication struct {
+	Root      Ref    // of the component: s3://artifacts/penguin/Trainer
+	Execution string // sha256:<hex>
+	Attempt   string
+	Outputs   map[string]Source // by TFX output key
+	Parallel  int               // files sent at once; 0 means 8
+}
+
+// Source is one artifact on local disk.
+type Source struct {
+	Type string // TFX's type name: Model, ModelRun
+	Dir  string
+}
+
+// Place is where the attempt's things go.
+func (p Publication) Place() Place {
+	return Place{Root: p.Root, Execution: p.Execution, Attempt: p.Attempt}
+}
+
+// Publish sends the files of all outputs and then the manifest. Nothing counts until PutCommit names the attempt. Files are
+// hashed while they are sent; a saved_model.pb goes last in its folder, so that whoever watches the folder finds a whole
+// model. Empty folders have no place in an object store and are left out. A link is followed within its output and refused
+// when it leads out.
+//
+// Publishing an attempt again writes the same; another content under the same attempt is ErrPrecondition, and leaves the
+// attempt useless.
+func Publish(ctx context.Context, store Store, p Publication) (Manifest, error) {
+	place := p.Place()
+	if err := place.validateAttempt(); err != nil {
+		return Manifest{}, fmt.Errorf("publish: %w", err)
+	}
+	m := Manifest{Execution: p.Execution, Attempt: p.Attempt, Outputs: make(map[string]Output, len(p.Outputs))}
+	for key, src := range p.Outputs {
+		out, err := publishOutput(ctx, store, place, key, src, p.Parallel)
+		if err != nil {
+			return Manifest{}, fmt.Errorf("publish %s from %s: %w", key, src.Dir, err)
+		}
+		m.Outputs[key] = out
+	}
+	data, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return Manifest{}, fmt.Errorf("publish: encode manifest: %w", err)
+	}
+	if err := writeOnce(ctx, store, place.Manifest(), data); err != nil {
+		return Manifest{}, fmt.Errorf("publish: %w", err)
+	}
+	return m, nil
+}
+
+func publishOutput(ctx context.Context, store Store, place Place, key string, src Source, parallel int) (Output, error) {
+	if !isName(key) {
+		return Output{}, fmt.Errorf("output key %q: expected letters, digits, - and _", key)
+	}
+	root, err := os.OpenRoot(src.Dir)
+	if err != nil {
+		return Output{}, err
+	}
+	defer root.Close()
+	paths, err := filesIn(root)
+	if err != nil {
+		return Output{}, err
+	}
+	s := sender{store: store, root: root, folder: place.Output(key)}
+	first, last := models(paths)
+	for _, wave := range [][]string{first, last} {
+		if err := s.send(ctx, wave, parallel); err != nil {
+			return Output{}, err
+		}
+	}
+	slices.SortFunc(s.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return Output{Type: src.Type, URI: s.folder.String(), Digest: digestOfFiles(s.files), Files: s.files}, nil
+}
+
+// filesIn lists what is to be sent.
+func filesIn(root *os.Root) (paths []string, err error) {
+	fsys := root.FS()
+	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := fs.Stat(fsys, name) // follows links, within root
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: %s is no regular file", name, entry.Type())
+		}
+		paths = append(paths, name)
+		return nil
+	})
+	return paths, err
+}
+
+func models(paths []string) (first, last []string) {
+	for _, p := range paths {
+		if path.Base(p) == "saved_model.pb" {
+			last = append(last, p)
+		} else {
+			first = append(first, p)
+		}
+	}
+	return first, last
+}
+
+// sender copies local files into one artifact's folder.
+type sender struct {
+	store  Store
+	root   *os.Root
+	folder Ref
+
+	mu    sync.Mutex
+	files []File
+}
+
+func (s *sender) send(ctx context.Context, paths []string, parallel int) error {
+	if parallel <= 0 {
+		parallel = 8
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for _, name := range paths {
+		if gctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			f, err := s.one(gctx, name)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.files = append(s.files, f)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+func (s *sender) one(ctx context.Context, name string) (f File, err error) {
+	file, err := s.root.Open(name)
+	if err != nil {
+		return File{}, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	body := newHashed(file)
+	obj, err := s.store.Put(ctx, s.folder.Join(name), body, info.Size())
+	if err != nil {
+		return File{}, err
+	}
+	if body.size != info.Size() || obj.Size != info.Size() {
+		return File{}, fmt.Errorf("%d bytes read, %d stored of a file of %d: %w", body.size, obj.Size, info.Size(), io.ErrUnexpectedEOF)
+	}
+	return File{Path: name, Size: obj.Size, SHA256: body.sum(), ETag: obj.ETag}, nil
+}
