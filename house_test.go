@@ -1,0 +1,80 @@
+package stoker_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stoker-ml/stoker/infra/house"
+)
+
+// table is the map of the house. A new room or door is a line here, in the same commit, with its reason in the message.
+var table = house.Table{
+	Module: "github.com/stoker-ml/stoker",
+	TopLevel: `functions events compute storage infra local
+		go.mod go.sum Taskfile.yml staticcheck.conf README.md LICENSE changelog doc.go house_test.go readme_test.go
+		.git .gitignore .editorconfig .ci`,
+	Rooms: map[string]house.Room{
+		".": {},
+
+		"events":            {},
+		"events/jetstream":  {Opens: "events"},
+		"events/eventstest": {Opens: "events", TestHelp: true},
+
+		"storage":             {},
+		"storage/s3":          {Opens: "storage"},
+		"storage/storagetest": {Opens: "storage", TestHelp: true},
+
+		"compute/record":           {},
+		"compute/example":          {Opens: "compute/record compute/example/schemapb"},
+		"compute/example/schemapb": {},
+		"compute/nn":               {},
+		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
+		"compute/savedmodel":       {Opens: "compute/nn compute/example"},
+		"compute/tftest":           {TestHelp: true},
+
+		"functions/pipeline":       {},
+		"functions/module":         {},
+		"functions/module/builtin": {Opens: "functions/module compute/record compute/example compute/nn compute/train compute/savedmodel"},
+		"functions/guest":          {Opens: "functions/module"},
+		"functions/plan":           {Opens: "events functions/pipeline"},
+		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
+		"functions/worker":         {Opens: "events"},
+		"functions/trainer":        {Opens: "events storage functions/pipeline functions/guest functions/module compute/example compute/savedmodel"},
+		"functions/stoker":         {Opens: "*"},
+
+		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/worker " +
+			"functions/trainer functions/guest", Tests: "*"},
+		"local/bus":               {},
+		"local/bucket":            {},
+		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
+		"local/examples/penguin":  {Opens: "functions/module compute/record compute/example compute/nn compute/train compute/savedmodel"},
+
+		"infra/house":  {TestHelp: true},
+		"infra/readme": {TestHelp: true},
+	},
+	Tests: "local/bus local/bucket",
+	Fences: []house.Fence{
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream local/bus"},
+		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus"},
+		{Library: "github.com/cloudevents/sdk-go", Rooms: "events"},
+		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},
+		{Library: "github.com/versity/versitygw", Rooms: "local/bucket"},
+		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn"},
+		{Library: "gorgonia.org/tensor", Rooms: "compute/nn"},
+		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
+		{Library: "github.com/wamuir/graft", Rooms: "compute/savedmodel", Tests: "compute/example"},
+		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream"},
+		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
+	},
+}
+
+func TestTheHouseKeepsToItsMap(t *testing.T) {
+	t.Parallel()
+	faults, err := table.Faults(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+}
