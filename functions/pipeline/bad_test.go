@@ -1,0 +1,145 @@
+package pipeline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Each text is a file p.yaml; head stands for the two keys that every pipeline needs.
+func TestABadFileNamesLineColumnAndKey(t *testing.T) {
+	t.Parallel()
+	const head = "pipeline: p\nmodule: builtin:dnn\n"
+	tests := []struct{ name, text, want string }{
+		{"empty file", "", `p.yaml:1:1: no pipeline in it`},
+		{"only a comment", "# nothing\n", `p.yaml:1:1: no pipeline in it`},
+		{"not a mapping", "- a\n", `p.yaml:1:1: expected a mapping, got a list`},
+		{"no YAML", "pipeline: [\n", `p.yaml:1:11: sequence end token ']' not found`},
+		{"a tab", "pipeline: p\n\tmodule: m\n", "p.yaml:2:1: found character '\t' that cannot start any token"},
+		{"twice the same key", head + "module: builtin:dnn\n", `p.yaml:3:1: mapping key "module" already defined at [2:1]`},
+		{"two documents", head + "---\n" + head, `p.yaml:4:1: more than one document`},
+		{"no name, no module", "trainer: {}\n", "p.yaml:1:1: pipeline: missing, expected a name of a-z, 0-9 and -\n" +
+			"p.yaml:1:1: module: missing, expected builtin:<name>, a folder with a Go program, or a built one"},
+		{"a name that is no name", "pipeline: a/b\nmodule: m\n",
+			`p.yaml:1:1: pipeline: expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got "a/b"`},
+		{"unknown key", head + "trainer:\n  trian_args: {}\n", `p.yaml:4:3: trainer.trian_args: unknown key; did you mean train_args?`},
+		{"unknown key like no other", head + "zzzzzzzz: 1\n", `p.yaml:3:1: zzzzzzzz: unknown key`},
+		{"unknown keys in a flow mapping", head + "trainer: {train_args: {steps: 1, split: [a]}}\n",
+			"p.yaml:3:24: trainer.train_args.steps: unknown key\n" +
+				"p.yaml:3:34: trainer.train_args.split: unknown key; did you mean splits?"},
+		{"text for a number", head + "trainer:\n  train_args:\n    num_steps: ten\n",
+			`p.yaml:5:5: trainer.train_args.num_steps: expected a whole number, got text "ten"`},
+		{"a quoted number", head + "trainer: {seed: '1'}\n", `p.yaml:3:11: trainer.seed: expected a whole number, got text "1"`},
+		{"a float for a number", head + "trainer: {seed: 1.5}\n", `p.yaml:3:11: trainer.seed: expected a whole number, got number 1.5`},
+		{"a number too large", head + "trainer: {seed: 9223372036854775808}\n",
+			`p.yaml:3:11: trainer.seed: expected a whole number, got number 9223372036854775808`},
+		{"a number for text", "pipeline: 7\nmodule: m\n", `p.yaml:1:1: pipeline: expected text, got number 7`},
+		{"a truth for text", "pipeline: true\nmodule: m\n", `p.yaml:1:1: pipeline: expected text, got true`},
+		{"text for a list", head + "trainer: {train_args: {splits: train}}\n",
+			`p.yaml:3:24: trainer.train_args.splits: expected a list, got text "train"`},
+		{"a list for a mapping", head + "trainer: {custom_config: [1]}\n",
+			`p.yaml:3:11: trainer.custom_config: expected a mapping, got a list`},
+		{"text for a mapping", head + "trainer: yes\n", `p.yaml:3:1: trainer: expected a mapping, got text "yes"`},
+		{"an empty element", head + "trainer:\n  wait_for:\n  -\n", `p.yaml:5:5: trainer.wait_for[0]: expected a value, got nothing`},
+		{"steps below zero", head + "trainer: {train_args: {num_steps: -5}}\n",
+			`p.yaml:3:24: trainer.train_args.num_steps: expected 0 or more, got -5`},
+		{"a split that is a path", head + "trainer: {eval_args: {splits: [../x]}}\n",
+			`p.yaml:3:32: trainer.eval_args.splits[0]: expected the name of a split, like train, got "../x"`},
+		{"a split twice", head + "trainer: {eval_args: {splits: [a, a]}}\n", `p.yaml:3:35: trainer.eval_args.splits[1]: a is there twice`},
+		{"an unknown fact", head + "trainer: {wait_for: [tranform]}\n",
+			`p.yaml:3:22: trainer.wait_for[0]: expected one of examples, transform, hparams, got "tranform"; did you mean transform?`},
+		{"a fact twice", head + "trainer: {wait_for: [transform, transform]}\n", `p.yaml:3:33: trainer.wait_for[1]: transform is there twice`},
+		{"waiting for hyperparameters that are not wanted", head + "trainer: {wait_for: [transform, hparams], hyperparameters: none}\n",
+			`p.yaml:3:11: trainer.wait_for: waits for hparams, but hyperparameters is none`},
+		{"the run's hyperparameters without waiting", head + "trainer: {wait_for: [transform], hyperparameters: run}\n",
+			`p.yaml:3:11: trainer.wait_for: expected hparams in it, as hyperparameters is run`},
+		{"unknown policy", head + "trainer: {hyperparameters: newest}\n",
+			`p.yaml:3:11: trainer.hyperparameters: expected one of none, run, latest, auto, got "newest"`},
+		{"base model that is no address", "pipeline: p\nmodule: m\ntrainer: {base_model: lastest}\n",
+			`p.yaml:3:11: trainer.base_model: expected none, latest or an address like s3://bucket/model, got "lastest"; did you mean latest?`},
+		{"a size without unit", head + "trainer: {resources: {memory: 8}}\n",
+			`p.yaml:3:23: trainer.resources.memory: expected a size with its unit, like 8GiB, got "8"`},
+		{"an unknown unit", head + "trainer: {resources: {memory: 8 gb}}\n",
+			`p.yaml:3:23: trainer.resources.memory: unknown unit "gb" in size "8 gb", expected one of TiB, GiB, MiB, KiB, TB, GB, MB, kB, B`},
+		{"a size too large", head + "trainer: {resources: {memory: 9000000000TiB}}\n",
+			`p.yaml:3:23: trainer.resources.memory: size "9000000000TiB" is too large`},
+		{"a duration without unit", head + "trainer: {resources: {timeout: 6}}\n",
+			`p.yaml:3:23: trainer.resources.timeout: expected a duration with its unit, like 6h or 90m, got "6"`},
+		{"a negative duration", head + "trainer: {resources: {timeout: -6h}}\n",
+			`p.yaml:3:23: trainer.resources.timeout: duration "-6h" is negative`},
+		{"a list for a duration", head + "trainer: {resources: {timeout: [6h]}}\n",
+			`p.yaml:3:23: trainer.resources.timeout: expected text, got a list`},
+		{"a bad class", head + "trainer: {resources: {class: GPU}}\n",
+			`p.yaml:3:23: trainer.resources.class: expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got "GPU"`},
+		{"no attempts", head + "trainer: {max_attempts: 0, max_crashes: -1}\n",
+			"p.yaml:3:11: trainer.max_attempts: expected at least 1, got 0\n" +
+				"p.yaml:3:28: trainer.max_crashes: expected at least 1, got -1"},
+		{"builtin without name", "pipeline: p\nmodule: 'builtin:'\n", `p.yaml:2:1: module: expected a name behind builtin:`},
+		{"infinity in custom config", head + "trainer: {custom_config: {a: .inf}}\n", `p.yaml:3:30: inf is not supported`},
+		{"a float too large", head + "trainer: {custom_config: {a: 1e999}}\n", `p.yaml:3:30: number 1e999 is too large`},
+		{"a tag", head + "trainer: {custom_config: {a: !!binary aGk=}}\n", `p.yaml:3:30: tags (!!binary) are not supported`},
+		{"a merge key", head + "trainer:\n  <<: {seed: 1}\n", `p.yaml:4:3: merge keys (<<) are not supported`},
+		{"a key that is a number", head + "trainer: {custom_config: {1: 2}}\n", `p.yaml:3:27: expected a key that is plain text, got int`},
+		{"an alias of nothing", head + "trainer: {custom_config: {a: *b}}\n", `p.yaml:3:30: alias *b names no anchor before it`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := pipeline.Parse("p.yaml", []byte(test.text))
+			if err == nil || err.Error() != test.want {
+				t.Errorf("error is\n%v\nwant\n%s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatCanNotBeDoneYetIsRefused(t *testing.T) {
+	t.Parallel()
+	const head = "pipeline: p\nmodule: ./m\n"
+	tests := []struct{ text, want string }{
+		{head + "tuner: {when: changed, tune_args: {num_parallel_trials: 4}, on_failed: latest}\n", `p.yaml:3:1: tuner: not supported yet`},
+		{head + "concurrency: 1\n", `p.yaml:3:1: concurrency: not supported yet`},
+		{head + "trainer: {exports: [tflite]}\n", `p.yaml:3:11: trainer.exports: not supported yet; only Format-Serving is written`},
+		{head + "trainer: {resources: {workers: 2}}\n", `p.yaml:3:23: trainer.resources.workers: not supported yet; one worker trains one model`},
+		{head + "trainer: {resources: {strategy: mirrored}}\n", `p.yaml:3:23: trainer.resources.strategy: not supported yet`},
+		{"pipeline: p\nmodule: m.py\n", `p.yaml:2:1: module: not supported yet: Python modules`},
+		{"pipeline: p\nmodule: s3://modules/m\n", `p.yaml:2:1: module: not supported yet: modules at an address`},
+		{"pipeline: p\nmodule: builtin:dnn\ntrainer: {base_model: latest}\n", `p.yaml:3:11: trainer.base_model: not supported yet by builtin modules`},
+	}
+	for _, test := range tests {
+		_, err := pipeline.Parse("p.yaml", []byte(test.text))
+		if err == nil || err.Error() != test.want {
+			t.Errorf("error is\n%v\nwant\n%s", err, test.want)
+		}
+	}
+}
+
+func TestAFileCanNotCostMoreThanItIsWorth(t *testing.T) {
+	t.Parallel()
+	const head = "pipeline: p\nmodule: builtin:dnn\ntrainer:\n  custom_config:\n"
+	laughs := head + "    a0: &a0 [1,2,3,4,5,6,7,8,9]\n"
+	for i := range 9 {
+		from, to := string(rune('0'+i)), string(rune('1'+i))
+		laughs += "    a" + to + ": &a" + to + " [" + strings.Repeat("*a"+from+",", 9) + "]\n"
+	}
+	tests := []struct{ name, text, want string }{
+		{"aliases of aliases", laughs, "more than 10000 values"},
+		{"deep flow", head + "    a: " + strings.Repeat("[", 100_000), "nested more than 50 deep"},
+		{"deep mappings", head + "    a: " + strings.Repeat("{a: ", 20_000), "nested more than 50 deep"},
+		{"deep entries", head + "    " + strings.Repeat("- ", 100_000), "nested more than 50 deep"},
+		{"deep keys", head + "    " + strings.Repeat("? ", 100_000), "nested more than 50 deep"},
+		{"deep anchors", head + "    a: " + strings.Repeat("&a ", 50_000), "nested more than 50 deep"},
+		{"deep colons", head + "    " + strings.Repeat("a: ", 50_000), ""},
+		{"long", strings.Repeat("#\n", 200_000), "longer than 256 KiB"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := pipeline.Parse("p.yaml", []byte(test.text))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error is %v, want %s", err, test.want)
+			}
+		})
+	}
+}

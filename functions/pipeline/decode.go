@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// decode fills target, a struct with json tags, from n. What is left out, or null, stays as it is in target. Unknown
+// keys and values of another type are problems in r; the rest is read on.
+func (r *report) decode(n node, target reflect.Value, key string) {
+	if n.value == nil {
+		return
+	}
+	if text, ok := target.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		r.decodeText(n, text, key)
+		return
+	}
+	switch target.Kind() {
+	case reflect.Struct:
+		r.decodeStruct(n, target, key)
+	case reflect.Pointer:
+		target.Set(reflect.New(target.Type().Elem()))
+		r.decode(n, target.Elem(), key)
+	case reflect.Slice:
+		r.decodeList(n, target, key)
+	case reflect.Map:
+		r.decodeMap(n, target, key)
+	case reflect.String:
+		r.decodeString(n, target, key)
+	case reflect.Int, reflect.Int64:
+		r.decodeInt(n, target, key)
+	default:
+		panic(fmt.Sprintf("pipeline: a %s can't be read from a file", target.Type()))
+	}
+}
+
+func (r *report) decodeStruct(n node, target reflect.Value, key string) {
+	fields, ok := n.value.([]field)
+	if !ok {
+		r.add(key, "expected a mapping, got %s", n.what())
+		return
+	}
+	index, names := fieldsOf(target.Type())
+	for _, f := range fields {
+		path := join(key, f.key)
+		if r.note(path, f.at); r.blames(path) {
+			continue
+		}
+		i, known := index[f.key]
+		if !known {
+			r.add(path, "unknown key%s", suggestion(f.key, names))
+			continue
+		}
+		r.decode(f.node, target.Field(i), path)
+	}
+}
+
+func (r *report) decodeText(n node, target encoding.TextUnmarshaler, key string) {
+	text, ok := n.value.(string)
+	if !ok {
+		if number, isNumber := n.value.(json.Number); isNumber {
+			text, ok = number.String(), true
+		}
+	}
+	if !ok {
+		r.add(key, "expected text, got %s", n.what())
+		return
+	}
+	if err := target.UnmarshalText([]byte(text)); err != nil {
+		r.add(key, "%v", err)
+	}
+}
+
+func (r *report) decodeList(n node, target reflect.Value, key string) {
+	list, ok := n.value.([]node)
+	if !ok {
+		r.add(key, "expected a list, got %s", n.what())
+		return
+	}
+	out := reflect.MakeSlice(target.Type(), len(list), len(list))
+	for i, element := range list {
+		path := fmt.Sprintf("%s[%d]", key, i)
+		r.note(path, element.at)
+		if element.value == nil {
+			r.add(path, "expected a value, got nothing")
+		}
+		r.decode(element, out.Index(i), path)
+	}
+	target.Set(out)
+}
+
+func (r *report) decodeMap(n node, target reflect.Value, key string) {
+	mapping, ok := n.plain().(map[string]any)
+	if !ok {
+		r.add(key, "expected a mapping, got %s", n.what())
+		return
+	}
+	target.Set(reflect.ValueOf(mapping))
+}
+
+func (r *report) decodeString(n node, target reflect.Value, key string) {
+	text, ok := n.value.(string)
+	if !ok {
+		r.add(key, "expected text, got %s", n.what())
+		return
+	}
+	target.SetString(text)
+}
+
+func (r *report) decodeInt(n node, target reflect.Value, key string) {
+	number, _ := n.value.(json.Number)
+	value, err := strconv.ParseInt(number.String(), 10, 64)
+	if err != nil {
+		r.add(key, "expected a whole number, got %s", n.what())
+		return
+	}
+	target.SetInt(value)
+}
+
+// note remembers where a key stands.
+func (r *report) note(key string, at position) {
+	if at != (position{}) {
+		r.places[key] = at
+	}
+}
+
+// fieldsOf are a struct's keys: their fields by index, and their names in order.
+func fieldsOf(t reflect.Type) (index map[string]int, names []string) {
+	index = make(map[string]int, t.NumField())
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		index[name] = i
+		names = append(names, name)
+	}
+	return index, names
+}
+
+func join(key, child string) string {
+	if key == "" {
+		return shorten(child)
+	}
+	return key + "." + shorten(child)
+}

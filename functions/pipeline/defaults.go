@@ -1,0 +1,37 @@
+package pipeline
+
+// defaults is the pipeline that a file fills in. Splits are TFX's.
+func defaults() Pipeline {
+	return Pipeline{Trainer: Trainer{
+		TrainArgs:       Args{Splits: []string{"train"}},
+		EvalArgs:        Args{Splits: []string{"eval"}},
+		Hyperparameters: HyperparametersAuto,
+		BaseModel:       BaseModelNone,
+		Resources:       Resources{Class: "cpu", Workers: 1},
+		MaxAttempts:     1,
+		MaxCrashes:      3,
+	}}
+}
+
+// infer fills in what follows from other keys.
+func (p *Pipeline) infer() {
+	t := &p.Trainer
+	if len(t.TrainArgs.Splits) == 0 {
+		t.TrainArgs.Splits = []string{"train"}
+	}
+	if len(t.EvalArgs.Splits) == 0 {
+		t.EvalArgs.Splits = []string{"eval"}
+	}
+	if len(t.WaitFor) == 0 {
+		t.WaitFor = []string{WaitTransform}
+		if p.ownHyperparameters() {
+			t.WaitFor = append(t.WaitFor, WaitHParams)
+		}
+	}
+}
+
+// ownHyperparameters says whether a run can't train before its own hyperparameters are there.
+func (p *Pipeline) ownHyperparameters() bool {
+	policy := p.Trainer.Hyperparameters
+	return policy == HyperparametersRun || policy == HyperparametersAuto && p.Tuner != nil
+}

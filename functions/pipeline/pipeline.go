@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Pipeline is the deployed description of one model's training. One that came from Parse or FromJSON is valid and has
+// every default filled in.
+type Pipeline struct {
+	Name        string  `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline: facts name it"`
+	Module      string  `json:"module" jsonschema:"required,description=Who trains: builtin:<name>\\, a folder with a Go program or a built one"`
+	Trainer     Trainer `json:"trainer"`
+	Tuner       *Tuner  `json:"tuner,omitempty"`
+	Concurrency int     `json:"concurrency,omitempty" jsonschema:"minimum=0,description=Runs that are worked on at once. 0 or left out: any number"`
+}
+
+// Trainer says how a run's model is trained.
+type Trainer struct {
+	WaitFor         []string       `json:"wait_for" jsonschema:"description=Facts that a run needs before its training starts. Left out: transform\\, and hparams where this run tunes,enum=examples,enum=transform,enum=hparams"`
+	TrainArgs       Args           `json:"train_args"`
+	EvalArgs        Args           `json:"eval_args"`
+	Hyperparameters string         `json:"hyperparameters" jsonschema:"enum=none,enum=run,enum=latest,enum=auto,default=auto"`
+	BaseModel       string         `json:"base_model" jsonschema:"default=none,description=Model to start from: none\\, latest or an address"`
+	CustomConfig    map[string]any `json:"custom_config,omitempty" jsonschema:"description=Handed to the module as it stands"`
+	Exports         []string       `json:"exports,omitempty" jsonschema:"description=Formats written beside Format-Serving"`
+	Resources       Resources      `json:"resources"`
+	MaxAttempts     int            `json:"max_attempts" jsonschema:"minimum=1,default=1,description=Tries when the module raised or its model failed a check"`
+	MaxCrashes      int            `json:"max_crashes" jsonschema:"minimum=1,default=3,description=Tries when the module's process crashed or went over its limits"`
+	Seed            int64          `json:"seed" jsonschema:"default=0"`
+}
+
+// Args are TFX's TrainArgs and EvalArgs.
+type Args struct {
+	NumSteps int      `json:"num_steps,omitempty" jsonschema:"minimum=0,description=Steps. 0 or left out: the module decides"`
+	Splits   []string `json:"splits" jsonschema:"description=Splits read. Every listed one must exist in every Examples artifact"`
+}
+
+// Resources says what a job needs and where it runs.
+type Resources struct {
+	Class    string   `json:"class" jsonschema:"default=cpu,pattern=^[a-z0-9][a-z0-9-]*$,description=Only workers that serve this class take the job"`
+	Memory   Size     `json:"memory,omitempty" jsonschema:"description=Limit for the module's processes. Left out: none"`
+	Timeout  Duration `json:"timeout,omitempty" jsonschema:"description=Limit for one attempt. Left out: none"`
+	Workers  int      `json:"workers" jsonschema:"minimum=1,default=1"`
+	Strategy string   `json:"strategy,omitempty"`
+}
+
+// Tuner says when hyperparameters are searched for before training.
+type Tuner struct {
+	When     string   `json:"when,omitempty"`
+	TuneArgs TuneArgs `json:"tune_args,omitzero"`
+	OnFailed string   `json:"on_failed,omitempty"`
+}
+
+// TuneArgs are TFX's TuneArgs.
+type TuneArgs struct {
+	NumParallelTrials int `json:"num_parallel_trials,omitempty"`
+}
+
+// Words that WaitFor holds: with ".ready" behind them they are the kinds of facts.
+const (
+	WaitExamples  = "examples"
+	WaitTransform = "transform"
+	WaitHParams   = "hparams"
+)
+
+// Policies of Trainer.Hyperparameters.
+const (
+	HyperparametersNone   = "none"   // never any, not even those that a run brings
+	HyperparametersRun    = "run"    // this run's; it waits for them
+	HyperparametersLatest = "latest" // this run's if it brings them, else the newest of the pipeline, else none
+	HyperparametersAuto   = "auto"   // run if this run tunes, else latest
+)
+
+// Policies of Trainer.BaseModel. Anything else is the address of a model.
+const (
+	BaseModelNone   = "none"
+	BaseModelLatest = "latest" // the newest model of the pipeline, else none
+)
+
+// JSON is the canonical form: defaults filled in, keys in a fixed order, no white space. Equal pipelines have equal JSON.
+func (p Pipeline) JSON() ([]byte, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("pipeline %s as JSON: %w", p.Name, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,164 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+func TestDefaultsAreFilledIn(t *testing.T) {
+	t.Parallel()
+	got := parse(t, "pipeline: penguin\nmodule: builtin:dnn\n")
+	want := pipeline.Pipeline{
+		Name:   "penguin",
+		Module: "builtin:dnn",
+		Trainer: pipeline.Trainer{
+			WaitFor:         []string{"transform"},
+			TrainArgs:       pipeline.Args{Splits: []string{"train"}},
+			EvalArgs:        pipeline.Args{Splits: []string{"eval"}},
+			Hyperparameters: "auto",
+			BaseModel:       "none",
+			Resources:       pipeline.Resources{Class: "cpu", Workers: 1},
+			MaxAttempts:     1,
+			MaxCrashes:      3,
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryKeyIsRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parse(t, string(text))
+	got, err := p.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"pipeline":"penguin","module":"./module","trainer":{"wait_for":["examples","hparams"],` +
+		`"train_args":{"num_steps":100,"splits":["train","more"]},"eval_args":{"num_steps":5,"splits":["eval"]},` +
+		`"hyperparameters":"run","base_model":"latest",` +
+		`"custom_config":{"batch_size":20,"big":12345678901234567890,"half":0.5,"label":"species","layers":[8,8],` +
+		`"note":"two\nlines\n","one":1.0,"shared":{"a":true},"shared_again":{"a":true},"text":"1e-9","tiny":1e-09},` +
+		`"resources":{"class":"gpu","memory":"8GiB","timeout":"6h","workers":1},"max_attempts":2,"max_crashes":4,"seed":-7}}`
+	if string(got) != want {
+		t.Errorf("JSON is\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAPipelineSurvivesJSON(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parse(t, string(text))
+	again, err := pipeline.FromJSON(asJSON(t, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, again); diff != "" {
+		t.Errorf("after JSON (-before +after):\n%s", diff)
+	}
+}
+
+func TestJSONIsTheSameHoweverNumbersAreWritten(t *testing.T) {
+	t.Parallel()
+	text := `{"pipeline":"p","module":"builtin:dnn","trainer":{"custom_config":{"a":%s}}}`
+	for _, pair := range [][2]string{{"1.50", "1.5"}, {"1E3", "1000.0"}, {"0.1e1", "1.0"}} {
+		one, err := pipeline.FromJSON(fmt.Appendf(nil, text, pair[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := pipeline.FromJSON(fmt.Appendf(nil, text, pair[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := string(asJSON(t, one)), string(asJSON(t, other)); a != b {
+			t.Errorf("%s gives %s, %s gives %s", pair[0], a, pair[1], b)
+		}
+	}
+}
+
+func TestWaitForIsInferred(t *testing.T) {
+	t.Parallel()
+	p := parse(t, "pipeline: p\nmodule: builtin:dnn\ntrainer: {hyperparameters: run}\n")
+	if want := []string{"transform", "hparams"}; !cmp.Equal(want, p.Trainer.WaitFor) {
+		t.Errorf("waits for %v, want %v", p.Trainer.WaitFor, want)
+	}
+}
+
+func TestAModulePathIsRelativeToItsFile(t *testing.T) {
+	t.Parallel()
+	for module, want := range map[string]string{
+		"./module": "/pipelines/module", "../module": "/module", "module": "/pipelines/module",
+		"/abs/module": "/abs/module", "builtin:dnn": "builtin:dnn",
+	} {
+		p, err := parse(t, "pipeline: p\nmodule: "+module+"\n").At("/pipelines")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Module != want {
+			t.Errorf("%s becomes %s, want %s", module, p.Module, want)
+		}
+	}
+}
+
+func TestWhatFromJSONRefusesHasNoLines(t *testing.T) {
+	t.Parallel()
+	_, err := pipeline.FromJSON([]byte(`{"pipeline":"p","module":"builtin:dnn","trainer":{"train_arg":{}}}`))
+	const want = "pipeline: trainer.train_arg: unknown key; did you mean train_args?"
+	if err == nil || err.Error() != want {
+		t.Errorf("error is %q, want %q", err, want)
+	}
+	for _, bad := range []string{"", "{", "[]", "{} {}", "3"} {
+		if _, err := pipeline.FromJSON([]byte(bad)); err == nil || !strings.HasPrefix(err.Error(), "pipeline: ") {
+			t.Errorf("%q gives error %v", bad, err)
+		}
+	}
+}
+
+func ExampleParse() {
+	p, err := pipeline.Parse("penguin.yaml", []byte(`
+pipeline: penguin
+module: builtin:dnn
+trainer:
+  train_args: {num_steps: 100}
+  resources: {timeout: 90m}
+`))
+	fmt.Println(p.Name, p.Trainer.TrainArgs.NumSteps, p.Trainer.TrainArgs.Splits, p.Trainer.Resources.Timeout, err)
+
+	_, err = pipeline.Parse("penguin.yaml", []byte("pipeline: Penguin\nmodule: builtin:dnn\ntrainer:\n  wait_four: [transform]\n"))
+	fmt.Println(err)
+	// Output:
+	// penguin 100 [train] 1h30m <nil>
+	// penguin.yaml:1:1: pipeline: expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got "Penguin"
+	// penguin.yaml:4:3: trainer.wait_four: unknown key; did you mean wait_for?
+}
+
+func parse(t *testing.T, text string) pipeline.Pipeline {
+	t.Helper()
+	p, err := pipeline.Parse("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func asJSON(t *testing.T, p pipeline.Pipeline) []byte {
+	t.Helper()
+	text, err := p.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,128 @@
+package pipeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Error is everything that is wrong with one pipeline, in the order of the file.
+type Error struct {
+	File     string // as handed to Parse; "pipeline" for FromJSON
+	Problems []Problem
+}
+
+// Problem is one thing that is wrong.
+type Problem struct {
+	Line, Column int    // from 1; 0 where there is no text
+	Key          string // path of the key: trainer.train_args.num_steps; "" for the whole file
+	Message      string
+}
+
+// Error has one line for each problem: file:line:column: key: message.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = e.File + ":" + p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (p Problem) String() string {
+	text := " " + p.Message
+	if p.Key != "" {
+		text = " " + p.Key + ":" + text
+	}
+	if p.Line == 0 {
+		return text
+	}
+	return fmt.Sprintf("%d:%d:%s", p.Line, p.Column, text)
+}
+
+// position is a place in the text, from 1; zero where there is none.
+type position struct{ line, column int }
+
+// report gathers problems, and knows where each key stands.
+type report struct {
+	places   map[string]position
+	problems []Problem
+}
+
+// add notes a problem with key, at the place of the key or of the nearest one above it. The first problem of a key, or of
+// one above it, counts: what follows from it would only confuse.
+func (r *report) add(key, format string, args ...any) {
+	if r.blames(key) {
+		return
+	}
+	at := r.place(key)
+	r.problems = append(r.problems, Problem{Line: at.line, Column: at.column, Key: key, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *report) blames(key string) bool {
+	if slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Key == key }) {
+		return true
+	}
+	return key != "" && r.blames(above(key))
+}
+
+// blamesWithin says whether an element of the list at key has a problem.
+func (r *report) blamesWithin(key string) bool {
+	return slices.ContainsFunc(r.problems, func(p Problem) bool { return strings.HasPrefix(p.Key, key+"[") })
+}
+
+func (r *report) place(key string) position {
+	if at, ok := r.places[key]; ok || key == "" {
+		return at
+	}
+	return r.place(above(key))
+}
+
+// above is the key that holds key.
+func above(key string) string { return key[:max(strings.LastIndexAny(key, ".["), 0)] }
+
+// err is nil if there is no problem.
+func (r *report) err(file string) error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(r.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &Error{File: file, Problems: r.problems}
+}
+
+// suggestion is "; did you mean <known>?" for the nearest known word, or "".
+func suggestion(word string, known []string) string {
+	best, bestDistance := "", 3
+	for _, candidate := range known {
+		if d := distance(word, candidate); d < bestDistance && d < len(candidate) {
+			best, bestDistance = candidate, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// distance is Levenshtein's: the insertions, deletions and replacements of bytes that turn a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,23 @@
+package pipeline
+
+import "strings"
+
+// refuseUnsupported refuses what a pipeline may say and Stoker can't do yet, so that nothing a user asks for is passed
+// over in silence. Whoever builds one of these deletes its line.
+func (r *report) refuseUnsupported(p Pipeline) {
+	t := p.Trainer
+	r.refuse("tuner", p.Tuner != nil, "")
+	r.refuse("concurrency", p.Concurrency != 0, "")
+	r.refuse("trainer.exports", len(t.Exports) > 0, "; only Format-Serving is written")
+	r.refuse("trainer.resources.workers", t.Resources.Workers > 1, "; one worker trains one model")
+	r.refuse("trainer.resources.strategy", t.Resources.Strategy != "", "")
+	r.refuse("trainer.base_model", t.BaseModel != BaseModelNone && p.IsBuiltin(), " by builtin modules")
+	r.refuse("module", strings.HasSuffix(p.Module, ".py"), ": Python modules")
+	r.refuse("module", strings.Contains(p.Module, "://"), ": modules at an address")
+}
+
+func (r *report) refuse(key string, asked bool, detail string) {
+	if asked {
+		r.add(key, "not supported yet%s", detail)
+	}
+}

@@ -1,0 +1,138 @@
+package pipeline
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// BuiltinPrefix begins the name of a module that is compiled in: builtin:dnn.
+const BuiltinPrefix = "builtin:"
+
+var (
+	namePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+	splitPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+)
+
+// validate checks every value of p that its type alone doesn't make right.
+func (r *report) validate(p Pipeline) {
+	r.name("pipeline", p.Name)
+	r.module(p.Module)
+	r.trainer(p)
+	if p.Concurrency < 0 {
+		r.add("concurrency", "expected 0 or more, got %d", p.Concurrency)
+	}
+}
+
+func (r *report) trainer(p Pipeline) {
+	t := p.Trainer
+	r.waitFor(p)
+	r.args("trainer.train_args", t.TrainArgs)
+	r.args("trainer.eval_args", t.EvalArgs)
+	r.oneOf("trainer.hyperparameters", t.Hyperparameters,
+		HyperparametersNone, HyperparametersRun, HyperparametersLatest, HyperparametersAuto)
+	r.baseModel(t.BaseModel)
+	r.name("trainer.resources.class", t.Resources.Class)
+	r.atLeastOne("trainer.resources.workers", t.Resources.Workers)
+	r.atLeastOne("trainer.max_attempts", t.MaxAttempts)
+	r.atLeastOne("trainer.max_crashes", t.MaxCrashes)
+}
+
+func (r *report) name(key, value string) {
+	switch {
+	case value == "":
+		r.add(key, "missing, expected a name of a-z, 0-9 and -")
+	case !namePattern.MatchString(value):
+		r.add(key, "expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got %q", shorten(value))
+	}
+}
+
+func (r *report) module(value string) {
+	name, builtin := strings.CutPrefix(value, BuiltinPrefix)
+	switch {
+	case value == "":
+		r.add("module", "missing, expected builtin:<name>, a folder with a Go program, or a built one")
+	case builtin && name == "":
+		r.add("module", "expected a name behind %s", BuiltinPrefix)
+	case strings.ContainsRune(value, 0):
+		r.add("module", "holds a zero byte")
+	}
+}
+
+// waitFor refuses what could never start, or would not get what the policy promises.
+func (r *report) waitFor(p Pipeline) {
+	const key = "trainer.wait_for"
+	words := p.Trainer.WaitFor
+	for i, word := range words {
+		at := fmt.Sprintf("%s[%d]", key, i)
+		r.oneOf(at, word, WaitExamples, WaitTransform, WaitHParams)
+		if slices.Contains(words[:i], word) {
+			r.add(at, "%s is there twice", shorten(word))
+		}
+	}
+	if r.blamesWithin(key) {
+		return
+	}
+	waits := slices.Contains(words, WaitHParams)
+	switch {
+	case !slices.Contains(words, WaitExamples) && !slices.Contains(words, WaitTransform):
+		r.add(key, "expected examples or transform in it: there would be nothing to train on")
+	case waits && p.Trainer.Hyperparameters == HyperparametersNone:
+		r.add(key, "waits for hparams, but hyperparameters is none")
+	case !waits && p.ownHyperparameters():
+		r.add(key, "expected hparams in it, as hyperparameters is %s", p.Trainer.Hyperparameters)
+	}
+}
+
+func (r *report) args(key string, a Args) {
+	if a.NumSteps < 0 {
+		r.add(key+".num_steps", "expected 0 or more, got %d", a.NumSteps)
+	}
+	for i, split := range a.Splits {
+		at := fmt.Sprintf("%s.splits[%d]", key, i)
+		if !splitPattern.MatchString(split) {
+			r.add(at, "expected the name of a split, like train, got %q", shorten(split))
+		}
+		if slices.Contains(a.Splits[:i], split) {
+			r.add(at, "%s is there twice", shorten(split))
+		}
+	}
+}
+
+func (r *report) baseModel(value string) {
+	if value == BaseModelNone || value == BaseModelLatest || strings.Contains(value, "://") {
+		return
+	}
+	r.add("trainer.base_model", "expected none, latest or an address like s3://bucket/model, got %q%s",
+		shorten(value), suggestion(value, []string{BaseModelNone, BaseModelLatest}))
+}
+
+func (r *report) oneOf(key, value string, words ...string) {
+	if !slices.Contains(words, value) {
+		r.add(key, "expected one of %s, got %q%s", strings.Join(words, ", "), shorten(value), suggestion(value, words))
+	}
+}
+
+func (r *report) atLeastOne(key string, value int) {
+	if value < 1 {
+		r.add(key, "expected at least 1, got %d", value)
+	}
+}
+
+// At returns the pipeline with a module path that is relative to dir, the folder of the pipeline file, made absolute.
+func (p Pipeline) At(dir string) (Pipeline, error) {
+	if p.IsBuiltin() || filepath.IsAbs(p.Module) || strings.Contains(p.Module, "://") {
+		return p, nil
+	}
+	path, err := filepath.Abs(filepath.Join(dir, p.Module))
+	if err != nil {
+		return Pipeline{}, fmt.Errorf("module %s of pipeline %s: %w", p.Module, p.Name, err)
+	}
+	p.Module = path
+	return p, nil
+}
+
+// IsBuiltin says whether the module is compiled in.
+func (p Pipeline) IsBuiltin() bool { return strings.HasPrefix(p.Module, BuiltinPrefix) }
