@@ -41,25 +41,23 @@ func putCommit(ctx context.Context, store Store, root Ref, c Commit, cond Condit
 	if !errors.Is(err, ErrPrecondition) && !errors.Is(err, ErrUnavailable) {
 		return Commit{}, false, fmt.Errorf("commit %s: %w", c.Execution, err)
 	}
-	return whoWon(ctx, store, place, c, err)
+	return whoWon(ctx, store, place, c, cond, err)
 }
 
 // whoWon reads what is there after a write whose outcome is not known, or was to lose. lost is the error of that write.
-func whoWon(ctx context.Context, store Store, place Place, c Commit, lost error) (Commit, bool, error) {
+func whoWon(ctx context.Context, store Store, place Place, c Commit, cond Condition, lost error) (Commit, bool, error) {
 	there, err := readCommit(ctx, store, place)
-	if errors.Is(err, ErrNotFound) && errors.Is(lost, ErrPrecondition) {
-		// It was there, and is gone: somebody collects garbage. The next try will see.
+	if errors.Is(err, ErrNotFound) {
+		// Not written, or written and collected as garbage since: the next try will see.
 		return Commit{}, false, fmt.Errorf("commit %s: %w: %w", c.Execution, ErrUnavailable, lost)
 	}
 	if err != nil {
 		return Commit{}, false, fmt.Errorf("commit %s: %w", c.Execution, errors.Join(lost, err))
 	}
-	won := there.Attempt == c.Attempt && there.Cancelled == c.Cancelled
-	if !won && !errors.Is(lost, ErrPrecondition) {
-		// The write did not happen, and what is there may be what it was meant to replace.
-		return Commit{}, false, fmt.Errorf("commit %s: %w", c.Execution, lost)
+	if there.ETag == cond.IfMatch {
+		return Commit{}, false, fmt.Errorf("commit %s: %w", c.Execution, lost) // nobody has replaced it yet
 	}
-	return there, won, nil
+	return there, there.Attempt == c.Attempt && there.Cancelled == c.Cancelled, nil
 }
 
 func readCommit(ctx context.Context, store Store, place Place) (Commit, error) {

@@ -1,0 +1,126 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// Config says which server, and who is asking.
+type Config struct {
+	// Endpoint is the server's URL without a bucket: http://127.0.0.1:9000. Buckets are addressed by path.
+	Endpoint string
+	// Region signs requests. "" is us-east-1, except on amazonaws.com, where the bucket's own region is asked for.
+	Region string
+
+	// The credentials. With all of them empty they are looked for where the AWS and MinIO tools look: environment,
+	// ~/.aws/credentials, ~/.mc/config.json, web identity (AWS_WEB_IDENTITY_TOKEN_FILE), container and machine role.
+	AccessKey    string
+	SecretKey    string
+	SessionToken string
+
+	// MaxTries of one request that failed in a way that may pass: connection, 5xx, throttling. 0 means 5, about 2 s of
+	// waiting; 1 is no retry.
+	MaxTries int
+	// Stall is how long a connection may rest in the middle of a transfer, or an answer may take. 0 means 1 minute.
+	Stall time.Duration
+}
+
+const (
+	defaultRegion   = "us-east-1"
+	defaultMaxTries = 5
+	defaultStall    = time.Minute
+)
+
+// Open makes a Store. It talks to no server, except to one that hands out credentials: a Store can be opened before the
+// server is up. Credentials that can't be found are ErrDenied.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	endpoint, err := parseEndpoint(cfg.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := newTransport(endpoint.Scheme == "https", cfg.Stall)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", endpoint, err)
+	}
+	creds, err := cfg.credentials(ctx, transport)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", endpoint, err)
+	}
+	client, err := minio.New(endpoint.Host, &minio.Options{
+		Creds:        creds,
+		Secure:       endpoint.Scheme == "https",
+		Region:       cfg.region(endpoint.Hostname()),
+		BucketLookup: minio.BucketLookupPath,
+		Transport:    transport,
+		MaxRetries:   cfg.maxTries(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", endpoint, err)
+	}
+	return &Store{client: client, core: minio.Core{Client: client}, endpoint: endpoint.String()}, nil
+}
+
+func parseEndpoint(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return nil, fmt.Errorf("endpoint %q: expected http://host:port or https://host:port", u.Redacted())
+	}
+	if u.User != nil {
+		return nil, fmt.Errorf("endpoint %q: credentials don't belong into it", u.Redacted())
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}, nil
+}
+
+func (c Config) region(host string) string {
+	if c.Region != "" {
+		return c.Region
+	}
+	if host == "amazonaws.com" || strings.HasSuffix(host, ".amazonaws.com") || strings.HasSuffix(host, ".amazonaws.com.cn") {
+		return "" // minio-go asks for the bucket's
+	}
+	return defaultRegion
+}
+
+func (c Config) maxTries() int {
+	if c.MaxTries > 0 {
+		return c.MaxTries
+	}
+	return defaultMaxTries
+}
+
+func (c Config) credentials(ctx context.Context, transport http.RoundTripper) (*credentials.Credentials, error) {
+	if c.AccessKey != "" || c.SecretKey != "" {
+		if c.AccessKey == "" || c.SecretKey == "" {
+			return nil, errors.New("access key and secret key go together, and one is empty")
+		}
+		return credentials.NewStaticV4(c.AccessKey, c.SecretKey, c.SessionToken), nil
+	}
+	chain := credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{},
+		&credentials.EnvMinio{},
+		&credentials.FileAWSCredentials{},
+		&credentials.FileMinioClient{},
+		&credentials.IAM{},
+	})
+	// minio-go would go on without any, and the server's refusal would come late and say less.
+	found, err := chain.GetWithContext(&credentials.CredContext{
+		Client:   &http.Client{Transport: transport, Timeout: 10 * time.Second},
+		Endpoint: c.Endpoint,
+		Context:  ctx,
+	})
+	if err == nil && found.SignerType.IsAnonymous() {
+		err = fmt.Errorf("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: %w", errDenied)
+	}
+	return chain, err
+}

@@ -1,0 +1,72 @@
+package s3
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+var errDenied = storage.ErrDenied
+
+// fault says what was being done to what, and which of storage's kinds err is; the cause stays in the chain.
+func fault(ctx context.Context, doing string, ref storage.Ref, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		if errors.Is(err, ended) {
+			return fmt.Errorf("%s %s: %w", doing, ref, err)
+		}
+		return fmt.Errorf("%s %s: %w: %w", doing, ref, ended, err)
+	}
+	if kind := kindOf(err); kind != nil {
+		return fmt.Errorf("%s %s: %w: %w", doing, ref, kind, err)
+	}
+	return fmt.Errorf("%s %s: %w", doing, ref, err)
+}
+
+// kindOf is nil for what no kind fits: then it is our own mistake, or the configuration's.
+func kindOf(err error) error {
+	var answer minio.ErrorResponse
+	if errors.As(err, &answer) && answer.StatusCode != 0 {
+		return kindOfAnswer(answer)
+	}
+	var badCert *tls.CertificateVerificationError
+	if errors.Is(err, errShort) || errors.As(err, &badCert) {
+		return nil
+	}
+	var netErr net.Error
+	var urlErr *url.Error
+	switch {
+	case errors.As(err, &netErr), errors.As(err, &urlErr), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return storage.ErrUnavailable
+	}
+	return nil
+}
+
+func kindOfAnswer(answer minio.ErrorResponse) error {
+	switch answer.Code {
+	case minio.NoSuchKey, minio.NoSuchBucket, "NoSuchUpload":
+		return storage.ErrNotFound
+	case "ConditionalRequestConflict", "OperationAborted", "SlowDown":
+		return storage.ErrUnavailable
+	case "SignatureDoesNotMatch", "InvalidAccessKeyId", "ExpiredToken", "InvalidToken":
+		return storage.ErrDenied
+	}
+	switch code := answer.StatusCode; {
+	case code == http.StatusNotFound:
+		return storage.ErrNotFound
+	case code == http.StatusPreconditionFailed:
+		return storage.ErrPrecondition
+	case code == http.StatusForbidden, code == http.StatusUnauthorized:
+		return storage.ErrDenied
+	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
+		return storage.ErrUnavailable
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Store is a storage.Store on one S3 server, made by Open. It may be used from many goroutines.
+type Store struct {
+	client   *minio.Client
+	core     minio.Core
+	endpoint string
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// String names the server.
+func (s *Store) String() string { return s.endpoint }
+
+// partBytes is from which size on an object goes up in parts, and how large they are.
+const partBytes = 16 << 20
+
+// EnsureBucket makes a bucket if it is not there.
+func (s *Store) EnsureBucket(ctx context.Context, bucket string) error {
+	ref := storage.Ref{Bucket: bucket}
+	if err := ref.Validate(); err != nil {
+		return err
+	}
+	there, err := s.client.BucketExists(ctx, bucket)
+	if err != nil {
+		return fault(ctx, "look for", ref, err)
+	}
+	if there {
+		return nil
+	}
+	err = s.client.MakeBucket(ctx, bucket, minio.MakeBucketOptions{})
+	switch minio.ToErrorResponse(err).Code {
+	case "BucketAlreadyOwnedByYou", "BucketAlreadyExists":
+		return nil // somebody was faster
+	}
+	if err != nil {
+		return fault(ctx, "make", ref, err)
+	}
+	return nil
+}
+
+// List implements storage.Store.
+func (s *Store) List(ctx context.Context, prefix storage.Ref) iter.Seq2[storage.Object, error] {
+	return func(yield func(storage.Object, error) bool) {
+		if err := prefix.Validate(); err != nil {
+			yield(storage.Object{}, err)
+			return
+		}
+		opts := minio.ListObjectsOptions{Prefix: prefix.Key, Recursive: true}
+		for info := range s.client.ListObjectsIter(ctx, prefix.Bucket, opts) {
+			if info.Err != nil {
+				yield(storage.Object{}, fault(ctx, "list", prefix, info.Err))
+				return
+			}
+			ref := storage.Ref{Bucket: prefix.Bucket, Key: info.Key}
+			if !yield(object(ref, info), nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil { // minio-go may end a listing as if it were whole
+			yield(storage.Object{}, fault(ctx, "list", prefix, err))
+		}
+	}
+}
+
+// Stat implements storage.Store.
+func (s *Store) Stat(ctx context.Context, ref storage.Ref) (storage.Object, error) {
+	if err := checkObject(ref); err != nil {
+		return storage.Object{}, err
+	}
+	info, err := s.client.StatObject(ctx, ref.Bucket, ref.Key, minio.StatObjectOptions{})
+	if err != nil {
+		return storage.Object{}, fault(ctx, "stat", ref, err)
+	}
+	return object(ref, info), nil
+}
+
+// Open implements storage.Store.
+func (s *Store) Open(ctx context.Context, ref storage.Ref, ifETag string) (io.ReadCloser, storage.Object, error) {
+	if err := checkObject(ref); err != nil {
+		return nil, storage.Object{}, err
+	}
+	var opts minio.GetObjectOptions
+	if ifETag != "" {
+		if err := opts.SetMatchETag(ifETag); err != nil {
+			return nil, storage.Object{}, fmt.Errorf("open %s: %w", ref, err)
+		}
+	}
+	body, info, _, err := s.core.GetObject(ctx, ref.Bucket, ref.Key, opts)
+	if err != nil {
+		err = fault(ctx, "open", ref, err)
+		if errors.Is(err, storage.ErrPrecondition) {
+			err = fmt.Errorf("%w: %w", storage.ErrChanged, err)
+		}
+		return nil, storage.Object{}, err
+	}
+	return &stream{ref: ref, body: body, left: info.Size}, object(ref, info), nil
+}
+
+// Put implements storage.Store.
+func (s *Store) Put(ctx context.Context, ref storage.Ref, body io.Reader, size int64) (storage.Object, error) {
+	if err := checkObject(ref); err != nil {
+		return storage.Object{}, err
+	}
+	// NumThreads bounds memory: without an io.ReaderAt, so many parts are held at once.
+	opts := minio.PutObjectOptions{PartSize: partBytes, NumThreads: 2, ConcurrentStreamParts: true}
+	info, err := s.client.PutObject(ctx, ref.Bucket, ref.Key, exactly(body, size), size, opts)
+	if err != nil {
+		return storage.Object{}, fault(ctx, "put", ref, err)
+	}
+	return storage.Object{Ref: ref, Size: info.Size, ETag: info.ETag, Modified: info.LastModified}, nil
+}
+
+// PutIf implements storage.Store.
+func (s *Store) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond storage.Condition) (storage.Object, error) {
+	if err := errors.Join(checkObject(ref), cond.Validate()); err != nil {
+		return storage.Object{}, fmt.Errorf("put %s: %w", ref, err)
+	}
+	opts := minio.PutObjectOptions{DisableMultipart: true}
+	if cond.IfAbsent {
+		opts.SetMatchETagExcept("*")
+	} else {
+		opts.SetMatchETag(cond.IfMatch)
+	}
+	size := int64(len(body))
+	info, err := s.client.PutObject(ctx, ref.Bucket, ref.Key, bytes.NewReader(body), size, opts)
+	if err != nil {
+		err = fault(ctx, "put", ref, err)
+		if cond.IfMatch != "" && errors.Is(err, storage.ErrNotFound) {
+			err = fmt.Errorf("%w: %w", storage.ErrPrecondition, err) // what was to be replaced is gone
+		}
+		return storage.Object{}, err
+	}
+	return storage.Object{Ref: ref, Size: size, ETag: info.ETag, Modified: info.LastModified}, nil
+}
+
+// Delete implements storage.Store.
+func (s *Store) Delete(ctx context.Context, ref storage.Ref) error {
+	if ref.Key == "" {
+		return fmt.Errorf("delete %s: %w: no key", ref, storage.ErrBadRef)
+	}
+	err := s.client.RemoveObject(ctx, ref.Bucket, ref.Key, minio.RemoveObjectOptions{})
+	if err == nil {
+		return nil
+	}
+	if err = fault(ctx, "delete", ref, err); errors.Is(err, storage.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// checkObject refuses addresses that are no object's.
+func checkObject(ref storage.Ref) error {
+	if err := ref.Validate(); err != nil {
+		return err
+	}
+	if ref.Key == "" || ref.Key[len(ref.Key)-1] == '/' {
+		return fmt.Errorf("%w %q: names a folder, not an object", storage.ErrBadRef, ref)
+	}
+	return nil
+}
+
+func object(ref storage.Ref, info minio.ObjectInfo) storage.Object {
+	return storage.Object{Ref: ref, Size: info.Size, ETag: info.ETag, Modified: info.LastModified}
+}
