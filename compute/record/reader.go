@@ -1,0 +1,161 @@
+package record
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+)
+
+const (
+	bufferSize = 256 << 10
+
+	// maxLength is what a record may be long: a protocol buffer cannot be longer.
+	maxLength = math.MaxInt32
+)
+
+// Reader reads the records of one file in turn. It is not safe for concurrent use.
+type Reader struct {
+	name   string
+	in     *bufio.Reader
+	close  func() error
+	number int64 // of the next record
+	offset int64 // of the next record
+	held   int   // bytes of the record last returned, still in the buffer of in
+	large  []byte
+	err    error // once set, what Next returns for ever
+}
+
+// Open opens a file of records, gzip or plain: the first bytes tell. A file named .gz that is not gzip is an error, at the
+// first Next.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open records: %w", err)
+	}
+	r := NewReader(path, f)
+	r.close = f.Close
+	return r, nil
+}
+
+// NewReader reads records from in, which is not closed. The name stands in errors, and decides by ".gz" at its end whether
+// in must be gzip.
+func NewReader(name string, in io.Reader) *Reader {
+	return &Reader{
+		name:  name,
+		in:    bufio.NewReaderSize(&stream{name: name, file: source{in: in}}, bufferSize),
+		close: func() error { return nil },
+	}
+}
+
+// Close closes the file that Open opened.
+func (r *Reader) Close() error {
+	if r.err == nil {
+		r.err = fmt.Errorf("read %s: %w", r.name, os.ErrClosed)
+	}
+	return r.close()
+}
+
+// Next returns the next record. It stays valid until the next call. At the end of the file, and only at a clean one, the
+// error is io.EOF; all others are *Error and stay.
+func (r *Reader) Next() ([]byte, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	data, err := r.next()
+	if err != nil {
+		r.err = r.locate(err)
+		return nil, r.err
+	}
+	r.number++
+	r.offset += headSize + int64(len(data)) + footSize
+	return data, nil
+}
+
+func (r *Reader) next() ([]byte, error) {
+	// What was peeked at by the last call fits the buffer, so this can't fail.
+	r.in.Discard(r.held)
+	r.held = 0
+
+	length, err := r.readLength()
+	if err != nil {
+		return nil, err
+	}
+	if length+footSize <= bufferSize {
+		return r.peekData(length)
+	}
+	return r.readLarge(length)
+}
+
+// readLength reads a record's head. io.EOF means that the file ends where a record may begin.
+func (r *Reader) readLength() (int, error) {
+	head, err := r.in.Peek(headSize)
+	if len(head) == 0 && err == io.EOF {
+		return 0, io.EOF
+	}
+	if err != nil {
+		return 0, cutShort(err)
+	}
+	if Checksum(head[:8]) != binary.LittleEndian.Uint32(head[8:]) {
+		return 0, ErrLengthChecksum
+	}
+	length := binary.LittleEndian.Uint64(head)
+	if length > maxLength {
+		return 0, fmt.Errorf("%d bytes: %w (%d)", length, ErrTooLong, maxLength)
+	}
+	r.in.Discard(headSize)
+	return int(length), nil
+}
+
+// peekData returns a record where it lies in the buffer.
+func (r *Reader) peekData(length int) ([]byte, error) {
+	data, err := r.in.Peek(length + footSize)
+	if err != nil {
+		return nil, cutShort(err)
+	}
+	r.held = len(data)
+	return verified(data)
+}
+
+// readLarge reads a record that is longer than the buffer. Memory grows with the bytes that are there, not with what the
+// length promises.
+func (r *Reader) readLarge(length int) ([]byte, error) {
+	need := length + footSize
+	r.large = r.large[:0]
+	for len(r.large) < need {
+		start := len(r.large)
+		r.large = append(r.large, make([]byte, min(need-start, max(bufferSize, start)))...)
+		if _, err := io.ReadFull(r.in, r.large[start:]); err != nil {
+			return nil, cutShort(err)
+		}
+	}
+	return verified(r.large)
+}
+
+// verified takes the checksum off the end of framed and checks it.
+func verified(framed []byte) ([]byte, error) {
+	end := len(framed) - footSize
+	data := framed[:end:end]
+	if Checksum(data) != binary.LittleEndian.Uint32(framed[end:]) {
+		return nil, ErrDataChecksum
+	}
+	return data, nil
+}
+
+func (r *Reader) locate(err error) error {
+	if err == io.EOF {
+		return err
+	}
+	return &Error{File: r.name, Record: r.number, Offset: r.offset, Err: err}
+}
+
+// cutShort turns an end of the stream in the middle of a record into ErrTruncated.
+func cutShort(err error) error {
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return ErrTruncated
+	}
+	return err
+}
