@@ -24,7 +24,8 @@ type File struct {
 type Manifest struct {
 	Execution string            `json:"execution"` // sha256:<hex>
 	Attempt   string            `json:"attempt"`
-	Outputs   map[string]Output `json:"outputs"` // by TFX output key: model, model_run, ...
+	Outputs   map[string]Output `json:"outputs"`          // by TFX output key: model, model_run, ...
+	Result    json.RawMessage   `json:"result,omitempty"` // what the function wants to find again on a cache hit; opaque here
 }
 
 // Output is one artifact of an execution.

@@ -22,6 +22,7 @@ type Publication struct {
 	Execution string // sha256:<hex>
 	Attempt   string
 	Outputs   map[string]Source // by TFX output key
+	Result    json.RawMessage   // kept in the manifest, untouched
 	Parallel  int               // files sent at once; 0 means 8
 }
 
@@ -48,7 +49,7 @@ func Publish(ctx context.Context, store Store, p Publication) (Manifest, error) 
 	if err := place.validateAttempt(); err != nil {
 		return Manifest{}, fmt.Errorf("publish: %w", err)
 	}
-	m := Manifest{Execution: p.Execution, Attempt: p.Attempt, Outputs: make(map[string]Output, len(p.Outputs))}
+	m := Manifest{Execution: p.Execution, Attempt: p.Attempt, Outputs: make(map[string]Output, len(p.Outputs)), Result: p.Result}
 	for key, src := range p.Outputs {
 		out, err := publishOutput(ctx, store, place, key, src, p.Parallel)
 		if err != nil {
