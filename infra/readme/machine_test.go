@@ -1,0 +1,57 @@
+package readme_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/infra/readme"
+)
+
+func TestAMachineClonesTheWorkingTreeAsItStands(t *testing.T) {
+	t.Parallel()
+	source := t.TempDir()
+	for name, text := range map[string]string{"kept": "old", "deleted": "", ".gitignore": "built\n"} {
+		write(t, filepath.Join(source, name), text)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}} {
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", source}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	write(t, filepath.Join(source, "kept"), "new")
+	write(t, filepath.Join(source, "room", "added"), "")
+	write(t, filepath.Join(source, "built"), "")
+	if err := os.Remove(filepath.Join(source, "deleted")); err != nil {
+		t.Fatal(err)
+	}
+
+	machine, err := readme.NewMachine(t.Context(), t.TempDir(), source, "https://example.org/house")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := readme.Parse("README.md", fenced("", "console",
+		"$ ls -A . ~", ".:", "", "...home:", ".gitconfig",
+		"$ git clone -q https://example.org/house && cd house",
+		"$ find . -type f -not -path './.git/*' | LC_ALL=C sort", "./.gitignore", "./kept", "./room/added",
+		"$ cat kept", "new"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = readme.Run(t.Context(), blocks, readme.Options{Dir: machine.Work, Env: machine.Env, Timeout: time.Minute, Log: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

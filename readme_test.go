@@ -1,0 +1,34 @@
+package stoker_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/infra/readme"
+)
+
+// TestTheReadmesCommandsDoWhatItSays types them on a fresh machine, beginning with git clone. infra/readme says how a README
+// marks what runs in the background and what is not run.
+func TestTheReadmesCommandsDoWhatItSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: the README's commands build the binary and train, for some minutes")
+	}
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := readme.Parse("README.md", string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := readme.NewMachine(t.Context(), t.TempDir(), ".", "https://github.com/stoker-ml/stoker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = readme.Run(t.Context(), blocks, readme.Options{Dir: machine.Work, Env: machine.Env, Timeout: 10 * time.Minute, Log: t.Output()})
+	if err != nil {
+		t.Fatal("README.md: ", err)
+	}
+}
