@@ -5,66 +5,76 @@ import (
 	"time"
 )
 
+// In the tags, format=s3, format=digest and format=split stand for the patterns in words.go: the schemas carry the pattern.
+
 // Examples is one Examples artifact: a folder with one Split-<name> folder for each split.
 type Examples struct {
-	URI           string   `json:"uri" jsonschema:"required,description=Address of the artifact folder: s3://bucket/key"`
-	Splits        []string `json:"splits,omitempty" jsonschema:"description=Splits the folder holds. Default: train and eval"`
-	Span          int64    `json:"span,omitempty"`
-	Version       int64    `json:"version,omitempty"`
-	FileFormat    string   `json:"file_format,omitempty" jsonschema:"description=tfrecords_gzip (default) or tfrecords"`
-	PayloadFormat string   `json:"payload_format,omitempty" jsonschema:"description=FORMAT_TF_EXAMPLE (default) or FORMAT_TF_SEQUENCE_EXAMPLE"`
+	URI           string   `json:"uri" jsonschema:"required,format=s3,description=Address of the artifact folder"`
+	Splits        []string `json:"splits,omitempty" jsonschema:"format=split,description=Splits the folder holds. Default: train and eval"`
+	Span          int64    `json:"span,omitempty" jsonschema:"minimum=0"`
+	Version       int64    `json:"version,omitempty" jsonschema:"minimum=0"`
+	FileFormat    string   `json:"file_format,omitempty" jsonschema:"enum=,enum=tfrecords_gzip,enum=tfrecords,description=Default: tfrecords_gzip"`
+	PayloadFormat string   `json:"payload_format,omitempty" jsonschema:"enum=,enum=FORMAT_TF_EXAMPLE,enum=FORMAT_TF_SEQUENCE_EXAMPLE,description=Default: FORMAT_TF_EXAMPLE"`
 }
+
+// Formats of an Examples artifact, in TFX's own words. TFX has more; Stoker reads these.
+const (
+	FileTFRecordsGzip      = "tfrecords_gzip"
+	FileTFRecords          = "tfrecords"
+	PayloadExample         = "FORMAT_TF_EXAMPLE"
+	PayloadSequenceExample = "FORMAT_TF_SEQUENCE_EXAMPLE"
+)
 
 // Spec carries a pipeline inline, for publishers that are trusted to choose the code that runs (local, or by account).
 type Spec struct {
-	PipelineSpec json.RawMessage `json:"pipeline_spec,omitempty" jsonschema:"description=A whole pipeline inline. Refused unless the publisher's account may choose code"`
+	PipelineSpec json.RawMessage `json:"pipeline_spec,omitempty" jsonschema:"type=object,description=A whole pipeline inline. Refused unless the publisher's account may choose code"`
 }
 
 // ExamplesReady says that examples can be read.
 type ExamplesReady struct {
 	Examples   []Examples `json:"examples" jsonschema:"required,minItems=1"`
-	Schema     string     `json:"schema,omitempty" jsonschema:"description=Address of a Schema artifact folder or of schema.pbtxt itself"`
-	Statistics string     `json:"statistics,omitempty"`
+	Schema     string     `json:"schema,omitempty" jsonschema:"format=s3,description=Address of a Schema artifact folder or of schema.pbtxt itself"`
+	Statistics string     `json:"statistics,omitempty" jsonschema:"format=s3,description=Address of an ExampleStatistics artifact folder"`
 	Spec
 }
 
 // TransformReady says that a transform graph, and perhaps the examples it transformed, can be read.
 type TransformReady struct {
-	TransformGraph      string     `json:"transform_graph" jsonschema:"required"`
+	TransformGraph      string     `json:"transform_graph" jsonschema:"required,format=s3,description=Address of a TransformGraph artifact folder"`
 	TransformedExamples []Examples `json:"transformed_examples,omitempty"`
 	Examples            []Examples `json:"examples,omitempty"`
-	Schema              string     `json:"schema,omitempty"`
+	Schema              string     `json:"schema,omitempty" jsonschema:"format=s3,description=Default: the one inside the graph's transformed_metadata or metadata"`
 	Spec
 }
 
 // HParamsReady says which hyperparameters to use.
 type HParamsReady struct {
-	Hyperparameters string         `json:"hyperparameters" jsonschema:"required,description=Address of a HyperParameters artifact folder"`
+	Hyperparameters string         `json:"hyperparameters" jsonschema:"required,format=s3,description=Address of a HyperParameters artifact folder"`
 	Values          map[string]any `json:"values,omitempty"`
 	Score           *float64       `json:"score,omitempty"`
 	Objective       string         `json:"objective,omitempty"`
 	Study           string         `json:"study,omitempty"`
-	Reused          bool           `json:"reused,omitempty"`
+	Reused          bool           `json:"reused,omitempty" jsonschema:"description=Tuning was skipped: these are the last best"`
 	Spec
 }
 
 // Artifact names one artifact and what it held.
 type Artifact struct {
-	Type   string `json:"type" jsonschema:"required,description=TFX's type name: Examples, Schema, TransformGraph, HyperParameters, Model"`
-	URI    string `json:"uri" jsonschema:"required"`
-	Digest string `json:"digest" jsonschema:"required,description=sha256:<hex> over the listing or the manifest"`
+	Type   string `json:"type" jsonschema:"required,minLength=1,description=TFX's type name: Examples Schema TransformGraph HyperParameters Model"`
+	URI    string `json:"uri" jsonschema:"required,format=s3"`
+	Digest string `json:"digest" jsonschema:"required,format=digest,description=Over the listing or the manifest"`
 }
 
 // Model is a trained model's address.
 type Model struct {
-	URI     string   `json:"uri" jsonschema:"required,description=Address of the Model artifact: the folder that holds Format-Serving"`
-	Digest  string   `json:"digest" jsonschema:"required"`
-	Formats []string `json:"formats" jsonschema:"required,minItems=1,description=Folders in it: Format-Serving and so on"`
+	URI     string   `json:"uri" jsonschema:"required,format=s3,description=Address of the Model artifact: the folder that holds Format-Serving"`
+	Digest  string   `json:"digest" jsonschema:"required,format=digest"`
+	Formats []string `json:"formats" jsonschema:"required,minItems=1,format=split,description=Folders in it: Format-Serving and so on"`
 }
 
 // Skew is what the train/serve comparison at publish found.
 type Skew struct {
-	Rows      int     `json:"rows"`
+	Rows      int     `json:"rows" jsonschema:"minimum=0"`
 	MaxAbs    float64 `json:"max_abs"`
 	Tolerance float64 `json:"tolerance"`
 }
@@ -72,30 +82,30 @@ type Skew struct {
 // ModelTrained says that a model has been trained, checked and committed.
 type ModelTrained struct {
 	Model           Model              `json:"model" jsonschema:"required"`
-	ModelRun        string             `json:"model_run,omitempty"`
-	EvalModel       string             `json:"eval_model,omitempty"`
-	Execution       string             `json:"execution" jsonschema:"required,description=sha256:<hex> of everything that decided the result"`
-	Generation      int                `json:"generation"`
+	ModelRun        string             `json:"model_run,omitempty" jsonschema:"format=s3"`
+	EvalModel       string             `json:"eval_model,omitempty" jsonschema:"format=s3"`
+	Execution       string             `json:"execution" jsonschema:"required,format=digest,description=Of everything that decided the result"`
+	Generation      int                `json:"generation" jsonschema:"minimum=0"`
 	Cached          bool               `json:"cached"`
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 	Inputs          []Artifact         `json:"inputs" jsonschema:"required"`
 	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"`
-	Module          string             `json:"module" jsonschema:"required,description=Digest of the module's code"`
-	BaseModel       string             `json:"base_model,omitempty"`
+	Module          string             `json:"module" jsonschema:"required,minLength=1,description=Digest of the module's code"`
+	BaseModel       string             `json:"base_model,omitempty" jsonschema:"format=s3"`
 	Skew            *Skew              `json:"skew,omitempty"`
 	Started         time.Time          `json:"started"`
 	Finished        time.Time          `json:"finished"`
-	Attempts        int                `json:"attempts"`
+	Attempts        int                `json:"attempts" jsonschema:"minimum=0"`
 }
 
 // Failed is what TrainingFailed and TuningFailed tell.
 type Failed struct {
-	Reason    FailureKind `json:"kind" jsonschema:"required"`
-	Message   string      `json:"message" jsonschema:"required"`
-	LogTail   string      `json:"log_tail,omitempty"`
-	Log       string      `json:"log,omitempty" jsonschema:"description=Address of the whole log"`
-	Attempt   int         `json:"attempt"`
-	Execution string      `json:"execution,omitempty"`
+	Reason    FailureKind `json:"kind" jsonschema:"required,enum=input,enum=module,enum=check,enum=crash,enum=resources,enum=incomplete,enum=cancelled,enum=unavailable"`
+	Message   string      `json:"message" jsonschema:"required,minLength=1"`
+	LogTail   string      `json:"log_tail,omitempty" jsonschema:"description=The end of the module's log"`
+	Log       string      `json:"log,omitempty" jsonschema:"format=s3,description=Address of the whole log"`
+	Attempt   int         `json:"attempt" jsonschema:"minimum=0"`
+	Execution string      `json:"execution,omitempty" jsonschema:"format=digest"`
 }
 
 // TrainingFailed says that a run's training ended without a model.

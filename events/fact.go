@@ -25,3 +25,38 @@ type Data interface {
 	// Validate returns nil or an *Invalid naming the first bad field by its JSON path below data.
 	Validate() error
 }
+
+// Validate says what is wrong with f: an *Invalid naming the CloudEvents attribute or the path below data. What CloudEvents
+// allows is allowed; Encode is stricter with what Stoker itself writes.
+func (f Fact) Validate() error {
+	if f.Data == nil {
+		return invalid("data", "what the fact tells", "")
+	}
+	return first(
+		checkText("id", f.ID, maxID),
+		checkText("source", f.Source, maxSource),
+		CheckName("subject", f.Pipeline),
+		CheckRun("run", f.Run),
+		optionalText("causationid", f.Causation, maxID),
+		optionalText("traceparent", f.Trace, maxID),
+		below("data", f.Data.Validate()),
+	)
+}
+
+// plain says what in f other CloudEvents implementations might not carry unchanged. sdk-go doesn't decode percent-encoding
+// and sends % bare; so our own attributes need none. The run key is the publisher's to choose, and is encoded.
+func (f Fact) plain() error {
+	return first(
+		checkPlain("id", f.ID, maxID),
+		checkPlain("source", f.Source, maxSource),
+		optionalPlain("causationid", f.Causation, maxID),
+		optionalPlain("traceparent", f.Trace, maxID),
+	)
+}
+
+func optionalText(field, text string, maxBytes int) error {
+	if text == "" {
+		return nil
+	}
+	return checkText(field, text, maxBytes)
+}

@@ -1,5 +1,7 @@
 package events
 
+import "slices"
+
 // FailureKind is the closed list of what can go wrong with a job. functions/worker alone turns a kind into a fate.
 type FailureKind string
 
@@ -14,6 +16,12 @@ const (
 	FailureCancelled   FailureKind = "cancelled"   // a user cancelled it
 	FailureUnavailable FailureKind = "unavailable" // bus or store away, lease lost, worker stopped: later, without limit
 )
+
+// FailureKinds lists every kind.
+func FailureKinds() []FailureKind {
+	return []FailureKind{FailureInput, FailureModule, FailureCheck, FailureCrash, FailureResources, FailureIncomplete,
+		FailureCancelled, FailureUnavailable}
+}
 
 // Failure is an error with its kind. Rooms wrap what went wrong in one with Fail; errors.As finds it again.
 type Failure struct {
@@ -32,3 +40,10 @@ func Fail(kind FailureKind, err error) error {
 
 func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
+
+func checkFailureKind(field string, kind FailureKind) error {
+	if slices.Contains(FailureKinds(), kind) {
+		return nil
+	}
+	return invalid(field, "input, module, check, crash, resources, incomplete, cancelled or unavailable", string(kind))
+}

@@ -2,6 +2,8 @@ package events
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -15,20 +17,23 @@ const (
 	FunctionTrial Function = "trial"
 )
 
+// Functions lists every function.
+func Functions() []Function { return []Function{FunctionTrain, FunctionTune, FunctionTrial} }
+
 // Job is one unit of work on the work queue. It is self-contained: a worker that holds it needs the store and nothing else.
 type Job struct {
-	ID       string   `json:"id"` // digest of (pipeline, revision, run, function, pinned facts): pure, made by functions/plan
-	Function Function `json:"function"`
-	Class    string   `json:"class"` // resource class: cpu, gpu, ...
+	ID       string   `json:"id" jsonschema:"required,format=jobid"` // digest of (pipeline, revision, run, function, pinned facts): pure, made by functions/plan
+	Function Function `json:"function" jsonschema:"required,enum=train,enum=tune,enum=trial"`
+	Class    string   `json:"class" jsonschema:"required,format=name"` // resource class: cpu, gpu, ...
 
-	Pipeline string          `json:"pipeline"`
-	Revision uint64          `json:"revision"` // of the pipeline in PIPELINES; 0 for one given inline
-	Spec     json.RawMessage `json:"spec"`     // the pipeline itself at that revision, as JSON
-	Run      string          `json:"run"`
+	Pipeline string          `json:"pipeline" jsonschema:"required,format=name"`
+	Revision uint64          `json:"revision"`                               // of the pipeline in PIPELINES; 0 for one given inline
+	Spec     json.RawMessage `json:"spec" jsonschema:"required,type=object"` // the pipeline itself at that revision, as JSON
+	Run      string          `json:"run" jsonschema:"required,minLength=1"`
 
 	Inputs     Inputs    `json:"inputs"`
-	Causes     []Cause   `json:"causes"` // the facts joined, in FACTS order; the last completed the join
-	Generation int       `json:"generation,omitempty"`
+	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"` // the facts joined, in FACTS order; the last completed the join
+	Generation int       `json:"generation,omitempty" jsonschema:"minimum=0"`
 	Created    time.Time `json:"created"` // when the completing fact was stored
 	Trace      string    `json:"traceparent,omitempty"`
 }
@@ -37,17 +42,76 @@ type Job struct {
 type Inputs struct {
 	Examples            []Examples `json:"examples,omitempty"`             // raw
 	TransformedExamples []Examples `json:"transformed_examples,omitempty"` // after TransformGraph
-	TransformGraph      string     `json:"transform_graph,omitempty"`
-	Schema              string     `json:"schema,omitempty"`
-	Statistics          string     `json:"statistics,omitempty"`
-	Hyperparameters     string     `json:"hyperparameters,omitempty"`
-	BaseModel           string     `json:"base_model,omitempty"`
+	TransformGraph      string     `json:"transform_graph,omitempty" jsonschema:"format=s3"`
+	Schema              string     `json:"schema,omitempty" jsonschema:"format=s3"`
+	Statistics          string     `json:"statistics,omitempty" jsonschema:"format=s3"`
+	Hyperparameters     string     `json:"hyperparameters,omitempty" jsonschema:"format=s3"`
+	BaseModel           string     `json:"base_model,omitempty" jsonschema:"format=s3"`
 }
 
 // Cause is a fact that a job was made from.
 type Cause struct {
-	Kind     Kind   `json:"kind"`
-	Source   string `json:"source"`
-	ID       string `json:"id"`
+	Kind     Kind   `json:"kind" jsonschema:"required"`
+	Source   string `json:"source" jsonschema:"required,minLength=1"`
+	ID       string `json:"id" jsonschema:"required,minLength=1"`
 	Sequence uint64 `json:"sequence"` // in FACTS
+}
+
+// DecodeJob reads what was put on the work queue. What is wrong with it is an *Invalid.
+func DecodeJob(body []byte) (Job, error) {
+	var job Job
+	if err := unmarshal("", body, &job); err != nil {
+		return Job{}, err
+	}
+	if err := job.Validate(); err != nil {
+		return Job{}, err
+	}
+	return job, nil
+}
+
+// Validate says what is wrong with j: an *Invalid naming the field by its JSON path.
+func (j Job) Validate() error {
+	if !jobIDRE.MatchString(j.ID) {
+		return invalid("id", "1 to 128 letters, digits, _ and -", j.ID)
+	}
+	if !slices.Contains(Functions(), j.Function) {
+		return invalid("function", "train, tune or trial", string(j.Function))
+	}
+	return first(
+		CheckName("class", j.Class),
+		CheckName("pipeline", j.Pipeline),
+		CheckRun("run", j.Run),
+		checkObject("spec", j.Spec),
+		below("inputs", j.Inputs.validate()),
+		checkCauses("causes", j.Causes),
+		checkCount("generation", int64(j.Generation)),
+	)
+}
+
+func (in Inputs) validate() error {
+	return first(
+		checkExamples("examples", in.Examples),
+		checkExamples("transformed_examples", in.TransformedExamples),
+		optionalURI("transform_graph", in.TransformGraph),
+		optionalURI("schema", in.Schema),
+		optionalURI("statistics", in.Statistics),
+		optionalURI("hyperparameters", in.Hyperparameters),
+		optionalURI("base_model", in.BaseModel),
+	)
+}
+
+func checkCauses(field string, causes []Cause) error {
+	if len(causes) == 0 {
+		return invalid(field, "the facts that led to the job", "")
+	}
+	for i, cause := range causes {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if !slices.Contains(Kinds(), cause.Kind) {
+			return invalid(at+".kind", "a kind of fact", string(cause.Kind))
+		}
+		if err := first(checkText(at+".source", cause.Source, maxSource), checkText(at+".id", cause.ID, maxID)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,0 +1,108 @@
+package events
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Source is the CloudEvents source of what Stoker's function f tells.
+func Source(f Function) string { return "/stoker/" + string(f) }
+
+const dispatchSource = "/stoker/dispatch"
+
+// NewModelTrained tells what became of a train job. Its id is <execution>-<generation>, so that its subject is the same for
+// everyone who finds the execution done: one fact for each run, execution and generation.
+func NewModelTrained(job Job, data *ModelTrained) Fact {
+	fact := follows(job, data)
+	fact.ID = strings.TrimPrefix(data.Execution, "sha256:") + "-" + strconv.Itoa(data.Generation)
+	fact.Time = data.Finished
+	return fact
+}
+
+// NewJobFailed tells that a job is given up: a TuningFailed for a job that tunes, else a TrainingFailed. Its id follows from
+// the job and the attempt.
+func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
+	fact := follows(job, failedData(job.Function, Failed{
+		Reason:  failure.Kind,
+		Message: message(failure),
+		LogTail: tail(failure.LogTail),
+		Attempt: attempt.Number,
+	}))
+	fact.ID = DerivedID("failed", job.ID, strconv.Itoa(attempt.Number))
+	return fact
+}
+
+// NewTrainingFailed tells that a fact can never lead to a job. Its id follows from the fact.
+func NewTrainingFailed(cause Fact, failure *Failure) Fact {
+	return Fact{
+		ID:        DerivedID("refused", string(cause.Data.Kind()), cause.Source, cause.ID),
+		Source:    dispatchSource,
+		Pipeline:  cause.Pipeline,
+		Run:       cause.Run,
+		Causation: plainText(cause.ID),
+		Trace:     plainText(cause.Trace),
+		Data:      &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure), LogTail: tail(failure.LogTail)}},
+	}
+}
+
+// DerivedID makes the id of what follows from parts: the same parts, the same id; other parts, another.
+func DerivedID(parts ...string) string {
+	hash := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(hash, "%d:%s,", len(part), part)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:16])
+}
+
+// follows fills in what every fact about a job says. What led to the job is the fact that completed its join.
+func follows(job Job, data Data) Fact {
+	fact := Fact{
+		Source:   Source(job.Function),
+		Pipeline: job.Pipeline,
+		Run:      job.Run,
+		Trace:    plainText(job.Trace),
+		Data:     data,
+	}
+	if n := len(job.Causes); n > 0 {
+		fact.Causation = plainText(job.Causes[n-1].ID)
+	}
+	return fact
+}
+
+func failedData(f Function, failed Failed) Data {
+	if f == FunctionTrain {
+		return &TrainingFailed{failed}
+	}
+	return &TuningFailed{failed}
+}
+
+// plainText leaves a publisher's value as it is where every CloudEvents implementation carries it unchanged, and escapes
+// it otherwise; one that would be too long then is known by its digest.
+func plainText(text string) string {
+	if text == "" || checkPlain("", text, maxID) == nil {
+		return text
+	}
+	if escaped := Escape(text); len(escaped) <= maxID {
+		return escaped
+	}
+	return DerivedID(text)
+}
+
+func message(failure *Failure) string {
+	if text := tail(failure.Error()); text != "" {
+		return text
+	}
+	return string(failure.Kind)
+}
+
+const maxTail = 32 << 10 // bytes of a log or of a message that a fact carries: far below what a bus takes
+
+func tail(text string) string {
+	if len(text) <= maxTail {
+		return strings.ToValidUTF8(text, "�")
+	}
+	return strings.ToValidUTF8(text[len(text)-maxTail:], "�")
+}

@@ -1,0 +1,152 @@
+package events
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The first token of each stream's subjects.
+const (
+	factToken     = "facts"
+	jobToken      = "jobs"
+	deadToken     = "dead"
+	progressToken = "progress"
+)
+
+// FactSubject is where a fact is published: facts.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
+func FactSubject(f Fact) string {
+	return factSubject(f) + "." + Escape(f.ID)
+}
+
+// factSubject is the subject without the id, which publishers may leave out.
+func factSubject(f Fact) string {
+	return join(factToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run))
+}
+
+// FactFilters are the subjects that match what q selects by kind, pipeline and run. No two of them overlap.
+func FactFilters(q Query) []string {
+	kinds := q.Kinds
+	if len(kinds) == 0 {
+		kinds = []Kind{""}
+	}
+	var filters []string
+	for _, kind := range kinds {
+		filters = append(filters, factFilter(kindToken(kind), q.Pipeline, q.Run)...)
+	}
+	return filters
+}
+
+func factFilter(kind, pipeline, run string) []string {
+	switch {
+	case run != "": // the run is the last token where the publisher left the id out
+		bare := join(factToken, orAny(kind), orAny(pipeline), Escape(run))
+		return []string{bare, bare + ".>"}
+	case pipeline != "":
+		return []string{join(factToken, orAny(kind), pipeline, ">")}
+	case kind != "":
+		return []string{join(factToken, kind, ">")}
+	default:
+		return []string{join(factToken, ">")}
+	}
+}
+
+// CheckFactSubject says whether a fact was published where it belongs, with or without the id. A publisher's permissions
+// are by subject: what it says inside must agree.
+func CheckFactSubject(f Fact, subject string) error {
+	bare := factSubject(f)
+	if subject == bare || subject == bare+"."+Escape(f.ID) {
+		return nil
+	}
+	return invalid("NATS subject", bare+" or "+bare+"."+Escape(f.ID), subject)
+}
+
+// JobSubject is where a job waits: jobs.<function>.<class>.<job>.
+func JobSubject(j Job) string { return join(jobToken, string(j.Function), j.Class, j.ID) }
+
+// JobFilter matches the jobs of one function and class.
+func JobFilter(f Function, class string) string { return join(jobToken, string(f), class, "*") }
+
+// JobID is the last token of a job's subject.
+func JobID(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
+
+// ProgressSubject is where progress is reported: progress.<pipeline>.<run>.<job>.
+func ProgressSubject(p Progress) string {
+	return join(progressToken, p.Pipeline, Escape(p.Run), p.Job)
+}
+
+// ProgressFilter matches the progress of a pipeline and a run; "" matches all.
+func ProgressFilter(pipeline, run string) string {
+	if run != "" {
+		run = Escape(run)
+	}
+	return join(progressToken, orAny(pipeline), orAny(run), "*")
+}
+
+// DeadSubject is where a dead letter is kept: dead.<stream>.<sequence>, so that each message is buried once.
+func DeadSubject(stream string, sequence uint64) string {
+	return join(deadToken, stream, strconv.FormatUint(sequence, 10))
+}
+
+func kindToken(kind Kind) string { return strings.ReplaceAll(string(kind), ".", "-") }
+
+func join(tokens ...string) string { return strings.Join(tokens, ".") }
+
+func orAny(token string) string {
+	if token == "" {
+		return "*"
+	}
+	return token
+}
+
+const escapeDigits = "0123456789ABCDEF"
+
+// Escape turns any text into one token of a NATS subject, which is also a key of a NATS KV bucket. Letters, digits, _, -
+// and / stand for themselves; every other byte becomes = and two hexadecimal digits; the empty text becomes "=".
+func Escape(text string) string {
+	if text == "" {
+		return "="
+	}
+	var out strings.Builder
+	for _, b := range []byte(text) {
+		if isToken(b) {
+			out.WriteByte(b)
+			continue
+		}
+		out.Write([]byte{'=', escapeDigits[b>>4], escapeDigits[b&15]})
+	}
+	return out.String()
+}
+
+// Unescape is the inverse of Escape, and refuses what Escape does not write.
+func Unescape(token string) (string, error) {
+	if token == "=" {
+		return "", nil
+	}
+	var out []byte
+	for i := 0; i < len(token); i++ {
+		b := token[i]
+		if b == '=' {
+			if i+2 >= len(token) {
+				return "", fmt.Errorf("unescape %q: cut off after %d bytes", token, i)
+			}
+			high, low := strings.IndexByte(escapeDigits, token[i+1]), strings.IndexByte(escapeDigits, token[i+2])
+			b = byte(high<<4 | low)
+			if high < 0 || low < 0 || isToken(b) {
+				return "", fmt.Errorf("unescape %q: %q at byte %d is no escape", token, token[i:i+3], i)
+			}
+			i += 2
+		} else if !isToken(b) {
+			return "", fmt.Errorf("unescape %q: byte %d must be escaped", token, i)
+		}
+		out = append(out, b)
+	}
+	if len(out) == 0 {
+		return "", fmt.Errorf("unescape: empty token")
+	}
+	return string(out), nil
+}
+
+func isToken(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-' || b == '/'
+}
