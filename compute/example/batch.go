@@ -41,6 +41,13 @@ func (b *Batch) Reset() {
 	}
 }
 
+// dropPart removes the values of a row that was begun and not finished.
+func (b *Batch) dropPart() {
+	for i := range b.Columns {
+		b.Columns[i].keepRows(b.Rows)
+	}
+}
+
 // Column returns the column of the feature of that name, or nil.
 func (b *Batch) Column(name string) *Column {
 	for i := range b.Columns {

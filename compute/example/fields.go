@@ -1,0 +1,96 @@
+package example
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// fields finds the entries of a map field of a record: Features or FeatureLists, from key to a message left serialized.
+type fields struct {
+	any    bool
+	names  []string       // by index in the Spec; "" where the feature is not in this map
+	index  map[string]int // of a name in the Spec
+	values [][]byte       // of the record at hand, by index in the Spec; nil if absent
+
+	// guess holds which feature the previous record had at each place. Many writers use one order for all records, and then
+	// one comparison takes the place of a look-up.
+	guess []int
+	place int
+}
+
+func newFields(n int) fields {
+	return fields{
+		names:  make([]string, n),
+		index:  make(map[string]int, n),
+		values: make([][]byte, n),
+		guess:  make([]int, 2*n),
+	}
+}
+
+func (s *fields) add(name string, i int) {
+	s.any = true
+	s.names[i] = name
+	s.index[name] = i
+}
+
+func (s *fields) reset() {
+	clear(s.values)
+	s.place = 0
+}
+
+// scan reads one Features or FeatureLists message: repeated field 1, entries of a map.
+func (s *fields) scan(entries []byte) error {
+	for len(entries) > 0 {
+		f, rest, err := nextField(entries)
+		if err != nil {
+			return err
+		}
+		entries = rest
+		if !f.message(1) {
+			continue
+		}
+		key, value, err := entry(f.data)
+		if err != nil {
+			return err
+		}
+		if i, ok := s.find(key); ok {
+			s.values[i] = value
+		}
+	}
+	return nil
+}
+
+// find returns the index in the Spec of the feature that key names.
+func (s *fields) find(key []byte) (int, bool) {
+	place := s.place
+	s.place++
+	if place < len(s.guess) {
+		if i := s.guess[place]; s.names[i] == string(key) && len(key) > 0 {
+			return i, true
+		}
+	}
+	i, ok := s.index[string(key)]
+	if ok && place < len(s.guess) {
+		s.guess[place] = i
+	}
+	return i, ok
+}
+
+// entry splits a map entry: field 1 is the key, field 2 the value. Either may be missing, which is the empty string and the
+// empty message; a key that comes twice is the last one; a value that comes twice is, as for every message, the
+// values merged, and merging serialized messages is joining them.
+func entry(message []byte) (key, value []byte, err error) {
+	for len(message) > 0 {
+		var f field
+		if f, message, err = nextField(message); err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case f.wire != protowire.BytesType:
+		case f.number == 1:
+			key = f.data
+		case f.number == 2 && value == nil:
+			value = f.data
+		case f.number == 2:
+			value = append(value[:len(value):len(value)], f.data...)
+		}
+	}
+	return key, value, nil
+}

@@ -1,0 +1,88 @@
+package example
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// appendRow appends one row from a serialized tf.Feature. Absent features, and those with no kind set, come as an empty
+// slice: to TensorFlow's parser they are the same.
+func (c *Column) appendRow(feature []byte) error {
+	if err := c.appendValues(feature); err != nil {
+		return err
+	}
+	return c.endRow(c.Len())
+}
+
+// appendSteps appends one row of a Sequence feature from a serialized tf.FeatureList. A list that is absent has no steps.
+func (c *Column) appendSteps(list []byte) error {
+	for len(list) > 0 {
+		f, rest, err := nextField(list)
+		if err != nil {
+			return err
+		}
+		list = rest
+		if !f.message(1) {
+			continue
+		}
+		if err := c.appendStep(f.data); err != nil {
+			return fmt.Errorf("step %d: %w", len(c.Inner)-1-end(c.Offsets), err)
+		}
+	}
+	return c.endRow(len(c.Inner) - 1)
+}
+
+func (c *Column) appendStep(feature []byte) error {
+	if err := c.appendValues(feature); err != nil {
+		return err
+	}
+	c.Inner = append(c.Inner, int32(c.Len()))
+	return nil
+}
+
+// appendValues appends the values of a feature as its spec says, or says what is wrong with them as TensorFlow's parser would.
+func (c *Column) appendValues(feature []byte) error {
+	start := c.Len()
+	kind, err := c.appendFeature(feature)
+	if err != nil {
+		return err
+	}
+	switch {
+	case kind != 0 && kind != c.Feature.Kind:
+		return fmt.Errorf("data types don't match: data type is %v, expected %v", kind, c.Feature.Kind)
+	case c.Feature.VarLen():
+		return nil
+	case kind == 0 && c.Feature.Default != nil:
+		c.appendDefault()
+		return nil
+	case kind == 0 && !c.Feature.Sequence:
+		return fmt.Errorf("%v value is required but could not be found", c.Feature.Kind)
+	}
+	if n := c.Len() - start; n != c.Feature.Size() {
+		return fmt.Errorf("number of %v values is %d, expected %d for shape %v", c.Feature.Kind, n, c.Feature.Size(), c.Feature.Shape)
+	}
+	return nil
+}
+
+var errTooLarge = errors.New("batch is too large: offsets are limited to 2^31-1")
+
+// endRow closes the row: it ends before value, or for a Sequence before step, n.
+func (c *Column) endRow(n int) error {
+	if max(n, c.Len(), len(c.Data)) > math.MaxInt32 {
+		return errTooLarge
+	}
+	c.Offsets = append(c.Offsets, int32(n))
+	return nil
+}
+
+// keepRows removes what was appended after the first n rows, whole rows or parts of one.
+func (c *Column) keepRows(n int) {
+	c.Offsets = c.Offsets[:n+1]
+	values := end(c.Offsets)
+	if c.Feature.Sequence {
+		c.Inner = c.Inner[:values+1]
+		values = end(c.Inner)
+	}
+	c.truncate(values)
+}
