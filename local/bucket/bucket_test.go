@@ -1,0 +1,162 @@
+package bucket_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/local/bucket"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/s3"
+)
+
+// These tests can't run beside each other: there is one server in a process.
+
+func start(t *testing.T, dir string) (*bucket.Server, *s3.Store) {
+	t.Helper()
+	server, err := bucket.Start(t.Context(), bucket.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	creds := server.Credentials()
+	store, err := s3.Open(t.Context(), s3.Config{Endpoint: server.Endpoint(), AccessKey: creds.AccessKey, SecretKey: creds.SecretKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, store
+}
+
+func TestDataAndCredentialsOutliveTheServer(t *testing.T) {
+	dir := t.TempDir()
+	server, store := start(t, dir)
+	if err := store.EnsureBucket(t.Context(), "kept"); err != nil {
+		t.Fatal(err)
+	}
+	ref := storage.Ref{Bucket: "kept", Key: "a/b"}
+	if _, err := store.Put(t.Context(), ref, strings.NewReader("hello"), 5); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, store := start(t, dir)
+	if again.Credentials() != server.Credentials() {
+		t.Error("credentials changed")
+	}
+	body, _, err := store.Open(t.Context(), ref, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	if got, err := io.ReadAll(body); err != nil || string(got) != "hello" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestCredentialsAreForTheOwnerOnly(t *testing.T) {
+	dir := t.TempDir()
+	start(t, dir)
+	info, err := os.Stat(filepath.Join(dir, "credentials.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode is %v", info.Mode())
+	}
+}
+
+// versitygw's backend would change it, and put its lock files there.
+func TestTheWorkingDirectoryStaysAndGetsNoFiles(t *testing.T) {
+	before := tree(t, ".")
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, store := start(t, t.TempDir())
+	if err := store.EnsureBucket(t.Context(), "somewhere"); err != nil {
+		t.Fatal(err)
+	}
+	large := bytes.Repeat([]byte("x"), 20<<20) // in parts
+	if _, err := store.Put(t.Context(), storage.Ref{Bucket: "somewhere", Key: "large"}, bytes.NewReader(large), int64(len(large))); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.Getwd(); got != wd {
+		t.Errorf("working directory is %s, was %s", got, wd)
+	}
+	if after := tree(t, "."); after != before {
+		t.Errorf("working directory holds\n%s\nheld\n%s", after, before)
+	}
+}
+
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, "\n")
+}
+
+func TestOneServerInAProcessAndOneForAFolder(t *testing.T) {
+	dir := t.TempDir()
+	start(t, dir)
+	for _, other := range []string{dir, t.TempDir()} {
+		if _, err := bucket.Start(t.Context(), bucket.Options{Dir: other}); !errors.Is(err, bucket.ErrInUse) {
+			t.Errorf("a second server in %s: %v", other, err)
+		}
+	}
+}
+
+func TestSaysNothingOnItsOwn(t *testing.T) {
+	said := filepath.Join(t.TempDir(), "said")
+	file, err := os.Create(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	stdout, stderr := os.Stdout, os.Stderr
+	os.Stdout, os.Stderr = file, file
+	defer func() { os.Stdout, os.Stderr = stdout, stderr }()
+
+	server, store := start(t, t.TempDir())
+	if err := store.EnsureBucket(t.Context(), "quiet"); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.Stat(t.Context(), storage.Ref{Bucket: "quiet", Key: "nothing"}); !errors.Is(err, storage.ErrNotFound) {
+		t.Error(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(said); err != nil || len(got) > 0 {
+		t.Errorf("said %q, %v", got, err)
+	}
+}
+
+// BenchmarkStart measures from nothing to the first answer, and down again.
+func BenchmarkStart(b *testing.B) {
+	dir := b.TempDir()
+	for b.Loop() {
+		server, err := bucket.Start(b.Context(), bucket.Options{Dir: dir})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := server.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
