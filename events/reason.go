@@ -1,0 +1,12 @@
+package events
+
+import "errors"
+
+// Reason is the failure as a dead letter keeps it, with the field that an invalid message named.
+func (f *Failure) Reason() DeadReason {
+	reason := DeadReason{Kind: f.Kind, Message: f.Error()}
+	if invalid, ok := errors.AsType[*Invalid](f.Err); ok {
+		reason.Field = invalid.Field
+	}
+	return reason
+}
