@@ -1,3 +1,11 @@
 // Package nn is neural networks on Gorgonia: layers, losses, gradients, optimizers. It is the only importer of gorgonia.
-// It offers Graph, the forward pass in plain words, to those who write models to files.
+//
+// Start with Graph: a model's forward pass in plain words. A Builder makes one, layer by layer; Eval and Evaluator compute it in
+// plain Go; those who write models to files read it; and Program writes it as a Gorgonia expression for one batch size, with
+// a loss and its gradients. What no trainable param reaches (look-ups, one-hot, normalisation) is computed in plain Go also in
+// training and fed to Gorgonia. An Optimizer turns gradients into new weights.
+//
+// All arithmetic is float32. The same seed, batches and machine architecture give the same bits.
+//
+// The loop over batches, evaluation and checkpoints are in compute/train.
 package nn

@@ -1,0 +1,88 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Builder makes a Graph layer by layer. The first mistake is kept and returned by Graph, so that a model reads as a list of
+// its layers. Layers are methods, one to a file.
+type Builder struct {
+	graph  Graph
+	rng    *rand.Rand
+	params map[string]bool
+	err    error
+}
+
+// Ref is a value in a Builder's graph.
+type Ref struct {
+	Name string
+	Type Type
+}
+
+// NewBuilder makes an empty Builder; rng draws the initial params.
+func NewBuilder(rng *rand.Rand) *Builder {
+	return &Builder{rng: rng, params: map[string]bool{}}
+}
+
+// Input declares a feature.
+func (b *Builder) Input(name string, kind ValueKind, width int) Ref {
+	b.graph.Inputs = append(b.graph.Inputs, Input{Name: name, Kind: kind, Width: width})
+	return Ref{name, Type{kind, width}}
+}
+
+// Output names a result of the model.
+func (b *Builder) Output(name string, x Ref) {
+	b.graph.Outputs = append(b.graph.Outputs, Output{Name: name, Node: x.Name, Width: x.Type.Width})
+}
+
+// Graph is what was built, checked.
+func (b *Builder) Graph() (*Graph, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	if _, err := b.graph.Types(); err != nil {
+		return nil, fmt.Errorf("build graph: %w", err)
+	}
+	g := b.graph
+	return &g, nil
+}
+
+// node adds a node. The type of its result is checked by Graph, all at once.
+func (b *Builder) node(name string, t Type, n Node) Ref {
+	n.Name = name
+	b.graph.Nodes = append(b.graph.Nodes, n)
+	return Ref{name, t}
+}
+
+// param adds a tensor that training changes, with its initial values, and returns its name.
+func (b *Builder) param(name string, init Initializer, shape ...int) string {
+	size := 1
+	for _, d := range shape {
+		if d < 1 {
+			b.fail(fmt.Errorf("param %q: shape %v", name, shape))
+			return name
+		}
+		size *= d
+	}
+	p := Param{Name: name, Shape: shape, Values: make([]float32, size), Trainable: true}
+	init(p.Values, shape, b.rng)
+	return b.add(p)
+}
+
+// constant adds a tensor that training leaves alone.
+func (b *Builder) constant(name string, values []float32) string {
+	return b.add(Param{Name: name, Shape: []int{len(values)}, Values: values})
+}
+
+func (b *Builder) add(p Param) string {
+	if b.params[p.Name] {
+		b.fail(fmt.Errorf("two layers are called as in %q", p.Name))
+	}
+	b.params[p.Name] = true
+	b.graph.Params = append(b.graph.Params, p)
+	return p.Name
+}
+
+func (b *Builder) fail(err error) { b.err = errors.Join(b.err, err) }

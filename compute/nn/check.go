@@ -1,0 +1,221 @@
+package nn
+
+import "fmt"
+
+// Types checks the graph and returns the type of every input and node by name. It fails on an unknown op, a name used
+// twice or before it is computed, and kinds or shapes that don't meet.
+func (g *Graph) Types() (map[string]Type, error) {
+	c := checker{types: map[string]Type{}, params: map[string]*Param{}}
+	for i := range g.Params {
+		if err := c.param(&g.Params[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, in := range g.Inputs {
+		if in.Width < 1 {
+			return nil, fmt.Errorf("input %q: width %d, expected at least 1", in.Name, in.Width)
+		}
+		if err := c.define(in.Name, Type{in.Kind, in.Width}); err != nil {
+			return nil, err
+		}
+	}
+	for i := range g.Nodes {
+		if err := c.node(&g.Nodes[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, out := range g.Outputs {
+		if err := c.output(out); err != nil {
+			return nil, err
+		}
+	}
+	return c.types, nil
+}
+
+type checker struct {
+	types  map[string]Type
+	params map[string]*Param
+}
+
+func (c *checker) param(p *Param) error {
+	n := 1
+	for _, d := range p.Shape {
+		n *= d
+	}
+	if n != len(p.Values) || len(p.Shape) == 0 {
+		return fmt.Errorf("param %q: %d values for shape %v", p.Name, len(p.Values), p.Shape)
+	}
+	if c.params[p.Name] != nil {
+		return fmt.Errorf("param %q is defined twice", p.Name)
+	}
+	c.params[p.Name] = p
+	return nil
+}
+
+func (c *checker) define(name string, t Type) error {
+	_, twice := c.types[name]
+	if twice || name == "" || c.params[name] != nil {
+		return fmt.Errorf("name %q is empty or defined twice", name)
+	}
+	c.types[name] = t
+	return nil
+}
+
+func (c *checker) node(n *Node) error {
+	t, err := c.infer(n)
+	if err != nil {
+		return fmt.Errorf("node %q, %s: %w", n.Name, n.Op, err)
+	}
+	return c.define(n.Name, t)
+}
+
+func (c *checker) output(out Output) error {
+	t, ok := c.types[out.Node]
+	if !ok {
+		return fmt.Errorf("output %q: no node %q", out.Name, out.Node)
+	}
+	if t.Width != out.Width {
+		return fmt.Errorf("output %q: width %d, but node %q is %s", out.Name, out.Width, out.Node, t)
+	}
+	return nil
+}
+
+// infer is the type rule of every op, in the order of the contract.
+func (c *checker) infer(n *Node) (Type, error) {
+	switch n.Op {
+	case OpMatMul:
+		return c.matMul(n)
+	case OpAddBias, OpSub, OpMul:
+		return c.rowParam(n)
+	case OpAdd:
+		return c.same(n, 2, Float32)
+	case OpRelu, OpTanh, OpSigmoid, OpSoftmax, OpDropNaN:
+		return c.same(n, 1, Float32)
+	case OpConcat:
+		return c.concat(n)
+	case OpCast:
+		t, err := c.same(n, 1, Int64)
+		return Type{Float32, t.Width}, err
+	case OpOneHot:
+		t, err := c.indexed(n, Int64)
+		return Type{Float32, t.Width * n.Attr.Depth}, err
+	case OpVocab:
+		if n.Attr.Depth != len(n.Attr.Vocabulary)+1 {
+			return Type{}, fmt.Errorf("depth %d, expected %d, one more than the vocabulary", n.Attr.Depth, len(n.Attr.Vocabulary)+1)
+		}
+		fallthrough
+	case OpHash:
+		t, err := c.indexed(n, String)
+		return Type{Int64, t.Width}, err
+	case OpClamp:
+		return c.indexed(n, Int64)
+	case OpEmbed:
+		return c.embed(n)
+	}
+	return Type{}, fmt.Errorf("unknown op")
+}
+
+// in is the type of the i-th operand, which must be of that kind.
+func (c *checker) in(n *Node, i int, kind ValueKind) (Type, error) {
+	if i >= len(n.In) {
+		return Type{}, fmt.Errorf("%d operands, expected more", len(n.In))
+	}
+	t, ok := c.types[n.In[i]]
+	if !ok {
+		return Type{}, fmt.Errorf("operand %q is not computed before", n.In[i])
+	}
+	if t.Kind != kind {
+		return Type{}, fmt.Errorf("operand %q is %s, expected %s", n.In[i], t, kind)
+	}
+	return t, nil
+}
+
+// withParam is the type of operand 0 and the shape of the param that is operand 1.
+func (c *checker) withParam(n *Node, kind ValueKind, rank int) (Type, []int, error) {
+	t, err := c.in(n, 0, kind)
+	if err != nil {
+		return Type{}, nil, err
+	}
+	if len(n.In) != 2 || c.params[n.In[1]] == nil {
+		return Type{}, nil, fmt.Errorf("operands %q, expected a value and a param", n.In)
+	}
+	p := c.params[n.In[1]]
+	if len(p.Shape) != rank {
+		return Type{}, nil, fmt.Errorf("param %q has shape %v, expected rank %d", p.Name, p.Shape, rank)
+	}
+	return t, p.Shape, nil
+}
+
+func (c *checker) matMul(n *Node) (Type, error) {
+	t, shape, err := c.withParam(n, Float32, 2)
+	if err == nil && shape[0] != t.Width {
+		err = fmt.Errorf("%s times param of shape %v", t, shape)
+	}
+	if err != nil {
+		return Type{}, err
+	}
+	return Type{Float32, shape[1]}, nil
+}
+
+func (c *checker) rowParam(n *Node) (Type, error) {
+	t, shape, err := c.withParam(n, Float32, 1)
+	if err == nil && shape[0] != t.Width {
+		err = fmt.Errorf("%s with param of shape %v", t, shape)
+	}
+	return t, err
+}
+
+func (c *checker) embed(n *Node) (Type, error) {
+	t, shape, err := c.withParam(n, Int64, 2)
+	if err != nil {
+		return Type{}, err
+	}
+	if n.Attr.Depth != 0 && n.Attr.Depth != shape[0] {
+		return Type{}, fmt.Errorf("depth %d, but the param has shape %v", n.Attr.Depth, shape)
+	}
+	return Type{Float32, t.Width * shape[1]}, nil
+}
+
+// indexed is the rule of ops over indices, which need a depth.
+func (c *checker) indexed(n *Node, kind ValueKind) (Type, error) {
+	if n.Attr.Depth < 1 {
+		return Type{}, fmt.Errorf("depth %d, expected at least 1", n.Attr.Depth)
+	}
+	return c.same(n, 1, kind)
+}
+
+// same is the rule of ops over count operands of one type, which is also their result's.
+func (c *checker) same(n *Node, count int, kind ValueKind) (Type, error) {
+	if len(n.In) != count {
+		return Type{}, fmt.Errorf("%d operands, expected %d", len(n.In), count)
+	}
+	first, err := c.in(n, 0, kind)
+	if err != nil {
+		return Type{}, err
+	}
+	for i := 1; i < count; i++ {
+		t, err := c.in(n, i, kind)
+		if err == nil && t != first {
+			err = fmt.Errorf("operands are %s and %s", first, t)
+		}
+		if err != nil {
+			return Type{}, err
+		}
+	}
+	return first, nil
+}
+
+func (c *checker) concat(n *Node) (Type, error) {
+	sum := Type{Kind: Float32}
+	for i := range n.In {
+		t, err := c.in(n, i, Float32)
+		if err != nil {
+			return Type{}, err
+		}
+		sum.Width += t.Width
+	}
+	if len(n.In) == 0 {
+		return Type{}, fmt.Errorf("nothing to join")
+	}
+	return sum, nil
+}

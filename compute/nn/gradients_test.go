@@ -1,0 +1,204 @@
+package nn_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// gradientTolerance is for central differences of a float32 forward pass, whose loss is added up in float64: with a step of
+// 1e-2 the loss's own rounding (about 1e-7) leaves 1e-5, the third derivative times step squared up to 1e-4 each.
+const gradientTolerance = 1e-3
+
+// net builds a model from its layers; three classes or outputs.
+type net func(b *nn.Builder) nn.Ref
+
+var inputs = map[string]nn.Value{
+	"x":  nn.Floats(2, 0.5, -1.25, 1.5, 0.75, -0.3, 0.9),
+	"id": nn.Ints(2, 0, 3, 3, 3, 1, 0),
+	"s":  nn.Strings(1, "a", "b", "zz"),
+}
+
+func x(b *nn.Builder) nn.Ref  { return b.Input("x", nn.Float32, 2) }
+func id(b *nn.Builder) nn.Ref { return b.Input("id", nn.Int64, 2) }
+
+var nets = map[string]net{
+	"dense": func(b *nn.Builder) nn.Ref { return b.Dense("dense", x(b), 3, "") },
+	"tanh":  func(b *nn.Builder) nn.Ref { return b.Dense("out", b.Dense("hidden", x(b), 4, nn.OpTanh), 3, "") },
+	"relu":  func(b *nn.Builder) nn.Ref { return b.Dense("out", b.Dense("hidden", x(b), 4, nn.OpRelu), 3, "") },
+	"sigmoid": func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.Dense("hidden", x(b), 4, nn.OpSigmoid), 3, "")
+	},
+	"softmax inside": func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.Dense("hidden", x(b), 4, nn.OpSoftmax), 3, "")
+	},
+	"embedding with ids that repeat": func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.Embedding("table", id(b), 4, 2), 3, "")
+	},
+	"embedding beside numbers": func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.Concat("all", x(b), b.Embedding("table", id(b), 4, 2)), 3, "")
+	},
+	"one-hot of strings": func(b *nn.Builder) nn.Ref {
+		ids := b.Vocabulary("ids", b.Input("s", nn.String, 1), []string{"a", "b"})
+		return b.Dense("out", b.OneHot("hot", ids, 3), 3, "")
+	},
+	"normalized inside": func(b *nn.Builder) nn.Ref {
+		h := b.Dense("hidden", x(b), 3, nn.OpTanh)
+		return b.Dense("out", b.Normalize("norm", h, []float32{.1, -.2, .3}, []float32{2, .5, 1}), 3, "")
+	},
+	"two ways added": func(b *nn.Builder) nn.Ref {
+		in := x(b)
+		return b.Add("sum", b.Dense("wide", in, 3, ""), b.Dense("deep", b.Dense("hidden", in, 2, nn.OpTanh), 3, ""))
+	},
+}
+
+var targets = []float32{0, 1, 0, 1, 0, 0, 0, 0, 1}
+
+func build(t *testing.T, layers net, loss nn.Loss, seed int64) *nn.Model {
+	t.Helper()
+	b := nn.NewBuilder(nn.NewRand(seed))
+	logits := layers(b)
+	b.Output("logits", logits)
+	b.Output("predictions", loss.Predict(b, "predictions", logits))
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := nn.NewModel(g, logits.Name, loss)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func program(t *testing.T, m *nn.Model, batch int) *nn.Program {
+	t.Helper()
+	p, err := nn.NewProgram(m, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// lossOf is the weighted mean loss by plain Go.
+func lossOf(t *testing.T, m *nn.Model, b nn.Batch) float64 {
+	t.Helper()
+	out, err := nn.Eval(m.Graph, b.Inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits, w, sum, total := out["logits"].Floats, m.Width(), 0.0, 0.0
+	for r := range b.Rows {
+		weight := 1.0
+		if b.Weights != nil {
+			weight = float64(b.Weights[r])
+		}
+		sum += weight * m.Loss.Row(logits[r*w:(r+1)*w], b.Targets[r*w:(r+1)*w])
+		total += weight
+	}
+	return sum / total
+}
+
+var losses = []nn.Loss{nn.SoftmaxCrossEntropy{}, nn.SigmoidCrossEntropy{}, nn.MeanSquaredError{}}
+
+func TestGradientsAreTheSlopeOfTheLoss(t *testing.T) {
+	t.Parallel()
+	for name, layers := range nets {
+		for _, loss := range losses {
+			t.Run(name+"/"+loss.Name(), func(t *testing.T) {
+				t.Parallel()
+				m := build(t, layers, loss, 7)
+				nudge(m)
+				b := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets, Weights: []float32{1, 2, 0.5}}
+				// 5 rows: two of them are padding, and must not count.
+				got, grads, err := program(t, m, 5).Gradients(b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := lossOf(t, m, b); math.Abs(float64(got)-want) > 1e-6*max(1, want) {
+					t.Errorf("loss is %v, plain Go has %v", got, want)
+				}
+				checkSlopes(t, m, b, grads)
+			})
+		}
+	}
+}
+
+// nudge moves biases off 0, so that a gradient lost there would show.
+func nudge(m *nn.Model) {
+	for i := range m.Weights() {
+		m.Weights()[i] += 0.05 * float32(i%5-2)
+	}
+}
+
+func checkSlopes(t *testing.T, m *nn.Model, b nn.Batch, grads []float32) {
+	t.Helper()
+	const step = 1e-2
+	weights := m.Weights()
+	for i := range weights {
+		was := weights[i]
+		weights[i] = was + step
+		up := lossOf(t, m, b)
+		weights[i] = was - step
+		down := lossOf(t, m, b)
+		weights[i] = was
+		slope := (up - down) / (2 * step)
+		if math.Abs(slope-float64(grads[i])) > gradientTolerance*max(1, math.Abs(slope)) {
+			t.Errorf("weight %d: gradient %v, slope %v", i, grads[i], slope)
+		}
+	}
+}
+
+// The relu has slope 0 at 0, as in TensorFlow.
+func TestReluHasNoSlopeAtZero(t *testing.T) {
+	t.Parallel()
+	m := build(t, func(b *nn.Builder) nn.Ref {
+		return b.Activation("relu", b.Dense("d", b.Input("x", nn.Float32, 1), 1, ""), nn.OpRelu)
+	}, nn.MeanSquaredError{}, 1)
+	clear(m.Weights())
+	_, grads, err := program(t, m, 1).Gradients(nn.Batch{
+		Rows: 1, Inputs: map[string]nn.Value{"x": nn.Floats(1, 1)}, Targets: []float32{1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range grads {
+		if g != 0 {
+			t.Errorf("gradient %d is %v, expected 0", i, g)
+		}
+	}
+}
+
+func TestGradientsRefuseWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	p := program(t, build(t, nets["dense"], nn.SoftmaxCrossEntropy{}, 1), 3)
+	good := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets}
+	for name, change := range map[string]func(*nn.Batch){
+		"batch of 4 rows, expected 1 to 3":                           func(b *nn.Batch) { b.Rows = 4 },
+		"8 targets for 3 rows of width 3":                            func(b *nn.Batch) { b.Targets = b.Targets[:8] },
+		"1 weights for 3 rows":                                       func(b *nn.Batch) { b.Weights = []float32{1} },
+		"the weights of the batch add up to 0, expected more than 0": func(b *nn.Batch) { b.Weights = make([]float32, 3) },
+		`input "x" is missing`:                                       func(b *nn.Batch) { b.Inputs = nil },
+		`input "x": is int64[b,2], expected float32[b,2]`: func(b *nn.Batch) {
+			b.Inputs = map[string]nn.Value{"x": nn.Ints(2, 1, 2, 3, 4, 5, 6)}
+		},
+		"inputs have 1 rows, the batch says 3": func(b *nn.Batch) {
+			b.Inputs = map[string]nn.Value{"x": nn.Floats(2, 1, 2)}
+		},
+	} {
+		b := good
+		change(&b)
+		if _, _, err := p.Gradients(b); err == nil || err.Error() != name {
+			t.Errorf("error is %v, expected %s", err, name)
+		}
+	}
+	if _, _, err := p.Gradients(good); err != nil {
+		t.Errorf("after the refusals: %v", err)
+	}
+}

@@ -1,0 +1,155 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// kernelOf is nil for an unknown op; Types refuses those before.
+func kernelOf(op Op) kernel {
+	switch op {
+	case OpMatMul:
+		return matMul
+	case OpAddBias:
+		return withRow(func(x, p float32) float32 { return x + p })
+	case OpSub:
+		return withRow(func(x, p float32) float32 { return x - p })
+	case OpMul:
+		return withRow(func(x, p float32) float32 { return x * p })
+	case OpAdd:
+		return add
+	case OpRelu:
+		return each(relu)
+	case OpTanh:
+		return each(func(x float32) float32 { return float32(math.Tanh(float64(x))) })
+	case OpSigmoid:
+		return each(sigmoid)
+	case OpDropNaN:
+		return each(dropNaN)
+	case OpSoftmax:
+		return softmax
+	case OpConcat:
+		return concat
+	case OpEmbed:
+		return embed
+	}
+	return indexKernelOf(op)
+}
+
+// matMul is y[r,j] = sum_i x[r,i] w[i,j], summed in the order of i.
+func matMul(s *step, rows int) error {
+	k, n := s.param.Shape[0], s.param.Shape[1]
+	x, w, y := s.in[0].Floats, s.param.Values, s.out.Floats
+	clear(y)
+	for r := range rows {
+		yr := y[r*n : (r+1)*n]
+		for i, xi := range x[r*k : (r+1)*k] {
+			if xi == 0 {
+				continue // one-hot rows are mostly zeros
+			}
+			for j, wij := range w[i*n : (i+1)*n] {
+				yr[j] += xi * wij
+			}
+		}
+	}
+	return nil
+}
+
+// withRow is y[r,j] = f(x[r,j], p[j]).
+func withRow(f func(x, p float32) float32) kernel {
+	return func(s *step, rows int) error {
+		p := s.param.Values
+		for r := range rows {
+			x, y := s.in[0].Floats[r*len(p):(r+1)*len(p)], s.out.Floats[r*len(p):]
+			for j := range x {
+				y[j] = f(x[j], p[j])
+			}
+		}
+		return nil
+	}
+}
+
+// each is y = f(x), element by element.
+func each(f func(x float32) float32) kernel {
+	return func(s *step, _ int) error {
+		for i, x := range s.in[0].Floats {
+			s.out.Floats[i] = f(x)
+		}
+		return nil
+	}
+}
+
+func add(s *step, _ int) error {
+	for i, x := range s.in[0].Floats {
+		s.out.Floats[i] = x + s.in[1].Floats[i]
+	}
+	return nil
+}
+
+// relu is max(x, 0); NaN stays NaN, as in TensorFlow.
+func relu(x float32) float32 {
+	if x < 0 {
+		return 0
+	}
+	return x
+}
+
+// sigmoid is 1/(1+exp(-x)), computed so that exp can't overflow.
+func sigmoid(x float32) float32 {
+	if x >= 0 {
+		return float32(1 / (1 + math.Exp(-float64(x))))
+	}
+	e := math.Exp(float64(x))
+	return float32(e / (1 + e))
+}
+
+func dropNaN(x float32) float32 {
+	if x != x {
+		return 0
+	}
+	return x
+}
+
+// softmax is y[r,j] = exp(x[r,j]-m) / sum_j exp(x[r,j]-m), m the largest of the row.
+func softmax(s *step, rows int) error {
+	n := s.out.Width
+	for r := range rows {
+		softmaxRow(s.out.Floats[r*n:(r+1)*n], s.in[0].Floats[r*n:(r+1)*n])
+	}
+	return nil
+}
+
+func softmaxRow(y, x []float32) {
+	m, sum := slices.Max(x), 0.0
+	for j := range x {
+		e := math.Exp(float64(x[j] - m))
+		y[j] = float32(e)
+		sum += e
+	}
+	for j := range y {
+		y[j] = float32(float64(y[j]) / sum)
+	}
+}
+
+func concat(s *step, rows int) error {
+	y := s.out.Floats[:0]
+	for r := range rows {
+		for _, in := range s.in {
+			y = append(y, in.Floats[r*in.Width:(r+1)*in.Width]...)
+		}
+	}
+	return nil
+}
+
+// embed is y[r, c*d:(c+1)*d] = table[x[r,c]].
+func embed(s *step, _ int) error {
+	depth, d := s.param.Shape[0], s.param.Shape[1]
+	for i, id := range s.in[0].Ints {
+		if id < 0 || id >= int64(depth) {
+			return fmt.Errorf("row %d: index %d is outside 0..%d", i/s.in[0].Width, id, depth-1)
+		}
+		copy(s.out.Floats[i*d:(i+1)*d], s.param.Values[int(id)*d:])
+	}
+	return nil
+}

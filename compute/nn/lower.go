@@ -1,0 +1,107 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// lowering writes the body of a graph as a Gorgonia expression for one batch size; Gorgonia fixes shapes when a graph is
+// built.
+type lowering struct {
+	expression
+	expr   *gorgonia.ExprGraph
+	batch  int
+	nodes  map[string]*gorgonia.Node
+	params map[string]*Param
+}
+
+func newLowering(body *Graph, batch int) *lowering {
+	l := &lowering{expr: gorgonia.NewGraph(), batch: batch, nodes: map[string]*gorgonia.Node{}, params: body.params()}
+	for _, in := range body.Inputs {
+		l.nodes[in.Name] = l.input(in)
+	}
+	for i := range body.Nodes {
+		l.lower(&body.Nodes[i])
+	}
+	return l
+}
+
+// input is a float matrix [b,w], or for indices a vector of all b*w of them.
+func (l *lowering) input(in Input) *gorgonia.Node {
+	if in.Kind == Int64 {
+		return gorgonia.NewVector(l.expr, tensor.Int, gorgonia.WithName(in.Name), gorgonia.WithShape(l.batch*in.Width))
+	}
+	return l.matrix(in.Name, in.Width)
+}
+
+func (l *lowering) matrix(name string, width int) *gorgonia.Node {
+	return gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(name), gorgonia.WithShape(l.batch, width))
+}
+
+// operand is a node, or a param on its first use: its tensor is a view of the param's values. A vector stands as one row.
+func (l *lowering) operand(name string) *gorgonia.Node {
+	if n := l.nodes[name]; n != nil {
+		return n
+	}
+	p := l.params[name]
+	shape := p.Shape
+	if len(shape) == 1 {
+		shape = []int{1, shape[0]}
+	}
+	value := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(p.Values))
+	n := gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(name), gorgonia.WithValue(value))
+	l.nodes[name] = n
+	return n
+}
+
+func (l *lowering) lower(n *Node) {
+	if l.err != nil {
+		return
+	}
+	in := make([]*gorgonia.Node, len(n.In))
+	for i, name := range n.In {
+		in[i] = l.operand(name)
+	}
+	l.nodes[n.Name] = l.op(n, in)
+	if l.err != nil {
+		l.err = fmt.Errorf("node %q, %s: %w", n.Name, n.Op, l.err)
+	}
+}
+
+func (l *lowering) op(n *Node, in []*gorgonia.Node) *gorgonia.Node {
+	switch n.Op {
+	case OpMatMul:
+		return l.of2(gorgonia.Mul, in[0], in[1])
+	case OpAddBias:
+		return l.withRow(gorgonia.BroadcastAdd, in[0], in[1])
+	case OpSub:
+		return l.withRow(gorgonia.BroadcastSub, in[0], in[1])
+	case OpMul:
+		return l.withRow(gorgonia.BroadcastHadamardProd, in[0], in[1])
+	case OpAdd:
+		return l.of2(gorgonia.Add, in[0], in[1])
+	case OpRelu:
+		return l.relu(in[0])
+	case OpTanh:
+		return l.of(gorgonia.Tanh, in[0])
+	case OpSigmoid:
+		return l.of(gorgonia.Sigmoid, in[0])
+	case OpSoftmax:
+		return l.of(func(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.SoftMax(x, 1) }, in[0])
+	case OpConcat:
+		return l.run(func() (*gorgonia.Node, error) { return gorgonia.Concat(1, in...) })
+	case OpEmbed:
+		return l.embed(in[0], in[1])
+	}
+	l.err = fmt.Errorf("has no gradient")
+	return nil
+}
+
+// embed takes the rows of table [depth,d] that ids [b*w] name, as [b, w*d].
+func (l *lowering) embed(ids, table *gorgonia.Node) *gorgonia.Node {
+	rows := l.run(func() (*gorgonia.Node, error) { return gorgonia.ByIndices(table, ids, 0) })
+	shape := tensor.Shape{l.batch, ids.Shape()[0] / l.batch * table.Shape()[1]}
+	return l.run(func() (*gorgonia.Node, error) { return gorgonia.Reshape(rows, shape) })
+}

@@ -1,0 +1,44 @@
+package nn
+
+import (
+	"math"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+)
+
+// SoftmaxCrossEntropy is -sum_j t[j] log p[j] with p = softmax(z): one class of many. t sums to 1, in general one-hot.
+type SoftmaxCrossEntropy struct{}
+
+// Name is Keras's.
+func (SoftmaxCrossEntropy) Name() string { return "categorical_crossentropy" }
+
+// Row takes log p[j] as z[j] - m - log sum_k exp(z[k]-m), m the largest z.
+func (SoftmaxCrossEntropy) Row(z, t []float32) float64 {
+	m, sum, loss := slices.Max(z), 0.0, 0.0
+	for _, zj := range z {
+		sum += math.Exp(float64(zj - m))
+	}
+	logSum := math.Log(sum)
+	for j, tj := range t {
+		if tj != 0 {
+			loss -= float64(tj) * (float64(z[j]-m) - logSum)
+		}
+	}
+	return loss
+}
+
+// Predict is softmax.
+func (SoftmaxCrossEntropy) Predict(b *Builder, name string, logits Ref) Ref {
+	return b.Activation(name, logits, OpSoftmax)
+}
+
+// express: the logits must meet no other softmax in the graph. In Gorgonia softmax and log-softmax of one input are one
+// node, whichever came first.
+func (SoftmaxCrossEntropy) express(logits, target, weight *gorgonia.Node) (*gorgonia.Node, error) {
+	var e expression
+	logP := e.of(func(z *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.LogSoftMax(z, 1) }, logits)
+	weighted := e.of2(gorgonia.HadamardProd, target, weight)
+	sum := e.of(sumAll, e.of2(gorgonia.HadamardProd, weighted, logP))
+	return e.of(gorgonia.Neg, sum), e.err
+}
