@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"errors"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// fate is what becomes of a job after an attempt.
+type fate int
+
+const (
+	done fate = iota
+	later
+	never
+)
+
+// decide is DESIGN's table of fates. The attempts before this one are counted in attempt.Failures.
+func decide(err error, attempt events.Attempt, limits Limits) (fate, *events.Failure) {
+	if err == nil {
+		return done, nil
+	}
+	failure := classify(err)
+	switch failure.Kind {
+	case events.FailureInput, events.FailureIncomplete, events.FailureCancelled:
+		return never, failure
+	case events.FailureModule, events.FailureCheck:
+		return exhausted(attempt, limits.Attempts, events.FailureModule, events.FailureCheck), failure
+	case events.FailureCrash, events.FailureResources:
+		return exhausted(attempt, limits.Crashes, events.FailureCrash, events.FailureResources), failure
+	default:
+		return later, failure
+	}
+}
+
+// classify finds the failure in err; an error that says nothing of itself is taken for the world's fault, not the job's.
+func classify(err error) *events.Failure {
+	if failure, ok := errors.AsType[*events.Failure](err); ok {
+		return failure
+	}
+	return &events.Failure{Kind: events.FailureUnavailable, Err: err}
+}
+
+// exhausted counts the attempts that ended for one of kinds, this one included.
+func exhausted(attempt events.Attempt, limit int, kinds ...events.FailureKind) fate {
+	count := 1
+	for _, kind := range kinds {
+		count += attempt.Failures[kind]
+	}
+	if count >= limit {
+		return never
+	}
+	return later
+}
+
+// backoff is how long a job waits before its next attempt: 1 s, doubled for each earlier failure, at most a minute.
+func backoff(attempt events.Attempt) time.Duration {
+	failures := 0
+	for _, count := range attempt.Failures {
+		failures += count
+	}
+	return min(time.Second<<min(failures, 10), time.Minute)
+}

@@ -1,0 +1,34 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Function does one kind of job. Its methods may be called from several goroutines at once, one job each.
+type Function interface {
+	// Name says which jobs it takes.
+	Name() events.Function
+	// Handle works on one job until it is done or ctx ends, and returns the facts to publish. Every effect it has can
+	// be repeated, for the same job may be handled again by anyone. Errors are events.Failures; any other error counts
+	// as unavailable: the job is tried again later.
+	Handle(ctx context.Context, task Task) ([]events.Fact, error)
+	// Limits says how often what is the job's own fault may happen before the job is buried.
+	Limits(job events.Job) Limits
+	// Failed makes the fact that tells of a job that is given up, or false if the job is too broken to tell of.
+	Failed(task Task, failure *events.Failure) (events.Fact, bool)
+}
+
+// Task is one attempt at a job.
+type Task struct {
+	Job     events.Job
+	Attempt events.Attempt
+	Report  func(events.Progress) // cheap, never blocks; Job, Pipeline, Run, Attempt and Time are filled in
+}
+
+// Limits are the numbers of tries, by whose fault it was. Everything else is tried without limit.
+type Limits struct {
+	Attempts int // ended by the module or by a check of its model
+	Crashes  int // ended by a crash, or over memory or time
+}
