@@ -1,0 +1,143 @@
+package savedmodel
+
+import (
+	"fmt"
+
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// initOp is the signature and the collection that name the node to run after restoring, which fills tables.
+const (
+	initSignature  = "__saved_model_init_op"
+	initCollection = "saved_model_main_op"
+)
+
+// builder collects the parts of a SavedModel.
+type builder struct {
+	model Model
+	types map[string]nn.Type // of the model's graph
+
+	top        *topGraph
+	functions  []*function
+	objects    *objects
+	signatures map[string]*corepb.SignatureDef
+	inits      []string // top nodes that have to run before the first request
+
+	params map[string]capture
+	tables map[string]capture
+	saved  []savedVariable
+	bundle []bundleTensor
+}
+
+func newBuilder(m Model) (*builder, error) {
+	if m.TransformGraph != "" {
+		return nil, fmt.Errorf("transform graphs can't be carried over")
+	}
+	types, err := m.Graph.Types()
+	if err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
+	}
+	if len(m.Graph.Params) == 0 {
+		return nil, fmt.Errorf("graph has no params: there is nothing to save")
+	}
+	return &builder{
+		model: m, types: types, top: &topGraph{names: map[string]bool{}}, objects: newObjects(),
+		signatures: map[string]*corepb.SignatureDef{},
+	}, nil
+}
+
+// build makes the parts in the order in which they need each other.
+func (b *builder) build() error {
+	if err := b.addVariables(b.model.Graph.Params); err != nil {
+		return err
+	}
+	b.addTables(b.model.Graph.Nodes)
+	if err := b.addServing(); err != nil {
+		return fmt.Errorf("signature serving_default: %w", err)
+	}
+	return b.addTensors()
+}
+
+// examplesInput is the one input that TensorFlow Serving, TFMA and InfraValidator send.
+var examplesInput = tensorSpec{key: "examples", dtype: stringType, shape: []int{-1}}
+
+func (b *builder) addServing() error {
+	s := newSignature("serving_default", 1)
+	examples := s.takes([]tensorSpec{examplesInput})["examples"]
+	inputs, err := s.rawInputs(b.model, examples)
+	if err != nil {
+		return err
+	}
+	return b.addPrediction(s, inputs)
+}
+
+// addTensors adds the signature that takes the graph's inputs as they are.
+func (b *builder) addTensors() error {
+	s := newSignature("predict_tensors", 2)
+	var specs []tensorSpec
+	keys, taken := map[string]string{}, map[string]bool{}
+	for _, in := range b.model.Graph.Inputs {
+		keys[in.Name] = uniqueName(taken, parameterName(in.Name))
+		specs = append(specs, tensorSpec{key: keys[in.Name], dtype: dtypeOf(in.Kind), shape: []int{-1, in.Width}})
+	}
+	args := s.takes(specs)
+	inputs := map[string]tensor{}
+	for name, key := range keys {
+		inputs[name] = args[key]
+	}
+	return b.addPrediction(s, inputs)
+}
+
+// addPrediction ends a signature with the forward pass from the graph's inputs to its outputs.
+func (b *builder) addPrediction(s *signature, inputs map[string]tensor) error {
+	w := &forward{function: s.function, types: b.types, params: b.params, tables: b.tables, values: inputs}
+	if err := w.write(b.model.Graph.Nodes); err != nil {
+		return err
+	}
+	var specs []tensorSpec
+	values := map[string]tensor{}
+	for _, out := range b.model.Graph.Outputs {
+		spec := tensorSpec{key: out.Name, dtype: dtypeOf(b.types[out.Node].Kind), shape: []int{-1, out.Width}}
+		specs = append(specs, spec)
+		values[out.Name] = w.values[out.Node]
+	}
+	s.gives(specs, values)
+	b.addSignature(s)
+	return nil
+}
+
+// finish closes the model: saver, init op, object graph. After it nothing may be added.
+func (b *builder) finish() (*corepb.SavedModel, error) {
+	saver, initAll := b.addSaver(), b.addInit()
+	objects, err := marshal(b.objects.checkpoint())
+	if err != nil {
+		return nil, err
+	}
+	b.bundle = append(b.bundle, stringTensor(objectGraphKey, objects))
+	meta := &corepb.MetaGraphDef{
+		MetaInfoDef: &corepb.MetaGraphDef_MetaInfoDef{
+			Tags: []string{"serve"}, TensorflowVersion: "2.16.2", StrippedDefaultAttrs: true,
+		},
+		GraphDef: b.top.def(b.functions), SaverDef: saver, SignatureDef: b.signatures, ObjectGraphDef: b.objects.def(),
+		CollectionDef: map[string]*corepb.CollectionDef{initCollection: nodeList(initAll)},
+	}
+	return &corepb.SavedModel{SavedModelSchemaVersion: 1, MetaGraphs: []*corepb.MetaGraphDef{meta}}, nil
+}
+
+// addInit adds the node that runs after all initialisers and returns its name.
+func (b *builder) addInit() string {
+	var after []string
+	for _, name := range b.inits {
+		after = append(after, "^"+name)
+	}
+	all := b.top.node("NoOp", "init_all", nil, after...)
+	info := tensorInfo(all, tensorSpec{})
+	b.signatures[initSignature] = &corepb.SignatureDef{Outputs: map[string]*corepb.TensorInfo{initSignature: info}}
+	return all
+}
+
+func nodeList(names ...string) *corepb.CollectionDef {
+	return &corepb.CollectionDef{Kind: &corepb.CollectionDef_NodeList_{NodeList: &corepb.CollectionDef_NodeList{Value: names}}}
+}

@@ -1,0 +1,210 @@
+package savedmodel
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/proto"
+)
+
+// maxIndexBytes bounds what is read into memory at once. TensorFlow's own indexes have some 50 bytes a variable.
+const maxIndexBytes = 256 << 20
+
+// Bundle is a TensorBundle: the variables of a SavedModel or a checkpoint. Values are read when asked for, each checked
+// against its checksum. It may be used from several goroutines.
+type Bundle struct {
+	prefix  string
+	shards  int32
+	entries map[string]*corepb.BundleEntryProto
+	keys    []string
+	open    func(name string) (shardFile, error)
+}
+
+type shardFile interface {
+	io.ReaderAt
+	io.Closer
+	Stat() (os.FileInfo, error)
+}
+
+// Variable describes one tensor in a Bundle.
+type Variable struct {
+	Key   string // its key in the checkpoint: dense_1/kernel/.ATTRIBUTES/VARIABLE_VALUE
+	DType string // TensorFlow's name of its element type: DT_FLOAT
+	Shape []int
+}
+
+// ReadBundle reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is <model>/variables/variables.
+// Partitioned variables can be listed but not read.
+func ReadBundle(prefix string) (*Bundle, error) {
+	index, err := readBounded(prefix + ".index")
+	if err != nil {
+		return nil, fmt.Errorf("read bundle: %w", err)
+	}
+	b, err := parseBundle(index)
+	if err != nil {
+		return nil, fmt.Errorf("read bundle %s.index: %w", prefix, err)
+	}
+	b.prefix = prefix
+	b.open = func(name string) (shardFile, error) { return os.Open(name) }
+	return b, nil
+}
+
+func readBounded(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	data, err := io.ReadAll(io.LimitReader(file, maxIndexBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxIndexBytes {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxIndexBytes)
+	}
+	return data, nil
+}
+
+func parseBundle(index []byte) (*Bundle, error) {
+	table, err := decodeTable(index)
+	if err != nil {
+		return nil, err
+	}
+	if len(table) == 0 || table[0].key != "" {
+		return nil, errors.New("no header")
+	}
+	var header corepb.BundleHeaderProto
+	if err := proto.Unmarshal(table[0].value, &header); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	if header.GetEndianness() != corepb.BundleHeaderProto_LITTLE {
+		return nil, errors.New("values are big endian, only little endian is read")
+	}
+	b := &Bundle{shards: header.GetNumShards(), entries: map[string]*corepb.BundleEntryProto{}}
+	for _, row := range table[1:] {
+		entry := new(corepb.BundleEntryProto)
+		if err := proto.Unmarshal(row.value, entry); err != nil {
+			return nil, fmt.Errorf("entry %q: %w", row.key, err)
+		}
+		b.entries[row.key] = entry
+		b.keys = append(b.keys, row.key)
+	}
+	slices.Sort(b.keys)
+	return b, nil
+}
+
+// Variables lists what is in the bundle, by key, the object graph included.
+func (b *Bundle) Variables() []Variable {
+	list := make([]Variable, 0, len(b.keys))
+	for _, key := range b.keys {
+		e := b.entries[key]
+		v := Variable{Key: key, DType: e.GetDtype().String()}
+		for _, d := range e.GetShape().GetDim() {
+			v.Shape = append(v.Shape, int(d.GetSize()))
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// Float32 reads a variable of type float, row major.
+func (b *Bundle) Float32(key string) ([]float32, error) {
+	data, err := b.fixed(key, typepb.DataType_DT_FLOAT, 4)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]float32, len(data)/4)
+	for i := range values {
+		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return values, nil
+}
+
+// Int64 reads a variable of type int64, row major.
+func (b *Bundle) Int64(key string) ([]int64, error) {
+	data, err := b.fixed(key, typepb.DataType_DT_INT64, 8)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]int64, len(data)/8)
+	for i := range values {
+		values[i] = int64(binary.LittleEndian.Uint64(data[8*i:]))
+	}
+	return values, nil
+}
+
+// fixed reads the bytes of a variable whose elements have one size.
+func (b *Bundle) fixed(key string, want typepb.DataType, size int64) ([]byte, error) {
+	entry, n, err := b.entry(key, want)
+	if err != nil {
+		return nil, err
+	}
+	if n > math.MaxInt64/size || n*size != entry.GetSize() {
+		return nil, b.failure(key, fmt.Errorf("%d elements of %d bytes in %d bytes", n, size, entry.GetSize()))
+	}
+	data, err := b.read(entry)
+	if err != nil {
+		return nil, b.failure(key, err)
+	}
+	if got := maskedCRC(data); got != entry.GetCrc32C() {
+		return nil, b.failure(key, fmt.Errorf("checksum is %08x, data have %08x", entry.GetCrc32C(), got))
+	}
+	return data, nil
+}
+
+// entry finds a whole variable of the wanted type and counts its elements.
+func (b *Bundle) entry(key string, want typepb.DataType) (*corepb.BundleEntryProto, int64, error) {
+	entry, ok := b.entries[key]
+	if !ok {
+		return nil, 0, b.failure(key, errors.New("no such variable"))
+	}
+	if entry.GetDtype() != want {
+		return nil, 0, b.failure(key, fmt.Errorf("type is %v, want %v", entry.GetDtype(), want))
+	}
+	if len(entry.GetSlices()) > 0 {
+		return nil, 0, b.failure(key, errors.New("partitioned variables aren't read"))
+	}
+	n := int64(1)
+	for _, d := range entry.GetShape().GetDim() {
+		size := d.GetSize()
+		if size < 0 || size > 0 && n > math.MaxInt64/size {
+			return nil, 0, b.failure(key, fmt.Errorf("bad shape %v", entry.GetShape()))
+		}
+		n *= size
+	}
+	return entry, n, nil
+}
+
+// read returns the bytes of an entry. Its size is believed only once the file is known to be that long.
+func (b *Bundle) read(entry *corepb.BundleEntryProto) ([]byte, error) {
+	name := dataFile(b.prefix, entry.GetShardId(), b.shards)
+	file, err := b.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	offset, size := entry.GetOffset(), entry.GetSize()
+	if offset < 0 || size < 0 || size > info.Size() || offset > info.Size()-size {
+		return nil, fmt.Errorf("%d bytes at %d lie outside %s, which has %d", size, offset, name, info.Size())
+	}
+	data := make([]byte, size)
+	if _, err := file.ReadAt(data, offset); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return data, nil
+}
+
+func (b *Bundle) failure(key string, err error) error {
+	return fmt.Errorf("bundle %s: variable %q: %w", b.prefix, key, err)
+}

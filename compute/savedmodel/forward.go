@@ -1,0 +1,133 @@
+package savedmodel
+
+import (
+	"fmt"
+
+	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// forward writes a model's forward pass into a function, op by op. The graph has passed nn's own check.
+type forward struct {
+	*function
+	types  map[string]nn.Type
+	params map[string]capture
+	tables map[string]capture // of OpVocab, by node
+	values map[string]tensor  // inputs and nodes done
+}
+
+func (w *forward) write(nodes []nn.Node) error {
+	for _, n := range nodes {
+		t, err := w.lower(n)
+		if err != nil {
+			return fmt.Errorf("node %q: %w", n.Name, err)
+		}
+		w.values[n.Name] = t
+	}
+	return nil
+}
+
+// lower writes the nodes of TensorFlow that compute n.
+func (w *forward) lower(n nn.Node) (tensor, error) {
+	x := w.values[n.In[0]]
+	switch n.Op {
+	case nn.OpMatMul:
+		return w.float("MatMul", n, x, w.param(n)), nil
+	case nn.OpAddBias:
+		return w.float("BiasAdd", n, x, w.param(n)), nil
+	case nn.OpAdd:
+		return w.float("AddV2", n, x, w.values[n.In[1]]), nil
+	case nn.OpSub, nn.OpMul:
+		return w.float(string(n.Op), n, x, w.param(n)), nil
+	case nn.OpRelu, nn.OpTanh, nn.OpSigmoid, nn.OpSoftmax:
+		return w.float(string(n.Op), n, x), nil
+	case nn.OpConcat:
+		return w.concat(n), nil
+	case nn.OpCast:
+		return w.cast(n.Name, x, int64Type, float32Type), nil
+	case nn.OpOneHot:
+		return w.oneHot(n, x), nil
+	case nn.OpVocab:
+		return w.vocab(n, x), nil
+	case nn.OpHash:
+		return w.op("StringToHashBucketFast", n.Name, attrs{"num_buckets": intAttr(n.Attr.Depth)}, x), nil
+	case nn.OpClamp:
+		return w.clamp(n, x), nil
+	case nn.OpEmbed:
+		return w.embed(n, x), nil
+	case nn.OpDropNaN:
+		return w.dropNaN(n, x), nil
+	}
+	return "", fmt.Errorf("op %s can't be written as TensorFlow ops", n.Op)
+}
+
+// float writes an op that has one type attribute, for float32.
+func (w *forward) float(op string, n nn.Node, in ...tensor) tensor {
+	return w.op(op, n.Name, attrs{"T": typeAttr(float32Type)}, in...)
+}
+
+// param reads the variable that is the second operand.
+func (w *forward) param(n nn.Node) tensor {
+	return w.op("ReadVariableOp", n.Name+"/ReadVariableOp", attrs{"dtype": typeAttr(float32Type)}, w.capture(w.params[n.In[1]]))
+}
+
+func (w *forward) concat(n nn.Node) tensor {
+	if len(n.In) == 1 {
+		return w.float("Identity", n, w.values[n.In[0]])
+	}
+	var in []tensor
+	for _, name := range n.In {
+		in = append(in, w.values[name])
+	}
+	in = append(in, w.constant(n.Name+"/axis", int32Const(1)))
+	a := attrs{"T": typeAttr(float32Type), "Tidx": typeAttr(int32Type), "N": intAttr(len(n.In))}
+	return w.op("ConcatV2", n.Name, a, in...)
+}
+
+func (w *forward) oneHot(n nn.Node, x tensor) tensor {
+	on, off := w.constant(n.Name+"/on", floatConst(1)), w.constant(n.Name+"/off", floatConst(0))
+	depth := w.constant(n.Name+"/depth", int32Const(n.Attr.Depth))
+	a := attrs{"T": typeAttr(float32Type), "TI": typeAttr(int64Type), "axis": intAttr(-1)}
+	return w.flat(n, w.op("OneHot", n.Name+"/rows", a, x, depth, on, off))
+}
+
+func (w *forward) vocab(n nn.Node, x tensor) tensor {
+	unknown := w.constant(n.Name+"/unknown", int64Const(int64(n.Attr.Depth-1)))
+	a := attrs{"Tin": typeAttr(stringType), "Tout": typeAttr(int64Type)}
+	return w.op("LookupTableFindV2", n.Name, a, w.capture(w.tables[n.Name]), x, unknown)
+}
+
+// clamp: y = x where 0 <= x <= depth-2, else depth-1.
+func (w *forward) clamp(n nn.Node, x tensor) tensor {
+	a := attrs{"T": typeAttr(int64Type)}
+	low := w.op("GreaterEqual", n.Name+"/low", a, x, w.constant(n.Name+"/first", int64Const(0)))
+	high := w.op("LessEqual", n.Name+"/high", a, x, w.constant(n.Name+"/last", int64Const(int64(n.Attr.Depth-2))))
+	known := w.op("LogicalAnd", n.Name+"/known", nil, low, high)
+	return w.op("SelectV2", n.Name, a, known, x, w.constant(n.Name+"/unknown", int64Const(int64(n.Attr.Depth-1))))
+}
+
+func (w *forward) embed(n nn.Node, x tensor) tensor {
+	a := attrs{"Tparams": typeAttr(float32Type), "Tindices": typeAttr(int64Type), "Taxis": typeAttr(int32Type)}
+	return w.flat(n, w.op("GatherV2", n.Name+"/rows", a, w.param(n), x, w.constant(n.Name+"/axis", int32Const(0))))
+}
+
+func (w *forward) dropNaN(n nn.Node, x tensor) tensor {
+	a := attrs{"T": typeAttr(float32Type)}
+	nan := w.op("IsNan", n.Name+"/nan", a, x)
+	return w.op("SelectV2", n.Name, a, nan, w.constant(n.Name+"/zero", floatConst(0)), x)
+}
+
+// flat gives the result of n the shape [batch, width].
+func (w *forward) flat(n nn.Node, t tensor) tensor {
+	return w.reshape(n.Name, t, float32Type, -1, w.types[n.Name].Width)
+}
+
+func (f *function) reshape(name string, t tensor, dtype typepb.DataType, dims ...int) tensor {
+	shape := f.constant(name+"/shape", shapeConst(dims...))
+	return f.op("Reshape", name, attrs{"T": typeAttr(dtype), "Tshape": typeAttr(int32Type)}, t, shape)
+}
+
+func (f *function) cast(name string, t tensor, from, to typepb.DataType) tensor {
+	return f.op("Cast", name, attrs{"SrcT": typeAttr(from), "DstT": typeAttr(to)}, t)
+}

@@ -1,0 +1,47 @@
+package savedmodel
+
+import (
+	"fmt"
+
+	graphpb "github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	versionpb "github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
+)
+
+// graphVersion is the GraphDef version of TensorFlow 2.16 and its oldest reader: no op written here is younger.
+var graphVersion = &versionpb.VersionDef{Producer: 1766, MinConsumer: 12}
+
+// topGraph is the graph outside all functions, as a session would run it.
+type topGraph struct {
+	nodes []*nodepb.NodeDef
+	names map[string]bool
+}
+
+// node adds a node and returns its name, which is its first output too. Inputs are node, node:index or ^node.
+func (g *topGraph) node(op, name string, a attrs, in ...string) string {
+	name = uniqueName(g.names, nodeName(name))
+	g.nodes = append(g.nodes, &nodepb.NodeDef{Name: name, Op: op, Attr: a, Input: in})
+	return name
+}
+
+// call adds a call of f with the arguments, then what it captures. It returns the call's name.
+func (g *topGraph) call(name string, f *function, args ...string) string {
+	for _, c := range f.captures {
+		args = append(args, c.node)
+	}
+	return g.node("StatefulPartitionedCall", name, callAttrs(f.def), args...)
+}
+
+func (g *topGraph) constant(name string, value *tensorpb.TensorProto) string {
+	return g.node("Const", name, attrs{"dtype": typeAttr(value.GetDtype()), "value": tensorAttr(value)})
+}
+
+func (g *topGraph) def(functions []*function) *graphpb.GraphDef {
+	return &graphpb.GraphDef{Node: g.nodes, Versions: graphVersion, Library: library(functions)}
+}
+
+// outputOf names an output of a node of the top graph as signatures do, with its index.
+func outputOf(node string, index int) string {
+	return fmt.Sprintf("%s:%d", node, index)
+}

@@ -1,0 +1,57 @@
+package savedmodel
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write writes the model into dir, which must not exist or be empty. saved_model.pb comes last, by renaming: a folder that
+// has it is whole. The same model gives the same bytes.
+func Write(dir string, m Model) error {
+	b, err := newBuilder(m)
+	if err == nil {
+		err = b.write(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("write SavedModel %s: %w", dir, err)
+	}
+	return nil
+}
+
+func (b *builder) write(dir string) error {
+	if err := b.build(); err != nil {
+		return err
+	}
+	model, err := b.finish()
+	if err != nil {
+		return err
+	}
+	data, err := marshal(model)
+	if err != nil {
+		return err
+	}
+	if err := b.writeFolders(dir); err != nil {
+		return err
+	}
+	name := filepath.Join(dir, "saved_model.pb")
+	if err := os.WriteFile(name+".part", data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name+".part", name)
+}
+
+// writeFolders writes all but saved_model.pb.
+func (b *builder) writeFolders(dir string) error {
+	if entries, err := os.ReadDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	} else if len(entries) > 0 {
+		return fmt.Errorf("folder isn't empty: it holds %s", entries[0].Name())
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "variables"), 0o755); err != nil {
+		return err
+	}
+	return writeBundle(filepath.Join(dir, "variables", "variables"), b.bundle)
+}
