@@ -7,6 +7,9 @@ import (
 	"github.com/stoker-ml/stoker/infra/house"
 )
 
+// learning is what a module trains with.
+const learning = "compute/record compute/example compute/nn compute/train compute/savedmodel"
+
 // table is the map of the house. A new room or door is a line here, in the same commit, with its reason in the message.
 var table = house.Table{
 	Module: "github.com/stoker-ml/stoker",
@@ -34,7 +37,7 @@ var table = house.Table{
 
 		"functions/pipeline":       {},
 		"functions/module":         {},
-		"functions/module/builtin": {Opens: "functions/module compute/record compute/example compute/nn compute/train compute/savedmodel"},
+		"functions/module/builtin": {Opens: "functions/module " + learning},
 		"functions/guest":          {Opens: "functions/module"},
 		"functions/plan":           {Opens: "events functions/pipeline"},
 		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
@@ -45,9 +48,10 @@ var table = house.Table{
 		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/worker " +
 			"functions/trainer functions/guest", Tests: "*"},
 		"local/bus":               {},
-		"local/bucket":            {},
+		"local/bucket":            {Tests: "storage storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
-		"local/examples/penguin":  {Opens: "functions/module compute/record compute/example compute/nn compute/train compute/savedmodel"},
+		"local/demo":              {Opens: "events storage"},
+		"local/examples/penguin":  {Opens: "functions/module " + learning},
 
 		"infra/house":  {TestHelp: true},
 		"infra/readme": {TestHelp: true},
