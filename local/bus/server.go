@@ -87,7 +87,7 @@ func (s *Server) ready(ctx context.Context) error {
 	defer cancel()
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
-	for !s.server.ReadyForConnections(time.Nanosecond) { // the server has no signal for it; this is a look without a wait
+	for s.server.Addr() == nil { // the server has no signal for it; it listens last, when all else is up
 		select {
 		case <-s.log.failed:
 			return errors.New(s.log.fatal)
