@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/local/demo"
+)
+
+func newDemo(app *app) *cobra.Command {
+	var keep bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Train a real model from one event, on this machine, with nothing set up",
+		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the facts that\n" +
+			"upstream would publish, and shows the model that comes out.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return local.With(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {
+				return app.demo(ctx, stack, keep)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&keep, "keep", false, "go on running as `stoker up` does")
+	return cmd
+}
+
+// demo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
+func (a *app) demo(ctx context.Context, stack *local.Stack, keep bool) error {
+	if err := applyDemo(ctx, stack.Box); err != nil {
+		return err
+	}
+	artifacts := stack.Root.Join("demo", demo.PipelineName)
+	if err := demo.Upload(ctx, stack.Store, artifacts); err != nil {
+		return err
+	}
+	run := "demo-" + time.Now().UTC().Format("20060102-150405.000")
+	fmt.Fprintf(a.stderr, "stoker demo: data in %s\n", a.dataDir)
+	fmt.Fprintf(a.stderr, "publishing hparams.ready and transform.ready for run %s\n", run)
+	outcome, err := a.follow(ctx, stack.Box, demo.Facts(artifacts, run))
+	if err != nil {
+		return err
+	}
+	if err := a.reportDemo(outcome, keep); err != nil || !keep {
+		return err
+	}
+	a.announce(stack)
+	return stack.Wait(ctx)
+}
+
+func applyDemo(ctx context.Context, box events.Letterbox) error {
+	spec, err := pipeline.Parse(demo.PipelineFile())
+	if err != nil {
+		return err
+	}
+	_, _, err = dispatch.Apply(ctx, box, spec)
+	return err
+}
+
+// reportDemo prints the event that came out and what to try next.
+func (a *app) reportDemo(outcome events.Fact, keep bool) error {
+	trained, ok := outcome.Data.(*events.ModelTrained)
+	if !ok {
+		describe(a.stderr, outcome)
+		return fmt.Errorf("the demo's run ended in %s", outcome.Data.Kind())
+	}
+	if a.output == formatJSON {
+		return a.print(factJSON(outcome), nil)
+	}
+	fmt.Fprintf(a.stdout, "%s\n\n", indent(factJSON(outcome)))
+	return a.print(nil, func(w io.Writer) {
+		row(w, "model", trained.Model.URI)
+		row(w, "accuracy", fmt.Sprintf("%.3f on the eval split", trained.Metrics["accuracy"]))
+		if trained.Cached {
+			row(w, "cached", "the same inputs and settings were trained before; an empty --data folder trains anew")
+		}
+		fmt.Fprint(w, "\nTry next:\n"+nextCommands(keep))
+	})
+}
+
+// nextCommands are what a newcomer may want to see after the demo.
+func nextCommands(keep bool) string {
+	start := "  stoker up &                                       # the stack again, with what it knows\n"
+	if keep {
+		start = ""
+	}
+	return start +
+		"  stoker runs                                       # every run, and what it waits for\n" +
+		"  stoker models pull penguin --to ./penguin --serving   # the folder that TensorFlow Serving takes\n"
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// factJSON is a fact as its structured CloudEvent, for printing.
+func factJSON(fact events.Fact) json.RawMessage {
+	_, body, err := events.EncodeStructured(fact)
+	if err != nil {
+		body, _ = json.Marshal(map[string]string{"error": err.Error()})
+	}
+	return body
+}
+
+// describe says what an outcome tells, for people.
+func describe(w io.Writer, fact events.Fact) {
+	switch data := fact.Data.(type) {
+	case *events.ModelTrained:
+		row(w, "run", fact.Run)
+		row(w, "model", data.Model.URI)
+		row(w, "execution", data.Execution)
+		row(w, "metrics", metricsLine(data.Metrics))
+		if data.Cached {
+			row(w, "cached", "the same inputs, module and settings were trained before; nothing was done again")
+		}
+	case *events.TrainingFailed:
+		row(w, "run", fact.Run)
+		row(w, "failed", fmt.Sprintf("%s: %s", data.Reason, data.Message))
+		if data.LogTail != "" {
+			fmt.Fprintf(w, "end of the module's log:\n%s\n", data.LogTail)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/dispatch"
+)
+
+func newDispatch(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "dispatch",
+		Short: "Run a dispatcher: facts in, jobs out",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
+				dispatcher, err := dispatch.New(ctx, l.box, app.logger())
+				if err != nil {
+					return err
+				}
+				return dispatcher.Run(ctx)
+			})
+		},
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// publishAndFollow publishes the facts of one run and shows how it gets on, until a fact tells of its end.
+func (a *app) publishAndFollow(ctx context.Context, l link, facts []events.Fact) error {
+	outcome, err := a.follow(ctx, l.box, facts)
+	if err != nil {
+		return err
+	}
+	if err := a.print(factJSON(outcome), func(w io.Writer) { describe(w, outcome) }); err != nil {
+		return err
+	}
+	if failed, ok := outcome.Data.(*events.TrainingFailed); ok {
+		return fmt.Errorf("run %s failed: %s", outcome.Run, failed.Message)
+	}
+	return nil
+}
+
+// errOver ends the watching of progress once the outcome is there.
+var errOver = errors.New("run is over")
+
+// follow watches first and publishes then, so that nothing of the run is missed.
+func (a *app) follow(ctx context.Context, box events.Letterbox, facts []events.Fact) (events.Fact, error) {
+	pipeline, run := facts[0].Pipeline, facts[0].Run
+	show := a.newDisplay()
+	defer show.close()
+	var outcome events.Fact
+	watching, watchCtx := errgroup.WithContext(ctx)
+	progress := box.Watch(watchCtx, pipeline, run)
+	watching.Go(func() error {
+		for p, err := range progress {
+			if err != nil {
+				return ignoreEnd(watchCtx, err)
+			}
+			show.progress(p)
+		}
+		return nil
+	})
+	watching.Go(func() (err error) {
+		if outcome, err = publishAll(watchCtx, box, facts); err != nil {
+			return err
+		}
+		return errOver
+	})
+	if err := watching.Wait(); !errors.Is(err, errOver) {
+		return events.Fact{}, err
+	}
+	return outcome, nil
+}
+
+// publishAll publishes the facts and waits for the outcome of their run.
+func publishAll(ctx context.Context, box events.Letterbox, facts []events.Fact) (events.Fact, error) {
+	var first uint64
+	for _, fact := range facts {
+		receipt, err := box.Publish(ctx, fact)
+		if err != nil {
+			return events.Fact{}, err
+		}
+		if first == 0 {
+			first = receipt.Sequence
+		}
+	}
+	query := events.Query{
+		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Pipeline: facts[0].Pipeline, Run: facts[0].Run, From: first, Follow: true,
+	}
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return events.Fact{}, err
+		}
+		if recorded.Err == nil {
+			return recorded.Fact, nil
+		}
+	}
+	return events.Fact{}, context.Cause(ctx)
+}
+
+// ignoreEnd makes no error of a watch that was told to end.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,65 @@
+// Command stoker is the one binary: bus, store, functions and tool on a laptop, a worker in production.
+//
+// Each command lives in a file of its own name. The commands compose rooms and print; what they do is done in the rooms. Results
+// go to standard output, everything else to standard error. Read newRoot first.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker for releases.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with its world handed in. It returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(stdout, stderr)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if interrupted := context.Cause(ctx); interrupted != nil && errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
+	fmt.Fprintln(stderr, "stoker:", err)
+	return exitCode(err)
+}
+
+// newRoot builds the command tree.
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	app := &app{stdout: stdout, stderr: stderr}
+	root := &cobra.Command{
+		Use:   "stoker",
+		Short: "Train and tune TFX models by events",
+		Long: "Stoker is the Trainer and Tuner of a TensorFlow Extended pipeline as event-driven functions.\n" +
+			"Start with `stoker demo`.\n\n" + exitCodesHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	app.addFlags(root.PersistentFlags())
+	root.AddCommand(
+		newDemo(app), newUp(app), newWorker(app), newDispatch(app),
+		newApply(app), newPublish(app), newRuns(app), newModels(app), newDead(app),
+		newTry(app), newVersion(app), newModule(app),
+	)
+	return root
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/trainer"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+func newWorker(app *app) *cobra.Command {
+	var once bool
+	var classes []string
+	var slots int
+	var wait time.Duration
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run a worker: jobs in, models and facts out",
+		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
+			"the shape in which a scaler starts workers from zero.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			options := worker.Options{Classes: classes, Slots: slots, Logger: app.logger()}
+			return app.withWorker(cmd.Context(), options, func(ctx context.Context, w *worker.Worker) error {
+				if !once {
+					return w.Run(ctx)
+				}
+				worked, err := w.Once(ctx, wait)
+				if err == nil && !worked {
+					fmt.Fprintln(app.stderr, "no job was waiting")
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "work on one job at most, then leave")
+	cmd.Flags().DurationVar(&wait, "wait", 5*time.Second, "how long --once waits for a job")
+	cmd.Flags().StringSliceVar(&classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
+	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once")
+	return cmd
+}
+
+// withWorker puts a worker together for as long as do runs.
+func (a *app) withWorker(ctx context.Context, options worker.Options, do func(context.Context, *worker.Worker) error) error {
+	return a.withLink(ctx, func(ctx context.Context, l link) error {
+		host, err := a.newGuest()
+		if err != nil {
+			return err
+		}
+		defer host.Close()
+		train := trainer.New(l.store, host, trainer.Options{Root: l.root, WorkDir: os.TempDir(), Logger: options.Logger})
+		options.Functions = []worker.Function{train}
+		return do(ctx, worker.New(l.box, options))
+	})
+}
+
+// newGuest starts module processes of this same binary, and keeps built Go modules in the user's cache.
+func (a *app) newGuest() (*guest.Host, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return guest.New(guest.Options{CacheDir: filepath.Join(cache, "stoker", "modules"), Builtins: builtins(), Logger: a.logger()})
+}

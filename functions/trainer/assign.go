@@ -1,0 +1,97 @@
+package trainer
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// assign tells the module what to do, in the words of TFX's FnArgs.
+func assign(job events.Job, e execution, d desk) (module.Assignment, error) {
+	trainer := e.spec.Trainer
+	schema, err := schemaPath(job, d)
+	if err != nil {
+		return module.Assignment{}, inputFailure(err)
+	}
+	tuned, err := onlyFile(d.in("hyperparameters"))
+	if err != nil {
+		return module.Assignment{}, inputFailure(err)
+	}
+	values, err := hyperparameters(tuned)
+	if err != nil {
+		return module.Assignment{}, inputFailure(err)
+	}
+	return module.Assignment{
+		Version:            module.ProtocolVersion,
+		Module:             e.spec.Module,
+		Call:               module.CallTrain,
+		WorkingDir:         d.working(),
+		TrainFiles:         patterns(e, d, trainer.TrainArgs),
+		EvalFiles:          patterns(e, d, trainer.EvalArgs),
+		TrainSteps:         steps(trainer.TrainArgs),
+		EvalSteps:          steps(trainer.EvalArgs),
+		SchemaPath:         schema,
+		TransformGraphPath: there(d.in("transform_graph")),
+		ServingModelDir:    d.out("model", "Format-Serving"),
+		EvalModelDir:       d.out("model", "Format-TFMA"),
+		ModelRunDir:        d.out("model_run"),
+		BaseModel:          servingPath(there(d.in("base_model"))),
+		Hyperparameters:    values,
+		CustomConfig:       trainer.CustomConfig,
+		Transformed:        transformed(job),
+		Seed:               trainer.Seed,
+		Shards:             shards,
+	}, nil
+}
+
+// patterns are one for each split and artifact, as TFX gives them.
+func patterns(e execution, d desk, args pipeline.Args) []string {
+	var all []string
+	for _, split := range args.Splits {
+		for _, in := range e.inputs {
+			if in.split == split {
+				all = append(all, filepath.Join(d.in(in.dir), "*"))
+			}
+		}
+	}
+	return all
+}
+
+// steps makes None of zero, as TFX does.
+func steps(args pipeline.Args) *int {
+	if args.NumSteps == 0 {
+		return nil
+	}
+	return &args.NumSteps
+}
+
+// schemaPath is the schema that the run brought, else the one inside the transform graph that fits its examples.
+func schemaPath(job events.Job, d desk) (string, error) {
+	if job.Inputs.Schema != "" {
+		return onlyFile(d.in("schema"))
+	}
+	folder := "metadata"
+	if transformed(job) {
+		folder = "transformed_metadata"
+	}
+	return there(d.in("transform_graph", folder, "schema.pbtxt")), nil
+}
+
+// servingPath finds the SavedModel inside a Model artifact.
+func servingPath(model string) string {
+	if serving := there(filepath.Join(model, "Format-Serving")); model != "" && serving != "" {
+		return serving
+	}
+	return model
+}
+
+// there is path if it exists, else "".
+func there(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,93 @@
+package trainer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// execution is one training, known by everything that decides its result before any of it is done.
+type execution struct {
+	id     string // sha256:<hex>
+	module string // digest of the module's code
+	root   storage.Ref
+	spec   pipeline.Pipeline
+	inputs []input
+	broken *storage.Commit // a commit whose objects are gone, to be replaced by ours
+}
+
+// identity is what an execution's id is the SHA-256 of. Two jobs with equal identities are one execution: it is done once,
+// whichever run asks for it. A new field must be left out when empty, or every model there is would be trained again.
+type identity struct {
+	Function    events.Function `json:"function"`
+	Module      string          `json:"module"`
+	Inputs      []identityInput `json:"inputs"`
+	TrainArgs   pipeline.Args   `json:"train_args"`
+	EvalArgs    pipeline.Args   `json:"eval_args"`
+	Config      map[string]any  `json:"custom_config,omitempty"`
+	Exports     []string        `json:"exports,omitempty"`
+	Seed        int64           `json:"seed"`
+	Shards      int             `json:"shards"`
+	Transformed bool            `json:"transformed"`
+	Generation  int             `json:"generation,omitempty"`
+}
+
+// identityInput is one input by what it holds, not by where it lies.
+type identityInput struct {
+	Key    string `json:"key"`
+	Split  string `json:"split,omitempty"`
+	Digest string `json:"digest"`
+}
+
+// shards is the number of data-parallel parts of a batch. It decides the result, so it never comes from a machine's cores.
+const shards = 1
+
+// execution computes what the job comes down to.
+func (t *Trainer) execution(ctx context.Context, job events.Job, spec pipeline.Pipeline, inputs []input) (execution, error) {
+	digest, err := t.guest.Digest(ctx, spec.Module)
+	if err != nil {
+		return execution{}, moduleFailure(fmt.Errorf("module %s: %w", spec.Module, err))
+	}
+	id, err := identity{
+		Function:    job.Function,
+		Module:      digest,
+		Inputs:      byContent(inputs),
+		TrainArgs:   spec.Trainer.TrainArgs,
+		EvalArgs:    spec.Trainer.EvalArgs,
+		Config:      spec.Trainer.CustomConfig,
+		Exports:     spec.Trainer.Exports,
+		Seed:        spec.Trainer.Seed,
+		Shards:      shards,
+		Transformed: transformed(job),
+		Generation:  job.Generation,
+	}.digest()
+	root := t.opts.Root.Join(job.Pipeline, "Trainer")
+	return execution{id: id, module: digest, root: root, spec: spec, inputs: inputs}, err
+}
+
+// digest is canonical: encoding/json writes struct fields in their order and map keys sorted.
+func (id identity) digest() (string, error) {
+	canonical, err := json.Marshal(id)
+	if err != nil {
+		return "", inputFailure(fmt.Errorf("execution identity: %w", err))
+	}
+	sum := sha256.Sum256(canonical)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+func byContent(inputs []input) []identityInput {
+	all := make([]identityInput, len(inputs))
+	for i, in := range inputs {
+		all[i] = identityInput{Key: in.key, Split: in.split, Digest: in.listing.Digest}
+	}
+	return all
+}
+
+// transformed says whether the job's examples went through its transform graph already.
+func transformed(job events.Job) bool { return len(job.Inputs.TransformedExamples) > 0 }

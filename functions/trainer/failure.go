@@ -1,0 +1,39 @@
+package trainer
+
+import (
+	"errors"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+func inputFailure(err error) error { return events.Fail(events.FailureInput, err) }
+
+// storeFailure says whose fault a store's error is: what is missing or can't be an address is the input's; the rest is
+// the world's, and passes.
+func storeFailure(err error) error {
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrBadRef), errors.Is(err, storage.ErrIncomplete):
+		return inputFailure(err)
+	default:
+		return events.Fail(events.FailureUnavailable, err)
+	}
+}
+
+// moduleFailure turns what guest tells into the words of events.
+func moduleFailure(err error) error {
+	failed, ok := errors.AsType[*guest.Error](err)
+	if !ok {
+		return events.Fail(events.FailureUnavailable, err)
+	}
+	kinds := map[guest.Kind]events.FailureKind{
+		guest.KindInput:     events.FailureInput,
+		guest.KindModule:    events.FailureModule,
+		guest.KindCrash:     events.FailureCrash,
+		guest.KindResources: events.FailureResources,
+		guest.KindStopped:   events.FailureUnavailable,
+		guest.KindHost:      events.FailureUnavailable,
+	}
+	return &events.Failure{Kind: kinds[failed.Kind], Err: err, LogTail: failed.LogTail}
+}

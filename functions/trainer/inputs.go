@@ -1,0 +1,126 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// input is one artifact, or one split of one, that a job reads.
+type input struct {
+	key     string // field of the job's inputs it came from: examples[0]
+	kind    string // TFX's type name
+	split   string // "train" for Split-train, "" for a whole artifact
+	dir     string // where it is staged, below the attempt's in folder
+	listing storage.Listing
+}
+
+// list finds every input in the store, without reading any. What is not there is the job's own fault.
+func (t *Trainer) list(ctx context.Context, job events.Job, spec pipeline.Pipeline) ([]input, error) {
+	wanted, err := wanted(job.Inputs, splits(spec))
+	if err != nil {
+		return nil, err
+	}
+	for i, in := range wanted {
+		if wanted[i].listing, err = storage.List(ctx, t.store, in.listing.Ref); err != nil {
+			return nil, t.explain(ctx, in, err)
+		}
+	}
+	return wanted, nil
+}
+
+// wanted names the inputs: each split of each Examples artifact, and whatever else the job was given.
+func wanted(in events.Inputs, splits []string) ([]input, error) {
+	key, examples := "examples", in.Examples
+	if len(in.TransformedExamples) > 0 {
+		key, examples = "transformed_examples", in.TransformedExamples
+	}
+	if len(examples) == 0 {
+		return nil, inputFailure(&events.Invalid{Field: "inputs.examples", Expected: "examples or transformed_examples named by a fact of the run"})
+	}
+	var all []input
+	for i, artifact := range examples {
+		for _, split := range splits {
+			folder := "Split-" + split
+			all = append(all, input{
+				key: fmt.Sprintf("%s[%d]", key, i), kind: "Examples", split: split, dir: path.Join(fmt.Sprintf("examples-%d", i), folder),
+				listing: storage.Listing{Ref: refOf(artifact.URI).Join(folder)},
+			})
+		}
+	}
+	for _, other := range []struct{ key, kind, uri string }{
+		{"schema", "Schema", in.Schema},
+		{"statistics", "ExampleStatistics", in.Statistics},
+		{"transform_graph", "TransformGraph", in.TransformGraph},
+		{"hyperparameters", "HyperParameters", in.Hyperparameters},
+		{"base_model", "Model", in.BaseModel},
+	} {
+		if other.uri != "" {
+			all = append(all, input{key: other.key, kind: other.kind, dir: other.key, listing: storage.Listing{Ref: refOf(other.uri)}})
+		}
+	}
+	return all, nil
+}
+
+// splits are those that training or evaluation reads, each once.
+func splits(spec pipeline.Pipeline) []string {
+	all := slices.Concat(spec.Trainer.TrainArgs.Splits, spec.Trainer.EvalArgs.Splits)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// refOf parses an address that a fact brought. An invalid one becomes a Ref that the store refuses by name.
+func refOf(uri string) storage.Ref {
+	ref, err := storage.ParseRef(uri)
+	if err != nil {
+		return storage.Ref{Key: uri}
+	}
+	return ref
+}
+
+// explain says what a missing split's artifact holds instead.
+func (t *Trainer) explain(ctx context.Context, in input, err error) error {
+	if in.split == "" || !errors.Is(err, storage.ErrNotFound) {
+		return storeFailure(fmt.Errorf("%s: %w", in.key, err))
+	}
+	artifact := storage.Ref{Bucket: in.listing.Ref.Bucket, Key: path.Dir(in.listing.Ref.Key)}
+	there := map[string]bool{}
+	for object, listErr := range t.store.List(ctx, artifact.Folder()) {
+		if listErr != nil {
+			return storeFailure(fmt.Errorf("%s: %w", in.key, listErr))
+		}
+		if name, ok := object.Ref.Below(artifact); ok {
+			folder, _, _ := strings.Cut(name, "/")
+			there[folder] = true
+		}
+	}
+	return inputFailure(fmt.Errorf("%s: split %q does not exist in %s, which holds %s: %w", in.key, in.split, artifact, names(there), err))
+}
+
+func names(set map[string]bool) string {
+	if len(set) == 0 {
+		return "nothing"
+	}
+	all := make([]string, 0, len(set))
+	for name := range set {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// artifacts are the inputs as facts tell of them.
+func artifacts(inputs []input) []events.Artifact {
+	all := make([]events.Artifact, len(inputs))
+	for i, in := range inputs {
+		all[i] = events.Artifact{Type: in.kind, URI: in.listing.Ref.String(), Digest: in.listing.Digest}
+	}
+	return all
+}

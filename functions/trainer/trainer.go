@@ -1,0 +1,108 @@
+package trainer
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Trainer is the worker.Function that trains models.
+type Trainer struct {
+	store storage.Store
+	guest Guest
+	opts  Options
+}
+
+// Guest runs modules; functions/guest does it in child processes.
+type Guest interface {
+	// Digest identifies the module's code.
+	Digest(ctx context.Context, name string) (string, error)
+	// Run works on one assignment. Errors are *guest.Errors.
+	Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error)
+}
+
+// Options of a Trainer.
+type Options struct {
+	Root    storage.Ref // where artifacts go: <root>/<pipeline>/Trainer/<output>/<execution>/<attempt>
+	WorkDir string      // holds one folder for each running attempt; default: the system's temporary folder
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// New returns a trainer that reads and writes store and runs modules in g.
+func New(store storage.Store, g Guest, opts Options) *Trainer {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Trainer{store: store, guest: g, opts: opts}
+}
+
+// Name says that a trainer takes train jobs.
+func (t *Trainer) Name() events.Function { return events.FunctionTrain }
+
+// Handle works on one train job. Its lines are the walk of the job: read what it asks for, list the inputs, know the
+// execution, skip what is done already; else do it, and tell.
+func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	spec, err := pipeline.FromJSON(task.Job.Spec)
+	if err != nil {
+		return nil, inputFailure(err)
+	}
+	inputs, err := t.list(ctx, task.Job, spec)
+	if err != nil {
+		return nil, err
+	}
+	execution, err := t.execution(ctx, task.Job, spec, inputs)
+	if err != nil {
+		return nil, err
+	}
+	done, err := t.committed(ctx, &execution)
+	if err != nil {
+		return nil, err
+	}
+	if done == nil {
+		if done, err = t.execute(ctx, task, execution); err != nil {
+			return nil, err
+		}
+	}
+	return []events.Fact{trained(task.Job, *done)}, nil
+}
+
+// execute does the work of an execution that nobody has done yet, and returns what was committed: ours, or that of
+// another attempt which came first.
+func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (*result, error) {
+	started := t.opts.Now()
+	desk, err := t.openDesk(task.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	defer desk.clear()
+	if err := t.stageIn(ctx, task, e, desk); err != nil {
+		return nil, err
+	}
+	assignment, err := assign(task.Job, e, desk)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := t.train(ctx, task, e, assignment)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.check(task, assignment); err != nil {
+		return nil, err
+	}
+	manifest, err := t.publish(ctx, task, e, desk, summary(task, e, assignment, outcome, started, t.opts.Now()))
+	if err != nil {
+		return nil, err
+	}
+	return t.commit(ctx, e, manifest)
+}

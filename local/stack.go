@@ -1,0 +1,166 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/trainer"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/local/bucket"
+	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/s3"
+)
+
+// BucketName is the bucket that a local stack keeps its artifacts in.
+const BucketName = "stoker"
+
+// Options of a local stack.
+type Options struct {
+	DataDir  string            // absolute or relative; made if need be
+	Builtins map[string]string // compiled-in modules and the digests of what they do
+	Slots    int               // jobs at once; default 1
+	Logger   *slog.Logger
+}
+
+// Stack is a running local Stoker.
+type Stack struct {
+	Box   events.Letterbox
+	Store storage.Store
+	Root  storage.Ref // where artifacts go
+
+	connection Connection
+	address    string
+}
+
+// With runs a stack for as long as do runs, and takes it down in the order that loses nothing: functions first, then the
+// servers. It returns do's error, or that of the part which failed first.
+func With(ctx context.Context, opts Options, do func(context.Context, *Stack) error) (err error) {
+	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
+		return err
+	}
+	held, err := lock(opts.DataDir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Unlock()) }()
+	return withServers(ctx, opts, func(ctx context.Context, s servers) error {
+		return withFunctions(ctx, opts, s, do)
+	})
+}
+
+// Wait returns when ctx ends or a function fails.
+func (s *Stack) Wait(ctx context.Context) error {
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// Connection says how others reach the stack.
+func (s *Stack) Connection() Connection { return s.connection }
+
+// BusAddress is the bus's URL without its credentials.
+func (s *Stack) BusAddress() string { return s.address }
+
+// servers are the two that everything else needs.
+type servers struct {
+	bus    *bus.Server
+	bucket *bucket.Server
+}
+
+// withServers starts both at once.
+func withServers(ctx context.Context, opts Options, do func(context.Context, servers) error) (err error) {
+	var s servers
+	var starting errgroup.Group
+	starting.Go(func() (err error) {
+		s.bus, err = bus.Start(ctx, bus.Options{Dir: filepath.Join(opts.DataDir, "bus"), Logger: opts.Logger})
+		return err
+	})
+	starting.Go(func() (err error) {
+		s.bucket, err = bucket.Start(ctx, bucket.Options{Dir: filepath.Join(opts.DataDir, "store"), Logger: opts.Logger})
+		return err
+	})
+	err = starting.Wait()
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err != nil {
+		return err
+	}
+	return do(ctx, s)
+}
+
+// close ends whichever server was started.
+func (s servers) close() error {
+	var errs []error
+	if s.bus != nil {
+		errs = append(errs, s.bus.Close())
+	}
+	if s.bucket != nil {
+		errs = append(errs, s.bucket.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// withFunctions runs dispatcher and worker beside do. They end when do returns.
+func withFunctions(ctx context.Context, opts Options, s servers, do func(context.Context, *Stack) error) (err error) {
+	stack, err := open(ctx, opts, s)
+	if err != nil {
+		return err
+	}
+	host, err := guest.New(guest.Options{CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Logger: opts.Logger})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	dispatcher, err := dispatch.New(ctx, stack.Box, opts.Logger)
+	if err != nil {
+		return err
+	}
+	work := filepath.Join(opts.DataDir, "work")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return err
+	}
+	train := trainer.New(stack.Store, host, trainer.Options{Root: stack.Root, WorkDir: work, Logger: opts.Logger})
+	workers := worker.New(stack.Box, worker.Options{Functions: []worker.Function{train}, Slots: opts.Slots, Logger: opts.Logger})
+
+	running, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	running.Go(func() error { return dispatcher.Run(ctx) })
+	running.Go(func() error { return workers.Run(ctx) })
+	running.Go(func() error { defer stop(); return do(ctx, stack) })
+	return running.Wait()
+}
+
+// open connects to the servers and leaves word of how to reach them.
+func open(ctx context.Context, opts Options, s servers) (*Stack, error) {
+	root := storage.Ref{Bucket: BucketName}
+	keys := s.bucket.Credentials()
+	connection := Connection{
+		NATS: s.bus.URL(), S3: s.bucket.Endpoint(), AccessKey: keys.AccessKey, SecretKey: keys.SecretKey,
+		Root: root.String(), PID: os.Getpid(),
+	}
+	store, err := s3.Open(ctx, connection.Store())
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if err := store.EnsureBucket(ctx, BucketName); err != nil {
+		return nil, err
+	}
+	box, err := jetstream.Connect(ctx, connection.NATS, jetstream.Options{Create: true, Logger: opts.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("open bus: %w", err)
+	}
+	return &Stack{Box: box, Store: store, Root: root, connection: connection, address: s.bus.Address()}, connection.write(opts.DataDir)
+}
