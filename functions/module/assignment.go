@@ -1,5 +1,13 @@
 package module
 
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// ProtocolVersion is the one version of the protocol that there is.
+const ProtocolVersion = 1
+
 // Assignment is one piece of work for a module: TFX's FnArgs and what Stoker adds. Paths are local and absolute. A nil
 // pointer or an empty string is Python's None.
 type Assignment struct {
@@ -38,18 +46,40 @@ const (
 	CallTrial Call = "trial"
 )
 
-// Message is one line a module writes on its progress descriptor.
-type Message struct {
-	Type    string             `json:"type"` // "progress", "checkpoint", "done", "error"
-	Phase   string             `json:"phase,omitempty"`
-	Step    int                `json:"step,omitempty"`
-	Steps   int                `json:"steps,omitempty"`
-	Metrics map[string]float64 `json:"metrics,omitempty"`
-	Error   *Error             `json:"error,omitempty"`
+// Validate says what is wrong with an assignment, naming its first bad field.
+func (a Assignment) Validate() error {
+	switch {
+	case a.Version != ProtocolVersion:
+		return fmt.Errorf("version: expected %d, got %d: worker and module were built from different releases", ProtocolVersion, a.Version)
+	case a.Module == "":
+		return fmt.Errorf("module: missing")
+	case a.Call != CallTrain && a.Call != CallTune && a.Call != CallTrial:
+		return fmt.Errorf("call: expected train, tune or trial, got %q", a.Call)
+	case len(a.TrainFiles) == 0:
+		return fmt.Errorf("train_files: missing")
+	case a.TrainSteps != nil && *a.TrainSteps < 0:
+		return fmt.Errorf("train_steps: expected 0 or more, got %d", *a.TrainSteps)
+	case a.EvalSteps != nil && *a.EvalSteps < 0:
+		return fmt.Errorf("eval_steps: expected 0 or more, got %d", *a.EvalSteps)
+	case a.Call == CallTrain && a.ServingModelDir == "":
+		return fmt.Errorf("serving_model_dir: missing")
+	}
+	return a.validatePaths()
 }
 
-// Error is how a module says what went wrong before it leaves.
-type Error struct {
-	Kind    string `json:"kind"` // "input": the data is bad, no retry helps; "module": all else
-	Message string `json:"message"`
+func (a Assignment) validatePaths() error {
+	paths := []struct{ name, path string }{
+		{"working_dir", a.WorkingDir}, {"schema_path", a.SchemaPath}, {"transform_graph_path", a.TransformGraphPath},
+		{"serving_model_dir", a.ServingModelDir}, {"eval_model_dir", a.EvalModelDir}, {"model_run_dir", a.ModelRunDir},
+		{"base_model", a.BaseModel},
+	}
+	for _, pattern := range append(a.TrainFiles[:len(a.TrainFiles):len(a.TrainFiles)], a.EvalFiles...) {
+		paths = append(paths, struct{ name, path string }{"train_files or eval_files", pattern})
+	}
+	for _, p := range paths {
+		if p.path != "" && !filepath.IsAbs(p.path) {
+			return fmt.Errorf("%s: expected an absolute path, got %q", p.name, p.path)
+		}
+	}
+	return nil
 }

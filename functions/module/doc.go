@@ -1,10 +1,17 @@
 // Package module is what a Go user implements to train with Stoker, and the protocol between a worker and the process in
-// which a module runs.
+// which a module runs. Write a Module, hand it to Main, and read Args. functions/guest is the other side.
 //
 // # Protocol, version 1
 //
 // The worker starts the process and writes one Assignment as one line of JSON to its standard input; a process that serves
-// several writes "done" after each and reads the next, and leaves when standard input ends. Progress goes as lines of JSON
-// (Message) to the file descriptor that STOKER_PROGRESS_FD names, 3. Standard output and error are the job's log. SIGTERM means:
-// write a checkpoint and leave, with exit status 75 (EX_TEMPFAIL). Results are files in the folders that the assignment names.
+// several writes "done" after each and reads the next, and leaves with status 0 when standard input ends. Progress goes as
+// lines of JSON (Message), each at most MaxMessageBytes long, to the file descriptor that STOKER_PROGRESS_FD names: 3.
+// Lines that are no Message are taken for log. Standard output and error are the job's log.
+//
+// A process that fails writes an "error" and leaves with any status but 0. SIGTERM means: write a checkpoint and leave, with
+// status 75 (EX_TEMPFAIL of sysexits.h); whoever is still there some seconds later is killed, and so is every process that
+// it started. Results are files in the folders that the assignment names.
+//
+// The environment holds no credentials of the worker's. HOME and TMPDIR are the same empty folder, which is also the
+// working directory, and which is removed afterwards.
 package module

@@ -48,6 +48,9 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown unit %q in size %q, expected one of TiB, GiB, MiB, KiB, TB, GB, MB, kB, B", m[2], text)
 }
 
+// Bytes is the number itself.
+func (s Size) Bytes() int64 { return int64(s) }
+
 // MarshalText writes the size with the largest binary unit that divides it.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
@@ -86,6 +89,9 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	*d = Duration(days + clock)
 	return nil
 }
+
+// Duration is the value in the standard library's type.
+func (d Duration) Duration() time.Duration { return time.Duration(d) }
 
 // MarshalText writes the duration as time.Duration does, without zero units at its end.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }

@@ -1,0 +1,91 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// build makes a program of a source folder, once for each digest of its sources, and returns its path. Of several builders
+// at once, in any process, one builds and the others wait.
+func (h *Host) build(ctx context.Context, folder string) (string, error) {
+	digest, err := sourceDigest(ctx, folder)
+	if err != nil {
+		return "", err
+	}
+	cache, err := h.cacheDir()
+	if err != nil {
+		return "", err
+	}
+	target := filepath.Join(cache, strings.TrimPrefix(digest, "sha256:"), "module")
+	if _, err := os.Stat(target); err == nil {
+		return target, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return "", fmt.Errorf("make a folder for a built module: %w", err)
+	}
+	lock := flock.New(target + ".lock")
+	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
+		return "", fmt.Errorf("wait for another build of %s: %w", folder, err)
+	}
+	defer lock.Unlock()
+	if _, err := os.Stat(target); err == nil {
+		return target, nil
+	}
+	h.opts.Logger.Info("building module", "module", folder, "digest", digest)
+	return target, goBuild(ctx, folder, target)
+}
+
+// goBuild writes the program beside target and moves it there when it is whole.
+func goBuild(ctx context.Context, folder, target string) error {
+	partial := target + ".partial"
+	if _, err := goCommand(ctx, folder, "build", "-trimpath", "-buildvcs=false", "-o", partial, "."); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, target); err != nil {
+		return fmt.Errorf("keep a built module: %w", err)
+	}
+	return nil
+}
+
+// goCommand runs the go tool in a module's folder and returns what it printed.
+func goCommand(ctx context.Context, folder string, args ...string) ([]byte, error) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		return nil, fail(KindModule, fmt.Errorf("module %s is Go source, and there is no go command to build it: "+
+			"install Go, or name a built program", folder))
+	}
+	cmd := exec.CommandContext(ctx, tool, args...)
+	cmd.Dir = folder
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err = cmd.Run()
+	switch exit := (*exec.ExitError)(nil); {
+	case err == nil:
+		return out.Bytes(), nil
+	case ctx.Err() != nil:
+		return nil, fail(KindStopped, fmt.Errorf("go %s in %s: %w", args[0], folder, context.Cause(ctx)))
+	case errors.As(err, &exit):
+		return nil, fail(KindModule, fmt.Errorf("go %s in %s: %s", args[0], folder, bytes.TrimSpace(said.Bytes())))
+	default:
+		return nil, fmt.Errorf("go %s in %s: %w", args[0], folder, err)
+	}
+}
+
+func (h *Host) cacheDir() (string, error) {
+	if h.opts.CacheDir != "" {
+		return h.opts.CacheDir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a folder for built modules: %w", err)
+	}
+	return filepath.Join(dir, "stoker", "modules"), nil
+}

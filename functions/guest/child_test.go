@@ -1,0 +1,205 @@
+package guest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// childEnv makes this test binary the module that the tests start.
+const childEnv = "GUEST_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	os.Exit(module.Process(ctx, module.Module{Train: child}))
+}
+
+// child does what custom_config.do says.
+func child(ctx context.Context, a *module.Args) error {
+	var config struct {
+		Do   string `json:"do"`
+		File string `json:"file"`
+	}
+	if err := a.Config(&config); err != nil {
+		return err
+	}
+	do, ok := behaviours()[config.Do]
+	if !ok {
+		return fmt.Errorf("no behaviour %q", config.Do)
+	}
+	return do(ctx, a, config.File)
+}
+
+type behaviour func(ctx context.Context, a *module.Args, file string) error
+
+func behaviours() map[string]behaviour {
+	return map[string]behaviour{
+		"succeed": func(_ context.Context, a *module.Args, _ string) error {
+			fmt.Println("on standard output")
+			fmt.Fprintln(os.Stderr, "on standard error")
+			a.Report(1, 2, map[string]float64{"loss": 0.5})
+			a.Checkpointed(1)
+			a.Report(2, 2, map[string]float64{"loss": 0.25})
+			a.Result(map[string]float64{"accuracy": 0.875})
+			return os.MkdirAll(a.ServingModelDir, 0o755)
+		},
+		"raise": func(context.Context, *module.Args, string) error { return errors.New("the labels are all the same") },
+		"bad input": func(context.Context, *module.Args, string) error {
+			return module.BadInput(errors.New("record 7 of train"))
+		},
+		"panic": func(context.Context, *module.Args, string) error {
+			var none map[string]int
+			none["a"] = 1
+			return nil
+		},
+		"exit 3": func(context.Context, *module.Args, string) error { os.Exit(3); return nil },
+		"exit 0": func(context.Context, *module.Args, string) error { os.Exit(0); return nil },
+		"segfault": func(context.Context, *module.Args, string) error { // as C does: Go's runtime would exit instead
+			return syscall.Exec("/bin/sh", []string{"sh", "-c", "kill -SEGV $$"}, nil)
+		},
+		"killed":          func(context.Context, *module.Args, string) error { return killSelf(syscall.SIGKILL) },
+		"asked to leave":  func(context.Context, *module.Args, string) error { os.Exit(75); return nil },
+		"wait":            wait,
+		"ignore SIGTERM":  ignore,
+		"print 100 MB":    print100MB,
+		"print and raise": printAndRaise,
+		"garbage":         garbage,
+		"talk after done": talkAfterDone,
+		"fork":            fork,
+		"fork and wait": func(ctx context.Context, a *module.Args, file string) error {
+			return errors.Join(fork(ctx, a, file), wait(ctx, a, file))
+		},
+		"leak":               leak,
+		"tell environment":   tellEnvironment,
+		"linger":             linger,
+		"crash in a routine": crashInRoutine,
+		"close and wait":     closeAndWait,
+	}
+}
+
+func killSelf(s syscall.Signal) error {
+	if err := syscall.Kill(os.Getpid(), s); err != nil {
+		return err
+	}
+	select {}
+}
+
+func wait(ctx context.Context, a *module.Args, file string) error {
+	a.Report(1, 0, nil)
+	<-ctx.Done()
+	return os.WriteFile(filepath.Join(a.WorkingDir, "checkpoint"), []byte(context.Cause(ctx).Error()), 0o600)
+}
+
+func ignore(_ context.Context, a *module.Args, _ string) error {
+	signal.Ignore(syscall.SIGTERM)
+	a.Report(1, 0, nil)
+	select {}
+}
+
+func print100MB(context.Context, *module.Args, string) error {
+	fmt.Println("the first line")
+	line := []byte(strings.Repeat("x", 1023) + "\n")
+	for range 100 << 10 {
+		if _, err := os.Stdout.Write(line); err != nil {
+			return err
+		}
+	}
+	fmt.Println("the last line")
+	return nil
+}
+
+func printAndRaise(context.Context, *module.Args, string) error {
+	for i := range 2000 {
+		fmt.Println("line", i)
+	}
+	return errors.New("raised at the end")
+}
+
+func garbage(_ context.Context, a *module.Args, _ string) error {
+	progress := os.NewFile(3, "progress")
+	fmt.Fprintln(progress, "no JSON at all \x00\xff")
+	fmt.Fprintln(progress, `{"type":"unheard of"}`)
+	fmt.Fprintln(progress, `{"type":"error"}`)
+	fmt.Fprintln(progress, `{"type":"progress","step":"one"}`)
+	fmt.Fprintln(progress, strings.Repeat("long ", 100_000))
+	a.Report(3, 3, nil)
+	return nil
+}
+
+func talkAfterDone(_ context.Context, _ *module.Args, _ string) error {
+	progress := os.NewFile(3, "progress")
+	fmt.Fprintln(progress, `{"type":"done","metrics":{"a":1}}`)
+	fmt.Fprintln(progress, `{"type":"error","error":{"kind":"input","message":"too late"}}`)
+	fmt.Fprintln(progress, `{"type":"progress","step":9}`)
+	os.Exit(0)
+	return nil
+}
+
+// fork leaves a grandchild behind that holds every descriptor, and tells its number.
+func fork(_ context.Context, _ *module.Args, file string) error {
+	cmd := exec.Command("sleep", "600")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{os.NewFile(3, "progress")}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return os.WriteFile(file, fmt.Append(nil, cmd.Process.Pid), 0o600)
+}
+
+// leak grows until it is stopped.
+func leak(context.Context, *module.Args, string) error {
+	var kept [][]byte
+	for {
+		block := make([]byte, 4<<20)
+		for i := 0; i < len(block); i += 4096 {
+			block[i] = 1
+		}
+		kept = append(kept, block)
+		time.Sleep(time.Millisecond) // so that the kernel of a small machine need not step in
+		runtime.KeepAlive(kept)
+	}
+}
+
+func tellEnvironment(_ context.Context, a *module.Args, file string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(strings.Join(append(os.Environ(), "WD="+dir), "\n")), 0o600)
+}
+
+// linger says that it is done and then stays.
+func linger(context.Context, *module.Args, string) error {
+	fmt.Fprintln(os.NewFile(3, "progress"), `{"type":"done","metrics":{"a":1}}`)
+	signal.Ignore(syscall.SIGTERM)
+	select {}
+}
+
+func crashInRoutine(context.Context, *module.Args, string) error {
+	go func() { panic("in a goroutine of its own") }()
+	select {}
+}
+
+// closeAndWait closes its standard descriptors and its progress, as a daemon would.
+func closeAndWait(ctx context.Context, _ *module.Args, _ string) error {
+	for fd := range 4 {
+		_ = syscall.Close(fd)
+	}
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,118 @@
+package guest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// code is where a module's code lies.
+type code struct {
+	kind codeKind
+	name string // of a builtin
+	path string // of a binary or a source folder
+}
+
+type codeKind int
+
+const (
+	builtin codeKind = iota
+	binary
+	source
+)
+
+// find tells what kind of module name is. Python's module files will be a fourth kind.
+func (h *Host) find(name string) (code, error) {
+	if short, ok := strings.CutPrefix(name, "builtin:"); ok {
+		if _, known := h.opts.Builtins[short]; !known {
+			all := strings.Join(slices.Sorted(maps.Keys(h.opts.Builtins)), ", ")
+			return code{}, fail(KindInput, fmt.Errorf("no builtin module %q; there are: %s", short, all))
+		}
+		return code{kind: builtin, name: short}, nil
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return code{}, fail(KindInput, fmt.Errorf("find module: %w", err))
+	case info.IsDir():
+		return code{kind: source, path: name}, nil
+	case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
+		return code{kind: binary, path: name}, nil
+	default:
+		return code{}, fail(KindInput, fmt.Errorf("module %s is neither a folder with a Go program nor an executable file", name))
+	}
+}
+
+// Digest identifies a module's code: the same digest, the same results. It is the SHA-256 of a binary, that of everything
+// a source folder is built from, or the constant that a builtin module is known by.
+func (h *Host) Digest(ctx context.Context, name string) (string, error) {
+	code, err := h.find(name)
+	if err != nil {
+		return "", err
+	}
+	switch code.kind {
+	case builtin:
+		return h.opts.Builtins[code.name], nil
+	case source:
+		return sourceDigest(ctx, code.path)
+	default:
+		digest, err := h.files.of(code.path)
+		if err != nil {
+			return "", fmt.Errorf("digest of module: %w", err)
+		}
+		return digest, nil
+	}
+}
+
+// fileDigests remembers the digests of files that did not change.
+type fileDigests struct {
+	mu    sync.Mutex
+	known map[fileState]string
+}
+
+type fileState struct {
+	path     string
+	size     int64
+	modified time.Time
+}
+
+func newFileDigests() *fileDigests { return &fileDigests{known: map[fileState]string{}} }
+
+func (d *fileDigests) of(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	state := fileState{path, info.Size(), info.ModTime()}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if digest, ok := d.known[state]; ok {
+		return digest, nil
+	}
+	hash := sha256.New()
+	if err := addFile(hash, path); err != nil {
+		return "", err
+	}
+	d.known[state] = digestText(hash.Sum(nil))
+	return d.known[state], nil
+}
+
+func addFile(w io.Writer, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
+
+func digestText(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }

@@ -1,0 +1,8 @@
+// Package guest runs modules, each in a process of its own: a crash, a leak or a hang ends that process, never the worker.
+// It speaks the protocol of functions/module, and keeps what a process may do within limits.
+//
+// It finds and builds what is to be run, starts it in a process group, and at the end leaves no process of the group
+// behind. It knows no bus and no store, and nothing of what modules compute. Read Host first, then Run.
+//
+// A process that leaves its group (setsid) leaves guest's reach; only a container around the worker holds such a one.
+package guest

@@ -1,0 +1,75 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// ending is what is known when a process has ended.
+type ending struct {
+	ctx      context.Context // that it ran under; its cause says why we ended it, if we did
+	state    *os.ProcessState
+	listener *listener
+	limits   Limits
+	peak     int64
+}
+
+// failure says why the module did not finish, or nil. What it said itself weighs more than how it left: a process that
+// said done and then would not leave has finished.
+func (e ending) failure() *Error {
+	status, _ := e.state.Sys().(syscall.WaitStatus)
+	clean := status.Exited() && status.ExitStatus() == 0
+	lingered := status.Signaled() && status.Signal() == syscall.SIGKILL
+	cause := context.Cause(e.ctx)
+	switch {
+	case e.listener.finished && (clean || lingered && cause == nil):
+		return nil
+	case errors.Is(cause, errMemory):
+		return e.resources("used %s of memory, %s allowed", bytesText(e.peak), bytesText(e.limits.MemoryBytes))
+	case errors.Is(cause, errTimeout):
+		return e.resources("ran longer than %s", e.limits.Timeout.Round(time.Millisecond))
+	case cause != nil:
+		return &Error{Kind: KindStopped, Err: cause}
+	case e.listener.failure != nil:
+		return &Error{Kind: Kind(e.listener.failure.Kind), Err: e.listener.failure}
+	default:
+		return leftWithout(status)
+	}
+}
+
+func (e ending) resources(format string, args ...any) *Error {
+	return &Error{Kind: KindResources, Err: fmt.Errorf(format, args...)}
+}
+
+// exitStopped is the status of a module that was asked to leave (EX_TEMPFAIL).
+const exitStopped = 75
+
+// leftWithout is the failure of a process that left, not by our hand, without a word of why.
+func leftWithout(status syscall.WaitStatus) *Error {
+	switch {
+	case status.Signaled() && status.Signal() == syscall.SIGKILL:
+		return &Error{Kind: KindCrash, Err: errors.New("killed by someone else, perhaps because memory ran out")}
+	case status.Signaled():
+		return &Error{Kind: KindCrash, Err: fmt.Errorf("ended by signal %d: %s", status.Signal(), status.Signal())}
+	case status.ExitStatus() == exitStopped: // whoever asked it to leave may soon ask us
+		return &Error{Kind: KindCrash, Err: errors.New("was asked to leave by someone else")}
+	case status.ExitStatus() == 0:
+		return &Error{Kind: KindModule, Err: errors.New("left without saying that it was done")}
+	default:
+		return &Error{Kind: KindModule, Err: fmt.Errorf("left with exit status %d", status.ExitStatus())}
+	}
+}
+
+// bytesText is for people: 1.5 GiB.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	default:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+}

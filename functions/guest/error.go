@@ -1,0 +1,26 @@
+package guest
+
+// Kind says whose fault it is that a module did not finish.
+type Kind string
+
+// The kinds.
+const (
+	KindInput     Kind = "input"     // the module says its data is bad, or there is no such module: no retry helps
+	KindModule    Kind = "module"    // the module raised, could not be built, or left without saying that it was done
+	KindCrash     Kind = "crash"     // a signal that was not ours ended it
+	KindResources Kind = "resources" // over its memory or its time
+	KindStopped   Kind = "stopped"   // ctx ended; its cause is in the chain
+)
+
+// Error is what Run and Digest return when a module is to blame, or was stopped. An error without one in its chain is this
+// machine's trouble: no disk, no process to be had.
+type Error struct {
+	Kind    Kind
+	Err     error
+	LogTail string // the last lines of the module's log, if it ran
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+func fail(kind Kind, err error) error { return &Error{Kind: kind, Err: err} }

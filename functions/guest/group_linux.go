@@ -1,0 +1,65 @@
+package guest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// rssUnit is that of ru_maxrss: kibibytes (getrusage(2)).
+const rssUnit = 1 << 10
+
+// groupOfItsOwn makes the child the leader of a new group, killed by the kernel if the worker dies without a word.
+func groupOfItsOwn() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// awaitExit returns when the leader has exited, and leaves it a zombie.
+func (p *process) awaitExit() { p.waitid(0) }
+
+// dead says whether the leader has exited already.
+func (p *process) dead() bool {
+	info, err := p.waitid(unix.WNOHANG)
+	return err != nil || info.Signo != 0
+}
+
+func (p *process) waitid(options int) (unix.Siginfo, error) {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, p.pid(), &info, unix.WEXITED|unix.WNOWAIT|options, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return info, err
+		}
+	}
+}
+
+// groupRSS adds up the resident memory of every process of a group, in bytes. Pages that they share count once for each.
+func groupRSS(group int) int64 {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the only error is that of a bad pattern
+	var total int64
+	for _, path := range stats {
+		if text, err := os.ReadFile(path); err == nil { // else it is gone by now
+			total += rssIfIn(group, text)
+		}
+	}
+	return total
+}
+
+// rssIfIn reads /proc/<pid>/stat (proc_pid_stat(5)): pid (name) state ppid pgrp ... rss, the 24th field, in pages. The
+// name may hold anything, so fields are counted from its closing bracket: pgrp is the third after it, rss the 22nd.
+func rssIfIn(group int, stat []byte) int64 {
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 22 || string(fields[2]) != strconv.Itoa(group) {
+		return 0
+	}
+	pages, err := strconv.ParseInt(string(fields[21]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}

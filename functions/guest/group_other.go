@@ -1,0 +1,21 @@
+//go:build unix && !linux
+
+package guest
+
+import "syscall"
+
+// rssUnit is that of ru_maxrss on macOS: bytes. The BSDs count kibibytes; there the figure is too small.
+const rssUnit = 1
+
+// groupOfItsOwn makes the child the leader of a new group.
+func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// awaitExit returns when the leader has exited. Here that means waiting for it, so its number is free when the rest of
+// its group is killed: a very small chance to hit a stranger, which Linux does not have.
+func (p *process) awaitExit() { _ = p.cmd.Wait() }
+
+// dead can't be told without waiting.
+func (p *process) dead() bool { return false }
+
+// groupRSS is not known here: memory limits hold on Linux only.
+func groupRSS(int) int64 { return 0 }

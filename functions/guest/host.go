@@ -1,0 +1,125 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Host runs modules. Its methods may be called from several goroutines at once.
+type Host struct {
+	opts  Options
+	env   []string
+	files *fileDigests
+	warm  *warmPool
+}
+
+// Options of a Host.
+type Options struct {
+	Self     string            // this binary: `<Self> <Args...>` serves builtin modules. Default: os.Executable
+	Args     []string          // default: module
+	Builtins map[string]string // builtin modules by name, with the constant that stands for their code: dnn -> builtin:dnn@1
+	CacheDir string            // where built modules are kept; default: stoker/modules in the user's cache folder
+	Warm     int               // idle processes kept ready for builtin modules, once one has run; default 0: none
+	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
+	Logger   *slog.Logger
+}
+
+// New returns a Host. It starts nothing.
+func New(opts Options) (*Host, error) {
+	if opts.Self == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find this binary: %w", err)
+		}
+		opts.Self = self
+	}
+	if len(opts.Args) == 0 {
+		opts.Args = []string{"module"}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Host{opts: opts, env: append(allowedEnv(os.Environ()), opts.Env...), files: newFileDigests()}
+	h.warm = newWarmPool(opts.Warm, func() (*process, error) {
+		return start(append([]string{opts.Self}, opts.Args...), h.env)
+	}, opts.Logger)
+	return h, nil
+}
+
+// Close ends the idle processes and waits for them. Running modules are their callers' to end.
+func (h *Host) Close() { h.warm.close() }
+
+// Limits bound one run. Zero values mean: no limit.
+type Limits struct {
+	Timeout     time.Duration
+	MemoryBytes int64         // resident, of all processes that the module started, together
+	Grace       time.Duration // between the request to leave and the end; default 10 s
+	LogPath     string        // the log is written there, its middle left out where it is long; "": only its tail is kept
+}
+
+// Outcome tells how a module ended that finished.
+type Outcome struct {
+	Metrics     map[string]float64 // that came with its "done"
+	LogTail     string             // the last lines of its log, at most 8 KiB
+	LogBytes    int64              // how long the log is, or would be
+	MaxRSSBytes int64              // the largest resident size seen
+}
+
+// Run has a module work on one assignment, a.Module, and returns when no process of it is left. Each call starts a process,
+// or takes an idle one; none is used twice.
+//
+// on is called for every progress and checkpoint message, from one goroutine at a time, and holds up the module's
+// progress while it runs. When ctx ends the module gets SIGTERM, and after the grace time it is killed.
+func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on func(module.Message)) (Outcome, error) {
+	if err := a.Validate(); err != nil {
+		return Outcome{}, fail(KindModule, fmt.Errorf("assignment: %w", err))
+	}
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", a.Module, context.Cause(ctx)))
+	}
+	p, err := h.open(ctx, a.Module)
+	if err != nil {
+		return Outcome{}, err
+	}
+	limits = limits.withDefaults()
+	log, err := openLog(limits.LogPath)
+	if err != nil {
+		p.end()
+		return Outcome{}, err
+	}
+	outcome, err := p.run(ctx, a, limits, log, on)
+	if err := log.close(); err != nil {
+		h.opts.Logger.Warn("the log of a module is not whole", "module", a.Module, "error", err)
+	}
+	return outcome, err
+}
+
+// open starts the process of a module, or takes an idle one.
+func (h *Host) open(ctx context.Context, name string) (*process, error) {
+	code, err := h.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if code.kind == builtin {
+		return h.warm.take()
+	}
+	path := code.path
+	if code.kind == source {
+		if path, err = h.build(ctx, code.path); err != nil {
+			return nil, err
+		}
+	}
+	return start([]string{path}, h.env)
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Grace == 0 {
+		l.Grace = 10 * time.Second
+	}
+	return l
+}

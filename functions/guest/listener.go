@@ -1,0 +1,95 @@
+package guest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// listener reads what a module says on its progress descriptor. Nothing it says can do harm: what is no message is log.
+type listener struct {
+	on  func(module.Message)
+	log io.Writer
+
+	done     chan struct{} // closed at the first "done" or "error"
+	finished bool          // it said done
+	metrics  map[string]float64
+	failure  *module.Error
+}
+
+// listen reads to the end of r.
+func (l *listener) listen(r io.Reader) {
+	lines := bufio.NewReaderSize(r, module.MaxMessageBytes)
+	for {
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case err == nil:
+			l.line(line)
+		case errors.Is(err, bufio.ErrBufferFull):
+			l.note(line)
+			if err := skipLine(lines); err != nil {
+				return
+			}
+		default:
+			if len(line) > 0 {
+				l.note(line)
+			}
+			return
+		}
+	}
+}
+
+// line takes one line. After the last word of a module there is nothing more to hear.
+func (l *listener) line(line []byte) {
+	var m module.Message
+	if err := json.Unmarshal(line, &m); err != nil {
+		l.note(line)
+		return
+	}
+	over := l.finished || l.failure != nil
+	switch {
+	case (m.Type == module.MessageProgress || m.Type == module.MessageCheckpoint) && !over:
+		if l.on != nil {
+			l.on(m)
+		}
+	case m.Type == module.MessageDone && !over:
+		l.finished, l.metrics = true, m.Metrics
+		close(l.done)
+	case m.Type == module.MessageError && m.Error != nil && !over:
+		l.failure = checked(*m.Error)
+		close(l.done)
+	default:
+		l.note(line)
+	}
+}
+
+// checked makes an error's kind one of the two that a module may choose.
+func checked(e module.Error) *module.Error {
+	if e.Kind != module.KindInput {
+		e.Kind = module.KindModule
+	}
+	return &e
+}
+
+// note puts a line that is no message into the log, shortened.
+func (l *listener) note(line []byte) {
+	const limit = 1024
+	more := ""
+	if len(line) > limit {
+		line, more = line[:limit], "..."
+	}
+	fmt.Fprintf(l.log, "on the progress descriptor: %q%s\n", line, more)
+}
+
+func skipLine(r *bufio.Reader) error {
+	for {
+		_, err := r.ReadSlice('\n')
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package guest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// process is one child, leader of a process group of its own.
+type process struct {
+	cmd      *exec.Cmd
+	stdin    *os.File // we write the assignment
+	output   *os.File // we read its standard output and error
+	progress *os.File // we read messages
+	home     string   // HOME, TMPDIR and working directory
+}
+
+// start runs a command. The process waits on its standard input.
+func start(command, env []string) (p *process, err error) {
+	p = &process{}
+	defer func() {
+		if err != nil {
+			p.release()
+			p, err = nil, fmt.Errorf("start %s: %w", command[0], err)
+		}
+	}()
+	if p.home, err = os.MkdirTemp("", "stoker-module-"); err != nil {
+		return p, err
+	}
+	var ends childEnds
+	defer ends.close()
+	if ends.stdin, p.stdin, err = os.Pipe(); err != nil {
+		return p, err
+	}
+	if p.output, ends.output, err = os.Pipe(); err != nil {
+		return p, err
+	}
+	if p.progress, ends.progress, err = os.Pipe(); err != nil {
+		return p, err
+	}
+	p.cmd = exec.Command(command[0], command[1:]...)
+	p.cmd.Env = append(env[:len(env):len(env)], "HOME="+p.home, "TMPDIR="+p.home, module.ProgressEnv+"=3")
+	p.cmd.Dir = p.home
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = ends.stdin, ends.output, ends.output
+	p.cmd.ExtraFiles = []*os.File{ends.progress} // the first one is descriptor 3
+	p.cmd.SysProcAttr = groupOfItsOwn()
+	return p, p.cmd.Start()
+}
+
+// childEnds are the ends of the pipes that only the child keeps.
+type childEnds struct{ stdin, output, progress *os.File }
+
+func (e *childEnds) close() { closeAll(e.stdin, e.output, e.progress) }
+
+// end kills the whole group, waits for its leader, and lets go of what belonged to it.
+func (p *process) end() *os.ProcessState {
+	p.reap()
+	p.release()
+	return p.cmd.ProcessState
+}
+
+// release closes our ends of the pipes and removes the process's folder.
+func (p *process) release() {
+	closeAll(p.stdin, p.output, p.progress)
+	if p.home != "" {
+		_ = os.RemoveAll(p.home) // a leftover in the temporary folder is in nobody's way
+	}
+}
+
+func closeAll(files ...*os.File) {
+	for _, file := range files {
+		if file != nil {
+			_ = file.Close() // pipes: there is nothing that could be lost
+		}
+	}
+}

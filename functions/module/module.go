@@ -1,0 +1,57 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+)
+
+// Module is a user's training code.
+type Module struct {
+	// Train trains one model. It reads a.TrainFiles, stops after a.TrainSteps, and leaves a SavedModel in
+	// a.ServingModelDir. When ctx ends it writes a checkpoint below a.WorkingDir and returns.
+	Train func(ctx context.Context, a *Args) error
+}
+
+// ProgressEnv names the environment variable that holds the number of the progress descriptor.
+const ProgressEnv = "STOKER_PROGRESS_FD"
+
+// Exit statuses of a module's process.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitStopped = 75 // EX_TEMPFAIL
+)
+
+// ErrStopped is in the chain of what Serve returns when its ctx ended while there was work.
+var ErrStopped = errors.New("stopped before the work was done")
+
+// Main is the main function of a module's program. It does not return.
+func Main(m Module) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	os.Exit(Process(ctx, m))
+}
+
+// Process serves m on the descriptors of this process, and returns the status to exit with. ctx ends when the process is
+// asked to leave. Without a progress descriptor, as when a module is started by hand, progress goes to standard error.
+func Process(ctx context.Context, m Module) (status int) {
+	progress := os.Stderr
+	if fd, err := strconv.Atoi(os.Getenv(ProgressEnv)); err == nil {
+		syscall.CloseOnExec(fd)
+		progress = os.NewFile(uintptr(fd), "progress")
+	}
+	err := Serve(ctx, os.Stdin, progress, m)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, ErrStopped):
+		return exitStopped
+	default:
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		return exitFailed
+	}
+}

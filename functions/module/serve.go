@@ -1,0 +1,105 @@
+package module
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+)
+
+// maxAssignmentBytes bounds one line of standard input.
+const maxAssignmentBytes = 64 << 20
+
+// Serve works on the assignments that come from in, one after another, until in ends or one of them fails. Whatever goes
+// wrong is told on progress before it is returned. If ctx ends, the error has ErrStopped in its chain, whatever the
+// module's function made of it.
+func Serve(ctx context.Context, in io.Reader, progress io.Writer, m Module) error {
+	lines := bufio.NewReader(in)
+	out := newSender(progress)
+	for {
+		a, err := readAssignment(lines)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = m.work(ctx, a, out)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
+		case err != nil:
+			return errors.Join(err, out.send(Message{Type: MessageError, Error: asError(err)}))
+		}
+		if err := out.done(); err != nil {
+			return err
+		}
+	}
+}
+
+// readAssignment reads and checks one line. io.EOF means that there are no more.
+func readAssignment(in *bufio.Reader) (Assignment, error) {
+	line, err := readLine(in)
+	if err != nil {
+		return Assignment{}, err
+	}
+	var a Assignment
+	if err := json.Unmarshal(line, &a); err != nil {
+		return Assignment{}, fmt.Errorf("read assignment: %w", err)
+	}
+	if err := a.Validate(); err != nil {
+		return Assignment{}, fmt.Errorf("assignment: %w", err)
+	}
+	return a, nil
+}
+
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case len(line) > maxAssignmentBytes:
+			return nil, fmt.Errorf("read assignment: longer than %d bytes", maxAssignmentBytes)
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return nil, fmt.Errorf("read assignment: %w", io.ErrUnexpectedEOF)
+		default:
+			return nil, err
+		}
+	}
+}
+
+// work calls the function that the assignment asks for. A panic there is an error like any other.
+func (m Module) work(ctx context.Context, a Assignment, out *sender) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			stack := debug.Stack()
+			_, _ = fmt.Fprintf(os.Stderr, "panic: %v\n\n%s", value, stack)
+			err = fmt.Errorf("panic: %v\n%s", value, panicSite(stack))
+		}
+	}()
+	if a.Call != CallTrain || m.Train == nil {
+		return fmt.Errorf("module %s can't %s", a.Module, a.Call)
+	}
+	return m.Train(ctx, &Args{Assignment: a, out: out})
+}
+
+// panicSite keeps the frames of a stack next to the panic: those of the code that raised it.
+func panicSite(stack []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(stack)), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic(") {
+			lines = lines[min(i+2, len(lines)):]
+			break
+		}
+	}
+	const frames = 8
+	return strings.Join(lines[:min(2*frames, len(lines))], "\n")
+}
