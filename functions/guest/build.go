@@ -29,11 +29,11 @@ func (h *Host) build(ctx context.Context, folder string) (string, error) {
 		return target, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return "", fmt.Errorf("make a folder for a built module: %w", err)
+		return "", fail(KindHost, fmt.Errorf("make a folder for a built module: %w", err))
 	}
 	lock := flock.New(target + ".lock")
 	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
-		return "", fmt.Errorf("wait for another build of %s: %w", folder, err)
+		return "", fail(waiting(ctx), fmt.Errorf("wait for another build of %s: %w", folder, err))
 	}
 	defer lock.Unlock()
 	if _, err := os.Stat(target); err == nil {
@@ -43,6 +43,14 @@ func (h *Host) build(ctx context.Context, folder string) (string, error) {
 	return target, goBuild(ctx, folder, target)
 }
 
+// waiting is the kind of an error while something was waited for.
+func waiting(ctx context.Context) Kind {
+	if ctx.Err() != nil {
+		return KindStopped
+	}
+	return KindHost
+}
+
 // goBuild writes the program beside target and moves it there when it is whole.
 func goBuild(ctx context.Context, folder, target string) error {
 	partial := target + ".partial"
@@ -50,7 +58,7 @@ func goBuild(ctx context.Context, folder, target string) error {
 		return err
 	}
 	if err := os.Rename(partial, target); err != nil {
-		return fmt.Errorf("keep a built module: %w", err)
+		return fail(KindHost, fmt.Errorf("keep a built module: %w", err))
 	}
 	return nil
 }
@@ -75,7 +83,7 @@ func goCommand(ctx context.Context, folder string, args ...string) ([]byte, erro
 	case errors.As(err, &exit):
 		return nil, fail(KindModule, fmt.Errorf("go %s in %s: %s", args[0], folder, bytes.TrimSpace(said.Bytes())))
 	default:
-		return nil, fmt.Errorf("go %s in %s: %w", args[0], folder, err)
+		return nil, fail(KindHost, fmt.Errorf("go %s in %s: %w", args[0], folder, err))
 	}
 }
 
@@ -85,7 +93,7 @@ func (h *Host) cacheDir() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find a folder for built modules: %w", err)
+		return "", fail(KindHost, fmt.Errorf("find a folder for built modules: %w", err))
 	}
 	return filepath.Join(dir, "stoker", "modules"), nil
 }

@@ -66,7 +66,7 @@ func (h *Host) Digest(ctx context.Context, name string) (string, error) {
 	default:
 		digest, err := h.files.of(code.path)
 		if err != nil {
-			return "", fmt.Errorf("digest of module: %w", err)
+			return "", fail(KindHost, fmt.Errorf("digest of module: %w", err))
 		}
 		return digest, nil
 	}

@@ -10,10 +10,10 @@ const (
 	KindCrash     Kind = "crash"     // a signal that was not ours ended it
 	KindResources Kind = "resources" // over its memory or its time
 	KindStopped   Kind = "stopped"   // ctx ended; its cause is in the chain
+	KindHost      Kind = "host"      // this machine's trouble, not the module's: no disk, no process to be had
 )
 
-// Error is what Run and Digest return when a module is to blame, or was stopped. An error without one in its chain is this
-// machine's trouble: no disk, no process to be had.
+// Error is what Run and Digest return.
 type Error struct {
 	Kind    Kind
 	Err     error

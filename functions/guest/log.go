@@ -33,7 +33,7 @@ func openLog(path string) (*boundedLog, error) {
 	}
 	file, err := os.Create(path)
 	if err != nil {
-		return nil, fmt.Errorf("open the log of a module: %w", err)
+		return nil, fail(KindHost, fmt.Errorf("open the log of a module: %w", err))
 	}
 	return &boundedLog{file: file}, nil
 }

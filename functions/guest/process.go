@@ -23,7 +23,7 @@ func start(command, env []string) (p *process, err error) {
 	defer func() {
 		if err != nil {
 			p.release()
-			p, err = nil, fmt.Errorf("start %s: %w", command[0], err)
+			p, err = nil, fail(KindHost, fmt.Errorf("start %s: %w", command[0], err))
 		}
 	}()
 	if p.home, err = os.MkdirTemp("", "stoker-module-"); err != nil {

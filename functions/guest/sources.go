@@ -53,7 +53,7 @@ func sourceDigest(ctx context.Context, folder string) (string, error) {
 	fmt.Fprintf(sum, "settings %q\n", env)
 	for _, p := range packages {
 		if err := p.addTo(sum); err != nil {
-			return "", fmt.Errorf("digest of module %s: %w", folder, err)
+			return "", fail(KindHost, fmt.Errorf("digest of module %s: %w", folder, err))
 		}
 	}
 	return digestText(sum.Sum(nil)), nil
@@ -74,7 +74,7 @@ func listPackages(ctx context.Context, folder string) ([]goPackage, error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read what go list says of %s: %w", folder, err)
+			return nil, fail(KindHost, fmt.Errorf("read what go list says of %s: %w", folder, err))
 		}
 		packages = append(packages, p)
 	}
