@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // newBackend keeps buckets below dir.
-func newBackend(dir string) (*rooted, error) {
+func newBackend(dir string, log *slog.Logger) (*rooted, error) {
 	buckets := filepath.Join(dir, "buckets")
 	if err := os.MkdirAll(buckets, 0o700); err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func newBackend(dir string) (*rooted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", buckets, err)
 	}
-	return &rooted{posix: be, dir: buckets}, nil
+	return &rooted{posix: be, dir: buckets, log: log}, nil
 }
 
 // metadataFor chooses where S3's metadata goes, once for every installation: a folder that was begun with one way can't be

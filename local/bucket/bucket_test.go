@@ -33,6 +33,11 @@ func start(t *testing.T, dir string) (*bucket.Server, *s3.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return server, store
 }
 

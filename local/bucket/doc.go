@@ -5,6 +5,8 @@
 // flushed to disk with fsync: what was written in the seconds before a power cut may be gone or empty afterwards. A crash
 // of the process alone loses nothing. For data that must not be lost, use a real store.
 //
+// It is silent, but for one line that versitygw prints on standard error when a client breaks off an upload.
+//
 // One server can run in a process at a time (versitygw keeps some of its state in package variables), and one process can
 // use a Dir at a time. Tests share one: see buckettest.
 package bucket

@@ -3,7 +3,6 @@ package bucket
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"syscall"
 )
@@ -17,8 +16,9 @@ func (s *Server) Credentials() Credentials { return s.creds }
 // Done is closed when the server is down: after Close, or because it failed.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Close stops the server and returns when it is down and its folder is free. Requests that are under way have ten seconds to
-// end. It can be called more than once.
+// Close stops the server and returns when it is down and its folder is free. It can be called more than once. Requests that
+// are under way have ten seconds to end, and so have connections on which no request ever came: close the clients of this
+// process first, or it takes so long.
 func (s *Server) Close() error {
 	s.stop()
 	<-s.done
@@ -44,17 +44,4 @@ func (s *Server) whyDown() error {
 		return errors.Join(ErrInUse, s.err)
 	}
 	return s.err
-}
-
-func answers(ctx context.Context, client *http.Client, url string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
 }

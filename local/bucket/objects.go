@@ -11,25 +11,29 @@ import (
 
 func (r *rooted) PutObject(ctx context.Context, in s3response.PutObjectInput) (s3response.PutObjectOutput, error) {
 	in.Bucket = r.at(in.Bucket)
-	return r.posix.PutObject(ctx, in)
+	out, err := r.posix.PutObject(ctx, in)
+	return out, r.told(ctx, "PutObject", err)
 }
 
 func (r *rooted) HeadObject(ctx context.Context, in *s3.HeadObjectInput) (*s3.HeadObjectOutput, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
-	return r.posix.HeadObject(ctx, &c)
+	out, err := r.posix.HeadObject(ctx, &c)
+	return out, r.told(ctx, "HeadObject", err)
 }
 
 func (r *rooted) GetObject(ctx context.Context, in *s3.GetObjectInput) (*s3.GetObjectOutput, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
-	return r.posix.GetObject(ctx, &c)
+	out, err := r.posix.GetObject(ctx, &c)
+	return out, r.told(ctx, "GetObject", err)
 }
 
 func (r *rooted) GetObjectAttributes(ctx context.Context, in *s3.GetObjectAttributesInput) (s3response.GetObjectAttributesResponse, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
-	return r.posix.GetObjectAttributes(ctx, &c)
+	out, err := r.posix.GetObjectAttributes(ctx, &c)
+	return out, r.told(ctx, "GetObjectAttributes", err)
 }
 
 func (r *rooted) ListObjects(ctx context.Context, in *s3.ListObjectsInput) (s3response.ListObjectsResult, error) {
@@ -37,7 +41,7 @@ func (r *rooted) ListObjects(ctx context.Context, in *s3.ListObjectsInput) (s3re
 	c.Bucket = r.at(in.Bucket)
 	out, err := r.posix.ListObjects(ctx, &c)
 	out.Name = in.Bucket
-	return out, err
+	return out, r.told(ctx, "ListObjects", err)
 }
 
 func (r *rooted) ListObjectsV2(ctx context.Context, in *s3.ListObjectsV2Input) (s3response.ListObjectsV2Result, error) {
@@ -45,19 +49,21 @@ func (r *rooted) ListObjectsV2(ctx context.Context, in *s3.ListObjectsV2Input) (
 	c.Bucket = r.at(in.Bucket)
 	out, err := r.posix.ListObjectsV2(ctx, &c)
 	out.Name = in.Bucket
-	return out, err
+	return out, r.told(ctx, "ListObjectsV2", err)
 }
 
 func (r *rooted) DeleteObject(ctx context.Context, in *s3.DeleteObjectInput) (*s3.DeleteObjectOutput, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
-	return r.posix.DeleteObject(ctx, &c)
+	out, err := r.posix.DeleteObject(ctx, &c)
+	return out, r.told(ctx, "DeleteObject", err)
 }
 
 func (r *rooted) DeleteObjects(ctx context.Context, in *s3.DeleteObjectsInput) (s3response.DeleteResult, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
-	return r.posix.DeleteObjects(ctx, &c)
+	out, err := r.posix.DeleteObjects(ctx, &c)
+	return out, r.told(ctx, "DeleteObjects", err)
 }
 
 func (r *rooted) GetObjectTagging(ctx context.Context, bucket, key, version string) (map[string]string, error) {

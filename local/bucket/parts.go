@@ -16,13 +16,14 @@ func (r *rooted) CreateMultipartUpload(ctx context.Context, in s3response.Create
 	if asked != nil {
 		out.Bucket = *asked
 	}
-	return out, err
+	return out, r.told(ctx, "CreateMultipartUpload", err)
 }
 
 func (r *rooted) UploadPart(ctx context.Context, in *s3.UploadPartInput) (*s3.UploadPartOutput, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
-	return r.posix.UploadPart(ctx, &c)
+	out, err := r.posix.UploadPart(ctx, &c)
+	return out, r.told(ctx, "UploadPart", err)
 }
 
 func (r *rooted) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput) (s3response.CompleteMultipartUploadResult, string, error) {
@@ -30,13 +31,13 @@ func (r *rooted) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMul
 	c.Bucket = r.at(in.Bucket)
 	out, version, err := r.posix.CompleteMultipartUpload(ctx, &c)
 	out.Bucket = in.Bucket
-	return out, version, err
+	return out, version, r.told(ctx, "CompleteMultipartUpload", err)
 }
 
 func (r *rooted) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartUploadInput) error {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
-	return r.posix.AbortMultipartUpload(ctx, &c)
+	return r.told(ctx, "AbortMultipartUpload", r.posix.AbortMultipartUpload(ctx, &c))
 }
 
 func (r *rooted) ListMultipartUploads(ctx context.Context, in *s3.ListMultipartUploadsInput) (s3response.ListMultipartUploadsResult, error) {
@@ -46,7 +47,7 @@ func (r *rooted) ListMultipartUploads(ctx context.Context, in *s3.ListMultipartU
 	if in.Bucket != nil {
 		out.Bucket = *in.Bucket
 	}
-	return out, err
+	return out, r.told(ctx, "ListMultipartUploads", err)
 }
 
 func (r *rooted) ListParts(ctx context.Context, in *s3.ListPartsInput) (s3response.ListPartsResult, error) {
@@ -56,5 +57,5 @@ func (r *rooted) ListParts(ctx context.Context, in *s3.ListPartsInput) (s3respon
 	if in.Bucket != nil {
 		out.Bucket = *in.Bucket
 	}
-	return out, err
+	return out, r.told(ctx, "ListParts", err)
 }

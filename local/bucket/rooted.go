@@ -2,6 +2,9 @@ package bucket
 
 import (
 	"context"
+	"errors"
+	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +26,7 @@ type rooted struct {
 	backend.BackendUnsupported
 	posix *posix.Posix
 	dir   string // absolute
+	log   *slog.Logger
 }
 
 var _ backend.Backend = (*rooted)(nil)
@@ -48,6 +52,19 @@ func (r *rooted) at(bucket *string) *string {
 	}
 	p := r.path(*bucket)
 	return &p
+}
+
+// told logs what the server would print on standard error, and makes an answer of it.
+func (r *rooted) told(ctx context.Context, doing string, err error) error {
+	var answer s3err.S3Error
+	switch {
+	case err == nil || errors.As(err, &answer):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return s3err.GetAPIError(s3err.ErrIncompleteBody)
+	}
+	r.log.ErrorContext(ctx, "bucket server: request failed", "request", doing, "error", err)
+	return s3err.GetAPIError(s3err.ErrInternalError)
 }
 
 // Buckets.

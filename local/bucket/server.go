@@ -2,22 +2,19 @@ package bucket
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/versity/versitygw/auth"
 	"github.com/versity/versitygw/embedgw"
+	"github.com/versity/versitygw/s3api"
 )
 
 // Options of Start.
@@ -94,23 +91,24 @@ func listen(ctx context.Context, dir string, creds Credentials, opts Options) (*
 	if err != nil {
 		return nil, err
 	}
-	be, err := newBackend(dir)
-	if err != nil {
-		return nil, err
-	}
 	log := opts.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	be, err := newBackend(dir, log)
+	if err != nil {
+		return nil, err
+	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{endpoint: "http://" + addr, creds: creds, stop: stop, log: log, done: make(chan struct{})}
-	// Nobody else who took the port meanwhile answers under this path.
-	health := "/health-" + strings.ToLower(rand.Text())
+	listening := make(chan struct{})
+	cfg := gateway(addr, creds)
+	cfg.S3Options = []s3api.Option{s3api.WithOnListen(func() { close(listening) })}
 	go func() { // Close waits for it
 		defer close(s.done)
-		s.err = embedgw.RunVersityGW(serving, be, gateway(addr, health, creds))
+		s.err = embedgw.RunVersityGW(serving, be, cfg)
 	}()
-	if err := s.ready(ctx, s.endpoint+health); err != nil {
+	if err := s.ready(ctx, listening); err != nil {
 		stop()
 		<-s.done
 		return nil, err
@@ -119,7 +117,7 @@ func listen(ctx context.Context, dir string, creds Credentials, opts Options) (*
 	return s, nil
 }
 
-func gateway(addr, healthPath string, creds Credentials) *embedgw.Config {
+func gateway(addr string, creds Credentials) *embedgw.Config {
 	root := auth.Account{Access: creds.AccessKey, Secret: creds.SecretKey, Role: auth.RoleAdmin}
 	return &embedgw.Config{
 		IAMService:        auth.NewIAMServiceSingle(root), // the gateway would make the same one, and print that it did
@@ -129,7 +127,7 @@ func gateway(addr, healthPath string, creds Credentials) *embedgw.Config {
 		MaxConnections:    4096,
 		MaxRequests:       4096,
 		MultipartMaxParts: 10000,
-		HealthPath:        healthPath,
+		HealthPath:        "/healthz",
 		KeepAlive:         true,
 		Quiet:             true,
 	}
@@ -150,23 +148,14 @@ func pickAddress(opts Options) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// ready waits for the first answer.
-func (s *Server) ready(ctx context.Context, health string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if answers(ctx, client, health) {
-			return nil
-		}
-		select {
-		case <-s.done:
-			return s.whyDown()
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s to answer: %w", s.endpoint, ctx.Err())
-		case <-tick.C:
-		}
+// ready waits until the port is bound: from then on, requests are answered.
+func (s *Server) ready(ctx context.Context, listening <-chan struct{}) error {
+	select {
+	case <-listening:
+		return nil
+	case <-s.done:
+		return s.whyDown()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for %s to listen: %w", s.endpoint, context.Cause(ctx))
 	}
 }

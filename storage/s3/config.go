@@ -65,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", endpoint, err)
 	}
-	return &Store{client: client, core: minio.Core{Client: client}, endpoint: endpoint.String()}, nil
+	return &Store{client: client, core: minio.Core{Client: client}, transport: transport, endpoint: endpoint.String()}, nil
 }
 
 func parseEndpoint(s string) (*url.URL, error) {

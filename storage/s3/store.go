@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/stoker-ml/stoker/storage"
@@ -14,12 +16,19 @@ import (
 
 // Store is a storage.Store on one S3 server, made by Open. It may be used from many goroutines.
 type Store struct {
-	client   *minio.Client
-	core     minio.Core
-	endpoint string
+	client    *minio.Client
+	core      minio.Core
+	transport *http.Transport
+	endpoint  string
 }
 
 var _ storage.Store = (*Store)(nil)
+
+// Close gives up the connections that are idle. Using the Store again opens new ones.
+func (s *Store) Close() error {
+	s.transport.CloseIdleConnections()
+	return nil
+}
 
 // String names the server.
 func (s *Store) String() string { return s.endpoint }
@@ -106,7 +115,7 @@ func (s *Store) Open(ctx context.Context, ref storage.Ref, ifETag string) (io.Re
 		}
 		return nil, storage.Object{}, err
 	}
-	return &stream{ref: ref, body: body, left: info.Size}, object(ref, info), nil
+	return &stream{ctx: ctx, ref: ref, body: body, left: info.Size}, object(ref, info), nil
 }
 
 // Put implements storage.Store.
@@ -148,8 +157,8 @@ func (s *Store) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond st
 
 // Delete implements storage.Store.
 func (s *Store) Delete(ctx context.Context, ref storage.Ref) error {
-	if ref.Key == "" {
-		return fmt.Errorf("delete %s: %w: no key", ref, storage.ErrBadRef)
+	if err := checkKey(ref); err != nil {
+		return err
 	}
 	err := s.client.RemoveObject(ctx, ref.Bucket, ref.Key, minio.RemoveObjectOptions{})
 	if err == nil {
@@ -163,13 +172,18 @@ func (s *Store) Delete(ctx context.Context, ref storage.Ref) error {
 
 // checkObject refuses addresses that are no object's.
 func checkObject(ref storage.Ref) error {
-	if err := ref.Validate(); err != nil {
-		return err
-	}
-	if ref.Key == "" || ref.Key[len(ref.Key)-1] == '/' {
+	if strings.HasSuffix(ref.Key, "/") {
 		return fmt.Errorf("%w %q: names a folder, not an object", storage.ErrBadRef, ref)
 	}
-	return nil
+	return checkKey(ref)
+}
+
+// checkKey lets the empty objects pass that mark folders.
+func checkKey(ref storage.Ref) error {
+	if ref.Key == "" {
+		return fmt.Errorf("%w %q: names a bucket, not an object", storage.ErrBadRef, ref)
+	}
+	return ref.Validate()
 }
 
 func object(ref storage.Ref, info minio.ObjectInfo) storage.Object {

@@ -22,6 +22,11 @@ func New(t testing.TB) (*s3.Store, storage.Ref) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	root := storage.Ref{Bucket: "test-" + strings.ToLower(rand.Text())}
 	if err := store.EnsureBucket(t.Context(), root.Bucket); err != nil {
 		t.Fatal(err)
