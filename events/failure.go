@@ -28,6 +28,7 @@ type Failure struct {
 	Kind    FailureKind
 	Err     error
 	LogTail string // the end of the module's log, if a module ran
+	Log     string // address of the whole log, if it was kept
 }
 
 // Fail wraps err with the kind of failure it is; nil stays nil.

@@ -29,6 +29,7 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 		Reason:  failure.Kind,
 		Message: message(failure),
 		LogTail: tail(failure.LogTail),
+		Log:     failure.Log,
 		Attempt: attempt.Number,
 	}))
 	fact.ID = DerivedID("failed", job.ID, strconv.Itoa(attempt.Number))

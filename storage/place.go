@@ -12,6 +12,7 @@ const systemFolder = ".system"
 //
 //	<root>/<output key>/<execution>/<attempt>/...             the artifact's files
 //	<root>/.system/<execution>/<attempt>/manifest.json        what they are
+//	<root>/.system/<execution>/<attempt>/log.txt              what the module printed
 //	<root>/.system/<execution>/commit.json                    which attempt won
 //	<root>/.system/<execution>/checkpoints/...                what a lost worker's successor starts from
 //
@@ -27,6 +28,9 @@ func (p Place) Output(key string) Ref { return p.Root.Join(key, executionHex(p.E
 
 // Manifest is the attempt's manifest.
 func (p Place) Manifest() Ref { return p.system().Join(p.Attempt, "manifest.json") }
+
+// Log is what the attempt's module printed.
+func (p Place) Log() Ref { return p.system().Join(p.Attempt, "log.txt") }
 
 // Commit is the execution's commit.
 func (p Place) Commit() Ref { return p.system().Join("commit.json") }

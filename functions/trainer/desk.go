@@ -13,6 +13,7 @@ import (
 //	in/       inputs, as staged
 //	out/      what is published: model/, model_run/
 //	working/  the module's own; part of a checkpoint
+//	log.txt   what the module printed
 type desk struct{ dir string }
 
 func (t *Trainer) openDesk(attempt events.Attempt) (desk, error) {
@@ -38,6 +39,8 @@ func (d desk) out(path ...string) string {
 	return filepath.Join(append([]string{d.dir, "out"}, path...)...)
 }
 func (d desk) working() string { return filepath.Join(d.dir, "working") }
+
+func (d desk) log() string { return filepath.Join(d.dir, "log.txt") }
 
 // clear takes the folder away. What can't be removed is in the way of nobody: the next attempt has another folder.
 func (d desk) clear() { _ = os.RemoveAll(d.dir) }

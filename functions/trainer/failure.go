@@ -21,8 +21,8 @@ func storeFailure(err error) error {
 	}
 }
 
-// moduleFailure turns what guest tells into the words of events.
-func moduleFailure(err error) error {
+// moduleFailure turns what guest tells into the words of events. log is the address of the module's log, if it ran.
+func moduleFailure(err error, log string) error {
 	failed, ok := errors.AsType[*guest.Error](err)
 	if !ok {
 		return events.Fail(events.FailureUnavailable, err)
@@ -35,5 +35,5 @@ func moduleFailure(err error) error {
 		guest.KindStopped:   events.FailureUnavailable,
 		guest.KindHost:      events.FailureUnavailable,
 	}
-	return &events.Failure{Kind: kinds[failed.Kind], Err: err, LogTail: failed.LogTail}
+	return &events.Failure{Kind: kinds[failed.Kind], Err: err, LogTail: failed.LogTail, Log: log}
 }

@@ -93,7 +93,7 @@ func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (*
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := t.train(ctx, task, e, assignment)
+	outcome, err := t.train(ctx, task, e, desk, assignment)
 	if err != nil {
 		return nil, err
 	}
