@@ -1,0 +1,45 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// Evaluate runs m forward over at most steps batches, 0 for all, and returns the mean loss of their rows as "loss", and
+// what else suits it: for classes "accuracy"; for yes or no "accuracy" and "auc"; for numbers "mae" and "rmse". A source without
+// rows is an error.
+func Evaluate(ctx context.Context, m *nn.Model, s Source, steps int) (map[string]float64, error) {
+	return evaluate(ctx, m, s, steps, func(Progress) {})
+}
+
+func evaluate(ctx context.Context, m *nn.Model, s Source, steps int, report func(Progress)) (map[string]float64, error) {
+	e, err := nn.NewEvaluator(m.Graph)
+	if err != nil {
+		return nil, fmt.Errorf("evaluate: %w", err)
+	}
+	meters, done := newMeters(m), 0
+	for ; steps == 0 || done < steps; done++ {
+		batch, err := s.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = e.Run(batch.Inputs)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("evaluate: batch %d: %w", done, err)
+		}
+		meters.add(e.Value(m.Logits).Floats, batch)
+		if done%defaultLogEvery == 0 {
+			report(Progress{Phase: Evaluating, Step: done + 1, Steps: steps})
+		}
+	}
+	if meters.rows == 0 {
+		return nil, fmt.Errorf("evaluate: there is no row to evaluate on")
+	}
+	return meters.metrics(), nil
+}

@@ -1,0 +1,132 @@
+package train_test
+
+import (
+	"context"
+	"io"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/train"
+)
+
+// fixed gives its batches once.
+type fixed []nn.Batch
+
+func (f *fixed) Next(context.Context) (nn.Batch, error) {
+	if len(*f) == 0 {
+		return nn.Batch{}, io.EOF
+	}
+	b := (*f)[0]
+	*f = (*f)[1:]
+	return b, nil
+}
+
+// identity is a model whose logits are its input, but for a bias of 0.
+func identity(t *testing.T, loss nn.Loss, width int) *nn.Model {
+	t.Helper()
+	b := nn.NewBuilder(nn.NewRand(1))
+	logits := b.Dense("logits", b.Input("x", nn.Float32, width), width, "")
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := nn.NewModel(g, logits.Name, loss)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(m.Weights())
+	for i := range width {
+		m.Weights()[i*width+i] = 1
+	}
+	return m
+}
+
+type metricCase struct {
+	Loss    string    `json:"loss"`
+	Width   int       `json:"width"`
+	Logits  []float32 `json:"logits"`
+	Targets []float32 `json:"targets"`
+}
+
+const kerasMetrics = `
+def check(c):
+    k = tf.keras
+    z = np.array(c["logits"], np.float32).reshape(-1, c["width"])
+    t = np.array(c["targets"], np.float32).reshape(-1, c["width"])
+    def value(metric, p):
+        metric.update_state(t, p)
+        return float(metric.result())
+    if c["loss"] == "categorical_crossentropy":
+        return {"loss": float(k.losses.CategoricalCrossentropy(from_logits=True)(t, z)),
+                "accuracy": value(k.metrics.CategoricalAccuracy(), z)}
+    if c["loss"] == "binary_crossentropy":
+        p = tf.sigmoid(z)
+        return {"loss": float(k.losses.BinaryCrossentropy(from_logits=True)(t, z)),
+                "accuracy": value(k.metrics.BinaryAccuracy(), p), "auc": value(k.metrics.AUC(), p)}
+    return {"loss": float(k.losses.MeanSquaredError()(t, z)), "mae": value(k.metrics.MeanAbsoluteError(), z),
+            "rmse": value(k.metrics.RootMeanSquaredError(), z)}
+`
+
+func TestMetricsAreKeras(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	const rows = 400
+	for _, c := range []metricCase{
+		{Loss: "categorical_crossentropy", Width: 3}, {Loss: "binary_crossentropy", Width: 1}, {Loss: "mean_squared_error", Width: 2},
+	} {
+		for r := range rows {
+			class := rng.IntN(max(c.Width, 2))
+			for j := range c.Width {
+				target := float32(0)
+				if class == j {
+					target = 1
+				}
+				c.Targets = append(c.Targets, target)
+				c.Logits = append(c.Logits, float32(rng.NormFloat64()*3)+target)
+			}
+			if r < 3 { // extremes: the outer thresholds, and 0.5 itself
+				c.Logits[r*c.Width] = []float32{60, -60, 0}[r]
+			}
+		}
+		t.Run(c.Loss, func(t *testing.T) {
+			t.Parallel()
+			var want map[string]float64
+			tftest.Run(t, kerasMetrics, c, &want)
+			got := evaluateCase(t, c)
+			if len(got) != len(want) {
+				t.Errorf("got %v, Keras has %v", got, want)
+			}
+			for name := range want {
+				// Keras adds up in float32: 400 terms of 6e-8 each, at worst 2.4e-5 relative.
+				if math.Abs(got[name]-want[name]) > 2.4e-5*max(1, want[name]) {
+					t.Errorf("%s is %v, Keras has %v", name, got[name], want[name])
+				}
+			}
+		})
+	}
+}
+
+// evaluateCase evaluates in batches of 7, the last one shorter.
+func evaluateCase(t *testing.T, c metricCase) map[string]float64 {
+	t.Helper()
+	loss, err := nn.LossNamed(c.Loss)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batches fixed
+	for step := 7 * c.Width; len(c.Logits) > 0; c.Logits, c.Targets = c.Logits[step:], c.Targets[step:] {
+		step = min(step, len(c.Logits))
+		batches = append(batches, nn.Batch{
+			Rows: step / c.Width, Targets: c.Targets[:step],
+			Inputs: map[string]nn.Value{"x": nn.Floats(c.Width, c.Logits[:step]...)},
+		})
+	}
+	got, err := train.Evaluate(t.Context(), identity(t, loss, c.Width), &batches, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

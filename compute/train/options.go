@@ -1,0 +1,80 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// Options say how to train. Zero values are what their comments say.
+type Options struct {
+	Steps     int // batches to learn from; 0: until the source ends, which it must do then
+	EvalSteps int // batches to evaluate on; 0: all there are
+	BatchSize int // rows of the largest batch the training source gives
+	Optimizer nn.Optimizer
+
+	Checkpoints Checkpoints
+	LogEvery    int // steps between two reports; 0: 100
+
+	// Report is told of progress, Checkpointed of each checkpoint that is safe on disk. Either may be nil. They run on the
+	// loop's goroutine.
+	Report       func(Progress)
+	Checkpointed func(step int)
+}
+
+// Checkpoints say where and when a training is saved.
+type Checkpoints struct {
+	Dir   string // "": nowhere
+	Every int    // steps between two; 0: only when the context ends
+	Keep  int    // how many; 0: 1
+	Seed  int64  // decides the order of batches: a checkpoint of another seed is refused
+}
+
+// Progress is one report.
+type Progress struct {
+	Phase   Phase
+	Step    int                // batches done in this phase
+	Steps   int                // how many there will be; 0: not known
+	Metrics map[string]float64 // training: loss, the mean since the last report. evaluating: empty
+}
+
+// Phase is what the loop is doing.
+type Phase string
+
+// The phases.
+const (
+	Training   Phase = "training"
+	Evaluating Phase = "evaluating"
+)
+
+// Result is how a training ended.
+type Result struct {
+	Steps   int                // taken, those before a resumed checkpoint included
+	Resumed int                // the step of the checkpoint it went on from; 0: from the start
+	Metrics map[string]float64 // on the evaluation data; see Evaluate. nil without such data
+}
+
+// ErrNotFinite is in the chain of the error of a training whose loss became NaN or infinite.
+var ErrNotFinite = errors.New("loss is not a finite number")
+
+const defaultLogEvery = 100
+
+func (o *Options) check() error {
+	switch {
+	case o.Steps < 0 || o.EvalSteps < 0:
+		return fmt.Errorf("steps %d, evaluation steps %d: expected 0 or more", o.Steps, o.EvalSteps)
+	case o.Optimizer == nil:
+		return fmt.Errorf("no optimizer")
+	}
+	if o.LogEvery <= 0 {
+		o.LogEvery = defaultLogEvery
+	}
+	if o.Report == nil {
+		o.Report = func(Progress) {}
+	}
+	if o.Checkpointed == nil {
+		o.Checkpointed = func(int) {}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// Run trains m on data, from the newest checkpoint if there is one, and evaluates it on eval, which may be nil. The same
+// options, initial weights and batches give the same final weights to the bit, interrupted and resumed or not.
+//
+// When ctx ends, a checkpoint is written and the error has context.Cause(ctx) in its chain.
+func Run(ctx context.Context, o Options, m *nn.Model, data, eval Source) (Result, error) {
+	if err := o.check(); err != nil {
+		return Result{}, fmt.Errorf("train: %w", err)
+	}
+	l := loop{Options: o, model: m, data: data}
+	if err := l.resume(ctx); err != nil {
+		return Result{}, fmt.Errorf("train: resume: %w", err)
+	}
+	if err := l.train(ctx); err != nil {
+		return l.result, l.leave(ctx, err)
+	}
+	if eval == nil {
+		return l.result, nil
+	}
+	metrics, err := evaluate(ctx, m, eval, o.EvalSteps, l.Report)
+	if err != nil {
+		return l.result, l.leave(ctx, err)
+	}
+	l.result.Metrics = metrics
+	return l.result, nil
+}
+
+// loop is one training under way. result.Steps is how far it is.
+type loop struct {
+	Options
+	model  *nn.Model
+	data   Source
+	result Result
+
+	lossSum float64 // since the last report
+	losses  int
+}
+
+// resume takes the newest whole checkpoint, if there is one, and moves the data to where it was written.
+func (l *loop) resume(ctx context.Context) error {
+	if l.Checkpoints.Dir == "" {
+		return nil
+	}
+	step, err := l.Checkpoints.load(l.model, l.Optimizer)
+	if err != nil || step == 0 {
+		return err
+	}
+	l.result.Steps, l.result.Resumed = step, step
+	if err := skip(ctx, l.data, step); err != nil {
+		return fmt.Errorf("skip %d batches: %w", step, err)
+	}
+	return nil
+}
+
+// train takes steps until there are enough, or the data ends.
+func (l *loop) train(ctx context.Context) (err error) {
+	program, err := nn.NewProgram(l.model, l.BatchSize)
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	defer func() { err = errors.Join(err, program.Close()) }()
+	for l.Steps == 0 || l.result.Steps < l.Steps {
+		if ctx.Err() != nil {
+			return fmt.Errorf("train: %w", context.Cause(ctx))
+		}
+		batch, err := l.data.Next(ctx)
+		if errors.Is(err, io.EOF) && l.result.Steps > 0 {
+			break
+		}
+		if err == nil {
+			err = l.step(program, batch)
+		}
+		if err != nil {
+			return fmt.Errorf("train: step %d: %w", l.result.Steps+1, err)
+		}
+	}
+	l.report()
+	return nil
+}
+
+// step learns from one batch, and saves and reports when it is time to.
+func (l *loop) step(p *nn.Program, b nn.Batch) error {
+	loss, grads, err := p.Gradients(b)
+	if err != nil {
+		return err
+	}
+	if x := float64(loss); math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Errorf("%w: %v; a smaller learning rate may help", ErrNotFinite, loss)
+	}
+	l.Optimizer.Step(l.model.Weights(), grads)
+	l.result.Steps++
+	l.lossSum += float64(loss)
+	l.losses++
+	if l.result.Steps%l.LogEvery == 0 {
+		l.report()
+	}
+	if every := l.Checkpoints.Every; every > 0 && l.result.Steps%every == 0 {
+		return l.save()
+	}
+	return nil
+}
+
+func (l *loop) report() {
+	if l.losses == 0 {
+		return
+	}
+	loss := map[string]float64{"loss": l.lossSum / float64(l.losses)}
+	l.lossSum, l.losses = 0, 0
+	l.Report(Progress{Phase: Training, Step: l.result.Steps, Steps: l.Steps, Metrics: loss})
+}
+
+func (l *loop) save() error {
+	if l.Checkpoints.Dir == "" {
+		return nil
+	}
+	if err := l.Checkpoints.save(l.result.Steps, l.model, l.Optimizer); err != nil {
+		return err
+	}
+	l.Checkpointed(l.result.Steps)
+	return nil
+}
+
+// leave saves what was learnt if err is that ctx ended. After other errors the last checkpoint stands.
+func (l *loop) leave(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		err = errors.Join(err, cause)
+	}
+	if l.result.Steps == l.result.Resumed {
+		return err
+	}
+	return errors.Join(err, l.save())
+}

@@ -1,0 +1,33 @@
+package train
+
+import (
+	"context"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// Source gives batches. A batch is valid until the next call. The end is io.EOF.
+type Source interface {
+	Next(ctx context.Context) (nn.Batch, error)
+}
+
+// Skipper is a Source that can leave out batches faster than by reading them. Fewer batches than asked for are io.EOF.
+type Skipper interface {
+	Skip(ctx context.Context, batches int64) error
+}
+
+// skip leaves out batches, so that a resumed training reads on where it had been.
+func skip(ctx context.Context, s Source, batches int) error {
+	if batches == 0 {
+		return nil
+	}
+	if s, ok := s.(Skipper); ok {
+		return s.Skip(ctx, int64(batches))
+	}
+	for range batches {
+		if _, err := s.Next(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
