@@ -29,12 +29,12 @@ type builder struct {
 	tables map[string]capture
 	saved  []savedVariable
 	bundle []bundleTensor
+	assets []asset
+
+	transform *transform // nil without a transform graph
 }
 
 func newBuilder(m Model) (*builder, error) {
-	if m.TransformGraph != "" {
-		return nil, fmt.Errorf("transform graphs can't be carried over")
-	}
 	types, err := m.Graph.Types()
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
@@ -43,7 +43,7 @@ func newBuilder(m Model) (*builder, error) {
 		return nil, fmt.Errorf("graph has no params: there is nothing to save")
 	}
 	return &builder{
-		model: m, types: types, top: &topGraph{names: map[string]bool{}}, objects: newObjects(),
+		model: m, types: types, top: newTopGraph(), objects: newObjects(),
 		signatures: map[string]*corepb.SignatureDef{},
 	}, nil
 }
@@ -54,6 +54,9 @@ func (b *builder) build() error {
 		return err
 	}
 	b.addTables(b.model.Graph.Nodes)
+	if err := b.addTransform(); err != nil {
+		return fmt.Errorf("transform graph %s: %w", b.model.TransformGraph, err)
+	}
 	if err := b.addServing(); err != nil {
 		return fmt.Errorf("signature serving_default: %w", err)
 	}
@@ -63,14 +66,47 @@ func (b *builder) build() error {
 // examplesInput is the one input that TensorFlow Serving, TFMA and InfraValidator send.
 var examplesInput = tensorSpec{key: "examples", dtype: stringType, shape: []int{-1}}
 
+// addTransform grafts the transform graph, if there is one, and adds the signature that shows what it makes of examples.
+func (b *builder) addTransform() error {
+	if b.model.TransformGraph == "" {
+		return nil
+	}
+	g, err := readTransformGraph(b.model.TransformGraph)
+	if err != nil {
+		return err
+	}
+	g.relax(b.model)
+	if b.transform, err = b.graft(g); err != nil {
+		return err
+	}
+	s := newSignature("transform_features", 3)
+	values := s.transformed(b.transform, s.takes([]tensorSpec{examplesInput})["examples"])
+	var specs []tensorSpec
+	for _, out := range g.outputs {
+		if out.dense {
+			specs = append(specs, out.tensorSpec)
+		}
+	}
+	s.gives(specs, values)
+	b.addSignature(s)
+	return nil
+}
+
 func (b *builder) addServing() error {
 	s := newSignature("serving_default", 1)
-	examples := s.takes([]tensorSpec{examplesInput})["examples"]
-	inputs, err := s.rawInputs(b.model, examples)
+	inputs, err := b.exampleInputs(s, s.takes([]tensorSpec{examplesInput})["examples"])
 	if err != nil {
 		return err
 	}
 	return b.addPrediction(s, inputs)
+}
+
+// exampleInputs makes the graph's inputs out of serialized examples.
+func (b *builder) exampleInputs(s *signature, examples tensor) (map[string]tensor, error) {
+	if b.transform == nil {
+		return s.rawInputs(b.model, examples)
+	}
+	return s.transformedInputs(b.transform, s.transformed(b.transform, examples), b.model.Graph.Inputs)
 }
 
 // addTensors adds the signature that takes the graph's inputs as they are.
@@ -122,6 +158,9 @@ func (b *builder) finish() (*corepb.SavedModel, error) {
 		},
 		GraphDef: b.top.def(b.functions), SaverDef: saver, SignatureDef: b.signatures, ObjectGraphDef: b.objects.def(),
 		CollectionDef: map[string]*corepb.CollectionDef{initCollection: nodeList(initAll)},
+	}
+	for _, a := range b.assets {
+		meta.AssetFileDef = append(meta.AssetFileDef, a.def)
 	}
 	return &corepb.SavedModel{SavedModelSchemaVersion: 1, MetaGraphs: []*corepb.MetaGraphDef{meta}}, nil
 }

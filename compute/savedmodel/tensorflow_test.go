@@ -87,16 +87,20 @@ func evaluated(t *testing.T, g *nn.Graph, inputs map[string]nn.Value) outputs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := outputs{}
+	return flat(values)
+}
+
+func flat(values map[string]nn.Value) outputs {
+	list := outputs{}
 	for name, v := range values {
 		for _, x := range v.Floats {
-			want[name] = append(want[name], number(x))
+			list[name] = append(list[name], number(x))
 		}
 		for _, x := range v.Ints {
-			want[name] = append(want[name], number(x))
+			list[name] = append(list[name], number(x))
 		}
 	}
-	return want
+	return list
 }
 
 func TestTensorFlowServesEveryOpAsGoComputesIt(t *testing.T) {
@@ -113,7 +117,7 @@ func TestTensorFlowServesEveryOpAsGoComputesIt(t *testing.T) {
 	near(t, "loaded, saved, loaded", got.Again, want)
 	near(t, "predict_tensors", got.Tensors, want)
 	near(t, "TFSMLayer", got.Layer, want)
-	checkVariables(t, m, got)
+	compareVariables(t, m, got)
 }
 
 // asTensors is inputs as predict.py takes them: keyword, element type, width, elements.
@@ -135,8 +139,8 @@ func asTensors(inputs map[string]nn.Value) map[string]any {
 	return list
 }
 
-// checkVariables compares what TensorFlow says about the variables with the params.
-func checkVariables(t *testing.T, m Model, got answers) {
+// compareVariables compares what TensorFlow says about the variables with the params.
+func compareVariables(t *testing.T, m Model, got answers) {
 	t.Helper()
 	want, trainable := outputs{}, []string{}
 	shapes := map[string][]int{objectGraphKey: {}}

@@ -9,13 +9,27 @@ import (
 	versionpb "github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
 )
 
-// graphVersion is the GraphDef version of TensorFlow 2.16 and its oldest reader: no op written here is younger.
-var graphVersion = &versionpb.VersionDef{Producer: 1766, MinConsumer: 12}
+// The GraphDef version of TensorFlow 2.16, and its oldest reader: no op written here is younger.
+const (
+	oldestProducer = 1766
+	oldestConsumer = 12
+)
 
 // topGraph is the graph outside all functions, as a session would run it.
 type topGraph struct {
 	nodes []*nodepb.NodeDef
 	names map[string]bool
+
+	producer, consumer int32 // GraphDef versions, see versions.proto
+}
+
+func newTopGraph() *topGraph {
+	return &topGraph{names: map[string]bool{}, producer: oldestProducer, consumer: oldestConsumer}
+}
+
+// atLeast raises the graph's version to that of nodes taken over, so that their ops keep their meaning.
+func (g *topGraph) atLeast(v *versionpb.VersionDef) {
+	g.producer, g.consumer = max(g.producer, v.GetProducer()), max(g.consumer, v.GetMinConsumer())
 }
 
 // node adds a node and returns its name, which is its first output too. Inputs are node, node:index or ^node.
@@ -38,7 +52,8 @@ func (g *topGraph) constant(name string, value *tensorpb.TensorProto) string {
 }
 
 func (g *topGraph) def(functions []*function) *graphpb.GraphDef {
-	return &graphpb.GraphDef{Node: g.nodes, Versions: graphVersion, Library: library(functions)}
+	versions := &versionpb.VersionDef{Producer: g.producer, MinConsumer: g.consumer}
+	return &graphpb.GraphDef{Node: g.nodes, Versions: versions, Library: library(functions)}
 }
 
 // outputOf names an output of a node of the top graph as signatures do, with its index.

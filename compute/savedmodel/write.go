@@ -3,6 +3,7 @@ package savedmodel
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,5 +54,35 @@ func (b *builder) writeFolders(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "variables"), 0o755); err != nil {
 		return err
 	}
+	if err := b.copyAssets(filepath.Join(dir, "assets")); err != nil {
+		return err
+	}
 	return writeBundle(filepath.Join(dir, "variables", "variables"), b.bundle)
+}
+
+func (b *builder) copyAssets(dir string) error {
+	for _, a := range b.assets {
+		target := filepath.Join(dir, a.def.GetFilename())
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		if err := copyFile(target, a.source); err != nil {
+			return fmt.Errorf("asset %s: %w", a.def.GetFilename(), err)
+		}
+	}
+	return nil
+}
+
+func copyFile(target, source string) error {
+	in, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read
+	out, err := os.Create(target)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }

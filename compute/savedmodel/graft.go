@@ -1,0 +1,138 @@
+package savedmodel
+
+import (
+	"fmt"
+
+	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+)
+
+// transformChild is the root's child under which the transform graph's own objects hang.
+const transformChild = "tft"
+
+// transform is a transform graph grafted into the model: a function of it that signatures can call.
+type transform struct {
+	*transformGraph
+	captures []capture
+}
+
+// graft takes over what the transform function needs: functions, constants, tables, assets, and both ways in which tables
+// are filled. Everything gets a name of its own, so that nothing clashes with the model's.
+func (b *builder) graft(g *transformGraph) (*transform, error) {
+	r, err := newRenamer(g, int32(len(b.objects.nodes)), int32(len(b.assets)))
+	if err != nil {
+		return nil, err
+	}
+	bound, err := g.boundNodes()
+	if err != nil {
+		return nil, err
+	}
+	keep, err := g.keep(bound)
+	if err != nil {
+		return nil, err
+	}
+	captures := g.captures(bound, r)
+	b.graftGraph(g, keep, r)
+	if err := b.graftObjects(g, r); err != nil {
+		return nil, err
+	}
+	b.graftAssets(g, r)
+	if keep.init != "" {
+		b.inits = append(b.inits, r.node(keep.init))
+	}
+	return &transform{g, captures}, nil
+}
+
+// captures binds the function's last arguments to the grafted objects and nodes.
+func (g *transformGraph) captures(bound map[int32]string, r *renamer) []capture {
+	args := g.function.GetSignature().GetInputArg()
+	args = args[len(args)-len(g.bound):]
+	var list []capture
+	for i, id := range g.bound {
+		list = append(list, capture{object: r.object(id), node: r.tensor(bound[id]), dtype: args[i].GetType()})
+	}
+	return list
+}
+
+func (b *builder) graftGraph(g *transformGraph, keep *kept, r *renamer) {
+	for _, node := range g.meta.GetGraphDef().GetNode() {
+		if keep.nodes[node.GetName()] {
+			r.topNode(node)
+			b.top.nodes = append(b.top.nodes, node)
+			b.top.names[node.GetName()] = true
+		}
+	}
+	for _, def := range g.meta.GetGraphDef().GetLibrary().GetFunction() {
+		if keep.functions[def.GetSignature().GetName()] {
+			r.rename(def)
+			b.functions = append(b.functions, &function{def: def})
+		}
+	}
+	b.top.atLeast(g.meta.GetGraphDef().GetVersions())
+}
+
+// asset is a file that the model carries along.
+type asset struct {
+	source string
+	def    *corepb.AssetFileDef
+}
+
+func (b *builder) graftAssets(g *transformGraph, r *renamer) {
+	for _, def := range g.meta.GetAssetFileDef() {
+		info := def.GetTensorInfo()
+		info.Encoding = &corepb.TensorInfo_Name{Name: r.tensor(info.GetName())}
+		b.assets = append(b.assets, asset{source: g.assetPath(def.GetFilename()), def: def})
+	}
+}
+
+// boundNodes finds the top node of every object the transform function captures. Constants name their own; for the rest the
+// call of serving_default helps, whose last arguments are the captures of the function it calls, in the same order.
+func (g *transformGraph) boundNodes() (map[int32]string, error) {
+	call, err := g.servingCall()
+	if err != nil {
+		return nil, err
+	}
+	objects := g.meta.GetObjectGraphDef()
+	ids := objects.GetConcreteFunctions()[call.GetAttr()["f"].GetFunc().GetName()].GetBoundInputs()
+	inputs := dataInputs(call)
+	if len(ids) > len(inputs) {
+		return nil, fmt.Errorf("call %s has %d arguments for %d captures", call.GetName(), len(inputs), len(ids))
+	}
+	bound := map[int32]string{}
+	for i, id := range ids {
+		bound[id] = inputs[len(inputs)-len(ids)+i]
+	}
+	for _, id := range g.bound {
+		if id < 0 || int(id) >= len(objects.GetNodes()) {
+			return nil, fmt.Errorf("captured object %d doesn't exist", id)
+		}
+		if constant := objects.GetNodes()[id].GetConstant(); constant != nil {
+			bound[id] = constant.GetOperation()
+		}
+		if bound[id] == "" {
+			return nil, fmt.Errorf("captured object %d has no node in the graph", id)
+		}
+	}
+	return bound, nil
+}
+
+// servingCall is the node behind the outputs of serving_default.
+func (g *transformGraph) servingCall() (*nodepb.NodeDef, error) {
+	names := map[string]bool{}
+	for _, out := range g.meta.GetSignatureDef()["serving_default"].GetOutputs() {
+		names[nodeOf(out.GetName())] = true
+		for _, part := range out.GetCompositeTensor().GetComponents() {
+			names[nodeOf(part.GetName())] = true
+		}
+		names[nodeOf(out.GetCooSparse().GetValuesTensorName())] = true
+	}
+	for _, node := range g.meta.GetGraphDef().GetNode() {
+		if names[node.GetName()] && isFunction(node.GetAttr()["f"]) {
+			return node, nil
+		}
+	}
+	return nil, fmt.Errorf("signature serving_default isn't the call of a function")
+}
+
+func isFunction(v *attrpb.AttrValue) bool { return v.GetFunc() != nil }
