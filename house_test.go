@@ -42,13 +42,14 @@ var table = house.Table{
 		"functions/plan":           {Opens: "events functions/pipeline"},
 		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
 		"functions/worker":         {Opens: "events"},
-		"functions/trainer":        {Opens: "events storage functions/pipeline functions/guest functions/module compute/example compute/savedmodel"},
-		"functions/stoker":         {Opens: "*"},
+		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module compute/savedmodel",
+			Tests: "compute/nn compute/example"},
+		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/worker " +
 			"functions/trainer functions/guest", Tests: "*"},
 		"local/bus":               {},
-		"local/bucket":            {Tests: "storage storage/s3"},
+		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
 		"local/demo":              {Opens: "events storage"},
 		"local/examples/penguin":  {Opens: "functions/module " + learning},

@@ -1,0 +1,368 @@
+package trainer_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/trainer"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/storagetest"
+)
+
+// fakeGuest stands for a module process: it does what run says.
+type fakeGuest struct {
+	runs atomic.Int32
+	run  func(module.Assignment) (guest.Outcome, error)
+}
+
+func (g *fakeGuest) Digest(context.Context, string) (string, error) { return "builtin:dnn@1", nil }
+
+func (g *fakeGuest) Run(_ context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+	g.runs.Add(1)
+	on(module.Message{Type: module.MessageProgress, Phase: "training", Step: 1, Steps: 1})
+	if err := os.WriteFile(limits.LogPath, []byte("a line of log\n"), 0o600); err != nil {
+		return guest.Outcome{}, err
+	}
+	return g.run(a)
+}
+
+// writesModel is a module that leaves a small model that can be served.
+func writesModel(a module.Assignment) (guest.Outcome, error) {
+	err := savedmodel.Write(a.ServingModelDir, savedmodel.Model{
+		Spec: example.Spec{{Name: "x", Kind: example.Float, Shape: []int{1}}},
+		Graph: &nn.Graph{
+			Inputs:  []nn.Input{{Name: "x", Kind: nn.Float32, Width: 1}},
+			Params:  []nn.Param{{Name: "bias", Shape: []int{1}, Values: []float32{1}, Trainable: true}},
+			Nodes:   []nn.Node{{Name: "y", Op: nn.OpAddBias, In: []string{"x", "bias"}}},
+			Outputs: []nn.Output{{Name: "y", Node: "y", Width: 1}},
+		},
+	})
+	return guest.Outcome{Metrics: map[string]float64{"accuracy": 0.9}}, err
+}
+
+const spec = `
+pipeline: penguin
+module: builtin:dnn
+trainer:
+  wait_for: [transform]
+  train_args: {num_steps: 3}
+`
+
+// bench is one trainer on one store with staged upstream artifacts.
+type bench struct {
+	store   storage.Store
+	guest   *fakeGuest
+	trainer *trainer.Trainer
+	phases  []string
+}
+
+func setup(t *testing.T, run func(module.Assignment) (guest.Outcome, error)) *bench {
+	t.Helper()
+	b := &bench{store: storagetest.NewMemory(), guest: &fakeGuest{run: run}}
+	for key, body := range map[string]string{
+		"up/tx/Split-train/data-0":                   "train rows",
+		"up/tx/Split-eval/data-0":                    "eval rows",
+		"up/graph/transformed_metadata/schema.pbtxt": "",
+		"up/graph/transform_fn/saved_model.pb":       "graph",
+		"up/hp/best_hyperparameters.txt":             `{"space": [], "values": {"units": 8}}`,
+	} {
+		b.put(t, key, body)
+	}
+	b.trainer = trainer.New(b.store, b.guest, trainer.Options{
+		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
+	})
+	return b
+}
+
+func (b *bench) put(t *testing.T, key, body string) {
+	t.Helper()
+	if _, err := b.store.Put(t.Context(), storage.Ref{Bucket: "stoker", Key: key}, strings.NewReader(body), int64(len(body))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func job(t *testing.T, id, run, text string) events.Job {
+	t.Helper()
+	p, err := pipeline.Parse("penguin.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := p.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events.Job{
+		ID: id, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Revision: 1, Run: run, Spec: body,
+		Inputs: events.Inputs{
+			TransformGraph: "s3://stoker/up/graph", TransformedExamples: []events.Examples{{URI: "s3://stoker/up/tx"}},
+			Hyperparameters: "s3://stoker/up/hp",
+		},
+	}
+}
+
+func (b *bench) handle(t *testing.T, j events.Job, attempt string) (*events.ModelTrained, error) {
+	t.Helper()
+	task := worker.Task{
+		Job: j, Attempt: events.Attempt{ID: attempt, Number: 1},
+		Report: func(p events.Progress) { b.phases = append(b.phases, p.Phase) },
+	}
+	facts, err := b.trainer.Handle(t.Context(), task)
+	if err != nil {
+		return nil, err
+	}
+	if len(facts) != 1 {
+		t.Fatalf("%d facts, want one", len(facts))
+	}
+	if err := facts[0].Validate(); err != nil {
+		t.Errorf("the fact is not valid: %v", err)
+	}
+	return facts[0].Data.(*events.ModelTrained), nil
+}
+
+// kindOf is the kind of failure that err is.
+func kindOf(err error) events.FailureKind {
+	if failure, ok := errors.AsType[*events.Failure](err); ok {
+		return failure.Kind
+	}
+	return ""
+}
+
+func (b *bench) keys(t *testing.T, prefix string) []string {
+	t.Helper()
+	var keys []string
+	for object, err := range b.store.List(t.Context(), storage.Ref{Bucket: "stoker", Key: prefix}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, object.Ref.Key)
+	}
+	return keys
+}
+
+func TestAJobBecomesACommittedModelAndItsFact(t *testing.T) {
+	t.Parallel()
+	var given module.Assignment
+	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+		given = a
+		for _, pattern := range slices.Concat(a.TrainFiles, a.EvalFiles) {
+			if files, err := filepath.Glob(pattern); err != nil || len(files) != 1 {
+				t.Errorf("%s matches %v, %v", pattern, files, err)
+			}
+		}
+		return writesModel(a)
+	})
+	got, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Cached || got.Metrics["accuracy"] != 0.9 || !slices.Equal(got.Model.Formats, []string{"Format-Serving"}) || got.Hyperparameters["units"] != 8.0 {
+		t.Errorf("fact tells %+v", got)
+	}
+	if *given.TrainSteps != 3 || given.EvalSteps != nil || !given.Transformed || filepath.Base(given.SchemaPath) != "schema.pbtxt" {
+		t.Errorf("assignment was %+v", given)
+	}
+	if want := []string{"staging", "starting", "training", "checking", "publishing"}; !slices.Equal(b.phases, want) {
+		t.Errorf("phases %v, want %v", b.phases, want)
+	}
+	if model := b.keys(t, strings.TrimPrefix(got.Model.URI, "s3://stoker/")); !slices.ContainsFunc(model, func(key string) bool {
+		return strings.HasSuffix(key, "/Format-Serving/saved_model.pb")
+	}) {
+		t.Errorf("model folder holds %v", model)
+	}
+}
+
+func TestASecondRunOnTheSameInputsIsCached(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	first, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.handle(t, job(t, "j2", "tuesday", spec), "a2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !second.Cached || second.Model.URI != first.Model.URI || second.Execution != first.Execution || b.guest.runs.Load() != 1 {
+		t.Errorf("second run: %+v after %d trainings", second, b.guest.runs.Load())
+	}
+}
+
+func TestAJobDeliveredAgainTellsTheSame(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	first, _ := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	again, err := b.handle(t, job(t, "j1", "monday", spec), "a2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Cached || again.Model.URI != first.Model.URI || b.guest.runs.Load() != 1 {
+		t.Errorf("told %+v after %d trainings", again, b.guest.runs.Load())
+	}
+}
+
+func TestAnythingThatDecidesTheResultIsAnotherExecution(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	executions := map[string]bool{}
+	record := func(j events.Job, attempt string) {
+		t.Helper()
+		got, err := b.handle(t, j, attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		executions[got.Execution] = true
+	}
+	record(job(t, "j1", "r", spec), "a1")
+	record(job(t, "j2", "r", spec+"  seed: 5\n"), "a2")
+	record(job(t, "j3", "r", spec+"  custom_config: {label: x}\n"), "a3")
+	record(job(t, "j4", "r", strings.Replace(spec, "3", "4", 1)), "a4")
+	untuned := job(t, "j5", "r", spec)
+	untuned.Inputs.Hyperparameters = ""
+	record(untuned, "a5")
+	b.put(t, "up/tx/Split-train/data-0", "other rows")
+	record(job(t, "j6", "r", spec), "a6")
+	if len(executions) != 6 {
+		t.Errorf("%d executions of 6", len(executions))
+	}
+}
+
+func TestAMissingSplitIsNamedWithWhatIsThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	_, err := b.handle(t, job(t, "j1", "monday", spec+"  eval_args: {splits: [test]}\n"), "a1")
+	if kindOf(err) != events.FailureInput {
+		t.Fatalf("kind %q of %v", kindOf(err), err)
+	}
+	for _, part := range []string{"transformed_examples[0]", `"test"`, "s3://stoker/up/tx", "Split-eval, Split-train"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not say %s", err, part)
+		}
+	}
+	if keys := b.keys(t, "penguin/"); len(keys) > 0 || b.guest.runs.Load() > 0 {
+		t.Errorf("something was done: %v", keys)
+	}
+}
+
+func TestAModuleThatLeavesNoModelFailsItsCheckAndNothingIsVisible(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(module.Assignment) (guest.Outcome, error){
+		"nothing": func(module.Assignment) (guest.Outcome, error) { return guest.Outcome{}, nil },
+		"an empty folder": func(a module.Assignment) (guest.Outcome, error) {
+			return guest.Outcome{}, os.MkdirAll(a.ServingModelDir, 0o755)
+		},
+		"a text file": func(a module.Assignment) (guest.Outcome, error) {
+			return guest.Outcome{}, errors.Join(os.MkdirAll(a.ServingModelDir, 0o755), os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte("model"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, run)
+			_, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+			if kindOf(err) != events.FailureCheck {
+				t.Errorf("kind %q of %v", kindOf(err), err)
+			}
+			if keys := b.keys(t, "penguin/Trainer/model"); len(keys) > 0 {
+				t.Errorf("visible: %v", keys)
+			}
+		})
+	}
+}
+
+func TestAFailedModuleSaysWhereItsLogIs(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(module.Assignment) (guest.Outcome, error) {
+		return guest.Outcome{}, &guest.Error{Kind: guest.KindModule, Err: errors.New("no such feature"), LogTail: "a line of log\n"}
+	})
+	_, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	failure, ok := errors.AsType[*events.Failure](err)
+	if !ok || failure.Kind != events.FailureModule || failure.LogTail == "" {
+		t.Fatalf("failure %+v", failure)
+	}
+	if key := strings.TrimPrefix(failure.Log, "s3://stoker/"); !slices.Contains(b.keys(t, "penguin/"), key) {
+		t.Errorf("no log at %q", failure.Log)
+	}
+}
+
+func TestACommitWhoseObjectsAreGoneIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	first, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range b.keys(t, strings.TrimPrefix(first.Model.URI, "s3://stoker/")) {
+		if err := b.store.Delete(t.Context(), storage.Ref{Bucket: "stoker", Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := b.handle(t, job(t, "j2", "tuesday", spec), "a2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Execution != first.Execution || again.Model.URI == first.Model.URI || again.Model.Digest != first.Model.Digest || b.guest.runs.Load() != 2 {
+		t.Errorf("told %+v after %d trainings", again, b.guest.runs.Load())
+	}
+	if third, err := b.handle(t, job(t, "j3", "friday", spec), "a3"); err != nil || !third.Cached {
+		t.Errorf("after the repair: %+v, %v", third, err)
+	}
+}
+
+func TestOfTwoAttemptsOneIsCommittedAndTheOtherTakenAway(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.guest.run = func(a module.Assignment) (guest.Outcome, error) {
+		if b.guest.runs.Load() == 1 { // while the first attempt trains, a second one comes and wins
+			if _, err := b.handle(t, job(t, "j1", "monday", spec), "winner"); err != nil {
+				t.Error(err)
+			}
+		}
+		return writesModel(a)
+	}
+	got, err := b.handle(t, job(t, "j1", "monday", spec), "loser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(got.Model.URI, "/winner") {
+		t.Errorf("told of %s", got.Model.URI)
+	}
+	for _, key := range b.keys(t, "penguin/Trainer/model/") {
+		if strings.Contains(key, "/loser/") {
+			t.Errorf("left behind: %s", key)
+		}
+	}
+}
+
+func TestHyperparametersThatAreNotOneJSONFileAreAnInputFailure(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string]map[string]string{
+		"two files": {"up/hp/second.txt": "{}"},
+		"not JSON":  {"up/hp/best_hyperparameters.txt": "units: 8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, writesModel)
+			for _, key := range slices.Sorted(maps.Keys(files)) {
+				b.put(t, key, files[key])
+			}
+			if _, err := b.handle(t, job(t, "j1", "monday", spec), "a1"); kindOf(err) != events.FailureInput {
+				t.Errorf("kind %q of %v", kindOf(err), err)
+			}
+		})
+	}
+}
