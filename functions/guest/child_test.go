@@ -81,6 +81,7 @@ func behaviours() map[string]behaviour {
 		"garbage":         garbage,
 		"talk after done": talkAfterDone,
 		"fork":            fork,
+		"fork away":       forkAway,
 		"fork and wait": func(ctx context.Context, a *module.Args, file string) error {
 			return errors.Join(fork(ctx, a, file), wait(ctx, a, file))
 		},
@@ -90,6 +91,15 @@ func behaviours() map[string]behaviour {
 		"crash in a routine": crashInRoutine,
 		"close and wait":     closeAndWait,
 	}
+}
+
+// progressFile is a copy of the progress descriptor: closing it, by hand or as garbage, leaves the module's own open.
+func progressFile() *os.File {
+	fd, err := syscall.Dup(3)
+	if err != nil {
+		panic(err)
+	}
+	return os.NewFile(uintptr(fd), "progress")
 }
 
 func killSelf(s syscall.Signal) error {
@@ -131,7 +141,7 @@ func printAndRaise(context.Context, *module.Args, string) error {
 }
 
 func garbage(_ context.Context, a *module.Args, _ string) error {
-	progress := os.NewFile(3, "progress")
+	progress := progressFile()
 	fmt.Fprintln(progress, "no JSON at all \x00\xff")
 	fmt.Fprintln(progress, `{"type":"unheard of"}`)
 	fmt.Fprintln(progress, `{"type":"error"}`)
@@ -142,7 +152,7 @@ func garbage(_ context.Context, a *module.Args, _ string) error {
 }
 
 func talkAfterDone(_ context.Context, _ *module.Args, _ string) error {
-	progress := os.NewFile(3, "progress")
+	progress := progressFile()
 	fmt.Fprintln(progress, `{"type":"done","metrics":{"a":1}}`)
 	fmt.Fprintln(progress, `{"type":"error","error":{"kind":"input","message":"too late"}}`)
 	fmt.Fprintln(progress, `{"type":"progress","step":9}`)
@@ -154,7 +164,19 @@ func talkAfterDone(_ context.Context, _ *module.Args, _ string) error {
 func fork(_ context.Context, _ *module.Args, file string) error {
 	cmd := exec.Command("sleep", "600")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.ExtraFiles = []*os.File{os.NewFile(3, "progress")}
+	cmd.ExtraFiles = []*os.File{progressFile()}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return os.WriteFile(file, fmt.Append(nil, cmd.Process.Pid), 0o600)
+}
+
+// forkAway is fork with a grandchild in a session of its own.
+func forkAway(_ context.Context, _ *module.Args, file string) error {
+	cmd := exec.Command("sleep", "600")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{progressFile()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -185,7 +207,7 @@ func tellEnvironment(_ context.Context, a *module.Args, file string) error {
 
 // linger says that it is done and then stays.
 func linger(context.Context, *module.Args, string) error {
-	fmt.Fprintln(os.NewFile(3, "progress"), `{"type":"done","metrics":{"a":1}}`)
+	fmt.Fprintln(progressFile(), `{"type":"done","metrics":{"a":1}}`)
 	signal.Ignore(syscall.SIGTERM)
 	select {}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -38,14 +39,18 @@ func (h *Host) find(name string) (code, error) {
 		}
 		return code{kind: builtin, name: short}, nil
 	}
-	info, err := os.Stat(name)
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return code{}, fail(KindHost, fmt.Errorf("find module: %w", err))
+	}
+	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return code{}, fail(KindInput, fmt.Errorf("find module: %w", err))
 	case info.IsDir():
-		return code{kind: source, path: name}, nil
+		return code{kind: source, path: path}, nil
 	case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
-		return code{kind: binary, path: name}, nil
+		return code{kind: binary, path: path}, nil
 	default:
 		return code{}, fail(KindInput, fmt.Errorf("module %s is neither a folder with a Go program nor an executable file", name))
 	}

@@ -343,3 +343,40 @@ func isZombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
+
+func TestAProcessThatLeavesItsGroupHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	a := assignment(t, "fork away")
+	file := filepath.Join(t.TempDir(), "pid")
+	a.CustomConfig["file"] = file
+	started := time.Now()
+	outcome, err := newHost(t, 0).Run(t.Context(), a, guest.Limits{}, nil)
+	if err != nil || outcome.LogTail != "" {
+		t.Errorf("outcome %+v, error %v", outcome, err)
+	}
+	if took := time.Since(started); took > 30*time.Second {
+		t.Errorf("took %s", took)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Errorf("end what guest can't reach: %v", err)
+	}
+}
+
+func TestIdleProcessesServeAssignmentsLikeNewOnes(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, 2)
+	for range 4 {
+		outcome, err := host.Run(t.Context(), assignment(t, "succeed"), guest.Limits{}, nil)
+		if err != nil || outcome.Metrics["accuracy"] != 0.875 {
+			t.Errorf("outcome %+v, error %v", outcome, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"sync"
 )
 
@@ -66,7 +67,7 @@ func asError(err error) *Error {
 	}
 	const limit = MaxMessageBytes / 8 // a byte takes at most 6 in JSON
 	if len(out.Message) > limit {
-		out.Message = out.Message[:limit]
+		out.Message = strings.ToValidUTF8(out.Message[:limit], "")
 	}
 	return out
 }

@@ -1,0 +1,159 @@
+package guest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+func TestNoIdleProcessBeforeTheFirstJob(t *testing.T) {
+	t.Parallel()
+	pool, started := catPool(t, 2)
+	if n := started.Load(); n != 0 {
+		t.Errorf("%d processes started by a pool that nobody asked", n)
+	}
+	first := take(t, pool)
+	defer first.end()
+	pool.refills.Wait()
+	if n := started.Load(); n != 3 || len(pool.idle) != 2 {
+		t.Errorf("%d processes started, %d idle, want 3 and 2", n, len(pool.idle))
+	}
+}
+
+func TestAnIdleProcessIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	pool, _ := catPool(t, 1)
+	seen := map[int]bool{}
+	for range 3 {
+		p := take(t, pool)
+		defer p.end()
+		if seen[p.pid()] {
+			t.Errorf("process %d was taken twice", p.pid())
+		}
+		seen[p.pid()] = true
+		pool.refills.Wait()
+	}
+}
+
+func TestADeadIdleProcessIsNotTaken(t *testing.T) {
+	t.Parallel()
+	pool, _ := catPool(t, 1)
+	defer take(t, pool).end()
+	pool.refills.Wait()
+	idle := pool.idle[0]
+	idle.signal(syscall.SIGKILL)
+	idle.awaitExit()
+	p := take(t, pool)
+	defer p.end()
+	if p == idle {
+		t.Error("a dead process was taken")
+	}
+}
+
+func TestClosingEndsIdleProcesses(t *testing.T) {
+	t.Parallel()
+	pool, started := catPool(t, 2)
+	defer take(t, pool).end()
+	pool.refills.Wait()
+	idle := pool.idle
+	pool.close()
+	for _, p := range idle {
+		if err := syscall.Kill(p.pid(), 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d goes on: %v", p.pid(), err)
+		}
+	}
+	before := started.Load()
+	defer take(t, pool).end()
+	pool.refills.Wait()
+	if n := started.Load(); n != before+1 {
+		t.Errorf("a closed pool started %d idle processes", n-before-1)
+	}
+}
+
+// catPool has processes that wait on their standard input.
+func catPool(t *testing.T, size int) (*warmPool, *atomic.Int64) {
+	t.Helper()
+	var started atomic.Int64
+	pool := newWarmPool(size, func() (*process, error) {
+		started.Add(1)
+		return start([]string{"/bin/cat"}, nil)
+	}, slog.New(slog.DiscardHandler))
+	t.Cleanup(pool.close)
+	return pool, &started
+}
+
+func take(t *testing.T, pool *warmPool) *process {
+	t.Helper()
+	p, err := pool.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The file is read whole by a reader of any buffer size; its rest is what no log may lose.
+func TestALogIsBoundedHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	log := &boundedLog{}
+	chunk := bytes.Repeat([]byte("0123456789abcde\n"), 1<<10)
+	for range 1 << 10 {
+		if n, err := log.Write(chunk); n != len(chunk) || err != nil {
+			t.Fatalf("wrote %d, error %v", n, err)
+		}
+	}
+	if len(log.last) > 2*tailBytes || cap(log.last) > 4*tailBytes {
+		t.Errorf("keeps %d bytes in %d", len(log.last), cap(log.last))
+	}
+	if tail := log.tail(); len(tail) > factTailBytes || !strings.HasPrefix(tail, "0123") || !strings.HasSuffix(tail, "abcde\n") {
+		t.Errorf("tail has %d bytes", len(tail))
+	}
+	_, _ = log.Write([]byte("\xff\xfe end"))
+	if tail := log.tail(); !strings.HasSuffix(tail, "\uFFFD end") {
+		t.Errorf("tail ends %q", tail[len(tail)-20:])
+	}
+}
+
+func TestMemoryIsCountedForTheGroupAlone(t *testing.T) {
+	t.Parallel()
+	const stat = "7 (a) b) R) S 1 42 42 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 100 1000000 256 18446744073709551615"
+	page := int64(syscall.Getpagesize())
+	for group, want := range map[int]int64{42: 256 * page, 1: 0, 7: 0} {
+		if got := rssIfIn(group, []byte(stat)); got != want {
+			t.Errorf("group %d: %d bytes, want %d", group, got, want)
+		}
+	}
+	if got := rssIfIn(42, nil); got != 0 {
+		t.Errorf("no text: %d bytes", got)
+	}
+}
+
+// Whatever a module writes, the listener hears only what the protocol knows, stops hearing after the last word, and
+// reads to the end.
+func FuzzListen(f *testing.F) {
+	f.Add([]byte(`{"type":"progress","step":1,"metrics":{"loss":0.5}}` + "\n" + `{"type":"done"}` + "\n"))
+	f.Add([]byte(`{"type":"error","error":{"kind":"input","message":"bad"}}` + "\n" + `{"type":"done"}` + "\n"))
+	f.Add([]byte("no JSON\n\x00\xff\n" + strings.Repeat("x", module.MaxMessageBytes+1) + "\n{}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l := &listener{log: io.Discard, done: make(chan struct{})}
+		l.on = func(m module.Message) {
+			if m.Type != module.MessageProgress && m.Type != module.MessageCheckpoint || l.finished || l.failure != nil {
+				t.Errorf("heard %+v", m)
+			}
+		}
+		r := bytes.NewReader(text)
+		l.listen(r)
+		if r.Len() != 0 {
+			t.Errorf("%d bytes were not read", r.Len())
+		}
+		if l.failure != nil && (l.finished || l.failure.Kind != module.KindInput && l.failure.Kind != module.KindModule) {
+			t.Errorf("finished %v, failure %+v", l.finished, l.failure)
+		}
+	})
+}
