@@ -1,0 +1,193 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// claim is one delivered job and its lease. Hold is over before Done, Later or Never is called, so that nothing in it needs a lock.
+type claim struct {
+	box     *Letterbox
+	msg     jetstream.Msg
+	message events.Message
+	job     events.Job
+	jobErr  error
+	attempt events.Attempt
+	held    *held
+}
+
+var _ events.Claim = (*claim)(nil)
+
+// claim takes the lease of a delivered job. If the job is not free, busy says when to look again.
+func (b *Letterbox) claim(ctx context.Context, msg jetstream.Msg) (_ events.Claim, busy time.Duration, err error) {
+	message, err := received(msg)
+	if err != nil {
+		return nil, 0, err
+	}
+	held, busy, err := b.lease(ctx, events.JobID(message.Subject))
+	if err != nil || busy > 0 {
+		return nil, busy, err
+	}
+	c := &claim{box: b, msg: msg, message: message, attempt: held.lease.Attempt(), held: held}
+	c.job, c.jobErr = readJob(message)
+	return c, 0, nil
+}
+
+// readJob also wants the job to stand where it belongs: subjects are what permissions are about.
+func readJob(message events.Message) (events.Job, error) {
+	job, err := events.DecodeJob(message.Body)
+	if err != nil {
+		return events.Job{}, err
+	}
+	if want := events.JobSubject(job); want != message.Subject {
+		return events.Job{}, &events.Invalid{Field: "NATS subject", Expected: want, Got: message.Subject}
+	}
+	return job, nil
+}
+
+func (c *claim) Job() (events.Job, error) { return c.job, c.jobErr }
+func (c *claim) Message() events.Message  { return c.message }
+func (c *claim) Attempt() events.Attempt  { return c.attempt }
+
+// Hold implements events.Claim. The heart goes on beating after ctx has ended, for as long as work takes to return.
+func (c *claim) Hold(ctx context.Context, work func(context.Context) error) error {
+	if err := c.held.prove(); err != nil {
+		return err
+	}
+	working, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	returned, beating := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(beating)
+		c.keep(context.WithoutCancel(ctx), returned, lose)
+	}()
+	err := func() error { defer close(returned); return work(working) }()
+	<-beating
+	if lost := context.Cause(working); errors.Is(lost, events.ErrLeaseLost) {
+		return lost
+	}
+	return err
+}
+
+// keep beats until work has returned, and calls lose when the lease can no longer be proved.
+func (c *claim) keep(ctx context.Context, returned <-chan struct{}, lose context.CancelCauseFunc) {
+	pause := c.box.terms.Beat()
+	for {
+		timer := time.NewTimer(min(pause, c.held.left()))
+		select {
+		case <-returned:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		err := c.beat(ctx)
+		if lost := errors.Join(leaseLost(err), c.held.prove()); lost != nil {
+			lose(lost)
+			return
+		}
+		pause = c.box.terms.Beat()
+		if err != nil {
+			c.box.log.Warn("heartbeat failed", "job", c.job.ID, "attempt", c.attempt.ID, "left", c.held.left(), "error", err)
+			pause /= 4
+		}
+	}
+}
+
+func leaseLost(err error) error {
+	if errors.Is(err, events.ErrLeaseLost) {
+		return err
+	}
+	return nil
+}
+
+// beat confirms the lease, and then keeps the bus from delivering the job again. It gives up early enough for another try.
+func (c *claim) beat(ctx context.Context) error {
+	if err := c.held.prove(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(c.held.left(), c.box.terms.Beat()/2))
+	defer cancel()
+	err := c.held.beat(ctx)
+	if errors.Is(err, errAgain) {
+		err = c.held.beat(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return c.msg.InProgress()
+}
+
+// Done implements events.Claim. The lease is removed last: what is left of one whose worker dies in between is waited out.
+func (c *claim) Done(ctx context.Context) error {
+	ctx, cancel, err := c.proven(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	if err := c.msg.DoubleAck(ctx); err != nil {
+		return fmt.Errorf("acknowledge job %s: %w", c.id(), c.box.explain(ctx, err))
+	}
+	c.drop(ctx)
+	return nil
+}
+
+// Later implements events.Claim. The lease is freed first: a job that is delivered again is then free.
+func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind) error {
+	ctx, cancel, err := c.proven(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	if err := c.held.release(ctx, cause); err != nil {
+		return fmt.Errorf("hand back job %s: %w", c.id(), err)
+	}
+	if err := later(c.msg, delay); err != nil {
+		return fmt.Errorf("hand back job %s: %w", c.id(), err)
+	}
+	return c.box.flush(ctx)
+}
+
+// Never implements events.Claim.
+func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
+	ctx, cancel, err := c.proven(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	if err := c.box.Bury(ctx, events.DeadLetter{Message: c.message, Reason: reason}); err != nil {
+		return err
+	}
+	if err := c.held.prove(); err != nil {
+		return err
+	}
+	if err := c.msg.TermWithReason(oneLine(reason.Message)); err != nil {
+		return fmt.Errorf("take job %s off its queue: %w", c.id(), err)
+	}
+	c.drop(ctx) // waits for an answer, which comes after the message was taken off
+	return nil
+}
+
+// proven returns a ctx that ends no later than the lease, which is provably ours now.
+func (c *claim) proven(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if err := c.held.prove(); err != nil {
+		return nil, nil, fmt.Errorf("settle job %s: %w", c.id(), err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.held.left(), events.ErrLeaseLost)
+	return ctx, cancel, nil
+}
+
+func (c *claim) id() string { return events.JobID(c.message.Subject) }
+
+// drop removes the lease; one that stays is only waited out if the same job is ever offered again.
+func (c *claim) drop(ctx context.Context) {
+	if err := c.held.drop(ctx); err != nil {
+		c.box.log.Warn("lease not removed", "job", c.id(), "error", err)
+	}
+	c.held.until = time.Time{}
+}

@@ -1,0 +1,116 @@
+package jetstream
+
+import (
+	_ "embed"
+	"fmt"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+//go:embed streams.yaml
+var definitionFile []byte
+
+// Definition is what streams.yaml says.
+type Definition struct {
+	Streams   []StreamDefinition   `yaml:"streams"`
+	Registers []RegisterDefinition `yaml:"registers"`
+	Consumers []ConsumerDefinition `yaml:"consumers"`
+}
+
+// StreamDefinition defines one stream.
+type StreamDefinition struct {
+	Name                  string        `yaml:"name"`
+	Description           string        `yaml:"description"`
+	Subjects              []string      `yaml:"subjects"`
+	Retention             string        `yaml:"retention"` // limits or workqueue
+	Discard               string        `yaml:"discard"`   // new or old
+	Storage               string        `yaml:"storage"`   // file (default) or memory
+	MaxAge                time.Duration `yaml:"max_age"`
+	MaxMessagesPerSubject int64         `yaml:"max_messages_per_subject"`
+}
+
+// RegisterDefinition defines one KV bucket.
+type RegisterDefinition struct {
+	Name            string `yaml:"name"`
+	Description     string `yaml:"description"`
+	History         int64  `yaml:"history"`
+	ExpiringMarkers bool   `yaml:"expiring_markers"` // what is left of a deleted key may go after a while
+}
+
+// ConsumerDefinition defines one durable pull consumer.
+type ConsumerDefinition struct {
+	Stream string `yaml:"stream"`
+	Name   string `yaml:"name"`
+	Filter string `yaml:"filter"`
+}
+
+// Definitions reads the definition file that is built in.
+func Definitions() (Definition, error) {
+	var d Definition
+	if err := yaml.UnmarshalWithOptions(definitionFile, &d, yaml.Strict()); err != nil {
+		return Definition{}, fmt.Errorf("read streams.yaml: %w", err)
+	}
+	return d, nil
+}
+
+func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
+	config := jetstream.StreamConfig{
+		Name:              d.Name,
+		Description:       d.Description,
+		Subjects:          d.Subjects,
+		MaxAge:            d.MaxAge,
+		MaxMsgsPerSubject: d.MaxMessagesPerSubject,
+		Replicas:          replicas,
+	}
+	if d.Retention == "workqueue" {
+		config.Retention = jetstream.WorkQueuePolicy
+	}
+	if d.Discard == "new" {
+		config.Discard = jetstream.DiscardNew
+	}
+	if d.Storage == "memory" {
+		config.Storage = jetstream.MemoryStorage
+	}
+	return config
+}
+
+// config is that of a bucket as NATS's own KV clients make it, but for the history.
+func (d RegisterDefinition) config(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:              "KV_" + d.Name,
+		Description:       d.Description,
+		Subjects:          []string{"$KV." + d.Name + ".>"},
+		MaxMsgsPerSubject: d.History,
+		Discard:           jetstream.DiscardNew,
+		AllowRollup:       true,
+		AllowDirect:       true,
+		DenyDelete:        true,
+		AllowMsgTTL:       d.ExpiringMarkers,
+		Replicas:          replicas,
+	}
+}
+
+func (d ConsumerDefinition) config(lease time.Duration) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable:       d.Name,
+		FilterSubject: d.Filter,
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       lease,
+		MaxDeliver:    -1,
+		MaxAckPending: -1,
+	}
+}
+
+// jobConsumer defines the consumer of one function and class.
+func jobConsumer(f events.Function, class string) ConsumerDefinition {
+	return ConsumerDefinition{Stream: streamJobs, Name: string(f) + "-" + class, Filter: events.JobFilter(f, class)}
+}
+
+// factConsumer defines the consumer of one durable reader of facts.
+func factConsumer(reader string) ConsumerDefinition {
+	return ConsumerDefinition{Stream: streamFacts, Name: reader, Filter: "facts.>"}
+}

@@ -1,0 +1,149 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// The streams, as streams.yaml names them.
+const (
+	streamFacts = "FACTS"
+	streamJobs  = "JOBS"
+	streamDead  = "DEAD"
+)
+
+// Options of a letterbox. The zero value is good for a client of a bus that is set up.
+type Options struct {
+	Create   bool          // make streams, registers and consumers, or bring them up to date
+	Replicas int           // of what Create makes; default 1
+	Lease    time.Duration // how long a job is its worker's without a heartbeat; the same for all workers; default 30 s
+	Margin   time.Duration // how much of that its worker doesn't count on; default a tenth
+	Name     string        // of the connection, as the server shows it
+	Creds    string        // file with a user's JWT and seed, where the URL holds no password
+	NKey     string        // file with a user's nkey seed, likewise
+	RootCA   string        // file with the certificates that the server's is checked against; default: the system's
+	Logger   *slog.Logger  // default: none
+
+	Now   func() time.Time // must carry a monotonic reading; default time.Now
+	NewID func() string    // makes an attempt's id, unique everywhere; default 26 random characters
+}
+
+// Letterbox is the bus on NATS JetStream.
+type Letterbox struct {
+	nc    *nats.Conn
+	js    jetstream.JetStream
+	opts  Options
+	terms events.LeaseTerms
+	log   *slog.Logger
+
+	refusals  *refusals
+	consumers consumers
+	leases    jetstream.KeyValue
+	sightings *sightings
+
+	closing context.Context // done when Close begins
+	close   context.CancelCauseFunc
+	waiting sync.WaitGroup // goroutines that Close waits for
+	owned   bool           // Close also closes nc
+}
+
+var _ events.Letterbox = (*Letterbox)(nil)
+
+var errClosed = errors.New("letterbox closed")
+
+// Open makes a letterbox of a connection, which stays the caller's. It installs an error handler on the connection, and
+// passes on to the one that was there.
+func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Letterbox, error) {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return nil, fmt.Errorf("use JetStream: %w", err)
+	}
+	b := &Letterbox{nc: nc, js: js, opts: opts.withDefaults()}
+	b.log = b.opts.Logger
+	b.terms = events.LeaseTerms{Length: b.opts.Lease, Margin: b.opts.Margin}
+	b.consumers = consumers{js: js, lease: b.opts.Lease, known: map[string]jetstream.Consumer{}}
+	b.refusals = watchRefusals(nc, b.log)
+	b.sightings = &sightings{now: b.opts.Now, seen: map[string]sighting{}}
+	if opts.Create {
+		if err := EnsureStreams(ctx, js, b.opts); err != nil {
+			return nil, b.explain(ctx, err)
+		}
+	}
+	if b.leases, err = js.KeyValue(ctx, events.RegisterLeases); err != nil {
+		return nil, fmt.Errorf("open register %s: %w", events.RegisterLeases, b.explain(ctx, err))
+	}
+	b.closing, b.close = context.WithCancelCause(context.Background())
+	return b, nil
+}
+
+// Connect opens a letterbox on the server at url, with a connection of its own that reconnects without limit.
+func Connect(ctx context.Context, url string, opts Options) (*Letterbox, error) {
+	options := []nats.Option{nats.Name(cmp.Or(opts.Name, "stoker")), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond)}
+	if opts.Creds != "" {
+		options = append(options, nats.UserCredentials(opts.Creds))
+	}
+	if opts.RootCA != "" {
+		options = append(options, nats.RootCAs(opts.RootCA))
+	}
+	if opts.NKey != "" {
+		key, err := nats.NkeyOptionFromSeed(opts.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("read nkey seed %s: %w", opts.NKey, err)
+		}
+		options = append(options, key)
+	}
+	nc, err := nats.Connect(url, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
+	b, err := Open(ctx, nc, opts)
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	b.owned = true
+	return b, nil
+}
+
+func (o Options) withDefaults() Options {
+	o.Replicas = cmp.Or(o.Replicas, 1)
+	o.Lease = cmp.Or(o.Lease, 30*time.Second)
+	o.Margin = cmp.Or(o.Margin, o.Lease/10)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return strings.ToLower(rand.Text()) }
+	}
+	return o
+}
+
+// Close ends what runs in the background, and the connection if Connect made it. Claims that are held are left to others.
+func (b *Letterbox) Close() error {
+	b.close(errClosed)
+	if b.owned {
+		b.nc.Close()
+	}
+	b.waiting.Wait()
+	return nil
+}
+
+// background runs work until Close, which waits for it. work must end when its ctx does.
+func (b *Letterbox) background(work func(ctx context.Context)) {
+	b.waiting.Go(func() { work(b.closing) })
+}

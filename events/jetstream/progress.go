@@ -1,0 +1,64 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Report implements events.Letterbox. It waits for no answer.
+func (b *Letterbox) Report(_ context.Context, p events.Progress) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode progress of job %s: %w", p.Job, err)
+	}
+	if err := b.nc.Publish(events.ProgressSubject(p), body); err != nil {
+		return fmt.Errorf("report progress of job %s: %w", p.Job, err)
+	}
+	return nil
+}
+
+// Watch implements events.Letterbox. It listens from the moment it is called.
+func (b *Letterbox) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
+	sub, err := b.nc.SubscribeSync(events.ProgressFilter(pipeline, run))
+	if err == nil {
+		err = b.flush(ctx)
+	}
+	if err != nil {
+		return failing[events.Progress](fmt.Errorf("watch progress: %w", err))
+	}
+	stop := context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() }) // the connection may be gone, and the interest with it
+	return func(yield func(events.Progress, error) bool) {
+		defer func() { stop(); _ = sub.Unsubscribe() }()
+		for {
+			msg, err := sub.NextMsgWithContext(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case errors.Is(err, nats.ErrSlowConsumer):
+				continue // some were lost, as they may be
+			case err != nil:
+				yield(events.Progress{}, fmt.Errorf("watch progress: %w", err))
+				return
+			}
+			var p events.Progress
+			if json.Unmarshal(msg.Data, &p) == nil && !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+// failing yields err and ends.
+func failing[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
+}

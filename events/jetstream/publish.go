@@ -1,0 +1,58 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Publish implements events.Log. A fact from another source under the same id is refused with ErrConflict: the bus holds
+// one fact for each subject.
+func (b *Letterbox) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
+	header, body, err := events.Encode(f)
+	if err != nil {
+		return events.Receipt{}, err
+	}
+	msg := &nats.Msg{Subject: events.FactSubject(f), Header: header, Data: body}
+	sequence, err := b.once(ctx, msg)
+	if errors.Is(err, events.ErrConflict) {
+		return b.duplicate(ctx, f, msg.Subject)
+	}
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("publish %s: %w", msg.Subject, err)
+	}
+	return events.Receipt{Sequence: sequence}, nil
+}
+
+// duplicate finds the fact that was there first.
+func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string) (events.Receipt, error) {
+	stream, err := b.js.Stream(ctx, streamFacts)
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, b.explain(ctx, err))
+	}
+	msg, err := stream.GetLastMsgForSubject(ctx, subject)
+	if err != nil {
+		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, b.explain(ctx, err))
+	}
+	before, err := events.Decode(msg.Header, msg.Data)
+	if err == nil && before.Source != f.Source {
+		return events.Receipt{}, fmt.Errorf("publish %s: %w: %s told it first, as message %d", subject, events.ErrConflict, before.Source, msg.Sequence)
+	}
+	return events.Receipt{Sequence: msg.Sequence, Duplicate: true}, nil
+}
+
+// once appends msg unless its subject holds a message: then ErrConflict.
+func (b *Letterbox) once(ctx context.Context, msg *nats.Msg) (sequence uint64, err error) {
+	ctx, done := b.refusals.expect(ctx, msg.Subject)
+	defer done()
+	ack, err := b.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
+	if err != nil {
+		return 0, b.explain(ctx, err)
+	}
+	return ack.Sequence, nil
+}

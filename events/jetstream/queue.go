@@ -1,0 +1,133 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Offer implements events.Queue.
+func (b *Letterbox) Offer(ctx context.Context, j events.Job) error {
+	if err := j.Validate(); err != nil {
+		return err
+	}
+	body, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("encode job %s: %w", j.ID, err)
+	}
+	msg := &nats.Msg{Subject: events.JobSubject(j), Header: nats.Header{"Content-Type": {"application/json"}}, Data: body}
+	if _, err := b.once(ctx, msg); err != nil && !errors.Is(err, events.ErrConflict) {
+		return fmt.Errorf("offer job %s: %w", j.ID, err)
+	}
+	return nil
+}
+
+// turn is how long Take looks at one of several classes before it looks at the next. A single class is waited for without turns.
+const turn = 100 * time.Millisecond
+
+// Take implements events.Queue. Classes are looked at in the order given, one at a time, so that no second job is ever
+// held; a job of the n-th class may wait for n-1 turns.
+func (b *Letterbox) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	if err := b.observe(ctx); err != nil {
+		return nil, err
+	}
+	deadline := b.opts.Now().Add(wait)
+	for round := 0; ; round++ {
+		for _, class := range classes {
+			left := deadline.Sub(b.opts.Now())
+			claim, err := b.takeOne(ctx, jobConsumer(f, class), share(left, round, len(classes)))
+			if claim != nil || err != nil {
+				return claim, err
+			}
+		}
+		if deadline.Sub(b.opts.Now()) <= 0 {
+			return nil, fmt.Errorf("take a %s job: %w", f, events.ErrEmpty)
+		}
+	}
+}
+
+// share is how long to wait for one of several classes: not at all in the first round, which finds what lies there.
+func share(left time.Duration, round, classes int) time.Duration {
+	switch {
+	case classes == 1:
+		return left
+	case round == 0:
+		return 0
+	}
+	return min(left, turn)
+}
+
+// takeOne waits for one message and claims its job. A job that someone else may still work on goes back, and there is
+// neither claim nor error.
+func (b *Letterbox) takeOne(ctx context.Context, d ConsumerDefinition, wait time.Duration) (events.Claim, error) {
+	msg, err := b.next(ctx, d, wait)
+	if err != nil || msg == nil {
+		return nil, err
+	}
+	// From here on the message is ours to hand back, so this goes on for a moment after ctx ends.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.terms.Beat())
+	defer cancel()
+	claim, busy, err := b.claim(ctx, msg)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("claim job %s: %w", events.JobID(msg.Subject()), err), msg.NakWithDelay(b.terms.Beat()))
+	}
+	if busy > 0 {
+		b.log.Debug("job is not free yet", "job", events.JobID(msg.Subject()), "again_in", busy)
+		return nil, msg.NakWithDelay(busy)
+	}
+	return claim, nil
+}
+
+// next pulls one message, waiting up to wait. It returns neither message nor error if none came. When ctx ends first, a message
+// that is already on its way is handed back.
+func (b *Letterbox) next(ctx context.Context, d ConsumerDefinition, wait time.Duration) (jetstream.Msg, error) {
+	consumer, err := b.consumers.open(ctx, d)
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	ctx, done := b.refusals.expect(ctx, "$JS.API.CONSUMER.MSG.NEXT."+d.Stream+"."+d.Name)
+	defer done()
+	batch, err := pull(consumer, wait)
+	if err != nil {
+		b.consumers.forget(d)
+		return nil, fmt.Errorf("pull from %s: %w", d.Name, b.explain(ctx, err))
+	}
+	select {
+	case msg := <-batch.Messages():
+		if err := batch.Error(); msg == nil && err != nil {
+			b.consumers.forget(d)
+			return nil, fmt.Errorf("pull from %s: %w", d.Name, b.explain(ctx, err))
+		}
+		return msg, nil
+	case <-ctx.Done():
+		b.background(func(closing context.Context) { handBack(closing, batch) })
+		return nil, fmt.Errorf("pull from %s: %w", d.Name, context.Cause(ctx))
+	}
+}
+
+const shortestPull = time.Millisecond // of a pull that waits: the server takes no less
+
+func pull(consumer jetstream.Consumer, wait time.Duration) (jetstream.MessageBatch, error) {
+	if wait < shortestPull {
+		return consumer.FetchNoWait(1)
+	}
+	return consumer.Fetch(1, jetstream.FetchMaxWait(wait))
+}
+
+// handBack returns a message that comes after nobody waits for it any more, for as long as the server may send one.
+func handBack(closing context.Context, batch jetstream.MessageBatch) {
+	select {
+	case msg := <-batch.Messages():
+		if msg != nil {
+			_ = msg.Nak() // if the connection is gone, the server delivers it again by itself
+		}
+	case <-closing.Done():
+	}
+}

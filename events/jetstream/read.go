@@ -1,0 +1,191 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Read implements events.Log. Without Follow it ends at the newest fact there is when it gets there; with Follow it ends
+// when ctx does.
+func (b *Letterbox) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		scan := scan{box: b, stream: streamFacts, filters: events.FactFilters(q), next: max(q.From, 1), until: q.Until, follow: q.Follow}
+		for message, err := range scan.messages(ctx) {
+			if err != nil {
+				yield(events.Recorded{}, fmt.Errorf("read facts: %w", b.explain(ctx, err)))
+				return
+			}
+			if !yield(record(message), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Dead implements events.Letterbox.
+func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
+	return func(yield func(events.DeadLetter, error) bool) {
+		scan := scan{box: b, stream: streamDead, filters: []string{"dead.>"}, next: 1}
+		for message, err := range scan.messages(ctx) {
+			if err != nil {
+				yield(events.DeadLetter{}, fmt.Errorf("read dead letters: %w", b.explain(ctx, err)))
+				return
+			}
+			if !yield(deadLetter(message), nil) {
+				return
+			}
+		}
+	}
+}
+
+// deadLetter reads what Bury wrote. What someone else put there is shown for what it is.
+func deadLetter(message events.Message) events.DeadLetter {
+	var letter events.DeadLetter
+	if err := json.Unmarshal(message.Body, &letter); err != nil {
+		letter = events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "not a dead letter: " + err.Error()}}
+	}
+	letter.Sequence, letter.Buried = message.Sequence, message.Stored
+	return letter
+}
+
+// scan reads a stream in order, through a short-lived consumer. It begins again where it was if messages got lost on the way.
+type scan struct {
+	box     *Letterbox
+	stream  string
+	filters []string
+	next    uint64 // sequence
+	until   uint64 // exclusive; 0 for none
+	follow  bool
+
+	consumer  jetstream.Consumer
+	delivered uint64 // by consumer
+	pending   uint64 // behind the last one delivered
+}
+
+func (s *scan) messages(ctx context.Context) iter.Seq2[events.Message, error] {
+	return func(yield func(events.Message, error) bool) {
+		defer s.close()
+		for !s.passed() {
+			more, err := s.batch(ctx, yield)
+			if err != nil && !(s.follow && ctx.Err() != nil) {
+				yield(events.Message{}, err)
+				return
+			}
+			if err != nil || !more {
+				return
+			}
+		}
+	}
+}
+
+// passed says that no message below until can come any more.
+func (s *scan) passed() bool { return s.until != 0 && s.next >= s.until }
+
+const (
+	batchSize  = 256
+	followWait = 5 * time.Second  // of one pull when all is read
+	scanKept   = 30 * time.Second // how long the server keeps a consumer that nobody reads from
+)
+
+// batch yields what one pull brings. more is false when all is read, or when the reader wants no more.
+func (s *scan) batch(ctx context.Context, yield func(events.Message, error) bool) (more bool, err error) {
+	if err := s.open(ctx); err != nil {
+		return false, err
+	}
+	if s.pending == 0 && !s.follow {
+		return false, nil
+	}
+	wanted := int(min(max(s.pending, 1), batchSize))
+	batch, err := s.consumer.Fetch(wanted, jetstream.FetchMaxWait(followWait))
+	if err != nil {
+		return false, err
+	}
+	for got := 0; ; got++ {
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case msg := <-batch.Messages():
+			if msg == nil {
+				return true, s.ended(ctx, batch.Error(), got < wanted)
+			}
+			message, ok, err := s.accept(msg)
+			if err != nil || !ok {
+				return true, err
+			}
+			if s.until != 0 && message.Sequence >= s.until || !yield(message, nil) {
+				return false, nil
+			}
+		}
+	}
+}
+
+// accept checks that nothing was lost before msg; if so, ok is false and the scan begins again there.
+func (s *scan) accept(msg jetstream.Msg) (message events.Message, ok bool, err error) {
+	meta, err := msg.Metadata()
+	if err != nil {
+		return events.Message{}, false, err
+	}
+	if meta.Sequence.Consumer != s.delivered+1 {
+		s.close()
+		return events.Message{}, false, nil
+	}
+	s.delivered++
+	s.pending = meta.NumPending
+	s.next = meta.Sequence.Stream + 1
+	message, err = received(msg)
+	return message, true, err
+}
+
+// ended looks at a pull that is over. If the consumer is gone, or short of what was pending, the scan begins again: messages
+// may have got lost on the way, or been removed from the stream.
+func (s *scan) ended(ctx context.Context, err error, short bool) error {
+	gone := errors.Is(err, jetstream.ErrConsumerDeleted) || errors.Is(err, jetstream.ErrNoHeartbeat)
+	if err != nil && !gone {
+		return err
+	}
+	if gone || short && s.pending > 0 {
+		s.close()
+	}
+	return ctx.Err()
+}
+
+func (s *scan) open(ctx context.Context) error {
+	if s.consumer != nil {
+		return nil
+	}
+	consumer, err := s.box.js.CreateConsumer(ctx, s.stream, jetstream.ConsumerConfig{
+		FilterSubjects:    s.filters,
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       s.next,
+		AckPolicy:         jetstream.AckNonePolicy,
+		InactiveThreshold: scanKept,
+		MemoryStorage:     true,
+		Replicas:          1,
+	})
+	if err != nil {
+		return err
+	}
+	s.consumer, s.delivered, s.pending = consumer, 0, consumer.CachedInfo().NumPending
+	return nil
+}
+
+// close gives the consumer back; the server would keep it a while.
+func (s *scan) close() {
+	if s.consumer == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.box.closing), time.Second)
+	defer cancel()
+	if err := s.box.js.DeleteConsumer(ctx, s.stream, s.consumer.CachedInfo().Name); err != nil {
+		s.box.log.Debug("consumer not removed; the server will", "stream", s.stream, "error", err)
+	}
+	s.consumer = nil
+}

@@ -1,0 +1,128 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// register is a KV bucket. Keys are escaped.
+type register struct {
+	box *Letterbox
+	kv  jetstream.KeyValue
+}
+
+var _ events.Register = register{}
+
+// Register implements events.Letterbox.
+func (b *Letterbox) Register(ctx context.Context, name string) (events.Register, error) {
+	kv, err := b.js.KeyValue(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("open register %s: %w", name, b.explain(ctx, err))
+	}
+	return register{box: b, kv: kv}, nil
+}
+
+// Get implements events.Register.
+func (r register) Get(ctx context.Context, key string) (events.Entry, error) {
+	found, err := r.kv.Get(ctx, events.Escape(key))
+	return r.entry(ctx, key, found, err)
+}
+
+// Revision implements events.Register.
+func (r register) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
+	if revision == 0 { // which NATS would take for the newest
+		return events.Entry{}, fmt.Errorf("%s, revision 0: %w", r.name(key), events.ErrNotFound)
+	}
+	found, err := r.kv.GetRevision(ctx, events.Escape(key), revision)
+	return r.entry(ctx, key, found, err)
+}
+
+func (r register) entry(ctx context.Context, key string, found jetstream.KeyValueEntry, err error) (events.Entry, error) {
+	if err != nil {
+		return events.Entry{}, fmt.Errorf("read %s: %w", r.name(key), r.box.explain(ctx, err))
+	}
+	return events.Entry{Key: key, Value: found.Value(), Revision: found.Revision()}, nil
+}
+
+// Create implements events.Register.
+func (r register) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	ctx, done := r.expect(ctx, key)
+	defer done()
+	revision, err := r.kv.Create(ctx, events.Escape(key), value)
+	return revision, r.written(ctx, "create", key, err)
+}
+
+// Update implements events.Register.
+func (r register) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	ctx, done := r.expect(ctx, key)
+	defer done()
+	next, err := r.kv.Update(ctx, events.Escape(key), value, revision)
+	return next, r.written(ctx, "update", key, err)
+}
+
+// Delete implements events.Register.
+func (r register) Delete(ctx context.Context, key string, revision uint64) error {
+	ctx, done := r.expect(ctx, key)
+	defer done()
+	return r.written(ctx, "delete", key, r.kv.Delete(ctx, events.Escape(key), jetstream.LastRevision(revision)))
+}
+
+func (r register) written(ctx context.Context, what, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", what, r.name(key), r.box.explain(ctx, err))
+}
+
+func (r register) expect(ctx context.Context, key string) (context.Context, func()) {
+	return r.box.refusals.expect(ctx, "$KV."+r.kv.Bucket()+"."+events.Escape(key))
+}
+
+func (r register) name(key string) string { return r.kv.Bucket() + "/" + key }
+
+// All implements events.Register. Keys that a foreign hand wrote unescaped are yielded as they stand.
+func (r register) All(ctx context.Context) iter.Seq2[events.Entry, error] {
+	return func(yield func(events.Entry, error) bool) {
+		watcher, err := r.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+		if err != nil {
+			yield(events.Entry{}, fmt.Errorf("list %s: %w", r.kv.Bucket(), r.box.explain(ctx, err)))
+			return
+		}
+		defer func() { _ = watcher.Stop() }() // what it would still send is not wanted
+		for {
+			entry, err := nextEntry(ctx, watcher.Updates())
+			if errors.Is(err, events.ErrEmpty) {
+				return
+			}
+			if !yield(entry, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// nextEntry returns ErrEmpty after the last of what was there when the watch began.
+func nextEntry(ctx context.Context, updates <-chan jetstream.KeyValueEntry) (events.Entry, error) {
+	select {
+	case <-ctx.Done():
+		return events.Entry{}, context.Cause(ctx)
+	case found, ok := <-updates:
+		if !ok {
+			return events.Entry{}, errClosed
+		}
+		if found == nil {
+			return events.Entry{}, events.ErrEmpty
+		}
+		key, err := events.Unescape(found.Key())
+		if err != nil {
+			key = found.Key()
+		}
+		return events.Entry{Key: key, Value: found.Value(), Revision: found.Revision()}, nil
+	}
+}

@@ -1,0 +1,84 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// sightings remembers since when each lease has been seen unchanged, on our own monotonic clock. A lease is taken over by
+// compare-and-swap on the revision that was seen for a whole lease length: so a sighting that is out of date, because news was
+// late or lost, can only make us wait or lose the swap.
+type sightings struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	started bool
+	seen    map[string]sighting // by key
+}
+
+type sighting struct {
+	revision uint64
+	since    time.Time
+}
+
+// age says for how long revision of key has been known to be there, and notes it if it is new.
+func (s *sightings) age(key string, revision uint64) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.seen[key]; ok && known.revision == revision {
+		return s.now().Sub(known.since)
+	}
+	s.seen[key] = sighting{revision: revision, since: s.now()}
+	return 0
+}
+
+func (s *sightings) forget(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.seen, key)
+}
+
+// observe starts to watch all leases, at the first Take. Without it a lease would only be seen when its job is delivered
+// again, and would have to be waited out once more from there.
+func (b *Letterbox) observe(ctx context.Context) error {
+	b.sightings.mu.Lock()
+	defer b.sightings.mu.Unlock()
+	if b.sightings.started {
+		return nil
+	}
+	watcher, err := b.leases.WatchAll(b.closing, jetstream.MetaOnly())
+	if err != nil {
+		return fmt.Errorf("watch leases: %w", b.explain(ctx, err))
+	}
+	b.sightings.started = true
+	b.background(func(closing context.Context) { b.sightings.follow(closing, watcher.Updates()) })
+	return nil
+}
+
+func (s *sightings) follow(closing context.Context, updates <-chan jetstream.KeyValueEntry) {
+	for {
+		select {
+		case <-closing.Done():
+			return
+		case entry, ok := <-updates:
+			if !ok {
+				return
+			}
+			if entry != nil { // nil: all that was there before has been sent
+				s.note(entry)
+			}
+		}
+	}
+}
+
+func (s *sightings) note(entry jetstream.KeyValueEntry) {
+	if entry.Operation() == jetstream.KeyValuePut {
+		s.age(entry.Key(), entry.Revision())
+		return
+	}
+	s.forget(entry.Key())
+}

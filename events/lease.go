@@ -1,0 +1,60 @@
+package events
+
+import (
+	"maps"
+	"time"
+)
+
+// Lease is what the entry of a job in RegisterLeases says: who works on it, and how earlier attempts ended. It is replaced by
+// compare-and-swap only, and its revision is the fence: whoever replaced it last owns the job.
+//
+// No time stands in it. An owner counts its own time from before it wrote; others take a lease over only after they have
+// seen the same revision for a whole lease length on their own monotonic clocks.
+type Lease struct {
+	Holder   string              `json:"holder,omitempty"` // id of the attempt that holds it; "" if it is free
+	Number   int                 `json:"number"`           // of the last attempt, from 1
+	Failures map[FailureKind]int `json:"failures,omitempty"`
+	Beats    uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
+}
+
+// Taken is the lease once attempt holds it. An attempt that still held it has died: it counts as unavailable.
+func (l Lease) Taken(attempt string) Lease {
+	if l.Holder != "" {
+		l.Failures = counted(l.Failures, FailureUnavailable)
+	}
+	return Lease{Holder: attempt, Number: l.Number + 1, Failures: l.Failures}
+}
+
+// Beaten is the lease after one more heartbeat.
+func (l Lease) Beaten() Lease { l.Beats++; return l }
+
+// Released is the lease after its attempt ended for cause.
+func (l Lease) Released(cause FailureKind) Lease {
+	return Lease{Number: l.Number, Failures: counted(l.Failures, cause)}
+}
+
+// Attempt describes the attempt that holds the lease.
+func (l Lease) Attempt() Attempt {
+	return Attempt{ID: l.Holder, Number: l.Number, Failures: maps.Clone(l.Failures)}
+}
+
+func counted(failures map[FailureKind]int, cause FailureKind) map[FailureKind]int {
+	out := maps.Clone(failures)
+	if out == nil {
+		out = map[FailureKind]int{}
+	}
+	out[cause]++
+	return out
+}
+
+// LeaseTerms are how long a lease lasts without a heartbeat, and how much of that its owner doesn't count on.
+type LeaseTerms struct {
+	Length time.Duration
+	Margin time.Duration // for clocks that run at different speeds, and effects that are on their way
+}
+
+// Until is when a lease that was confirmed by a write begun at sent can no longer be proved.
+func (t LeaseTerms) Until(sent time.Time) time.Time { return sent.Add(t.Length - t.Margin) }
+
+// Beat is the time between heartbeats.
+func (t LeaseTerms) Beat() time.Duration { return t.Length / 3 }
