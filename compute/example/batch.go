@@ -21,13 +21,15 @@ type Column struct {
 	Ints   []int64
 	Data   []byte  // all values of a Bytes feature, one after another
 	Ends   []int32 // where each ends in Data
+
+	size int // Feature.Size(), which is asked for in every row
 }
 
 // NewBatch returns an empty batch with the columns of spec.
 func NewBatch(spec Spec) *Batch {
 	b := &Batch{Columns: make([]Column, len(spec))}
 	for i, f := range spec {
-		b.Columns[i].Feature = f
+		b.Columns[i] = Column{Feature: f, size: f.Size()}
 	}
 	b.Reset()
 	return b

@@ -59,8 +59,8 @@ func (c *Column) appendValues(feature []byte) error {
 	case kind == 0 && !c.Feature.Sequence:
 		return fmt.Errorf("%v value is required but could not be found", c.Feature.Kind)
 	}
-	if n := c.Len() - start; n != c.Feature.Size() {
-		return fmt.Errorf("number of %v values is %d, expected %d for shape %v", c.Feature.Kind, n, c.Feature.Size(), c.Feature.Shape)
+	if n := c.Len() - start; n != c.size {
+		return fmt.Errorf("number of %v values is %d, expected %d for shape %v", c.Feature.Kind, n, c.size, c.Feature.Shape)
 	}
 	return nil
 }

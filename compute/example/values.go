@@ -109,7 +109,7 @@ func (c *Column) appendInts(f field) error {
 
 // appendDefault appends the default of the column's feature, for the whole shape.
 func (c *Column) appendDefault() {
-	for range c.Feature.Size() {
+	for range c.size {
 		switch c.Feature.Kind {
 		case Bytes:
 			c.Data = append(c.Data, c.Feature.Default.Bytes...)

@@ -1,0 +1,197 @@
+package example_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/tftest"
+)
+
+// parseScript parses with the real TensorFlow. Each request is one call of tf.io.parse_example or parse_sequence_example;
+// each answer is an error or columns: values flat and as text (floats as their bits), and for ragged ones the row lengths.
+const parseScript = `
+TYPES = {"string": tf.string, "float": tf.float32, "int64": tf.int64}
+
+def feature(f):
+    dtype = TYPES[f["type"]]
+    if f["sequence"]:
+        return tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
+    if f["shape"] is None:
+        return tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
+    return tf.io.FixedLenFeature(f["shape"], dtype, f["default"])
+
+def flat(t):
+    a = t.numpy().reshape(-1)
+    if a.dtype == object:
+        return a.tolist()
+    return [str(x) for x in (a.view(np.uint32) if a.dtype == np.float32 else a).tolist()]
+
+def column(t):
+    if not isinstance(t, tf.RaggedTensor):
+        return {"values": flat(t)}
+    lengths = [r.tolist() for r in (x.numpy() for x in t.nested_row_lengths())]
+    return {"values": flat(t.flat_values), "lengths": lengths}
+
+def parse(request):
+    records = [b64(r) for r in request["records"]]
+    context = {f["name"]: feature(f) for f in request["spec"] if not f["sequence"]}
+    lists = {f["name"]: feature(f) for f in request["spec"] if f["sequence"]}
+    if not lists:
+        return tf.io.parse_example(records, context)
+    c, s, _ = tf.io.parse_sequence_example(records, context, lists)
+    return {**c, **s}
+
+def answer(request):
+    try:
+        return {"columns": {k: column(t) for k, t in parse(request).items()}}
+    except (tf.errors.InvalidArgumentError, tf.errors.DataLossError) as e:
+        return {"error": str(e)}
+
+def check(requests):
+    return [answer(r) for r in requests]
+`
+
+type tfFeature struct {
+	Name     string   `json:"name"`
+	Type     string   `json:"type"`
+	Shape    []int    `json:"shape"`
+	Default  *float32 `json:"default"`
+	Sequence bool     `json:"sequence"`
+}
+
+type tfRequest struct {
+	name    string
+	spec    example.Spec
+	Spec    []tfFeature `json:"spec"`
+	Records [][]byte    `json:"records"`
+}
+
+type tfAnswer struct {
+	Error   string
+	Columns map[string]struct {
+		Values  []string
+		Lengths [][]int
+	}
+}
+
+func newRequest(name string, spec example.Spec, records ...[]byte) tfRequest {
+	r := tfRequest{name: name, spec: spec, Records: records}
+	for i, b := range records {
+		if b == nil {
+			records[i] = []byte{}
+		}
+	}
+	for _, f := range spec {
+		tf := tfFeature{Name: f.Name, Type: f.Kind.String(), Shape: f.Shape, Sequence: f.Sequence}
+		if f.Default != nil {
+			tf.Default = &f.Default.Float
+		}
+		r.Spec = append(r.Spec, tf)
+	}
+	return r
+}
+
+// tfColumn is a column in the form of the answers.
+func tfColumn(c *example.Column) (values []string, lengths [][]int) {
+	for i := range c.Len() {
+		switch c.Feature.Kind {
+		case example.Float:
+			values = append(values, fmt.Sprint(math.Float32bits(c.Floats[i])))
+		case example.Int64:
+			values = append(values, fmt.Sprint(c.Ints[i]))
+		default:
+			values = append(values, base64.StdEncoding.EncodeToString(c.Bytes(i)))
+		}
+	}
+	if c.Feature.VarLen() {
+		lengths = append(lengths, lengthsOf(c.Offsets))
+	}
+	if c.Feature.Sequence {
+		lengths = append(lengths, lengthsOf(c.Inner))
+	}
+	return values, lengths
+}
+
+func lengthsOf(offsets []int32) []int {
+	lengths := []int{}
+	for i := range len(offsets) - 1 {
+		lengths = append(lengths, int(offsets[i+1]-offsets[i]))
+	}
+	return lengths
+}
+
+func compareWithTensorFlow(t *testing.T, requests []tfRequest) {
+	t.Helper()
+	var answers []tfAnswer
+	tftest.Run(t, parseScript, requests, &answers)
+	for i, r := range requests {
+		b, err := example.Parse(r.spec, r.Records...)
+		if (err != nil) != (answers[i].Error != "") {
+			t.Errorf("%s: error %v, TensorFlow's %q", r.name, err, answers[i].Error)
+			continue
+		}
+		for name, want := range answers[i].Columns {
+			values, lengths := tfColumn(b.Column(name))
+			equal(t, r.name+": values of "+name, fmt.Sprint(values), fmt.Sprint(want.Values))
+			equal(t, r.name+": lengths of "+name, fmt.Sprint(lengths), fmt.Sprint(want.Lengths))
+		}
+	}
+}
+
+func TestParsesAsTensorFlowDoes(t *testing.T) {
+	t.Parallel()
+	var requests []tfRequest
+	for _, set := range dataSets {
+		requests = append(requests, newRequest(set.files, specOf(t, set.schema), recordsOf(t, set.files, 1000)...))
+	}
+	edges := tableOfEdges()
+	for _, name := range slices.Sorted(maps.Keys(edges)) {
+		a := example.Feature{Name: "a", Kind: example.Float}
+		requests = append(requests, newRequest(name+", VarLen", example.Spec{a}, edges[name]))
+		a.Shape = []int{1}
+		requests = append(requests, newRequest(name+", FixedLen", example.Spec{a}, edges[name]))
+		a.Default = &example.Default{Float: 5}
+		requests = append(requests, newRequest(name+", FixedLen with default", example.Spec{a}, edges[name]))
+	}
+	compareWithTensorFlow(t, requests)
+}
+
+func TestParsesSequencesAsTensorFlowDoes(t *testing.T) {
+	t.Parallel()
+	spec := example.Spec{
+		{Name: "id", Kind: example.Int64, Shape: []int{}},
+		{Name: "steps", Kind: example.Int64, Sequence: true},
+		{Name: "tags", Kind: example.Int64},
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	var records [][]byte
+	for i := range 200 {
+		var steps [][]int64
+		for range random.IntN(4) {
+			steps = append(steps, upTo(random.Int64N(3)))
+		}
+		record := new(example.Builder).Int64("id", int64(i)).Int64("tags", upTo(random.Int64N(3))...).Build()
+		if random.IntN(4) > 0 {
+			record = append(record, lists("steps", steps...)...)
+		}
+		records = append(records, record)
+	}
+	one := func(name string, parts ...[]byte) tfRequest { return newRequest(name, spec, slices.Concat(parts...)) }
+	id := new(example.Builder).Int64("id", 1).Build()
+	unset := message(2, message(1, message(1, []byte("steps")), message(2, message(1))))
+	wrong := message(2, message(1, message(1, []byte("steps")), message(2, message(1, message(2)))))
+	compareWithTensorFlow(t, []tfRequest{
+		newRequest("random", spec, records...),
+		one("without the context's feature", lists("steps", []int64{1})),
+		one("list first", lists("steps", []int64{1}), id),
+		one("wrong kind in a step", id, wrong),
+		one("kind of a step not set", id, unset),
+		one("list twice", id, lists("steps", []int64{1}), lists("steps", []int64{2}, []int64{3})),
+	})
+}
