@@ -53,6 +53,7 @@ func below(parent string, err error) error {
 	}
 	under := *bad
 	switch {
+	case parent == "":
 	case under.Field == "":
 		under.Field = parent
 	case under.Field[0] == '[':

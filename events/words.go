@@ -17,8 +17,8 @@ const (
 	jobIDPattern  = `^[A-Za-z0-9_-]{1,128}$`
 	splitPattern  = `^[A-Za-z0-9_][A-Za-z0-9_.-]*$`
 	// uriPattern: every element of the key is not empty, not "." and not ".."; a trailing slash is allowed; nothing holds a
-	// control character. It needs neither look-ahead nor counted repetition, so that every JSON Schema engine agrees.
-	uriPattern = `^s3://[a-z0-9][a-z0-9.-]+[a-z0-9](/` + uriElement + `)+/?$`
+	// control character. It needs no look-ahead, so that every JSON Schema engine agrees.
+	uriPattern = `^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/` + uriElement + `)+/?$`
 	uriElement = `(\.?\.?[^/.\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*|\.\.\.[^/\x00-\x1f\x7f-\x9f]*)`
 
 	maxName   = 63   // bytes: a DNS label, so that names can be used for Kubernetes objects
@@ -52,7 +52,7 @@ func CheckRun(field, run string) error { return checkText(field, run, maxRun) }
 // optionalURI.
 func CheckURI(field, uri string) error {
 	if len(uri) > maxURI || !utf8.ValidString(uri) || !uriRE.MatchString(uri) {
-		return invalid(field, `an address s3://bucket/key without empty, "." or ".." elements and control characters`, uri)
+		return invalid(field, `an address s3://bucket/key (bucket: 3 to 63 of a-z, 0-9, . and -; no empty, "." or ".." element; no control characters)`, uri)
 	}
 	return nil
 }

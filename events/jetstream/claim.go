@@ -55,72 +55,32 @@ func (c *claim) Job() (events.Job, error) { return c.job, c.jobErr }
 func (c *claim) Message() events.Message  { return c.message }
 func (c *claim) Attempt() events.Attempt  { return c.attempt }
 
-// Hold implements events.Claim. The heart goes on beating after ctx has ended, for as long as work takes to return.
+// Hold implements events.Claim.
 func (c *claim) Hold(ctx context.Context, work func(context.Context) error) error {
-	if err := c.held.prove(); err != nil {
-		return err
-	}
-	working, lose := context.WithCancelCause(ctx)
-	defer lose(nil)
-	returned, beating := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(beating)
-		c.keep(context.WithoutCancel(ctx), returned, lose)
-	}()
-	err := func() error { defer close(returned); return work(working) }()
-	<-beating
-	if lost := context.Cause(working); errors.Is(lost, events.ErrLeaseLost) {
-		return lost
-	}
-	return err
+	return events.Hold(ctx, heart{c}, c.box.terms.Beat(), work)
 }
 
-// keep beats until work has returned, and calls lose when the lease can no longer be proved.
-func (c *claim) keep(ctx context.Context, returned <-chan struct{}, lose context.CancelCauseFunc) {
-	pause := c.box.terms.Beat()
-	for {
-		timer := time.NewTimer(min(pause, c.held.left()))
-		select {
-		case <-returned:
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-		err := c.beat(ctx)
-		if lost := errors.Join(leaseLost(err), c.held.prove()); lost != nil {
-			lose(lost)
-			return
-		}
-		pause = c.box.terms.Beat()
-		if err != nil {
-			c.box.log.Warn("heartbeat failed", "job", c.job.ID, "attempt", c.attempt.ID, "left", c.held.left(), "error", err)
-			pause /= 4
-		}
-	}
-}
+// heart keeps a claim's lease.
+type heart struct{ *claim }
 
-func leaseLost(err error) error {
-	if errors.Is(err, events.ErrLeaseLost) {
-		return err
-	}
-	return nil
-}
+// Left implements events.Heart.
+func (h heart) Left() time.Duration { return h.held.left() }
 
-// beat confirms the lease, and then keeps the bus from delivering the job again. It gives up early enough for another try.
-func (c *claim) beat(ctx context.Context) error {
-	if err := c.held.prove(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, min(c.held.left(), c.box.terms.Beat()/2))
+// Beat confirms the lease, and then keeps the bus from delivering the job again. It gives up early enough for another try.
+func (h heart) Beat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, min(h.held.left(), h.box.terms.Beat()/2))
 	defer cancel()
-	err := c.held.beat(ctx)
+	err := h.held.beat(ctx)
 	if errors.Is(err, errAgain) {
-		err = c.held.beat(ctx)
+		err = h.held.beat(ctx)
+	}
+	if err == nil {
+		err = h.msg.InProgress()
 	}
 	if err != nil {
-		return err
+		h.box.log.Warn("heartbeat failed", "job", h.id(), "attempt", h.attempt.ID, "left", h.held.left(), "error", err)
 	}
-	return c.msg.InProgress()
+	return err
 }
 
 // Done implements events.Claim. The lease is removed last: what is left of one whose worker dies in between is waited out.
@@ -147,6 +107,7 @@ func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.Fai
 	if err := c.held.release(ctx, cause); err != nil {
 		return fmt.Errorf("hand back job %s: %w", c.id(), err)
 	}
+	c.held.until = time.Time{}
 	if err := later(c.msg, delay); err != nil {
 		return fmt.Errorf("hand back job %s: %w", c.id(), err)
 	}

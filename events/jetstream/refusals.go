@@ -82,6 +82,8 @@ func (b *Letterbox) explain(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(cause, events.ErrRefused):
 		return cause
+	case cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		return cause
 	case errors.Is(err, nats.ErrMaxPayload), hasCode(err, jetstream.JSErrCodeStreamMessageExceedsMaximum):
 		return fmt.Errorf("%w: %w", events.ErrRefused, err)
 	case errors.Is(err, nats.ErrPermissionViolation), errors.Is(err, nats.ErrAuthorization):

@@ -1,0 +1,103 @@
+package eventstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// claim is one job under a lease.
+type claim struct {
+	box     *Memory
+	message events.Message
+	job     events.Job
+	jobErr  error
+	attempt events.Attempt
+
+	held  holding
+	until time.Time // provably ours before
+}
+
+var _ events.Claim = (*claim)(nil)
+
+func (c *claim) Job() (events.Job, error) { return c.job, c.jobErr }
+func (c *claim) Message() events.Message  { return c.message }
+func (c *claim) Attempt() events.Attempt  { return c.attempt }
+
+// Hold implements events.Claim.
+func (c *claim) Hold(ctx context.Context, work func(context.Context) error) error {
+	return events.Hold(ctx, c, c.box.terms.Beat(), work)
+}
+
+// Left implements events.Heart.
+func (c *claim) Left() time.Duration { return time.Until(c.until) }
+
+// Beat implements events.Heart.
+func (c *claim) Beat(context.Context) error {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	return c.replace(c.held.lease.Beaten())
+}
+
+func (c *claim) replace(next events.Lease) error {
+	now := time.Now()
+	revision := c.box.write(c.id(), next, c.held.revision)
+	if revision == 0 {
+		return fmt.Errorf("%w: another attempt has job %s", events.ErrLeaseLost, c.id())
+	}
+	c.held, c.until = holding{lease: next, revision: revision}, c.box.terms.Until(now)
+	return nil
+}
+
+// Done implements events.Claim.
+func (c *claim) Done(ctx context.Context) error {
+	return c.settle(ctx, c.remove)
+}
+
+// Later implements events.Claim.
+func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind) error {
+	return c.settle(ctx, func() error {
+		if err := c.replace(c.held.lease.Released(cause)); err != nil {
+			return err
+		}
+		c.box.jobs.delay(c.message.Sequence, delay)
+		c.until = time.Time{}
+		return nil
+	})
+}
+
+// Never implements events.Claim.
+func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
+	return c.settle(ctx, func() error {
+		err := c.box.bury(ctx, events.DeadLetter{Message: c.message, Reason: reason})
+		return errors.Join(err, c.remove())
+	})
+}
+
+func (c *claim) remove() error {
+	if err := c.box.leases().remove(c.id(), c.held.revision); err != nil {
+		return fmt.Errorf("%w: another attempt has job %s", events.ErrLeaseLost, c.id())
+	}
+	c.box.jobs.remove(c.message.Sequence)
+	c.until = time.Time{}
+	return nil
+}
+
+// settle does how if the lease is provably ours.
+func (c *claim) settle(ctx context.Context, how func() error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	if c.Left() <= 0 {
+		return fmt.Errorf("settle job %s: %w", c.id(), events.ErrLeaseLost)
+	}
+	defer c.box.wake()
+	return how()
+}
+
+func (c *claim) id() string { return events.JobID(c.message.Subject) }

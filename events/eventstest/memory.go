@@ -1,0 +1,149 @@
+package eventstest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Memory is a letterbox in this process. It keeps the whole contract, leases included, and takes its time from package time:
+// inside testing/synctest the clock is the test's own.
+type Memory struct {
+	terms events.LeaseTerms
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed, and replaced, at every change that someone may wait for
+	facts     stream
+	jobs      stream
+	dead      stream
+	readers   map[string]*reader
+	registers map[string]*register
+	watchers  map[*watcher]struct{}
+	attempts  int // handed out so far: the next attempt's id
+}
+
+var _ events.Letterbox = (*Memory)(nil)
+
+// NewMemory returns an empty letterbox whose leases last for lease without a heartbeat; 0 is 30 seconds.
+func NewMemory(lease time.Duration) *Memory {
+	if lease == 0 {
+		lease = 30 * time.Second
+	}
+	m := &Memory{
+		terms:     events.LeaseTerms{Length: lease, Margin: lease / 10},
+		changed:   make(chan struct{}),
+		facts:     stream{name: "FACTS"},
+		jobs:      stream{name: "JOBS"},
+		dead:      stream{name: "DEAD"},
+		readers:   map[string]*reader{},
+		registers: map[string]*register{},
+		watchers:  map[*watcher]struct{}{},
+	}
+	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterLeases} {
+		m.registers[name] = &register{name: name, box: m, newest: map[string]events.Entry{}}
+	}
+	return m
+}
+
+// Inject appends a message as a foreign publisher would: nothing is checked. The subject says which stream it goes to.
+func (m *Memory) Inject(_ context.Context, subject string, header map[string][]string, body []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	to := m.stream(subject)
+	if to == nil {
+		return fmt.Errorf("inject %s: no stream takes it", subject)
+	}
+	to.add(subject, header, body)
+	m.wake()
+	return nil
+}
+
+func (m *Memory) stream(subject string) *stream {
+	for prefix, to := range map[string]*stream{"facts.": &m.facts, "jobs.": &m.jobs, "dead.": &m.dead} {
+		if len(subject) > len(prefix) && subject[:len(prefix)] == prefix {
+			return to
+		}
+	}
+	return nil
+}
+
+// wake tells everyone who waits to look again. m.mu is held.
+func (m *Memory) wake() {
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// await calls look, with m.mu held, until it finds something, wait is over (ErrEmpty) or ctx ends. look says when the
+// passing of time alone may change what it finds; zero is never.
+func (m *Memory) await(ctx context.Context, wait time.Duration, look func(now time.Time) (found bool, again time.Time)) error {
+	deadline := time.Now().Add(wait)
+	for {
+		m.mu.Lock()
+		now := time.Now()
+		found, again := look(now)
+		changed := m.changed
+		m.mu.Unlock()
+		if found {
+			return nil
+		}
+		if !now.Before(deadline) {
+			return events.ErrEmpty
+		}
+		if again.IsZero() || again.After(deadline) {
+			again = deadline
+		}
+		timer := time.NewTimer(again.Sub(now))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-changed:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// Bury implements events.Letterbox.
+func (m *Memory) Bury(ctx context.Context, d events.DeadLetter) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bury(ctx, d)
+}
+
+// bury needs m.mu.
+func (m *Memory) bury(ctx context.Context, d events.DeadLetter) error {
+	body, err := encode(ctx, d)
+	if err != nil {
+		return err
+	}
+	if subject := events.DeadSubject(d.Message.Stream, d.Message.Sequence); m.dead.find(subject) == nil {
+		m.dead.add(subject, nil, body)
+		m.wake()
+	}
+	return nil
+}
+
+// Dead implements events.Letterbox.
+func (m *Memory) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
+	return func(yield func(events.DeadLetter, error) bool) {
+		m.mu.Lock()
+		messages := m.dead.all()
+		m.mu.Unlock()
+		for _, message := range messages {
+			if ctx.Err() != nil {
+				yield(events.DeadLetter{}, context.Cause(ctx))
+				return
+			}
+			letter, err := decode[events.DeadLetter](message.Body)
+			letter.Sequence, letter.Buried = message.Sequence, message.Stored
+			if !yield(letter, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package eventstest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Offer implements events.Queue.
+func (m *Memory) Offer(ctx context.Context, j events.Job) error {
+	if err := j.Validate(); err != nil {
+		return err
+	}
+	body, err := encode(ctx, j)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if subject := events.JobSubject(j); m.jobs.find(subject) == nil {
+		m.jobs.add(subject, nil, body)
+		m.wake()
+	}
+	return nil
+}
+
+// Take implements events.Queue.
+func (m *Memory) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	var found *claim
+	err := m.await(ctx, wait, func(now time.Time) (bool, time.Time) {
+		var again time.Time
+		for _, class := range classes {
+			for _, message := range m.jobs.messages {
+				if !matches(events.JobFilter(f, class), message.Subject) {
+					continue
+				}
+				free := m.free(message)
+				if !free.After(now) {
+					found = m.claim(message, now)
+					return true, time.Time{}
+				}
+				if again.IsZero() || free.Before(again) {
+					again = free
+				}
+			}
+		}
+		return false, again
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take a %s job: %w", f, err)
+	}
+	return found, nil
+}
+
+// holding is what the lease's entry says, and until when the job is kept from others. m.mu is held, as for all below.
+type holding struct {
+	lease    events.Lease
+	revision uint64
+}
+
+func (m *Memory) leases() *register { return m.registers[events.RegisterLeases] }
+
+func (m *Memory) holding(job string) holding {
+	entry, ok := m.leases().get(job)
+	if !ok {
+		return holding{}
+	}
+	lease, err := decode[events.Lease](entry.Value)
+	if err != nil {
+		panic(fmt.Sprintf("lease of %s: %v", job, err)) // only a test that wrote there itself can do that
+	}
+	return holding{lease: lease, revision: entry.Revision}
+}
+
+// free is when a job can be taken: after the delay it was handed back with, and after the lease has not changed for its length.
+func (m *Memory) free(message events.Message) time.Time {
+	job := events.JobID(message.Subject)
+	free := m.jobs.delayed[message.Sequence]
+	if h := m.holding(job); h.lease.Holder != "" {
+		if out := m.leases().written[job].Add(m.terms.Length); out.After(free) {
+			free = out
+		}
+	}
+	return free
+}
+
+func (m *Memory) claim(message events.Message, now time.Time) *claim {
+	job := events.JobID(message.Subject)
+	before := m.holding(job)
+	m.attempts++
+	c := &claim{box: m, message: message, until: m.terms.Until(now)}
+	c.held.lease = before.lease.Taken(fmt.Sprintf("attempt-%d", m.attempts))
+	c.attempt = c.held.lease.Attempt()
+	c.held.revision = m.write(job, c.held.lease, before.revision)
+	c.job, c.jobErr = events.DecodeJob(message.Body)
+	if c.jobErr == nil && events.JobSubject(c.job) != message.Subject {
+		c.jobErr = &events.Invalid{Field: "NATS subject", Expected: events.JobSubject(c.job), Got: message.Subject}
+	}
+	return c
+}
+
+// write replaces the lease at revision; 0 if someone else was quicker.
+func (m *Memory) write(job string, lease events.Lease, revision uint64) uint64 {
+	value, err := encode(context.Background(), lease)
+	if err != nil {
+		panic(err) // a lease is always JSON
+	}
+	next, err := m.leases().put(job, value, revision)
+	if err != nil {
+		return 0
+	}
+	return next
+}

@@ -1,0 +1,154 @@
+package eventstest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// register is a compare-and-swap map in memory. Its box's mu guards it.
+type register struct {
+	name    string
+	box     *Memory
+	last    uint64 // revision, over all keys
+	newest  map[string]events.Entry
+	history []events.Entry       // every value ever written
+	written map[string]time.Time // when the newest value of a key was
+}
+
+// Register implements events.Letterbox.
+func (m *Memory) Register(_ context.Context, name string) (events.Register, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.registers[name]; r != nil {
+		return guarded{r}, nil
+	}
+	return nil, fmt.Errorf("open register %s: %w", name, events.ErrNotFound)
+}
+
+// get needs the box's mu, as all methods of register do.
+func (r *register) get(key string) (events.Entry, bool) {
+	entry, ok := r.newest[key]
+	return entry, ok
+}
+
+// put replaces what is at revision, 0 for nothing.
+func (r *register) put(key string, value []byte, revision uint64) (uint64, error) {
+	if entry := r.newest[key]; entry.Revision != revision {
+		return 0, fmt.Errorf("write %s/%s at revision %d: %w: it is at %d", r.name, key, revision, events.ErrConflict, entry.Revision)
+	}
+	r.last++
+	entry := events.Entry{Key: key, Value: bytes.Clone(value), Revision: r.last}
+	r.newest[key] = entry
+	r.history = append(r.history, entry)
+	r.since(key, time.Now())
+	return entry.Revision, nil
+}
+
+func (r *register) remove(key string, revision uint64) error {
+	if entry, ok := r.newest[key]; !ok || entry.Revision != revision {
+		return fmt.Errorf("delete %s/%s at revision %d: %w", r.name, key, revision, events.ErrConflict)
+	}
+	r.last++
+	delete(r.newest, key)
+	delete(r.written, key)
+	return nil
+}
+
+func (r *register) since(key string, now time.Time) {
+	if r.written == nil {
+		r.written = map[string]time.Time{}
+	}
+	r.written[key] = now
+}
+
+// guarded is a register for callers outside: it takes the mutex.
+type guarded struct{ r *register }
+
+var _ events.Register = guarded{}
+
+func (g guarded) lock(ctx context.Context) (unlock func(), err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	g.r.box.mu.Lock()
+	return func() { g.r.box.wake(); g.r.box.mu.Unlock() }, nil
+}
+
+// Get implements events.Register.
+func (g guarded) Get(ctx context.Context, key string) (events.Entry, error) {
+	unlock, err := g.lock(ctx)
+	if err != nil {
+		return events.Entry{}, err
+	}
+	defer unlock()
+	entry, ok := g.r.get(key)
+	if !ok {
+		return events.Entry{}, fmt.Errorf("read %s/%s: %w", g.r.name, key, events.ErrNotFound)
+	}
+	return entry, nil
+}
+
+// Create implements events.Register.
+func (g guarded) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	return g.Update(ctx, key, value, 0)
+}
+
+// Update implements events.Register.
+func (g guarded) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	unlock, err := g.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	return g.r.put(key, value, revision)
+}
+
+// Revision implements events.Register.
+func (g guarded) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
+	unlock, err := g.lock(ctx)
+	if err != nil {
+		return events.Entry{}, err
+	}
+	defer unlock()
+	for _, entry := range g.r.history {
+		if entry.Key == key && entry.Revision == revision {
+			return entry, nil
+		}
+	}
+	return events.Entry{}, fmt.Errorf("read %s/%s, revision %d: %w", g.r.name, key, revision, events.ErrNotFound)
+}
+
+// Delete implements events.Register.
+func (g guarded) Delete(ctx context.Context, key string, revision uint64) error {
+	unlock, err := g.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return g.r.remove(key, revision)
+}
+
+// All implements events.Register.
+func (g guarded) All(ctx context.Context) iter.Seq2[events.Entry, error] {
+	return func(yield func(events.Entry, error) bool) {
+		unlock, err := g.lock(ctx)
+		if err != nil {
+			yield(events.Entry{}, err)
+			return
+		}
+		entries := slices.SortedFunc(maps.Values(g.r.newest), func(a, b events.Entry) int { return int(a.Revision) - int(b.Revision) })
+		unlock()
+		for _, entry := range entries {
+			if !yield(entry, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package eventstest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// stream is messages in order. Its box's mu guards it.
+type stream struct {
+	name     string
+	last     uint64
+	messages []events.Message
+	delayed  map[uint64]time.Time // by sequence: handed back, not to be delivered before
+}
+
+func (s *stream) add(subject string, header map[string][]string, body []byte) events.Message {
+	s.last++
+	message := events.Message{
+		Stream:   s.name,
+		Sequence: s.last,
+		Subject:  subject,
+		Stored:   time.Now().UTC(),
+		Header:   maps.Clone(header),
+		Body:     bytes.Clone(body),
+	}
+	s.messages = append(s.messages, message)
+	return message
+}
+
+// find returns the message under subject, or nil.
+func (s *stream) find(subject string) *events.Message {
+	for i := range s.messages {
+		if s.messages[i].Subject == subject {
+			return &s.messages[i]
+		}
+	}
+	return nil
+}
+
+func (s *stream) remove(sequence uint64) {
+	s.messages = slices.DeleteFunc(s.messages, func(m events.Message) bool { return m.Sequence == sequence })
+	delete(s.delayed, sequence)
+}
+
+func (s *stream) delay(sequence uint64, by time.Duration) {
+	if s.delayed == nil {
+		s.delayed = map[uint64]time.Time{}
+	}
+	s.delayed[sequence] = time.Now().Add(by)
+}
+
+func (s *stream) all() []events.Message { return slices.Clone(s.messages) }
+
+// encode also says no when ctx has ended, as a bus would.
+func encode(ctx context.Context, value any) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	body, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode %T: %w", value, err)
+	}
+	return body, nil
+}
+
+func decode[T any](body []byte) (value T, err error) {
+	if err := json.Unmarshal(body, &value); err != nil {
+		return value, fmt.Errorf("decode %T: %w", value, err)
+	}
+	return value, nil
+}

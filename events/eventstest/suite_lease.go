@@ -1,0 +1,124 @@
+package eventstest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+func leaseTests() map[string]func(*testing.T, Box) {
+	return map[string]func(*testing.T, Box){
+		"a held job is nobody else's, however long it takes":    holdLong,
+		"holding returns what the work returned":                holdReturns,
+		"work goes on to hold its lease while it winds down":    holdWindingDown,
+		"a job whose worker died goes to another":               takeOver,
+		"each attempt that died is counted as unavailable":      takeOverCounted,
+		"a worker that woke too late settles nothing":           zombieSettles,
+		"a worker that woke too late is told so while it works": zombieHolds,
+	}
+}
+
+func holdLong(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+		_, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, 5*Lease/2)
+		wantError(t, err, events.ErrEmpty)
+		return ctx.Err()
+	})
+	must(t, err)
+	must(t, claim.Done(t.Context()))
+	takeNothing(t, box, "cpu")
+}
+
+func holdReturns(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	boom := errors.New("boom")
+	wantError(t, claim.Hold(t.Context(), func(context.Context) error { return boom }), boom)
+	must(t, claim.Hold(t.Context(), func(context.Context) error { return nil }))
+	must(t, claim.Done(t.Context()))
+}
+
+// holdWindingDown stops the worker, whose work then takes longer than a lease to return.
+func holdWindingDown(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := errors.New("checkpoint written")
+	err := claim.Hold(ctx, func(ctx context.Context) error {
+		stop()
+		<-ctx.Done()
+		_, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 3*Lease/2)
+		wantError(t, err, events.ErrEmpty)
+		return stopped
+	})
+	wantError(t, err, stopped)
+	must(t, claim.Later(t.Context(), 0, events.FailureUnavailable))
+	if got := take(t, box, "cpu").Attempt(); got.Number != 2 || got.Failures[events.FailureUnavailable] != 1 {
+		t.Errorf("next attempt: %+v", got)
+	}
+}
+
+// takeOver lets a worker die: it took the job and its heart never beats.
+func takeOver(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	began := time.Now()
+	dead := take(t, box, "cpu")
+	next := take(t, box, "cpu")
+	if took := time.Since(began); took < Lease {
+		t.Errorf("taken over after %s, before the lease of %s had run out", took, Lease)
+	}
+	if next.Attempt().ID == dead.Attempt().ID || next.Message().Sequence != dead.Message().Sequence {
+		t.Errorf("attempt %+v follows %+v", next.Attempt(), dead.Attempt())
+	}
+	must(t, next.Done(t.Context()))
+}
+
+func takeOverCounted(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, take(t, box, "cpu").Later(t.Context(), 0, events.FailureModule))
+	take(t, box, "cpu")
+	got := take(t, box, "cpu").Attempt()
+	want := map[events.FailureKind]int{events.FailureModule: 1, events.FailureUnavailable: 1}
+	wantSame(t, got.Failures, want)
+	if got.Number != 3 {
+		t.Errorf("attempt number %d, want 3", got.Number)
+	}
+}
+
+func zombieSettles(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	zombie := take(t, box, "cpu")
+	owner := take(t, box, "cpu")
+	err := owner.Hold(t.Context(), func(context.Context) error {
+		wantError(t, zombie.Done(t.Context()), events.ErrLeaseLost)
+		wantError(t, zombie.Later(t.Context(), 0, events.FailureModule), events.ErrLeaseLost)
+		wantError(t, zombie.Never(t.Context(), events.DeadReason{Message: "late"}), events.ErrLeaseLost)
+		_, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, Lease)
+		wantError(t, err, events.ErrEmpty)
+		return nil
+	})
+	must(t, err)
+	must(t, owner.Later(t.Context(), 0, events.FailureCrash)) // had the zombie removed the message, it could not come back
+	if got := take(t, box, "cpu").Attempt().Failures[events.FailureModule]; got != 0 {
+		t.Error("the zombie's failure was counted")
+	}
+	for letter, err := range box.Dead(t.Context()) {
+		t.Errorf("the zombie buried %+v, %v", letter, err)
+	}
+}
+
+func zombieHolds(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	zombie := take(t, box, "cpu")
+	must(t, take(t, box, "cpu").Done(t.Context()))
+	err := zombie.Hold(t.Context(), func(context.Context) error {
+		t.Error("work began on a lost lease")
+		return nil
+	})
+	wantError(t, err, events.ErrLeaseLost)
+}

@@ -1,0 +1,305 @@
+package eventstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+func logTests() map[string]func(*testing.T, Box) {
+	return map[string]func(*testing.T, Box){
+		"a fact is published once":                            publishOnce,
+		"of many publishers of one fact one is first":         publishTogether,
+		"another source can't take the id of a fact":          publishOtherSource,
+		"an invalid fact is not published":                    publishInvalid,
+		"facts are read back as they were published":          readBack,
+		"facts are read by kind, pipeline, run and sequence":  readSelected,
+		"reading can go on with new facts":                    readFollowing,
+		"reading stops when its reader stops":                 readStopped,
+		"a message that is no fact is read with its reason":   readInvalid,
+		"a fact under another's subject is no fact":           readMisplaced,
+		"a publisher may leave the id out of the subject":     readBare,
+		"each fact goes to one of those that share a reader":  followShared,
+		"a fact that was done is not delivered again":         followDone,
+		"a fact that is not settled is delivered again":       followUnsettled,
+		"a fact that was handed back comes after its delay":   followLater,
+		"a fact that can never be handled is buried verbatim": followNever,
+		"following facts ends with its context":               followCancelled,
+	}
+}
+
+func publishOnce(t *testing.T, box Box) {
+	fact := exampleFact("run 1", "id-1")
+	first, err := box.Publish(t.Context(), fact)
+	must(t, err)
+	if first.Duplicate || first.Sequence == 0 {
+		t.Errorf("first receipt: %+v", first)
+	}
+	again, err := box.Publish(t.Context(), fact)
+	must(t, err)
+	if !again.Duplicate || again.Sequence != first.Sequence {
+		t.Errorf("got receipt %+v, want a duplicate of sequence %d", again, first.Sequence)
+	}
+	if got := readAll(t, box, events.Query{}); len(got) != 1 {
+		t.Errorf("the log holds %d facts, want 1", len(got))
+	}
+}
+
+func publishTogether(t *testing.T, box Box) {
+	const publishers = 8
+	fact := exampleFact("run 1", "id-1")
+	receipts, errs := make([]events.Receipt, publishers), make([]error, publishers)
+	var group sync.WaitGroup
+	for i := range publishers {
+		group.Go(func() { receipts[i], errs[i] = box.Publish(t.Context(), fact) })
+	}
+	group.Wait()
+	must(t, errors.Join(errs...))
+	firsts := 0
+	for _, receipt := range receipts {
+		if !receipt.Duplicate {
+			firsts++
+		}
+		if receipt.Sequence != receipts[0].Sequence {
+			t.Errorf("receipts %+v and %+v name different facts", receipt, receipts[0])
+		}
+	}
+	if got := readAll(t, box, events.Query{}); firsts != 1 || len(got) != 1 {
+		t.Errorf("%d publishers were first and %d facts are there, want 1 and 1", firsts, len(got))
+	}
+}
+
+func publishOtherSource(t *testing.T, box Box) {
+	_, err := box.Publish(t.Context(), exampleFact("run 1", "id-1"))
+	must(t, err)
+	other := exampleFact("run 1", "id-1")
+	other.Source = "/someone/else"
+	_, err = box.Publish(t.Context(), other)
+	wantError(t, err, events.ErrConflict)
+}
+
+func publishInvalid(t *testing.T, box Box) {
+	fact := exampleFact("", "id-1")
+	_, err := box.Publish(t.Context(), fact)
+	wantInvalid(t, err, "run")
+	if got := readAll(t, box, events.Query{}); len(got) != 0 {
+		t.Errorf("the log holds %d facts, want none", len(got))
+	}
+}
+
+func readBack(t *testing.T, box Box) {
+	score := 0.25
+	facts := []events.Fact{
+		exampleFact("2026-11-21T10:00 päivä/1.*>", "id-1"),
+		{
+			ID: "id-2", Source: "/stoker/tune", Pipeline: "penguin", Run: "run 1", Time: time.Date(2026, 11, 21, 10, 0, 0, 5000, time.UTC),
+			Causation: "id-1", Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+			Data: &events.HParamsReady{Hyperparameters: "s3://bucket/h", Values: map[string]any{"units": 8.0}, Score: &score},
+		},
+	}
+	for _, fact := range facts {
+		_, err := box.Publish(t.Context(), fact)
+		must(t, err)
+	}
+	for i, got := range readAll(t, box, events.Query{}) {
+		must(t, got.Err)
+		wantFact(t, got.Fact, facts[i])
+	}
+}
+
+func readSelected(t *testing.T, box Box) {
+	publish := func(pipeline, run string, data events.Data, id string) {
+		fact := exampleFact(run, id)
+		fact.Pipeline, fact.Data = pipeline, data
+		_, err := box.Publish(t.Context(), fact)
+		must(t, err)
+	}
+	examples, graph := exampleFact("", "").Data, &events.TransformReady{TransformGraph: "s3://bucket/graph"}
+	publish("penguin", "a", examples, "1")
+	publish("penguin", "a", graph, "2")
+	publish("penguin", "a.b", examples, "3")
+	publish("taxi", "a", examples, "4")
+	for name, c := range map[string]struct {
+		query events.Query
+		want  string
+	}{
+		"all":             {events.Query{}, "1 2 3 4"},
+		"pipeline":        {events.Query{Pipeline: "penguin"}, "1 2 3"},
+		"run":             {events.Query{Pipeline: "penguin", Run: "a"}, "1 2"},
+		"run with a dot":  {events.Query{Run: "a.b"}, "3"},
+		"kind":            {events.Query{Kinds: []events.Kind{events.KindTransformReady}}, "2"},
+		"two kinds":       {events.Query{Kinds: []events.Kind{events.KindTransformReady, events.KindExamplesReady}, Pipeline: "taxi"}, "4"},
+		"from":            {events.Query{From: 3}, "3 4"},
+		"until":           {events.Query{Until: 3}, "1 2"},
+		"one":             {events.Query{From: 2, Until: 3}, "2"},
+		"none there":      {events.Query{Pipeline: "cola"}, ""},
+		"kind, run, from": {events.Query{Kinds: []events.Kind{events.KindExamplesReady}, Run: "a", From: 2}, "4"},
+		"beyond the end":  {events.Query{From: 9}, ""},
+	} {
+		if got := ids(readAll(t, box, c.query)); got != c.want {
+			t.Errorf("%s: got facts %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func readFollowing(t *testing.T, box Box) {
+	_, err := box.Publish(t.Context(), exampleFact("run 1", "1"))
+	must(t, err)
+	ctx, stop := context.WithTimeout(t.Context(), soon)
+	defer stop()
+	seen := 0
+	for recorded, err := range box.Read(ctx, events.Query{Follow: true}) {
+		must(t, err)
+		seen++
+		if want := fmt.Sprint(seen); recorded.Fact.ID != want {
+			t.Errorf("got fact %s, want %s", recorded.Fact.ID, want)
+		}
+		if seen == 3 {
+			stop()
+			continue
+		}
+		_, err = box.Publish(ctx, exampleFact("run 1", fmt.Sprint(seen+1)))
+		must(t, err)
+	}
+	if seen != 3 {
+		t.Errorf("saw %d facts, want 3", seen)
+	}
+}
+
+func readStopped(t *testing.T, box Box) {
+	for i := range 3 {
+		_, err := box.Publish(t.Context(), exampleFact("run 1", fmt.Sprint(i)))
+		must(t, err)
+	}
+	for range box.Read(t.Context(), events.Query{}) {
+		break
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var last error
+	for _, err := range box.Read(ctx, events.Query{}) {
+		last = err
+	}
+	wantError(t, last, context.Canceled)
+}
+
+func readInvalid(t *testing.T, box Box) {
+	header := map[string][]string{"ce-specversion": {"1.0"}, "ce-type": {"com.example.other"}}
+	must(t, box.Inject(t.Context(), "facts.examples-ready.penguin.run-1", header, []byte("verbatim")))
+	got := readAll(t, box, events.Query{})
+	if len(got) != 1 {
+		t.Fatalf("read %d, want 1", len(got))
+	}
+	wantInvalid(t, got[0].Err, "type")
+	if string(got[0].Message.Body) != "verbatim" || got[0].Message.Header["ce-type"][0] != "com.example.other" {
+		t.Errorf("the message changed on the way: %+v", got[0].Message)
+	}
+}
+
+func readMisplaced(t *testing.T, box Box) {
+	header, body, err := events.Encode(exampleFact("run 1", "id-1"))
+	must(t, err)
+	must(t, box.Inject(t.Context(), "facts.examples-ready.taxi.run=201", header, body))
+	got := readAll(t, box, events.Query{})
+	if len(got) != 1 {
+		t.Fatalf("read %d, want 1", len(got))
+	}
+	wantInvalid(t, got[0].Err, "NATS subject")
+}
+
+func readBare(t *testing.T, box Box) {
+	header, body, err := events.Encode(exampleFact("run 1", "id-1"))
+	must(t, err)
+	must(t, box.Inject(t.Context(), "facts.examples-ready.penguin.run=201", header, body))
+	got := readAll(t, box, events.Query{Pipeline: "penguin", Run: "run 1"})
+	if len(got) != 1 || got[0].Err != nil {
+		t.Fatalf("got %+v, want one valid fact", got)
+	}
+	wantFact(t, got[0].Fact, exampleFact("run 1", "id-1"))
+}
+
+func followShared(t *testing.T, box Box) {
+	for i := range 4 {
+		_, err := box.Publish(t.Context(), exampleFact("run 1", fmt.Sprint(i)))
+		must(t, err)
+	}
+	seen := map[string]int{}
+	for range 4 {
+		delivery, err := box.Follow(t.Context(), "dispatch", soon)
+		must(t, err)
+		seen[delivery.Recorded().Fact.ID]++
+	}
+	if len(seen) != 4 {
+		t.Errorf("four deliveries brought %v, want each fact once", seen)
+	}
+	other, err := box.Follow(t.Context(), "audit", soon)
+	must(t, err)
+	if got := other.Recorded().Fact.ID; got != "0" {
+		t.Errorf("another reader begins with fact %s, want 0", got)
+	}
+}
+
+func followDone(t *testing.T, box Box) {
+	_, err := box.Publish(t.Context(), exampleFact("run 1", "1"))
+	must(t, err)
+	delivery, err := box.Follow(t.Context(), "dispatch", soon)
+	must(t, err)
+	must(t, delivery.Done(t.Context()))
+	_, err = box.Follow(t.Context(), "dispatch", Lease+now)
+	wantError(t, err, events.ErrEmpty)
+}
+
+func followUnsettled(t *testing.T, box Box) {
+	_, err := box.Publish(t.Context(), exampleFact("run 1", "1"))
+	must(t, err)
+	first, err := box.Follow(t.Context(), "dispatch", soon)
+	must(t, err)
+	again, err := box.Follow(t.Context(), "dispatch", soon)
+	must(t, err)
+	if first.Recorded().Message.Sequence != again.Recorded().Message.Sequence {
+		t.Error("another fact came")
+	}
+}
+
+func followLater(t *testing.T, box Box) {
+	_, err := box.Publish(t.Context(), exampleFact("run 1", "1"))
+	must(t, err)
+	delivery, err := box.Follow(t.Context(), "dispatch", soon)
+	must(t, err)
+	const delay = 2 * now
+	must(t, delivery.Later(t.Context(), delay))
+	_, err = box.Follow(t.Context(), "dispatch", now)
+	wantError(t, err, events.ErrEmpty)
+	_, err = box.Follow(t.Context(), "dispatch", soon)
+	must(t, err)
+}
+
+func followNever(t *testing.T, box Box) {
+	header := map[string][]string{"Content-Type": {"text/plain"}, "X-Odd": {"one", "two"}}
+	must(t, box.Inject(t.Context(), "facts.nonsense", header, []byte("\x00 not a fact \xff")))
+	delivery, err := box.Follow(t.Context(), "dispatch", soon)
+	must(t, err)
+	wantInvalid(t, delivery.Recorded().Err, "")
+	reason := events.DeadReason{Kind: events.FailureInput, Message: "no\nfact", Field: "x"}
+	must(t, delivery.Never(t.Context(), reason))
+	_, err = box.Follow(t.Context(), "dispatch", Lease+now)
+	wantError(t, err, events.ErrEmpty)
+	wantDead(t, box, events.DeadLetter{Message: delivery.Recorded().Message, Reason: reason})
+}
+
+func followCancelled(t *testing.T, box Box) {
+	cause := errors.New("worker stops")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := box.Follow(ctx, "dispatch", soon)
+		ended <- err
+	}()
+	cancel(cause)
+	wantError(t, <-ended, cause)
+}

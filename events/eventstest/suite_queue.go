@@ -1,0 +1,262 @@
+package eventstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+func queueTests() map[string]func(*testing.T, Box) {
+	return map[string]func(*testing.T, Box){
+		"a job is offered once":                            offerOnce,
+		"a job that was done may be offered again":         offerAgain,
+		"an invalid job is not offered":                    offerInvalid,
+		"a job is taken whole, by one":                     takeOne,
+		"jobs are taken one at a time":                     takeNoMore,
+		"a worker takes its function and classes only":     takeClasses,
+		"many workers take many jobs, each once":           takeTogether,
+		"taking waits for a job":                           takeWaits,
+		"taking ends with its context":                     takeCancelled,
+		"a message that is no job can be buried":           takeInvalid,
+		"a job under another's subject is no job":          takeMisplaced,
+		"a job that was handed back is counted by cause":   laterCounts,
+		"a job handed back with a delay comes after it":    laterWaits,
+		"a job that can never be done is buried verbatim":  neverBuries,
+		"a job buried before, with causes, keeps them":     neverKeepsFirst,
+		"a job that was done leaves no lease behind":       doneLeavesNothing,
+		"a settled claim can't be settled again":           settledOnce,
+		"an attempt that was handed back can't be settled": settledAfterLater,
+	}
+}
+
+func offerOnce(t *testing.T, box Box) {
+	for range 3 {
+		must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	}
+	claim := take(t, box, "cpu")
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu"))) // it runs
+	must(t, claim.Done(t.Context()))
+	takeNothing(t, box, "cpu")
+}
+
+func offerAgain(t *testing.T, box Box) {
+	for range 2 {
+		must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+		claim := take(t, box, "cpu")
+		if got := claim.Attempt(); got.Number != 1 || len(got.Failures) != 0 {
+			t.Errorf("attempt %+v of a new job, want the first", got)
+		}
+		must(t, claim.Done(t.Context()))
+	}
+}
+
+func offerInvalid(t *testing.T, box Box) {
+	job := exampleJob("job-1", "cpu")
+	job.Class = "no such.class"
+	wantInvalid(t, box.Offer(t.Context(), job), "class")
+	takeNothing(t, box, "cpu")
+}
+
+func takeOne(t *testing.T, box Box) {
+	want := exampleJob("job-1", "cpu")
+	must(t, box.Offer(t.Context(), want))
+	claim := take(t, box, "cpu")
+	got, err := claim.Job()
+	must(t, err)
+	wantSame(t, got, want)
+	if attempt := claim.Attempt(); attempt.Number != 1 || attempt.ID == "" || len(attempt.Failures) != 0 {
+		t.Errorf("attempt %+v, want the first, with an id", attempt)
+	}
+	if message := claim.Message(); message.Stream != "JOBS" || message.Subject != events.JobSubject(want) || len(message.Body) == 0 {
+		t.Errorf("message %+v", message)
+	}
+	takeNothing(t, box, "cpu")
+}
+
+func takeNoMore(t *testing.T, box Box) {
+	for i := range 3 {
+		must(t, box.Offer(t.Context(), exampleJob(fmt.Sprintf("job-%d", i), "cpu")))
+	}
+	first := take(t, box, "cpu") // if it took more than one, the rest would be missing below
+	for range 2 {
+		must(t, take(t, box, "cpu").Done(t.Context()))
+	}
+	must(t, first.Done(t.Context()))
+}
+
+func takeClasses(t *testing.T, box Box) {
+	tune := exampleJob("job-tune", "cpu")
+	tune.Function = events.FunctionTune
+	for _, job := range []events.Job{tune, exampleJob("job-gpu", "gpu"), exampleJob("job-cpu", "cpu"), exampleJob("job-tpu", "tpu")} {
+		must(t, box.Offer(t.Context(), job))
+	}
+	for _, want := range []string{"job-cpu", "job-gpu"} { // the order of the classes is the worker's
+		claim := take(t, box, "cpu", "gpu")
+		if job, err := claim.Job(); err != nil || job.ID != want {
+			t.Errorf("took %s, %v, want %s", job.ID, err, want)
+		}
+		must(t, claim.Done(t.Context()))
+	}
+	takeNothing(t, box, "cpu", "gpu")
+	claim := take(t, box, "tpu") // a class that nobody has served before
+	must(t, claim.Done(t.Context()))
+}
+
+func takeTogether(t *testing.T, box Box) {
+	const jobs, workers = 20, 4
+	for i := range jobs {
+		must(t, box.Offer(t.Context(), exampleJob(fmt.Sprintf("job-%d", i), "cpu")))
+	}
+	var mu sync.Mutex
+	seen := map[string]int{}
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for {
+				claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, now)
+				if errors.Is(err, events.ErrEmpty) {
+					return
+				}
+				job, jobErr := claim.Job()
+				if err := errors.Join(err, jobErr, claim.Done(t.Context())); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				seen[job.ID]++
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	for id, times := range seen {
+		if times != 1 {
+			t.Errorf("%s was done %d times", id, times)
+		}
+	}
+	if len(seen) != jobs {
+		t.Errorf("%d jobs were done, want %d", len(seen), jobs)
+	}
+}
+
+func takeWaits(t *testing.T, box Box) {
+	taken := make(chan error)
+	go func() {
+		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu", "gpu"}, soon)
+		if err == nil {
+			err = claim.Done(t.Context())
+		}
+		taken <- err
+	}()
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "gpu")))
+	must(t, <-taken)
+}
+
+func takeCancelled(t *testing.T, box Box) {
+	cause := errors.New("worker stops")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, soon)
+		ended <- err
+	}()
+	cancel(cause)
+	wantError(t, <-ended, cause)
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	take(t, box, "cpu") // nothing is kept by the one that stopped
+}
+
+func takeInvalid(t *testing.T, box Box) {
+	must(t, box.Inject(t.Context(), "jobs.train.cpu.odd", map[string][]string{"X": {"1"}}, []byte(`{"id": 3}`)))
+	claim := take(t, box, "cpu")
+	_, err := claim.Job()
+	wantInvalid(t, err, "id")
+	reason := events.DeadReason{Kind: events.FailureInput, Message: err.Error(), Field: "id"}
+	must(t, claim.Never(t.Context(), reason))
+	wantDead(t, box, events.DeadLetter{Message: claim.Message(), Reason: reason})
+	takeNothing(t, box, "cpu")
+}
+
+func takeMisplaced(t *testing.T, box Box) {
+	body, err := encode(t.Context(), exampleJob("job-1", "gpu"))
+	must(t, err)
+	must(t, box.Inject(t.Context(), "jobs.train.cpu.job-1", nil, body))
+	_, err = take(t, box, "cpu").Job()
+	wantInvalid(t, err, "NATS subject")
+}
+
+func laterCounts(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	seen := map[string]bool{}
+	for i, cause := range []events.FailureKind{events.FailureModule, events.FailureCrash, events.FailureModule} {
+		claim := take(t, box, "cpu")
+		if got := claim.Attempt(); got.Number != i+1 || seen[got.ID] {
+			t.Errorf("attempt %+v, want number %d and an id of its own", got, i+1)
+		}
+		seen[claim.Attempt().ID] = true
+		must(t, claim.Later(t.Context(), 0, cause))
+	}
+	want := map[events.FailureKind]int{events.FailureModule: 2, events.FailureCrash: 1}
+	wantSame(t, take(t, box, "cpu").Attempt().Failures, want)
+}
+
+func laterWaits(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, take(t, box, "cpu").Later(t.Context(), 2*now, events.FailureUnavailable))
+	takeNothing(t, box, "cpu")
+	take(t, box, "cpu")
+}
+
+func neverBuries(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	reason := events.DeadReason{Kind: events.FailureModule, Message: "Traceback:\n  boom"}
+	must(t, claim.Never(t.Context(), reason))
+	wantDead(t, box, events.DeadLetter{Message: claim.Message(), Reason: reason})
+	takeNothing(t, box, "cpu")
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu"))) // it left the queue, so it may come back
+	take(t, box, "cpu")
+}
+
+func neverKeepsFirst(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	letter := events.DeadLetter{
+		Message: claim.Message(),
+		Reason:  events.DeadReason{Kind: events.FailureModule, Message: "boom"},
+		Causes:  []events.Message{{Stream: "FACTS", Sequence: 1, Subject: "facts.x", Body: []byte("fact")}},
+	}
+	must(t, box.Bury(t.Context(), letter))
+	must(t, claim.Never(t.Context(), letter.Reason))
+	wantDead(t, box, letter)
+}
+
+func doneLeavesNothing(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, take(t, box, "cpu").Done(t.Context()))
+	leases, err := box.Register(t.Context(), events.RegisterLeases)
+	must(t, err)
+	_, err = leases.Get(t.Context(), "job-1")
+	wantError(t, err, events.ErrNotFound)
+}
+
+func settledOnce(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	must(t, claim.Done(t.Context()))
+	wantError(t, claim.Done(t.Context()), events.ErrLeaseLost)
+	wantError(t, claim.Later(t.Context(), 0, events.FailureModule), events.ErrLeaseLost)
+	wantError(t, claim.Never(t.Context(), events.DeadReason{}), events.ErrLeaseLost)
+}
+
+func settledAfterLater(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	must(t, claim.Later(t.Context(), 0, events.FailureModule))
+	wantError(t, claim.Done(t.Context()), events.ErrLeaseLost)
+	must(t, take(t, box, "cpu").Done(t.Context()))
+}

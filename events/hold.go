@@ -1,0 +1,60 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Heart keeps a lease. Hold calls Beat from one goroutine at a time.
+type Heart interface {
+	// Left is for how long the lease is still provably ours; 0 or less if it is not.
+	Left() time.Duration
+	// Beat confirms the lease. ErrLeaseLost if it is another's by now; any other error may pass.
+	Beat(ctx context.Context) error
+}
+
+// Hold is Claim.Hold for letterboxes to build theirs with: it runs work while heart beats every pause, and ends work's ctx
+// with cause ErrLeaseLost as soon as the lease is lost or can't be proved. The heart goes on beating after ctx has ended,
+// until work has returned.
+func Hold(ctx context.Context, heart Heart, pause time.Duration, work func(context.Context) error) error {
+	if heart.Left() <= 0 {
+		return ErrLeaseLost
+	}
+	working, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	returned, kept := make(chan struct{}), make(chan error, 1)
+	go func() {
+		lost := keep(context.WithoutCancel(ctx), heart, pause, returned)
+		lose(lost)
+		kept <- lost
+	}()
+	err := func() error { defer close(returned); return work(working) }()
+	if lost := <-kept; lost != nil {
+		return lost
+	}
+	return err
+}
+
+// keep beats until work has returned, and returns ErrLeaseLost if the lease is lost before.
+func keep(ctx context.Context, heart Heart, pause time.Duration, returned <-chan struct{}) error {
+	for next := pause; ; {
+		timer := time.NewTimer(min(next, heart.Left()))
+		select {
+		case <-returned:
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+		if heart.Left() <= 0 {
+			return ErrLeaseLost
+		}
+		err := heart.Beat(ctx)
+		if errors.Is(err, ErrLeaseLost) {
+			return err
+		}
+		if next = pause; err != nil {
+			next = pause / 4 // it may pass before the lease runs out
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package jetstream_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+func TestLetterbox(t *testing.T) {
+	t.Parallel()
+	eventstest.Run(t, func(t *testing.T) eventstest.Box {
+		server := startBus(t)
+		return box{connect(t, server, jetstream.Options{Create: true}), dial(t, server)}
+	})
+}
+
+// box is a letterbox that a foreign publisher can reach too.
+type box struct {
+	*jetstream.Letterbox
+	foreign *nats.Conn
+}
+
+func (b box) Inject(ctx context.Context, subject string, header map[string][]string, body []byte) error {
+	stream, err := js.New(b.foreign)
+	if err != nil {
+		return err
+	}
+	_, err = stream.PublishMsg(ctx, &nats.Msg{Subject: subject, Header: header, Data: body})
+	return err
+}
+
+func startBus(t *testing.T) *bus.Server {
+	t.Helper()
+	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+// connect opens a letterbox of its own connection, as another process would.
+func connect(t *testing.T, server *bus.Server, opts jetstream.Options) *jetstream.Letterbox {
+	t.Helper()
+	opts.Lease = eventstest.Lease
+	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	letterbox, err := jetstream.Connect(t.Context(), server.URL(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = letterbox.Close() })
+	return letterbox
+}
+
+func dial(t *testing.T, server *bus.Server) *nats.Conn {
+	t.Helper()
+	conn, err := server.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
+}
