@@ -41,6 +41,7 @@ type ahead struct {
 	done   chan struct{} // closed to end the goroutine
 	ending sync.Once
 	ended  sync.WaitGroup
+	reader *record.Reader // of the goroutine
 
 	// Of the taker.
 	block *block
@@ -63,6 +64,8 @@ func readAhead(files []string, epoch, epochs int) *ahead {
 		full:  make(chan *block, blocksAhead),
 		free:  make(chan *block, blocksAhead+2), // one more is being filled, one taken
 		done:  make(chan struct{}),
+
+		reader: record.NewReader("", nil),
 	}
 	for range cap(a.free) {
 		a.free <- &block{}
@@ -161,7 +164,8 @@ func (a *ahead) readFile(file int) (records int64, err error) {
 		return 0, fmt.Errorf("read examples: %w", err)
 	}
 	defer f.Close()
-	r := record.NewReader(shortName(a.files[file]), f)
+	r := a.reader
+	r.Reset(shortName(a.files[file]), f)
 	for {
 		b := a.empty()
 		if b == nil {

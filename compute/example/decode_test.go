@@ -278,6 +278,7 @@ func TestSpecsThatCannotBe(t *testing.T) {
 		"shape [0]":                with(func(f *example.Feature) { f.Shape = []int{0} }),
 		"shape [-1]":               with(func(f *example.Feature) { f.Shape = []int{-1} }),
 		"shape over 2^31":          with(func(f *example.Feature) { f.Shape = []int{1 << 16, 1 << 16} }),
+		"default of 2^24 values":   with(func(f *example.Feature) { f.Default, f.Shape = &example.Default{}, []int{1 << 24} }),
 		"default of a VarLen":      with(func(f *example.Feature) { f.Default = &example.Default{} }),
 		"default of a list's step": with(func(f *example.Feature) { f.Default, f.Shape, f.Sequence = &example.Default{}, []int{}, true }),
 	} {

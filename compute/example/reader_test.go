@@ -130,9 +130,9 @@ func TestEpochsFollowEachOtherWithinABatch(t *testing.T) {
 
 func TestAShuffleIsOneOrderOfAllPerSeedAndEpoch(t *testing.T) {
 	t.Parallel()
-	pattern := writeNumbers(t, map[string]int{"a.gz": 700, "b": 300})
+	pattern := writeNumbers(t, map[string]int{"a.gz": 7000, "b": 3000})
 	read := func(seed uint64) (epochs [][]int64) {
-		r := open(t, example.Options{Patterns: []string{pattern}, BatchSize: 1000, ShuffleBuffer: 100, Seed: seed, Epochs: 2})
+		r := open(t, example.Options{Patterns: []string{pattern}, BatchSize: 10_000, ShuffleBuffer: 100, Seed: seed, Epochs: 2})
 		return next(t, r, 2)
 	}
 	first, again, other := read(1), read(1), read(2)
@@ -153,7 +153,7 @@ func TestAShuffleIsOneOrderOfAllPerSeedAndEpoch(t *testing.T) {
 			t.Error("nothing was shuffled")
 		}
 		slices.Sort(epoch)
-		equal(t, "all records, each once", epoch, upTo(1000))
+		equal(t, "all records, each once", epoch, upTo(10_000))
 	}
 }
 
@@ -169,7 +169,7 @@ func TestSkipComesToWhereReadingWouldHave(t *testing.T) {
 	} {
 		o.Patterns = []string{pattern}
 		all := next(t, open(t, o), 60)
-		for skip := range len(all) + 1 {
+		for skip := 0; skip <= len(all); skip += 3 {
 			r := open(t, o)
 			if err := r.Skip(t.Context(), int64(skip)); err != nil {
 				t.Fatalf("%s: skip %d: %v", name, skip, err)
@@ -185,8 +185,10 @@ func TestSkipComesToWhereReadingWouldHave(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := open(t, o).Skip(t.Context(), 61); o.Epochs > 0 != (err == io.EOF) {
-			t.Errorf("%s: skip beyond the end: %v", name, err)
+		for _, beyond := range []int64{61, 2 * 37, 20 * 37} { // not, and just, a number of whole epochs
+			if err := open(t, o).Skip(t.Context(), beyond); o.Epochs > 0 != (err == io.EOF) {
+				t.Errorf("%s: skip of %d batches, beyond the end: %v", name, beyond, err)
+			}
 		}
 	}
 }

@@ -119,6 +119,9 @@ func (s Spec) Validate() error {
 // maxSize bounds the values of one row of one feature, so that offsets fit in an int32.
 const maxSize = math.MaxInt32
 
+// maxDefaults bounds what a row that is empty may grow to.
+const maxDefaults = 1 << 20
+
 func (f Feature) validate() error {
 	if f.Name == "" {
 		return fmt.Errorf("a name is missing")
@@ -135,6 +138,9 @@ func (f Feature) validate() error {
 			return fmt.Errorf("shape %v: dimensions must be 1 or more, their product at most %d", f.Shape, maxSize)
 		}
 		size *= dim
+	}
+	if f.Default != nil && size > maxDefaults {
+		return fmt.Errorf("shape %v: a default fills %d values at most", f.Shape, maxDefaults)
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ const (
 // Reader reads the records of one file in turn. It is not safe for concurrent use.
 type Reader struct {
 	name   string
-	in     *bufio.Reader
+	stream *stream
+	in     *bufio.Reader // of stream
 	close  func() error
 	number int64 // of the next record
 	offset int64 // of the next record
@@ -44,11 +45,18 @@ func Open(path string) (*Reader, error) {
 // NewReader reads records from in, which is not closed. The name stands in errors, and decides by ".gz" at its end whether
 // in must be gzip.
 func NewReader(name string, in io.Reader) *Reader {
-	return &Reader{
-		name:  name,
-		in:    bufio.NewReaderSize(&stream{name: name, file: source{in: in}}, bufferSize),
-		close: func() error { return nil },
-	}
+	r := &Reader{stream: newStream()}
+	r.in = bufio.NewReaderSize(r.stream, bufferSize)
+	r.Reset(name, in)
+	return r
+}
+
+// Reset makes r read another file, as if NewReader had made it, and saves the memory of a new one: for those who read many.
+// A file that Open opened must be closed before.
+func (r *Reader) Reset(name string, in io.Reader) {
+	r.stream.reset(name, in)
+	r.in.Reset(r.stream)
+	*r = Reader{name: name, stream: r.stream, in: r.in, large: r.large, close: func() error { return nil }}
 }
 
 // Close closes the file that Open opened.

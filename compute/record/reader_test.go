@@ -270,6 +270,26 @@ func TestTroubleWithReadingIsNotDamage(t *testing.T) {
 	}
 }
 
+func TestAReaderThatIsResetKnowsNothingOfItsPast(t *testing.T) {
+	t.Parallel()
+	good := framed(t, []byte("first"), bytes.Repeat([]byte("long"), 1<<18))
+	bad := flip(good, len(good)-1)
+	r := record.NewReader("first", bytes.NewReader(nil))
+	for range 2 {
+		for name, c := range map[string]struct {
+			bytes []byte
+			want  error
+		}{"plain": {good, nil}, "zipped.gz": {zipped(t, good), nil}, "damaged": {bad, record.ErrDataChecksum}, "cut.gz": {zipped(t, bad)[:9], record.ErrTruncated}} {
+			r.Reset(name, bytes.NewReader(c.bytes))
+			records, err := readAll(r)
+			if !errors.Is(err, c.want) || err == nil && len(records) != 2 {
+				t.Errorf("%s: %d records, error %v, want %v", name, len(records), err, c.want)
+			}
+			r.Close()
+		}
+	}
+}
+
 func TestAClosedReaderReadsNothing(t *testing.T) {
 	t.Parallel()
 	r, err := record.Open("testdata/penguin-eval.gz")

@@ -19,8 +19,22 @@ const fileBufferSize = 64 << 10
 type stream struct {
 	name string
 	file source
-	out  io.Reader // set by the first Read
-	gzip bool
+	in   *bufio.Reader // of file
+	out  io.Reader     // in or inflater, set by the first Read
+
+	inflater *gzip.Reader // nil until the first compressed file
+}
+
+func newStream() *stream {
+	s := &stream{}
+	s.in = bufio.NewReaderSize(&s.file, fileBufferSize)
+	return s
+}
+
+// reset begins another file with the memory of the last.
+func (s *stream) reset(name string, file io.Reader) {
+	s.name, s.file, s.out = name, source{in: file}, nil
+	s.in.Reset(&s.file)
 }
 
 func (s *stream) Read(p []byte) (int, error) {
@@ -30,15 +44,14 @@ func (s *stream) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := s.out.Read(p)
-	if err == nil || err == io.EOF || !s.gzip {
+	if err == nil || err == io.EOF || s.out == s.in {
 		return n, err
 	}
 	return n, s.inflateError(err)
 }
 
 func (s *stream) open() error {
-	in := bufio.NewReaderSize(&s.file, fileBufferSize)
-	head, err := in.Peek(headSize)
+	head, err := s.in.Peek(headSize)
 	if err != nil && err != io.EOF {
 		return err
 	}
@@ -46,15 +59,16 @@ func (s *stream) open() error {
 		if strings.HasSuffix(s.name, ".gz") {
 			return ErrNotGzip
 		}
-		s.out = in
+		s.out = s.in
 		return nil
 	}
-	s.gzip = true
-	z, err := gzip.NewReader(in)
-	if err != nil {
+	if s.inflater == nil {
+		s.inflater = &gzip.Reader{}
+	}
+	if err := s.inflater.Reset(s.in); err != nil {
 		return s.inflateError(err)
 	}
-	s.out = z
+	s.out = s.inflater
 	return nil
 }
 
