@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -156,4 +157,23 @@ func FuzzListen(f *testing.F) {
 			t.Errorf("finished %v, failure %+v", l.finished, l.failure)
 		}
 	})
+}
+
+func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
+	t.Parallel()
+	p, err := start([]string{"/bin/echo", "out"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.end()
+	// Far off: it is there so that a red test ends.
+	if err := errors.Join(p.output.SetReadDeadline(time.Now().Add(10*time.Second)), p.progress.SetReadDeadline(time.Now().Add(10*time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(p.output); string(text) != "out\n" || err != nil {
+		t.Errorf("output is %q, error %v", text, err)
+	}
+	if text, err := io.ReadAll(p.progress); len(text) != 0 || err != nil {
+		t.Errorf("progress is %q, error %v", text, err)
+	}
 }

@@ -41,9 +41,7 @@ func openLog(path string) (*boundedLog, error) {
 func (l *boundedLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if room := headBytes - l.written; room > 0 {
-		l.write(p[:min(int64(len(p)), room)])
-	}
+	l.write(p[:min(int64(len(p)), headBytes-l.written)])
 	l.size += int64(len(p))
 	l.last = append(l.last, p[max(0, len(p)-tailBytes):]...)
 	if len(l.last) > 2*tailBytes {
@@ -54,7 +52,7 @@ func (l *boundedLog) Write(p []byte) (int, error) {
 
 // write puts p into the file. After an error there it does nothing more.
 func (l *boundedLog) write(p []byte) {
-	if l.file == nil || l.err != nil {
+	if l.file == nil || l.err != nil || len(p) == 0 {
 		return
 	}
 	n, err := l.file.Write(p)
