@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/guest"
@@ -35,7 +34,7 @@ type Options struct {
 
 // Stack is a running local Stoker.
 type Stack struct {
-	Box   events.Letterbox
+	Box   *jetstream.Letterbox
 	Store storage.Store
 	Root  storage.Ref // where artifacts go
 
@@ -118,6 +117,7 @@ func withFunctions(ctx context.Context, opts Options, s servers, do func(context
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, stack.close(opts.DataDir)) }()
 	host, err := guest.New(guest.Options{CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Logger: opts.Logger})
 	if err != nil {
 		return err
@@ -162,5 +162,14 @@ func open(ctx context.Context, opts Options, s servers) (*Stack, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open bus: %w", err)
 	}
-	return &Stack{Box: box, Store: store, Root: root, connection: connection, address: s.bus.Address()}, connection.write(opts.DataDir)
+	stack := &Stack{Box: box, Store: store, Root: root, connection: connection, address: s.bus.Address()}
+	if err := connection.write(opts.DataDir); err != nil {
+		return nil, errors.Join(err, box.Close())
+	}
+	return stack, nil
+}
+
+// close takes back the word of how to reach the stack, and leaves the bus.
+func (s *Stack) close(dataDir string) error {
+	return errors.Join(os.Remove(connectionFile(dataDir)), s.Box.Close())
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,4 +36,13 @@ func describe(w io.Writer, fact events.Fact) {
 			fmt.Fprintf(w, "end of the module's log:\n%s\n", data.LogTail)
 		}
 	}
+}
+
+// indent lays JSON out for people.
+func indent(text json.RawMessage) string {
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return string(text)
+	}
+	return out.String()
 }
