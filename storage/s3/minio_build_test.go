@@ -1,0 +1,62 @@
+//go:build minio
+
+package s3_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// minioVersion is the last one whose source was published, as the Go module proxy names it: MinIO's own tags are no versions to Go.
+const minioVersion = "v0.0.0-20260212201848-7aac2a2c5b7c"
+
+// buildMinIO returns the path of the MinIO program, in the user's cache folder. The first time it is built from source with go
+// install, which takes many minutes; others who want it meanwhile wait for the same build.
+func buildMinIO(ctx context.Context, say func(format string, args ...any)) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("build minio: %w", err)
+	}
+	dir := filepath.Join(cache, "stoker", "minio", minioVersion)
+	program := filepath.Join(dir, "minio")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("build minio: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	if _, err := lock.TryLockContext(ctx, time.Second); err != nil {
+		return "", fmt.Errorf("build minio: wait for another build: %w", err)
+	}
+	defer lock.Unlock()
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	if err := install(ctx, dir, say); err != nil {
+		return "", fmt.Errorf("build minio %s: %w", minioVersion, err)
+	}
+	return program, nil
+}
+
+// install leaves dir/minio only when it is whole.
+func install(ctx context.Context, dir string, say func(format string, args ...any)) error {
+	partial, err := os.MkdirTemp(dir, "partial-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(partial)
+	say("building MinIO %s into %s: this happens once and takes many minutes", minioVersion, dir)
+	began := time.Now()
+	cmd := exec.CommandContext(ctx, "go", "install", "-trimpath", "github.com/minio/minio@"+minioVersion)
+	cmd.Dir = partial // away from this module
+	cmd.Env = append(os.Environ(), "GOBIN="+partial, "GOFLAGS=", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go install: %w\n%s", err, out)
+	}
+	say("built MinIO in %s", time.Since(began).Round(time.Second))
+	return os.Rename(filepath.Join(partial, "minio"), filepath.Join(dir, "minio"))
+}
