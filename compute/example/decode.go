@@ -15,8 +15,8 @@ import "fmt"
 //   - numbers packed or not;
 //   - features that the Spec does not name: ignored.
 //
-// Where TensorFlow refuses an encoding that no writer makes but protocol buffers allow, such as fields it does not know or a
-// list in two parts, this is read as protocol buffers have it.
+// Encodings that no writer makes are read as protocol buffers have them. TensorFlow's op refuses most (an unknown field inside
+// Features, a map entry without a value), and of a list in two parts reads the first only.
 //
 // A tf.Example is read as a tf.SequenceExample that has a context only: the two are the same on the wire.
 type Decoder struct {
