@@ -42,6 +42,7 @@ type loop struct {
 	model  *nn.Model
 	data   Source
 	result Result
+	saved  int // step of the last checkpoint
 
 	lossSum float64 // since the last report
 	losses  int
@@ -56,7 +57,7 @@ func (l *loop) resume(ctx context.Context) error {
 	if err != nil || step == 0 {
 		return err
 	}
-	l.result.Steps, l.result.Resumed = step, step
+	l.result.Steps, l.result.Resumed, l.saved = step, step, step
 	if err := skip(ctx, l.data, step); err != nil {
 		return fmt.Errorf("skip %d batches: %w", step, err)
 	}
@@ -121,13 +122,14 @@ func (l *loop) report() {
 }
 
 func (l *loop) save() error {
-	if l.Checkpoints.Dir == "" {
+	if l.Checkpoints.Dir == "" || l.saved == l.result.Steps {
 		return nil
 	}
 	if err := l.Checkpoints.save(l.result.Steps, l.model, l.Optimizer); err != nil {
 		return err
 	}
-	l.Checkpointed(l.result.Steps)
+	l.saved = l.result.Steps
+	l.Checkpointed(l.saved)
 	return nil
 }
 
@@ -138,9 +140,6 @@ func (l *loop) leave(ctx context.Context, err error) error {
 	}
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		err = errors.Join(err, cause)
-	}
-	if l.result.Steps == l.result.Resumed {
-		return err
 	}
 	return errors.Join(err, l.save())
 }

@@ -1,0 +1,158 @@
+package builtin_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+)
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
+}
+
+func fail(t *testing.T, name string, a module.Assignment) error {
+	t.Helper()
+	err := builtin.Run(t.Context(), name, a, func(module.Message) {})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	return err
+}
+
+func TestBadConfigurationIsNamed(t *testing.T) {
+	t.Parallel()
+	set := func(key string, value any) func(*module.Assignment) {
+		return func(a *module.Assignment) { a.CustomConfig[key] = value }
+	}
+	tune := func(key string, value any) func(*module.Assignment) {
+		return func(a *module.Assignment) {
+			a.Hyperparameters = map[string]any{"values": map[string]any{key: value}}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*module.Assignment)
+		want   string
+	}{
+		"unknown key":         {set("hidden", 8), `custom_config: unknown key "hidden": expected some of label, label_key, task, `},
+		"wrong type":          {set("batch_size", "many"), "custom_config: json: cannot unmarshal string into Go struct field config.batch_size"},
+		"no rows in a batch":  {set("batch_size", 0), "custom_config: batch_size: expected 1 to 16777216, got 0"},
+		"no label":            {set("label", ""), "custom_config: label: missing, expected one of body_mass_g_xf, culmen_depth_mm_xf, "},
+		"label not there":     {set("label", "zzz"), `custom_config: label: the schema has no feature "zzz", expected one of body_mass_g_xf, `},
+		"unknown task":        {set("task", "clustering"), `custom_config: task: expected classification, binary or regression, got "clustering"`},
+		"unknown optimizer":   {set("optimizer", "lion"), `custom_config: optimizer: unknown optimizer "lion"`},
+		"unknown activation":  {set("activation", "gelu"), `custom_config: activation: unknown activation "gelu"`},
+		"negative rate":       {set("learning_rate", -1), "learning rate -1: expected a number above 0"},
+		"empty layer":         {set("hidden_units", []any{8, 0}), "custom_config: hidden_units: expected 1 to 1048576 units in a layer, got 0"},
+		"too few classes":     {set("num_classes", 2), `label "species_xf": bad input: has the value 2, expected 0 to 1`},
+		"three are not two":   {set("task", "binary"), `label "species_xf" has 3 classes, task binary expects 2`},
+		"tuned to nothing":    {tune("num_layers", -1), "hyperparameters: num_layers -1: expected 0 to 1000"},
+		"tuned to a word":     {tune("units", "wide"), "hyperparameters: json: cannot unmarshal string"},
+		"when to stop":        {func(a *module.Assignment) { a.TrainSteps = nil }, "neither train_args.num_steps nor custom_config.epochs says when to stop"},
+		"raw beside a graph":  {func(a *module.Assignment) { a.Transformed = false }, "there is a transform graph, but the examples are raw"},
+		"transformed alone":   {func(a *module.Assignment) { a.TransformGraphPath = "" }, "transformed examples need their transform graph"},
+		"raw without schema":  {func(a *module.Assignment) { a.Transformed, a.TransformGraphPath, a.SchemaPath = false, "", "" }, "raw examples need a schema"},
+		"missing split":       {func(a *module.Assignment) { a.TrainFiles = []string{"/nowhere/Split-train/*"} }, "no file matches /nowhere/Split-train/*"},
+		"missing eval split":  {func(a *module.Assignment) { a.EvalFiles = []string{"/nowhere/Split-eval/*"} }, "no file matches /nowhere/Split-eval/*"},
+		"another base model":  {func(a *module.Assignment) { a.BaseModel = "/model" }, "base_model: builtin modules can't start from"},
+		"steps without bound": {set("learning_rate", 1e6), "loss is not a finite number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := assignment(t, "penguin", true, penguin())
+			c.change(&a)
+			if err := fail(t, "dnn", a); !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, expected %s", err, c.want)
+			}
+			if _, err := os.Stat(a.ServingModelDir); err == nil {
+				t.Error("a failed training left a model")
+			}
+		})
+	}
+	linear := assignment(t, "penguin", true, penguin())
+	if err := fail(t, "linear", linear); !strings.Contains(err.Error(), "builtin:linear has no hidden layers") {
+		t.Errorf("hidden layers of a linear model: %v", err)
+	}
+	if err := fail(t, "wide", linear); !strings.Contains(err.Error(), "builtin:wide: no such module: expected one of dnn, linear") {
+		t.Errorf("no such module: %v", err)
+	}
+}
+
+// bird is a raw penguin record.
+func bird() *example.Builder {
+	return new(example.Builder).Float("body_mass_g", 0.3).Float("culmen_depth_mm", 0.5).Float("culmen_length_mm", 0.2).
+		Float("flipper_length_mm", 0.1).Int64("species", 1)
+}
+
+// withTrain has a train split of the records, after two good ones in a file of their own.
+func withTrain(t *testing.T, records ...[]byte) module.Assignment {
+	t.Helper()
+	a := assignment(t, "penguin", false, penguin())
+	dir := filepath.Join(t.TempDir(), "Split-train")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a.TrainFiles = []string{filepath.Join(dir, "*")}
+	writeRecords(t, filepath.Join(dir, "a"), bird().Build(), bird().Build())
+	writeRecords(t, filepath.Join(dir, "b"), records...)
+	return a
+}
+
+func writeRecords(t *testing.T, path string, records ...[]byte) {
+	t.Helper()
+	var data bytes.Buffer
+	w := record.NewWriter(&data)
+	for _, r := range records {
+		if err := w.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBadDataIsAnInputErrorThatNamesFileRecordAndFeature(t *testing.T) {
+	t.Parallel()
+	inf := float32(1)
+	for range 200 {
+		inf *= 2
+	}
+	for want, record := range map[string][]byte{
+		`bad record 1 in Split-train/b: feature "species": `:                                             bird().Float("species", 1).Build(),
+		`bad record 1 in Split-train/b: feature "body_mass_g": value +Inf, expected a finite number`:     bird().Float("body_mass_g", inf).Build(),
+		`bad record 1 in Split-train/b: feature "body_mass_g": float value is required`:                  new(example.Builder).Build(),
+		`bad record 1 in Split-train/b: feature "culmen_length_mm": `:                                    bird().Float("culmen_length_mm").Build(),
+		`label "species": bad input: has values that are no classes`:                                     bird().Int64("species", -1).Build(),
+		`label "species": has values up to 5000: set custom_config num_classes if they are classes, or `: bird().Int64("species", 5000).Build(),
+	} {
+		err := fail(t, "dnn", withTrain(t, bird().Build(), record))
+		bad, ok := errors.AsType[*module.Error](err)
+		if input := !strings.Contains(want, "5000"); input != (ok && bad.Kind == module.KindInput) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, expected %s", err, want)
+		}
+	}
+}
+
+func TestAnEmptySplitIsBadInput(t *testing.T) {
+	t.Parallel()
+	a := withTrain(t)
+	if err := os.Truncate(filepath.Join(filepath.Dir(a.TrainFiles[0]), "a"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := fail(t, "dnn", a); !strings.Contains(err.Error(), "the train splits hold no record") {
+		t.Errorf("error is %v", err)
+	}
+}

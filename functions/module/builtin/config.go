@@ -1,0 +1,191 @@
+package builtin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// config is custom_config and what hyperparameters make of it; see the package comment.
+type config struct {
+	Label           string  `json:"label"`
+	LabelKey        string  `json:"label_key"`
+	Task            task    `json:"task"`
+	NumClasses      int     `json:"num_classes"`
+	HiddenUnits     []int   `json:"hidden_units"`
+	Activation      string  `json:"activation"`
+	Optimizer       string  `json:"optimizer"`
+	LearningRate    float64 `json:"learning_rate"`
+	BatchSize       int     `json:"batch_size"`
+	EvalBatchSize   int     `json:"eval_batch_size"`
+	EmbeddingDim    int     `json:"embedding_dim"`
+	HashBuckets     int     `json:"hash_buckets"`
+	Seed            int64   `json:"seed"`
+	Epochs          int     `json:"epochs"`
+	CheckpointEvery int     `json:"checkpoint_every"`
+}
+
+// tuned are the hyperparameters that a search may set.
+type tuned struct {
+	LearningRate *float64 `json:"learning_rate"`
+	NumLayers    *int     `json:"num_layers"`
+	Units        *int     `json:"units"`
+	BatchSize    *int     `json:"batch_size"`
+	Optimizer    *string  `json:"optimizer"`
+	Activation   *string  `json:"activation"`
+}
+
+// task is what is predicted.
+type task string
+
+const (
+	classification task = "classification"
+	binary         task = "binary"
+	regression     task = "regression"
+)
+
+// newConfig reads an assignment's configuration for the module of that name.
+func newConfig(name string, a module.Assignment, log *slog.Logger) (config, error) {
+	c := config{
+		HiddenUnits: []int{8, 8}, Activation: "relu", Optimizer: "adam", LearningRate: 0.01, BatchSize: 32,
+		EmbeddingDim: 8, HashBuckets: 100, Seed: a.Seed, CheckpointEvery: 1000,
+	}
+	if err := decode("custom_config", a.CustomConfig, &c); err != nil {
+		return c, err
+	}
+	if err := c.tune(name, a.Hyperparameters, log); err != nil {
+		return c, err
+	}
+	if c.Label == "" {
+		c.Label = c.LabelKey
+	}
+	if c.EvalBatchSize == 0 {
+		c.EvalBatchSize = c.BatchSize
+	}
+	if name == "linear" {
+		if a.CustomConfig["hidden_units"] != nil {
+			return c, fmt.Errorf("custom_config: hidden_units: %slinear has no hidden layers", Prefix)
+		}
+		c.HiddenUnits = nil
+	}
+	return c, c.check(a)
+}
+
+// tune lets hyperparameters override.
+func (c *config) tune(name string, hyperparameters map[string]any, log *slog.Logger) error {
+	values, ok := hyperparameters["values"].(map[string]any)
+	if !ok {
+		return nil
+	}
+	known := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if slices.Contains(keysOf(tuned{}), key) {
+			known[key] = values[key]
+			continue
+		}
+		log.Warn("hyperparameter is not one of this module's and changes nothing", "module", Prefix+name, "hyperparameter", key)
+	}
+	var t tuned
+	if err := decode("hyperparameters", known, &t); err != nil {
+		return err
+	}
+	override(&c.LearningRate, t.LearningRate)
+	override(&c.BatchSize, t.BatchSize)
+	override(&c.Optimizer, t.Optimizer)
+	override(&c.Activation, t.Activation)
+	return c.tuneLayers(t)
+}
+
+func (c *config) tuneLayers(t tuned) error {
+	if t.NumLayers == nil && t.Units == nil {
+		return nil
+	}
+	layers, units := len(c.HiddenUnits), 8
+	if layers > 0 {
+		units = c.HiddenUnits[0]
+	}
+	override(&layers, t.NumLayers)
+	override(&units, t.Units)
+	if layers < 0 || layers > 1000 {
+		return fmt.Errorf("hyperparameters: num_layers %d: expected 0 to 1000", layers)
+	}
+	c.HiddenUnits = slices.Repeat([]int{units}, layers)
+	return nil
+}
+
+func override[T any](value, by *T) {
+	if by != nil {
+		*value = *by
+	}
+}
+
+// check says what is wrong with the values.
+func (c config) check(a module.Assignment) error {
+	for _, n := range []struct {
+		key        string
+		value, min int
+	}{
+		{"num_classes", c.NumClasses, 0}, {"batch_size", c.BatchSize, 1}, {"eval_batch_size", c.EvalBatchSize, 1},
+		{"embedding_dim", c.EmbeddingDim, 1}, {"hash_buckets", c.HashBuckets, 1}, {"epochs", c.Epochs, 0},
+		{"checkpoint_every", c.CheckpointEvery, 1},
+	} {
+		if n.value < n.min || n.value > 1<<24 {
+			return fmt.Errorf("custom_config: %s: expected %d to %d, got %d", n.key, n.min, 1<<24, n.value)
+		}
+	}
+	for _, units := range c.HiddenUnits {
+		if units < 1 || units > 1<<20 {
+			return fmt.Errorf("custom_config: hidden_units: expected 1 to %d units in a layer, got %d", 1<<20, units)
+		}
+	}
+	if c.Task != "" && c.Task != classification && c.Task != binary && c.Task != regression {
+		return fmt.Errorf("custom_config: task: expected classification, binary or regression, got %q", c.Task)
+	}
+	if _, err := nn.ActivationNamed(c.Activation); err != nil {
+		return fmt.Errorf("custom_config: activation: %w", err)
+	}
+	if _, err := c.optimizer(); err != nil {
+		return fmt.Errorf("custom_config: optimizer: %w", err)
+	}
+	if steps(a.TrainSteps) == 0 && c.Epochs == 0 {
+		return fmt.Errorf("neither train_args.num_steps nor custom_config.epochs says when to stop training")
+	}
+	return nil
+}
+
+func (c config) optimizer() (nn.Optimizer, error) {
+	return nn.NewOptimizer(c.Optimizer, c.LearningRate)
+}
+
+// steps is 0 for Python's None.
+func steps(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// decode reads values into a struct with json tags. Keys that it has no field for are an error that names them.
+func decode(what string, values map[string]any, into any) error {
+	known := keysOf(into)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(known, key) {
+			return fmt.Errorf("%s: unknown key %q: expected some of %s", what, key, strings.Join(known, ", "))
+		}
+	}
+	text, err := json.Marshal(values)
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(text)).Decode(into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

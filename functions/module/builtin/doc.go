@@ -1,0 +1,55 @@
+// Package builtin holds the modules that are compiled in: models for tables of features that need no code, only a schema
+// and a few words in a pipeline's custom_config. Start with Run, the walk of one training. How layers, losses, files and the
+// loop work is not here but in compute.
+//
+// # Modules
+//
+//	dnn     dense hidden layers over all features
+//	linear  the same without hidden layers
+//
+// # What is trained on
+//
+// Every feature of the schema but the label. With a transform graph the examples must be transformed, and the schema is
+// the one of transformed features inside the graph; else it is the raw one. An example with more values than its feature has
+// places is bad input; a feature without a shape has one place.
+//
+//   - Numbers: transformed ones are taken as they are, and must be finite. Raw ones are standardized with mean and standard
+//     deviation of the train split, which become part of the model; a missing one, or NaN, is taken for the mean.
+//   - Integers, raw or transformed: standardized as above, a missing one being taken for the rounded mean; or, where the
+//     schema calls them categorical, one class for each value of the domain (its open ends closed by what the train split holds)
+//     and one for all others, missing ones included.
+//   - Strings: one class for each value of the schema's domain and one for all others; without a domain, hash buckets.
+//     A missing one is the empty string.
+//
+// Up to 100 classes are one-hot, more are embedded.
+//
+// # custom_config
+//
+// All keys are optional but label. Any other key is an error.
+//
+//	label             the feature to predict; name_xf is found by name as well. label_key is another word for it
+//	task              classification, binary or regression. Left out: a number is regression; an integer or a string is
+//	                  binary with two classes and classification with more
+//	num_classes       how many classes the label has. Left out: from the schema's domain, or the values in the train split
+//	hidden_units      list of layer sizes (dnn only): [8, 8]
+//	activation        of hidden layers: relu, tanh, sigmoid or linear: relu
+//	optimizer         adam, sgd, momentum or adagrad: adam
+//	learning_rate     0.01
+//	batch_size        rows a training step: 32
+//	eval_batch_size   rows an evaluation step: batch_size
+//	embedding_dim     numbers for a class where classes are embedded: 8
+//	hash_buckets      for strings without a domain: 100
+//	seed              for initial weights and shuffling: the assignment's
+//	epochs            how often the train split is read at most. Left out: as often as the steps need
+//	checkpoint_every  steps between checkpoints: 1000
+//
+// Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, and num_layers and
+// units, which stand for num_layers hidden layers of that many units (units left out: the first of hidden_units). Others are
+// logged and left alone.
+//
+// # What is left behind
+//
+// A SavedModel in serving_model_dir with outputs "logits" and "probabilities", or "predictions" for regression; metrics.json in
+// model_run_dir with the metrics on the evaluation splits; checkpoints below working_dir, from which a training goes on that was
+// stopped.
+package builtin

@@ -1,0 +1,78 @@
+package builtin
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// dataset is what the schema says of the examples: which features are learnt from, and which is to be predicted.
+type dataset struct {
+	spec        example.Spec // all of them, the label too
+	inputs      []example.Feature
+	label       example.Feature
+	transformed bool
+	graph       string // folder of the transform graph, "" for none
+}
+
+// transformedSuffix is what TFX's examples end the names of transformed features with.
+const transformedSuffix = "_xf"
+
+func newDataset(c config, a module.Assignment) (dataset, error) {
+	d := dataset{transformed: a.Transformed, graph: a.TransformGraphPath}
+	path := a.SchemaPath
+	switch {
+	case a.Transformed && d.graph == "":
+		return d, fmt.Errorf("transformed examples need their transform graph, and there is none")
+	case !a.Transformed && d.graph != "":
+		return d, fmt.Errorf("there is a transform graph, but the examples are raw: builtin modules train on transformed examples then")
+	case a.Transformed:
+		path = filepath.Join(d.graph, "transformed_metadata", "schema.pbtxt")
+	case path == "":
+		return d, fmt.Errorf("raw examples need a schema, and there is none")
+	}
+	schema, err := example.ReadSchema(path)
+	if err != nil {
+		return d, err
+	}
+	if d.spec, err = schema.Spec(); err != nil {
+		return d, err
+	}
+	return d, d.choose(c.Label)
+}
+
+// choose takes the label out of the features.
+func (d *dataset) choose(label string) error {
+	var ok bool
+	if d.label, ok = d.spec.Find(label); !ok {
+		d.label, ok = d.spec.Find(label + transformedSuffix)
+	}
+	switch candidates := strings.Join(d.spec.Names(), ", "); {
+	case label == "":
+		return fmt.Errorf("custom_config: label: missing, expected one of %s", candidates)
+	case !ok:
+		return fmt.Errorf("custom_config: label: the schema has no feature %q, expected one of %s", label, candidates)
+	}
+	d.inputs = slices.DeleteFunc(slices.Clone(d.spec), func(f example.Feature) bool { return f.Name == d.label.Name })
+	if len(d.inputs) == 0 {
+		return fmt.Errorf("%w: the schema has no feature but the label", example.ErrInput)
+	}
+	for _, f := range d.spec {
+		if f.Sequence {
+			return fmt.Errorf("feature %q is a sequence: builtin modules train on tables only", f.Name)
+		}
+	}
+	return nil
+}
+
+// labelNames are what the label may be called among the raw features.
+func (d dataset) labelNames() []string {
+	return []string{d.label.Name, strings.TrimSuffix(d.label.Name, transformedSuffix)}
+}
+
+// width is how many places a row has for a feature.
+func width(f example.Feature) int { return max(f.Size(), 1) }

@@ -1,0 +1,29 @@
+package builtin
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Prefix begins the name of a builtin module in an assignment.
+const Prefix = "builtin:"
+
+// Digests are the builtin modules by name, with what stands for the digest of their code. The number goes up whenever the
+// same assignment gives another model.
+func Digests() map[string]string {
+	return map[string]string{"dnn": Prefix + "dnn@1", "linear": Prefix + "linear@1"}
+}
+
+// Names are the builtin modules, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(Digests())) }
+
+// Module serves every builtin module: which one, an assignment says.
+func Module() module.Module {
+	return module.Module{Train: func(ctx context.Context, a *module.Args) error {
+		return Run(ctx, strings.TrimPrefix(a.Module, Prefix), a.Assignment, a.Send)
+	}}
+}

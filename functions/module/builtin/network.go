@@ -1,0 +1,166 @@
+package builtin
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/train"
+)
+
+// network is a model made for a dataset.
+type network struct {
+	model    *nn.Model
+	defaults map[string]example.Default // for raw features that a row lacks
+	feed     train.Feed
+}
+
+// Up to maxOneHot classes stand as one-hot, more as embeddings. A feature has at most maxClasses.
+const (
+	maxOneHot  = 100
+	maxClasses = 1 << 20
+)
+
+// networkBuilder puts the layers together.
+type networkBuilder struct {
+	*nn.Builder
+	config   config
+	data     dataset
+	survey   *survey
+	defaults map[string]example.Default
+}
+
+func newNetwork(c config, d dataset, s *survey) (network, error) {
+	goal, err := newGoal(c, d, s)
+	if err != nil {
+		return network{}, err
+	}
+	b := networkBuilder{nn.NewBuilder(nn.NewRand(c.Seed)), c, d, s, map[string]example.Default{}}
+	logits, err := b.layers(goal)
+	if err != nil {
+		return network{}, err
+	}
+	b.outputs(goal, logits)
+	g, err := b.Graph()
+	if err != nil {
+		return network{}, err
+	}
+	m, err := nn.NewModel(g, logits.Name, goal.loss)
+	if err != nil {
+		return network{}, err
+	}
+	return network{m, b.defaults, train.Feed{
+		Inputs: g.Inputs, Defaults: b.defaults, AllowNaN: !d.transformed, Label: goal.label,
+	}}, nil
+}
+
+// layers goes from the features to the logits.
+func (b networkBuilder) layers(g goal) (nn.Ref, error) {
+	var columns []nn.Ref
+	for _, f := range b.data.inputs {
+		column, err := b.column(f)
+		if err != nil {
+			return nn.Ref{}, fmt.Errorf("feature %q: %w", f.Name, err)
+		}
+		columns = append(columns, column)
+	}
+	x := columns[0]
+	if len(columns) > 1 {
+		x = b.Concat("features", columns...)
+	}
+	activation, err := nn.ActivationNamed(b.config.Activation)
+	if err != nil {
+		return nn.Ref{}, err
+	}
+	for i, units := range b.config.HiddenUnits {
+		x = b.Dense(fmt.Sprintf("dense_%d", i+1), x, units, activation)
+	}
+	return b.Dense("logits", x, g.width(), ""), nil
+}
+
+// outputs: a class has probabilities beside its logits, a number is itself.
+func (b networkBuilder) outputs(g goal, logits nn.Ref) {
+	if g.task == regression {
+		b.Output("predictions", logits)
+		return
+	}
+	b.Output("logits", logits)
+	b.Output("probabilities", g.loss.Predict(b.Builder, "probabilities", logits))
+}
+
+// column turns one feature into numbers.
+func (b networkBuilder) column(f example.Feature) (nn.Ref, error) {
+	layer, places := "features/"+f.Name, width(f)
+	switch f.Kind {
+	case example.Bytes:
+		x := b.Input(f.Name, nn.String, places)
+		if len(f.Vocabulary) == 0 {
+			return b.classes(layer, b.Hash(layer+"/hash", x, b.config.HashBuckets), b.config.HashBuckets), nil
+		}
+		return b.classes(layer, b.Vocabulary(layer+"/vocabulary", x, f.Vocabulary), len(f.Vocabulary)+1), nil
+	case example.Int64:
+		if f.Categorical {
+			return b.identity(layer, f)
+		}
+		x := b.Input(f.Name, nn.Int64, places)
+		b.absent(f, example.Default{Int64: int64(math.Round(b.survey.numbers[f.Name][0].mean))})
+		return b.standardized(layer, f, b.Cast(layer+"/cast", x)), nil
+	}
+	x := b.Input(f.Name, nn.Float32, places)
+	if b.data.transformed {
+		return x, nil
+	}
+	b.absent(f, example.Default{Float: float32(math.NaN())})
+	return b.DropNaN(layer+"/fill", b.standardized(layer, f, x)), nil
+}
+
+// identity is a class for each integer of the domain.
+func (b networkBuilder) identity(layer string, f example.Feature) (nn.Ref, error) {
+	first, last := domain(f, b.survey.numbers[f.Name])
+	if first < 0 || last >= maxClasses-1 {
+		return nn.Ref{}, fmt.Errorf("%w: categorical with values %v to %v, expected 0 to at most %d", example.ErrInput, first, last, maxClasses-2)
+	}
+	depth := int(last) + 2
+	b.absent(f, example.Default{Int64: -1})
+	return b.classes(layer, b.Clamp(layer+"/clamp", b.Input(f.Name, nn.Int64, width(f)), depth), depth), nil
+}
+
+// domain is the range the schema gives, its open ends closed by what was seen.
+func domain(f example.Feature, seen []moments) (first, last float64) {
+	for i, m := range seen {
+		if i == 0 {
+			first, last = m.min, m.max
+		}
+		first, last = min(first, m.min), max(last, m.max)
+	}
+	if f.IntRange != nil && f.IntRange.Min != math.MinInt64 {
+		first = float64(f.IntRange.Min)
+	}
+	if f.IntRange != nil && f.IntRange.Max != math.MaxInt64 {
+		last = float64(f.IntRange.Max)
+	}
+	return first, last
+}
+
+func (b networkBuilder) classes(layer string, ids nn.Ref, depth int) nn.Ref {
+	if depth <= maxOneHot {
+		return b.OneHot(layer+"/one_hot", ids, depth)
+	}
+	return b.Embedding(layer, ids, depth, b.config.EmbeddingDim)
+}
+
+func (b networkBuilder) standardized(layer string, f example.Feature, x nn.Ref) nn.Ref {
+	var mean, scale []float32
+	for _, m := range b.survey.numbers[f.Name] {
+		mean, scale = append(mean, float32(m.mean)), append(scale, float32(m.scale()))
+	}
+	return b.Normalize(layer, x, mean, scale)
+}
+
+// absent says what fills a feature that a row may lack: one with a shape must be there.
+func (b networkBuilder) absent(f example.Feature, d example.Default) {
+	if f.VarLen() {
+		b.defaults[f.Name] = d
+	}
+}

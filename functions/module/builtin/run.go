@@ -1,0 +1,152 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Run trains the builtin module of that name as the assignment says. report is called on the caller's goroutine, some 20
+// times a second at most, and last with "done". When ctx ends, a checkpoint is left below the working folder and the error has
+// context.Cause(ctx) in its chain. What the data is to blame for is a module.Error of kind input.
+func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
+	r := runner{log: slog.Default(), report: report, now: time.Now}
+	err := r.run(ctx, name, a)
+	if err != nil {
+		err = fmt.Errorf("%s%s: %w", Prefix, name, err)
+	}
+	if errors.Is(err, example.ErrInput) && ctx.Err() == nil {
+		return module.BadInput(err)
+	}
+	return err
+}
+
+// runner holds what a run needs of the world.
+type runner struct {
+	log    *slog.Logger
+	report func(module.Message)
+	now    func() time.Time
+}
+
+// run is the whole walk: configuration, schema, survey, network, training, export.
+func (r runner) run(ctx context.Context, name string, a module.Assignment) error {
+	if !slices.Contains(Names(), name) {
+		return fmt.Errorf("no such module: expected one of %s", strings.Join(Names(), ", "))
+	}
+	if a.BaseModel != "" {
+		return fmt.Errorf("base_model: builtin modules can't start from another model's weights")
+	}
+	c, err := newConfig(name, a, r.log)
+	if err != nil {
+		return err
+	}
+	d, err := newDataset(c, a)
+	if err != nil {
+		return err
+	}
+	s, err := newSurvey(ctx, d, a.TrainFiles)
+	if err != nil {
+		return err
+	}
+	n, err := newNetwork(c, d, s)
+	if err != nil {
+		return err
+	}
+	r.log.Info("model built", "module", Prefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(), "features", len(d.inputs),
+		"weights", len(n.model.Weights()), "train_rows", s.rows)
+	result, err := r.train(ctx, c, d, n, a)
+	if err != nil {
+		return err
+	}
+	if err := export(d, n, a, result); err != nil {
+		return err
+	}
+	r.report(module.Message{Type: module.MessageDone, Step: result.Steps, Metrics: result.Metrics})
+	return nil
+}
+
+// shuffleBuffer is that of TFX's DataAccessor.
+const shuffleBuffer = 10000
+
+func (r runner) train(ctx context.Context, c config, d dataset, n network, a module.Assignment) (result train.Result, err error) {
+	data, err := example.Open(example.Options{
+		Patterns: a.TrainFiles, Spec: d.spec, BatchSize: c.BatchSize, Epochs: c.Epochs,
+		ShuffleBuffer: shuffleBuffer, Seed: uint64(c.Seed), Logger: r.log,
+	})
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	o, err := r.options(c, a)
+	if err != nil {
+		return result, err
+	}
+	if len(a.EvalFiles) == 0 {
+		return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), nil)
+	}
+	eval, err := example.Open(example.Options{
+		Patterns: a.EvalFiles, Spec: d.spec, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: r.log,
+	})
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, eval.Close()) }()
+	return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), train.FromExamples(eval, n.feed))
+}
+
+func (r runner) options(c config, a module.Assignment) (train.Options, error) {
+	optimizer, err := c.optimizer()
+	if err != nil {
+		return train.Options{}, err
+	}
+	p := &progress{report: r.report, now: r.now}
+	o := train.Options{
+		Steps: steps(a.TrainSteps), EvalSteps: steps(a.EvalSteps), BatchSize: c.BatchSize, Optimizer: optimizer,
+		LogEvery: 10, Report: p.take, Checkpointed: p.checkpointed,
+	}
+	if a.WorkingDir != "" {
+		dir := filepath.Join(a.WorkingDir, "checkpoints")
+		o.Checkpoints = train.Checkpoints{Dir: dir, Every: c.CheckpointEvery, Keep: 2, Seed: c.Seed}
+	}
+	return o, nil
+}
+
+// export writes metrics.json, then the SavedModel: what the worker waits for comes last.
+func export(d dataset, n network, a module.Assignment, result train.Result) error {
+	if a.ModelRunDir != "" && result.Metrics != nil {
+		if err := writeMetrics(a.ModelRunDir, result.Metrics); err != nil {
+			return err
+		}
+	}
+	m := savedmodel.Model{Graph: n.model.Graph, TransformGraph: d.graph, Labels: d.labelNames()}
+	if !d.transformed {
+		m.Spec, m.Defaults = d.spec, n.defaults
+	}
+	return savedmodel.Write(a.ServingModelDir, m)
+}
+
+func writeMetrics(dir string, metrics map[string]float64) error {
+	text, err := json.MarshalIndent(metrics, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "metrics.json"), append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write metrics.json: %w", err)
+	}
+	return nil
+}

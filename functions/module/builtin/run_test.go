@@ -1,0 +1,276 @@
+package builtin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+)
+
+// The corpus: what real TFX pipelines wrote.
+const (
+	examples = "../../../compute/example/testdata"
+	graphs   = "../../../compute/savedmodel/testdata"
+)
+
+// assignment is for the raw or the transformed examples of penguin or taxi. Of taxi there is the eval split alone.
+func assignment(t testing.TB, data string, transformed bool, config map[string]any) module.Assignment {
+	t.Helper()
+	train, folder := "train", "examples"
+	if data == "taxi" {
+		train = "eval"
+	}
+	a := module.Assignment{
+		Version: module.ProtocolVersion, Module: "builtin:dnn", Call: module.CallTrain, Transformed: transformed, Seed: 1,
+		SchemaPath: abs(t, examples, data, "schema", "schema.pbtxt"), CustomConfig: config,
+	}
+	if transformed {
+		folder, a.TransformGraphPath = "transformed_examples", abs(t, graphs, data, "transform_graph")
+	}
+	a.TrainFiles = []string{abs(t, examples, data, folder, "Split-"+train, "*")}
+	a.EvalFiles = []string{abs(t, examples, data, folder, "Split-eval", "*")}
+	dir := t.TempDir()
+	a.WorkingDir, a.ServingModelDir, a.ModelRunDir = filepath.Join(dir, "work"), filepath.Join(dir, "model"), filepath.Join(dir, "model_run")
+	steps := 100
+	a.TrainSteps = &steps
+	return a
+}
+
+func abs(t testing.TB, elem ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(elem...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// penguin is the configuration of the stock penguin example: batches of 20, one hidden layer of 8, Adam at 0.01.
+func penguin() map[string]any {
+	return map[string]any{"label": "species", "batch_size": 20, "hidden_units": []any{8}, "optimizer": "adam", "learning_rate": 0.01}
+}
+
+// run trains and returns all messages.
+func run(t testing.TB, name string, a module.Assignment) []module.Message {
+	t.Helper()
+	var messages []module.Message
+	if err := builtin.Run(t.Context(), name, a, func(m module.Message) { messages = append(messages, m) }); err != nil {
+		t.Fatal(err)
+	}
+	return messages
+}
+
+func done(t testing.TB, messages []module.Message) map[string]float64 {
+	t.Helper()
+	last := messages[len(messages)-1]
+	if last.Type != module.MessageDone {
+		t.Fatalf("last message is %+v", last)
+	}
+	return last.Metrics
+}
+
+func TestPenguinIsLearnt(t *testing.T) {
+	t.Parallel()
+	for name, transformed := range map[string]bool{"raw": false, "transformed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := assignment(t, "penguin", transformed, penguin())
+			metrics := done(t, run(t, "dnn", a))
+			t.Logf("metrics: %v", metrics)
+			if metrics["accuracy"] < 0.85 {
+				t.Errorf("accuracy is %v, expected at least 0.85", metrics["accuracy"])
+			}
+			text, err := os.ReadFile(filepath.Join(a.ModelRunDir, "metrics.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var written map[string]float64
+			if err := json.Unmarshal(text, &written); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(metrics, written); diff != "" {
+				t.Errorf("metrics.json: told - written +\n%s", diff)
+			}
+			if _, err := os.Stat(filepath.Join(a.ServingModelDir, "saved_model.pb")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Each label of taxi asks for another task.
+func TestTheTaskFollowsFromTheLabel(t *testing.T) {
+	t.Parallel()
+	for label, c := range map[string]struct {
+		transformed bool
+		metrics     []string
+	}{
+		"tips":         {false, []string{"loss", "mae", "rmse"}},    // a float
+		"payment_type": {false, []string{"accuracy", "loss"}},       // strings with a domain
+		"tips_xf":      {true, []string{"accuracy", "auc", "loss"}}, // integers 0 and 1
+		"company":      {true, []string{"accuracy", "loss"}},        // company_xf: integers with a domain
+	} {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			a := assignment(t, "taxi", c.transformed, map[string]any{"label": label})
+			metrics := done(t, run(t, "dnn", a))
+			var names []string
+			for name := range metrics {
+				names = append(names, name)
+			}
+			if diff := cmp.Diff(c.metrics, sorted(names)); diff != "" {
+				t.Errorf("metrics: want - got +\n%s", diff)
+			}
+			t.Logf("metrics: %v", metrics)
+		})
+	}
+}
+
+func TestTheSameAssignmentGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
+	train := func(seed int64) map[string]string {
+		a := assignment(t, "penguin", true, penguin())
+		a.Seed = seed
+		run(t, "dnn", a)
+		return files(t, a.ServingModelDir)
+	}
+	first := train(1)
+	if diff := cmp.Diff(first, train(1)); diff != "" {
+		t.Errorf("seed 1 twice:\n%s", diff)
+	}
+	if cmp.Equal(first, train(2)) {
+		t.Error("seeds 1 and 2 gave the same model")
+	}
+}
+
+func TestAStoppedTrainingGoesOnFromItsCheckpoint(t *testing.T) {
+	t.Parallel()
+	whole := assignment(t, "penguin", true, penguin())
+	run(t, "dnn", whole)
+
+	config := penguin()
+	config["checkpoint_every"] = 30
+	a := assignment(t, "penguin", true, config)
+	preempted := errors.New("preempted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var saved []int
+	err := builtin.Run(ctx, "dnn", a, func(m module.Message) {
+		if m.Type == module.MessageCheckpoint {
+			saved = append(saved, m.Step)
+			cancel(preempted)
+		}
+	})
+	if !errors.Is(err, preempted) {
+		t.Fatalf("error is %v", err)
+	}
+	if _, err := os.Stat(a.ServingModelDir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a stopped training left a model: %v", err)
+	}
+	for _, m := range run(t, "dnn", a) {
+		if m.Type == module.MessageProgress && m.Phase == "training" && m.Step <= 30 {
+			t.Errorf("after the checkpoint of step 30, step %d was reported", m.Step)
+		}
+	}
+	if diff := cmp.Diff([]int{30}, saved); diff != "" {
+		t.Errorf("checkpoints: want - got +\n%s", diff)
+	}
+	if diff := cmp.Diff(files(t, whole.ServingModelDir), files(t, a.ServingModelDir)); diff != "" {
+		t.Errorf("models: whole - resumed +\n%s", diff)
+	}
+}
+
+func TestEpochsStandInForSteps(t *testing.T) {
+	t.Parallel()
+	config := penguin()
+	config["epochs"] = 2
+	a := assignment(t, "penguin", true, config)
+	a.TrainSteps = nil
+	messages := run(t, "linear", without(a, "hidden_units"))
+	// 234 rows twice, in batches of 20: 23.4.
+	if last := messages[len(messages)-1]; last.Step != 24 {
+		t.Errorf("took %d steps, expected 24", last.Step)
+	}
+}
+
+func TestHyperparametersOverride(t *testing.T) {
+	t.Parallel()
+	a := assignment(t, "penguin", true, penguin())
+	a.Hyperparameters = map[string]any{"values": map[string]any{
+		"learning_rate": 0.02, "num_layers": 3.0, "units": 5.0, "batch_size": 10, "optimizer": "momentum", "activation": "tanh", "color": "red",
+	}}
+	run(t, "dnn", a)
+	graph, err := os.ReadFile(filepath.Join(a.ServingModelDir, "saved_model.pb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{"dense_3/kernel": true, "dense_4/kernel": false, "dense_1/Tanh": true, "dense_1/Relu": false} {
+		if strings.Contains(string(graph), text) != want {
+			t.Errorf("model names %s: %v, expected %v", text, !want, want)
+		}
+	}
+}
+
+func without(a module.Assignment, key string) module.Assignment {
+	config := map[string]any{}
+	for k, v := range a.CustomConfig {
+		if k != key {
+			config[k] = v
+		}
+	}
+	a.CustomConfig = config
+	return a
+}
+
+// files are the contents of a folder by path.
+func files(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, relErr := filepath.Rel(dir, path)
+		all[rel] = string(data)
+		return errors.Join(err, relErr)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func ExampleRun() {
+	dir, err := os.MkdirTemp("", "penguin")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	steps := 100
+	a := module.Assignment{
+		TrainFiles:      []string{filepath.Join(examples, "penguin/examples/Split-train/*")},
+		EvalFiles:       []string{filepath.Join(examples, "penguin/examples/Split-eval/*")},
+		SchemaPath:      filepath.Join(examples, "penguin/schema/schema.pbtxt"),
+		TrainSteps:      &steps,
+		CustomConfig:    map[string]any{"label": "species", "batch_size": 20},
+		ServingModelDir: filepath.Join(dir, "model"),
+	}
+	err = builtin.Run(context.Background(), "dnn", a, func(m module.Message) {
+		if m.Type == module.MessageDone {
+			fmt.Println("accuracy above 0.85:", m.Metrics["accuracy"] > 0.85)
+		}
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Output: accuracy above 0.85: true
+}

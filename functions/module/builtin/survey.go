@@ -1,0 +1,148 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/example"
+)
+
+// survey is what one look at all of the train split tells. It also finds every bad value, by file and record, before
+// training begins.
+type survey struct {
+	rows    int64
+	numbers map[string][]moments // of float and integer features, by place
+	labels  bounds
+}
+
+// bounds are the smallest and largest whole number seen.
+type bounds struct {
+	min, max int64
+	fraction bool // a number that isn't whole was seen
+}
+
+// surveyRows is how many rows are looked at a time: enough to make calls cheap, few enough for the cache.
+const surveyRows = 256
+
+func newSurvey(ctx context.Context, d dataset, patterns []string) (*survey, error) {
+	files, err := example.Files(patterns...)
+	if err != nil {
+		return nil, err
+	}
+	s := &survey{numbers: map[string][]moments{}, labels: bounds{min: math.MaxInt64, max: math.MinInt64}}
+	for _, f := range d.spec {
+		s.numbers[f.Name] = make([]moments, width(f))
+	}
+	for _, file := range files {
+		if err := s.file(ctx, d, file); err != nil {
+			return nil, err
+		}
+	}
+	if s.rows == 0 {
+		return nil, fmt.Errorf("%w: the train splits hold no record", example.ErrInput)
+	}
+	return s, nil
+}
+
+func (s *survey) file(ctx context.Context, d dataset, path string) (err error) {
+	r, err := example.Open(example.Options{Patterns: []string{path}, Spec: d.spec, BatchSize: surveyRows, Epochs: 1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for first := int64(0); ; {
+		b, err := r.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.batch(d, b); err != nil {
+			return locate(err, path, first)
+		}
+		first += int64(b.Rows)
+		s.rows += int64(b.Rows)
+	}
+}
+
+// locate says where in which file a bad value is. A file is named with its split, without the folders above.
+func locate(err error, path string, first int64) error {
+	if bad, ok := errors.AsType[*example.Error](err); ok {
+		bad.File = filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
+		bad.Record += first
+	}
+	return err
+}
+
+func (s *survey) batch(d dataset, b *example.Batch) error {
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		isLabel := c.Feature.Name == d.label.Name
+		for r := range b.Rows {
+			from, to := c.Row(r)
+			err := s.row(d, c, from, to)
+			if err == nil && isLabel {
+				err = s.label(d, c, from, to)
+			}
+			if err != nil {
+				return &example.Error{Record: int64(r), Feature: c.Feature.Name, Err: err}
+			}
+		}
+	}
+	return nil
+}
+
+// row takes the values from up to to, of one feature of one row.
+func (s *survey) row(d dataset, c *example.Column, from, to int) error {
+	if places := width(c.Feature); to-from > places {
+		return fmt.Errorf("%d values, expected at most %d", to-from, places)
+	}
+	numbers := s.numbers[c.Feature.Name]
+	for i := from; i < to; i++ {
+		switch c.Feature.Kind {
+		case example.Int64:
+			numbers[i-from].add(float64(c.Ints[i]))
+		case example.Float:
+			x := float64(c.Floats[i])
+			if math.IsInf(x, 0) || math.IsNaN(x) && d.transformed {
+				return fmt.Errorf("value %v, expected a finite number", x)
+			}
+			if !math.IsNaN(x) {
+				numbers[i-from].add(x)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *survey) label(d dataset, c *example.Column, from, to int) error {
+	if to-from != 1 {
+		return fmt.Errorf("the label has %d values, expected 1", to-from)
+	}
+	switch c.Feature.Kind {
+	case example.Int64:
+		s.labels.add(c.Ints[from])
+	case example.Float:
+		x := float64(c.Floats[from])
+		if math.IsNaN(x) {
+			return fmt.Errorf("label %v, expected a finite number", x)
+		}
+		s.labels.fraction = s.labels.fraction || x != math.Trunc(x)
+		s.labels.add(int64(max(min(x, 1<<53), -1<<53)))
+	case example.Bytes:
+		at := slices.Index(d.label.Vocabulary, string(c.Bytes(from)))
+		if at < 0 {
+			return fmt.Errorf("label %q is not in the schema's domain", c.Bytes(from))
+		}
+		s.labels.add(int64(at))
+	}
+	return nil
+}
+
+func (b *bounds) add(x int64) { b.min, b.max = min(b.min, x), max(b.max, x) }

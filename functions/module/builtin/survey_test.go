@@ -1,0 +1,59 @@
+package builtin
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+func TestMomentsAreMeanAndDeviation(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string][]float64{
+		"some": {1, 2, 4, 8}, "far from zero": {1e9 + 1, 1e9 + 2, 1e9 + 4}, "negative": {-3, 5, -7},
+	} {
+		var m moments
+		for _, v := range x {
+			m.add(v)
+		}
+		mean, deviation := stat.PopMeanStdDev(x, nil)
+		// Float64 at 1e9 has 1e-7 between neighbours.
+		if math.Abs(m.mean-mean) > 1e-7*math.Abs(mean) {
+			t.Errorf("%s: mean is %v, gonum has %v", name, m.mean, mean)
+		}
+		if want := 1 / deviation; deviation > 1e-7*math.Abs(mean) && math.Abs(m.scale()-want) > 1e-6*want {
+			t.Errorf("%s: scale is %v, gonum has %v", name, m.scale(), want)
+		}
+	}
+}
+
+func TestAColumnOfOneValueIsNotScaled(t *testing.T) {
+	t.Parallel()
+	var none, same moments
+	for range 3 {
+		same.add(0.1)
+	}
+	if none.scale() != 1 || same.scale() != 1 {
+		t.Errorf("scales are %v and %v, expected 1", none.scale(), same.scale())
+	}
+}
+
+func TestProgressIsToldNotTooOften(t *testing.T) {
+	t.Parallel()
+	clock := time.Unix(0, 0)
+	var told []int
+	p := progress{now: func() time.Time { return clock }, report: func(m module.Message) { told = append(told, m.Step) }}
+	for step := 1; step <= 100; step++ {
+		clock = clock.Add(time.Millisecond)
+		p.take(train.Progress{Phase: train.Training, Step: step, Steps: 100})
+	}
+	p.take(train.Progress{Phase: train.Evaluating, Step: 1})
+	if diff := cmp.Diff([]int{1, 51, 100, 1}, told); diff != "" {
+		t.Errorf("steps told: want - got +\n%s", diff)
+	}
+}
