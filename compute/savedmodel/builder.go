@@ -54,8 +54,10 @@ func (b *builder) build() error {
 		return err
 	}
 	b.addTables(b.model.Graph.Nodes)
-	if err := b.addTransform(); err != nil {
-		return fmt.Errorf("transform graph %s: %w", b.model.TransformGraph, err)
+	if b.model.TransformGraph != "" {
+		if err := b.readTransform(b.model.TransformGraph); err != nil {
+			return fmt.Errorf("transform graph %s: %w", b.model.TransformGraph, err)
+		}
 	}
 	if err := b.addServing(); err != nil {
 		return fmt.Errorf("signature serving_default: %w", err)
@@ -66,15 +68,16 @@ func (b *builder) build() error {
 // examplesInput is the one input that TensorFlow Serving, TFMA and InfraValidator send.
 var examplesInput = tensorSpec{key: "examples", dtype: stringType, shape: []int{-1}}
 
-// addTransform grafts the transform graph, if there is one, and adds the signature that shows what it makes of examples.
-func (b *builder) addTransform() error {
-	if b.model.TransformGraph == "" {
-		return nil
-	}
-	g, err := readTransformGraph(b.model.TransformGraph)
+func (b *builder) readTransform(dir string) error {
+	g, err := readTransformGraph(dir)
 	if err != nil {
 		return err
 	}
+	return b.addTransform(g)
+}
+
+// addTransform grafts the transform graph and adds the signature that shows what it makes of examples.
+func (b *builder) addTransform(g *transformGraph) (err error) {
 	g.relax(b.model)
 	if b.transform, err = b.graft(g); err != nil {
 		return err
@@ -151,7 +154,7 @@ func (b *builder) finish() (*corepb.SavedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.bundle = append(b.bundle, stringTensor(objectGraphKey, objects))
+	b.bundle = append(b.bundle, bundleTensor{key: objectGraphKey, text: objects})
 	meta := &corepb.MetaGraphDef{
 		MetaInfoDef: &corepb.MetaGraphDef_MetaInfoDef{
 			Tags: []string{"serve"}, TensorflowVersion: "2.16.2", StrippedDefaultAttrs: true,

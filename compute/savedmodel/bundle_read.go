@@ -27,10 +27,29 @@ type Bundle struct {
 	open    func(name string) (shardFile, error)
 }
 
+// shardFile is a data file.
 type shardFile interface {
 	io.ReaderAt
 	io.Closer
-	Stat() (os.FileInfo, error)
+	Length() (int64, error)
+}
+
+type osShard struct{ *os.File }
+
+func (f osShard) Length() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func openShard(name string) (shardFile, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return osShard{file}, nil
 }
 
 // Variable describes one tensor in a Bundle.
@@ -52,7 +71,7 @@ func ReadBundle(prefix string) (*Bundle, error) {
 		return nil, fmt.Errorf("read bundle %s.index: %w", prefix, err)
 	}
 	b.prefix = prefix
-	b.open = func(name string) (shardFile, error) { return os.Open(name) }
+	b.open = openShard
 	return b, nil
 }
 
@@ -190,13 +209,13 @@ func (b *Bundle) read(entry *corepb.BundleEntryProto) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	info, err := file.Stat()
+	length, err := file.Length()
 	if err != nil {
 		return nil, err
 	}
 	offset, size := entry.GetOffset(), entry.GetSize()
-	if offset < 0 || size < 0 || size > info.Size() || offset > info.Size()-size {
-		return nil, fmt.Errorf("%d bytes at %d lie outside %s, which has %d", size, offset, name, info.Size())
+	if offset < 0 || size < 0 || size > length || offset > length-size {
+		return nil, fmt.Errorf("%d bytes at %d lie outside %s, which has %d", size, offset, name, length)
 	}
 	data := make([]byte, size)
 	if _, err := file.ReadAt(data, offset); err != nil {

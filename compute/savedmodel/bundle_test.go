@@ -20,9 +20,11 @@ func wantError(t *testing.T, err error, text string) {
 func manyTensors() []bundleTensor {
 	var tensors []bundleTensor
 	for i := range 500 {
-		tensors = append(tensors, floatTensor(fmt.Sprintf("layer_%d/kernel", i), []int{1, 2}, []float32{float32(i), -1}))
+		tensors = append(tensors, bundleTensor{
+			key: fmt.Sprintf("layer_%d/kernel", i), shape: []int{1, 2}, floats: []float32{float32(i), -1},
+		})
 	}
-	return append(tensors, stringTensor("note", []byte("one\x00two")))
+	return append(tensors, bundleTensor{key: "note", text: []byte("one\x00two")})
 }
 
 func TestBundleReadsWhatItWrote(t *testing.T) {
@@ -58,7 +60,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	prefix := filepath.Join(dir, "v")
-	if err := writeBundle(prefix, []bundleTensor{floatTensor("a", []int{2}, []float32{1, 2}), stringTensor("b", []byte("text"))}); err != nil {
+	if err := writeBundle(prefix, []bundleTensor{{key: "a", shape: []int{2}, floats: []float32{1, 2}}, {key: "b", text: []byte("text")}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{prefix + ".index", dataFile(prefix, 0, 1)} {
@@ -125,4 +127,27 @@ func TestTruncatedDataNamesTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, readAll(prefix), "v.data-00000-of-00001, which has 100")
+}
+
+func TestBundleOfKerasIsRead(t *testing.T) {
+	t.Parallel()
+	b, err := ReadBundle(filepath.Join("testdata", "penguin", "model", "variables", "variables"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.readAll(); err != nil {
+		t.Fatal(err)
+	}
+	kernel, err := b.Float32("_operations/5/_kernel/.ATTRIBUTES/VARIABLE_VALUE")
+	if err != nil || len(kernel) != 32 || kernel[0] != -0.8915463 {
+		t.Errorf("kernel of the hidden layer: %v, %v; TensorFlow reads 32 values, first -0.8915463", kernel, err)
+	}
+	step, err := b.Int64("optimizer/_iterations/.ATTRIBUTES/VARIABLE_VALUE")
+	if err != nil || !slices.Equal(step, []int64{100}) {
+		t.Errorf("optimizer's step: %v, %v; TensorFlow reads 100", step, err)
+	}
+	graph, err := b.Objects()
+	if err != nil || len(graph.GetNodes()) == 0 || graph.GetNodes()[0].GetChildren()[0].GetLocalName() == "" {
+		t.Errorf("object graph: %v, %v", graph, err)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -15,83 +17,106 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// bundleTensor is one tensor on its way into a TensorBundle, already in the bundle's own bytes.
+// bundleTensor is one tensor on its way into a TensorBundle: floats, or one string.
 type bundleTensor struct {
-	key   string
-	dtype typepb.DataType
-	shape []int
-	data  []byte
-	crc   uint32 // masked; for strings it isn't that of data
+	key    string
+	shape  []int
+	floats []float32
+	text   []byte // of a string; floats is nil
 }
 
-func floatTensor(key string, shape []int, values []float32) bundleTensor {
-	data := make([]byte, 0, 4*len(values))
-	for _, v := range values {
-		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+func (t bundleTensor) dtype() typepb.DataType {
+	if t.text != nil {
+		return stringType
 	}
-	return bundleTensor{key: key, dtype: typepb.DataType_DT_FLOAT, shape: shape, data: data, crc: maskedCRC(data)}
-}
-
-// stringTensor holds one string: its length as a varint, the masked checksum of the length as uint32, the bytes. The
-// entry's checksum runs over the length as uint32, that checksum and the bytes.
-func stringTensor(key string, value []byte) bundleTensor {
-	length := binary.LittleEndian.AppendUint32(nil, uint32(len(value)))
-	sum := binary.LittleEndian.AppendUint32(nil, maskedCRC(length))
-	data := append(binary.AppendUvarint(nil, uint64(len(value))), sum...)
-	return bundleTensor{key: key, dtype: typepb.DataType_DT_STRING, data: append(data, value...), crc: maskedCRC(length, sum, value)}
+	return float32Type
 }
 
 // writeBundle writes <prefix>.data-00000-of-00001, then <prefix>.index, which names every tensor in it.
 func writeBundle(prefix string, tensors []bundleTensor) error {
 	slices.SortFunc(tensors, func(a, b bundleTensor) int { return cmp.Compare(a.key, b.key) })
-	entries, err := bundleIndex(tensors)
+	entries, err := writeBundleData(dataFile(prefix, 0, 1), tensors)
+	if err != nil {
+		return fmt.Errorf("write variables: %w", err)
+	}
+	index, err := encodeIndex(tensors, entries)
 	if err != nil {
 		return err
 	}
-	if err := writeBundleData(dataFile(prefix, 0, 1), tensors); err != nil {
-		return err
-	}
-	return os.WriteFile(prefix+".index", encodeTable(entries), 0o644)
+	return os.WriteFile(prefix+".index", index, 0o644)
 }
 
 func dataFile(prefix string, shard, shards int32) string {
 	return fmt.Sprintf("%s.data-%05d-of-%05d", prefix, shard, shards)
 }
 
-// bundleIndex is the table: under "" the header, under each key where its tensor lies.
-func bundleIndex(tensors []bundleTensor) ([]tableEntry, error) {
+// writeBundleData writes the values, one after another, and says where each lies.
+func writeBundleData(name string, tensors []bundleTensor) (entries []*corepb.BundleEntryProto, err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = cmp.Or(err, file.Close()) }()
+	w := bufio.NewWriter(file)
+	var offset int64
+	for _, t := range tensors {
+		entry, err := t.writeTo(w)
+		if err != nil {
+			return nil, fmt.Errorf("variable %s: %w", t.key, err)
+		}
+		entry.Dtype, entry.Shape, entry.Offset = t.dtype(), shapeProto(t.shape...), offset
+		entries = append(entries, entry)
+		offset += entry.GetSize()
+	}
+	return entries, w.Flush()
+}
+
+// writeTo writes the value; the entry it returns has its size and checksum.
+func (t bundleTensor) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
+	if t.text != nil {
+		return writeString(w, t.text)
+	}
+	var crc uint32
+	var chunk []byte
+	for part := range slices.Chunk(t.floats, 4096) {
+		chunk = chunk[:0]
+		for _, v := range part {
+			chunk = binary.LittleEndian.AppendUint32(chunk, math.Float32bits(v))
+		}
+		crc = crc32.Update(crc, castagnoli, chunk)
+		if _, err := w.Write(chunk); err != nil {
+			return nil, err
+		}
+	}
+	return &corepb.BundleEntryProto{Size: 4 * int64(len(t.floats)), Crc32C: maskCRC(crc)}, nil
+}
+
+// writeString writes one string: its length as a varint, the masked checksum of the length as uint32, the bytes. The entry's
+// checksum runs over the length as uint32, that checksum and the bytes.
+func writeString(w io.Writer, text []byte) (*corepb.BundleEntryProto, error) {
+	length := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	sum := binary.LittleEndian.AppendUint32(nil, maskedCRC(length))
+	data := append(binary.AppendUvarint(nil, uint64(len(text))), sum...)
+	data = append(data, text...)
+	_, err := w.Write(data)
+	return &corepb.BundleEntryProto{Size: int64(len(data)), Crc32C: maskedCRC(length, sum, text)}, err
+}
+
+// encodeIndex makes the table: under "" the header, under each key where its tensor lies.
+func encodeIndex(tensors []bundleTensor, entries []*corepb.BundleEntryProto) ([]byte, error) {
 	header, err := marshal(&corepb.BundleHeaderProto{NumShards: 1, Version: &versionpb.VersionDef{Producer: 1}})
 	if err != nil {
 		return nil, err
 	}
-	entries := []tableEntry{{"", header}}
-	var offset int64
-	for _, t := range tensors {
-		value, err := marshal(&corepb.BundleEntryProto{
-			Dtype: t.dtype, Shape: shapeProto(t.shape...), Offset: offset, Size: int64(len(t.data)), Crc32C: t.crc,
-		})
+	rows := []tableEntry{{"", header}}
+	for i, entry := range entries {
+		value, err := marshal(entry)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, tableEntry{t.key, value})
-		offset += int64(len(t.data))
+		rows = append(rows, tableEntry{tensors[i].key, value})
 	}
-	return entries, nil
-}
-
-func writeBundleData(name string, tensors []bundleTensor) (err error) {
-	file, err := os.Create(name)
-	if err != nil {
-		return fmt.Errorf("write variables: %w", err)
-	}
-	defer func() { err = cmp.Or(err, file.Close()) }()
-	w := bufio.NewWriter(file)
-	for _, t := range tensors {
-		if _, err := w.Write(t.data); err != nil {
-			return fmt.Errorf("write variable %s: %w", t.key, err)
-		}
-	}
-	return w.Flush()
+	return encodeTable(rows), nil
 }
 
 // marshal encodes a message so that equal messages have equal bytes.

@@ -2,6 +2,7 @@ package savedmodel
 
 import (
 	"fmt"
+	"path/filepath"
 
 	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
@@ -20,10 +21,7 @@ type transform struct {
 // graft takes over what the transform function needs: functions, constants, tables, assets, and both ways in which tables
 // are filled. Everything gets a name of its own, so that nothing clashes with the model's.
 func (b *builder) graft(g *transformGraph) (*transform, error) {
-	r, err := newRenamer(g, int32(len(b.objects.nodes)), int32(len(b.assets)))
-	if err != nil {
-		return nil, err
-	}
+	r := newRenamer(g, int32(len(b.objects.nodes)), int32(len(b.assets)))
 	bound, err := g.boundNodes()
 	if err != nil {
 		return nil, err
@@ -37,7 +35,9 @@ func (b *builder) graft(g *transformGraph) (*transform, error) {
 	if err := b.graftObjects(g, r); err != nil {
 		return nil, err
 	}
-	b.graftAssets(g, r)
+	if err := b.graftAssets(g, r); err != nil {
+		return nil, err
+	}
 	if keep.init != "" {
 		b.inits = append(b.inits, r.node(keep.init))
 	}
@@ -78,12 +78,16 @@ type asset struct {
 	def    *corepb.AssetFileDef
 }
 
-func (b *builder) graftAssets(g *transformGraph, r *renamer) {
+func (b *builder) graftAssets(g *transformGraph, r *renamer) error {
 	for _, def := range g.meta.GetAssetFileDef() {
+		if !filepath.IsLocal(def.GetFilename()) {
+			return fmt.Errorf("asset %q lies outside the folder of assets", def.GetFilename())
+		}
 		info := def.GetTensorInfo()
 		info.Encoding = &corepb.TensorInfo_Name{Name: r.tensor(info.GetName())}
-		b.assets = append(b.assets, asset{source: g.assetPath(def.GetFilename()), def: def})
+		b.assets = append(b.assets, asset{source: filepath.Join(g.dir, "assets", def.GetFilename()), def: def})
 	}
+	return nil
 }
 
 // boundNodes finds the top node of every object the transform function captures. Constants name their own; for the rest the

@@ -1,11 +1,6 @@
 package savedmodel
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
@@ -17,47 +12,19 @@ import (
 type renamer struct {
 	objects, assets int32 // what the model had before
 	functions       map[string]string
-	content         string // digest of the assets
 }
 
-func newRenamer(g *transformGraph, objects, assets int32) (*renamer, error) {
-	digest, err := g.assetDigest()
-	if err != nil {
-		return nil, err
-	}
-	r := &renamer{objects: objects, assets: assets, functions: map[string]string{}, content: digest}
+func newRenamer(g *transformGraph, objects, assets int32) *renamer {
+	r := &renamer{objects: objects, assets: assets, functions: map[string]string{}}
 	for _, def := range g.meta.GetGraphDef().GetLibrary().GetFunction() {
 		name := def.GetSignature().GetName()
 		r.functions[name] = functionPrefix + "tft_" + strings.TrimPrefix(name, functionPrefix)
 	}
-	return r, nil
+	return r
 }
 
 // functionPrefix begins, and a number ends, the names of functions; tf.saved_model.load reads the name between them.
 const functionPrefix = "__inference_"
-
-func (g *transformGraph) assetPath(name string) string { return filepath.Join(g.dir, "assets", name) }
-
-// assetDigest is equal for equal assets.
-func (g *transformGraph) assetDigest() (string, error) {
-	hash := sha256.New()
-	for _, def := range g.meta.GetAssetFileDef() {
-		if !filepath.IsLocal(def.GetFilename()) {
-			return "", fmt.Errorf("asset %q lies outside the folder of assets", def.GetFilename())
-		}
-		file, err := os.Open(g.assetPath(def.GetFilename()))
-		if err != nil {
-			return "", fmt.Errorf("asset %q: %w", def.GetFilename(), err)
-		}
-		n, err := io.Copy(hash, file)
-		file.Close() //nolint:errcheck // only read
-		if err != nil {
-			return "", fmt.Errorf("asset %q: %w", def.GetFilename(), err)
-		}
-		fmt.Fprintf(hash, ":%d:", n)
-	}
-	return fmt.Sprintf("%x", hash.Sum(nil)[:8]), nil
-}
 
 func (r *renamer) object(id int32) int32 { return id + r.objects }
 
@@ -105,14 +72,10 @@ func (r *renamer) rename(def *functionpb.FunctionDef) {
 	}
 }
 
-// anyNode renames what nodes of the top graph and of functions have in common: the functions they call, and the tables.
-// Tables of one shared_name are one table in a TensorFlow process. Transform names them by the folder it ran in, which two
-// versions of a model may share; the digest of the vocabularies keeps those apart.
+// anyNode renames what nodes of the top graph and of functions have in common: the functions they call. The shared_name of a
+// table stays: it is the same in the top graph and in the function that makes the table, and tf.saved_model.load gives each
+// load names of its own.
 func (r *renamer) anyNode(node *nodepb.NodeDef) {
 	node.Op = r.function(node.GetOp())
 	eachFunction(node.GetAttr(), func(f *attrpb.NameAttrList) { f.Name = r.function(f.GetName()) })
-	shared, ok := node.GetAttr()["shared_name"]
-	if ok && strings.Contains(node.GetOp(), "HashTable") && len(shared.GetS()) > 0 {
-		shared.Value = stringAttr(string(shared.GetS()) + "_" + r.content).Value
-	}
 }

@@ -108,11 +108,12 @@ func (c corpus) model() Model {
 		}
 		g.Inputs = append(g.Inputs, in)
 	}
-	kernel := nn.Param{Name: "dense/kernel", Shape: []int{width, 3}, Trainable: true}
+	kernel := nn.Param{Name: "Variable", // the taxi graph has one of this name too
+		Shape: []int{width, 3}, Trainable: true}
 	for range width * 3 {
 		kernel.Values = append(kernel.Values, float32(rng.NormFloat64()))
 	}
-	g.Nodes = append(g.Nodes, join, nn.Node{Name: "logits", Op: nn.OpMatMul, In: []string{"joined", "dense/kernel"}})
+	g.Nodes = append(g.Nodes, join, nn.Node{Name: "logits", Op: nn.OpMatMul, In: []string{"joined", "Variable"}})
 	g.Params = []nn.Param{kernel}
 	return Model{Graph: g, TransformGraph: c.graph}
 }

@@ -1,7 +1,6 @@
 package savedmodel
 
 import (
-	"crypto/sha256"
 	"fmt"
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -22,11 +21,10 @@ func (b *builder) addTables(nodes []nn.Node) {
 // addTable makes a table from token to index. It comes to life in two ways, both needed: the init op of the top graph runs
 // the initializer, and tf.saved_model.load calls the object's own functions.
 func (b *builder) addTable(name string, vocabulary []string) capture {
-	a := attrs{
-		"key_dtype": typeAttr(stringType), "value_dtype": typeAttr(int64Type), "shared_name": stringAttr(tableName(vocabulary)),
-	}
 	id := b.objects.add(&corepb.SavedObject{Kind: &corepb.SavedObject_Resource{Resource: &corepb.SavedResource{}}})
-	b.objects.child(rootObject, id, "table_"+argumentName(name)+fmt.Sprintf("_%d", id))
+	shared := fmt.Sprintf("table_%d", id)
+	b.objects.child(rootObject, id, shared)
+	a := attrs{"key_dtype": typeAttr(stringType), "value_dtype": typeAttr(int64Type), "shared_name": stringAttr(shared)}
 	table := capture{object: id, node: b.top.node("HashTableV2", name+"/table", a), dtype: resourceType}
 
 	create := newFunction(fmt.Sprintf("__inference__creator_%d", id))
@@ -43,15 +41,6 @@ func (b *builder) addTable(name string, vocabulary []string) capture {
 	b.functions = append(b.functions, create, initialize, destroy)
 	b.inits = append(b.inits, b.top.call(name+"/initialize", initialize))
 	return table
-}
-
-// tableName is equal for equal vocabularies only: within a TensorFlow process, tables of one name are one table.
-func tableName(vocabulary []string) string {
-	hash := sha256.New()
-	for _, token := range vocabulary {
-		fmt.Fprintf(hash, "%d:%s", len(token), token)
-	}
-	return fmt.Sprintf("vocabulary_%x", hash.Sum(nil)[:16])
 }
 
 // tableInitializer fills the table with the tokens and their indices. A token that stands twice has its first index.

@@ -40,6 +40,10 @@ func readTransformGraph(dir string) (*transformGraph, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newTransformGraph(dir, meta)
+}
+
+func newTransformGraph(dir string, meta *corepb.MetaGraphDef) (*transformGraph, error) {
 	g := &transformGraph{dir: dir, meta: meta}
 	if err := g.findFunction(); err != nil {
 		return nil, err

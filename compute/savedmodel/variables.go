@@ -42,7 +42,7 @@ func (b *builder) addVariable(p nn.Param) (int32, error) {
 	}
 	key := checkpointKey(p.Name)
 	b.objects.values[id] = &serializedTensor{Name: "VARIABLE_VALUE", FullName: p.Name, CheckpointKey: key}
-	b.bundle = append(b.bundle, floatTensor(key, p.Shape, p.Values))
+	b.bundle = append(b.bundle, bundleTensor{key: key, shape: p.Shape, floats: p.Values})
 
 	handle := b.top.node("VarHandleOp", p.Name, attrs{
 		"dtype": typeAttr(float32Type), "shape": shapeAttr(shapeProto(p.Shape...)), "shared_name": stringAttr(p.Name),
