@@ -1,0 +1,239 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+const joined = `
+pipeline: penguin
+module: builtin:dnn
+trainer:
+  wait_for: [transform, hparams]
+  train_args: {num_steps: 1}
+  hyperparameters: run
+`
+
+const alone = `
+pipeline: penguin
+module: builtin:dnn
+trainer:
+  wait_for: [transform]
+  train_args: {num_steps: 1}
+  hyperparameters: latest
+`
+
+func setup(t *testing.T, text string) (*eventstest.Memory, *dispatch.Dispatcher) {
+	t.Helper()
+	box := eventstest.NewMemory(0)
+	apply(t, box, text)
+	dispatcher, err := dispatch.New(t.Context(), box, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return box, dispatcher
+}
+
+func apply(t *testing.T, box events.Letterbox, text string) uint64 {
+	t.Helper()
+	p, err := pipeline.Parse("penguin.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision, _, err := dispatch.Apply(t.Context(), box, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return revision
+}
+
+func publish(t *testing.T, box events.Letterbox, run, id string, data events.Data) {
+	t.Helper()
+	fact := events.Fact{ID: id, Source: "/test", Pipeline: "penguin", Run: run, Data: data}
+	if _, err := box.Publish(t.Context(), fact); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func transform() events.Data {
+	return &events.TransformReady{TransformGraph: "s3://bkt/graph", TransformedExamples: []events.Examples{{URI: "s3://bkt/tx", Splits: []string{"train", "eval"}}}}
+}
+
+func hparams(uri string) events.Data { return &events.HParamsReady{Hyperparameters: uri} }
+
+// drain handles every fact that waits.
+func drain(t *testing.T, d *dispatch.Dispatcher) {
+	t.Helper()
+	for {
+		err := d.Next(t.Context(), 0)
+		if errors.Is(err, events.ErrEmpty) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// jobs takes everything off the queue.
+func jobs(t *testing.T, box events.Letterbox) []events.Job {
+	t.Helper()
+	var all []events.Job
+	for {
+		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+		if errors.Is(err, events.ErrEmpty) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := claim.Job()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := claim.Done(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, job)
+	}
+}
+
+func TestTheLastFactOfARunMakesItsJob(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, joined)
+	publish(t, box, "monday", "t", transform())
+	publish(t, box, "tuesday", "h", hparams("s3://bkt/other"))
+	drain(t, d)
+	if early := jobs(t, box); len(early) != 0 {
+		t.Fatalf("%d jobs before the join was complete", len(early))
+	}
+	publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+	drain(t, d)
+	got := jobs(t, box)
+	if len(got) != 1 || got[0].Run != "monday" || got[0].Inputs.Hyperparameters != "s3://bkt/hp" || len(got[0].Causes) != 2 || got[0].Causes[1].ID != "h" {
+		t.Fatalf("jobs %+v", got)
+	}
+}
+
+func TestManyDispatchersAndManyCopiesOfAFactMakeOneJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, _ := setup(t, joined)
+		var publishers sync.WaitGroup
+		for i := range 8 {
+			publishers.Go(func() {
+				for range 20 {
+					publish(t, box, "monday", "t", transform())
+					publish(t, box, "monday", "h-"+string(rune('a'+i)), hparams("s3://bkt/hp"))
+				}
+			})
+		}
+		publishers.Wait()
+		ctx, stop := context.WithCancel(t.Context())
+		var dispatchers sync.WaitGroup
+		for range 4 {
+			d, err := dispatch.New(ctx, box, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dispatchers.Go(func() {
+				if err := d.Run(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		stop()
+		dispatchers.Wait()
+		if got := jobs(t, box); len(got) != 1 {
+			t.Errorf("%d jobs, want one", len(got))
+		}
+	})
+}
+
+func TestLatestIsWhatItWasWhenTheRunCompleted(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	publish(t, box, "sunday", "h1", hparams("s3://bkt/old"))
+	publish(t, box, "monday", "t", transform())
+	publish(t, box, "tuesday", "h2", hparams("s3://bkt/late"))
+	drain(t, d)
+	got := jobs(t, box)
+	if len(got) != 1 || got[0].Inputs.Hyperparameters != "s3://bkt/old" {
+		t.Fatalf("jobs %+v", got)
+	}
+}
+
+func TestARunKeepsThePipelineItWasCompletedWith(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	publish(t, box, "monday", "t", transform())
+	drain(t, d)
+	before := jobs(t, box)
+	after := apply(t, box, strings.Replace(alone, "num_steps: 1", "num_steps: 2", 1))
+	publish(t, box, "tuesday", "t", transform())
+	drain(t, d)
+	got := jobs(t, box)
+	if len(before) != 1 || len(got) != 1 || got[0].Revision != after || before[0].Revision == after {
+		t.Fatalf("jobs %+v and %+v", before, got)
+	}
+}
+
+func TestApplyingTheSameAgainIsNoRevision(t *testing.T) {
+	t.Parallel()
+	box, _ := setup(t, alone)
+	if first, second := apply(t, box, alone), apply(t, box, alone); first != second {
+		t.Errorf("revisions %d and %d", first, second)
+	}
+}
+
+func TestAFactThatCanNeverStartARunIsBuriedAndTold(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	stranger := events.Fact{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
+	if _, err := box.Publish(t.Context(), stranger); err != nil {
+		t.Fatal(err)
+	}
+	for subject, body := range map[string]string{
+		"facts.examples-ready.penguin.monday.1": `{"specversion":"1.0","id":"1","source":"/x","type":"dev.stoker.examples.eaten.v1","subject":"penguin","run":"monday","data":{}}`,
+		"facts.examples-ready.penguin.monday.2": `{"specversion":"1.0","id":"2","source":"/x","type":"dev.stoker.examples.ready.v1","subject":"penguin","data":{"examples":[{"uri":"s3://bkt/x"}]}}`,
+	} {
+		if err := box.Inject(t.Context(), subject, nil, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drain(t, d)
+	var reasons []string
+	for letter, err := range box.Dead(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if letter.Reason.Kind != events.FailureInput || len(letter.Message.Body) == 0 {
+			t.Errorf("dead letter %+v", letter)
+		}
+		reasons = append(reasons, letter.Reason.Field)
+	}
+	if len(reasons) != 3 {
+		t.Errorf("reasons %q, want three", reasons)
+	}
+	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTrainingFailed}}) {
+		if err != nil || recorded.Fact.Pipeline != "pinguin" || recorded.Fact.Causation != "x" {
+			t.Errorf("told %+v, %v", recorded.Fact, err)
+		}
+	}
+	publish(t, box, "monday", "t", transform())
+	drain(t, d)
+	if got := jobs(t, box); len(got) != 1 {
+		t.Errorf("%d jobs afterwards, want one", len(got))
+	}
+}

@@ -1,0 +1,251 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// function is a worker.Function that does what handle says.
+type function struct {
+	calls  atomic.Int32
+	handle func(ctx context.Context, task worker.Task) ([]events.Fact, error)
+	limits worker.Limits
+}
+
+func (f *function) Name() events.Function { return events.FunctionTrain }
+
+func (f *function) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	f.calls.Add(1)
+	return f.handle(ctx, task)
+}
+
+func (f *function) Limits(events.Job) worker.Limits { return f.limits }
+
+func (f *function) Failed(task worker.Task, failure *events.Failure) (events.Fact, bool) {
+	return events.NewJobFailed(task.Job, task.Attempt, failure), true
+}
+
+func fails(kind events.FailureKind) func(context.Context, worker.Task) ([]events.Fact, error) {
+	return func(context.Context, worker.Task) ([]events.Fact, error) {
+		return nil, events.Fail(kind, errors.New("it went wrong"))
+	}
+}
+
+func tells(_ context.Context, task worker.Task) ([]events.Fact, error) {
+	return []events.Fact{{ID: "done-" + task.Job.ID, Source: "/test", Pipeline: task.Job.Pipeline, Run: task.Job.Run,
+		Data: &events.HParamsReady{Hyperparameters: "s3://bkt/hp"}}}, nil
+}
+
+// run works for a virtual while on one job that a fact led to, and returns what is in the box then.
+func run(t *testing.T, f *function, while time.Duration) *eventstest.Memory {
+	t.Helper()
+	box := eventstest.NewMemory(0)
+	cause := events.Fact{ID: "cause", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/g"}}
+	receipt, err := box.Publish(t.Context(), cause)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := events.Job{
+		ID: "j1", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Revision: 1, Run: "monday", Spec: []byte("{}"),
+		Inputs: events.Inputs{TransformGraph: "s3://bkt/g"}, Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "cause", Sequence: receipt.Sequence}},
+		Created: time.Now(),
+	}
+	if err := box.Offer(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), while)
+	defer stop()
+	if err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
+		t.Error(err)
+	}
+	return box
+}
+
+func dead(t *testing.T, box events.Letterbox) []events.DeadLetter {
+	t.Helper()
+	var all []events.DeadLetter
+	for letter, err := range box.Dead(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, letter)
+	}
+	return all
+}
+
+func facts(t *testing.T, box events.Letterbox, kind events.Kind) []events.Fact {
+	t.Helper()
+	var all []events.Fact
+	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{kind}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, recorded.Fact)
+	}
+	return all
+}
+
+// left says whether the job is still on the queue, once every lease has run out.
+func left(t *testing.T, box events.Letterbox) bool {
+	t.Helper()
+	_, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 5*time.Minute)
+	return !errors.Is(err, events.ErrEmpty)
+}
+
+func TestAJobDoneIsToldAndGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &function{handle: tells}
+		box := run(t, f, time.Minute)
+		if told := facts(t, box, events.KindHParamsReady); len(told) != 1 || f.calls.Load() != 1 || left(t, box) {
+			t.Errorf("told %d facts in %d calls", len(told), f.calls.Load())
+		}
+	})
+}
+
+func TestFates(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		kind   events.FailureKind
+		limits worker.Limits
+		calls  int32
+		buried bool
+	}{
+		"bad input is never tried again":           {events.FailureInput, worker.Limits{Attempts: 3, Crashes: 3}, 1, true},
+		"a module that raises has its tries":       {events.FailureModule, worker.Limits{Attempts: 2, Crashes: 9}, 2, true},
+		"a model that fails its check has as many": {events.FailureCheck, worker.Limits{Attempts: 2, Crashes: 9}, 2, true},
+		"a crash has its own":                      {events.FailureCrash, worker.Limits{Attempts: 1, Crashes: 3}, 3, true},
+		"too much memory counts as a crash":        {events.FailureResources, worker.Limits{Attempts: 1, Crashes: 3}, 3, true},
+		"cancelled is over":                        {events.FailureCancelled, worker.Limits{Attempts: 3, Crashes: 3}, 1, true},
+		"the world's fault is no limit":            {events.FailureUnavailable, worker.Limits{Attempts: 1, Crashes: 1}, 65, false}, // in an hour: after 1, 2, ... 32 s, then each minute
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := &function{handle: fails(tc.kind), limits: tc.limits}
+				box := run(t, f, time.Hour)
+				if f.calls.Load() != tc.calls {
+					t.Errorf("%d tries, want %d", f.calls.Load(), tc.calls)
+				}
+				letters, told := dead(t, box), facts(t, box, events.KindTrainingFailed)
+				if !tc.buried {
+					if len(letters)+len(told) > 0 || !left(t, box) {
+						t.Error("it was given up")
+					}
+					return
+				}
+				if len(letters) != 1 || len(told) != 1 || left(t, box) {
+					t.Fatalf("%d dead letters, %d facts", len(letters), len(told))
+				}
+				if failed := told[0].Data.(*events.TrainingFailed); failed.Reason != tc.kind || failed.Message != "it went wrong" || failed.Attempt != int(tc.calls) {
+					t.Errorf("told %+v", failed)
+				}
+				if len(letters[0].Causes) != 1 || letters[0].Causes[0].Sequence != 1 || letters[0].Reason.Kind != tc.kind {
+					t.Errorf("dead letter %+v", letters[0])
+				}
+			})
+		})
+	}
+}
+
+func TestAPanicInAFunctionIsACrashOfItsJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &function{handle: func(context.Context, worker.Task) ([]events.Fact, error) { panic("oh") }, limits: worker.Limits{Attempts: 1, Crashes: 2}}
+		box := run(t, f, time.Hour)
+		if told := facts(t, box, events.KindTrainingFailed); len(told) != 1 || f.calls.Load() != 2 {
+			t.Errorf("%d facts after %d tries", len(told), f.calls.Load())
+		}
+	})
+}
+
+func TestAStoppingWorkerHandsItsJobBackAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &function{handle: func(ctx context.Context, _ worker.Task) ([]events.Fact, error) {
+			<-ctx.Done()
+			return nil, events.Fail(events.FailureModule, context.Cause(ctx))
+		}}
+		box := run(t, f, time.Minute)
+		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+		if err != nil {
+			t.Fatal("the job is not free: ", err)
+		}
+		if attempt := claim.Attempt(); attempt.Number != 2 || attempt.Failures[events.FailureUnavailable] != 1 {
+			t.Errorf("second attempt %+v", attempt)
+		}
+	})
+}
+
+func TestAMessageThatIsNoJobIsBuried(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &function{handle: tells}
+		box := eventstest.NewMemory(0)
+		if err := box.Inject(t.Context(), "jobs.train.cpu.j1", nil, []byte(`{"id": 5}`)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
+			t.Error(err)
+		}
+		letters := dead(t, box)
+		if len(letters) != 1 || letters[0].Reason.Field != "id" || string(letters[0].Message.Body) != `{"id": 5}` || f.calls.Load() != 0 {
+			t.Errorf("dead letters %+v", letters)
+		}
+	})
+}
+
+func TestOnceWorksOnOneJobAtMost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box := eventstest.NewMemory(0)
+		w := worker.New(box, worker.Options{Functions: []worker.Function{&function{handle: tells}}})
+		if worked, err := w.Once(t.Context(), time.Second); worked || err != nil {
+			t.Errorf("on an empty queue: %v, %v", worked, err)
+		}
+	})
+}
+
+func TestProgressSaysWhoseItIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		seen := make(chan events.Progress, 1)
+		var box *eventstest.Memory
+		f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+			task.Report(events.Progress{Phase: "training", Step: 3})
+			return tells(ctx, task)
+		}}
+		box = eventstest.NewMemory(0)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		watched := box.Watch(ctx, "penguin", "")
+		go func() {
+			for p := range watched {
+				seen <- p
+				return
+			}
+		}()
+		synctest.Wait()
+		job := events.Job{ID: "j1", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "monday", Spec: []byte("{}"),
+			Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/x", ID: "c", Sequence: 1}}, Created: time.Now()}
+		if err := box.Offer(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Once(ctx, time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if p := <-seen; p.Job != "j1" || p.Pipeline != "penguin" || p.Run != "monday" || p.Attempt == "" || p.Step != 3 || p.Time.IsZero() {
+			t.Errorf("progress %+v", p)
+		}
+	})
+}
