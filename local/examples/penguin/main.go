@@ -1,0 +1,121 @@
+// Command penguin is a module of your own: it learns to tell three species of penguins apart by what tf.Transform made of
+// four measurements, with a network that no builtin module has. Copy it and change network.
+//
+// main is all that makes a program a module; read train next. Everything else is compute's: how data is read, how networks are
+// put together, how models are written.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+func main() { module.Main(module.Module{Train: trainPenguins}) }
+
+const (
+	label   = "species_xf"
+	species = 3
+)
+
+// config is what a pipeline may say in custom_config, and a search may vary.
+type config struct {
+	Units        int     `json:"units"`
+	BatchSize    int     `json:"batch_size"`
+	LearningRate float64 `json:"learning_rate"`
+}
+
+// trainPenguins is called once for each training. When it returns without an error, the model in a.ServingModelDir is
+// checked, published and told of. When ctx ends, train.Run leaves a checkpoint in a.WorkingDir, and the next attempt goes
+// on from it.
+func trainPenguins(ctx context.Context, a *module.Args) error {
+	c := config{Units: 8, BatchSize: 20, LearningRate: 0.01}
+	if err := errors.Join(a.Config(&c), a.Tuned(&c)); err != nil {
+		return err
+	}
+	schema, err := example.ReadSchema(filepath.Join(a.TransformGraphPath, "transformed_metadata", "schema.pbtxt"))
+	if err != nil {
+		return err
+	}
+	spec, err := schema.Spec()
+	if err != nil {
+		return err
+	}
+	model, err := network(c, spec, a.Seed)
+	if err != nil {
+		return err
+	}
+	result, err := fit(ctx, c, spec, model, a)
+	if err != nil {
+		return err
+	}
+	a.Result(result.Metrics)
+	return savedmodel.Write(a.ServingModelDir, savedmodel.Model{
+		Graph: model.Graph, TransformGraph: a.TransformGraphPath, Labels: []string{"species"},
+	})
+}
+
+// network adds a straight way to a hidden layer: logits = W2 relu(W1 x) + W3 x.
+func network(c config, spec example.Spec, seed int64) (*nn.Model, error) {
+	b := nn.NewBuilder(nn.NewRand(seed))
+	var features []nn.Ref
+	for _, f := range spec {
+		if f.Name != label {
+			features = append(features, b.Input(f.Name, nn.Float32, f.Size()))
+		}
+	}
+	x := b.Concat("features", features...)
+	deep := b.Dense("deep", b.Dense("hidden", x, c.Units, nn.OpRelu), species, "")
+	logits := b.Add("logits", deep, b.Dense("straight", x, species, ""))
+	loss := nn.SoftmaxCrossEntropy{}
+	b.Output("probabilities", loss.Predict(b, "probabilities", logits))
+	graph, err := b.Graph()
+	if err != nil {
+		return nil, err
+	}
+	return nn.NewModel(graph, "logits", loss)
+}
+
+// fit runs a.TrainSteps batches of the training data through the model and measures it on the evaluation data.
+func fit(ctx context.Context, c config, spec example.Spec, model *nn.Model, a *module.Args) (result train.Result, err error) {
+	data, err := example.Open(example.Options{
+		Patterns: a.TrainFiles, Spec: spec, BatchSize: c.BatchSize, ShuffleBuffer: 10000, Seed: uint64(a.Seed),
+	})
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	eval, err := example.Open(example.Options{Patterns: a.EvalFiles, Spec: spec, BatchSize: c.BatchSize, Epochs: 1})
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, eval.Close()) }()
+	optimizer, err := nn.NewOptimizer("adam", c.LearningRate)
+	if err != nil {
+		return result, err
+	}
+	if a.TrainSteps == nil {
+		return result, fmt.Errorf("train_args: num_steps: missing, expected how many batches of %d to learn from", c.BatchSize)
+	}
+	options := train.Options{
+		Steps: *a.TrainSteps, BatchSize: c.BatchSize, Optimizer: optimizer,
+		Checkpoints:  train.Checkpoints{Dir: filepath.Join(a.WorkingDir, "checkpoints"), Every: 1000, Seed: a.Seed},
+		LogEvery:     10,
+		Checkpointed: a.Checkpointed,
+		Report: func(p train.Progress) {
+			a.Send(module.Message{Type: module.MessageProgress, Phase: string(p.Phase), Step: p.Step, Steps: p.Steps, Metrics: p.Metrics})
+		},
+	}
+	if a.EvalSteps != nil {
+		options.EvalSteps = *a.EvalSteps
+	}
+	feed := train.Feed{Inputs: model.Graph.Inputs, Label: train.Label{Feature: label, Classes: species}}
+	return train.Run(ctx, options, model, train.FromExamples(data, feed), train.FromExamples(eval, feed))
+}
