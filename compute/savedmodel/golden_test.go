@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tftest"
 )
 
 // golden is one call of the model that TFX trained on the penguins.
@@ -16,9 +17,9 @@ type golden struct {
 	Tag     string
 	Example []byte `json:"example_b64"`
 	Serving struct {
-		Outputs [][]number
+		Outputs [][]tftest.Number
 	} `json:"serving_default"`
-	Features map[string][][]number `json:"transform_features"`
+	Features map[string][][]tftest.Number `json:"transform_features"`
 }
 
 func readGolden(t *testing.T) []golden {

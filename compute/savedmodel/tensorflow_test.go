@@ -2,7 +2,6 @@ package savedmodel
 
 import (
 	_ "embed"
-	"encoding/json"
 	"math"
 	"path/filepath"
 	"slices"
@@ -16,23 +15,8 @@ import (
 //go:embed testdata/predict.py
 var predictScript string
 
-// number is a float that may come as text, where JSON has no number.
-type number float64
-
-func (n *number) UnmarshalJSON(b []byte) error {
-	text := string(b)
-	if b[0] == '"' {
-		if err := json.Unmarshal(b, &text); err != nil {
-			return err
-		}
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	*n = number(v)
-	return err
-}
-
 // outputs are a signature's results, flat, by key.
-type outputs map[string][]number
+type outputs map[string][]tftest.Number
 
 // answers are what predict.py returns.
 type answers struct {
@@ -94,10 +78,10 @@ func flat(values map[string]nn.Value) outputs {
 	list := outputs{}
 	for name, v := range values {
 		for _, x := range v.Floats {
-			list[name] = append(list[name], number(x))
+			list[name] = append(list[name], tftest.Number(x))
 		}
 		for _, x := range v.Ints {
-			list[name] = append(list[name], number(x))
+			list[name] = append(list[name], tftest.Number(x))
 		}
 	}
 	return list
@@ -146,7 +130,7 @@ func compareVariables(t *testing.T, m Model, got answers) {
 	shapes := map[string][]int{objectGraphKey: {}}
 	for _, p := range m.Graph.Params {
 		for _, v := range p.Values {
-			want[p.Name+":0"] = append(want[p.Name+":0"], number(v))
+			want[p.Name+":0"] = append(want[p.Name+":0"], tftest.Number(v))
 		}
 		shapes[checkpointKey(p.Name)] = p.Shape
 		if p.Trainable {

@@ -14,7 +14,7 @@ const versionsScript = `
 def check(input):
     examples = tf.constant([b64(e) for e in input["examples"]])
     models = [tf.saved_model.load(m) for m in input["models"]]
-    return [text(m.signatures["transform_features"](examples=examples)["company_xf"]) for m in models]
+    return [flat(m.signatures["transform_features"](examples=examples)["company_xf"]) for m in models]
 `
 
 // The folder that Transform ran in names the tables, so two versions of a graph may hold tables of one name.
@@ -34,7 +34,7 @@ func TestVersionsOfAGraphKeepTheirVocabulariesInOneProcess(t *testing.T) {
 	m.TransformGraph = graph
 	newer := writeTemp(t, m)
 
-	var got [][]number
+	var got [][]tftest.Number
 	tftest.Run(t, predictScript+versionsScript, map[string]any{"models": []string{older, newer}, "examples": c.raw}, &got)
 	differ := 0
 	for i := range got[0] {

@@ -19,8 +19,8 @@ func Python(t testing.TB) string {
 
 // Run hands in (as JSON) to the function check(input) of a Python script and decodes what it returns into out, a
 // pointer. In the script tf and np are imported and b64 decodes base64, the form in which []byte goes in; tensors, arrays
-// and bytes it returns come back as JSON lists, numbers and base64. NaN and infinities don't survive JSON: let the script turn
-// them into text.
+// and bytes it returns come back as JSON lists, numbers and base64; a Number takes NaN and infinities too. Inputs that may hold
+// them go in as text.
 //
 // Each script runs in a process of its own, forked from one that has imported TensorFlow, one at a time, for 5 minutes at
 // most. What it prints is in the test's log. An exception fails the test with the traceback.

@@ -5,6 +5,7 @@ fork is safe only while this process hasn't run an op (threads of the eager cont
 """
 import base64
 import json
+import math
 import os
 import signal
 import sys
@@ -21,7 +22,7 @@ CHECK_SECONDS = 300
 
 
 def plain(value):
-    """Tensors, arrays and bytes as JSON values; bytes as base64."""
+    """Tensors, arrays and bytes as JSON values: bytes as base64, NaN and infinities as text."""
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -32,6 +33,8 @@ def plain(value):
         value = value.numpy()
     if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return value
 
 

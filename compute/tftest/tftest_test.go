@@ -3,6 +3,7 @@ package tftest
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,18 @@ def check(input):
 	}
 	if out.Version != "2.21.0" {
 		t.Errorf("TensorFlow %s, the lock says 2.21.0", out.Version)
+	}
+}
+
+func TestNumbersThatJSONLacksComeBack(t *testing.T) {
+	t.Parallel()
+	var out []Number
+	Run(t, "def check(_):\n    return tf.constant([float('nan'), float('inf'), -float('inf'), 0.1])", nil, &out)
+	if len(out) != 4 || !math.IsNaN(float64(out[0])) || !math.IsInf(float64(out[1]), 1) || !math.IsInf(float64(out[2]), -1) {
+		t.Errorf("numbers %v, want NaN, both infinities and 0.1", out)
+	}
+	if float32(out[3]) != 0.1 {
+		t.Errorf("0.1 as float32 came back as %v", out[3])
 	}
 }
 

@@ -1,10 +1,9 @@
-def text(value):
-    """Numbers as JSON has them; NaN and infinities as text."""
-    return [float(v) if np.isfinite(v) else str(v) for v in np.asarray(value).ravel()]
+def flat(value):
+    return np.asarray(value).ravel()
 
 
 def predict(signature, **inputs):
-    return {k: text(v) for k, v in signature(**inputs).items()}
+    return {k: flat(v) for k, v in signature(**inputs).items()}
 
 
 def in_session(path, key, examples):
@@ -13,7 +12,7 @@ def in_session(path, key, examples):
         meta = tf.compat.v1.saved_model.load(session, ["serve"], path)
         signature = meta.signature_def[key]
         fetch = {k: v.name for k, v in signature.outputs.items()}
-        return {k: text(v) for k, v in session.run(fetch, {signature.inputs["examples"].name: examples}).items()}
+        return {k: flat(v) for k, v in session.run(fetch, {signature.inputs["examples"].name: examples}).items()}
 
 
 def tensor(kind, width, elements):
@@ -35,14 +34,14 @@ def check(input):
     return {
         "signatures": sorted(loaded.signatures),
         "loaded": predict(serve, examples=tf.constant(examples)),
-        "positional": {k: text(v) for k, v in serve(tf.constant(examples)).items()},
+        "positional": {k: flat(v) for k, v in serve(tf.constant(examples)).items()},
         "tensors": predict(loaded.signatures["predict_tensors"], **{k: tensor(*v) for k, v in input["tensors"].items()}),
         "empty": [list(v.shape) for v in serve(examples=tf.constant([], tf.string)).values()],
         "session": in_session(input["model"], "serving_default", examples),
         "again": predict(tf.saved_model.load(again).signatures["serving_default"], examples=tf.constant(examples)),
-        "layer": {k: text(v) for k, v in layer(tf.constant(examples)).items()},
+        "layer": {k: flat(v) for k, v in layer(tf.constant(examples)).items()},
         "layer_weights": [len(layer.weights), len(layer.trainable_weights)],
-        "variables": {v.name: text(v) for v in loaded.variables},
+        "variables": {v.name: flat(v) for v in loaded.variables},
         "trainable": [v.name for v in loaded.trainable_variables],
         "gradients": [g is not None for g in gradients],
         "checkpoint": {k: list(v) for k, v in checkpoint.get_variable_to_shape_map().items()},
