@@ -13,8 +13,8 @@ type Examples struct {
 	Splits        []string `json:"splits,omitempty" jsonschema:"format=split,description=Splits the folder holds. Default: train and eval"`
 	Span          int64    `json:"span,omitempty" jsonschema:"minimum=0"`
 	Version       int64    `json:"version,omitempty" jsonschema:"minimum=0"`
-	FileFormat    string   `json:"file_format,omitempty" jsonschema:"enum=,enum=tfrecords_gzip,enum=tfrecords,description=Default: tfrecords_gzip"`
-	PayloadFormat string   `json:"payload_format,omitempty" jsonschema:"enum=,enum=FORMAT_TF_EXAMPLE,enum=FORMAT_TF_SEQUENCE_EXAMPLE,description=Default: FORMAT_TF_EXAMPLE"`
+	FileFormat    string   `json:"file_format,omitempty" jsonschema:"enum=tfrecords_gzip,enum=tfrecords,description=Default: tfrecords_gzip"`
+	PayloadFormat string   `json:"payload_format,omitempty" jsonschema:"enum=FORMAT_TF_EXAMPLE,enum=FORMAT_TF_SEQUENCE_EXAMPLE,description=Default: FORMAT_TF_EXAMPLE"`
 }
 
 // Formats of an Examples artifact, in TFX's own words. TFX has more; Stoker reads these.

@@ -27,7 +27,7 @@ type Job struct {
 	Class    string   `json:"class" jsonschema:"required,format=name"` // resource class: cpu, gpu, ...
 
 	Pipeline string          `json:"pipeline" jsonschema:"required,format=name"`
-	Revision uint64          `json:"revision"`                               // of the pipeline in PIPELINES; 0 for one given inline
+	Revision uint64          `json:"revision" jsonschema:"minimum=0"`        // of the pipeline in PIPELINES; 0 for one given inline
 	Spec     json.RawMessage `json:"spec" jsonschema:"required,type=object"` // the pipeline itself at that revision, as JSON
 	Run      string          `json:"run" jsonschema:"required,minLength=1"`
 
@@ -51,10 +51,10 @@ type Inputs struct {
 
 // Cause is a fact that a job was made from.
 type Cause struct {
-	Kind     Kind   `json:"kind" jsonschema:"required"`
+	Kind     Kind   `json:"kind" jsonschema:"required,enum=examples.ready,enum=transform.ready,enum=hparams.ready,enum=model.trained,enum=training.failed,enum=tuning.failed"`
 	Source   string `json:"source" jsonschema:"required,minLength=1"`
 	ID       string `json:"id" jsonschema:"required,minLength=1"`
-	Sequence uint64 `json:"sequence"` // in FACTS
+	Sequence uint64 `json:"sequence" jsonschema:"minimum=0"` // in FACTS
 }
 
 // DecodeJob reads what was put on the work queue. What is wrong with it is an *Invalid.

@@ -82,12 +82,12 @@ type Query struct {
 
 // Message is what came over the wire, untouched.
 type Message struct {
-	Stream   string              `json:"stream"`
-	Sequence uint64              `json:"sequence"`
-	Subject  string              `json:"subject"`
+	Stream   string              `json:"stream" jsonschema:"required"`
+	Sequence uint64              `json:"sequence" jsonschema:"required,minimum=0"`
+	Subject  string              `json:"subject" jsonschema:"required"`
 	Stored   time.Time           `json:"stored"`
 	Header   map[string][]string `json:"header,omitempty"`
-	Body     []byte              `json:"body"`
+	Body     []byte              `json:"body" jsonschema:"required"`
 }
 
 // Recorded is a message of the log and the fact in it.
@@ -136,15 +136,15 @@ type Attempt struct {
 
 // DeadReason says why a message can never be handled.
 type DeadReason struct {
-	Kind    FailureKind `json:"kind"`
-	Message string      `json:"message"`
+	Kind    FailureKind `json:"kind" jsonschema:"required"`
+	Message string      `json:"message" jsonschema:"required"`
 	Field   string      `json:"field,omitempty"` // JSON path of the bad field, if that is what it was
 }
 
 // DeadLetter is a message that can never be handled, verbatim, with the facts that led to it.
 type DeadLetter struct {
-	Message  Message    `json:"message"`
-	Reason   DeadReason `json:"reason"`
+	Message  Message    `json:"message" jsonschema:"required"`
+	Reason   DeadReason `json:"reason" jsonschema:"required"`
 	Causes   []Message  `json:"causes,omitempty"` // for a job: the facts it was made from
 	Sequence uint64     `json:"-"`                // its own place in DEAD
 	Buried   time.Time  `json:"-"`

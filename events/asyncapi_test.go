@@ -1,0 +1,170 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// asyncAPI describes the bus in AsyncAPI 3. Channels are NATS subjects; payloads are the schemas beside the document.
+func asyncAPI(t *testing.T) []byte {
+	t.Helper()
+	channels, operations, messages := yaml.MapSlice{}, yaml.MapSlice{}, yaml.MapSlice{}
+	for _, kind := range Kinds() {
+		name := newDataName(kind)
+		messages = append(messages, item(name, factMessage(kind, name)))
+		channels = append(channels, item(name, factChannel(kind, name)))
+		action := "send"
+		if kind == KindExamplesReady || kind == KindTransformReady || kind == KindHParamsReady {
+			action = "receive"
+		}
+		operations = append(operations, item(action+name, operation(action, name)))
+	}
+	channels, messages = others(channels, messages)
+	for _, name := range []string{"Job", "DeadLetter", "Progress"} {
+		operations = append(operations, item("send"+name, operation("send", name)))
+	}
+	text, err := yaml.MarshalWithOptions(yaml.MapSlice{
+		item("asyncapi", "3.0.0"),
+		item("info", yaml.MapSlice{
+			item("title", "Stoker"),
+			item("version", "1.0.0"),
+			item("description", "What Stoker hears and says on NATS JetStream. Facts are CloudEvents 1.0 by the CloudEvents NATS protocol binding: "+
+				"binary mode is written; binary and structured mode are read. In a subject, letters, digits, _, - and / stand for themselves; "+
+				"every other byte is written as = and two hexadecimal digits (upper case)."),
+			item("license", yaml.MapSlice{item("name", "Apache-2.0")}),
+		}),
+		item("defaultContentType", "application/json"),
+		item("channels", channels),
+		item("operations", operations),
+		item("components", yaml.MapSlice{item("messages", messages)}),
+	}, yaml.Indent(2), yaml.IndentSequence(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]byte("# Made from the Go types by `go generate ./events`.\n"), text...)
+}
+
+func item(key string, value any) yaml.MapItem { return yaml.MapItem{Key: key, Value: value} }
+
+func ref(to string) yaml.MapSlice { return yaml.MapSlice{item("$ref", to)} }
+
+func factChannel(kind Kind, name string) yaml.MapSlice {
+	return channel(factToken+"."+kindToken(kind)+".{pipeline}.{run}.{id}", name, "pipeline", "run", "id")
+}
+
+func channel(address, message string, parameters ...string) yaml.MapSlice {
+	described := yaml.MapSlice{}
+	for _, name := range parameters {
+		described = append(described, item(name, yaml.MapSlice{item("description", parameterText()[name])}))
+	}
+	return yaml.MapSlice{
+		item("address", address),
+		item("messages", yaml.MapSlice{item(message, ref("#/components/messages/"+message))}),
+		item("parameters", described),
+	}
+}
+
+func parameterText() map[string]string {
+	return map[string]string{
+		"pipeline": "The CloudEvents subject: a pipeline's name.",
+		"run":      "The run key, escaped; the extension attribute run.",
+		"id":       "The CloudEvents id, escaped. A publisher may leave this token out; with it, the bus holds each fact once.",
+		"function": "train, tune or trial.",
+		"class":    "The resource class: cpu, gpu, ...",
+		"job":      "The job's id.",
+		"stream":   "The stream that the message was taken from.",
+		"sequence": "The message's sequence there.",
+	}
+}
+
+func factMessage(kind Kind, name string) yaml.MapSlice {
+	required := []string{"ce-specversion", "ce-type", "ce-id", "ce-source", "ce-subject", "ce-run"}
+	properties := yaml.MapSlice{
+		item("ce-specversion", yaml.MapSlice{item("const", specVersion)}),
+		item("ce-type", yaml.MapSlice{item("const", kind.Type())}),
+		item("ce-id", text("Unique with ce-source.")),
+		item("ce-source", text("URI reference of who tells it.")),
+		item("ce-subject", yaml.MapSlice{item("type", "string"), item("pattern", namePattern), item("maxLength", maxName)}),
+		item("ce-run", text(fmt.Sprintf("The key on which facts are joined: 1 to %d bytes of UTF-8, percent-encoded.", maxRun))),
+		item("ce-time", yaml.MapSlice{item("type", "string"), item("format", "date-time")}),
+		item("ce-causationid", text("Id of the fact that led here.")),
+		item("ce-traceparent", text("W3C trace context.")),
+		item("ce-datacontenttype", yaml.MapSlice{item("const", "application/json")}),
+	}
+	return yaml.MapSlice{
+		item("name", kind.Type()),
+		item("contentType", "application/json"),
+		item("headers", yaml.MapSlice{item("type", "object"), item("required", required), item("properties", properties)}),
+		item("payload", ref("./"+string(kind)+".v1.json")),
+	}
+}
+
+func text(description string) yaml.MapSlice {
+	return yaml.MapSlice{item("type", "string"), item("description", description)}
+}
+
+// others adds what is on the bus besides facts.
+func others(channels, messages yaml.MapSlice) (yaml.MapSlice, yaml.MapSlice) {
+	channels = append(channels,
+		item("Job", channel(jobToken+".{function}.{class}.{job}", "Job", "function", "class", "job")),
+		item("DeadLetter", channel(deadToken+".{stream}.{sequence}", "DeadLetter", "stream", "sequence")),
+		item("Progress", channel(progressToken+".{pipeline}.{run}.{job}", "Progress", "pipeline", "run", "job")),
+	)
+	messages = append(messages,
+		item("Job", yaml.MapSlice{item("payload", ref("./job.v1.json"))}),
+		item("DeadLetter", yaml.MapSlice{item("payload", ref("./dead-letter.v1.json"))}),
+		item("Progress", yaml.MapSlice{item("payload", yaml.MapSlice{item("type", "object")})}),
+	)
+	return channels, messages
+}
+
+func operation(action, name string) yaml.MapSlice {
+	return yaml.MapSlice{
+		item("action", action),
+		item("channel", ref("#/channels/"+name)),
+		item("messages", []any{ref("#/channels/" + name + "/messages/" + name)}),
+	}
+}
+
+func TestAsyncAPIRefersOnlyToWhatIsThere(t *testing.T) {
+	t.Parallel()
+	var document map[string]any
+	if err := yaml.Unmarshal(AsyncAPI(), &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range refs(document) {
+		if file, ok := strings.CutPrefix(to, "./"); ok {
+			if readSchema("schema/"+file) == nil {
+				t.Errorf("%s is not there", to)
+			}
+			continue
+		}
+		var at any = document
+		for _, step := range strings.Split(strings.TrimPrefix(to, "#/"), "/") {
+			at, _ = at.(map[string]any)[step]
+		}
+		if at == nil {
+			t.Errorf("%s is not there", to)
+		}
+	}
+}
+
+func refs(node any) (found []string) {
+	switch node := node.(type) {
+	case map[string]any:
+		for key, value := range node {
+			if to, ok := value.(string); ok && key == "$ref" {
+				found = append(found, to)
+			}
+			found = append(found, refs(value)...)
+		}
+	case []any:
+		for _, value := range node {
+			found = append(found, refs(value)...)
+		}
+	}
+	return found
+}

@@ -1,0 +1,243 @@
+package events
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFactsComeBackInBothContentModes(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Kinds() {
+		want := sampleFact(kind)
+		for mode, encode := range map[string]func(Fact) (map[string][]string, []byte, error){"binary": Encode, "structured": EncodeStructured} {
+			header, body, err := encode(want)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", kind, mode, err)
+			}
+			got, err := Decode(header, body)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", kind, mode, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", kind, mode, diff)
+			}
+		}
+	}
+}
+
+func TestBinaryModeIsPlainASCIIInHeaders(t *testing.T) {
+	t.Parallel()
+	header, _, err := Encode(sampleFact(KindExamplesReady))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"ce-specversion": "1.0", "ce-type": "dev.stoker.examples.ready.v1", "ce-id": "id-1", "ce-source": "/upstream/gen", "ce-subject": "penguin",
+		"ce-run": "2026-11-21T10:00%20%C3%A4%25", "ce-time": "2026-11-21T10:00:00.123Z", "ce-causationid": "id-0",
+		"ce-traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "ce-datacontenttype": "application/json",
+	}
+	if diff := cmp.Diff(want, lowerCase(header)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// binaryHeader is of a message that Decode takes; change makes others of it.
+func binaryHeader(change func(header map[string][]string)) map[string][]string {
+	header := map[string][]string{
+		"ce-specversion": {"1.0"}, "ce-type": {"dev.stoker.examples.ready.v1"}, "ce-id": {"1"}, "ce-source": {"/gen"}, "ce-subject": {"penguin"}, "ce-run": {"r"},
+	}
+	change(header)
+	return header
+}
+
+const examplesBody = `{"examples":[{"uri":"s3://abc/x"}]}`
+
+func TestShapesThatOtherImplementationsSend(t *testing.T) {
+	t.Parallel()
+	structured := func(extra string) string {
+		return `{"specversion":"1.0","type":"dev.stoker.examples.ready.v1","id":"1","source":"/gen","subject":"penguin","run":"r"` + extra + `}`
+	}
+	data := `,"data":` + examplesBody
+	for name, c := range map[string]struct {
+		header map[string][]string
+		body   string
+	}{
+		"binary to the letter":               {binaryHeader(func(map[string][]string) {}), examplesBody},
+		"header names in other case":         {map[string][]string{"Ce-Specversion": {"1.0"}, "CE-TYPE": {"dev.stoker.examples.ready.v1"}, "cE-iD": {"1"}, "CE-Source": {"/gen"}, "Ce-Subject": {"penguin"}, "Ce-Run": {"r"}}, examplesBody},
+		"HTTP binary, with its content type": {binaryHeader(func(h map[string][]string) { h["content-type"] = []string{"application/json"} }), examplesBody},
+		"datacontenttype over content type": {binaryHeader(func(h map[string][]string) {
+			h["content-type"], h["ce-datacontenttype"] = []string{"text/plain"}, []string{"application/json"}
+		}), examplesBody},
+		"binary, with an unknown extension":       {binaryHeader(func(h map[string][]string) { h["ce-priority"] = []string{"7"} }), examplesBody},
+		"structured":                              {map[string][]string{"Content-Type": {"application/cloudevents+json"}}, structured(data)},
+		"structured, with parameters, odd case":   {map[string][]string{"content-TYPE": {"Application/CloudEvents+JSON; charset=UTF-8"}}, structured(data)},
+		"structured, short media type":            {map[string][]string{"Content-Type": {"application/cloudevents+json"}}, structured(data + `,"datacontenttype":"application/json"`)},
+		"structured without any header (sdk-go)":  {nil, " \n" + structured(data)},
+		"structured, with an odd header":          {map[string][]string{"Nats-Msg-Id": {"1"}}, structured(data)},
+		"structured, data in base64":              {nil, structured(`,"data_base64":"` + base64.StdEncoding.EncodeToString([]byte(examplesBody)) + `"`)},
+		"structured, integer and null extensions": {nil, structured(data + `,"attempt":3,"urgent":true,"causationid":null`)},
+	} {
+		got, err := Decode(c.header, []byte(c.body))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := Fact{ID: "1", Source: "/gen", Pipeline: "penguin", Run: "r", Data: &ExamplesReady{Examples: []Examples{{URI: "s3://abc/x"}}}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestRunsAreStringsWhateverTheyWere(t *testing.T) {
+	t.Parallel()
+	fact, err := Decode(nil, []byte(`{"specversion":"1.0","type":"dev.stoker.examples.ready.v1","id":"1","source":"/gen","subject":"penguin","run":42,"data":`+examplesBody+`}`))
+	if err != nil || fact.Run != "42" {
+		t.Errorf("got run %q, %v, want 42", fact.Run, err)
+	}
+}
+
+func TestPercentDecodingLeavesWhatIsNoEscape(t *testing.T) {
+	t.Parallel()
+	for encoded, want := range map[string]string{
+		"a%20b": "a b", "%C3%A4": "ä", "%c3%a4": "ä", "100%": "100%", "%zz": "%zz", "%2": "%2", "%%20": "% ", "%+1": "%+1", "": "",
+	} {
+		if got := percentDecode(encoded); got != want {
+			t.Errorf("%q becomes %q, want %q", encoded, got, want)
+		}
+	}
+}
+
+func TestBadMessagesNameTheAttribute(t *testing.T) {
+	t.Parallel()
+	without := func(name string) map[string][]string {
+		return binaryHeader(func(h map[string][]string) { delete(h, name) })
+	}
+	with := func(name, value string) map[string][]string {
+		return binaryHeader(func(h map[string][]string) { h[name] = []string{value} })
+	}
+	for name, c := range map[string]struct {
+		header map[string][]string
+		body   string
+		field  string
+	}{
+		"no type":               {without("ce-type"), examplesBody, "type"},
+		"another's type":        {with("ce-type", "com.example.order.v1"), examplesBody, "type"},
+		"a later version":       {with("ce-type", "dev.stoker.examples.ready.v2"), examplesBody, "type"},
+		"a kind there is not":   {with("ce-type", "dev.stoker.examples.v1"), examplesBody, "type"},
+		"old CloudEvents":       {with("ce-specversion", "0.3"), examplesBody, "specversion"},
+		"no id":                 {without("ce-id"), examplesBody, "id"},
+		"no source":             {without("ce-source"), examplesBody, "source"},
+		"source no URI":         {with("ce-source", "%3A//x"), examplesBody, "source"},
+		"no subject":            {without("ce-subject"), examplesBody, "subject"},
+		"subject no name":       {with("ce-subject", "Pen.guin"), examplesBody, "subject"},
+		"no run":                {without("ce-run"), examplesBody, "run"},
+		"empty run":             {with("ce-run", ""), examplesBody, "run"},
+		"long run":              {with("ce-run", strings.Repeat("r", 257)), examplesBody, "run"},
+		"run with control":      {with("ce-run", "a%00b"), examplesBody, "run"},
+		"run no UTF-8":          {with("ce-run", "%FF"), examplesBody, "run"},
+		"bad time":              {with("ce-time", "yesterday"), examplesBody, "time"},
+		"no JSON":               {with("ce-datacontenttype", "application/x-protobuf"), examplesBody, "datacontenttype"},
+		"content type no JSON":  {with("content-type", "text/plain"), examplesBody, "datacontenttype"},
+		"no data":               {binaryHeader(func(map[string][]string) {}), ``, "data"},
+		"null data":             {binaryHeader(func(map[string][]string) {}), `null`, "data"},
+		"cut off data":          {binaryHeader(func(map[string][]string) {}), examplesBody[:9], "data"},
+		"batch":                 {map[string][]string{"Content-Type": {"application/cloudevents-batch+json"}}, `[]`, "Content-Type"},
+		"batch in other case":   {map[string][]string{"content-type": {"Application/CloudEvents-Batch+JSON"}}, `[]`, "Content-Type"},
+		"batch without headers": {nil, "\n [{}]", ""},
+		"structured protobuf":   {map[string][]string{"Content-Type": {"application/cloudevents+protobuf"}}, `{}`, "Content-Type"},
+		"no event at all":       {nil, `hello`, ""},
+		"nothing":               {nil, ``, ""},
+		"structured, empty":     {nil, `{}`, "specversion"},
+		"run no string":         {nil, `{"specversion":"1.0","run":{"a":1}}`, "run"},
+		"both data":             {nil, `{"specversion":"1.0","data":{},"data_base64":""}`, "data_base64"},
+		"bad base64":            {nil, `{"specversion":"1.0","data_base64":"*"}`, "data_base64"},
+	} {
+		_, err := Decode(c.header, []byte(c.body))
+		wantInvalid(t, name, err, c.field)
+	}
+}
+
+func TestWhatStokerWritesNeedsNoEncoding(t *testing.T) {
+	t.Parallel()
+	for field, change := range map[string]func(*Fact){
+		"id":          func(f *Fact) { f.ID = "50%" },
+		"source":      func(f *Fact) { f.Source = "/a b" },
+		"causationid": func(f *Fact) { f.Causation = `"1"` },
+		"traceparent": func(f *Fact) { f.Trace = "ä" },
+	} {
+		fact := sampleFact(KindExamplesReady)
+		change(&fact)
+		_, _, err := Encode(fact)
+		wantInvalid(t, field, err, field)
+		if err := fact.Validate(); err != nil {
+			t.Errorf("%s: CloudEvents allows it, so a reader must: %v", field, err)
+		}
+	}
+	_, _, err := Encode(Fact{ID: "1", Source: "/s", Pipeline: "p", Run: "r"})
+	wantInvalid(t, "no data", err, "data")
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, kind := range Kinds() {
+		for _, encode := range []func(Fact) (map[string][]string, []byte, error){Encode, EncodeStructured} {
+			header, body, err := encode(sampleFact(kind))
+			if err != nil {
+				f.Fatal(err)
+			}
+			fields := lowerCase(header)
+			f.Add(fields["content-type"], fields["ce-type"], fields["ce-run"], body)
+		}
+	}
+	f.Add("application/cloudevents-batch+json", "", "", []byte("[]"))
+	f.Add("", "dev.stoker.examples.ready.v1", "%zz", []byte(`{"examples":[{"uri":3}]}`))
+	f.Fuzz(func(t *testing.T, media, kind, run string, body []byte) {
+		header := map[string][]string{"Content-Type": {media}}
+		if kind != "" {
+			maps.Copy(header, map[string][]string{"ce-specversion": {"1.0"}, "ce-type": {kind}, "ce-run": {run}, "ce-id": {"1"}, "ce-source": {"/s"}, "ce-subject": {"p"}})
+		}
+		fact, err := Decode(header, body)
+		if err != nil {
+			if invalid, ok := err.(*Invalid); !ok || invalid.Error() == "" {
+				t.Fatalf("got %T %v, want an *Invalid", err, err)
+			}
+			return
+		}
+		if err := fact.Validate(); err != nil {
+			t.Fatalf("decoded, but not valid: %v", err)
+		}
+		comesBack(t, fact)
+	})
+}
+
+// comesBack wants a fact that can be written to be read as the same. Times are written with nanoseconds in UTC; JSON has no
+// difference between a list that is empty and one that is not there.
+func comesBack(t *testing.T, fact Fact) {
+	t.Helper()
+	header, body, err := Encode(fact)
+	if err != nil {
+		return // it holds what only readers take
+	}
+	again, err := Decode(header, body)
+	if err != nil {
+		t.Fatalf("written, but not read: %v", err)
+	}
+	before, err := json.Marshal(fact.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := json.Marshal(again.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fact.Data, again.Data = nil, nil
+	if diff := cmp.Diff(fact, again, cmp.Comparer(time.Time.Equal)); diff != "" || string(before) != string(after) {
+		t.Errorf("(-before +after):\n%s\n%s\n%s", diff, before, after)
+	}
+}

@@ -1,0 +1,33 @@
+package events
+
+import (
+	"embed"
+	"fmt"
+)
+
+//go:generate go test -run ^TestSchemasAreThoseOfTheTypes$ -update .
+
+//go:embed schema/*.json schema/asyncapi.yaml
+var schemas embed.FS
+
+// Schema is the JSON Schema (2020-12) of the data of a kind of fact, made from its Go type; nil for a kind there is not.
+func Schema(kind Kind) []byte { return schemaFile(string(kind)) }
+
+// JobSchema is the JSON Schema of a Job.
+func JobSchema() []byte { return schemaFile("job") }
+
+// DeadLetterSchema is the JSON Schema of a DeadLetter.
+func DeadLetterSchema() []byte { return schemaFile("dead-letter") }
+
+// AsyncAPI is the AsyncAPI 3 document of all that Stoker says and hears on the bus, in YAML.
+func AsyncAPI() []byte { return readSchema("schema/asyncapi.yaml") }
+
+func schemaFile(name string) []byte { return readSchema(fmt.Sprintf("schema/%s.v1.json", name)) }
+
+func readSchema(path string) []byte {
+	text, err := schemas.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,97 @@
+package events
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"testing/quick"
+)
+
+func TestSubjectsOfFactsJobsProgressAndDeadLetters(t *testing.T) {
+	t.Parallel()
+	fact := exampleFact()
+	progress := Progress{Pipeline: "penguin", Run: "run 1", Job: "j1"}
+	for got, want := range map[string]string{
+		FactSubject(fact):          "facts.examples-ready.penguin.2026-11-21T10=3A00.gen=2E7",
+		JobSubject(sampleJob()):    "jobs.train.gpu-large.0af7651916cd43dd",
+		ProgressSubject(progress):  "progress.penguin.run=201.j1",
+		DeadSubject("FACTS", 42):   "dead.FACTS.42",
+		JobFilter("tune", "cpu"):   "jobs.tune.cpu.*",
+		ProgressFilter("", ""):     "progress.*.*.*",
+		ProgressFilter("p", "a b"): "progress.p.a=20b.*",
+		JobID("jobs.a.b.c"):        "c",
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func exampleFact() Fact {
+	return Fact{ID: "gen.7", Pipeline: "penguin", Run: "2026-11-21T10:00", Data: &ExamplesReady{}}
+}
+
+func TestFactFiltersMatchWithAndWithoutTheID(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		query Query
+		want  string
+	}{
+		{Query{}, "facts.>"},
+		{Query{Kinds: []Kind{KindModelTrained}}, "facts.model-trained.>"},
+		{Query{Pipeline: "p"}, "facts.*.p.>"},
+		{Query{Run: "a b"}, "facts.*.*.a=20b facts.*.*.a=20b.>"},
+		{Query{Kinds: []Kind{KindModelTrained, KindTuningFailed}, Pipeline: "p"}, "facts.model-trained.p.> facts.tuning-failed.p.>"},
+	} {
+		if got := strings.Join(FactFilters(c.query), " "); got != c.want {
+			t.Errorf("%+v: got %s, want %s", c.query, got, c.want)
+		}
+	}
+}
+
+func TestAFactBelongsUnderItsOwnSubject(t *testing.T) {
+	t.Parallel()
+	fact := exampleFact()
+	for _, subject := range []string{FactSubject(fact), "facts.examples-ready.penguin.2026-11-21T10=3A00"} {
+		if err := CheckFactSubject(fact, subject); err != nil {
+			t.Errorf("%s: %v", subject, err)
+		}
+	}
+	for _, subject := range []string{"facts.examples-ready.penguin.2026-11-21T10=3A00.8", "facts.examples-ready.taxi.2026-11-21T10=3A00", "facts.model-trained.penguin.2026-11-21T10=3A00", ""} {
+		wantInvalid(t, subject, CheckFactSubject(fact, subject), "NATS subject")
+	}
+}
+
+// token is what both a NATS subject token and a NATS KV key may be, without what would make it several.
+var token = regexp.MustCompile(`^[-/_=a-zA-Z0-9]+$`)
+
+func TestEscapedTextIsOneTokenAndComesBack(t *testing.T) {
+	t.Parallel()
+	back := func(text string) bool {
+		escaped := Escape(text)
+		got, err := Unescape(escaped)
+		return err == nil && got == text && token.MatchString(escaped)
+	}
+	if err := quick.Check(back, nil); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"", "=", "=41", ".", "a.b", "*", ">", " ", "ä日本", "\x00\xff", "run-1_2/3"} {
+		if !back(text) {
+			t.Errorf("%q becomes %s", text, Escape(text))
+		}
+	}
+	if got := Escape("run-1_2/3"); got != "run-1_2/3" {
+		t.Errorf("a plain run key becomes %s", got)
+	}
+}
+
+func FuzzUnescape(f *testing.F) {
+	for _, seed := range []string{"=", "=2E", "=2e", "a=", "=4", "=41", "a.b", "", "run-1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, token string) {
+		if text, err := Unescape(token); err == nil && Escape(text) != token {
+			t.Errorf("%q and %q both stand for %q", token, Escape(text), text)
+		}
+	})
+}
