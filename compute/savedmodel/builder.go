@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// initOp is the signature and the collection that name the node to run after restoring, which fills tables.
+// The signature and the collection that name the node to run after restoring, which fills tables.
 const (
 	initSignature  = "__saved_model_init_op"
 	initCollection = "saved_model_main_op"
@@ -42,6 +42,9 @@ func newBuilder(m Model) (*builder, error) {
 	if len(m.Graph.Params) == 0 {
 		return nil, fmt.Errorf("graph has no params: there is nothing to save")
 	}
+	if len(m.Graph.Outputs) == 0 {
+		return nil, fmt.Errorf("graph has no outputs: there is nothing to serve")
+	}
 	return &builder{
 		model: m, types: types, top: newTopGraph(), objects: newObjects(),
 		signatures: map[string]*corepb.SignatureDef{},
@@ -62,7 +65,10 @@ func (b *builder) build() error {
 	if err := b.addServing(); err != nil {
 		return fmt.Errorf("signature serving_default: %w", err)
 	}
-	return b.addTensors()
+	if err := b.addTensors(); err != nil {
+		return fmt.Errorf("signature predict_tensors: %w", err)
+	}
+	return nil
 }
 
 // examplesInput is the one input that TensorFlow Serving, TFMA and InfraValidator send.

@@ -17,7 +17,7 @@ type kept struct {
 	library          map[string]*functionpb.FunctionDef
 }
 
-// keep walks from the captures, the constants and functions of the object graph, and the init op. Placeholders of inputs,
+// keep walks from the captures, the constants and functions of the object graph, the assets and the init op. Placeholders of inputs,
 // calls of signatures and the saver aren't reached.
 func (g *transformGraph) keep(bound map[int32]string) (*kept, error) {
 	k := &kept{
@@ -42,6 +42,9 @@ func (g *transformGraph) keep(bound map[int32]string) (*kept, error) {
 		if constant := object.GetConstant(); constant != nil {
 			roots = append(roots, constant.GetOperation())
 		}
+	}
+	for _, def := range g.meta.GetAssetFileDef() { // a session feeds it the path
+		roots = append(roots, nodeOf(def.GetTensorInfo().GetName()))
 	}
 	for name := range g.meta.GetObjectGraphDef().GetConcreteFunctions() {
 		k.function(name)

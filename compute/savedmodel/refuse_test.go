@@ -36,8 +36,12 @@ func TestWriteRefusesTransformGraphs(t *testing.T) {
 			}
 		}, nil, "function takes 13 tensors, its 4 features and 8 captures are 12"},
 		{"with a node missing", func(g *corepb.MetaGraphDef) { g.GraphDef.Node = g.GraphDef.Node[1:] }, nil, "graph has no node"},
-		{"with an asset elsewhere", func(g *corepb.MetaGraphDef) {
-			g.AssetFileDef = []*corepb.AssetFileDef{{Filename: "../../secret"}}
+		{"with an asset that nothing takes", func(g *corepb.MetaGraphDef) {
+			g.AssetFileDef = []*corepb.AssetFileDef{{Filename: "words"}}
+		}, nil, "graph has no node \"\""},
+		{"with an asset outside", func(g *corepb.MetaGraphDef) {
+			info := &corepb.TensorInfo{Encoding: &corepb.TensorInfo_Name{Name: "Const:0"}}
+			g.AssetFileDef = []*corepb.AssetFileDef{{Filename: "../../secret", TensorInfo: info}}
 		}, nil, "outside the folder of assets"},
 	}
 	for _, tt := range tests {
@@ -48,7 +52,7 @@ func TestWriteRefusesTransformGraphs(t *testing.T) {
 			if tt.inputs != nil {
 				tt.inputs(m.Graph.Inputs)
 				m.Graph.Nodes = m.Graph.Nodes[:0]
-				m.Graph.Outputs = nil
+				m.Graph.Outputs = []nn.Output{{Name: "x", Node: m.Graph.Inputs[1].Name, Width: 1}}
 			}
 			dir := filepath.Join(t.TempDir(), "model")
 			wantError(t, Write(dir, m), tt.want)
