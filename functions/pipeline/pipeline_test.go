@@ -97,19 +97,12 @@ func TestWaitForIsInferred(t *testing.T) {
 	}
 }
 
-func TestAModulePathIsRelativeToItsFile(t *testing.T) {
+func TestAKeyWithoutAValueIsLeftOut(t *testing.T) {
 	t.Parallel()
-	for module, want := range map[string]string{
-		"./module": "/pipelines/module", "../module": "/module", "module": "/pipelines/module",
-		"/abs/module": "/abs/module", "builtin:dnn": "builtin:dnn",
-	} {
-		p, err := parse(t, "pipeline: p\nmodule: "+module+"\n").At("/pipelines")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Module != want {
-			t.Errorf("%s becomes %s, want %s", module, p.Module, want)
-		}
+	const text = "pipeline: p\nmodule: builtin:dnn\n"
+	short, long := parse(t, text), parse(t, text+"trainer:\n  train_args:\n  exports:\n  seed: null\n  resources: ~\ntuner:\n")
+	if diff := cmp.Diff(short, long); diff != "" {
+		t.Errorf("left out and empty differ (-out +empty):\n%s", diff)
 	}
 }
 

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -119,19 +118,6 @@ func (r *report) atLeastOne(key string, value int) {
 	if value < 1 {
 		r.add(key, "expected at least 1, got %d", value)
 	}
-}
-
-// At returns the pipeline with a module path that is relative to dir, the folder of the pipeline file, made absolute.
-func (p Pipeline) At(dir string) (Pipeline, error) {
-	if p.IsBuiltin() || filepath.IsAbs(p.Module) || strings.Contains(p.Module, "://") {
-		return p, nil
-	}
-	path, err := filepath.Abs(filepath.Join(dir, p.Module))
-	if err != nil {
-		return Pipeline{}, fmt.Errorf("module %s of pipeline %s: %w", p.Module, p.Name, err)
-	}
-	p.Module = path
-	return p, nil
 }
 
 // IsBuiltin says whether the module is compiled in.

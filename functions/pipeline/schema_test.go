@@ -1,0 +1,127 @@
+package pipeline_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/invopop/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+var update = flag.Bool("update", false, "write pipeline.v1.json anew from the Go types")
+
+func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
+	t.Parallel()
+	const path = "pipeline.v1.json"
+	want := reflected(t)
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what the Go types say; run `go generate ./functions/pipeline` (-types +file):\n%s", path, diff)
+	}
+	if !bytes.Equal(got, pipeline.Schema()) {
+		t.Error("Schema is another one than the file")
+	}
+}
+
+// What Parse takes, the schema takes, but for keys without a value; of what Parse refuses, the schema refuses the plain mistakes.
+func TestTheSchemaAgreesWithParse(t *testing.T) {
+	t.Parallel()
+	compiled := compile(t)
+	full, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n"} {
+		parse(t, text)
+		if err := compiled.Validate(plain(t, text)); err != nil {
+			t.Errorf("%s\nis refused by the schema: %v", text, err)
+		}
+	}
+	const head = "pipeline: p\nmodule: builtin:dnn\n"
+	for _, text := range []string{
+		"{}", "pipeline: p\n", "pipeline: P\nmodule: m\n", head + "trainer: {trian_args: {}}\n", head + "trainer: {seed: one}\n",
+		head + "trainer: {wait_for: [all]}\n", head + "trainer: {hyperparameters: newest}\n",
+		head + "trainer: {resources: {memory: 8}}\n", head + "trainer: {resources: {timeout: soon}}\n",
+		head + "trainer: {max_attempts: 0}\n", head + "trainer: {train_args: {splits: train}}\n",
+	} {
+		if _, err := pipeline.Parse("p.yaml", []byte(text)); err == nil {
+			t.Errorf("%s\nis taken by Parse", text)
+		}
+		if compiled.Validate(plain(t, text)) == nil {
+			t.Errorf("%s\nis taken by the schema", text)
+		}
+	}
+}
+
+func compile(t *testing.T) *validator.Schema {
+	t.Helper()
+	document, err := validator.UnmarshalJSON(bytes.NewReader(pipeline.Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := validator.NewCompiler()
+	if err := compiler.AddResource("pipeline.json", document); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := compiler.Compile("pipeline.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+func plain(t *testing.T, text string) any {
+	t.Helper()
+	inJSON, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := validator.UnmarshalJSON(bytes.NewReader(inJSON))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func reflected(t *testing.T) []byte {
+	t.Helper()
+	reflector := jsonschema.Reflector{
+		Anonymous:                  true,
+		DoNotReference:             true,
+		RequiredFromJSONSchemaTags: true,
+		Mapper: func(of reflect.Type) *jsonschema.Schema {
+			switch of {
+			case reflect.TypeFor[pipeline.Size]():
+				return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)? ?([TGMK]i|[TGMk])?B$`}
+			case reflect.TypeFor[pipeline.Duration]():
+				return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*$`, MinLength: new(uint64(2))}
+			}
+			return nil
+		},
+	}
+	schema := reflector.Reflect(&pipeline.Pipeline{})
+	schema.ID = "https://stoker.dev/schema/pipeline.v1.json"
+	schema.Title = "Pipeline"
+	text, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(text, '\n')
+}
