@@ -1,0 +1,78 @@
+package events
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
+	t.Parallel()
+	job, data := sampleJob(), samples()[KindModelTrained].(*ModelTrained)
+	fact := NewModelTrained(job, data)
+	if _, _, err := Encode(fact); err != nil {
+		t.Fatal(err)
+	}
+	const want = "facts.model-trained.penguin.run=201.00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff-1"
+	if got := FactSubject(fact); got != want {
+		t.Errorf("got subject %s, want %s", got, want)
+	}
+	if fact.Causation != "id-1" || fact.Source != "/stoker/train" || !fact.Time.Equal(data.Finished) {
+		t.Errorf("got %+v", fact)
+	}
+}
+
+func TestAFailedJobIsToldByItsFunction(t *testing.T) {
+	t.Parallel()
+	job := sampleJob()
+	failure := &Failure{Kind: FailureModule, Err: errors.New("boom"), LogTail: "Traceback"}
+	trained := NewJobFailed(job, Attempt{Number: 2}, failure)
+	again := NewJobFailed(job, Attempt{ID: "other", Number: 2}, failure)
+	third := NewJobFailed(job, Attempt{Number: 3}, failure)
+	if trained.ID != again.ID || trained.ID == third.ID {
+		t.Errorf("ids %s, %s, %s: want the same for the same attempt only", trained.ID, again.ID, third.ID)
+	}
+	data, ok := trained.Data.(*TrainingFailed)
+	if !ok || data.Reason != FailureModule || data.Message != "boom" || data.LogTail != "Traceback" || data.Attempt != 2 {
+		t.Errorf("got %+v", trained.Data)
+	}
+	job.Function = FunctionTrial
+	if _, ok := NewJobFailed(job, Attempt{Number: 1}, failure).Data.(*TuningFailed); !ok {
+		t.Error("a trial's failure is not a TuningFailed")
+	}
+}
+
+func TestARefusedFactIsToldUnderItsOwnRun(t *testing.T) {
+	t.Parallel()
+	cause := sampleFact(KindExamplesReady)
+	cause.ID, cause.Trace = "50 % \x7f", "not a trace"
+	fact := NewTrainingFailed(cause, &Failure{Kind: FailureInput, Err: errors.New("")})
+	if _, _, err := Encode(fact); err != nil {
+		t.Errorf("what was not plain in the cause makes it unfit: %v", err)
+	}
+	if fact.Run != cause.Run || fact.Causation != "50=20=25=20=7F" || fact.Data.(*TrainingFailed).Message != "input" {
+		t.Errorf("got %+v", fact)
+	}
+	other := cause
+	other.Source = "/another"
+	if NewTrainingFailed(other, &Failure{Kind: FailureInput, Err: errors.New("x")}).ID == fact.ID {
+		t.Error("facts of two sources lead to the same id")
+	}
+}
+
+func TestLongLogsAreCutAtTheirBeginning(t *testing.T) {
+	t.Parallel()
+	log := strings.Repeat("ä", maxTail) + "the end"
+	fact := NewJobFailed(sampleJob(), Attempt{Number: 1}, &Failure{Kind: FailureCrash, Err: errors.New("x\xff"), LogTail: log})
+	data := fact.Data.(*TrainingFailed)
+	if len(data.LogTail) > maxTail+3 || !strings.HasSuffix(data.LogTail, "äthe end") || data.Message != "x�" {
+		t.Errorf("got %d bytes ending in %q, message %q", len(data.LogTail), data.LogTail[len(data.LogTail)-9:], data.Message)
+	}
+}
+
+func TestDerivedIDsTellPartsApart(t *testing.T) {
+	t.Parallel()
+	if DerivedID("a", "bc") == DerivedID("ab", "c") || DerivedID("a", "") == DerivedID("a") {
+		t.Error("different parts, the same id")
+	}
+}
