@@ -32,7 +32,7 @@ var table = house.Table{
 		"compute/example/schemapb": {},
 		"compute/nn":               {},
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
-		"compute/savedmodel":       {Opens: "compute/nn compute/example"},
+		"compute/savedmodel":       {Opens: "compute/nn compute/example", Tests: "compute/record"},
 		"compute/tftest":           {TestHelp: true},
 
 		"functions/pipeline":       {},
@@ -42,8 +42,8 @@ var table = house.Table{
 		"functions/plan":           {Opens: "events functions/pipeline"},
 		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
 		"functions/worker":         {Opens: "events"},
-		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module compute/savedmodel",
-			Tests: "compute/nn compute/example"},
+		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
+			"compute/example compute/savedmodel", Tests: "compute/nn"},
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/worker " +
@@ -59,7 +59,7 @@ var table = house.Table{
 	},
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
-		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream local/bus"},
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream local/bus", Tests: "local"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus"},
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events"},
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},
@@ -68,7 +68,7 @@ var table = house.Table{
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
 		{Library: "github.com/wamuir/graft", Rooms: "compute/savedmodel", Tests: "compute/example"},
-		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream"},
+		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 	},
 }

@@ -125,6 +125,21 @@ func TestTheLastFactOfARunMakesItsJob(t *testing.T) {
 	}
 }
 
+func TestAFactOfADispatchedRunOffersNothing(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	publish(t, box, "monday", "t", transform())
+	drain(t, d)
+	if got := jobs(t, box); len(got) != 1 {
+		t.Fatalf("%d jobs, want one", len(got))
+	}
+	publish(t, box, "monday", "told-again", transform())
+	drain(t, d)
+	if got := jobs(t, box); len(got) != 0 {
+		t.Errorf("%d jobs for a run that was dispatched before", len(got))
+	}
+}
+
 func TestManyDispatchersAndManyCopiesOfAFactMakeOneJob(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -14,6 +15,9 @@ func assign(job events.Job, e execution, d desk) (module.Assignment, error) {
 	trainer := e.spec.Trainer
 	schema, err := schemaPath(job, d)
 	if err != nil {
+		return module.Assignment{}, inputFailure(err)
+	}
+	if err := checkSchema(schema); err != nil {
 		return module.Assignment{}, inputFailure(err)
 	}
 	tuned, err := onlyFile(d.in("hyperparameters"))
@@ -78,6 +82,15 @@ func schemaPath(job events.Job, d desk) (string, error) {
 		folder = "transformed_metadata"
 	}
 	return there(d.in("transform_graph", folder, "schema.pbtxt")), nil
+}
+
+// checkSchema refuses a schema that does not parse before any module is started, whether the module reads it or not.
+func checkSchema(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, err := example.ReadSchema(path)
+	return err
 }
 
 // servingPath finds the SavedModel inside a Model artifact.

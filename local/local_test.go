@@ -1,0 +1,354 @@
+package local_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/local/demo"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// stack is shared: a process can run one embedded S3 server. Each test takes runs of its own.
+var stack *local.Stack
+
+// TestMain is also the child process of guest: this test binary stands for stoker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "module" {
+		os.Exit(module.Process(context.Background(), builtin.Module()))
+	}
+	os.Exit(withStack(m))
+}
+
+func withStack(m *testing.M) (code int) {
+	dir, err := os.MkdirTemp("", "stoker-local-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	options := local.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 2}
+	err = local.With(context.Background(), options, func(ctx context.Context, s *local.Stack) error {
+		stack = s
+		if err := prepare(ctx); err != nil {
+			return err
+		}
+		code = m.Run()
+		return nil
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// prepare deploys the demo's pipeline and uploads its artifacts, as every test needs them.
+func prepare(ctx context.Context) error {
+	spec, err := pipeline.Parse(demo.PipelineFile())
+	if err != nil {
+		return err
+	}
+	if _, _, err := dispatch.Apply(ctx, stack.Box, spec); err != nil {
+		return err
+	}
+	return demo.Upload(ctx, stack.Store, penguins())
+}
+
+func penguins() storage.Ref { return stack.Root.Join("demo", demo.PipelineName) }
+
+// patience bounds how long a test waits for a run; a machine that compiles meanwhile is slow.
+const patience = 2 * time.Minute
+
+// outcome publishes facts and returns what came of their run.
+func outcome(t *testing.T, facts ...events.Fact) events.Fact {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, fact := range facts {
+		if _, err := stack.Box.Publish(ctx, fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	query := events.Query{
+		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Pipeline: facts[0].Pipeline, Run: facts[0].Run, Follow: true,
+	}
+	for recorded, err := range stack.Box.Read(ctx, query) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return recorded.Fact
+	}
+	t.Fatal("nothing came of the run: ", context.Cause(ctx))
+	return events.Fact{}
+}
+
+// trained is the outcome of facts that must lead to a model.
+func trained(t *testing.T, facts ...events.Fact) *events.ModelTrained {
+	t.Helper()
+	fact := outcome(t, facts...)
+	if failed, ok := fact.Data.(*events.TrainingFailed); ok {
+		t.Fatalf("training failed: %s: %s\n%s", failed.Reason, failed.Message, failed.LogTail)
+	}
+	return fact.Data.(*events.ModelTrained)
+}
+
+func TestFactsBecomeAModel(t *testing.T) {
+	t.Parallel()
+	got := trained(t, demo.Facts(penguins(), "becomes-a-model")...)
+	if got.Metrics["accuracy"] < 0.9 {
+		t.Errorf("accuracy %v on the eval split", got.Metrics["accuracy"])
+	}
+	ref, err := storage.ParseRef(got.Model.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	staged, err := storage.StageIn(t.Context(), stack.Store, ref, t.TempDir(), storage.StageOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if staged.Digest != got.Model.Digest {
+		t.Errorf("model digest %s, the fact says %s", staged.Digest, got.Model.Digest)
+	}
+}
+
+const raw = `
+pipeline: penguin-raw
+module: builtin:dnn
+trainer:
+  wait_for: [examples]
+  train_args: {num_steps: 100}
+  custom_config: {label: species, batch_size: 20, hidden_units: [8], learning_rate: 0.01}
+`
+
+func TestRawExamplesAndASchemaBecomeAModel(t *testing.T) {
+	t.Parallel()
+	spec, err := pipeline.Parse("raw.yaml", []byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := dispatch.Apply(t.Context(), stack.Box, spec); err != nil {
+		t.Fatal(err)
+	}
+	got := trained(t, events.Fact{ID: "raw", Source: "/test", Pipeline: "penguin-raw", Run: "raw", Data: &events.ExamplesReady{
+		Examples: []events.Examples{{URI: penguins().Join("examples").String(), Splits: []string{"train", "eval"}}},
+		Schema:   penguins().Join("schema").String(),
+	}})
+	if got.Metrics["accuracy"] < 0.9 {
+		t.Errorf("accuracy %v on the eval split", got.Metrics["accuracy"])
+	}
+}
+
+// damaged uploads the demo's transformed examples under another address, with the train split changed.
+func damaged(t *testing.T, name string, change func(file []byte) []byte) string {
+	t.Helper()
+	root := stack.Root.Join("damaged", name)
+	for _, split := range []string{"train", "eval"} {
+		file := "Split-" + split + "/transformed_examples-00000-of-00001.gz"
+		body, err := os.ReadFile(filepath.Join("demo", "data", "transformed_examples", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if split == "train" {
+			body = change(body)
+		}
+		if _, err := stack.Store.Put(t.Context(), root.Join(file), bytes.NewReader(body), int64(len(body))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root.String()
+}
+
+// rewritten replaces one record of a gzip TFRecord file.
+func rewritten(t *testing.T, file []byte, number int, replace func(payload []byte) []byte) []byte {
+	t.Helper()
+	reader := record.NewReader("file", bytes.NewReader(file))
+	defer reader.Close()
+	var out bytes.Buffer
+	writer := record.NewGzipWriter(&out)
+	for i := 0; ; i++ {
+		payload, err := reader.Next()
+		if err != nil {
+			break
+		}
+		if i == number {
+			payload = replace(bytes.Clone(payload))
+		}
+		if err := writer.Append(payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
+	t.Parallel()
+	data := func(change func(*events.TransformReady)) *events.TransformReady {
+		ready := *demo.Facts(penguins(), "x")[1].Data.(*events.TransformReady)
+		change(&ready)
+		return &ready
+	}
+	examples := func(uri string) func(*events.TransformReady) {
+		return func(r *events.TransformReady) {
+			r.TransformedExamples = []events.Examples{{URI: uri, Splits: []string{"train", "eval"}}}
+		}
+	}
+	upload := func(key, body string) string {
+		ref := stack.Root.Join("damaged", key)
+		if _, err := stack.Store.Put(t.Context(), ref, strings.NewReader(body), int64(len(body))); err != nil {
+			t.Fatal(err)
+		}
+		return ref.String()
+	}
+	const file = "transformed_examples-00000-of-00001.gz"
+	for name, tc := range map[string]struct {
+		data *events.TransformReady
+		says []string
+	}{
+		"a truncated file": {
+			data(examples(damaged(t, "truncated", func(b []byte) []byte { return b[:len(b)/2] }))), []string{file, "record"},
+		},
+		"a flipped bit": {
+			data(examples(damaged(t, "flipped", func(b []byte) []byte { b[len(b)/2] ^= 0x10; return b }))), []string{file, "record"},
+		},
+		"a file that is no gzip": {
+			data(examples(damaged(t, "text", func([]byte) []byte { return []byte("these are no examples") }))), []string{file, "gzip"},
+		},
+		"a feature of another type": {
+			data(examples(damaged(t, "type", func(b []byte) []byte {
+				return rewritten(t, b, 7, func(payload []byte) []byte {
+					return bytes.Replace(payload, []byte("culmen_depth_mm_xf"), []byte("culmen_depth_mm_xg"), 1)
+				})
+			}))), []string{file, "record 7", "culmen_depth_mm_xf"},
+		},
+		"a missing split": {
+			data(func(r *events.TransformReady) {
+				r.TransformedExamples[0].URI = upload("nosplit/Split-train/data", "x")[:len("s3://stoker/damaged/nosplit")]
+			}),
+			[]string{`split "eval"`, "Split-train"},
+		},
+		"a schema that does not parse": {
+			data(func(r *events.TransformReady) { r.Schema = upload("schema/schema.pbtxt", "feature {\n  name: \n}") }),
+			[]string{"schema.pbtxt", "line"},
+		},
+		"an artifact that is not there": {
+			data(func(r *events.TransformReady) { r.TransformGraph = "s3://stoker/nowhere" }), []string{"transform_graph", "s3://stoker/nowhere"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := "bad " + name
+			facts := demo.Facts(penguins(), run)
+			facts[0].ID, facts[1].ID = "h-"+strings.ReplaceAll(name, " ", "-"), "t-"+strings.ReplaceAll(name, " ", "-")
+			facts[1].Data = tc.data
+			told := outcome(t, facts...)
+			failed, ok := told.Data.(*events.TrainingFailed)
+			if !ok {
+				t.Fatalf("it became a model: %+v", told.Data)
+			}
+			if failed.Reason != events.FailureInput {
+				t.Errorf("kind %s", failed.Reason)
+			}
+			for _, part := range tc.says {
+				if !strings.Contains(failed.Message, part) {
+					t.Errorf("%q does not say %q", failed.Message, part)
+				}
+			}
+			buriedWith(t, run, failed.Message)
+			if failed.Execution != "" {
+				nothingVisible(t, failed.Execution)
+			}
+		})
+	}
+}
+
+// buriedWith finds the run's job in DEAD, with the reason and the facts it was made from.
+func buriedWith(t *testing.T, run, reason string) {
+	t.Helper()
+	for letter, err := range stack.Box.Dead(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := events.DecodeJob(letter.Message.Body)
+		if err != nil || job.Run != run {
+			continue
+		}
+		if letter.Reason.Message != reason || len(letter.Causes) != 2 {
+			t.Errorf("dead letter says %q, with %d facts", letter.Reason.Message, len(letter.Causes))
+		}
+		return
+	}
+	t.Errorf("no dead letter for run %q", run)
+}
+
+func nothingVisible(t *testing.T, execution string) {
+	t.Helper()
+	_, _, err := storage.Committed(t.Context(), stack.Store, stack.Root.Join(demo.PipelineName, "Trainer"), execution)
+	if !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("execution %s has a commit: %v", execution, err)
+	}
+}
+
+func TestEventsThatAreNoFactsAreBuriedAsTheyCame(t *testing.T) {
+	t.Parallel()
+	nc, err := nats.Connect(stack.Connection().NATS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	for name, tc := range map[string]struct{ body, field string }{
+		"unknown type": {`{"specversion":"1.0","id":"1","source":"/up","type":"dev.stoker.examples.eaten.v1","subject":"penguin","run":"a","data":{}}`, "type"},
+		"no run":       {`{"specversion":"1.0","id":"1","source":"/up","type":"dev.stoker.examples.ready.v1","subject":"penguin","data":{"examples":[{"uri":"s3://b/x"}]}}`, "run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := "facts.examples-ready.penguin." + strings.ReplaceAll(name, " ", "-")
+			message := &nats.Msg{Subject: subject, Data: []byte(tc.body), Header: nats.Header{"Content-Type": {"application/cloudevents+json"}}}
+			if _, err := nc.RequestMsgWithContext(t.Context(), message); err != nil {
+				t.Fatal(err)
+			}
+			letter := deadLetter(t, subject)
+			if string(letter.Message.Body) != tc.body || letter.Reason.Field != tc.field {
+				t.Errorf("dead letter %+v", letter)
+			}
+		})
+	}
+}
+
+// deadLetter waits for the dead letter of a message on subject.
+func deadLetter(t *testing.T, subject string) events.DeadLetter {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for ctx.Err() == nil {
+		for letter, err := range stack.Box.Dead(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if letter.Message.Subject == subject {
+				return letter
+			}
+		}
+		time.Sleep(10 * time.Millisecond) // DEAD has no follow: looked at again
+	}
+	t.Fatal("not buried")
+	return events.DeadLetter{}
+}
