@@ -135,6 +135,16 @@ func TestLabelsBecomeTargets(t *testing.T) {
 			t.Errorf("%s: want - got +\n%s", name, diff)
 		}
 	}
+	two := source(t, feed, []*example.Builder{row(), row()}, []*example.Builder{lacking(), lacking()})
+	for _, want := range [][]float32{{0, 0, 1, 0, 0, 1}, {1, 0, 0, 1, 0, 0}} {
+		got, err := two.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Targets); diff != "" {
+			t.Errorf("batch after batch: want - got +\n%s", diff)
+		}
+	}
 	f := feed
 	f.Label = train.Label{Feature: "label", Classes: 1}
 	if _, err := source(t, f, []*example.Builder{row()}).Next(t.Context()); !errors.Is(err, example.ErrInput) {

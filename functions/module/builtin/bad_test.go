@@ -131,14 +131,15 @@ func TestBadDataIsAnInputErrorThatNamesFileRecordAndFeature(t *testing.T) {
 		inf *= 2
 	}
 	for want, record := range map[string][]byte{
-		`bad record 1 in Split-train/b: feature "species": `:                                             bird().Float("species", 1).Build(),
-		`bad record 1 in Split-train/b: feature "body_mass_g": value +Inf, expected a finite number`:     bird().Float("body_mass_g", inf).Build(),
-		`bad record 1 in Split-train/b: feature "body_mass_g": float value is required`:                  new(example.Builder).Build(),
-		`bad record 1 in Split-train/b: feature "culmen_length_mm": `:                                    bird().Float("culmen_length_mm").Build(),
+		`bad record 300 in Split-train/b: feature "species": `:                                           bird().Float("species", 1).Build(),
+		`bad record 300 in Split-train/b: feature "body_mass_g": value +Inf, expected a finite number`:   bird().Float("body_mass_g", inf).Build(),
+		`bad record 300 in Split-train/b: feature "body_mass_g": float value is required`:                new(example.Builder).Build(),
+		`bad record 300 in Split-train/b: feature "culmen_length_mm": `:                                  bird().Float("culmen_length_mm").Build(),
 		`label "species": bad input: has values that are no classes`:                                     bird().Int64("species", -1).Build(),
 		`label "species": has values up to 5000: set custom_config num_classes if they are classes, or `: bird().Int64("species", 5000).Build(),
 	} {
-		err := fail(t, "dnn", withTrain(t, bird().Build(), record))
+		records := slices.Repeat([][]byte{bird().Build()}, 300) // more than are surveyed at a time
+		err := fail(t, "dnn", withTrain(t, append(records, record)...))
 		bad, ok := errors.AsType[*module.Error](err)
 		if input := !strings.Contains(want, "5000"); input != (ok && bad.Kind == module.KindInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, expected %s", err, want)

@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -185,6 +186,39 @@ func TestAStoppedTrainingGoesOnFromItsCheckpoint(t *testing.T) {
 	}
 	if diff := cmp.Diff(files(t, whole.ServingModelDir), files(t, a.ServingModelDir)); diff != "" {
 		t.Errorf("models: whole - resumed +\n%s", diff)
+	}
+}
+
+func TestLabelKeyIsAnotherWordForLabel(t *testing.T) {
+	t.Parallel()
+	a := assignment(t, "penguin", true, map[string]any{"label_key": "species_xf"})
+	done(t, run(t, "linear", a))
+}
+
+// The module is served as the worker does it: an assignment as a line of JSON, messages as lines of JSON.
+func TestModuleIsServed(t *testing.T) {
+	t.Parallel()
+	line, err := json.Marshal(assignment(t, "penguin", true, penguin()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var progress bytes.Buffer
+	if err := module.Serve(t.Context(), bytes.NewReader(append(line, '\n')), &progress, builtin.Module()); err != nil {
+		t.Fatal(err)
+	}
+	var messages []module.Message
+	for line := range strings.Lines(progress.String()) {
+		var m module.Message
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		messages = append(messages, m)
+	}
+	if first := messages[0]; first.Type != module.MessageProgress || first.Phase != "training" || first.Metrics["loss"] == 0 {
+		t.Errorf("first message is %+v", first)
+	}
+	if metrics := done(t, messages); metrics["accuracy"] < 0.85 {
+		t.Errorf("metrics are %v", metrics)
 	}
 }
 
