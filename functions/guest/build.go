@@ -9,9 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
+
+// lockPeriod is how often a builder looks whether another one has finished.
+const lockPeriod = 50 * time.Millisecond
 
 // build makes a program of a source folder, once for each digest of its sources, and returns its path. Of several builders
 // at once, in any process, one builds and the others wait.
@@ -74,6 +78,7 @@ func goCommand(ctx context.Context, folder string, args ...string) ([]byte, erro
 	cmd.Dir = folder
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
+	cmd.WaitDelay = time.Second // for the compilers that a killed go command leaves behind
 	err = cmd.Run()
 	switch exit := (*exec.ExitError)(nil); {
 	case err == nil:

@@ -38,6 +38,8 @@ func (p *process) waitid(options int) (unix.Siginfo, error) {
 	}
 }
 
+const canMeasureMemory = true
+
 // groupRSS adds up the resident memory of every process of a group, in bytes. Pages that they share count once for each.
 func groupRSS(group int) int64 {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the only error is that of a bad pattern

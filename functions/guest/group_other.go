@@ -17,5 +17,7 @@ func (p *process) awaitExit() { _ = p.cmd.Wait() }
 // dead can't be told without waiting.
 func (p *process) dead() bool { return false }
 
-// groupRSS is not known here: memory limits hold on Linux only.
+const canMeasureMemory = false
+
+// groupRSS is not known here.
 func groupRSS(int) int64 { return 0 }

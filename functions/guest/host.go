@@ -82,6 +82,9 @@ func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on f
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", a.Module, context.Cause(ctx)))
 	}
+	if limits.MemoryBytes > 0 && !canMeasureMemory {
+		h.opts.Logger.Warn("memory limits hold on Linux only; the module runs without one", "module", a.Module)
+	}
 	p, err := h.open(ctx, a.Module)
 	if err != nil {
 		return Outcome{}, err

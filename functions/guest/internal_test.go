@@ -99,7 +99,6 @@ func take(t *testing.T, pool *warmPool) *process {
 	return p
 }
 
-// The file is read whole by a reader of any buffer size; its rest is what no log may lose.
 func TestALogIsBoundedHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	log := &boundedLog{}
@@ -118,20 +117,6 @@ func TestALogIsBoundedHoweverItIsWritten(t *testing.T) {
 	_, _ = log.Write([]byte("\xff\xfe end"))
 	if tail := log.tail(); !strings.HasSuffix(tail, "\uFFFD end") {
 		t.Errorf("tail ends %q", tail[len(tail)-20:])
-	}
-}
-
-func TestMemoryIsCountedForTheGroupAlone(t *testing.T) {
-	t.Parallel()
-	const stat = "7 (a) b) R) S 1 42 42 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 100 1000000 256 18446744073709551615"
-	page := int64(syscall.Getpagesize())
-	for group, want := range map[int]int64{42: 256 * page, 1: 0, 7: 0} {
-		if got := rssIfIn(group, []byte(stat)); got != want {
-			t.Errorf("group %d: %d bytes, want %d", group, got, want)
-		}
-	}
-	if got := rssIfIn(42, nil); got != 0 {
-		t.Errorf("no text: %d bytes", got)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestHowAModuleEndsDecidesTheKindOfItsError(t *testing.T) {
 	}{
 		{"raise", guest.KindModule, "the labels are all the same"},
 		{"bad input", guest.KindInput, "record 7 of train"},
-		{"panic", guest.KindModule, "panic: assignment to entry in nil map\ngithub.com/stoker-ml/stoker/functions/guest_test.behaviours"},
+		{"panic", guest.KindModule, "panic: too hot\ngithub.com/stoker-ml/stoker/functions/guest_test.behaviours"},
 		{"exit 3", guest.KindModule, "left with exit status 3"},
 		{"exit 0", guest.KindModule, "left without saying that it was done"},
 		{"segfault", guest.KindCrash, "ended by signal 11: segmentation fault"},
@@ -280,7 +280,7 @@ func TestTheEnvironmentHoldsNoCredentials(t *testing.T) {
 	}
 }
 
-func newHost(t *testing.T, warm int) *guest.Host {
+func newHost(t testing.TB, warm int) *guest.Host {
 	t.Helper()
 	host, err := guest.New(guest.Options{
 		Builtins: map[string]string{"test": "builtin:test@1"},
@@ -296,7 +296,7 @@ func newHost(t *testing.T, warm int) *guest.Host {
 }
 
 // assignment asks the test's child to do something.
-func assignment(t *testing.T, do string) module.Assignment {
+func assignment(t testing.TB, do string) module.Assignment {
 	t.Helper()
 	dir := t.TempDir()
 	return module.Assignment{

@@ -11,11 +11,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"time"
 )
-
-// lockPeriod is how often a builder looks whether another one has finished.
-const lockPeriod = 50 * time.Millisecond
 
 // goPackage is what `go list -json` tells of one package.
 type goPackage struct {

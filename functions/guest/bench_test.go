@@ -1,0 +1,33 @@
+package guest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// The time from Run to the first word of the module's own code, by a new process and by an idle one. The process is this
+// test's binary: a real one has more to load.
+func BenchmarkFirstWord(b *testing.B) {
+	for name, warm := range map[string]int{"new": 0, "idle": 1} {
+		b.Run(name, func(b *testing.B) {
+			host := newHost(b, warm)
+			a := assignment(b, "succeed")
+			var first time.Duration
+			for b.Loop() {
+				started, heard := time.Now(), false
+				_, err := host.Run(b.Context(), a, guest.Limits{}, func(module.Message) {
+					if !heard {
+						heard, first = true, first+time.Since(started)
+					}
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(first.Microseconds())/1000/float64(b.N), "ms/first-word")
+		})
+	}
+}
