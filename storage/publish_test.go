@@ -148,6 +148,28 @@ func TestStageInFindsRottenBytes(t *testing.T) {
 	}
 }
 
+func TestListFindsAnArtifactThatIsNotWholeAnyMore(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(storage.Store, storage.Ref) error{
+		"gone": func(s storage.Store, ref storage.Ref) error { return s.Delete(t.Context(), ref) },
+		"of another size": func(s storage.Store, ref storage.Ref) error {
+			put(t, s, ref, "longer than it was")
+			return nil
+		},
+	} {
+		store := storagetest.NewMemory()
+		m := publish(t, store, publication(t, "a1"))
+		if err := spoil(store, file(m)); err != nil {
+			t.Fatal(err)
+		}
+		uri, _ := storage.ParseRef(m.Outputs["model"].URI)
+		_, err := storage.List(t.Context(), store, uri)
+		if !errors.Is(err, storage.ErrIncomplete) || !strings.Contains(err.Error(), "saved_model.pb") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // order notes the order in which objects are put.
 type order struct {
 	storage.Store

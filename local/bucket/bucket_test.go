@@ -5,11 +5,14 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/stoker-ml/stoker/local/bucket"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
@@ -124,6 +127,35 @@ func TestOneServerInAProcessAndOneForAFolder(t *testing.T) {
 			t.Errorf("a second server in %s: %v", other, err)
 		}
 	}
+}
+
+func TestAFolderThatAnotherProcessServesIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	other := flock.New(filepath.Join(dir, "lock"))
+	if ok, err := other.TryLock(); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if _, err := bucket.Start(t.Context(), bucket.Options{Dir: dir}); !errors.Is(err, bucket.ErrInUse) {
+		t.Error(err)
+	}
+	if err := other.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir)
+}
+
+func TestAPortThatIsTakenIsAnError(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	dir := t.TempDir()
+	if _, err := bucket.Start(t.Context(), bucket.Options{Dir: dir, Port: port}); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Error(err)
+	}
+	start(t, dir) // the folder is free again
 }
 
 func TestSaysNothingOnItsOwn(t *testing.T) {

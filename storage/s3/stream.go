@@ -2,11 +2,14 @@ package s3
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/stoker-ml/stoker/storage"
 )
+
+var errLonger = errors.New("more bytes than the object has")
 
 // stream is the body of one object. It knows how long it must be.
 type stream struct {
@@ -24,7 +27,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	s.left -= int64(n)
 	switch {
 	case s.left < 0:
-		return n, fmt.Errorf("read %s: more bytes than the object has", s.ref)
+		return n, fmt.Errorf("read %s: %w", s.ref, errLonger)
 	case err == nil, err == io.EOF && s.left == 0:
 		return n, err
 	case err == io.EOF:

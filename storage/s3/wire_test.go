@@ -58,6 +58,19 @@ func TestAStreamThatIsCutIsAnErrorAndNoEnd(t *testing.T) {
 	}
 }
 
+func TestAnAnswerWithoutLengthIsRefused(t *testing.T) {
+	t.Parallel()
+	store := ask(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"etag"`)
+		w.Header().Set("Last-Modified", "Sat, 21 Nov 2026 09:00:00 GMT")
+		w.(http.Flusher).Flush() // from here on in chunks
+		io.WriteString(w, "some")
+	}, nil)
+	if _, _, err := store.Open(t.Context(), somewhere, ""); err == nil || !strings.Contains(err.Error(), "no length") {
+		t.Error(err)
+	}
+}
+
 func TestAStreamThatRestsIsCut(t *testing.T) {
 	t.Parallel()
 	store := ask(t, func(w http.ResponseWriter, r *http.Request) {
