@@ -88,35 +88,6 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Letterbox, error) 
 	return b, nil
 }
 
-// Connect opens a letterbox on the server at url, with a connection of its own that reconnects without limit.
-func Connect(ctx context.Context, url string, opts Options) (*Letterbox, error) {
-	options := []nats.Option{nats.Name(cmp.Or(opts.Name, "stoker")), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond)}
-	if opts.Creds != "" {
-		options = append(options, nats.UserCredentials(opts.Creds))
-	}
-	if opts.RootCA != "" {
-		options = append(options, nats.RootCAs(opts.RootCA))
-	}
-	if opts.NKey != "" {
-		key, err := nats.NkeyOptionFromSeed(opts.NKey)
-		if err != nil {
-			return nil, fmt.Errorf("read nkey seed %s: %w", opts.NKey, err)
-		}
-		options = append(options, key)
-	}
-	nc, err := nats.Connect(url, options...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", err)
-	}
-	b, err := Open(ctx, nc, opts)
-	if err != nil {
-		nc.Close()
-		return nil, err
-	}
-	b.owned = true
-	return b, nil
-}
-
 func (o Options) withDefaults() Options {
 	o.Replicas = cmp.Or(o.Replicas, 1)
 	o.Lease = cmp.Or(o.Lease, 30*time.Second)

@@ -119,7 +119,10 @@ func (s *Server) MonitorAddress() string {
 
 // Connect returns a connection within this process, without a socket. The caller closes it.
 func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
-	inside := []nats.Option{nats.InProcessServer(s.server), nats.UserInfo(user, s.password), nats.MaxReconnects(-1)}
+	inside := []nats.Option{
+		nats.InProcessServer(s.server), nats.UserInfo(user, s.password), nats.MaxReconnects(-1),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // nats.go's own prints
+	}
 	conn, err := nats.Connect("", append(inside, opts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect within the process: %w", err)

@@ -1,0 +1,67 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Connect opens a letterbox on the server at address, with a connection of its own that reconnects without limit.
+func Connect(ctx context.Context, address string, opts Options) (*Letterbox, error) {
+	options, err := connectOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	nc, err := nats.Connect(address, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", withoutSecrets(err))
+	}
+	b, err := Open(ctx, nc, opts)
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	b.owned = true
+	return b, nil
+}
+
+func connectOptions(opts Options) ([]nats.Option, error) {
+	options := []nats.Option{
+		nats.Name(cmp.Or(opts.Name, "stoker")),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // nats.go's own prints; Open's logs
+	}
+	if opts.Creds != "" {
+		options = append(options, nats.UserCredentials(opts.Creds))
+	}
+	if opts.RootCA != "" {
+		options = append(options, nats.RootCAs(opts.RootCA))
+	}
+	if opts.NKey != "" {
+		key, err := nats.NkeyOptionFromSeed(opts.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("read nkey seed %s: %w", opts.NKey, err)
+		}
+		options = append(options, key)
+	}
+	return options, nil
+}
+
+// withoutSecrets drops the address from an error about it: a password may stand there.
+func withoutSecrets(err error) error {
+	if bad, ok := errors.AsType[*url.Error](err); ok {
+		return fmt.Errorf("bad address: %w", bad.Err)
+	}
+	if errors.Is(err, nats.ErrAuthorization) {
+		return fmt.Errorf("%w: %w", events.ErrRefused, err)
+	}
+	return err
+}

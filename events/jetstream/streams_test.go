@@ -1,0 +1,98 @@
+package jetstream_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/jetstream"
+)
+
+func TestStreamsCanBeMadeByManyAtOnceAndAgain(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := box.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	connect(t, server, jetstream.Options{Create: true})
+}
+
+func TestABusThatIsNotSetUpSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	_, err := jetstream.Connect(t.Context(), startBus(t).URL(), jetstream.Options{})
+	if err == nil || !strings.Contains(err.Error(), "LEASES") {
+		t.Errorf("got %v, want an error that names the register", err)
+	}
+}
+
+func TestTheBusIsAsTheDefinitionsSay(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	connect(t, server, jetstream.Options{Create: true})
+	client, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defined, err := jetstream.Definitions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range defined.Consumers {
+		consumer, err := client.Consumer(t.Context(), want.Stream, want.Name)
+		if err != nil {
+			t.Fatalf("%s: %v", want.Name, err)
+		}
+		got := consumer.CachedInfo().Config
+		if got.AckWait != eventstest.Lease || got.MaxDeliver != -1 || got.AckPolicy != js.AckExplicitPolicy || got.FilterSubject != want.Filter {
+			t.Errorf("%s: %+v", want.Name, got)
+		}
+	}
+	for _, want := range defined.Streams {
+		stream, err := client.Stream(t.Context(), want.Name)
+		if err != nil {
+			t.Fatalf("%s: %v", want.Name, err)
+		}
+		got := stream.CachedInfo().Config
+		if want.Discard == "new" && (got.Discard != js.DiscardNew || got.MaxAge != 0) {
+			t.Errorf("%s drops old messages: %+v", want.Name, got)
+		}
+		if (got.Retention == js.WorkQueuePolicy) != (want.Name == "JOBS") {
+			t.Errorf("%s: retention %s", want.Name, got.Retention)
+		}
+	}
+}
+
+// Deployments scale workers by the lag of these consumers, so each function has one for the classes there are by default.
+func TestEveryFunctionHasAConsumerForEachUsualClass(t *testing.T) {
+	t.Parallel()
+	defined, err := jetstream.Definitions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	filters := map[string]bool{}
+	for _, consumer := range defined.Consumers {
+		filters[consumer.Stream+" "+consumer.Filter] = true
+	}
+	for _, function := range events.Functions() {
+		for _, class := range []string{"cpu", "gpu"} {
+			if filter := "JOBS " + events.JobFilter(function, class); !filters[filter] {
+				t.Errorf("no consumer for %s", filter)
+			}
+		}
+	}
+}
