@@ -17,8 +17,8 @@ func (s *Server) Credentials() Credentials { return s.creds }
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Close stops the server and returns when it is down and its folder is free. It can be called more than once. Requests that
-// are under way have ten seconds to end, and so have connections on which no request ever came: close the clients of this
-// process first, or it takes so long.
+// are under way have ten seconds to end, and so have connections on which no request ever came. (storage/s3 gives those up
+// after a second, or at once with Store.Close.)
 func (s *Server) Close() error {
 	s.stop()
 	<-s.done

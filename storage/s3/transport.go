@@ -24,18 +24,27 @@ func newTransport(secure bool, stall time.Duration) (*http.Transport, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &watched{Conn: conn, stall: stall}, nil
+		return watch(conn, stall), nil
 	}
 	t.ResponseHeaderTimeout = stall
 	t.MaxIdleConnsPerHost = 64
 	return t, nil
 }
 
+// unusedFor is how long a new connection waits for its first request. net/http opens more than it needs when many requests come at
+// once, and the embedded server can't end before somebody closes those on which none ever came.
+const unusedFor = time.Second
+
 // watched ends a connection on which nothing has moved for a while: a stream can't hang for ever. Bytes in either direction
 // count, because an answer is awaited all the while a large object is sent.
 type watched struct {
 	net.Conn
-	stall time.Duration
+	stall  time.Duration
+	unused *time.Timer // until the first Write
+}
+
+func watch(conn net.Conn, stall time.Duration) *watched {
+	return &watched{Conn: conn, stall: stall, unused: time.AfterFunc(unusedFor, func() { conn.Close() })}
 }
 
 func (c *watched) Read(p []byte) (int, error) {
@@ -46,8 +55,14 @@ func (c *watched) Read(p []byte) (int, error) {
 }
 
 func (c *watched) Write(p []byte) (int, error) {
+	c.unused.Stop()
 	if err := c.SetDeadline(time.Now().Add(c.stall)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(p)
+}
+
+func (c *watched) Close() error {
+	c.unused.Stop()
+	return c.Conn.Close()
 }
