@@ -28,6 +28,14 @@ func (m *Memory) Offer(ctx context.Context, j events.Job) error {
 
 // Take implements events.Queue.
 func (m *Memory) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	if len(classes) == 0 {
+		return nil, &events.Invalid{Field: "class", Expected: "at least one"}
+	}
+	for _, class := range classes {
+		if err := events.CheckName("class", class); err != nil {
+			return nil, err
+		}
+	}
 	var found *claim
 	err := m.await(ctx, wait, func(now time.Time) (bool, time.Time) {
 		var again time.Time

@@ -21,6 +21,7 @@ func queueTests() map[string]func(*testing.T, Box) {
 		"many workers take many jobs, each once":           takeTogether,
 		"taking waits for a job":                           takeWaits,
 		"taking ends with its context":                     takeCancelled,
+		"a class is a name, and there must be one":         takeNoClass,
 		"a message that is no job can be buried":           takeInvalid,
 		"a job under another's subject is no job":          takeMisplaced,
 		"a job that was handed back is counted by cause":   laterCounts,
@@ -168,6 +169,13 @@ func takeCancelled(t *testing.T, box Box) {
 	wantError(t, <-ended, cause)
 	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
 	take(t, box, "cpu") // nothing is kept by the one that stopped
+}
+
+func takeNoClass(t *testing.T, box Box) {
+	for _, classes := range [][]string{nil, {"cpu", "*"}, {">"}, {""}} {
+		_, err := box.Take(t.Context(), events.FunctionTrain, classes, soon)
+		wantInvalid(t, err, "class")
+	}
 }
 
 func takeInvalid(t *testing.T, box Box) {

@@ -35,6 +35,9 @@ const turn = 100 * time.Millisecond
 // Take implements events.Queue. Classes are looked at in the order given, one at a time, so that no second job is ever
 // held; a job of the n-th class may wait for n-1 turns.
 func (b *Letterbox) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	if err := checkClasses(classes); err != nil {
+		return nil, fmt.Errorf("take a %s job: %w", f, err)
+	}
 	if err := b.observe(ctx); err != nil {
 		return nil, err
 	}
@@ -51,6 +54,19 @@ func (b *Letterbox) Take(ctx context.Context, f events.Function, classes []strin
 			return nil, fmt.Errorf("take a %s job: %w", f, events.ErrEmpty)
 		}
 	}
+}
+
+// checkClasses also keeps out what would be more than one token of a subject.
+func checkClasses(classes []string) error {
+	if len(classes) == 0 {
+		return &events.Invalid{Field: "class", Expected: "at least one"}
+	}
+	for _, class := range classes {
+		if err := events.CheckName("class", class); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // share is how long to wait for one of several classes: not at all in the first round, which finds what lies there.

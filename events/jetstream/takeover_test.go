@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	js "github.com/nats-io/nats.go/jetstream"
+
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/events/jetstream"
@@ -175,4 +177,31 @@ func portOf(t *testing.T, server *bus.Server) int {
 		t.Fatal(err)
 	}
 	return port
+}
+
+// A job that is held is not even sent to others: the heart also keeps the bus's own timer from running out.
+func TestAHeldJobIsDeliveredOnce(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	box, other := connect(t, server, jetstream.Options{Create: true}), connect(t, server, jetstream.Options{})
+	offer(t, box)
+	claim := take(t, box, time.Second)
+	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+		takeNothing(t, other, 5*eventstest.Lease/2)
+		return ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumer, err := client.Consumer(t.Context(), "JOBS", "train-cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := consumer.CachedInfo().Delivered.Consumer; got != 1 {
+		t.Errorf("delivered %d times, want once", got)
+	}
 }
