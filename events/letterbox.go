@@ -26,7 +26,7 @@ type Letterbox interface {
 	Register(ctx context.Context, name string) (Register, error)
 	// Report tells how a job is getting on, to whoever watches. It is cheap, may be lost, and never blocks on the bus.
 	Report(ctx context.Context, p Progress) error
-	// Watch yields progress as it is reported, from now on, until ctx ends. "" matches any pipeline or run.
+	// Watch yields progress as it is reported from the moment of the call on, until ctx ends. "" matches any pipeline or run.
 	Watch(ctx context.Context, pipeline, run string) iter.Seq2[Progress, error]
 	// Dead yields dead letters, oldest first, and ends at the newest.
 	Dead(ctx context.Context) iter.Seq2[DeadLetter, error]
@@ -44,7 +44,7 @@ const (
 // Log is the replayable stream of facts.
 type Log interface {
 	// Publish appends a valid fact once: a second Publish of the same subject (kind, pipeline, run, id) is success with
-	// Receipt.Duplicate and the sequence of the first.
+	// Receipt.Duplicate and the sequence of the first. ErrConflict if the first came from another source.
 	Publish(ctx context.Context, f Fact) (Receipt, error)
 	// Read yields facts in order of their sequence. Messages that are no valid fact are yielded with their Message and
 	// an *Invalid as Recorded.Err; the error of the pair is for the bus itself and ends the sequence.
