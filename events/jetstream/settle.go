@@ -30,17 +30,6 @@ func received(msg jetstream.Msg) (events.Message, error) {
 	}, nil
 }
 
-func stored(stream string, msg *jetstream.RawStreamMsg) events.Message {
-	return events.Message{
-		Stream:   stream,
-		Sequence: msg.Sequence,
-		Subject:  msg.Subject,
-		Stored:   msg.Time.UTC(),
-		Header:   msg.Header,
-		Body:     msg.Data,
-	}
-}
-
 // record reads the fact in a message. A fact that stands under a subject of another is no valid one.
 func record(message events.Message) events.Recorded {
 	fact, err := events.Decode(message.Header, message.Body)
