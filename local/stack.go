@@ -35,7 +35,7 @@ type Options struct {
 // Stack is a running local Stoker.
 type Stack struct {
 	Box   *jetstream.Letterbox
-	Store storage.Store
+	Store *s3.Store
 	Root  storage.Ref // where artifacts go
 
 	connection Connection
@@ -169,7 +169,7 @@ func open(ctx context.Context, opts Options, s servers) (*Stack, error) {
 	return stack, nil
 }
 
-// close takes back the word of how to reach the stack, and leaves the bus.
+// close takes back the word of how to reach the stack, and leaves the servers: one that still has clients ends slowly.
 func (s *Stack) close(dataDir string) error {
-	return errors.Join(os.Remove(connectionFile(dataDir)), s.Box.Close())
+	return errors.Join(os.Remove(connectionFile(dataDir)), s.Box.Close(), s.Store.Close())
 }

@@ -5,15 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
 )
 
-// publishAndFollow publishes the facts of one run and shows how it gets on, until a fact tells of its end.
-func (a *app) publishAndFollow(ctx context.Context, l link, facts []events.Fact) error {
-	outcome, err := a.follow(ctx, l.box, facts)
+// publishAndFollowFor gives up after a while. The run goes on.
+func (a *app) publishAndFollowFor(ctx context.Context, l link, fact events.Fact, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := a.publishAndFollow(ctx, l, fact)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for: %w", fact.Run, timeout, ctx.Err())
+	}
+	return err
+}
+
+// publishAndFollow publishes a fact and shows how its run gets on, until a fact tells of its end.
+func (a *app) publishAndFollow(ctx context.Context, l link, fact events.Fact) error {
+	outcome, err := a.follow(ctx, l.box, []events.Fact{fact})
 	if err != nil {
 		return err
 	}

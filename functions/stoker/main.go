@@ -48,9 +48,10 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Train and tune TFX models by events",
 		Long: "Stoker is the Trainer and Tuner of a TensorFlow Extended pipeline as event-driven functions.\n" +
 			"Start with `stoker demo`.\n\n" + exitCodesHelp,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       version,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Version:           version,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return app.checkOutput() },
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -58,7 +59,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newDemo(app), newUp(app), newWorker(app), newDispatch(app),
-		newApply(app), newPublish(app), newRuns(app), newModels(app), newDead(app),
+		newApply(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newDead(app),
 		newTry(app), newVersion(app), newModule(app),
 	)
 	return root

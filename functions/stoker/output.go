@@ -13,20 +13,24 @@ const (
 	formatJSON  = "json"
 )
 
+// checkOutput refuses an unknown format before anything is done.
+func (a *app) checkOutput() error {
+	if a.output != formatTable && a.output != formatJSON {
+		return usage(fmt.Errorf("-o %s: expected table or json", a.output))
+	}
+	return nil
+}
+
 // print writes a result: v as indented JSON with -o json, else what table writes into aligned columns.
 func (a *app) print(v any, table func(w io.Writer)) error {
-	switch a.output {
-	case formatJSON:
+	if a.output == formatJSON {
 		encoder := json.NewEncoder(a.stdout)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(v)
-	case formatTable:
-		w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-		table(w)
-		return w.Flush()
-	default:
-		return usage(fmt.Errorf("-o %s: expected table or json", a.output))
 	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	table(w)
+	return w.Flush()
 }
 
 // row writes cells as one line of a table.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,7 @@ type published struct {
 func newPublish(app *app) *cobra.Command {
 	var kind, pipeline, run string
 	var wait bool
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "publish FILE",
 		Short: "Publish a fact; - reads standard input",
@@ -43,10 +45,13 @@ func newPublish(app *app) *cobra.Command {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				if wait {
-					return app.publishAndFollow(ctx, l, []events.Fact{fact})
+				if !wait {
+					return app.publish(ctx, l, fact)
 				}
-				return app.publish(ctx, l, fact)
+				if timeout > 0 {
+					return app.publishAndFollowFor(ctx, l, fact, timeout)
+				}
+				return app.publishAndFollow(ctx, l, fact)
 			})
 		},
 	}
@@ -54,6 +59,7 @@ func newPublish(app *app) *cobra.Command {
 	cmd.Flags().StringVar(&pipeline, "pipeline", "", "pipeline of the fact")
 	cmd.Flags().StringVar(&run, "run", "", "run key of the fact")
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the run until its model is trained or it failed")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: for ever")
 	cmd.MarkFlagsRequiredTogether("kind", "pipeline", "run")
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -143,7 +144,7 @@ func (a *app) try(ctx context.Context, assignment module.Assignment) error {
 		show.progress(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
 	})
 	show.close()
-	if failed, ok := errors.AsType[*guest.Error](err); ok && failed.LogTail != "" {
+	if failed, ok := errors.AsType[*guest.Error](err); ok && !strings.Contains(err.Error(), strings.TrimSpace(failed.LogTail)) {
 		fmt.Fprintf(a.stderr, "end of the module's log:\n%s\n", failed.LogTail)
 	}
 	if err != nil {

@@ -52,7 +52,7 @@ const shards = 1
 func (t *Trainer) execution(ctx context.Context, job events.Job, spec pipeline.Pipeline, inputs []input) (execution, error) {
 	digest, err := t.guest.Digest(ctx, spec.Module)
 	if err != nil {
-		return execution{}, moduleFailure(fmt.Errorf("module %s: %w", spec.Module, err), "")
+		return execution{}, moduleFailure(err, "")
 	}
 	id, err := identity{
 		Function:    job.Function,

@@ -28,7 +28,7 @@ func (t *Trainer) train(ctx context.Context, task worker.Task, e execution, d de
 	})
 	log := t.keepLog(ctx, task, e, d)
 	if err != nil {
-		return guest.Outcome{}, moduleFailure(fmt.Errorf("module %s: %w", a.Module, err), log)
+		return guest.Outcome{}, moduleFailure(err, log)
 	}
 	return outcome, nil
 }

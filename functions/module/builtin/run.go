@@ -24,9 +24,6 @@ import (
 func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
 	r := runner{log: slog.Default(), report: report, now: time.Now}
 	err := r.run(ctx, name, a)
-	if err != nil {
-		err = fmt.Errorf("%s%s: %w", Prefix, name, err)
-	}
 	if errors.Is(err, example.ErrInput) && ctx.Err() == nil {
 		return module.BadInput(err)
 	}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// TestMain lets the scripts run this binary under the name stoker, child processes included.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"stoker": main})
+}
+
+// TestScripts are stories of the command line, each on an empty machine of its own.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			data, err := filepath.Abs("../../local/demo/data")
+			env.Setenv("DEMO", data)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor},
+	})
+}
+
+// waitFor waits until a file is there: what a background command writes once it is ready.
+func waitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfor FILE")
+	}
+	const patience = 2 * time.Minute
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%s did not come", args[0])
+}
+
+func TestExitStatusesSayWhatWentWrong(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[int]error{
+		exitFailed:      errors.New("some error"),
+		exitUsage:       fmt.Errorf("outer: %w", usage(errors.New("wrong flag"))),
+		exitNotFound:    fmt.Errorf("stage: %w", storage.ErrNotFound),
+		exitUnreachable: fmt.Errorf("publish: %w", events.ErrRefused),
+		exitTimeout:     fmt.Errorf("follow: %w", context.DeadlineExceeded),
+	} {
+		if got := exitCode(err); got != want {
+			t.Errorf("%v: exit status %d, want %d", err, got, want)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// uploaded is what upload reports.
+type uploaded struct {
+	To    string `json:"to"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+}
+
+func newUpload(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "upload FOLDER s3://BUCKET/KEY",
+		Short: "Copy a local folder to the store, as upstream would leave an artifact there",
+		Args:  exactly(2, "a folder and an address"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			to, err := storage.ParseRef(args[1])
+			if err != nil {
+				return usage(err)
+			}
+			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
+				sent, err := upload(ctx, l.store, args[0], to)
+				if err != nil {
+					return err
+				}
+				return app.print(sent, func(w io.Writer) { fmt.Fprintf(w, "%d files, %d bytes to %s\n", sent.Files, sent.Bytes, sent.To) })
+			})
+		},
+	}
+}
+
+// upload sends the files of a folder one after another. Nothing tells of them until a fact is published.
+func upload(ctx context.Context, store storage.Store, folder string, to storage.Ref) (uploaded, error) {
+	sent := uploaded{To: to.String()}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		size, err := uploadFile(ctx, store, path, to.Join(filepath.ToSlash(name)))
+		sent.Files, sent.Bytes = sent.Files+1, sent.Bytes+size
+		return err
+	})
+	return sent, err
+}
+
+func uploadFile(ctx context.Context, store storage.Store, path string, to storage.Ref) (int64, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	_, err = store.Put(ctx, to, file, info.Size())
+	return info.Size(), err
+}
