@@ -54,6 +54,7 @@ var table = house.Table{
 		"local/demo":              {Opens: "events storage"},
 		"local/examples/penguin":  {Opens: "functions/module " + learning},
 
+		"infra/bench":  {Opens: "*"},
 		"infra/house":  {TestHelp: true},
 		"infra/readme": {TestHelp: true},
 	},

@@ -1,0 +1,52 @@
+package main
+
+import "math"
+
+// figure is one number that was measured. Its JSON is one line of `-o json`.
+type figure struct {
+	Name     string   `json:"name"`
+	Unit     string   `json:"unit"`
+	Ours     float64  `json:"ours"`
+	Peer     *float64 `json:"peer"` // null: no peer
+	PeerName string   `json:"peer_name"`
+	Ratio    *float64 `json:"ratio"`  // peer / ours: above 1 Stoker takes less; null without a peer
+	Spread   float64  `json:"spread"` // of the rounds: their 90th percentile less their 10th, in Unit
+	Rounds   int      `json:"rounds"`
+
+	goal string // what we set out for, as text for the table; "" for a figure that explains another
+}
+
+// Units of figures.
+const (
+	milliseconds = "ms"
+	cpuSeconds   = "CPU-s"
+	megabytes    = "MB" // 1e6 bytes
+	fraction     = "of 1"
+)
+
+// noPeer says that nothing was run beside.
+const noPeer = "none"
+
+// alone makes a figure that has no peer.
+func alone(name, unit string, ours float64, s samples, goal string) figure {
+	return figure{Name: name, Unit: unit, Ours: rounded(ours), PeerName: noPeer, Spread: rounded(s.spread()), Rounds: len(s), goal: goal}
+}
+
+// against sets the figure beside that of a peer.
+func (f figure) against(peerName string, peer float64) figure {
+	ratio := rounded(peer / f.Ours)
+	f.Peer, f.PeerName, f.Ratio = &peer, peerName, &ratio
+	return f
+}
+
+// rounded keeps four digits that mean something: no clock here is good for more.
+func rounded(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	unit := math.Pow10(int(math.Floor(math.Log10(math.Abs(x)))) - 3)
+	if unit < 1 {
+		return math.Round(x/unit) / math.Round(1/unit) // a division by a whole number ends in the shortest decimal
+	}
+	return math.Round(x/unit) * unit
+}

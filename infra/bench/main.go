@@ -1,0 +1,115 @@
+// Command bench measures the real binary and prints figures: one table, or with -o json one line a figure. It is no test:
+// nothing here passes or fails by how fast a machine is.
+//
+// Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go. They work in temporary folders and leave nothing
+// behind. Linux only: CPU time and memory are read from /proc. Read figure first.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+func main() {
+	if os.Getenv(module.ProgressEnv) != "" {
+		module.Main(probe())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is what every part needs.
+type bench struct {
+	binary string // absolute
+	rounds int    // 0: each part's own number
+	log    io.Writer
+}
+
+// part measures some figures that belong together.
+type part struct {
+	name    string
+	measure func(bench, context.Context) ([]figure, error)
+}
+
+func parts() []part {
+	return []part{{"size", bench.size}, {"ready", bench.ready}, {"child", bench.child}, {"walk", bench.walk}}
+}
+
+// run is main with its world handed in.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	binary := flags.String("binary", "bin/stoker", "the binary to measure, as `task build` makes it")
+	rounds := flags.Int("rounds", 0, "rounds of every part; 0: each part's own number")
+	output := flags.String("o", "table", "table, or json: one line a figure")
+	only := flags.String("part", "", "measure one part only: size, ready, child or walk")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	write, err := writer(*output)
+	if err != nil {
+		return err
+	}
+	path, err := filepath.Abs(*binary)
+	if err != nil {
+		return err
+	}
+	b := bench{binary: path, rounds: *rounds, log: stderr}
+	figures, err := b.measure(ctx, *only)
+	if err != nil {
+		return err
+	}
+	return write(stdout, figures)
+}
+
+// measure runs the parts one after another, so that none disturbs another.
+func (b bench) measure(ctx context.Context, only string) (all []figure, err error) {
+	fmt.Fprintln(b.log, "before:", machine())
+	known := false
+	for _, p := range parts() {
+		if only != "" && only != p.name {
+			continue
+		}
+		known = true
+		fmt.Fprintf(b.log, "measuring %s\n", p.name)
+		figures, err := p.measure(b, ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		all = append(all, figures...)
+	}
+	if !known {
+		return nil, errors.New("-part " + only + ": expected one of " + strings.Join(partNames(), ", "))
+	}
+	fmt.Fprintln(b.log, "after:", machine())
+	return all, nil
+}
+
+func partNames() (names []string) {
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// times is the number of rounds to measure: the caller's, else the part's own.
+func (b bench) times(own int) int {
+	if b.rounds > 0 {
+		return b.rounds
+	}
+	return own
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"context"
+
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+)
+
+// running is the phase that a probe reports first of all.
+const running = "running"
+
+// probe is a module that says at once that it runs, and then trains as builtin:dnn does. This program serves it: it links all
+// that stoker links, so it starts as stoker's own child does.
+func probe() module.Module {
+	return module.Module{Train: func(ctx context.Context, a *module.Args) error {
+		a.Send(module.Message{Type: module.MessageProgress, Phase: running})
+		return builtin.Run(ctx, "dnn", a.Assignment, a.Send)
+	}}
+}
