@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
@@ -199,6 +200,13 @@ func rewritten(t *testing.T, file []byte, number int, replace func(payload []byt
 	return out.Bytes()
 }
 
+// ofAnotherType is a penguin whose culmen depth is a whole number.
+func ofAnotherType() []byte {
+	var b example.Builder
+	return b.Float("body_mass_g_xf", 0).Int64("culmen_depth_mm_xf", 1).Float("culmen_length_mm_xf", 0).
+		Float("flipper_length_mm_xf", 0).Int64("species_xf", 1).Build()
+}
+
 func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 	t.Parallel()
 	data := func(change func(*events.TransformReady)) *events.TransformReady {
@@ -234,6 +242,11 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 		},
 		"a feature of another type": {
 			data(examples(damaged(t, "type", func(b []byte) []byte {
+				return rewritten(t, b, 7, func([]byte) []byte { return ofAnotherType() })
+			}))), []string{file, "record 7", "culmen_depth_mm_xf", "int64", "float"},
+		},
+		"a feature that is not there": {
+			data(examples(damaged(t, "absent", func(b []byte) []byte {
 				return rewritten(t, b, 7, func(payload []byte) []byte {
 					return bytes.Replace(payload, []byte("culmen_depth_mm_xf"), []byte("culmen_depth_mm_xg"), 1)
 				})

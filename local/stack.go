@@ -28,7 +28,9 @@ const BucketName = "stoker"
 type Options struct {
 	DataDir  string            // absolute or relative; made if need be
 	Builtins map[string]string // compiled-in modules and the digests of what they do
-	Slots    int               // jobs at once; default 1
+	Slots    int               // jobs at once; 0: none, they are left to workers of their own
+	BusPort  int               // 0: any free one
+	S3Port   int               // 0: any free one
 	Logger   *slog.Logger
 }
 
@@ -84,11 +86,11 @@ func withServers(ctx context.Context, opts Options, do func(context.Context, ser
 	var s servers
 	var starting errgroup.Group
 	starting.Go(func() (err error) {
-		s.bus, err = bus.Start(ctx, bus.Options{Dir: filepath.Join(opts.DataDir, "bus"), Logger: opts.Logger})
+		s.bus, err = bus.Start(ctx, bus.Options{Dir: filepath.Join(opts.DataDir, "bus"), Port: opts.BusPort, Logger: opts.Logger})
 		return err
 	})
 	starting.Go(func() (err error) {
-		s.bucket, err = bucket.Start(ctx, bucket.Options{Dir: filepath.Join(opts.DataDir, "store"), Logger: opts.Logger})
+		s.bucket, err = bucket.Start(ctx, bucket.Options{Dir: filepath.Join(opts.DataDir, "store"), Port: opts.S3Port, Logger: opts.Logger})
 		return err
 	})
 	err = starting.Wait()
@@ -138,7 +140,9 @@ func withFunctions(ctx context.Context, opts Options, s servers, do func(context
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	running.Go(func() error { return dispatcher.Run(ctx) })
-	running.Go(func() error { return workers.Run(ctx) })
+	if opts.Slots > 0 {
+		running.Go(func() error { return workers.Run(ctx) })
+	}
 	running.Go(func() error { defer stop(); return do(ctx, stack) })
 	return running.Wait()
 }

@@ -10,23 +10,30 @@ import (
 )
 
 func newUp(app *app) *cobra.Command {
-	return &cobra.Command{
+	var busPort, s3Port, slots int
+	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run everything in one process: bus, store, dispatcher and worker",
 		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher and a worker until it is interrupted.\n" +
 			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return local.With(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {
+			options := app.stackOptions()
+			options.BusPort, options.S3Port, options.Slots = busPort, s3Port, slots
+			return local.With(cmd.Context(), options, func(ctx context.Context, stack *local.Stack) error {
 				app.announce(stack)
 				return stack.Wait(ctx)
 			})
 		},
 	}
+	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: any free one")
+	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: any free one")
+	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to `stoker worker`")
+	return cmd
 }
 
 func (a *app) stackOptions() local.Options {
-	return local.Options{DataDir: a.dataDir, Logger: a.logger(), Builtins: builtins()}
+	return local.Options{DataDir: a.dataDir, Slots: 1, Logger: a.logger(), Builtins: builtins()}
 }
 
 // announce says where everything is, and how to reach it from another terminal.

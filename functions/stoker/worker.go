@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
 )
 
 func newWorker(app *app) *cobra.Command {
@@ -49,6 +50,9 @@ func newWorker(app *app) *cobra.Command {
 // withWorker puts a worker together for as long as do runs.
 func (a *app) withWorker(ctx context.Context, options worker.Options, do func(context.Context, *worker.Worker) error) error {
 	return a.withLink(ctx, func(ctx context.Context, l link) error {
+		if err := storage.Probe(ctx, l.store, l.root); err != nil {
+			return unreachable(fmt.Errorf("object store: %w", err))
+		}
 		host, err := a.newGuest()
 		if err != nil {
 			return err
