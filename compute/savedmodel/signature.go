@@ -47,6 +47,7 @@ func byKey(a, b tensorSpec) int { return cmp.Compare(a.key, b.key) }
 func (b *builder) addSignature(s *signature) {
 	b.functions = append(b.functions, s.function)
 	b.objects.child(signatureObject, b.objects.bareFunction(s.function, s.inputs, s.outputs), s.key)
+	//lint:ignore SA1019 TensorFlow Serving before 2.4 checks it
 	def := &corepb.SignatureDef{MethodName: predictMethod, Inputs: map[string]*corepb.TensorInfo{}, Outputs: map[string]*corepb.TensorInfo{}}
 	var args []string
 	for _, in := range s.inputs {
