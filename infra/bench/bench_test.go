@@ -45,7 +45,7 @@ func thisBinary(t *testing.T) bench {
 func TestAnEventIsFollowedFromItsPublishingToItsModel(t *testing.T) {
 	t.Parallel()
 	b := thisBinary(t)
-	options := local.Options{DataDir: t.TempDir(), Builtins: builtin.Digests()}
+	options := local.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), Slots: 1}
 	err := local.With(t.Context(), options, func(ctx context.Context, stack *local.Stack) error {
 		figures, err := b.walkThrough(ctx, up{pid: os.Getpid(), connection: stack.Connection()})
 		if err != nil {

@@ -58,7 +58,7 @@ func timed(ctx context.Context, rounds int, measure func(context.Context, string
 
 func inProcess(ctx context.Context, dir string) (took time.Duration, err error) {
 	began := time.Now()
-	err = local.With(ctx, local.Options{DataDir: dir, Builtins: builtin.Digests()}, func(context.Context, *local.Stack) error {
+	err = local.With(ctx, local.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 1}, func(context.Context, *local.Stack) error {
 		took = time.Since(began)
 		return nil
 	})
