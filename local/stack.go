@@ -28,7 +28,8 @@ const BucketName = "stoker"
 type Options struct {
 	DataDir  string            // absolute or relative; made if need be
 	Builtins map[string]string // compiled-in modules and the digests of what they do
-	Slots    int               // jobs at once; 0: none, they are left to workers of their own
+	Slots    int               // jobs at once; default 1
+	NoWorker bool              // jobs are left to workers of their own
 	BusPort  int               // 0: any free one
 	S3Port   int               // 0: any free one
 	Logger   *slog.Logger
@@ -140,7 +141,7 @@ func withFunctions(ctx context.Context, opts Options, s servers, do func(context
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	running.Go(func() error { return dispatcher.Run(ctx) })
-	if opts.Slots > 0 {
+	if !opts.NoWorker {
 		running.Go(func() error { return workers.Run(ctx) })
 	}
 	running.Go(func() error { defer stop(); return do(ctx, stack) })

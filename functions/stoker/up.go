@@ -19,7 +19,7 @@ func newUp(app *app) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options := app.stackOptions()
-			options.BusPort, options.S3Port, options.Slots = busPort, s3Port, slots
+			options.BusPort, options.S3Port, options.Slots, options.NoWorker = busPort, s3Port, slots, slots == 0
 			return local.With(cmd.Context(), options, func(ctx context.Context, stack *local.Stack) error {
 				app.announce(stack)
 				return stack.Wait(ctx)
@@ -33,7 +33,7 @@ func newUp(app *app) *cobra.Command {
 }
 
 func (a *app) stackOptions() local.Options {
-	return local.Options{DataDir: a.dataDir, Slots: 1, Logger: a.logger(), Builtins: builtins()}
+	return local.Options{DataDir: a.dataDir, Logger: a.logger(), Builtins: builtins()}
 }
 
 // announce says where everything is, and how to reach it from another terminal.
