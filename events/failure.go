@@ -29,6 +29,8 @@ type Failure struct {
 	Err     error
 	LogTail string // the end of the module's log, if a module ran
 	Log     string // address of the whole log, if it was kept
+
+	Execution string // sha256:<hex>, once it was known
 }
 
 // Fail wraps err with the kind of failure it is; nil stays nil.

@@ -13,6 +13,7 @@ var (
 	ErrNotFound  = errors.New("not found")               // no such key
 	ErrLeaseLost = errors.New("lease lost")              // also the cause of Hold's cancelled context
 	ErrEmpty     = errors.New("nothing waiting")         // Take's wait ran out
+	ErrClosed    = errors.New("letterbox is closed")     // by Close: nothing comes of waiting
 	ErrRefused   = errors.New("refused by the bus")      // no permission, or a message too large
 )
 

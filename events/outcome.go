@@ -31,6 +31,8 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 		LogTail: tail(failure.LogTail),
 		Log:     failure.Log,
 		Attempt: attempt.Number,
+
+		Execution: failure.Execution,
 	}))
 	fact.ID = DerivedID("failed", job.ID, strconv.Itoa(attempt.Number))
 	return fact

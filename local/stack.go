@@ -114,6 +114,18 @@ func (s servers) close() error {
 	return errors.Join(errs...)
 }
 
+// watch returns an error when a server ends that was not told to.
+func (s servers) watch(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.bus.Done():
+		return errors.New("the embedded NATS server has ended")
+	case <-s.bucket.Done():
+		return errors.New("the embedded S3 server has ended")
+	}
+}
+
 // withFunctions runs dispatcher and worker beside do. They end when do returns.
 func withFunctions(ctx context.Context, opts Options, s servers, do func(context.Context, *Stack) error) (err error) {
 	stack, err := open(ctx, opts, s)
@@ -144,6 +156,7 @@ func withFunctions(ctx context.Context, opts Options, s servers, do func(context
 	if !opts.NoWorker {
 		running.Go(func() error { return workers.Run(ctx) })
 	}
+	running.Go(func() error { return s.watch(ctx) })
 	running.Go(func() error { defer stop(); return do(ctx, stack) })
 	return running.Wait()
 }
@@ -161,17 +174,16 @@ func open(ctx context.Context, opts Options, s servers) (*Stack, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	if err := store.EnsureBucket(ctx, BucketName); err != nil {
-		return nil, err
+		return nil, errors.Join(err, store.Close())
 	}
 	box, err := jetstream.Connect(ctx, connection.NATS, jetstream.Options{Create: true, Logger: opts.Logger})
 	if err != nil {
-		return nil, fmt.Errorf("open bus: %w", err)
+		return nil, errors.Join(fmt.Errorf("open bus: %w", err), store.Close())
 	}
-	stack := &Stack{Box: box, Store: store, Root: root, connection: connection, address: s.bus.Address()}
 	if err := connection.write(opts.DataDir); err != nil {
-		return nil, errors.Join(err, box.Close())
+		return nil, errors.Join(err, box.Close(), store.Close())
 	}
-	return stack, nil
+	return &Stack{Box: box, Store: store, Root: root, connection: connection, address: s.bus.Address()}, nil
 }
 
 // close takes back the word of how to reach the stack, and leaves the servers: one that still has clients ends slowly.

@@ -44,13 +44,20 @@ const (
 	retryDelay = time.Second     // after the bus or the store said no
 )
 
-// Run handles one fact after another until ctx ends, and returns nil then.
+// Run handles one fact after another until ctx ends, and returns nil then. It returns an error when the letterbox is closed
+// for good.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := d.Next(ctx, followWait)
+		if errors.Is(err, events.ErrClosed) {
+			return err
+		}
 		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
 			d.log.Warn("fact not handled; it will be delivered again", "error", err)
-			pause(ctx, retryDelay)
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryDelay):
+			}
 		}
 	}
 	return nil
@@ -82,41 +89,43 @@ func (d *Dispatcher) handle(ctx context.Context, recorded events.Recorded) error
 	if !ok {
 		return nil // a fact that no run waits for: one of our own
 	}
-	spec, revision, err := d.pipeline(ctx, recorded.Fact.Pipeline)
+	if err := refuseInline(recorded.Fact.Data); err != nil {
+		return err
+	}
+	current, err := d.pipeline(ctx, recorded.Fact.Pipeline)
 	if err != nil {
 		return err
 	}
-	join, err := d.join(ctx, recorded.Fact, pinned, spec, revision)
+	join, err := d.join(ctx, recorded.Fact, pinned, current)
 	if err != nil || join.State == plan.Waiting {
 		return err
 	}
-	return d.offer(ctx, join, spec, revision)
+	if !join.Has(pinned) {
+		d.log.Info("fact changes nothing: its run had all it waited for", "pipeline", join.Pipeline, "run", join.Run, "fact", pinned.ID)
+	}
+	return d.offer(ctx, join, current)
 }
 
-// pipeline reads the deployed pipeline. One that isn't there makes the fact a dead letter: the publisher may have
-// mistyped it, and `stoker dead` shows it until it is retried.
-func (d *Dispatcher) pipeline(ctx context.Context, name string) (pipeline.Pipeline, uint64, error) {
+// deployed is a pipeline and the revision it is at.
+type deployed struct {
+	spec     pipeline.Pipeline
+	revision uint64
+}
+
+// pipeline reads the deployed pipeline. One that isn't there makes the fact a dead letter: its publisher may have mistyped
+// the name, or be ahead of those who deploy.
+func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error) {
 	entry, err := d.pipelines.Get(ctx, name)
 	if errors.Is(err, events.ErrNotFound) {
 		invalid := &events.Invalid{Field: "subject", Expected: "the name of an applied pipeline", Got: name}
-		return pipeline.Pipeline{}, 0, events.Fail(events.FailureInput, invalid)
+		return deployed{}, events.Fail(events.FailureInput, invalid)
 	}
 	if err != nil {
-		return pipeline.Pipeline{}, 0, fmt.Errorf("read pipeline %s: %w", name, err)
+		return deployed{}, fmt.Errorf("read pipeline %s: %w", name, err)
 	}
 	spec, err := pipeline.FromJSON(entry.Value)
 	if err != nil {
-		return pipeline.Pipeline{}, 0, events.Fail(events.FailureInput, fmt.Errorf("pipeline %s, revision %d: %w", name, entry.Revision, err))
+		return deployed{}, events.Fail(events.FailureInput, fmt.Errorf("pipeline %s, revision %d: %w", name, entry.Revision, err))
 	}
-	return spec, entry.Revision, nil
-}
-
-// pause waits for d or for ctx to end.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	return deployed{spec, entry.Revision}, nil
 }

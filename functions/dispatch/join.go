@@ -7,24 +7,22 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// JoinKey is the key of a run's join in its register. Neither part can hold a slash that would make two runs one: a
-// pipeline's name has none.
+// JoinKey is the key of a run's join in its register. A pipeline's name has no slash, so that no two runs share a key.
 func JoinKey(pipeline, run string) string { return pipeline + "/" + run }
 
 // join adds one fact to its run's join by compare-and-swap, and completes it when nothing is missing any more. It returns
 // the join as it now stands in the register, whoever wrote it.
-func (d *Dispatcher) join(ctx context.Context, fact events.Fact, pinned plan.Pinned, spec pipeline.Pipeline, revision uint64) (plan.Join, error) {
+func (d *Dispatcher) join(ctx context.Context, fact events.Fact, pinned plan.Pinned, current deployed) (plan.Join, error) {
 	key := JoinKey(fact.Pipeline, fact.Run)
 	for {
 		before, at, err := d.read(ctx, key, fact)
 		if err != nil || before.State != plan.Waiting {
 			return before, err
 		}
-		after, err := d.complete(ctx, before.Add(pinned), spec, revision)
+		after, err := d.complete(ctx, before.Add(pinned), current)
 		if err != nil {
 			return plan.Join{}, err
 		}
@@ -37,16 +35,16 @@ func (d *Dispatcher) join(ctx context.Context, fact events.Fact, pinned plan.Pin
 }
 
 // complete pins everything once no fact is missing.
-func (d *Dispatcher) complete(ctx context.Context, join plan.Join, spec pipeline.Pipeline, revision uint64) (plan.Join, error) {
-	if missing := join.Missing(spec); len(missing) > 0 {
+func (d *Dispatcher) complete(ctx context.Context, join plan.Join, current deployed) (plan.Join, error) {
+	if missing := join.Missing(current.spec); len(missing) > 0 {
 		d.log.Info("run waits", "pipeline", join.Pipeline, "run", join.Run, "for", missing)
 		return join, nil
 	}
-	latest, err := d.latest(ctx, join, join.Wants(spec))
+	latest, err := d.latest(ctx, join, join.Wants(current.spec))
 	if err != nil {
 		return plan.Join{}, err
 	}
-	return join.Pin(revision, latest), nil
+	return join.Pin(current.revision, latest), nil
 }
 
 // latest looks up the newest facts of the pipeline that were stored before the join completed. The log never changes

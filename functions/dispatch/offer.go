@@ -13,11 +13,11 @@ import (
 // offer puts the job of a complete join on the queue, and marks the join. A fact that comes again, or a dispatcher that
 // died between the two, offers the same job again: the queue takes it once, and the commit in the store makes the rest
 // harmless.
-func (d *Dispatcher) offer(ctx context.Context, join plan.Join, spec pipeline.Pipeline, revision uint64) error {
+func (d *Dispatcher) offer(ctx context.Context, join plan.Join, current deployed) error {
 	if join.State == plan.Dispatched {
 		return nil
 	}
-	spec, err := d.pinned(ctx, join, spec, revision)
+	spec, err := d.pinned(ctx, join, current)
 	if err != nil {
 		return err
 	}
@@ -33,9 +33,9 @@ func (d *Dispatcher) offer(ctx context.Context, join plan.Join, spec pipeline.Pi
 }
 
 // pinned returns the pipeline at the revision that the join pinned, which a newer apply does not change.
-func (d *Dispatcher) pinned(ctx context.Context, join plan.Join, spec pipeline.Pipeline, revision uint64) (pipeline.Pipeline, error) {
-	if join.Revision == revision {
-		return spec, nil
+func (d *Dispatcher) pinned(ctx context.Context, join plan.Join, current deployed) (pipeline.Pipeline, error) {
+	if join.Revision == current.revision {
+		return current.spec, nil
 	}
 	entry, err := d.pipelines.Revision(ctx, join.Pipeline, join.Revision)
 	if err != nil {

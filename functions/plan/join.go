@@ -92,6 +92,11 @@ func (j Join) Add(p Pinned) Join {
 	return j
 }
 
+// Has says whether the fact is one of those that the join is made of.
+func (j Join) Has(p Pinned) bool {
+	return slices.ContainsFunc(j.Facts, func(f Pinned) bool { return f.Sequence == p.Sequence })
+}
+
 // Missing lists the kinds that the pipeline waits for and the join does not have.
 func (j Join) Missing(p pipeline.Pipeline) []events.Kind {
 	var missing []events.Kind

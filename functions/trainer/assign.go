@@ -1,6 +1,10 @@
 package trainer
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -11,7 +15,8 @@ import (
 )
 
 // assign tells the module what to do, in the words of TFX's FnArgs.
-func assign(job events.Job, e execution, d desk) (module.Assignment, error) {
+func assign(a attempt) (module.Assignment, error) {
+	job, e, d := a.Job, a.execution, a.desk
 	trainer := e.spec.Trainer
 	schema, err := schemaPath(job, d)
 	if err != nil {
@@ -107,4 +112,41 @@ func there(path string) string {
 		return ""
 	}
 	return path
+}
+
+// onlyFile returns the one file of a staged artifact that TFX keeps alone in its folder: a schema, hyperparameters.
+func onlyFile(dir string) (string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // the job has no such input
+	}
+	if err == nil && len(files) != 1 {
+		err = fmt.Errorf("expected one file, got %d", len(files))
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", filepath.Base(dir), err)
+	}
+	return files[0], nil
+}
+
+// hyperparameters parses best_hyperparameters.txt, which is JSON despite its name.
+func hyperparameters(file string) (map[string]any, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("hyperparameters: %w", err)
+	}
+	var parsed map[string]any
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		return nil, fmt.Errorf("hyperparameters %s: %w", filepath.Base(file), err)
+	}
+	return parsed, nil
 }

@@ -12,7 +12,7 @@ import (
 //
 //	in/       inputs, as staged
 //	out/      what is published: model/, model_run/
-//	working/  the module's own; part of a checkpoint
+//	working/  the module's own, for as long as the attempt lasts
 //	log.txt   what the module printed
 type desk struct{ dir string }
 

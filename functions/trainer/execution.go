@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
@@ -20,6 +21,14 @@ type execution struct {
 	spec   pipeline.Pipeline
 	inputs []input
 	broken *storage.Commit // a commit whose objects are gone, to be replaced by ours
+}
+
+// failed adds the execution to a failure, so that the fact which tells of it says which one it was.
+func (e execution) failed(err error) error {
+	if failure, ok := errors.AsType[*events.Failure](err); ok {
+		failure.Execution = e.id
+	}
+	return err
 }
 
 // identity is what an execution's id is the SHA-256 of. Two jobs with equal identities are one execution: it is done once,

@@ -48,6 +48,9 @@ func wanted(in events.Inputs, splits []string) ([]input, error) {
 	var all []input
 	for i, artifact := range examples {
 		for _, split := range splits {
+			if len(artifact.Splits) > 0 && !slices.Contains(artifact.Splits, split) {
+				return nil, inputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the fact lists: %s", key, i, split, strings.Join(artifact.Splits, ", ")))
+			}
 			folder := "Split-" + split
 			all = append(all, input{
 				key: fmt.Sprintf("%s[%d]", key, i), kind: "Examples", split: split, dir: path.Join(fmt.Sprintf("examples-%d", i), folder),

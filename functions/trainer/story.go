@@ -3,15 +3,12 @@ package trainer
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/guest"
-	"github.com/stoker-ml/stoker/functions/module"
-	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -29,11 +26,13 @@ type story struct {
 	Attempts        int                `json:"attempts"`
 }
 
-func summary(task worker.Task, e execution, a module.Assignment, outcome guest.Outcome, started, finished time.Time) story {
-	values, _ := a.Hyperparameters["values"].(map[string]any)
+// tell is what there is to tell of an attempt that finished at a time.
+func tell(a attempt, finished time.Time) story {
+	values, _ := a.assignment.Hyperparameters["values"].(map[string]any)
 	return story{
-		Job: task.Job.ID, Module: e.module, Inputs: artifacts(e.inputs), Metrics: outcome.Metrics, Hyperparameters: values,
-		BaseModel: task.Job.Inputs.BaseModel, Started: started, Finished: finished, Attempts: task.Attempt.Number,
+		Job: a.Job.ID, Module: a.execution.module, Inputs: artifacts(a.execution.inputs), Metrics: a.outcome.Metrics,
+		Hyperparameters: values, BaseModel: a.Job.Inputs.BaseModel,
+		Started: a.started, Finished: finished, Attempts: a.Attempt.Number,
 	}
 }
 
@@ -58,20 +57,16 @@ func trained(job events.Job, r result) events.Fact {
 	return events.NewModelTrained(job, data)
 }
 
-// formats are the folders at the top of a Model artifact.
+// formatName is Format-Serving, Format-TFMA and the like.
+var formatName = regexp.MustCompile(`^Format-[A-Za-z0-9]+$`)
+
+// formats are the folders at the top of a Model artifact that are named as TFX names formats; others are the module's own.
 func formats(model storage.Output) []string {
 	found := map[string]bool{}
 	for _, file := range model.Files {
-		if format, _, ok := strings.Cut(path.Clean(file.Path), "/"); ok && strings.HasPrefix(format, "Format-") {
+		if format, _, ok := strings.Cut(path.Clean(file.Path), "/"); ok && formatName.MatchString(format) {
 			found[format] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
 }
-
-// Failed tells of a job that is given up.
-func (t *Trainer) Failed(task worker.Task, failure *events.Failure) (events.Fact, bool) {
-	return events.NewJobFailed(task.Job, task.Attempt, failure), true
-}
-
-func specOf(job events.Job) (pipeline.Pipeline, error) { return pipeline.FromJSON(job.Spec) }

@@ -50,6 +50,20 @@ func New(store storage.Store, g Guest, opts Options) *Trainer {
 // Name says that a trainer takes train jobs.
 func (t *Trainer) Name() events.Function { return events.FunctionTrain }
 
+// Limits says how often the module may fail. A job whose pipeline does not parse fails for good at once.
+func (t *Trainer) Limits(job events.Job) worker.Limits {
+	spec, err := pipeline.FromJSON(job.Spec)
+	if err != nil {
+		return worker.Limits{Attempts: 1, Crashes: 1}
+	}
+	return worker.Limits{Attempts: spec.Trainer.MaxAttempts, Crashes: spec.Trainer.MaxCrashes}
+}
+
+// Failed tells of a job that is given up.
+func (t *Trainer) Failed(task worker.Task, failure *events.Failure) events.Fact {
+	return events.NewJobFailed(task.Job, task.Attempt, failure)
+}
+
 // Handle works on one train job. Its lines are the walk of the job: read what it asks for, list the inputs, know the
 // execution, skip what is done already; else do it, and tell.
 func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
@@ -67,11 +81,11 @@ func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, 
 	}
 	done, err := t.committed(ctx, &execution)
 	if err != nil {
-		return nil, err
+		return nil, execution.failed(err)
 	}
 	if done == nil {
 		if done, err = t.execute(ctx, task, execution); err != nil {
-			return nil, err
+			return nil, execution.failed(err)
 		}
 	}
 	return []events.Fact{trained(task.Job, *done)}, nil
@@ -80,29 +94,38 @@ func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, 
 // execute does the work of an execution that nobody has done yet, and returns what was committed: ours, or that of
 // another attempt which came first.
 func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (*result, error) {
-	started := t.opts.Now()
 	desk, err := t.openDesk(task.Attempt)
 	if err != nil {
 		return nil, err
 	}
 	defer desk.clear()
-	if err := t.stageIn(ctx, task, e, desk); err != nil {
+	a := attempt{Task: task, execution: e, desk: desk, started: t.opts.Now()}
+	if err := t.stageIn(ctx, a); err != nil {
 		return nil, err
 	}
-	assignment, err := assign(task.Job, e, desk)
-	if err != nil {
+	if a.assignment, err = assign(a); err != nil {
 		return nil, err
 	}
-	outcome, err := t.train(ctx, task, e, desk, assignment)
-	if err != nil {
+	if a.outcome, err = t.train(ctx, a); err != nil {
 		return nil, err
 	}
-	if err := t.check(task, assignment); err != nil {
+	if err := t.check(a); err != nil {
 		return nil, err
 	}
-	manifest, err := t.publish(ctx, task, e, desk, summary(task, e, assignment, outcome, started, t.opts.Now()))
+	manifest, err := t.publish(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	return t.commit(ctx, e, manifest)
+}
+
+// attempt is one try at an execution, filled in as it goes on.
+type attempt struct {
+	worker.Task
+	execution execution
+	desk      desk
+	started   time.Time
+
+	assignment module.Assignment // what the module is told
+	outcome    guest.Outcome     // what the module reported
 }

@@ -28,6 +28,7 @@ import (
 // fakeGuest stands for a module process: it does what run says.
 type fakeGuest struct {
 	runs atomic.Int32
+	says []module.Message // besides one step of training
 	run  func(module.Assignment) (guest.Outcome, error)
 }
 
@@ -36,6 +37,9 @@ func (g *fakeGuest) Digest(context.Context, string) (string, error) { return "bu
 func (g *fakeGuest) Run(_ context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
 	g.runs.Add(1)
 	on(module.Message{Type: module.MessageProgress, Phase: "training", Step: 1, Steps: 1})
+	for _, m := range g.says {
+		on(m)
+	}
 	if err := os.WriteFile(limits.LogPath, []byte("a line of log\n"), 0o600); err != nil {
 		return guest.Outcome{}, err
 	}
@@ -284,6 +288,64 @@ func TestAModuleThatLeavesNoModelFailsItsCheckAndNothingIsVisible(t *testing.T) 
 	}
 }
 
+func TestWhatCouldNotBePublishedFailsItsCheck(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(a module.Assignment) error{
+		"a link out of the model": func(a module.Assignment) error {
+			return os.Symlink("/etc/hostname", filepath.Join(a.ServingModelDir, "evil"))
+		},
+		"a broken link":                   func(a module.Assignment) error { return os.Symlink("nowhere", filepath.Join(a.ModelRunDir, "x")) },
+		"a name with a control character": func(a module.Assignment) error { return os.WriteFile(filepath.Join(a.ModelRunDir, "a\nb"), nil, 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+				outcome, err := writesModel(a)
+				return outcome, errors.Join(err, spoil(a))
+			})
+			if _, err := b.handle(t, job(t, "j1", "monday", spec), "a1"); kindOf(err) != events.FailureCheck {
+				t.Errorf("kind %q of %v", kindOf(err), err)
+			}
+		})
+	}
+}
+
+func TestMoreThanAFactMayCarryFailsItsCheckBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	b.put(t, "up/hp/best_hyperparameters.txt", `{"values": {"x": "`+strings.Repeat("y", 1<<20)+`"}}`)
+	if _, err := b.handle(t, job(t, "j1", "monday", spec), "a1"); kindOf(err) != events.FailureCheck {
+		t.Errorf("kind %q of %v", kindOf(err), err)
+	}
+	for _, key := range b.keys(t, "penguin/") {
+		if strings.HasSuffix(key, "commit.json") {
+			t.Errorf("committed: %s", key)
+		}
+	}
+}
+
+func TestASplitThatTheFactDoesNotListIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	j := job(t, "j1", "monday", spec)
+	j.Inputs.TransformedExamples[0].Splits = []string{"train", "evil"}
+	if _, err := b.handle(t, j, "a1"); kindOf(err) != events.FailureInput || !strings.Contains(err.Error(), `"eval" is not among`) {
+		t.Errorf("kind %q of %v", kindOf(err), err)
+	}
+}
+
+func TestACheckpointIsNoProgress(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	b.guest.says = []module.Message{{Type: module.MessageCheckpoint, Step: 1}}
+	if _, err := b.handle(t, job(t, "j1", "monday", spec), "a1"); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(b.phases, "") {
+		t.Errorf("phases %q", b.phases)
+	}
+}
+
 func TestAFailedModuleSaysWhereItsLogIs(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(module.Assignment) (guest.Outcome, error) {
@@ -291,7 +353,7 @@ func TestAFailedModuleSaysWhereItsLogIs(t *testing.T) {
 	})
 	_, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
 	failure, ok := errors.AsType[*events.Failure](err)
-	if !ok || failure.Kind != events.FailureModule || failure.LogTail == "" {
+	if !ok || failure.Kind != events.FailureModule || failure.LogTail == "" || !strings.HasPrefix(failure.Execution, "sha256:") {
 		t.Fatalf("failure %+v", failure)
 	}
 	if key := strings.TrimPrefix(failure.Log, "s3://stoker/"); !slices.Contains(b.keys(t, "penguin/"), key) {

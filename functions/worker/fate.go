@@ -16,7 +16,7 @@ const (
 	never
 )
 
-// decide is DESIGN's table of fates. The attempts before this one are counted in attempt.Failures.
+// decide is the table of fates in the package comment. The attempts before this one are counted in attempt.Failures.
 func decide(err error, attempt events.Attempt, limits Limits) (fate, *events.Failure) {
 	if err == nil {
 		return done, nil

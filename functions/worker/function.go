@@ -16,8 +16,8 @@ type Function interface {
 	Handle(ctx context.Context, task Task) ([]events.Fact, error)
 	// Limits says how often what is the job's own fault may happen before the job is buried.
 	Limits(job events.Job) Limits
-	// Failed makes the fact that tells of a job that is given up, or false if the job is too broken to tell of.
-	Failed(task Task, failure *events.Failure) (events.Fact, bool)
+	// Failed makes the fact that tells of a job that is given up.
+	Failed(task Task, failure *events.Failure) events.Fact
 }
 
 // Task is one attempt at a job.

@@ -42,31 +42,36 @@ func New(box events.Letterbox, opts Options) *Worker {
 	return &Worker{box: box, opts: opts}
 }
 
-// pollWait is how long one look at the queue may last.
-const pollWait = 5 * time.Second
+const (
+	pollWait   = 5 * time.Second // how long one look at the queue may last
+	retryDelay = time.Second     // after the bus said no
+)
 
-// Run takes jobs until ctx ends, then lets the running ones hand themselves back. It returns nil after ctx ended, and
-// an error only when the letterbox is closed for good.
+// Run takes jobs until ctx ends, then lets the running ones hand themselves back, and returns nil. It returns an error when
+// the letterbox is closed for good.
 func (w *Worker) Run(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	slots, ctx := errgroup.WithContext(ctx)
 	for _, function := range w.opts.Functions {
 		for range w.opts.Slots {
-			group.Go(func() error { return w.serve(ctx, function) })
+			slots.Go(func() error { return w.serve(ctx, function) })
 		}
 	}
-	if err := group.Wait(); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil
+	return slots.Wait()
 }
 
-// serve is one slot: one job after another.
+// serve is one slot: one job after another, until ctx ends.
 func (w *Worker) serve(ctx context.Context, function Function) error {
 	for ctx.Err() == nil {
 		_, err := w.next(ctx, function, pollWait)
+		if errors.Is(err, events.ErrClosed) {
+			return err
+		}
 		if err != nil && ctx.Err() == nil {
 			w.opts.Logger.Warn("job not settled; it will be delivered again", "function", function.Name(), "error", err)
-			pause(ctx, time.Second)
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryDelay):
+			}
 		}
 	}
 	return nil
@@ -95,40 +100,12 @@ func (w *Worker) next(ctx context.Context, function Function, wait time.Duration
 	return true, w.see(ctx, function, claim)
 }
 
-// see brings a claimed job to its fate.
-func (w *Worker) see(ctx context.Context, function Function, claim events.Claim) error {
-	job, err := claim.Job()
-	if err != nil {
-		failure := &events.Failure{Kind: events.FailureInput, Err: err}
-		return claim.Never(ctx, failure.Reason())
-	}
-	task := Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt())}
-	log := w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", task.Attempt.ID)
-	log.Info("job taken", "function", job.Function, "number", task.Attempt.Number)
-	err = claim.Hold(ctx, func(ctx context.Context) error { return w.work(ctx, function, task) })
-	return w.settle(ctx, function, claim, task, err, log)
-}
-
-// work handles the task and publishes what it led to, all while the lease is held.
-func (w *Worker) work(ctx context.Context, function Function, task Task) error {
-	facts, err := handle(ctx, function, task)
-	if err != nil {
-		return err
-	}
-	for _, fact := range facts {
-		if _, err := w.box.Publish(ctx, fact); err != nil {
-			return fmt.Errorf("publish %s of run %s: %w", fact.Data.Kind(), fact.Run, err)
+// reporter returns a Report that fills in whose progress it is. Losing progress is no error.
+func (w *Worker) reporter(ctx context.Context, job events.Job, attempt events.Attempt) func(events.Progress) {
+	return func(p events.Progress) {
+		p.Job, p.Pipeline, p.Run, p.Attempt, p.Time = job.ID, job.Pipeline, job.Run, attempt.ID, w.opts.Now()
+		if err := w.box.Report(ctx, p); err != nil {
+			w.opts.Logger.Debug("progress lost", "job", job.ID, "error", err)
 		}
 	}
-	return nil
-}
-
-// handle recovers once, here, where code of a function runs: a panic is a fault of ours in handling this job.
-func handle(ctx context.Context, function Function, task Task) (facts []events.Fact, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = events.Fail(events.FailureCrash, fmt.Errorf("panic in %s: %v", function.Name(), p))
-		}
-	}()
-	return function.Handle(ctx, task)
 }

@@ -29,8 +29,8 @@ func (f *function) Handle(ctx context.Context, task worker.Task) ([]events.Fact,
 
 func (f *function) Limits(events.Job) worker.Limits { return f.limits }
 
-func (f *function) Failed(task worker.Task, failure *events.Failure) (events.Fact, bool) {
-	return events.NewJobFailed(task.Job, task.Attempt, failure), true
+func (f *function) Failed(task worker.Task, failure *events.Failure) events.Fact {
+	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
 func fails(kind events.FailureKind) func(context.Context, worker.Task) ([]events.Fact, error) {
@@ -208,12 +208,57 @@ func TestAMessageThatIsNoJobIsBuried(t *testing.T) {
 func TestOnceWorksOnOneJobAtMost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		box := eventstest.NewMemory(0)
-		w := worker.New(box, worker.Options{Functions: []worker.Function{&function{handle: tells}}})
+		box, f := eventstest.NewMemory(0), &function{handle: tells}
+		w := worker.New(box, worker.Options{Functions: []worker.Function{f}})
 		if worked, err := w.Once(t.Context(), time.Second); worked || err != nil {
 			t.Errorf("on an empty queue: %v, %v", worked, err)
 		}
+		for _, id := range []string{"j1", "j2"} {
+			offer(t, box, id)
+		}
+		if worked, err := w.Once(t.Context(), time.Second); !worked || err != nil || f.calls.Load() != 1 || !left(t, box) {
+			t.Errorf("with two jobs: %v, %v after %d calls", worked, err, f.calls.Load())
+		}
 	})
+}
+
+func TestAFactThatTheBusWillNeverTakeIsTheJobsOwnFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &function{limits: worker.Limits{Attempts: 2, Crashes: 9}, handle: func(context.Context, worker.Task) ([]events.Fact, error) {
+			return []events.Fact{{ID: "x", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "nowhere"}}}, nil
+		}}
+		box := run(t, f, time.Hour)
+		if told := facts(t, box, events.KindTrainingFailed); len(told) != 1 || f.calls.Load() != 2 || len(dead(t, box)) != 1 {
+			t.Errorf("%d facts after %d tries", len(told), f.calls.Load())
+		}
+	})
+}
+
+func TestAWorkerLeavesALetterboxThatIsClosed(t *testing.T) {
+	t.Parallel()
+	err := worker.New(closed{eventstest.NewMemory(0)}, worker.Options{Functions: []worker.Function{&function{handle: tells}}}).Run(t.Context())
+	if !errors.Is(err, events.ErrClosed) {
+		t.Errorf("left with %v", err)
+	}
+}
+
+// closed is a letterbox that was closed under its worker.
+type closed struct{ events.Letterbox }
+
+func (closed) Take(context.Context, events.Function, []string, time.Duration) (events.Claim, error) {
+	return nil, events.ErrClosed
+}
+
+func offer(t *testing.T, box events.Letterbox, id string) {
+	t.Helper()
+	err := box.Offer(t.Context(), events.Job{
+		ID: id, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "monday", Spec: []byte("{}"), Created: time.Now(),
+		Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/x", ID: "c", Sequence: 1}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestProgressSaysWhoseItIs(t *testing.T) {
@@ -236,11 +281,7 @@ func TestProgressSaysWhoseItIs(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		job := events.Job{ID: "j1", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "monday", Spec: []byte("{}"),
-			Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/x", ID: "c", Sequence: 1}}, Created: time.Now()}
-		if err := box.Offer(t.Context(), job); err != nil {
-			t.Fatal(err)
-		}
+		offer(t, box, "j1")
 		if _, err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Once(ctx, time.Second); err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ type Server struct {
 	server   *server.Server
 	password string
 	log      *log
-	done     chan struct{} // closed once the server's own goroutine has returned
+	ended    chan struct{} // closed once all of the server has ended
 }
 
 const readyTimeout = 10 * time.Second // far above the milliseconds it takes, for a disk that is busy
@@ -49,10 +49,11 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 		return nil, fmt.Errorf("start bus in %s: %w", opts.Dir, err)
 	}
 	nats.SetLoggerV2(log, false, false, false)
-	s := &Server{server: nats, password: password, log: log, done: make(chan struct{})}
+	s := &Server{server: nats, password: password, log: log, ended: make(chan struct{})}
 	go func() {
-		defer close(s.done)
-		nats.Start()
+		defer close(s.ended)
+		nats.Start() // returns once it listens, or can't
+		nats.WaitForShutdown()
 	}()
 	if err := s.ready(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start bus in %s: %w", opts.Dir, err), s.Close())
@@ -133,10 +134,9 @@ func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
 // Close ends the server, and returns when all of it has ended and what it stored is in the files. Closing again is success.
 func (s *Server) Close() error {
 	s.server.Shutdown()
-	s.server.WaitForShutdown()
-	<-s.done
+	<-s.ended
 	return nil
 }
 
-// Wait returns when the server has ended.
-func (s *Server) Wait() { <-s.done; s.server.WaitForShutdown() }
+// Done is closed when the server ends, whether it was told to or not.
+func (s *Server) Done() <-chan struct{} { return s.ended }

@@ -1,0 +1,134 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// attempt is one claimed job on its way to its fate.
+type attempt struct {
+	box      events.Letterbox
+	function Function
+	claim    events.Claim
+	task     Task
+	log      *slog.Logger
+}
+
+// see brings a claimed job to its fate.
+func (w *Worker) see(ctx context.Context, function Function, claim events.Claim) error {
+	job, err := claim.Job()
+	if err != nil {
+		failure := &events.Failure{Kind: events.FailureInput, Err: err}
+		w.opts.Logger.Error("message is no job", "subject", claim.Message().Subject, "error", err)
+		return claim.Never(ctx, failure.Reason())
+	}
+	a := attempt{
+		box: w.box, function: function, claim: claim,
+		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt())},
+		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
+	}
+	a.log.Info("job taken", "function", job.Function, "number", a.task.Attempt.Number)
+	return a.settle(ctx, claim.Hold(ctx, a.work))
+}
+
+// work handles the task and publishes what it led to, all while the lease is held.
+func (a attempt) work(ctx context.Context) error {
+	facts, err := a.handle(ctx)
+	if err != nil {
+		return err
+	}
+	for _, fact := range facts {
+		if _, err := a.box.Publish(ctx, fact); err != nil {
+			return unpublished(fact, err)
+		}
+	}
+	return nil
+}
+
+// handle recovers once, here, where code of a function runs: a panic is a fault of ours in handling this job.
+func (a attempt) handle(ctx context.Context) (facts []events.Fact, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = events.Fail(events.FailureCrash, fmt.Errorf("panic in %s: %v", a.function.Name(), p))
+		}
+	}()
+	return a.function.Handle(ctx, a.task)
+}
+
+// unpublished says what a fact that the bus did not take means for its job: one that is not valid, or that the bus
+// refuses, never will be taken, however often the job is done.
+func unpublished(fact events.Fact, err error) error {
+	err = fmt.Errorf("publish %s of run %s: %w", fact.Data.Kind(), fact.Run, err)
+	if _, invalid := errors.AsType[*events.Invalid](err); invalid || errors.Is(err, events.ErrRefused) {
+		return events.Fail(events.FailureCheck, err)
+	}
+	return err
+}
+
+// settleTime bounds the acknowledgement of a job when the worker itself is stopping.
+const settleTime = 10 * time.Second
+
+// settle tells the letterbox what became of the job. It goes on for a moment after ctx ended, so that a job that a
+// stopping worker hands back is free for others at once.
+func (a attempt) settle(ctx context.Context, err error) error {
+	stopping := ctx.Err() != nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if errors.Is(err, events.ErrLeaseLost) {
+		a.log.Warn("lease lost; the job belongs to another worker", "error", err)
+		return nil
+	}
+	verdict, failure := decide(err, a.task.Attempt, a.function.Limits(a.task.Job))
+	switch {
+	case verdict == done:
+		a.log.Info("job done")
+		return a.claim.Done(ctx)
+	case stopping:
+		a.log.Info("job handed back: this worker stops", "error", failure)
+		return a.claim.Later(ctx, 0, events.FailureUnavailable)
+	case verdict == later:
+		delay := backoff(a.task.Attempt)
+		a.log.Warn("job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)
+		return a.claim.Later(ctx, delay, failure.Kind)
+	default:
+		a.log.Error("job given up", "kind", failure.Kind, "error", failure)
+		return a.bury(ctx, failure)
+	}
+}
+
+// bury keeps the order for never: dead letter, fact, term. Each step can be repeated, so a crash between two of them only
+// repeats the first.
+func (a attempt) bury(ctx context.Context, failure *events.Failure) error {
+	job := a.task.Job
+	causes, err := a.causes(ctx)
+	if err != nil {
+		return err
+	}
+	letter := events.DeadLetter{Message: a.claim.Message(), Reason: failure.Reason(), Causes: causes}
+	if err := a.box.Bury(ctx, letter); err != nil {
+		return fmt.Errorf("bury job %s: %w", job.ID, err)
+	}
+	if _, err := a.box.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
+		return fmt.Errorf("publish failure of job %s: %w", job.ID, err)
+	}
+	return a.claim.Never(ctx, letter.Reason)
+}
+
+// causes reads the facts that the job was made from, verbatim. One that the log no longer holds is left out.
+func (a attempt) causes(ctx context.Context) ([]events.Message, error) {
+	var out []events.Message
+	for _, cause := range a.task.Job.Causes {
+		for recorded, err := range a.box.Read(ctx, events.Query{From: cause.Sequence, Until: cause.Sequence + 1}) {
+			if err != nil {
+				return nil, fmt.Errorf("read fact %d, a cause of job %s: %w", cause.Sequence, a.task.Job.ID, err)
+			}
+			out = append(out, recorded.Message)
+		}
+	}
+	return out, nil
+}
