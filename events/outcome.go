@@ -13,11 +13,12 @@ func Source(f Function) string { return "/stoker/" + string(f) }
 
 const dispatchSource = "/stoker/dispatch"
 
-// NewModelTrained tells what became of a train job. Its id is <execution>-<generation>, so that its subject is the same for
-// everyone who finds the execution done: one fact for each run, execution and generation.
+// NewModelTrained tells what became of a train job. Its id, and with it its subject, is the same for everyone who finds the
+// execution done: one fact for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
+// because two runs may share an execution, and CloudEvents takes equal ids of one source for one event.
 func NewModelTrained(job Job, data *ModelTrained) Fact {
 	fact := follows(job, data)
-	fact.ID = strings.TrimPrefix(data.Execution, "sha256:") + "-" + strconv.Itoa(data.Generation)
+	fact.ID = fmt.Sprintf("%s-%d-%s", strings.TrimPrefix(data.Execution, "sha256:"), data.Generation, DerivedID(job.Pipeline, job.Run))
 	fact.Time = data.Finished
 	return fact
 }

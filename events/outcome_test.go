@@ -13,9 +13,17 @@ func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	if _, _, err := Encode(fact); err != nil {
 		t.Fatal(err)
 	}
-	const want = "facts.model-trained.penguin.run=201.00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff-1"
-	if got := FactSubject(fact); got != want {
-		t.Errorf("got subject %s, want %s", got, want)
+	const want = "facts.model-trained.penguin.run=201.00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff-1-"
+	if got := FactSubject(fact); !strings.HasPrefix(got, want) {
+		t.Errorf("got subject %s, want %s and more", got, want)
+	}
+	if again := NewModelTrained(job, data); again.ID != fact.ID {
+		t.Errorf("told again it is %s, not %s", again.ID, fact.ID)
+	}
+	other := job
+	other.Run = "another"
+	if NewModelTrained(other, data).ID == fact.ID {
+		t.Error("two runs with one execution have one id, which is one event to CloudEvents")
 	}
 	if fact.Causation != "id-1" || fact.Source != "/stoker/train" || !fact.Time.Equal(data.Finished) {
 		t.Errorf("got %+v", fact)
