@@ -60,11 +60,11 @@ func (a attempt) handle(ctx context.Context) (facts []events.Fact, err error) {
 	return a.function.Handle(ctx, a.task)
 }
 
-// unpublished says what a fact that the bus did not take means for its job: one that is not valid, or that the bus
-// refuses, never will be taken, however often the job is done.
+// unpublished says what a fact that the bus did not take means for its job: one that is not valid never will be taken,
+// however often the job is done. A bus that lacks a permission for us may have it tomorrow.
 func unpublished(fact events.Fact, err error) error {
 	err = fmt.Errorf("publish %s of run %s: %w", fact.Data.Kind(), fact.Run, err)
-	if _, invalid := errors.AsType[*events.Invalid](err); invalid || errors.Is(err, events.ErrRefused) {
+	if _, invalid := errors.AsType[*events.Invalid](err); invalid {
 		return events.Fail(events.FailureCheck, err)
 	}
 	return err
