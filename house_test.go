@@ -38,7 +38,8 @@ var table = house.Table{
 		"functions/pipeline":       {},
 		"functions/module":         {},
 		"functions/module/builtin": {Opens: "functions/module " + learning},
-		"functions/guest":          {Opens: "functions/module"},
+		"functions/guest":          {Opens: "functions/module functions/scratch"},
+		"functions/scratch":        {},
 		"functions/plan":           {Opens: "events functions/pipeline"},
 		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
 		"functions/worker":         {Opens: "events"},
@@ -47,7 +48,7 @@ var table = house.Table{
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/worker " +
-			"functions/trainer functions/guest", Tests: "*"},
+			"functions/trainer functions/guest functions/scratch", Tests: "*"},
 		"local/bus":               {},
 		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
