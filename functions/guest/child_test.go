@@ -21,6 +21,9 @@ import (
 const childEnv = "GUEST_TEST_CHILD"
 
 func TestMain(m *testing.M) {
+	if do := os.Getenv(hostEnv); do != "" {
+		os.Exit(runHost(do))
+	}
 	if os.Getenv(childEnv) == "" {
 		os.Exit(m.Run())
 	}
@@ -78,6 +81,10 @@ func behaviours() map[string]behaviour {
 		"talk after done": talkAfterDone,
 		"fork":            fork,
 		"fork away":       forkAway,
+		"fork away and wait": func(ctx context.Context, a *module.Args, file string) error {
+			return errors.Join(forkAway(ctx, a, file), wait(ctx, a, file))
+		},
+		"spy": spy,
 		"fork and wait": func(ctx context.Context, a *module.Args, file string) error {
 			return errors.Join(fork(ctx, a, file), wait(ctx, a, file))
 		},
@@ -177,6 +184,20 @@ func forkAway(_ context.Context, _ *module.Args, file string) error {
 		return err
 	}
 	return os.WriteFile(file, fmt.Append(nil, cmd.Process.Pid), 0o600)
+}
+
+// spy looks for the secrets of the process that started it.
+func spy(context.Context, *module.Args, string) error {
+	for _, name := range []string{"environ", "mem"} {
+		file, err := os.Open(fmt.Sprintf("/proc/%d/%s", os.Getppid(), name))
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		_ = file.Close()
+		fmt.Println("can read", name)
+	}
+	return nil
 }
 
 // leak grows until it is stopped.

@@ -13,11 +13,12 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 // signal sends to the whole group. A group that is gone needs none.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.pid(), s) }
 
-// reap kills the group and waits for its leader. The leader is waited for last: until then its number is not given to
-// another process, and the signal can hit no stranger.
+// reap kills the group, waits for its leader, and kills what left the group. The leader is waited for after the signal:
+// until then its number is not given to another process, and the signal can hit no stranger.
 func (p *process) reap() {
 	p.signal(syscall.SIGKILL)
 	_ = p.cmd.Wait() // how it ended stands in ProcessState
+	endStrays(p.home)
 }
 
 // maxRSS is the largest resident size that the kernel saw of the leader or of a child it waited for, in bytes.

@@ -8,14 +8,19 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/scratch"
 )
 
 // Host runs modules. Its methods may be called from several goroutines at once.
+//
+// With Options.Warm it keeps processes of builtin modules started, for jobs whose seconds are counted: each one spares a job
+// the start of its process, some 15 ms, and holds some 36 MB meanwhile.
 type Host struct {
 	opts  Options
 	env   []string
 	files *fileDigests
 	warm  *warmPool
+	homes *scratch.Folder // of the running processes
 }
 
 // Options of a Host.
@@ -24,12 +29,16 @@ type Options struct {
 	Args     []string          // default: module
 	Builtins map[string]string // builtin modules by name, with the constant that stands for their code: dnn -> builtin:dnn@1
 	CacheDir string            // where built modules are kept; default: stoker/modules in the user's cache folder
-	Warm     int               // idle processes kept ready for builtin modules, once one has run; default 0: none
+	Warm     int               // idle processes kept ready for builtin modules, once one has run; default 0: none. See Host
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
 	Logger   *slog.Logger
 }
 
-// New returns a Host. It starts nothing.
+// New returns a Host, to be closed. It starts nothing, and clears up after hosts whose processes were killed: their
+// folders are removed, and what their modules left running is ended.
+//
+// On Linux it makes this process undumpable: modules are processes of the same user, and could read the worker's
+// environment and memory otherwise. It can't be traced and leaves no core any more, for good.
 func New(opts Options) (*Host, error) {
 	if opts.Self == "" {
 		self, err := os.Executable()
@@ -45,14 +54,26 @@ func New(opts Options) (*Host, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Host{opts: opts, env: append(allowedEnv(os.Environ()), opts.Env...), files: newFileDigests()}
+	if err := hideSecrets(); err != nil {
+		return nil, err
+	}
+	var err error
+	if h.homes, err = scratch.Open("", endStrays); err != nil {
+		return nil, err
+	}
 	h.warm = newWarmPool(opts.Warm, func() (*process, error) {
-		return start(append([]string{opts.Self}, opts.Args...), h.env)
+		return start(h.homes.Path(), append([]string{opts.Self}, opts.Args...), h.env)
 	}, opts.Logger)
 	return h, nil
 }
 
-// Close ends the idle processes and waits for them. Running modules are their callers' to end.
-func (h *Host) Close() { h.warm.close() }
+// Close ends the idle processes and waits for them. Running modules are their callers' to end, before.
+func (h *Host) Close() {
+	h.warm.close()
+	if err := h.homes.Close(); err != nil {
+		h.opts.Logger.Warn("the homes of modules are not removed", "error", err)
+	}
+}
 
 // Limits bound one run. Zero values mean: no limit.
 type Limits struct {
@@ -117,7 +138,7 @@ func (h *Host) open(ctx context.Context, name string) (*process, error) {
 			return nil, err
 		}
 	}
-	return start([]string{path}, h.env)
+	return start(h.homes.Path(), []string{path}, h.env)
 }
 
 func (l Limits) withDefaults() Limits {

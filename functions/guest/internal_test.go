@@ -82,9 +82,10 @@ func TestClosingEndsIdleProcesses(t *testing.T) {
 func catPool(t *testing.T, size int) (*warmPool, *atomic.Int64) {
 	t.Helper()
 	var started atomic.Int64
+	dir := t.TempDir()
 	pool := newWarmPool(size, func() (*process, error) {
 		started.Add(1)
-		return start([]string{"/bin/cat"}, nil)
+		return start(dir, []string{"/bin/cat"}, nil)
 	}, slog.New(slog.DiscardHandler))
 	t.Cleanup(pool.close)
 	return pool, &started
@@ -146,7 +147,7 @@ func FuzzListen(f *testing.F) {
 
 func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
 	t.Parallel()
-	p, err := start([]string{"/bin/echo", "out"}, nil)
+	p, err := start(t.TempDir(), []string{"/bin/echo", "out"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,11 @@ type process struct {
 	home     string   // HOME, TMPDIR and working directory
 }
 
-// start runs a command. The process waits on its standard input.
-func start(command, env []string) (p *process, err error) {
+// markEnv names the home of the module that a process belongs to. Processes that leave its group are found by it.
+const markEnv = "STOKER_MODULE"
+
+// start runs a command, with a home in dir. The process waits on its standard input.
+func start(dir string, command, env []string) (p *process, err error) {
 	p = &process{}
 	defer func() {
 		if err != nil {
@@ -26,7 +29,7 @@ func start(command, env []string) (p *process, err error) {
 			p, err = nil, fail(KindHost, fmt.Errorf("start %s: %w", command[0], err))
 		}
 	}()
-	if p.home, err = os.MkdirTemp("", "stoker-module-"); err != nil {
+	if p.home, err = os.MkdirTemp(dir, "module-"); err != nil {
 		return p, err
 	}
 	var ends childEnds
@@ -41,7 +44,7 @@ func start(command, env []string) (p *process, err error) {
 		return p, err
 	}
 	p.cmd = exec.Command(command[0], command[1:]...)
-	p.cmd.Env = append(env[:len(env):len(env)], "HOME="+p.home, "TMPDIR="+p.home, module.ProgressEnv+"=3")
+	p.cmd.Env = append(env[:len(env):len(env)], "HOME="+p.home, "TMPDIR="+p.home, markEnv+"="+p.home, module.ProgressEnv+"=3")
 	p.cmd.Dir = p.home
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = ends.stdin, ends.output, ends.output
 	p.cmd.ExtraFiles = []*os.File{ends.progress} // the first one is descriptor 3
@@ -65,7 +68,7 @@ func (p *process) end() *os.ProcessState {
 func (p *process) release() {
 	closeAll(p.stdin, p.output, p.progress)
 	if p.home != "" {
-		_ = os.RemoveAll(p.home) // a leftover in the temporary folder is in nobody's way
+		_ = os.RemoveAll(p.home) // a leftover goes with the folder that it is in
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -254,6 +255,10 @@ func TestTheEnvironmentHoldsNoCredentials(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("NATS_CREDS", "secret")
 	t.Setenv("TF_CPP_MIN_LOG_LEVEL", "1")
+	t.Setenv("TF_USE_LEGACY_KERAS", "1")
+	for _, terraform := range []string{"TF_VAR_password", "TF_TOKEN_app_terraform_io", "TF_CLI_ARGS", "TF_HTTP_PASSWORD", "TF_ENCRYPTION"} {
+		t.Setenv(terraform, "secret")
+	}
 	a := assignment(t, "tell environment")
 	file := filepath.Join(t.TempDir(), "environment")
 	a.CustomConfig["file"] = file
@@ -269,7 +274,8 @@ func TestTheEnvironmentHoldsNoCredentials(t *testing.T) {
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		values[name] = value
 	}
-	if strings.Contains(string(text), "secret") || values["TF_CPP_MIN_LOG_LEVEL"] != "1" || values["PATH"] != os.Getenv("PATH") {
+	if strings.Contains(string(text), "secret") || values["TF_CPP_MIN_LOG_LEVEL"] != "1" ||
+		values["TF_USE_LEGACY_KERAS"] != "1" || values["PATH"] != os.Getenv("PATH") {
 		t.Errorf("environment is\n%s", text)
 	}
 	if values["HOME"] == os.Getenv("HOME") || values["HOME"] != values["TMPDIR"] || values["HOME"] != values["WD"] {
@@ -298,7 +304,10 @@ func newHost(t testing.TB, warm int) *guest.Host {
 // assignment asks the test's child to do something.
 func assignment(t testing.TB, do string) module.Assignment {
 	t.Helper()
-	dir := t.TempDir()
+	return assignmentIn(t.TempDir(), do)
+}
+
+func assignmentIn(dir, do string) module.Assignment {
 	return module.Assignment{
 		Version:         module.ProtocolVersion,
 		Module:          "builtin:test",
@@ -322,14 +331,7 @@ func asError(t *testing.T, err error) *guest.Error {
 // waitUntilGone fails if the process whose number is in file goes on. A killed orphan is gone when init has waited for it.
 func waitUntilGone(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := readPID(t, file)
 	for range 200 {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || isZombie(pid) {
 			return
@@ -339,12 +341,25 @@ func waitUntilGone(t *testing.T, file string) {
 	t.Errorf("process %d goes on", pid)
 }
 
+func readPID(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
 func isZombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
-func TestAProcessThatLeavesItsGroupHoldsUpNobody(t *testing.T) {
+func TestAProcessThatLeavesItsGroupIsEndedTooAndHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "fork away")
 	file := filepath.Join(t.TempDir(), "pid")
@@ -357,17 +372,29 @@ func TestAProcessThatLeavesItsGroupHoldsUpNobody(t *testing.T) {
 	if took := time.Since(started); took > 30*time.Second {
 		t.Errorf("took %s", took)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if runtime.GOOS == "linux" {
+		waitUntilGone(t, file)
+	} else if err := syscall.Kill(readPID(t, file), syscall.SIGKILL); err != nil {
 		t.Errorf("end what guest can't reach: %v", err)
 	}
+}
+
+func TestTheEndOfOneModuleLeavesTheProcessesOfAnotherAlone(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	a := assignment(t, "fork away and wait")
+	file := filepath.Join(t.TempDir(), "pid")
+	a.CustomConfig["file"] = file
+	_, _ = host.Run(ctx, a, guest.Limits{}, func(module.Message) { // it ends as stopped, which others test
+		defer cancel()
+		if _, err := host.Run(t.Context(), assignment(t, "succeed"), guest.Limits{}, nil); err != nil {
+			t.Error(err)
+		}
+		if pid := readPID(t, file); syscall.Kill(pid, 0) != nil || isZombie(pid) {
+			t.Error("the process of a running module was ended")
+		}
+	})
 }
 
 func TestIdleProcessesServeAssignmentsLikeNewOnes(t *testing.T) {

@@ -1,0 +1,37 @@
+package guest_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// hostEnv makes this test binary a host that has a module do what it says, with the file of fileEnv.
+const (
+	hostEnv = "GUEST_TEST_HOST"
+	fileEnv = "GUEST_TEST_FILE"
+)
+
+// runHost prints a line at the module's first word, and its log at the end.
+func runHost(do string) int {
+	host, err := guest.New(guest.Options{
+		Builtins: map[string]string{"test": "builtin:test@1"},
+		Env:      []string{childEnv + "=1"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer host.Close()
+	a := assignmentIn(os.TempDir(), do)
+	a.CustomConfig["file"] = os.Getenv(fileEnv)
+	outcome, err := host.Run(context.Background(), a, guest.Limits{}, func(module.Message) { fmt.Println("running") })
+	fmt.Println(outcome.LogTail)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
