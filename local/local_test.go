@@ -3,6 +3,7 @@ package local_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,6 +28,9 @@ import (
 // stack is shared: a process can run one embedded S3 server. Each test takes runs of its own.
 var stack *local.Stack
 
+// lost is a folder of a stack that was killed.
+var lost string
+
 // TestMain is also the child process of guest: this test binary stands for stoker.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "module" {
@@ -41,6 +45,10 @@ func withStack(m *testing.M) (code int) {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
+	lost = filepath.Join(dir, "work", "stoker-scratch-1", "train-1", "in")
+	if err := os.MkdirAll(lost, 0o700); err != nil {
+		panic(err)
+	}
 	options := local.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 2}
 	err = local.With(context.Background(), options, func(ctx context.Context, s *local.Stack) error {
 		stack = s
@@ -106,6 +114,13 @@ func trained(t *testing.T, facts ...events.Fact) *events.ModelTrained {
 		t.Fatalf("training failed: %s: %s\n%s", failed.Reason, failed.Message, failed.LogTail)
 	}
 	return fact.Data.(*events.ModelTrained)
+}
+
+func TestWhatAKilledStackLeftBehindIsRemoved(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(lost); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s: %v, want none", lost, err)
+	}
 }
 
 func TestFactsBecomeAModel(t *testing.T) {

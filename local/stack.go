@@ -12,7 +12,6 @@ import (
 
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local/bucket"
@@ -29,6 +28,7 @@ type Options struct {
 	DataDir  string            // absolute or relative; made if need be
 	Builtins map[string]string // compiled-in modules and the digests of what they do
 	Slots    int               // jobs at once; default 1
+	Warm     int               // idle module processes, as in guest.Options; default 0
 	NoWorker bool              // jobs are left to workers of their own
 	BusPort  int               // 0: any free one
 	S3Port   int               // 0: any free one
@@ -133,32 +133,23 @@ func withFunctions(ctx context.Context, opts Options, s servers, do func(context
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.close(opts.DataDir)) }()
-	host, err := guest.New(guest.Options{CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Logger: opts.Logger})
-	if err != nil {
-		return err
-	}
-	defer host.Close()
 	dispatcher, err := dispatch.New(ctx, stack.Box, opts.Logger)
 	if err != nil {
 		return err
 	}
-	work := filepath.Join(opts.DataDir, "work")
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		return err
-	}
-	train := trainer.New(stack.Store, host, trainer.Options{Root: stack.Root, WorkDir: work, Logger: opts.Logger})
-	workers := worker.New(stack.Box, worker.Options{Functions: []worker.Function{train}, Slots: opts.Slots, Logger: opts.Logger})
-
-	running, ctx := errgroup.WithContext(ctx)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	running.Go(func() error { return dispatcher.Run(ctx) })
-	if !opts.NoWorker {
-		running.Go(func() error { return workers.Run(ctx) })
-	}
-	running.Go(func() error { return s.watch(ctx) })
-	running.Go(func() error { defer stop(); return do(ctx, stack) })
-	return running.Wait()
+	return withTrainer(opts, stack, func(train *trainer.Trainer) error {
+		workers := worker.New(stack.Box, worker.Options{Functions: []worker.Function{train}, Slots: opts.Slots, Logger: opts.Logger})
+		running, ctx := errgroup.WithContext(ctx)
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		running.Go(func() error { return dispatcher.Run(ctx) })
+		if !opts.NoWorker {
+			running.Go(func() error { return workers.Run(ctx) })
+		}
+		running.Go(func() error { return s.watch(ctx) })
+		running.Go(func() error { defer stop(); return do(ctx, stack) })
+		return running.Wait()
+	})
 }
 
 // open connects to the servers and leaves word of how to reach them.

@@ -1,0 +1,34 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/scratch"
+	"github.com/stoker-ml/stoker/functions/trainer"
+)
+
+// withTrainer puts a trainer together for as long as do runs. What a killed stack was at work on is removed first: its jobs
+// are done anew, in folders of their own.
+func withTrainer(opts Options, stack *Stack, do func(*trainer.Trainer) error) (err error) {
+	host, err := guest.New(guest.Options{
+		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, Logger: opts.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	work := filepath.Join(opts.DataDir, "work")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return fmt.Errorf("make a folder to work in: %w", err)
+	}
+	desks, err := scratch.Open(work, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, desks.Close()) }()
+	return do(trainer.New(stack.Store, host, trainer.Options{Root: stack.Root, WorkDir: desks.Path(), Logger: opts.Logger}))
+}
