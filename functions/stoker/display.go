@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// display shows a job's progress: a bar on a terminal, plain lines elsewhere.
+// display shows a job's progress: a bar on a terminal, plain lines elsewhere. A report without a phase shows nothing.
 type display interface {
 	progress(p events.Progress)
 	close()
@@ -23,9 +23,19 @@ type display interface {
 // newDisplay shows progress on standard error.
 func (a *app) newDisplay() display {
 	if file, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		return &barDisplay{out: a.stderr}
+		width, _, err := term.GetSize(int(file.Fd()))
+		if err != nil || width == 0 {
+			width = 80
+		}
+		return &barDisplay{out: a.stderr, width: width}
 	}
 	return &lineDisplay{out: a.stderr}
+}
+
+// progressOf is what a module's message tells of its progress; false for one that tells of something else.
+func progressOf(m module.Message) (events.Progress, bool) {
+	p := events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics}
+	return p, m.Type == module.MessageProgress
 }
 
 // lineDisplay prints one line for each new phase, and about ten lines of steps.
@@ -40,7 +50,7 @@ func (d *lineDisplay) progress(p events.Progress) {
 	if p.Steps > 0 {
 		tenth = 10 * p.Step / p.Steps
 	}
-	if p.Phase == d.phase && tenth <= d.shown {
+	if p.Phase == "" || p.Phase == d.phase && tenth <= d.shown {
 		return
 	}
 	d.phase, d.shown = p.Phase, tenth
@@ -48,40 +58,6 @@ func (d *lineDisplay) progress(p events.Progress) {
 }
 
 func (d *lineDisplay) close() {}
-
-// barDisplay draws a bar for the phases that have steps.
-type barDisplay struct {
-	out   io.Writer
-	bar   *progressbar.ProgressBar
-	phase string
-}
-
-func (d *barDisplay) progress(p events.Progress) {
-	if p.Phase != d.phase {
-		d.close()
-		d.phase = p.Phase
-		if p.Steps == 0 {
-			fmt.Fprintf(d.out, "%s\n", p.Phase)
-		}
-	}
-	if p.Steps == 0 {
-		return
-	}
-	if d.bar == nil {
-		d.bar = progressbar.NewOptions(p.Steps, progressbar.OptionSetWriter(d.out), progressbar.OptionShowCount(),
-			progressbar.OptionSetWidth(30), progressbar.OptionFullWidth(), progressbar.OptionSetElapsedTime(false))
-	}
-	d.bar.Describe(fmt.Sprintf("%-10s %s", p.Phase, metricsLine(p.Metrics)))
-	_ = d.bar.Set(p.Step) // a bar that can't be drawn is no reason to stop
-}
-
-func (d *barDisplay) close() {
-	if d.bar != nil {
-		_ = d.bar.Exit()
-		fmt.Fprintln(d.out)
-		d.bar = nil
-	}
-}
 
 func stepOf(p events.Progress) string {
 	if p.Steps == 0 {

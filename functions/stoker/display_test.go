@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// training is what a display is told of a short job, with a report that has no phase.
+func training() []events.Progress {
+	metrics := map[string]float64{"loss": 0.25, "sparse_categorical_accuracy": 0.9, "sparse_categorical_crossentropy": 0.2}
+	told := []events.Progress{{Phase: "staging"}, {}}
+	for step := 0; step <= 100; step += 10 {
+		told = append(told, events.Progress{Phase: "training", Step: step, Steps: 100, Metrics: metrics})
+	}
+	return append(told, told[len(told)-1], events.Progress{}, events.Progress{Phase: "publishing"})
+}
+
+func TestPlainProgressHasNoEmptyLines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	d := &lineDisplay{out: &out}
+	for _, p := range training() {
+		d.progress(p)
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != 13 { // staging, 11 of training, publishing
+		t.Errorf("%d lines:\n%s", len(lines), out.String())
+	}
+	for _, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			t.Errorf("an empty line in\n%s", out.String())
+		}
+	}
+}
+
+func TestABarStaysOnItsLineAndIsDrawnToItsEnd(t *testing.T) {
+	t.Parallel()
+	const width = 60
+	var out bytes.Buffer
+	d := &barDisplay{out: &out, width: width}
+	for _, p := range training() {
+		d.progress(p)
+	}
+	d.close()
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != 3 { // staging, the bar, publishing
+		t.Fatalf("%d lines: %q", len(lines), lines)
+	}
+	for _, drawn := range strings.Split(lines[1], "\r") {
+		if len([]rune(drawn)) >= width {
+			t.Errorf("%d columns: %q", len([]rune(drawn)), drawn)
+		}
+		if strings.Contains(drawn, "[") {
+			t.Errorf("times in %q", drawn)
+		}
+	}
+	if !strings.Contains(lines[1], "(100/100)") {
+		t.Errorf("the bar ends in %q", lines[1])
+	}
+}
+
+func TestOnlyProgressIsShownAsProgress(t *testing.T) {
+	t.Parallel()
+	if _, ok := progressOf(module.Message{Type: "checkpoint", Phase: "training"}); ok {
+		t.Error("a checkpoint is shown as progress")
+	}
+	if p, ok := progressOf(module.Message{Type: module.MessageProgress, Phase: "training", Step: 3, Steps: 9}); !ok || p.Step != 3 || p.Steps != 9 {
+		t.Errorf("progress came out as %+v, %t", p, ok)
+	}
+}
