@@ -31,9 +31,9 @@ func describe(w io.Writer, fact events.Fact) {
 		}
 	case *events.TrainingFailed:
 		row(w, "run", fact.Run)
-		row(w, "failed", fmt.Sprintf("%s: %s", data.Reason, data.Message))
-		if data.LogTail != "" {
-			fmt.Fprintf(w, "end of the module's log:\n%s\n", data.LogTail)
+		row(w, "failed", fmt.Sprintf("%s: %s", data.Reason, firstLine(data.Message)))
+		if more := details(data.Message, data.LogTail); more != "" {
+			fmt.Fprintln(w, more)
 		}
 	}
 }
