@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -31,8 +35,8 @@ func newApply(app *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				revision, changed, err := dispatch.Apply(ctx, l.box, spec)
+			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				revision, changed, err := dispatch.Apply(ctx, box, spec)
 				if err != nil {
 					return err
 				}
@@ -55,20 +59,32 @@ func readPipeline(file string) (pipeline.Pipeline, error) {
 		return pipeline.Pipeline{}, err
 	}
 	if isPath(spec.Module) && !filepath.IsAbs(spec.Module) {
-		spec.Module, err = filepath.Abs(filepath.Join(filepath.Dir(file), spec.Module))
+		if spec.Module, err = filepath.Abs(filepath.Join(filepath.Dir(file), spec.Module)); err != nil {
+			return spec, err
+		}
 	}
-	return spec, err
+	if err := checkModule(spec.Module); err != nil {
+		return spec, fmt.Errorf("%s: module: %w", file, err)
+	}
+	return spec, nil
+}
+
+// checkModule says at once what a worker would find out with the first job.
+func checkModule(name string) error {
+	if own, ok := strings.CutPrefix(name, builtin.Prefix); ok {
+		if !slices.Contains(builtin.Names(), own) {
+			return fmt.Errorf("%s: no such module: expected one of %s", name, strings.Join(builtin.Names(), ", "))
+		}
+		return nil
+	}
+	if !isPath(name) {
+		return nil
+	}
+	if _, err := os.Stat(name); err != nil {
+		return fmt.Errorf("%s: expected a folder with a Go program, or a built one: %w", name, errors.Unwrap(err))
+	}
+	return nil
 }
 
 // isPath tells a module on disk from builtin:dnn and s3://bucket/key.
 func isPath(module string) bool { return !strings.Contains(module, ":") }
-
-// exactly checks the number of arguments, and says what they are.
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usage(fmt.Errorf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args)))
-		}
-		return nil
-	}
-}

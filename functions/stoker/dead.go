@@ -50,16 +50,16 @@ func newDeadShow(app *app) *cobra.Command {
 						return app.print(line, func(w io.Writer) { deadLetter(w, line) })
 					}
 				}
-				return notFound(fmt.Errorf("no dead letter %d", number))
+				return notFound(fmt.Errorf("no dead letter %d: `stoker dead` lists them", number))
 			})
 		},
 	}
 }
 
 func (a *app) withDead(ctx context.Context, do func([]deadLine) error) error {
-	return a.withLink(ctx, func(ctx context.Context, l link) error {
+	return a.withBus(ctx, func(ctx context.Context, box events.Letterbox) error {
 		letters := []deadLine{}
-		for letter, err := range l.box.Dead(ctx) {
+		for letter, err := range box.Dead(ctx) {
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func deadTable(w io.Writer, letters []deadLine) {
 	row(w, "NUMBER", "BURIED", "FROM", "KIND", "REASON")
 	for _, line := range letters {
 		from := fmt.Sprintf("%s %d", line.Letter.Message.Stream, line.Letter.Message.Sequence)
-		row(w, line.Number, line.Buried.Local().Format(time.DateTime), from, line.Letter.Reason.Kind, line.Letter.Reason.Message)
+		row(w, line.Number, line.Buried.Local().Format(time.DateTime), from, line.Letter.Reason.Kind, firstLine(line.Letter.Reason.Message))
 	}
 }
 

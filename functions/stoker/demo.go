@@ -24,12 +24,13 @@ func newDemo(app *app) *cobra.Command {
 			"upstream would publish, and shows the model that comes out.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return local.With(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {
+			err := app.withStack(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {
 				return app.demo(ctx, stack, keep)
 			})
+			return interrupted(cmd.Context(), err, "data stays in "+app.dataDir)
 		},
 	}
-	cmd.Flags().BoolVar(&keep, "keep", false, "go on running as `stoker up` does")
+	cmd.Flags().BoolVar(&keep, "keep", false, "go on running, as up does")
 	return cmd
 }
 
@@ -80,19 +81,19 @@ func (a *app) reportDemo(outcome events.Fact, keep bool) error {
 		row(w, "model", trained.Model.URI)
 		row(w, "accuracy", fmt.Sprintf("%.3f on the eval split", trained.Metrics["accuracy"]))
 		if trained.Cached {
-			row(w, "cached", "the same inputs and settings were trained before; an empty --data folder trains anew")
+			fmt.Fprint(w, "\nNothing was trained: a run before this one had the same inputs, module and settings, so that this run got its model.\n"+
+				"With an empty --data folder it trains anew.\n")
 		}
-		fmt.Fprint(w, "\nTry next:\n"+nextCommands(keep))
+		fmt.Fprint(w, "\nTry next:\n")
+		a.nextCommands(w, keep)
 	})
 }
 
-// nextCommands are what a newcomer may want to see after the demo.
-func nextCommands(keep bool) string {
-	start := "  stoker up &                                       # the stack again, with what it knows\n"
-	if keep {
-		start = ""
+// nextCommands are what a newcomer may want to see after the demo, ready to be typed.
+func (a *app) nextCommands(w io.Writer, keep bool) {
+	if !keep {
+		row(w, "  "+a.command("up")+" &", "# the stack again, with what it knows")
 	}
-	return start +
-		"  stoker runs                                       # every run, and what it waits for\n" +
-		"  stoker models pull penguin --to ./penguin --serving   # the folder that TensorFlow Serving takes\n"
+	row(w, "  "+a.command("runs"), "# every run, and what it waits for")
+	row(w, "  "+a.command("models pull penguin --to ./penguin --serving"), "# the folder that TensorFlow Serving takes")
 }

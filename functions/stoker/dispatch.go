@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
@@ -14,8 +15,8 @@ func newDispatch(app *app) *cobra.Command {
 		Short: "Run a dispatcher: facts in, jobs out",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				dispatcher, err := dispatch.New(ctx, l.box, app.logger())
+			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				dispatcher, err := dispatch.New(ctx, box, app.logger())
 				if err != nil {
 					return err
 				}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/storage"
@@ -19,7 +20,8 @@ const (
 	exitInterrupted = 130
 )
 
-const exitCodesHelp = `Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 bus or store refused or away, 124 timed out, 130 interrupted.`
+const exitCodesHelp = `Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 bus or store refused or away, 124 timed out, 130 interrupted.
+What runs until it is interrupted (up, worker, dispatch) ends with 0 then.`
 
 // status is an error with the exit status it calls for.
 type status struct {
@@ -33,6 +35,21 @@ func (s *status) Unwrap() error { return s.err }
 func usage(err error) error       { return &status{exitUsage, err} }
 func notFound(err error) error    { return &status{exitNotFound, err} }
 func unreachable(err error) error { return &status{exitUnreachable, err} }
+
+// timedOut is for a wait that was bounded by a flag.
+func timedOut(err error) error { return &status{exitTimeout, err} }
+
+// interrupted says what stays when err is that ctx, which ends on Ctrl-C, has ended.
+func interrupted(ctx context.Context, err error, stays string) error {
+	if !isInterrupt(ctx, err) {
+		return err
+	}
+	return &status{exitInterrupted, fmt.Errorf("interrupted; %s", stays)}
+}
+
+func isInterrupt(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx)))
+}
 
 // exitCode finds the status that err calls for.
 func exitCode(err error) int {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,27 +14,27 @@ import (
 )
 
 // publishAndFollowFor gives up after a while. The run goes on.
-func (a *app) publishAndFollowFor(ctx context.Context, l link, fact events.Fact, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func (a *app) publishAndFollowFor(ctx context.Context, box events.Letterbox, fact events.Fact, timeout time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	err := a.publishAndFollow(ctx, l, fact)
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for: %w", fact.Run, timeout, ctx.Err())
+	err := a.publishAndFollow(bounded, box, fact)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return timedOut(fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for", fact.Run, timeout))
 	}
 	return err
 }
 
 // publishAndFollow publishes a fact and shows how its run gets on, until a fact tells of its end.
-func (a *app) publishAndFollow(ctx context.Context, l link, fact events.Fact) error {
-	outcome, err := a.follow(ctx, l.box, []events.Fact{fact})
+func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact events.Fact) error {
+	outcome, err := a.follow(ctx, box, []events.Fact{fact})
 	if err != nil {
-		return err
+		return interrupted(ctx, err, fmt.Sprintf("run %s goes on, `stoker runs` shows it", fact.Run))
 	}
 	if err := a.print(factJSON(outcome), func(w io.Writer) { describe(w, outcome) }); err != nil {
 		return err
 	}
 	if failed, ok := outcome.Data.(*events.TrainingFailed); ok {
-		return fmt.Errorf("run %s failed: %s", outcome.Run, failed.Message)
+		return fmt.Errorf("run %s failed: %s", outcome.Run, firstLine(failed.Message))
 	}
 	return nil
 }
@@ -47,6 +48,8 @@ func (a *app) follow(ctx context.Context, box events.Letterbox, facts []events.F
 	show := a.newDisplay()
 	defer show.close()
 	var outcome events.Fact
+	heard := make(chan struct{})
+	tell := sync.OnceFunc(func() { close(heard) })
 	watching, watchCtx := errgroup.WithContext(ctx)
 	progress := box.Watch(watchCtx, pipeline, run)
 	watching.Go(func() error {
@@ -54,10 +57,12 @@ func (a *app) follow(ctx context.Context, box events.Letterbox, facts []events.F
 			if err != nil {
 				return ignoreEnd(watchCtx, err)
 			}
+			tell()
 			show.progress(p)
 		}
 		return nil
 	})
+	watching.Go(func() error { a.explainQuiet(watchCtx, box, facts[0], heard); return nil })
 	watching.Go(func() (err error) {
 		if outcome, err = publishAll(watchCtx, box, facts); err != nil {
 			return err

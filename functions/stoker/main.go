@@ -22,27 +22,29 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
 }
 
-// run is main with its world handed in. It returns the exit status.
+// run is main with its world handed in; the first of args is how the program was called. It returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(stdout, stderr)
-	root.SetArgs(args)
+	root := newRoot(&app{self: args[0], stdout: stdout, stderr: stderr})
+	root.SetArgs(args[1:])
+	began := refusalsAreUsage(root)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitOK
-	}
-	if interrupted := context.Cause(ctx); interrupted != nil && errors.Is(err, context.Canceled) {
-		return exitInterrupted
+	case isInterrupt(ctx, err):
+		err = &status{exitInterrupted, errors.New("interrupted")}
+	case !*began:
+		err = usage(err)
 	}
 	fmt.Fprintln(stderr, "stoker:", err)
 	return exitCode(err)
 }
 
 // newRoot builds the command tree.
-func newRoot(stdout, stderr io.Writer) *cobra.Command {
-	app := &app{stdout: stdout, stderr: stderr}
+func newRoot(app *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stoker",
 		Short: "Train and tune TFX models by events",
@@ -53,14 +55,14 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		Version:           version,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return app.checkOutput() },
 	}
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetOut(app.stdout)
+	root.SetErr(app.stderr)
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newDemo(app), newUp(app), newWorker(app), newDispatch(app),
 		newApply(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newDead(app),
 		newTry(app), newVersion(app), newModule(app),
 	)
+	app.complete(root)
 	return root
 }

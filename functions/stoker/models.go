@@ -31,8 +31,8 @@ func newModels(app *app) *cobra.Command {
 		Short: "List trained models, newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				models, err := listModels(ctx, l.box, events.Query{Pipeline: pipelineName})
+			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				models, err := listModels(ctx, box, events.Query{Pipeline: pipelineName})
 				if err != nil {
 					return err
 				}
@@ -78,7 +78,11 @@ func newest(ctx context.Context, box events.Letterbox, pipelineName, run string)
 		return modelLine{}, err
 	}
 	if len(models) == 0 {
-		return modelLine{}, notFound(fmt.Errorf("no model of pipeline %q, run %q", pipelineName, run))
+		what := fmt.Sprintf("pipeline %q", pipelineName)
+		if run != "" {
+			what += fmt.Sprintf(", run %q", run)
+		}
+		return modelLine{}, notFound(fmt.Errorf("no model of %s: `stoker models` lists them", what))
 	}
 	return models[0], nil
 }

@@ -30,7 +30,8 @@ func newModelsPull(app *app) *cobra.Command {
 		Long: "Copies the newest model of a pipeline, or that of --run, to a local folder. With --serving the folder gets the model\n" +
 			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it; a version that is there\n" +
 			"already is left alone.",
-		Args: exactly(1, "a pipeline"),
+		Args:              exactly(1, "a pipeline"),
+		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
 				model, err := newest(ctx, l.box, args[0], run)

@@ -16,7 +16,7 @@ const (
 // checkOutput refuses an unknown format before anything is done.
 func (a *app) checkOutput() error {
 	if a.output != formatTable && a.output != formatJSON {
-		return usage(fmt.Errorf("-o %s: expected table or json", a.output))
+		return fmt.Errorf("-o %s: expected table or json", a.output)
 	}
 	return nil
 }

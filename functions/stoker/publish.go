@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,6 +38,9 @@ func newPublish(app *app) *cobra.Command {
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
 		Args: exactly(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(together(cmd, "kind", "pipeline", "run"), checkKind(kind)); err != nil {
+				return err
+			}
 			text, err := readInput(cmd.InOrStdin(), args[0])
 			if err != nil {
 				return err
@@ -44,24 +49,48 @@ func newPublish(app *app) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
+			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				app.noteUnknown(ctx, box, fact.Pipeline)
 				if !wait {
-					return app.publish(ctx, l, fact)
+					return app.publish(ctx, box, fact)
 				}
 				if timeout > 0 {
-					return app.publishAndFollowFor(ctx, l, fact, timeout)
+					return app.publishAndFollowFor(ctx, box, fact, timeout)
 				}
-				return app.publishAndFollow(ctx, l, fact)
+				return app.publishAndFollow(ctx, box, fact)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "kind of the fact, for a file that holds data alone: examples.ready, transform.ready, hparams.ready")
+	cmd.Flags().StringVar(&kind, "kind", "", "kind of the fact, for a file that holds data alone: "+strings.Join(publishedKinds(), ", "))
 	cmd.Flags().StringVar(&pipeline, "pipeline", "", "pipeline of the fact")
 	cmd.Flags().StringVar(&run, "run", "", "run key of the fact")
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the run until its model is trained or it failed")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: for ever")
-	cmd.MarkFlagsRequiredTogether("kind", "pipeline", "run")
 	return cmd
+}
+
+// publishedKinds are those that upstream tells of.
+func publishedKinds() []string {
+	return []string{string(events.KindExamplesReady), string(events.KindTransformReady), string(events.KindHParamsReady)}
+}
+
+func checkKind(kind string) error {
+	if kind == "" || slices.Contains(publishedKinds(), kind) {
+		return nil
+	}
+	return usage(fmt.Errorf("--kind %s: expected one of %s", kind, strings.Join(publishedKinds(), ", ")))
+}
+
+// noteUnknown warns of a pipeline that is not applied. Its publisher may be ahead of those who deploy, so that the fact is
+// published all the same.
+func (a *app) noteUnknown(ctx context.Context, box events.Letterbox, name string) {
+	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	if err == nil {
+		_, err = pipelines.Get(ctx, name)
+	}
+	if errors.Is(err, events.ErrNotFound) {
+		fmt.Fprintf(a.stderr, "no pipeline %s is applied: `stoker apply FILE` deploys one\n", name)
+	}
 }
 
 func readInput(stdin io.Reader, name string) ([]byte, error) {
@@ -74,7 +103,7 @@ func readInput(stdin io.Reader, name string) ([]byte, error) {
 // readFact parses a whole event, or data that flags tell the rest of. Equal data of one run are one fact, told again.
 func readFact(text []byte, kind, pipeline, run string) (events.Fact, error) {
 	if kind == "" {
-		return events.Decode(nil, text)
+		return readEvent(text)
 	}
 	if !json.Valid(text) {
 		return events.Fact{}, errors.New("expected the event's data as JSON")
@@ -90,8 +119,20 @@ func readFact(text []byte, kind, pipeline, run string) (events.Fact, error) {
 	return events.Decode(nil, event)
 }
 
-func (a *app) publish(ctx context.Context, l link, fact events.Fact) error {
-	receipt, err := l.box.Publish(ctx, fact)
+// readEvent parses a whole event. Data alone looks like an event that lacks everything.
+func readEvent(text []byte) (events.Fact, error) {
+	fact, err := events.Decode(nil, text)
+	var event struct {
+		SpecVersion any `json:"specversion"`
+	}
+	if err != nil && json.Unmarshal(text, &event) == nil && event.SpecVersion == nil {
+		return fact, fmt.Errorf("expected a CloudEvent, or give --kind, --pipeline and --run with its data: %w", err)
+	}
+	return fact, err
+}
+
+func (a *app) publish(ctx context.Context, box events.Letterbox, fact events.Fact) error {
+	receipt, err := box.Publish(ctx, fact)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -18,9 +19,13 @@ func newUp(app *app) *cobra.Command {
 			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := errors.Join(within("nats-port", busPort, 0, maxPort), within("s3-port", s3Port, 0, maxPort), within("slots", slots, 0, anyCount))
+			if err != nil {
+				return err
+			}
 			options := app.stackOptions()
 			options.BusPort, options.S3Port, options.Slots, options.NoWorker = busPort, s3Port, slots, slots == 0
-			return local.With(cmd.Context(), options, func(ctx context.Context, stack *local.Stack) error {
+			return app.withStack(cmd.Context(), options, func(ctx context.Context, stack *local.Stack) error {
 				app.announce(stack)
 				return stack.Wait(ctx)
 			})
@@ -28,12 +33,21 @@ func newUp(app *app) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: any free one")
 	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: any free one")
-	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to `stoker worker`")
+	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
 	return cmd
 }
 
 func (a *app) stackOptions() local.Options {
 	return local.Options{DataDir: a.dataDir, Logger: a.logger(), Builtins: builtins()}
+}
+
+// withStack runs a stack for as long as do runs, and says what to do where there is one already.
+func (a *app) withStack(ctx context.Context, options local.Options, do func(context.Context, *local.Stack) error) error {
+	err := local.With(ctx, options, do)
+	if errors.Is(err, local.ErrInUse) {
+		return fmt.Errorf("%w: use it as it is, or --data FOLDER for another", err)
+	}
+	return err
 }
 
 // announce says where everything is, and how to reach it from another terminal.

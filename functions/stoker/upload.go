@@ -21,7 +21,8 @@ type uploaded struct {
 }
 
 func newUpload(app *app) *cobra.Command {
-	return &cobra.Command{
+	var force bool
+	cmd := &cobra.Command{
 		Use:   "upload FOLDER s3://BUCKET/KEY",
 		Short: "Copy a local folder to the store, as upstream would leave an artifact there",
 		Args:  exactly(2, "a folder and an address"),
@@ -30,8 +31,16 @@ func newUpload(app *app) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				sent, err := upload(ctx, l.store, args[0], to)
+			if info, err := os.Stat(args[0]); err != nil {
+				return err
+			} else if !info.IsDir() {
+				return fmt.Errorf("%s: expected a folder", args[0])
+			}
+			return app.withStore(cmd.Context(), func(ctx context.Context, store storage.Store, _ storage.Ref) error {
+				if err := checkEmpty(ctx, store, to); err != nil && !force {
+					return err
+				}
+				sent, err := upload(ctx, store, args[0], to)
 				if err != nil {
 					return err
 				}
@@ -39,6 +48,23 @@ func newUpload(app *app) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "write to an address that holds something already")
+	return cmd
+}
+
+// checkEmpty refuses an address in use: artifacts never change, and who read one counts on that.
+func checkEmpty(ctx context.Context, store storage.Store, to storage.Ref) error {
+	folder := to
+	if folder.Key != "" {
+		folder.Key += "/"
+	}
+	for object, err := range store.List(ctx, folder) {
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: %s is there already, and artifacts never change: give another address, or --force", to, object.Ref.Key)
+	}
+	return nil
 }
 
 // upload sends the files of a folder one after another. Nothing tells of them until a fact is published.

@@ -27,16 +27,19 @@ func newWorker(app *app) *cobra.Command {
 			"the shape in which a scaler starts workers from zero.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := within("slots", slots, 1, anyCount); err != nil {
+				return err
+			}
 			options := worker.Options{Classes: classes, Slots: slots, Logger: app.logger()}
 			return app.withWorker(cmd.Context(), options, func(ctx context.Context, w *worker.Worker) error {
 				if !once {
 					return w.Run(ctx)
 				}
 				worked, err := w.Once(ctx, wait)
-				if err == nil && !worked {
-					fmt.Fprintln(app.stderr, "no job was waiting")
+				if err != nil {
+					return err
 				}
-				return err
+				return app.reportOnce(worked)
 			})
 		},
 	}
@@ -45,6 +48,21 @@ func newWorker(app *app) *cobra.Command {
 	cmd.Flags().StringSliceVar(&classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
 	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once")
 	return cmd
+}
+
+// handled is what worker --once reports.
+type handled struct {
+	Jobs int `json:"jobs"`
+}
+
+func (a *app) reportOnce(worked bool) error {
+	if !worked {
+		fmt.Fprintln(a.stderr, "no job was waiting")
+	}
+	if a.output != formatJSON {
+		return nil
+	}
+	return a.print(handled{map[bool]int{true: 1}[worked]}, nil)
 }
 
 // withWorker puts a worker together for as long as do runs.

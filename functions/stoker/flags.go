@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	maxPort  = 65535
+	anyCount = math.MaxInt32
+)
+
+// within refuses a number that a flag can't have.
+func within(flag string, value, low, high int) error {
+	switch {
+	case value >= low && value <= high:
+		return nil
+	case high == anyCount:
+		return usage(fmt.Errorf("--%s %d: expected %d or more", flag, value, low))
+	default:
+		return usage(fmt.Errorf("--%s %d: expected %d to %d", flag, value, low, high))
+	}
+}
+
+// exactly checks the number of arguments, and says what they are.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("%s: expected %s, got %d arguments", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// together refuses flags of which some are given and some are not.
+func together(cmd *cobra.Command, names ...string) error {
+	var missing []string
+	for _, name := range names {
+		if !cmd.Flags().Changed(name) {
+			missing = append(missing, "--"+name)
+		}
+	}
+	if len(missing) == 0 || len(missing) == len(names) {
+		return nil
+	}
+	last := len(names) - 1
+	return usage(fmt.Errorf("--%s and --%s go together; missing %s",
+		strings.Join(names[:last], ", --"), names[last], strings.Join(missing, ", ")))
+}
+
+// refusalsAreUsage makes wrong usage of whatever cobra refuses before a command begins: unknown commands, arguments and
+// flags. began says whether a command has begun.
+func refusalsAreUsage(root *cobra.Command) (began *bool) {
+	began = new(bool)
+	for _, cmd := range allCommands(root) {
+		if do := cmd.RunE; do != nil {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error { *began = true; return do(cmd, args) }
+		}
+	}
+	return began
+}
+
+func allCommands(root *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{root}
+	for _, child := range root.Commands() {
+		all = append(all, allCommands(child)...)
+	}
+	return all
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// quiet is how long nothing may be heard of a run before who waits is told why.
+const quiet = time.Second
+
+// explainQuiet says what a run waits for, and again whenever that changes, until the run is heard of.
+func (a *app) explainQuiet(ctx context.Context, box events.Letterbox, of events.Fact, heard <-chan struct{}) {
+	ticks := time.NewTicker(quiet)
+	defer ticks.Stop()
+	for said := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-heard:
+			return
+		case <-ticks.C:
+		}
+		why, err := a.whyQuiet(ctx, box, of)
+		if err == nil && why != said { // what can't be found out is no reason to stop waiting
+			fmt.Fprintf(a.stderr, "run %s %s\n", of.Run, why)
+			said = why
+		}
+	}
+}
+
+// whyQuiet says what the run of a fact waits for, and who can help.
+func (a *app) whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string, error) {
+	known, err := openRegisters(ctx, box)
+	if err != nil {
+		return "", err
+	}
+	state, err := known.run(ctx, of.Pipeline, of.Run)
+	switch {
+	case errors.Is(err, events.ErrNotFound):
+		return "waits for a dispatcher: `stoker up` or `stoker dispatch` runs one", nil
+	case err != nil:
+		return "", err
+	case state.State == runQueued:
+		return fmt.Sprintf("is queued; no worker has taken it: a job of class %s needs `stoker worker --classes %[1]s`", state.Class), nil
+	case state.State == runRunning:
+		return "is being worked on", nil
+	}
+	return state.what(), nil
+}
