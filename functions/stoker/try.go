@@ -8,23 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/compute/savedmodel"
-	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
-
-// trial holds the flags of `stoker try`.
-type trial struct {
-	examples, transformGraph, schema, hyperparameters, config, to string
-	trainSteps, evalSteps                                         int
-	seed                                                          int64
-	assignmentOnly                                                bool
-}
 
 // tried is what try reports.
 type tried struct {
@@ -33,7 +23,7 @@ type tried struct {
 }
 
 func newTry(app *app) *cobra.Command {
-	var t trial
+	var t tryFlags
 	cmd := &cobra.Command{
 		Use:   "try MODULE",
 		Short: "Train once with a module on local files, without a bus or a store",
@@ -50,103 +40,35 @@ func newTry(app *app) *cobra.Command {
 			if t.assignmentOnly {
 				return json.NewEncoder(app.stdout).Encode(a)
 			}
-			return app.try(cmd.Context(), a)
+			if err := t.check(a); err != nil {
+				return err
+			}
+			return app.try(cmd.Context(), t.to, a)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&t.examples, "examples", "", "folder of an Examples artifact, with Split-train and Split-eval")
-	flags.StringVar(&t.transformGraph, "transform-graph", "", "folder of a TransformGraph artifact; the examples went through it already")
-	flags.StringVar(&t.schema, "schema", "", "schema.pbtxt; default: the one inside the transform graph")
-	flags.StringVar(&t.hyperparameters, "hyperparameters", "", "best_hyperparameters.txt")
-	flags.StringVar(&t.config, "config", "{}", "custom_config as JSON")
-	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; must not be there yet")
-	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides")
-	flags.IntVar(&t.evalSteps, "eval-steps", 0, "evaluation steps; 0: the whole split")
-	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
-	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
-	_ = cmd.MarkFlagRequired("examples")
+	t.add(cmd)
 	return cmd
 }
 
-// assignment puts together what a worker would have staged.
-func (t trial) assignment(name string) (module.Assignment, error) {
-	a := module.Assignment{
-		Version: module.ProtocolVersion, Module: name, Call: module.CallTrain, Shards: 1, Seed: t.seed,
-		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "",
+// try trains in a new folder. What it made of the folder goes again when it fails, so that the next try finds it free.
+func (a *app) try(ctx context.Context, to string, assignment module.Assignment) (err error) {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
 	}
-	if err := json.Unmarshal([]byte(t.config), &a.CustomConfig); err != nil {
-		return a, usage(fmt.Errorf("--config: %w", err))
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return err
 	}
-	if t.hyperparameters != "" {
-		text, err := os.ReadFile(t.hyperparameters)
+	defer func() {
 		if err != nil {
-			return a, err
+			err = errors.Join(err, os.RemoveAll(to))
 		}
-		if err := json.Unmarshal(text, &a.Hyperparameters); err != nil {
-			return a, fmt.Errorf("%s: %w", t.hyperparameters, err)
-		}
-	}
-	return a, t.paths(&a)
-}
-
-// paths fills in absolute paths and makes the folders that a module may count on.
-func (t trial) paths(a *module.Assignment) error {
-	schema := t.schema
-	if schema == "" && t.transformGraph != "" {
-		schema = filepath.Join(t.transformGraph, "transformed_metadata", "schema.pbtxt")
-	}
-	if _, err := os.Stat(t.to); err == nil {
-		return usage(fmt.Errorf("--to %s: is there already", t.to))
-	}
-	for path, to := range map[string]*string{
-		schema: &a.SchemaPath, t.transformGraph: &a.TransformGraphPath, t.to + "/working": &a.WorkingDir,
-		t.to + "/model/Format-Serving": &a.ServingModelDir, t.to + "/model/Format-TFMA": &a.EvalModelDir, t.to + "/model_run": &a.ModelRunDir,
-	} {
-		if path == "" {
-			continue
-		}
-		absolute, err := filepath.Abs(path)
-		if err != nil {
-			return err
-		}
-		*to = absolute
-	}
-	examples, err := filepath.Abs(t.examples)
-	a.TrainFiles = []string{filepath.Join(examples, "Split-train", "*")}
-	a.EvalFiles = []string{filepath.Join(examples, "Split-eval", "*")}
-	if isPath(a.Module) && err == nil {
-		a.Module, err = filepath.Abs(a.Module)
-	}
-	return err
-}
-
-func positive(n int) *int {
-	if n <= 0 {
-		return nil
-	}
-	return &n
-}
-
-// try runs the assignment in a child process, as a worker does, and checks the model.
-func (a *app) try(ctx context.Context, assignment module.Assignment) error {
+	}()
 	for _, dir := range []string{filepath.Dir(assignment.ServingModelDir), assignment.ModelRunDir, assignment.WorkingDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
-	host, err := a.newGuest()
-	if err != nil {
-		return err
-	}
-	defer host.Close()
-	show := a.newDisplay()
-	outcome, err := host.Run(ctx, assignment, guest.Limits{}, func(m module.Message) {
-		show.progress(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
-	})
-	show.close()
-	if failed, ok := errors.AsType[*guest.Error](err); ok && !strings.Contains(err.Error(), strings.TrimSpace(failed.LogTail)) {
-		fmt.Fprintf(a.stderr, "end of the module's log:\n%s\n", failed.LogTail)
-	}
+	outcome, err := a.train(ctx, assignment)
 	if err != nil {
 		return err
 	}
@@ -157,4 +79,28 @@ func (a *app) try(ctx context.Context, assignment module.Assignment) error {
 		row(w, "model", assignment.ServingModelDir)
 		row(w, "metrics", metricsLine(outcome.Metrics))
 	})
+}
+
+// train runs the assignment in a child process, as a worker does. What the module had to say of a failure is shown once.
+func (a *app) train(ctx context.Context, assignment module.Assignment) (guest.Outcome, error) {
+	host, err := a.newGuest()
+	if err != nil {
+		return guest.Outcome{}, err
+	}
+	defer host.Close()
+	show := a.newDisplay()
+	outcome, err := host.Run(ctx, assignment, guest.Limits{}, func(m module.Message) {
+		if p, ok := progressOf(m); ok {
+			show.progress(p)
+		}
+	})
+	show.close()
+	failed, ok := errors.AsType[*guest.Error](err)
+	if !ok || failed.Kind == guest.KindStopped {
+		return outcome, err
+	}
+	if more := details(err.Error(), failed.LogTail); more != "" {
+		fmt.Fprintln(a.stderr, more)
+	}
+	return outcome, oneLine{err}
 }

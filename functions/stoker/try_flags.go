@@ -1,0 +1,138 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// tryFlags are the flags of `stoker try`.
+type tryFlags struct {
+	examples, transformGraph, schema, hyperparameters, config, to string
+	trainSteps, evalSteps                                         int
+	seed                                                          int64
+	assignmentOnly                                                bool
+}
+
+func (t *tryFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&t.examples, "examples", "", "folder of an Examples artifact, with Split-train and Split-eval")
+	flags.StringVar(&t.transformGraph, "transform-graph", "", "folder of a TransformGraph artifact; the examples went through it already")
+	flags.StringVar(&t.schema, "schema", "", "schema.pbtxt; default: the one inside the transform graph")
+	flags.StringVar(&t.hyperparameters, "hyperparameters", "", "best_hyperparameters.txt")
+	flags.StringVar(&t.config, "config", "{}", "custom_config as JSON")
+	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; must not be there yet")
+	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides")
+	flags.IntVar(&t.evalSteps, "eval-steps", 0, "evaluation steps; 0: the whole split")
+	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
+	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
+	_ = cmd.MarkFlagRequired("examples")
+}
+
+// assignment puts together what a worker would have staged. It makes and reads nothing but the hyperparameters.
+func (t *tryFlags) assignment(name string) (module.Assignment, error) {
+	a := module.Assignment{
+		Version: module.ProtocolVersion, Module: name, Call: module.CallTrain, Shards: 1, Seed: t.seed,
+		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "",
+	}
+	if err := errors.Join(within("train-steps", t.trainSteps, 0, anyCount), within("eval-steps", t.evalSteps, 0, anyCount)); err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal([]byte(t.config), &a.CustomConfig); err != nil {
+		return a, usage(fmt.Errorf(`--config: expected JSON like {"label": "species"}: %w`, err))
+	}
+	if t.hyperparameters != "" {
+		text, err := os.ReadFile(t.hyperparameters)
+		if err != nil {
+			return a, err
+		}
+		if err := json.Unmarshal(text, &a.Hyperparameters); err != nil {
+			return a, fmt.Errorf("%s: %w", t.hyperparameters, err)
+		}
+	}
+	return a, t.paths(&a)
+}
+
+func positive(n int) *int {
+	if n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+// paths fills in absolute paths.
+func (t *tryFlags) paths(a *module.Assignment) error {
+	if t.transformGraph != "" {
+		t.schema = cmp.Or(t.schema, filepath.Join(t.transformGraph, "transformed_metadata", "schema.pbtxt"))
+	}
+	if isPath(a.Module) {
+		if err := absolute(a.Module, &a.Module); err != nil {
+			return err
+		}
+	}
+	var train, eval string
+	for _, p := range []struct {
+		path string
+		to   *string
+	}{
+		{t.schema, &a.SchemaPath}, {t.transformGraph, &a.TransformGraphPath},
+		{filepath.Join(t.examples, "Split-train", "*"), &train}, {filepath.Join(t.examples, "Split-eval", "*"), &eval},
+		{filepath.Join(t.to, "working"), &a.WorkingDir}, {filepath.Join(t.to, "model_run"), &a.ModelRunDir},
+		{filepath.Join(t.to, "model", "Format-Serving"), &a.ServingModelDir}, {filepath.Join(t.to, "model", "Format-TFMA"), &a.EvalModelDir},
+	} {
+		if err := absolute(p.path, p.to); err != nil {
+			return err
+		}
+	}
+	a.TrainFiles, a.EvalFiles = []string{train}, []string{eval}
+	return nil
+}
+
+// absolute leaves "" as it is.
+func absolute(path string, to *string) (err error) {
+	if path != "" {
+		*to, err = filepath.Abs(path)
+	}
+	return err
+}
+
+// check refuses what can't work before anything is made.
+func (t *tryFlags) check(a module.Assignment) error {
+	if _, err := os.Lstat(t.to); err == nil {
+		return usage(fmt.Errorf("--to %s: is there already: remove it or give another --to", t.to))
+	}
+	if err := checkModule(a.Module); err != nil {
+		return err
+	}
+	for _, split := range []string{"Split-train", "Split-eval"} {
+		if err := isFolder(filepath.Join(t.examples, split)); err != nil {
+			return fmt.Errorf("--examples %s: expected a folder with Split-train and Split-eval: %w", t.examples, err)
+		}
+	}
+	if t.transformGraph != "" {
+		if err := isFolder(t.transformGraph); err != nil {
+			return fmt.Errorf("--transform-graph: %w", err)
+		}
+	}
+	if t.schema != "" {
+		if _, err := os.Stat(t.schema); err != nil {
+			return fmt.Errorf("schema: %w", err)
+		}
+	}
+	return nil
+}
+
+func isFolder(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is no folder", path)
+	}
+	return err
+}
