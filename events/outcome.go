@@ -39,13 +39,16 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 	return fact
 }
 
-// NewTrainingFailed tells that a fact can never lead to a job. Its id follows from the fact.
-func NewTrainingFailed(cause Fact, failure *Failure) Fact {
+// NewTrainingFailed tells that a fact can never lead to a job. Its id follows from the fact, and its time is when that was
+// stored: who is told again gets the same.
+func NewTrainingFailed(refused Recorded, failure *Failure) Fact {
+	cause := refused.Fact
 	return Fact{
 		ID:        DerivedID("refused", string(cause.Data.Kind()), cause.Source, cause.ID),
 		Source:    dispatchSource,
 		Pipeline:  cause.Pipeline,
 		Run:       cause.Run,
+		Time:      refused.Message.Stored,
 		Causation: plainText(cause.ID),
 		Trace:     plainText(cause.Trace),
 		Data:      &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure), LogTail: tail(failure.LogTail)}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
@@ -33,7 +34,7 @@ func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 func TestAFailedJobIsToldByItsFunction(t *testing.T) {
 	t.Parallel()
 	job := sampleJob()
-	failure := &Failure{Kind: FailureModule, Err: errors.New("boom"), LogTail: "Traceback"}
+	failure := &Failure{Kind: FailureModule, Err: errors.New("boom"), LogTail: "Traceback", Execution: "sha256:1"}
 	trained := NewJobFailed(job, Attempt{Number: 2}, failure)
 	again := NewJobFailed(job, Attempt{ID: "other", Number: 2}, failure)
 	third := NewJobFailed(job, Attempt{Number: 3}, failure)
@@ -41,7 +42,7 @@ func TestAFailedJobIsToldByItsFunction(t *testing.T) {
 		t.Errorf("ids %s, %s, %s: want the same for the same attempt only", trained.ID, again.ID, third.ID)
 	}
 	data, ok := trained.Data.(*TrainingFailed)
-	if !ok || data.Reason != FailureModule || data.Message != "boom" || data.LogTail != "Traceback" || data.Attempt != 2 {
+	if !ok || data.Reason != FailureModule || data.Message != "boom" || data.Execution != "sha256:1" || data.LogTail != "Traceback" || data.Attempt != 2 {
 		t.Errorf("got %+v", trained.Data)
 	}
 	job.Function = FunctionTrial
@@ -54,16 +55,17 @@ func TestARefusedFactIsToldUnderItsOwnRun(t *testing.T) {
 	t.Parallel()
 	cause := sampleFact(KindExamplesReady)
 	cause.ID, cause.Trace = "50 % \x7f", "not a trace"
-	fact := NewTrainingFailed(cause, &Failure{Kind: FailureInput, Err: errors.New("")})
+	stored := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	fact := NewTrainingFailed(Recorded{Fact: cause, Message: Message{Stored: stored}}, &Failure{Kind: FailureInput, Err: errors.New("")})
 	if _, _, err := Encode(fact); err != nil {
 		t.Errorf("what was not plain in the cause makes it unfit: %v", err)
 	}
-	if fact.Run != cause.Run || fact.Causation != "50=20=25=20=7F" || fact.Data.(*TrainingFailed).Message != "input" {
+	if fact.Run != cause.Run || !fact.Time.Equal(stored) || fact.Causation != "50=20=25=20=7F" || fact.Data.(*TrainingFailed).Message != "input" {
 		t.Errorf("got %+v", fact)
 	}
 	other := cause
 	other.Source = "/another"
-	if NewTrainingFailed(other, &Failure{Kind: FailureInput, Err: errors.New("x")}).ID == fact.ID {
+	if NewTrainingFailed(Recorded{Fact: other}, &Failure{Kind: FailureInput, Err: errors.New("x")}).ID == fact.ID {
 		t.Error("facts of two sources lead to the same id")
 	}
 }

@@ -36,9 +36,12 @@ func (c *claim) Hold(ctx context.Context, work func(context.Context) error) erro
 func (c *claim) Left() time.Duration { return time.Until(c.until) }
 
 // Beat implements events.Heart.
-func (c *claim) Beat(context.Context) error {
+func (c *claim) Beat(ctx context.Context) error {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
+	if err := c.box.usable(ctx); err != nil {
+		return err
+	}
 	return c.replace(c.held.lease.Beaten())
 }
 
@@ -88,11 +91,11 @@ func (c *claim) remove() error {
 
 // settle does how if the lease is provably ours.
 func (c *claim) settle(ctx context.Context, how func() error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
+	if err := c.box.usable(ctx); err != nil {
+		return fmt.Errorf("settle job %s: %w", c.id(), err)
+	}
 	if c.Left() <= 0 {
 		return fmt.Errorf("settle job %s: %w", c.id(), events.ErrLeaseLost)
 	}

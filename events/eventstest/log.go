@@ -16,11 +16,11 @@ func (m *Memory) Publish(ctx context.Context, f events.Fact) (events.Receipt, er
 	if err != nil {
 		return events.Receipt{}, err
 	}
-	if ctx.Err() != nil {
-		return events.Receipt{}, context.Cause(ctx)
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return events.Receipt{}, fmt.Errorf("publish: %w", err)
+	}
 	subject := events.FactSubject(f)
 	if before := m.facts.find(subject); before != nil {
 		if told, err := events.Decode(before.Header, before.Body); err == nil && told.Source != f.Source {
@@ -167,11 +167,11 @@ func (d *delivery) Never(ctx context.Context, reason events.DeadReason) error {
 }
 
 func (d *delivery) settle(ctx context.Context, how func() error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	d.box.mu.Lock()
 	defer d.box.mu.Unlock()
+	if err := d.box.usable(ctx); err != nil {
+		return fmt.Errorf("settle fact %d: %w", d.recorded.Message.Sequence, err)
+	}
 	defer d.box.wake()
 	return how()
 }

@@ -24,6 +24,8 @@ type Memory struct {
 	registers map[string]*register
 	watchers  map[*watcher]struct{}
 	attempts  int // handed out so far: the next attempt's id
+	closed    bool
+	closing   chan struct{} // closed by Close
 }
 
 var _ events.Letterbox = (*Memory)(nil)
@@ -42,11 +44,35 @@ func NewMemory(lease time.Duration) *Memory {
 		readers:   map[string]*reader{},
 		registers: map[string]*register{},
 		watchers:  map[*watcher]struct{}{},
+		closing:   make(chan struct{}),
 	}
 	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterLeases} {
 		m.registers[name] = &register{name: name, box: m, newest: map[string]events.Entry{}}
 	}
 	return m
+}
+
+// Close ends what waits, and everything after it, with events.ErrClosed.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		m.closed = true
+		close(m.closing)
+		m.wake()
+	}
+	return nil
+}
+
+// usable needs m.mu.
+func (m *Memory) usable(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if m.closed {
+		return events.ErrClosed
+	}
+	return nil
 }
 
 // Inject appends a message as a foreign publisher would: nothing is checked. The subject says which stream it goes to.
@@ -77,13 +103,17 @@ func (m *Memory) wake() {
 	m.changed = make(chan struct{})
 }
 
-// await calls look, with m.mu held, until it finds something, wait is over (ErrEmpty) or ctx ends. look says when the
+// await calls look, with m.mu held, until it finds something, wait is over (ErrEmpty), ctx ends, or m is closed (ErrClosed). look says when the
 // passing of time alone may change what it finds; zero is never.
 func (m *Memory) await(ctx context.Context, wait time.Duration, look func(now time.Time) (found bool, again time.Time)) error {
 	deadline := time.Now().Add(wait)
 	for {
 		m.mu.Lock()
 		now := time.Now()
+		if m.closed {
+			m.mu.Unlock()
+			return events.ErrClosed
+		}
 		found, again := look(now)
 		changed := m.changed
 		m.mu.Unlock()
@@ -112,6 +142,9 @@ func (m *Memory) await(ctx context.Context, wait time.Duration, look func(now ti
 func (m *Memory) Bury(ctx context.Context, d events.DeadLetter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return fmt.Errorf("bury: %w", err)
+	}
 	return m.bury(ctx, d)
 }
 
@@ -132,8 +165,12 @@ func (m *Memory) bury(ctx context.Context, d events.DeadLetter) error {
 func (m *Memory) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
 		m.mu.Lock()
-		messages := m.dead.all()
+		messages, err := m.dead.all(), m.usable(ctx)
 		m.mu.Unlock()
+		if err != nil {
+			yield(events.DeadLetter{}, fmt.Errorf("read dead letters: %w", err))
+			return
+		}
 		for _, message := range messages {
 			if ctx.Err() != nil {
 				yield(events.DeadLetter{}, context.Cause(ctx))

@@ -2,6 +2,7 @@ package eventstest
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -17,9 +18,12 @@ type watcher struct {
 const watcherBuffer = 1024
 
 // Report implements events.Letterbox.
-func (m *Memory) Report(_ context.Context, p events.Progress) error {
+func (m *Memory) Report(ctx context.Context, p events.Progress) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return fmt.Errorf("report progress of job %s: %w", p.Job, err)
+	}
 	for w := range m.watchers {
 		if !matches(w.filter, events.ProgressSubject(p)) {
 			continue
@@ -45,6 +49,9 @@ func (m *Memory) Watch(ctx context.Context, pipeline, run string) iter.Seq2[even
 		for {
 			select {
 			case <-ctx.Done():
+				return
+			case <-m.closing:
+				yield(events.Progress{}, fmt.Errorf("watch progress: %w", events.ErrClosed))
 				return
 			case p := <-w.told:
 				if !yield(p, nil) {

@@ -19,6 +19,9 @@ func (m *Memory) Offer(ctx context.Context, j events.Job) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return fmt.Errorf("offer job %s: %w", j.ID, err)
+	}
 	if subject := events.JobSubject(j); m.jobs.find(subject) == nil {
 		m.jobs.add(subject, nil, body)
 		m.wake()

@@ -23,9 +23,12 @@ type register struct {
 }
 
 // Register implements events.Letterbox.
-func (m *Memory) Register(_ context.Context, name string) (events.Register, error) {
+func (m *Memory) Register(ctx context.Context, name string) (events.Register, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, fmt.Errorf("open register %s: %w", name, err)
+	}
 	if r := m.registers[name]; r != nil {
 		return guarded{r}, nil
 	}
@@ -74,10 +77,11 @@ type guarded struct{ r *register }
 var _ events.Register = guarded{}
 
 func (g guarded) lock(ctx context.Context) (unlock func(), err error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
 	g.r.box.mu.Lock()
+	if err := g.r.box.usable(ctx); err != nil {
+		g.r.box.mu.Unlock()
+		return nil, err
+	}
 	return func() { g.r.box.wake(); g.r.box.mu.Unlock() }, nil
 }
 

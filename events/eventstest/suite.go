@@ -19,6 +19,7 @@ type Box interface {
 	events.Letterbox
 	// Inject appends a message as a foreign publisher would.
 	Inject(ctx context.Context, subject string, header map[string][]string, body []byte) error
+	Close() error
 }
 
 // Run checks that the letterboxes which open makes do what events.Letterbox promises. Each test opens one of its own, empty,
@@ -44,7 +45,7 @@ func RunInBubble(t *testing.T, open func(t *testing.T) Box) {
 
 func tests() map[string]func(*testing.T, Box) {
 	all := map[string]func(*testing.T, Box){}
-	for _, room := range []map[string]func(*testing.T, Box){logTests(), queueTests(), leaseTests(), registerTests(), sideTests()} {
+	for _, room := range []map[string]func(*testing.T, Box){logTests(), queueTests(), leaseTests(), registerTests(), sideTests(), closeTests()} {
 		for name, test := range room {
 			all[name] = test
 		}

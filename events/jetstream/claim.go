@@ -109,7 +109,7 @@ func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.Fai
 	}
 	c.held.until = time.Time{}
 	if err := later(c.msg, delay); err != nil {
-		return fmt.Errorf("hand back job %s: %w", c.id(), err)
+		return fmt.Errorf("hand back job %s: %w", c.id(), c.box.explain(ctx, err))
 	}
 	return c.box.flush(ctx)
 }
@@ -128,7 +128,7 @@ func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
 		return err
 	}
 	if err := c.msg.TermWithReason(oneLine(reason.Message)); err != nil {
-		return fmt.Errorf("take job %s off its queue: %w", c.id(), err)
+		return fmt.Errorf("take job %s off its queue: %w", c.id(), c.box.explain(ctx, err))
 	}
 	c.drop(ctx) // waits for an answer, which comes after the message was taken off
 	return nil

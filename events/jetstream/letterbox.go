@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -53,15 +52,13 @@ type Letterbox struct {
 	leases    jetstream.KeyValue
 	sightings *sightings
 
-	closing context.Context // done when Close begins
+	closing context.Context // no request's: done when Close begins, so that requests can end with it
 	close   context.CancelCauseFunc
 	waiting sync.WaitGroup // goroutines that Close waits for
 	owned   bool           // Close also closes nc
 }
 
 var _ events.Letterbox = (*Letterbox)(nil)
-
-var errClosed = errors.New("letterbox closed")
 
 // Open makes a letterbox of a connection, which stays the caller's. It installs an error handler on the connection, and
 // passes on to the one that was there.
@@ -71,6 +68,7 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Letterbox, error) 
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
 	b := &Letterbox{nc: nc, js: js, opts: opts.withDefaults()}
+	b.closing, b.close = context.WithCancelCause(context.Background())
 	b.log = b.opts.Logger
 	b.terms = events.LeaseTerms{Length: b.opts.Lease, Margin: b.opts.Margin}
 	b.consumers = consumers{js: js, lease: b.opts.Lease, known: map[string]jetstream.Consumer{}}
@@ -84,7 +82,6 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Letterbox, error) 
 	if b.leases, err = js.KeyValue(ctx, events.RegisterLeases); err != nil {
 		return nil, fmt.Errorf("open register %s: %w", events.RegisterLeases, b.explain(ctx, err))
 	}
-	b.closing, b.close = context.WithCancelCause(context.Background())
 	return b, nil
 }
 
@@ -104,14 +101,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Close ends what runs in the background, and the connection if Connect made it. Claims that are held are left to others.
+// Close ends what waits or runs in the background, and the connection if Connect made it. Claims that are held are left to
+// others.
 func (b *Letterbox) Close() error {
-	b.close(errClosed)
+	b.close(events.ErrClosed)
 	if b.owned {
 		b.nc.Close()
 	}
 	b.waiting.Wait()
 	return nil
+}
+
+// untilClosed is ctx, which also ends with events.ErrClosed when Close begins. done must be called.
+func (b *Letterbox) untilClosed(ctx context.Context) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(b.closing, func() { cancel(events.ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // background runs work until Close, which waits for it. work must end when its ctx does.

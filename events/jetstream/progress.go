@@ -13,13 +13,13 @@ import (
 )
 
 // Report implements events.Letterbox. It waits for no answer.
-func (b *Letterbox) Report(_ context.Context, p events.Progress) error {
+func (b *Letterbox) Report(ctx context.Context, p events.Progress) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("encode progress of job %s: %w", p.Job, err)
 	}
 	if err := b.nc.Publish(events.ProgressSubject(p), body); err != nil {
-		return fmt.Errorf("report progress of job %s: %w", p.Job, err)
+		return fmt.Errorf("report progress of job %s: %w", p.Job, b.explain(ctx, err))
 	}
 	return nil
 }
@@ -31,20 +31,22 @@ func (b *Letterbox) Watch(ctx context.Context, pipeline, run string) iter.Seq2[e
 		err = b.flush(ctx)
 	}
 	if err != nil {
-		return failing[events.Progress](fmt.Errorf("watch progress: %w", err))
+		return failing[events.Progress](fmt.Errorf("watch progress: %w", b.explain(ctx, err)))
 	}
 	stop := context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() }) // the connection may be gone, and the interest with it
 	return func(yield func(events.Progress, error) bool) {
 		defer func() { stop(); _ = sub.Unsubscribe() }()
+		bounded, done := b.untilClosed(ctx)
+		defer done()
 		for {
-			msg, err := sub.NextMsgWithContext(ctx)
+			msg, err := sub.NextMsgWithContext(bounded)
 			switch {
 			case ctx.Err() != nil:
 				return
 			case errors.Is(err, nats.ErrSlowConsumer):
 				continue // some were lost, as they may be
 			case err != nil:
-				yield(events.Progress{}, fmt.Errorf("watch progress: %w", err))
+				yield(events.Progress{}, fmt.Errorf("watch progress: %w", b.explain(bounded, err)))
 				return
 			}
 			var p events.Progress

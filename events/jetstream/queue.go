@@ -104,6 +104,8 @@ func (b *Letterbox) takeOne(ctx context.Context, d ConsumerDefinition, wait time
 // next pulls one message, waiting up to wait. It returns neither message nor error if none came. When ctx ends first, a message
 // that is already on its way is handed back.
 func (b *Letterbox) next(ctx context.Context, d ConsumerDefinition, wait time.Duration) (jetstream.Msg, error) {
+	ctx, unbind := b.untilClosed(ctx)
+	defer unbind()
 	consumer, err := b.consumers.open(ctx, d)
 	if err != nil {
 		return nil, b.explain(ctx, err)
@@ -117,13 +119,19 @@ func (b *Letterbox) next(ctx context.Context, d ConsumerDefinition, wait time.Du
 	}
 	select {
 	case msg := <-batch.Messages():
-		if err := batch.Error(); msg == nil && err != nil {
+		err := batch.Error()
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if msg == nil && err != nil {
 			b.consumers.forget(d)
 			return nil, fmt.Errorf("pull from %s: %w", d.Name, b.explain(ctx, err))
 		}
 		return msg, nil
 	case <-ctx.Done():
-		b.background(func(closing context.Context) { handBack(closing, batch) })
+		if b.closing.Err() == nil {
+			b.background(func(closing context.Context) { handBack(closing, batch) })
+		}
 		return nil, fmt.Errorf("pull from %s: %w", d.Name, context.Cause(ctx))
 	}
 }

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -30,32 +29,6 @@ func (b *Letterbox) Read(ctx context.Context, q events.Query) iter.Seq2[events.R
 	}
 }
 
-// Dead implements events.Letterbox.
-func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
-	return func(yield func(events.DeadLetter, error) bool) {
-		scan := scan{box: b, stream: streamDead, filters: []string{"dead.>"}, next: 1}
-		for message, err := range scan.messages(ctx) {
-			if err != nil {
-				yield(events.DeadLetter{}, fmt.Errorf("read dead letters: %w", b.explain(ctx, err)))
-				return
-			}
-			if !yield(deadLetter(message), nil) {
-				return
-			}
-		}
-	}
-}
-
-// deadLetter reads what Bury wrote. What someone else put there is shown for what it is.
-func deadLetter(message events.Message) events.DeadLetter {
-	var letter events.DeadLetter
-	if err := json.Unmarshal(message.Body, &letter); err != nil {
-		letter = events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "not a dead letter: " + err.Error()}}
-	}
-	letter.Sequence, letter.Buried = message.Sequence, message.Stored
-	return letter
-}
-
 // scan reads a stream in order, through a short-lived consumer. It begins again where it was if messages got lost on the way.
 type scan struct {
 	box     *Letterbox
@@ -73,8 +46,10 @@ type scan struct {
 func (s *scan) messages(ctx context.Context) iter.Seq2[events.Message, error] {
 	return func(yield func(events.Message, error) bool) {
 		defer s.close()
+		bounded, done := s.box.untilClosed(ctx)
+		defer done()
 		for !s.passed() {
-			more, err := s.batch(ctx, yield)
+			more, err := s.batch(bounded, yield)
 			if err != nil && !(s.follow && ctx.Err() != nil) {
 				yield(events.Message{}, err)
 				return

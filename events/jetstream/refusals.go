@@ -2,14 +2,12 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
 	"sync"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
 )
@@ -73,36 +71,4 @@ func (r *refusals) expect(ctx context.Context, subject string) (_ context.Contex
 			delete(r.waiting, subject)
 		}
 	}
-}
-
-// explain puts what the bus says into the words of events. ctx is that of the request.
-func (b *Letterbox) explain(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); {
-	case err == nil:
-		return nil
-	case errors.Is(cause, events.ErrRefused):
-		return cause
-	case cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
-		return cause
-	case errors.Is(err, nats.ErrMaxPayload), hasCode(err, jetstream.JSErrCodeStreamMessageExceedsMaximum):
-		return fmt.Errorf("%w: %w", events.ErrRefused, err)
-	case errors.Is(err, nats.ErrPermissionViolation), errors.Is(err, nats.ErrAuthorization):
-		return fmt.Errorf("%w: %w", events.ErrRefused, err)
-	case wrongSequence(err):
-		return fmt.Errorf("%w: %w", events.ErrConflict, err)
-	case errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrKeyNotFound):
-		return fmt.Errorf("%w: %w", events.ErrNotFound, err)
-	}
-	return err
-}
-
-// wrongSequence says whether a write was refused because something else is there. Replicated streams have a code of
-// their own for it.
-func wrongSequence(err error) bool {
-	return hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence) || hasCode(err, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-}
-
-func hasCode(err error, code jetstream.ErrorCode) bool {
-	api, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && api.ErrorCode == code
 }

@@ -114,7 +114,7 @@ func nextEntry(ctx context.Context, updates <-chan jetstream.KeyValueEntry) (eve
 		return events.Entry{}, context.Cause(ctx)
 	case found, ok := <-updates:
 		if !ok {
-			return events.Entry{}, errClosed
+			return events.Entry{}, events.ErrClosed
 		}
 		if found == nil {
 			return events.Entry{}, events.ErrEmpty
