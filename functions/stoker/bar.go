@@ -35,14 +35,10 @@ func (d *barDisplay) progress(p events.Progress) {
 
 const barWidth = 20 // columns
 
-// draw shows one step. A bar that is full stays as it is: drawing it again would begin another line.
 func (d *barDisplay) draw(p events.Progress) {
 	if d.bar == nil {
 		d.bar = progressbar.NewOptions(p.Steps, progressbar.OptionSetWriter(d.out), progressbar.OptionSetWidth(barWidth),
 			progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
-	}
-	if d.bar.IsFinished() {
-		return
 	}
 	if p.Steps != d.bar.GetMax() {
 		d.bar.ChangeMax(p.Steps)

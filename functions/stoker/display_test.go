@@ -16,7 +16,9 @@ func training() []events.Progress {
 	for step := 0; step <= 100; step += 10 {
 		told = append(told, events.Progress{Phase: "training", Step: step, Steps: 100, Metrics: metrics})
 	}
-	return append(told, told[len(told)-1], events.Progress{}, events.Progress{Phase: "publishing"})
+	last := told[len(told)-1]
+	last.Metrics = map[string]float64{"loss": 0.125} // told once more, with a last figure
+	return append(told, last, events.Progress{}, events.Progress{Phase: "publishing"})
 }
 
 func TestPlainProgressHasNoEmptyLines(t *testing.T) {
