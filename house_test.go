@@ -68,6 +68,7 @@ var table = house.Table{
 		{Library: "github.com/versity/versitygw", Rooms: "local/bucket"},
 		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn"},
+		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
 		{Library: "github.com/wamuir/graft", Rooms: "compute/savedmodel", Tests: "compute/example"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},

@@ -132,6 +132,18 @@ func softmaxRow(y, x []float32) {
 	}
 }
 
+// logSoftmaxRow is y[j] = x[j] - m - log sum_k exp(x[k]-m), m the largest of the row: finite where softmax underflows.
+func logSoftmaxRow(y, x []float32) {
+	m, sum := slices.Max(x), 0.0
+	for _, xj := range x {
+		sum += math.Exp(float64(xj - m))
+	}
+	logSum := math.Log(sum)
+	for j, xj := range x {
+		y[j] = float32(float64(xj-m) - logSum)
+	}
+}
+
 func concat(s *step, rows int) error {
 	y := s.out.Floats[:0]
 	for r := range rows {

@@ -89,7 +89,7 @@ func (l *lowering) op(n *Node, in []*gorgonia.Node) *gorgonia.Node {
 	case OpSigmoid:
 		return l.of(gorgonia.Sigmoid, in[0])
 	case OpSoftmax:
-		return l.of(func(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.SoftMax(x, 1) }, in[0])
+		return l.of(softmaxNode, in[0])
 	case OpConcat:
 		return l.run(func() (*gorgonia.Node, error) { return gorgonia.Concat(1, in...) })
 	case OpEmbed:

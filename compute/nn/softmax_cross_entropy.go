@@ -33,12 +33,9 @@ func (SoftmaxCrossEntropy) Predict(b *Builder, name string, logits Ref) Ref {
 	return b.Activation(name, logits, OpSoftmax)
 }
 
-// express: the logits must meet no other softmax in the graph. In Gorgonia softmax and log-softmax of one input are one
-// node, whichever came first.
 func (SoftmaxCrossEntropy) express(logits, target, weight *gorgonia.Node) (*gorgonia.Node, error) {
 	var e expression
-	logP := e.of(func(z *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.LogSoftMax(z, 1) }, logits)
 	weighted := e.of2(gorgonia.HadamardProd, target, weight)
-	sum := e.of(sumAll, e.of2(gorgonia.HadamardProd, weighted, logP))
+	sum := e.of(sumAll, e.of2(gorgonia.HadamardProd, weighted, e.of(logSoftmaxNode, logits)))
 	return e.of(gorgonia.Neg, sum), e.err
 }
