@@ -84,7 +84,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 	if err := fail(t, "linear", linear); !strings.Contains(err.Error(), "builtin:linear has no hidden layers") {
 		t.Errorf("hidden layers of a linear model: %v", err)
 	}
-	if err := fail(t, "wide", linear); !strings.Contains(err.Error(), "builtin:wide: no such module: expected one of dnn, linear") {
+	if err := fail(t, "wide", linear); !strings.Contains(err.Error(), "no such module: expected one of dnn, linear") {
 		t.Errorf("no such module: %v", err)
 	}
 }
