@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -67,7 +69,7 @@ func (a *app) reportOnce(worked bool) error {
 
 // withWorker puts a worker together for as long as do runs.
 func (a *app) withWorker(ctx context.Context, options worker.Options, do func(context.Context, *worker.Worker) error) error {
-	return a.withLink(ctx, func(ctx context.Context, l link) error {
+	return a.withLink(ctx, func(ctx context.Context, l link) (err error) {
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
 			return unreachable(fmt.Errorf("object store: %w", err))
 		}
@@ -76,7 +78,12 @@ func (a *app) withWorker(ctx context.Context, options worker.Options, do func(co
 			return err
 		}
 		defer host.Close()
-		train := trainer.New(l.store, host, trainer.Options{Root: l.root, WorkDir: os.TempDir(), Logger: options.Logger})
+		desks, err := scratch.Open("", nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, desks.Close()) }()
+		train := trainer.New(l.store, host, trainer.Options{Root: l.root, WorkDir: desks.Path(), Logger: options.Logger})
 		options.Functions = []worker.Function{train}
 		return do(ctx, worker.New(l.box, options))
 	})
