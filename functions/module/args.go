@@ -1,11 +1,5 @@
 package module
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-)
-
 // Args is what a module's function gets: its assignment, and the means to tell how it gets on. Its methods may be called
 // from several goroutines.
 type Args struct {
@@ -32,30 +26,3 @@ func (a *Args) Result(metrics map[string]float64) {
 // Send sends any message. One of type "done" is held back until the function has returned. That nobody listens any
 // more is no reason to end a training, so there is no error.
 func (a *Args) Send(m Message) { _ = a.out.send(m) }
-
-// Config reads the custom config into a struct with json tags. A key that the struct has no field for is an error.
-func (a *Args) Config(into any) error {
-	text, err := json.Marshal(a.CustomConfig)
-	if err != nil {
-		return fmt.Errorf("custom_config: %w", err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("custom_config: %w", err)
-	}
-	return nil
-}
-
-// Tuned reads the hyperparameters' values over what into, a struct with json tags, holds already. Values that the struct
-// has no field for are left alone, for a search may vary more than one module reads.
-func (a *Args) Tuned(into any) error {
-	text, err := json.Marshal(a.Hyperparameters["values"])
-	if err != nil {
-		return fmt.Errorf("hyperparameters: %w", err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("hyperparameters: %w", err)
-	}
-	return nil
-}

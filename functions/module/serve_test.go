@@ -149,39 +149,6 @@ func TestAnAssignmentThatBreaksOffIsNoAssignment(t *testing.T) {
 	}
 }
 
-func TestConfigKnowsItsKeys(t *testing.T) {
-	t.Parallel()
-	a := assignment()
-	a.CustomConfig = map[string]any{"units": 8, "unit": 9}
-	_, err := serve(t.Context(), line(t, a), func(_ context.Context, a *module.Args) error {
-		return a.Config(&struct {
-			Units int `json:"units"`
-		}{})
-	})
-	if err == nil || err.Error() != `custom_config: json: unknown field "unit"` {
-		t.Errorf("error is %v", err)
-	}
-}
-
-func TestTunedValuesReplaceDefaults(t *testing.T) {
-	t.Parallel()
-	for name, tuned := range map[string]map[string]any{
-		"none": nil,
-		"some": {"values": map[string]any{"units": 16, "other": "x"}, "space": []any{}},
-	} {
-		a := assignment()
-		a.Hyperparameters = tuned
-		values := struct {
-			Units int     `json:"units"`
-			Rate  float64 `json:"rate"`
-		}{Units: 8, Rate: 0.5}
-		_, err := serve(t.Context(), line(t, a), func(_ context.Context, a *module.Args) error { return a.Tuned(&values) })
-		if want := map[string]int{"none": 8, "some": 16}[name]; err != nil || values.Units != want || values.Rate != 0.5 {
-			t.Errorf("%s: %+v, error %v", name, values, err)
-		}
-	}
-}
-
 // A module's main function is `func main() { module.Main(module.Module{Train: train}) }`.
 func ExampleServe() {
 	train := func(ctx context.Context, a *module.Args) error {

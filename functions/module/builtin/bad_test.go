@@ -44,7 +44,8 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		want   string
 	}{
 		"unknown key":        {set("hidden", 8), `custom_config: unknown key "hidden": expected some of label, label_key, task, `},
-		"wrong type":         {set("batch_size", "many"), "custom_config: json: cannot unmarshal string into Go struct field config.batch_size"},
+		"wrong type":         {set("batch_size", "many"), `custom_config: batch_size: expected a whole number, got "many"`},
+		"one layer, no list": {set("hidden_units", 8), "custom_config: hidden_units: expected a list of whole numbers like [8], got 8"},
 		"no rows in a batch": {set("batch_size", 0), "custom_config: batch_size: expected 1 to 16777216, got 0"},
 		"no label":           {set("label", ""), "custom_config: label: missing, expected one of body_mass_g_xf, culmen_depth_mm_xf, "},
 		"label not there":    {set("label", "zzz"), `custom_config: label: the schema has no feature "zzz", expected one of body_mass_g_xf, `},
@@ -56,7 +57,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"too few classes":    {set("num_classes", 2), `label "species_xf": bad input: has the value 2, expected 0 to 1`},
 		"three are not two":  {set("task", "binary"), `label "species_xf" has 3 classes, task binary expects 2`},
 		"tuned to nothing":   {tune("num_layers", -1), "hyperparameters: num_layers -1: expected 0 to 1000"},
-		"tuned to a word":    {tune("units", "wide"), "hyperparameters: json: cannot unmarshal string"},
+		"tuned to a word":    {tune("units", "wide"), `hyperparameters: units: expected a whole number, got "wide"`},
 		"when to stop":       {func(a *module.Assignment) { a.TrainSteps = nil }, "neither train_args.num_steps nor custom_config.epochs says when to stop"},
 		"raw beside a graph": {func(a *module.Assignment) { a.Transformed = false }, "there is a transform graph, but the examples are raw"},
 		"transformed alone":  {func(a *module.Assignment) { a.TransformGraphPath = "" }, "transformed examples need their transform graph"},

@@ -1,13 +1,10 @@
 package builtin
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -57,10 +54,10 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 		HiddenUnits: []int{8, 8}, Activation: "relu", Optimizer: "adam", LearningRate: 0.01, BatchSize: 32,
 		EmbeddingDim: 8, HashBuckets: 100, Seed: a.Seed, CheckpointEvery: 1000,
 	}
-	if err := decode("custom_config", a.CustomConfig, &c); err != nil {
+	if err := a.Config(&c); err != nil {
 		return c, err
 	}
-	if err := c.tune(name, a.Hyperparameters, log); err != nil {
+	if err := c.tune(name, a, log); err != nil {
 		return c, err
 	}
 	if c.Label == "" {
@@ -79,21 +76,15 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 }
 
 // tune lets hyperparameters override.
-func (c *config) tune(name string, hyperparameters map[string]any, log *slog.Logger) error {
-	values, ok := hyperparameters["values"].(map[string]any)
-	if !ok {
-		return nil
-	}
-	known := map[string]any{}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if slices.Contains(keysOf(tuned{}), key) {
-			known[key] = values[key]
-			continue
-		}
-		log.Warn("hyperparameter is not one of this module's and changes nothing", "module", Prefix+name, "hyperparameter", key)
-	}
+func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error {
 	var t tuned
-	if err := decode("hyperparameters", known, &t); err != nil {
+	values, _ := a.Hyperparameters["values"].(map[string]any) // without a search there are none
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(module.Keys(t), key) {
+			log.Warn("hyperparameter is not one of this module's and changes nothing", "module", Prefix+name, "hyperparameter", key)
+		}
+	}
+	if err := a.Tuned(&t); err != nil {
 		return err
 	}
 	override(&c.LearningRate, t.LearningRate)
@@ -170,22 +161,4 @@ func steps(n *int) int {
 		return 0
 	}
 	return *n
-}
-
-// decode reads values into a struct with json tags. Keys that it has no field for are an error that names them.
-func decode(what string, values map[string]any, into any) error {
-	known := keysOf(into)
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(known, key) {
-			return fmt.Errorf("%s: unknown key %q: expected some of %s", what, key, strings.Join(known, ", "))
-		}
-	}
-	text, err := json.Marshal(values)
-	if err == nil {
-		err = json.NewDecoder(bytes.NewReader(text)).Decode(into)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
 }

@@ -1,0 +1,125 @@
+package module
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Config reads the custom config over what into, a struct with json tags, holds already. A key that the struct has no field
+// for is an error, and so is a value of another type; both name the key.
+func (a Assignment) Config(into any) error {
+	known := Keys(into)
+	for _, key := range slices.Sorted(maps.Keys(a.CustomConfig)) {
+		if !slices.Contains(known, key) {
+			return fmt.Errorf("custom_config: unknown key %q: expected some of %s", key, strings.Join(known, ", "))
+		}
+	}
+	return decode("custom_config", a.CustomConfig, into)
+}
+
+// Tuned reads the hyperparameters' values over what into, a struct with json tags, holds already. Values that the struct
+// has no field for are left alone, for a search may vary more than one module reads.
+func (a Assignment) Tuned(into any) error {
+	values, _ := a.Hyperparameters["values"].(map[string]any) // without a search there are none
+	return decode("hyperparameters", values, into)
+}
+
+// Keys are the json names of the fields of a struct, or of what points to one, in their order.
+func Keys(v any) []string {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var keys []string
+	for _, f := range reflect.VisibleFields(t) {
+		if key := keyOf(f); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// keyOf is "" for a field that encoding/json does not fill: one that is unexported, left out, or a struct whose own fields
+// stand in for it.
+func keyOf(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case !f.IsExported() || name == "-" || f.Anonymous && name == "":
+		return ""
+	case name == "":
+		return f.Name
+	}
+	return name
+}
+
+// decode reads the values that into has fields for, one after another, so that an error can name its key.
+func decode(what string, values map[string]any, into any) error {
+	for _, key := range Keys(into) {
+		value, ok := values[key]
+		if !ok {
+			continue
+		}
+		text, err := json.Marshal(map[string]any{key: value})
+		if err == nil {
+			err = json.Unmarshal(text, into)
+		}
+		if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			got := strings.TrimSuffix(strings.TrimPrefix(string(text), fmt.Sprintf("{%q:", key)), "}")
+			err = fmt.Errorf("expected %s, got %s", words(fieldType(into, key), mismatch), got)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", what, key, err)
+		}
+	}
+	return nil
+}
+
+func fieldType(into any, key string) reflect.Type {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
+		if keyOf(f) == key {
+			return f.Type
+		}
+	}
+	return nil
+}
+
+// words say what JSON a field takes: a whole number, a list of numbers like [0.5]. Of something nested deeper they say it of the
+// place that does not fit.
+func words(t reflect.Type, mismatch *json.UnmarshalTypeError) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	_, one := wordsOf(t)
+	switch {
+	case one != "":
+		return one
+	case t.Kind() != reflect.Slice:
+		_, one = wordsOf(mismatch.Type)
+		return cmp.Or(one, "an object or a list") + " at " + mismatch.Field
+	}
+	many, _ := wordsOf(t.Elem())
+	return strings.TrimSpace("a list " + many)
+}
+
+// wordsOf are the words for values of a type in a list, and for one alone; "" for what is not plain.
+func wordsOf(t reflect.Type) (many, one string) {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "of whole numbers like [8]", "a whole number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "of whole numbers from 0 like [8]", "a whole number from 0"
+	case reflect.Float32, reflect.Float64:
+		return "of numbers like [0.5]", "a number"
+	case reflect.String:
+		return `of strings like ["a"]`, "a string"
+	case reflect.Bool:
+		return "of true or false like [true]", "true or false"
+	}
+	return "", ""
+}
