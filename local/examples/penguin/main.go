@@ -33,18 +33,14 @@ type config struct {
 }
 
 // trainPenguins is called once for each training. When it returns without an error, the model in a.ServingModelDir is
-// checked, published and told of. When ctx ends, train.Run leaves a checkpoint in a.WorkingDir, and the next attempt goes
-// on from it.
+// checked, published and told of. When ctx ends, train.Run leaves a checkpoint in a.WorkingDir and goes on from it if it is
+// called again. a.WorkingDir lasts as long as the attempt; it will be kept between attempts later.
 func trainPenguins(ctx context.Context, a *module.Args) error {
 	c := config{Units: 8, BatchSize: 20, LearningRate: 0.01}
 	if err := errors.Join(a.Config(&c), a.Tuned(&c)); err != nil {
 		return err
 	}
-	schema, err := example.ReadSchema(filepath.Join(a.TransformGraphPath, "transformed_metadata", "schema.pbtxt"))
-	if err != nil {
-		return err
-	}
-	spec, err := schema.Spec()
+	spec, err := readSpec(a)
 	if err != nil {
 		return err
 	}
@@ -52,7 +48,7 @@ func trainPenguins(ctx context.Context, a *module.Args) error {
 	if err != nil {
 		return err
 	}
-	result, err := fit(ctx, c, spec, model, a)
+	result, err := learner{c, spec, model}.fit(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -60,6 +56,18 @@ func trainPenguins(ctx context.Context, a *module.Args) error {
 	return savedmodel.Write(a.ServingModelDir, savedmodel.Model{
 		Graph: model.Graph, TransformGraph: a.TransformGraphPath, Labels: []string{"species"},
 	})
+}
+
+// readSpec is about the features of the transformed examples. a.SchemaPath is the schema of the raw ones.
+func readSpec(a *module.Args) (example.Spec, error) {
+	if !a.Transformed || a.TransformGraphPath == "" {
+		return nil, fmt.Errorf("penguin learns from transformed examples: it needs them with their transform graph (stoker try: --transform-graph)")
+	}
+	schema, err := example.ReadSchema(filepath.Join(a.TransformGraphPath, "transformed_metadata", "schema.pbtxt"))
+	if err != nil {
+		return nil, err
+	}
+	return schema.Spec()
 }
 
 // network adds a straight way to a hidden layer: logits = W2 relu(W1 x) + W3 x.
@@ -83,29 +91,45 @@ func network(c config, spec example.Spec, seed int64) (*nn.Model, error) {
 	return nn.NewModel(graph, "logits", loss)
 }
 
+// learner is a network and what it learns from.
+type learner struct {
+	config
+	spec  example.Spec
+	model *nn.Model
+}
+
 // fit runs a.TrainSteps batches of the training data through the model and measures it on the evaluation data.
-func fit(ctx context.Context, c config, spec example.Spec, model *nn.Model, a *module.Args) (result train.Result, err error) {
+func (l learner) fit(ctx context.Context, a *module.Args) (result train.Result, err error) {
+	options, err := l.options(a)
+	if err != nil {
+		return result, err
+	}
 	data, err := example.Open(example.Options{
-		Patterns: a.TrainFiles, Spec: spec, BatchSize: c.BatchSize, ShuffleBuffer: 10000, Seed: uint64(a.Seed),
+		Patterns: a.TrainFiles, Spec: l.spec, BatchSize: l.BatchSize, ShuffleBuffer: 10000, Seed: uint64(a.Seed),
 	})
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, data.Close()) }()
-	eval, err := example.Open(example.Options{Patterns: a.EvalFiles, Spec: spec, BatchSize: c.BatchSize, Epochs: 1})
+	eval, err := example.Open(example.Options{Patterns: a.EvalFiles, Spec: l.spec, BatchSize: l.BatchSize, Epochs: 1})
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, eval.Close()) }()
-	optimizer, err := nn.NewOptimizer("adam", c.LearningRate)
-	if err != nil {
-		return result, err
-	}
+	feed := train.Feed{Inputs: l.model.Graph.Inputs, Label: train.Label{Feature: label, Classes: species}}
+	return train.Run(ctx, options, l.model, train.FromExamples(data, feed), train.FromExamples(eval, feed))
+}
+
+func (l learner) options(a *module.Args) (train.Options, error) {
 	if a.TrainSteps == nil {
-		return result, fmt.Errorf("train_args: num_steps: missing, expected how many batches of %d to learn from", c.BatchSize)
+		return train.Options{}, fmt.Errorf("train_args: num_steps: missing, expected how many batches of %d to learn from", l.BatchSize)
+	}
+	optimizer, err := nn.NewOptimizer("adam", l.LearningRate)
+	if err != nil {
+		return train.Options{}, err
 	}
 	options := train.Options{
-		Steps: *a.TrainSteps, BatchSize: c.BatchSize, Optimizer: optimizer,
+		Steps: *a.TrainSteps, BatchSize: l.BatchSize, Optimizer: optimizer,
 		Checkpoints:  train.Checkpoints{Dir: filepath.Join(a.WorkingDir, "checkpoints"), Every: 1000, Seed: a.Seed},
 		LogEvery:     10,
 		Checkpointed: a.Checkpointed,
@@ -116,6 +140,5 @@ func fit(ctx context.Context, c config, spec example.Spec, model *nn.Model, a *m
 	if a.EvalSteps != nil {
 		options.EvalSteps = *a.EvalSteps
 	}
-	feed := train.Feed{Inputs: model.Graph.Inputs, Label: train.Label{Feature: label, Classes: species}}
-	return train.Run(ctx, options, model, train.FromExamples(data, feed), train.FromExamples(eval, feed))
+	return options, nil
 }

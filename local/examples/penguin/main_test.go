@@ -37,6 +37,15 @@ func TestWithoutStepsThereIsNothingToDo(t *testing.T) {
 	}
 }
 
+func TestRawExamplesAreRefusedWithWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	a := assignment(t)
+	a.Transformed, a.TransformGraphPath = false, ""
+	if _, err := serve(t, a); err == nil || !strings.Contains(err.Error(), "--transform-graph") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func serve(t *testing.T, a module.Assignment) (metrics map[string]float64, err error) {
 	t.Helper()
 	line, err := json.Marshal(a)
