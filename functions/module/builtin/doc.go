@@ -50,6 +50,6 @@
 // # What is left behind
 //
 // A SavedModel in serving_model_dir with outputs "logits" and "probabilities", or "predictions" for regression; metrics.json in
-// model_run_dir with the metrics on the evaluation splits; checkpoints below working_dir, from which a training goes on that was
-// stopped.
+// model_run_dir with the metrics on the evaluation splits; checkpoints below working_dir, from which a training goes on that finds
+// them there. working_dir lasts as long as the attempt; it will be kept between attempts later.
 package builtin
