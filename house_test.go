@@ -32,7 +32,7 @@ var table = house.Table{
 		"compute/example/schemapb": {},
 		"compute/nn":               {},
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
-		"compute/savedmodel":       {Opens: "compute/nn compute/example", Tests: "compute/record"},
+		"compute/savedmodel":       {Opens: "compute/nn compute/example compute/record"},
 		"compute/tftest":           {TestHelp: true},
 
 		"functions/pipeline":       {},

@@ -19,7 +19,6 @@ type Program struct {
 	loss    gorgonia.Value
 	slopes  []slope
 	grads   []float32 // of Model.Weights
-	expr    *gorgonia.ExprGraph
 	machine gorgonia.VM
 }
 
@@ -57,13 +56,9 @@ func NewProgram(m *Model, batch int) (*Program, error) {
 		return nil, fmt.Errorf("express loss %s and its gradient in gorgonia: %w", m.Loss.Name(), err)
 	}
 	p.bind(l, body)
-	p.expr = l.expr
 	p.machine = gorgonia.NewTapeMachine(l.expr)
 	return p, nil
 }
-
-// Expr is the expression graph: forward pass, loss and gradients.
-func (p *Program) Expr() *gorgonia.ExprGraph { return p.expr }
 
 // Close gives back what the machine holds.
 func (p *Program) Close() error { return p.machine.Close() }

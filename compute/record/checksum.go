@@ -1,6 +1,9 @@
 package record
 
-import "hash/crc32"
+import (
+	"hash/crc32"
+	"math/bits"
+)
 
 const (
 	headSize = 12 // length and its checksum
@@ -9,12 +12,26 @@ const (
 	maskDelta = 0xa282ead8
 )
 
-// Checksum is the masked CRC-32C (Castagnoli) of data, as TFRecords, TensorBundles and LevelDB tables store it:
+// Checksum is the masked CRC-32C of the parts, one after another, as TFRecords, TensorBundles and LevelDB tables store it.
+func Checksum(parts ...[]byte) uint32 {
+	var c CRC
+	for _, part := range parts {
+		c = c.Update(part)
+	}
+	return c.Masked()
+}
+
+// CRC is a CRC-32C (Castagnoli) under way, of nothing at first.
+type CRC uint32
+
+// Update adds data.
+func (c CRC) Update(data []byte) CRC {
+	return CRC(crc32.Update(uint32(c), crc32.MakeTable(crc32.Castagnoli), data)) // the table is made once, by crc32
+}
+
+// Masked is how checksums are stored:
 //
 //	mask(c) = rotate right(c, 15) + 0xa282ead8, modulo 2^32
 //
 // The mask is there because a checksum over bytes that hold their own checksum is weak (leveldb/util/crc32c.h).
-func Checksum(data []byte) uint32 {
-	c := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
-	return (c>>15 | c<<17) + maskDelta
-}
+func (c CRC) Masked() uint32 { return bits.RotateLeft32(uint32(c), -15) + maskDelta }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/stoker-ml/stoker/compute/record"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -80,7 +81,7 @@ func readBounded(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close() // only read: nothing can be lost
 	data, err := io.ReadAll(io.LimitReader(file, maxIndexBytes+1))
 	if err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (b *Bundle) fixed(key string, want typepb.DataType, size int64) ([]byte, er
 	if err != nil {
 		return nil, b.failure(key, err)
 	}
-	if got := maskedCRC(data); got != entry.GetCrc32C() {
+	if got := record.Checksum(data); got != entry.GetCrc32C() {
 		return nil, b.failure(key, fmt.Errorf("checksum is %08x, data have %08x", entry.GetCrc32C(), got))
 	}
 	return data, nil
@@ -208,7 +209,7 @@ func (b *Bundle) read(entry *corepb.BundleEntryProto) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close() // only read: nothing can be lost
 	length, err := file.Length()
 	if err != nil {
 		return nil, err

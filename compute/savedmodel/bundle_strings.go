@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stoker-ml/stoker/compute/record"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -49,10 +50,10 @@ func decodeStrings(data []byte, n int64, want uint32) ([][]byte, error) {
 		return nil, errors.New("no checksum of lengths")
 	}
 	sum, body := data[:4], data[4:]
-	if binary.LittleEndian.Uint32(sum) != maskedCRC(lengths) {
+	if binary.LittleEndian.Uint32(sum) != record.Checksum(lengths) {
 		return nil, errors.New("checksum of lengths is wrong")
 	}
-	if got := maskedCRC(lengths, sum, body); got != want {
+	if got := record.Checksum(lengths, sum, body); got != want {
 		return nil, fmt.Errorf("checksum is %08x, data have %08x", want, got)
 	}
 	values := make([][]byte, n)

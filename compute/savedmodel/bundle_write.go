@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 	"os"
 	"slices"
 
+	"github.com/stoker-ml/stoker/compute/record"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	versionpb "github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -76,30 +76,30 @@ func (t bundleTensor) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
 	if t.text != nil {
 		return writeString(w, t.text)
 	}
-	var crc uint32
+	var crc record.CRC
 	var chunk []byte
 	for part := range slices.Chunk(t.floats, 4096) {
 		chunk = chunk[:0]
 		for _, v := range part {
 			chunk = binary.LittleEndian.AppendUint32(chunk, math.Float32bits(v))
 		}
-		crc = crc32.Update(crc, castagnoli, chunk)
+		crc = crc.Update(chunk)
 		if _, err := w.Write(chunk); err != nil {
 			return nil, err
 		}
 	}
-	return &corepb.BundleEntryProto{Size: 4 * int64(len(t.floats)), Crc32C: maskCRC(crc)}, nil
+	return &corepb.BundleEntryProto{Size: 4 * int64(len(t.floats)), Crc32C: crc.Masked()}, nil
 }
 
 // writeString writes one string: its length as a varint, the masked checksum of the length as uint32, the bytes. The entry's
 // checksum runs over the length as uint32, that checksum and the bytes.
 func writeString(w io.Writer, text []byte) (*corepb.BundleEntryProto, error) {
 	length := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
-	sum := binary.LittleEndian.AppendUint32(nil, maskedCRC(length))
+	sum := binary.LittleEndian.AppendUint32(nil, record.Checksum(length))
 	data := append(binary.AppendUvarint(nil, uint64(len(text))), sum...)
 	data = append(data, text...)
 	_, err := w.Write(data)
-	return &corepb.BundleEntryProto{Size: int64(len(data)), Crc32C: maskedCRC(length, sum, text)}, err
+	return &corepb.BundleEntryProto{Size: int64(len(data)), Crc32C: record.Checksum(length, sum, text)}, err
 }
 
 // encodeIndex makes the table: under "" the header, under each key where its tensor lies.

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/record"
 )
 
 // A LevelDB table is a sorted map in a file: blocks of entries, then a block that says where each block is, then a footer.
@@ -61,7 +63,7 @@ func (b *tableBlock) appendTo(file []byte) (grown, handle []byte) {
 	block = binary.LittleEndian.AppendUint32(block, uint32(len(b.restarts)))
 	handle = binary.AppendUvarint(binary.AppendUvarint(nil, uint64(len(file))), uint64(len(block)))
 	file = append(append(file, block...), 0)
-	return binary.LittleEndian.AppendUint32(file, maskedCRC(block, []byte{0})), handle
+	return binary.LittleEndian.AppendUint32(file, record.Checksum(block, []byte{0})), handle
 }
 
 // tableEntry is a key and its value.
@@ -163,7 +165,7 @@ func readBlock(file []byte, at blockHandle) ([]tableEntry, error) {
 	}
 	block := file[at.offset : at.offset+at.size]
 	trailer := file[at.offset+at.size:][:blockTrailer]
-	if got, want := maskedCRC(block, trailer[:1]), binary.LittleEndian.Uint32(trailer[1:]); got != want {
+	if got, want := record.Checksum(block, trailer[:1]), binary.LittleEndian.Uint32(trailer[1:]); got != want {
 		return nil, fmt.Errorf("checksum at byte %d is %08x, data have %08x", at.offset, want, got)
 	}
 	if trailer[0] != 0 {

@@ -78,7 +78,7 @@ func copyFile(target, source string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close() //nolint:errcheck // only read
+	defer in.Close() // only read: nothing can be lost
 	out, err := os.Create(target)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (e environment) ensure(install func(environment) error) error {
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock Python environment %s: %w", e.dir, err)
 	}
-	defer lock.Unlock() //nolint:errcheck // the lock ends with the process at the latest
+	defer lock.Unlock() // the lock ends with the process at the latest
 	if e.complete() {
 		return nil
 	}

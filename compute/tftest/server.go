@@ -70,7 +70,7 @@ func start(python string) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start Python: %w", err)
 	}
-	defer os.Remove(stderr.Name()) //nolint:errcheck // read through its descriptor only
+	defer os.Remove(stderr.Name()) // read through its descriptor only
 	cmd := exec.Command(python, "-c", serverScript)
 	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=1", "PYTHONDONTWRITEBYTECODE=1")
 	cmd.Dir = filepath.Dir(stderr.Name())

@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"reflect"
+
+	"github.com/stoker-ml/stoker/compute/record"
 )
 
 // A checkpoint file is, all numbers little endian:
@@ -18,7 +19,7 @@ import (
 //	4 bytes   n, the number of weights
 //	4 bytes   s, the number of the optimizer's slots
 //	          n weights, then s times n slot values, float32
-//	4 bytes   CRC-32C of all before
+//	4 bytes   masked CRC-32C of all before, as in a record
 const checkpointMagic = "stkckpt\x01"
 
 // errDamaged is what is wrong with a file that is no whole checkpoint.
@@ -66,10 +67,8 @@ func encodeCheckpoint(h header, weights []float32, slots [][]float32) []byte {
 	for _, slot := range slots {
 		out = appendFloats(out, slot)
 	}
-	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli()))
+	return binary.LittleEndian.AppendUint32(out, record.Checksum(out))
 }
-
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 func appendFloats(out []byte, values []float32) []byte {
 	for _, v := range values {
@@ -84,7 +83,7 @@ func decodeCheckpoint(data []byte) (checkpointFile, error) {
 		return checkpointFile{}, fmt.Errorf("%w: %d bytes", errDamaged, len(data))
 	}
 	body, sum := data[:len(data)-4], binary.LittleEndian.Uint32(data[len(data)-4:])
-	if crc32.Checksum(body, castagnoli()) != sum {
+	if record.Checksum(body) != sum {
 		return checkpointFile{}, fmt.Errorf("%w: checksum", errDamaged)
 	}
 	if string(body[:len(checkpointMagic)]) != checkpointMagic {
