@@ -59,7 +59,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		Secure:       endpoint.Scheme == "https",
 		Region:       cfg.region(endpoint.Hostname()),
 		BucketLookup: minio.BucketLookupPath,
-		Transport:    transport,
+		Transport:    wire{transport},
 		MaxRetries:   cfg.maxTries(),
 	})
 	if err != nil {
