@@ -35,7 +35,7 @@ var table = house.Table{
 		"compute/savedmodel":       {Opens: "compute/nn compute/example compute/record"},
 		"compute/tftest":           {TestHelp: true},
 
-		"functions/pipeline":       {},
+		"functions/pipeline":       {Opens: "functions/module"},
 		"functions/module":         {},
 		"functions/module/builtin": {Opens: "functions/module " + learning},
 		"functions/guest":          {Opens: "functions/module functions/scratch"},

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // code is where a module's code lies.
@@ -32,7 +34,7 @@ const (
 
 // find tells what kind of module name is. Python's module files will be a fourth kind.
 func (h *Host) find(name string) (code, error) {
-	if short, ok := strings.CutPrefix(name, "builtin:"); ok {
+	if short, ok := strings.CutPrefix(name, module.BuiltinPrefix); ok {
 		if _, known := h.opts.Builtins[short]; !known {
 			all := strings.Join(slices.Sorted(maps.Keys(h.opts.Builtins)), ", ")
 			return code{}, fail(KindInput, fmt.Errorf("no builtin module %q; there are: %s", short, all))

@@ -1,17 +1,18 @@
 package guest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // ending is what is known when a process has ended.
 type ending struct {
-	ctx      context.Context // that it ran under; its cause says why we ended it, if we did
+	cause    error // why we ended it, if we did
 	state    *os.ProcessState
 	listener *listener
 	limits   Limits
@@ -24,16 +25,15 @@ func (e ending) failure() *Error {
 	status, _ := e.state.Sys().(syscall.WaitStatus)
 	clean := status.Exited() && status.ExitStatus() == 0
 	lingered := status.Signaled() && status.Signal() == syscall.SIGKILL
-	cause := context.Cause(e.ctx)
 	switch {
-	case e.listener.finished && (clean || lingered && cause == nil):
+	case e.listener.finished && (clean || lingered && e.cause == nil):
 		return nil
-	case errors.Is(cause, errMemory):
+	case errors.Is(e.cause, errMemory):
 		return e.resources("used %s of memory, %s allowed", bytesText(e.peak), bytesText(e.limits.MemoryBytes))
-	case errors.Is(cause, errTimeout):
+	case errors.Is(e.cause, errTimeout):
 		return e.resources("ran longer than %s", e.limits.Timeout.Round(time.Millisecond))
-	case cause != nil:
-		return &Error{Kind: KindStopped, Err: cause}
+	case e.cause != nil:
+		return &Error{Kind: KindStopped, Err: e.cause}
 	case e.listener.failure != nil:
 		return &Error{Kind: Kind(e.listener.failure.Kind), Err: e.listener.failure}
 	default:
@@ -45,9 +45,6 @@ func (e ending) resources(format string, args ...any) *Error {
 	return &Error{Kind: KindResources, Err: fmt.Errorf(format, args...)}
 }
 
-// exitStopped is the status of a module that was asked to leave (EX_TEMPFAIL).
-const exitStopped = 75
-
 // leftWithout is the failure of a process that left, not by our hand, without a word of why.
 func leftWithout(status syscall.WaitStatus) *Error {
 	switch {
@@ -55,7 +52,7 @@ func leftWithout(status syscall.WaitStatus) *Error {
 		return &Error{Kind: KindCrash, Err: errors.New("killed by someone else, perhaps because memory ran out")}
 	case status.Signaled():
 		return &Error{Kind: KindCrash, Err: fmt.Errorf("ended by signal %d: %s", status.Signal(), status.Signal())}
-	case status.ExitStatus() == exitStopped: // whoever asked it to leave may soon ask us
+	case status.ExitStatus() == module.ExitStopped: // whoever asked it to leave may soon ask us
 		return &Error{Kind: KindCrash, Err: errors.New("was asked to leave by someone else")}
 	case status.ExitStatus() == 0:
 		return &Error{Kind: KindModule, Err: errors.New("left without saying that it was done")}

@@ -52,7 +52,7 @@ func (p *process) run(ctx context.Context, a module.Assignment, limits Limits, l
 	helpers.Wait()
 	p.release()
 
-	ending := ending{ctx: ctx, state: p.cmd.ProcessState, listener: listener, limits: limits, peak: memory.peak}
+	ending := ending{cause: context.Cause(ctx), state: p.cmd.ProcessState, listener: listener, limits: limits, peak: memory.peak}
 	outcome := Outcome{LogTail: log.tail(), LogBytes: log.total(), MaxRSSBytes: max(memory.peak, maxRSS(p.cmd.ProcessState))}
 	if err := ending.failure(); err != nil {
 		err.Err = fmt.Errorf("module %s: %w", a.Module, err.Err)

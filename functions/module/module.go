@@ -19,11 +19,15 @@ type Module struct {
 // ProgressEnv names the environment variable that holds the number of the progress descriptor.
 const ProgressEnv = "STOKER_PROGRESS_FD"
 
-// Exit statuses of a module's process.
+// BuiltinPrefix begins the name of a module that is compiled in: builtin:dnn.
+const BuiltinPrefix = "builtin:"
+
+// ExitStopped is the exit status of a module's process that was asked to leave: EX_TEMPFAIL of sysexits.h.
+const ExitStopped = 75
+
 const (
-	exitDone    = 0
-	exitFailed  = 1
-	exitStopped = 75 // EX_TEMPFAIL
+	exitDone   = 0
+	exitFailed = 1
 )
 
 // ErrStopped is in the chain of what Serve returns when its ctx ended while there was work.
@@ -49,7 +53,7 @@ func Process(ctx context.Context, m Module) (status int) {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, ErrStopped):
-		return exitStopped
+		return ExitStopped
 	default:
 		_, _ = os.Stderr.WriteString(err.Error() + "\n")
 		return exitFailed

@@ -5,10 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-)
 
-// BuiltinPrefix begins the name of a module that is compiled in: builtin:dnn.
-const BuiltinPrefix = "builtin:"
+	"github.com/stoker-ml/stoker/functions/module"
+)
 
 var (
 	namePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
@@ -49,12 +48,12 @@ func (r *report) name(key, value string) {
 }
 
 func (r *report) module(value string) {
-	name, builtin := strings.CutPrefix(value, BuiltinPrefix)
+	name, builtin := strings.CutPrefix(value, module.BuiltinPrefix)
 	switch {
 	case value == "":
 		r.add("module", "missing, expected builtin:<name>, a folder with a Go program, or a built one")
 	case builtin && name == "":
-		r.add("module", "expected a name behind %s", BuiltinPrefix)
+		r.add("module", "expected a name behind %s", module.BuiltinPrefix)
 	case strings.ContainsRune(value, 0):
 		r.add("module", "holds a zero byte")
 	}
@@ -121,4 +120,4 @@ func (r *report) atLeastOne(key string, value int) {
 }
 
 // IsBuiltin says whether the module is compiled in.
-func (p Pipeline) IsBuiltin() bool { return strings.HasPrefix(p.Module, BuiltinPrefix) }
+func (p Pipeline) IsBuiltin() bool { return strings.HasPrefix(p.Module, module.BuiltinPrefix) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
@@ -71,7 +72,7 @@ func readPipeline(file string) (pipeline.Pipeline, error) {
 
 // checkModule says at once what a worker would find out with the first job.
 func checkModule(name string) error {
-	if own, ok := strings.CutPrefix(name, builtin.Prefix); ok {
+	if own, ok := strings.CutPrefix(name, module.BuiltinPrefix); ok {
 		if !slices.Contains(builtin.Names(), own) {
 			return fmt.Errorf("%s: no such module: expected one of %s", name, strings.Join(builtin.Names(), ", "))
 		}

@@ -68,7 +68,7 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 	}
 	if name == "linear" {
 		if a.CustomConfig["hidden_units"] != nil {
-			return c, fmt.Errorf("custom_config: hidden_units: %slinear has no hidden layers", Prefix)
+			return c, fmt.Errorf("custom_config: hidden_units: %slinear has no hidden layers", module.BuiltinPrefix)
 		}
 		c.HiddenUnits = nil
 	}
@@ -81,7 +81,7 @@ func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error 
 	values, _ := a.Hyperparameters["values"].(map[string]any) // without a search there are none
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(module.Keys(t), key) {
-			log.Warn("hyperparameter is not one of this module's and changes nothing", "module", Prefix+name, "hyperparameter", key)
+			log.Warn("hyperparameter is not one of this module's and changes nothing", "module", module.BuiltinPrefix+name, "hyperparameter", key)
 		}
 	}
 	if err := a.Tuned(&t); err != nil {

@@ -9,13 +9,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Prefix begins the name of a builtin module in an assignment.
-const Prefix = "builtin:"
-
 // Digests are the builtin modules by name, with what stands for the digest of their code. The number goes up whenever the
 // same assignment gives another model.
 func Digests() map[string]string {
-	return map[string]string{"dnn": Prefix + "dnn@2", "linear": Prefix + "linear@2"}
+	return map[string]string{"dnn": module.BuiltinPrefix + "dnn@2", "linear": module.BuiltinPrefix + "linear@2"}
 }
 
 // Names are the builtin modules, sorted.
@@ -24,6 +21,6 @@ func Names() []string { return slices.Sorted(maps.Keys(Digests())) }
 // Module serves every builtin module: which one, an assignment says.
 func Module() module.Module {
 	return module.Module{Train: func(ctx context.Context, a *module.Args) error {
-		return Run(ctx, strings.TrimPrefix(a.Module, Prefix), a.Assignment, a.Send)
+		return Run(ctx, strings.TrimPrefix(a.Module, module.BuiltinPrefix), a.Assignment, a.Send)
 	}}
 }

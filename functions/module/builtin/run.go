@@ -61,7 +61,7 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err != nil {
 		return err
 	}
-	r.log.Info("model built", "module", Prefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(), "features", len(d.inputs),
+	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(), "features", len(d.inputs),
 		"weights", len(n.model.Weights()), "train_rows", s.rows)
 	result, err := r.train(ctx, c, d, n, a)
 	if err != nil {
