@@ -86,7 +86,7 @@ func goCommand(ctx context.Context, folder string, args ...string) ([]byte, erro
 	case ctx.Err() != nil:
 		return nil, fail(KindStopped, fmt.Errorf("go %s in %s: %w", args[0], folder, context.Cause(ctx)))
 	case errors.As(err, &exit):
-		return nil, fail(KindModule, fmt.Errorf("go %s in %s: %s", args[0], folder, bytes.TrimSpace(said.Bytes())))
+		return nil, fail(KindModule, fmt.Errorf("go %s in %s: %w: %s", args[0], folder, err, bytes.TrimSpace(said.Bytes())))
 	default:
 		return nil, fail(KindHost, fmt.Errorf("go %s in %s: %w", args[0], folder, err))
 	}

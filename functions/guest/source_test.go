@@ -2,9 +2,11 @@ package guest_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -138,6 +140,16 @@ func TestWhatCanNotBeRunSaysWhy(t *testing.T) {
 				t.Errorf("%s: %s, want %s: %s", failed.Kind, failed, test.kind, test.says)
 			}
 		})
+	}
+}
+
+func TestAFailedBuildKeepsTheCompilersExitStatus(t *testing.T) {
+	t.Parallel()
+	a := assignment(t, "")
+	a.Module = program(t, map[string]string{"main.go": "package main\n\nfunc main() { none() }\n"})
+	_, err := newHost(t, 0).Run(t.Context(), a, guest.Limits{}, nil)
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
+		t.Errorf("error is %v", err)
 	}
 }
 
