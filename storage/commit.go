@@ -24,40 +24,57 @@ func Recommit(ctx context.Context, store Store, root Ref, broken, next Commit) (
 	return putCommit(ctx, store, root, next, Condition{IfMatch: broken.ETag})
 }
 
+// commitWrite is one try to make commit the one that counts.
+type commitWrite struct {
+	store  Store
+	place  Place
+	commit Commit
+	cond   Condition
+}
+
 func putCommit(ctx context.Context, store Store, root Ref, c Commit, cond Condition) (Commit, bool, error) {
 	place := Place{Root: root, Execution: c.Execution, Attempt: c.Attempt}
 	if err := place.validateAttempt(); err != nil {
 		return Commit{}, false, fmt.Errorf("commit: %w", err)
 	}
-	data, err := json.Marshal(c)
+	if c.Manifest = ""; !c.Cancelled {
+		c.Manifest = place.Manifest().String()
+	}
+	winner, won, err := commitWrite{store: store, place: place, commit: c, cond: cond}.do(ctx)
 	if err != nil {
 		return Commit{}, false, fmt.Errorf("commit %s: %w", c.Execution, err)
 	}
-	obj, err := store.PutIf(ctx, place.Commit(), data, cond)
-	if err == nil {
-		c.ETag = obj.ETag
-		return c, true, nil
+	return winner, won, nil
+}
+
+func (w commitWrite) do(ctx context.Context) (winner Commit, won bool, err error) {
+	data, err := json.Marshal(w.commit)
+	if err != nil {
+		return Commit{}, false, err
 	}
-	if !errors.Is(err, ErrPrecondition) && !errors.Is(err, ErrUnavailable) {
-		return Commit{}, false, fmt.Errorf("commit %s: %w", c.Execution, err)
+	obj, err := w.store.PutIf(ctx, w.place.Commit(), data, w.cond)
+	switch {
+	case err == nil:
+		w.commit.ETag = obj.ETag
+		return w.commit, true, nil
+	case errors.Is(err, ErrPrecondition), errors.Is(err, ErrUnavailable):
+		return w.whoWon(ctx, err)
 	}
-	return whoWon(ctx, store, place, c, cond, err)
+	return Commit{}, false, err
 }
 
 // whoWon reads what is there after a write whose outcome is not known, or was to lose. lost is the error of that write.
-func whoWon(ctx context.Context, store Store, place Place, c Commit, cond Condition, lost error) (Commit, bool, error) {
-	there, err := readCommit(ctx, store, place)
-	if errors.Is(err, ErrNotFound) {
-		// Not written, or written and collected as garbage since: the next try will see.
-		return Commit{}, false, fmt.Errorf("commit %s: %w: %w", c.Execution, ErrUnavailable, lost)
+func (w commitWrite) whoWon(ctx context.Context, lost error) (Commit, bool, error) {
+	there, err := readCommit(ctx, w.store, w.place)
+	switch {
+	case errors.Is(err, ErrNotFound): // not written, or written and collected as garbage since: the next try will see
+		return Commit{}, false, fmt.Errorf("%w: %w", ErrUnavailable, lost)
+	case err != nil:
+		return Commit{}, false, errors.Join(lost, err)
+	case there.ETag == w.cond.IfMatch: // nobody has replaced it yet
+		return Commit{}, false, lost
 	}
-	if err != nil {
-		return Commit{}, false, fmt.Errorf("commit %s: %w", c.Execution, errors.Join(lost, err))
-	}
-	if there.ETag == cond.IfMatch {
-		return Commit{}, false, fmt.Errorf("commit %s: %w", c.Execution, lost) // nobody has replaced it yet
-	}
-	return there, there.Attempt == c.Attempt && there.Cancelled == c.Cancelled, nil
+	return there, there.Attempt == w.commit.Attempt && there.Cancelled == w.commit.Cancelled, nil
 }
 
 func readCommit(ctx context.Context, store Store, place Place) (Commit, error) {

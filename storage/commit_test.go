@@ -14,8 +14,7 @@ import (
 )
 
 func commit(attempt string) storage.Commit {
-	place := storage.Place{Root: trainer, Execution: execution, Attempt: attempt}
-	return storage.Commit{Execution: execution, Attempt: attempt, Manifest: place.Manifest().String(), Time: time.Unix(1, 0).UTC()}
+	return storage.Commit{Execution: execution, Attempt: attempt, Time: time.Unix(1, 0).UTC()}
 }
 
 // done is a store with one execution published and committed.
@@ -27,6 +26,20 @@ func done(t *testing.T) (*storagetest.Memory, storage.Manifest) {
 		t.Fatal(won, err)
 	}
 	return store, m
+}
+
+func TestACommitNamesItsManifest(t *testing.T) {
+	t.Parallel()
+	store, _ := done(t)
+	c, _, err := storage.Committed(t.Context(), store, trainer, execution)
+	place := storage.Place{Root: trainer, Execution: execution, Attempt: "a1"}
+	if err != nil || c.Manifest != place.Manifest().String() {
+		t.Errorf("names %q, %v", c.Manifest, err)
+	}
+	none := storage.Commit{Execution: execution, Attempt: "cancel", Cancelled: true}
+	if c, _, err := storage.PutCommit(t.Context(), storagetest.NewMemory(), trainer, none); err != nil || c.Manifest != "" {
+		t.Errorf("of a cancelled one: names %q, %v", c.Manifest, err)
+	}
 }
 
 func TestOneOfManyAttemptsWins(t *testing.T) {

@@ -35,7 +35,7 @@ func Example() {
 		panic(err)
 	}
 	_, won, err := storage.PutCommit(ctx, store, pub.Root, storage.Commit{
-		Execution: pub.Execution, Attempt: pub.Attempt, Manifest: pub.Place().Manifest().String(),
+		Execution: pub.Execution, Attempt: pub.Attempt,
 	})
 	fmt.Println("won:", won, err)
 

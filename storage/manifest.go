@@ -40,7 +40,7 @@ type Output struct {
 type Commit struct {
 	Execution string    `json:"execution"`
 	Attempt   string    `json:"attempt,omitempty"`
-	Manifest  string    `json:"manifest,omitempty"` // address of the winner's manifest
+	Manifest  string    `json:"manifest,omitempty"` // address of the winner's manifest; PutCommit and Recommit set it
 	Cancelled bool      `json:"cancelled,omitempty"`
 	Time      time.Time `json:"time"`
 

@@ -14,7 +14,6 @@ const systemFolder = ".system"
 //	<root>/.system/<execution>/<attempt>/manifest.json        what they are
 //	<root>/.system/<execution>/<attempt>/log.txt              what the module printed
 //	<root>/.system/<execution>/commit.json                    which attempt won
-//	<root>/.system/<execution>/checkpoints/...                what a lost worker's successor starts from
 //
 // In folder names the execution is plain hex; everywhere else it is written sha256:<hex>.
 type Place struct {
@@ -35,9 +34,6 @@ func (p Place) Log() Ref { return p.system().Join(p.Attempt, "log.txt") }
 // Commit is the execution's commit.
 func (p Place) Commit() Ref { return p.system().Join("commit.json") }
 
-// Checkpoints is the folder for checkpoints of the execution, by all its attempts.
-func (p Place) Checkpoints() Ref { return p.system().Join("checkpoints") }
-
 func (p Place) system() Ref { return p.Root.Join(systemFolder, executionHex(p.Execution)) }
 
 // Validate checks all parts; Attempt may be empty.
@@ -50,9 +46,6 @@ func (p Place) Validate() error {
 	}
 	if p.Attempt != "" && !isName(p.Attempt) {
 		return fmt.Errorf("attempt %q: expected letters, digits, - and _", p.Attempt)
-	}
-	if p.Attempt == "checkpoints" {
-		return fmt.Errorf("attempt %q: the name is taken by a folder", p.Attempt)
 	}
 	return nil
 }

@@ -23,7 +23,6 @@ type Publication struct {
 	Attempt   string
 	Outputs   map[string]Source // by TFX output key
 	Result    json.RawMessage   // kept in the manifest, untouched
-	Parallel  int               // files sent at once; 0 means 8
 }
 
 // Source is one artifact on local disk.
@@ -51,7 +50,10 @@ func Publish(ctx context.Context, store Store, p Publication) (Manifest, error) 
 	}
 	m := Manifest{Execution: p.Execution, Attempt: p.Attempt, Outputs: make(map[string]Output, len(p.Outputs)), Result: p.Result}
 	for key, src := range p.Outputs {
-		out, err := publishOutput(ctx, store, place, key, src, p.Parallel)
+		if !isName(key) {
+			return Manifest{}, fmt.Errorf("publish: output key %q: expected letters, digits, - and _", key)
+		}
+		out, err := publishOutput(ctx, store, place.Output(key), src)
 		if err != nil {
 			return Manifest{}, fmt.Errorf("publish %s from %s: %w", key, src.Dir, err)
 		}
@@ -67,10 +69,7 @@ func Publish(ctx context.Context, store Store, p Publication) (Manifest, error) 
 	return m, nil
 }
 
-func publishOutput(ctx context.Context, store Store, place Place, key string, src Source, parallel int) (Output, error) {
-	if !isName(key) {
-		return Output{}, fmt.Errorf("output key %q: expected letters, digits, - and _", key)
-	}
+func publishOutput(ctx context.Context, store Store, folder Ref, src Source) (Output, error) {
 	root, err := os.OpenRoot(src.Dir)
 	if err != nil {
 		return Output{}, err
@@ -80,10 +79,10 @@ func publishOutput(ctx context.Context, store Store, place Place, key string, sr
 	if err != nil {
 		return Output{}, err
 	}
-	s := sender{store: store, root: root, folder: place.Output(key)}
+	s := sender{store: store, root: root, folder: folder}
 	first, last := models(paths)
 	for _, wave := range [][]string{first, last} {
-		if err := s.send(ctx, wave, parallel); err != nil {
+		if err := s.send(ctx, wave); err != nil {
 			return Output{}, err
 		}
 	}
@@ -122,6 +121,9 @@ func models(paths []string) (first, last []string) {
 	return first, last
 }
 
+// filesAtOnce is how many files of an artifact move beside each other.
+const filesAtOnce = 8
+
 // sender copies local files into one artifact's folder.
 type sender struct {
 	store  Store
@@ -132,12 +134,9 @@ type sender struct {
 	files []File
 }
 
-func (s *sender) send(ctx context.Context, paths []string, parallel int) error {
-	if parallel <= 0 {
-		parallel = 8
-	}
+func (s *sender) send(ctx context.Context, paths []string) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	g.SetLimit(filesAtOnce)
 	for _, name := range paths {
 		if gctx.Err() != nil {
 			break

@@ -270,7 +270,6 @@ func TestPublishRefusesBadNames(t *testing.T) {
 		"execution":  func(p *storage.Publication) { p.Execution = "sha256:123" },
 		"attempt":    func(p *storage.Publication) { p.Attempt = "../a1" },
 		"no attempt": func(p *storage.Publication) { p.Attempt = "" },
-		"taken":      func(p *storage.Publication) { p.Attempt = "checkpoints" },
 		"output":     func(p *storage.Publication) { p.Outputs[".system"] = p.Outputs["model"] },
 		"root":       func(p *storage.Publication) { p.Root = storage.Ref{Bucket: "artifacts", Key: "../x"} },
 		"folder":     func(p *storage.Publication) { p.Outputs["model"] = storage.Source{Dir: "does-not-exist"} },

@@ -16,8 +16,6 @@ import (
 
 // StageOptions of StageIn. The zero value is right for most.
 type StageOptions struct {
-	// Parallel is how many objects are read at once. 0 means 8.
-	Parallel int
 	// Listing is what has to be staged, as List returned it: any change since then is ErrChanged. Nil means: as it is now;
 	// a change while staging starts over, at most three times.
 	Listing *Listing
@@ -43,7 +41,7 @@ const stageTries = 3
 // Errors: ErrNotFound, ErrBadRef, ErrChanged, ErrIncomplete (bytes that aren't the manifest's), and what the Store returns.
 func StageIn(ctx context.Context, store Store, ref Ref, dir string, opts StageOptions) (Staged, error) {
 	if opts.Listing != nil {
-		staged, err := stageListing(ctx, store, *opts.Listing, dir, opts)
+		staged, err := stageListing(ctx, store, *opts.Listing, dir)
 		return staged, gone(err)
 	}
 	var staged Staged
@@ -53,7 +51,7 @@ func StageIn(ctx context.Context, store Store, ref Ref, dir string, opts StageOp
 		if l, err = List(ctx, store, ref); err != nil {
 			return Staged{}, fmt.Errorf("stage %s: %w", ref, err)
 		}
-		staged, err = stageListing(ctx, store, l, dir, opts)
+		staged, err = stageListing(ctx, store, l, dir)
 		if err = gone(err); !errors.Is(err, ErrChanged) {
 			return staged, err
 		}
@@ -69,7 +67,7 @@ func gone(err error) error {
 	return err
 }
 
-func stageListing(ctx context.Context, store Store, l Listing, dir string, opts StageOptions) (_ Staged, err error) {
+func stageListing(ctx context.Context, store Store, l Listing, dir string) (_ Staged, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return Staged{}, fmt.Errorf("stage %s: %w", l.Ref, err)
@@ -84,7 +82,7 @@ func stageListing(ctx context.Context, store Store, l Listing, dir string, opts 
 	defer root.Close()
 
 	s := stager{store: store, root: root, listing: l, files: make([]File, len(l.Files))}
-	if err := s.all(ctx, opts.Parallel); err != nil {
+	if err := s.all(ctx); err != nil {
 		return Staged{}, fmt.Errorf("stage %s: %w", l.Ref, errors.Join(err, s.remove()))
 	}
 	return Staged{Ref: l.Ref, Dir: dir, Files: s.files, Digest: l.Digest}, nil
@@ -98,12 +96,9 @@ type stager struct {
 	files   []File // by index of listing.Files; each written by one goroutine
 }
 
-func (s *stager) all(ctx context.Context, parallel int) error {
-	if parallel <= 0 {
-		parallel = 8
-	}
+func (s *stager) all(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	g.SetLimit(filesAtOnce)
 	for i, f := range s.listing.Files {
 		if gctx.Err() != nil {
 			break

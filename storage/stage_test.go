@@ -194,7 +194,7 @@ func TestStageInLeavesNothingAfterAnError(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := storagetest.Faulty(holding(t, map[string]string{"in/a/b": "aaaaa", "in/c": "ccccc", "in/d": "ddddd"}), storagetest.Nth(storagetest.OpOpen, 2, tc.fault))
-		_, err := storage.StageIn(t.Context(), store, root.Join("in"), dir, storage.StageOptions{Parallel: 1})
+		_, err := storage.StageIn(t.Context(), store, root.Join("in"), dir, storage.StageOptions{})
 		if err == nil || (tc.want != nil && !errors.Is(err, tc.want)) || !strings.Contains(err.Error(), root.Join("in").String()) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -219,7 +219,7 @@ func TestStageInStartsOverWhenTheArtifactChanges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mem := holding(t, map[string]string{"in/a": "first", "in/b": "b"})
-	staged, err := storage.StageIn(t.Context(), changing(t, mem, "in/a", 2), root.Join("in"), dir, storage.StageOptions{Parallel: 1})
+	staged, err := storage.StageIn(t.Context(), changing(t, mem, "in/a", 2), root.Join("in"), dir, storage.StageOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestStageInStartsOverWhenTheArtifactChanges(t *testing.T) {
 func TestStageInGivesUpOnWhatChangesAllTheTime(t *testing.T) {
 	t.Parallel()
 	mem := holding(t, map[string]string{"in/a": "first", "in/b": "b"})
-	_, err := storage.StageIn(t.Context(), changing(t, mem, "in/a", 100), root.Join("in"), t.TempDir(), storage.StageOptions{Parallel: 1})
+	_, err := storage.StageIn(t.Context(), changing(t, mem, "in/a", 100), root.Join("in"), t.TempDir(), storage.StageOptions{})
 	if !errors.Is(err, storage.ErrChanged) {
 		t.Error(err)
 	}
@@ -269,7 +269,7 @@ func TestStageInStopsWithItsContext(t *testing.T) {
 		return storagetest.Fault{}
 	})
 	dir := t.TempDir()
-	_, err := storage.StageIn(ctx, store, root.Join("examples"), dir, storage.StageOptions{Parallel: 1})
+	_, err := storage.StageIn(ctx, store, root.Join("examples"), dir, storage.StageOptions{})
 	if !errors.Is(err, context.Canceled) || len(tree(t, dir)) > 0 {
 		t.Errorf("%v, left %q", err, tree(t, dir))
 	}

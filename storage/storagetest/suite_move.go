@@ -29,7 +29,7 @@ func published(t *testing.T, s Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := storage.Commit{Execution: pub.Execution, Attempt: pub.Attempt, Manifest: pub.Place().Manifest().String()}
+	c := storage.Commit{Execution: pub.Execution, Attempt: pub.Attempt}
 	if _, won, err := storage.PutCommit(t.Context(), s.Store, pub.Root, c); err != nil || !won {
 		t.Fatalf("won %v, %v", won, err)
 	}
