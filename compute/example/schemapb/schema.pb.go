@@ -1,3 +1,6 @@
+// Copyright The TensorFlow Authors. Licensed under the Apache License, Version 2.0 (see LICENSE at the root of the repository);
+// modified: shortened, and under names of its own.
+//
 // The part of TensorFlow Metadata's schema (tensorflow_metadata/proto/v0/schema.proto) that decides how examples are
 // parsed, under a package and file name of its own. Names count for schemas in text form, numbers for those in binary form;
 // both are TensorFlow Metadata's.
