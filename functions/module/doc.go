@@ -1,6 +1,31 @@
 // Package module is what a Go user implements to train with Stoker, and the protocol between a worker and the process in
 // which a module runs. Write a Module, hand it to Main, and read Args. functions/guest is the other side.
 //
+// What a module works with is in compute: example reads the data, nn puts networks together, train is the loop, savedmodel
+// writes what is served. local/examples/penguin uses all four, and is there to be copied.
+//
+// # A module of your own
+//
+// A module is a Go program with a go.mod of its own. Anywhere:
+//
+//	mkdir mine && cd mine
+//	go mod init example.com/mine
+//	go get github.com/stoker-ml/stoker@latest
+//
+// with this main.go:
+//
+//	func main() { module.Main(module.Module{Train: train}) }
+//
+//	func train(ctx context.Context, a *module.Args) error { ... }
+//
+// Until there is a release, have the go command take Stoker from a clone instead:
+//
+//	go mod edit -require github.com/stoker-ml/stoker@v0.0.0 -replace github.com/stoker-ml/stoker=/path/to/stoker
+//	go mod tidy
+//
+// Then try it (stoker try ./mine --examples ...), and name the folder in a pipeline: module: /path/to/mine. A worker builds
+// it with the go command where it is.
+//
 // # Protocol, version 1
 //
 // The worker starts the process and writes one Assignment as one line of JSON to its standard input; a process that serves
