@@ -16,7 +16,7 @@ import (
 // Bury implements events.Letterbox.
 func (b *Letterbox) Bury(ctx context.Context, d events.DeadLetter) error {
 	subject := events.DeadSubject(d.Message.Stream, d.Message.Sequence)
-	body, err := json.Marshal(d)
+	body, err := d.Encode(int(b.nc.MaxPayload()) - maxHeader)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", subject, err)
 	}
@@ -26,6 +26,9 @@ func (b *Letterbox) Bury(ctx context.Context, d events.DeadLetter) error {
 	}
 	return nil
 }
+
+// maxHeader is what the headers of a dead letter take of the payload that the server allows: subject and type of content.
+const maxHeader = 512
 
 // Dead implements events.Letterbox.
 func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
