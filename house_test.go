@@ -61,7 +61,7 @@ var table = house.Table{
 	},
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
-		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream local/bus", Tests: "local"},
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream", Tests: "local local/bus"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events", Tests: "events/jetstream"},     // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},

@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -36,8 +37,9 @@ func Hold(ctx context.Context, heart Heart, pause time.Duration, work func(conte
 	return err
 }
 
-// keep beats until work has returned, and returns ErrLeaseLost if the lease is lost before.
+// keep beats until work has returned, and returns ErrLeaseLost, with the last failed beat, if the lease is lost before.
 func keep(ctx context.Context, heart Heart, pause time.Duration, returned <-chan struct{}) error {
+	var failed error
 	for next := pause; ; {
 		timer := time.NewTimer(min(next, heart.Left()))
 		select {
@@ -47,14 +49,22 @@ func keep(ctx context.Context, heart Heart, pause time.Duration, returned <-chan
 		case <-timer.C:
 		}
 		if heart.Left() <= 0 {
-			return ErrLeaseLost
+			return unconfirmed(failed)
 		}
-		err := heart.Beat(ctx)
-		if errors.Is(err, ErrLeaseLost) {
-			return err
+		failed = heart.Beat(ctx)
+		if errors.Is(failed, ErrLeaseLost) {
+			return failed
 		}
-		if next = pause; err != nil {
+		if next = pause; failed != nil {
 			next = pause / 4 // it may pass before the lease runs out
 		}
 	}
+}
+
+// unconfirmed is the loss of a lease that ran out, for the reason why it could not be confirmed, if there was one.
+func unconfirmed(failed error) error {
+	if failed == nil {
+		return ErrLeaseLost
+	}
+	return fmt.Errorf("%w: %w", ErrLeaseLost, failed)
 }

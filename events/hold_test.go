@@ -57,8 +57,8 @@ func TestHoldEndsWhenTheLeaseCannotBeProved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := errors.New("bus away")
 		worked, err := hold(t.Context(), func(int) error { return away })
-		if !errors.Is(err, ErrLeaseLost) || worked != fakeLease {
-			t.Errorf("got %v after %s, want a lost lease after %s and not later", err, worked, fakeLease)
+		if !errors.Is(err, ErrLeaseLost) || !errors.Is(err, away) || worked != fakeLease {
+			t.Errorf("got %v after %s, want a lost lease, and why, after %s and not later", err, worked, fakeLease)
 		}
 	})
 }

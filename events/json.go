@@ -82,5 +82,5 @@ func walkInside(decoder *json.Decoder, open json.Delim, path string, walk func(s
 		}
 	}
 	_, err := decoder.Token()
-	return path, err == io.EOF
+	return path, errors.Is(err, io.EOF)
 }

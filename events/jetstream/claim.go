@@ -78,9 +78,9 @@ func (h heart) Beat(ctx context.Context) error {
 		err = h.msg.InProgress()
 	}
 	if err != nil {
-		h.box.log.Warn("heartbeat failed", "job", h.id(), "attempt", h.attempt.ID, "left", h.held.left(), "error", err)
+		return fmt.Errorf("heartbeat of job %s, attempt %s: %w", h.id(), h.attempt.ID, h.box.explain(ctx, err))
 	}
-	return err
+	return nil
 }
 
 // Done implements events.Claim. The lease is removed last: what is left of one whose worker dies in between is waited out.

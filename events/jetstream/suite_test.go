@@ -61,7 +61,8 @@ func connect(t *testing.T, server *bus.Server, opts jetstream.Options) *jetstrea
 
 func dial(t *testing.T, server *bus.Server) *nats.Conn {
 	t.Helper()
-	conn, err := server.Connect()
+	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // nats.go's own prints
+	conn, err := nats.Connect(server.URL(), quiet, nats.MaxReconnects(-1))
 	if err != nil {
 		t.Fatal(err)
 	}

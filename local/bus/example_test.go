@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -21,7 +23,7 @@ func ExampleStart() {
 		return
 	}
 	defer server.Close()
-	conn, err := server.Connect() // within the process; others use URL
+	conn, err := nats.Connect(server.URL())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 )
 
 // Options of a server. Only Dir is needed.
@@ -116,19 +115,6 @@ func (s *Server) MonitorAddress() string {
 		return net.JoinHostPort(addr.IP.String(), fmt.Sprint(addr.Port))
 	}
 	return ""
-}
-
-// Connect returns a connection within this process, without a socket. The caller closes it.
-func (s *Server) Connect(opts ...nats.Option) (*nats.Conn, error) {
-	inside := []nats.Option{
-		nats.InProcessServer(s.server), nats.UserInfo(user, s.password), nats.MaxReconnects(-1),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // nats.go's own prints
-	}
-	conn, err := nats.Connect("", append(inside, opts...)...)
-	if err != nil {
-		return nil, fmt.Errorf("connect within the process: %w", err)
-	}
-	return conn, nil
 }
 
 // Close ends the server, and returns when all of it has ended and what it stored is in the files. Closing again is success.

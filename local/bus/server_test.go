@@ -88,7 +88,7 @@ func TestWhatWasStoredIsThereAfterARestart(t *testing.T) {
 	dir := t.TempDir()
 	first := start(t, bus.Options{Dir: dir, SyncAlways: true})
 	stream := func(s *bus.Server) jetstream.Stream {
-		conn, err := s.Connect()
+		conn, err := nats.Connect(s.URL())
 		if err != nil {
 			t.Fatal(err)
 		}
