@@ -70,11 +70,15 @@ func unpublished(fact events.Fact, err error) error {
 	return err
 }
 
+// stopDelay keeps a job that a stopping worker hands back from another slot of the same worker, whose last look at the queue
+// may not have ended yet: there it would wait out a whole lease.
+const stopDelay = time.Second
+
 // settleTime bounds the acknowledgement of a job when the worker itself is stopping.
 const settleTime = 10 * time.Second
 
 // settle tells the letterbox what became of the job. It goes on for a moment after ctx ended, so that a job that a
-// stopping worker hands back is free for others at once.
+// stopping worker hands back is free for others soon.
 func (a attempt) settle(ctx context.Context, err error) error {
 	stopping := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
@@ -90,7 +94,7 @@ func (a attempt) settle(ctx context.Context, err error) error {
 		return a.claim.Done(ctx)
 	case stopping:
 		a.log.Info("job handed back: this worker stops", "error", failure)
-		return a.claim.Later(ctx, 0, events.FailureUnavailable)
+		return a.claim.Later(ctx, stopDelay, events.FailureUnavailable)
 	case verdict == later:
 		delay := backoff(a.task.Attempt)
 		a.log.Warn("job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)

@@ -167,7 +167,7 @@ func TestAPanicInAFunctionIsACrashOfItsJob(t *testing.T) {
 	})
 }
 
-func TestAStoppingWorkerHandsItsJobBackAtOnce(t *testing.T) {
+func TestAStoppingWorkerHandsItsJobBackSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &function{handle: func(ctx context.Context, _ worker.Task) ([]events.Fact, error) {
@@ -175,7 +175,10 @@ func TestAStoppingWorkerHandsItsJobBackAtOnce(t *testing.T) {
 			return nil, events.Fail(events.FailureModule, context.Cause(ctx))
 		}}
 		box := run(t, f, time.Minute)
-		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+		if _, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0); !errors.Is(err, events.ErrEmpty) {
+			t.Error("another slot of the same worker could take it")
+		}
+		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 2*time.Second)
 		if err != nil {
 			t.Fatal("the job is not free: ", err)
 		}
