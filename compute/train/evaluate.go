@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
@@ -39,7 +40,7 @@ func evaluate(ctx context.Context, m *nn.Model, s Source, steps int, report func
 		}
 	}
 	if meters.rows == 0 {
-		return nil, fmt.Errorf("evaluate: there is no row to evaluate on")
+		return nil, fmt.Errorf("evaluate: %w: there is no row to evaluate on", example.ErrInput)
 	}
 	return meters.metrics(), nil
 }

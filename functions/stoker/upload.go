@@ -78,23 +78,9 @@ func upload(ctx context.Context, store storage.Store, folder string, to storage.
 		if err != nil {
 			return err
 		}
-		size, err := uploadFile(ctx, store, path, to.Join(filepath.ToSlash(name)))
-		sent.Files, sent.Bytes = sent.Files+1, sent.Bytes+size
+		object, err := storage.PutFile(ctx, store, to.Join(filepath.ToSlash(name)), path)
+		sent.Files, sent.Bytes = sent.Files+1, sent.Bytes+object.Size
 		return err
 	})
 	return sent, err
-}
-
-func uploadFile(ctx context.Context, store storage.Store, path string, to storage.Ref) (int64, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return 0, err
-	}
-	_, err = store.Put(ctx, to, file, info.Size())
-	return info.Size(), err
 }

@@ -46,7 +46,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"unknown key":        {set("hidden", 8), `custom_config: unknown key "hidden": expected some of label, label_key, task, `},
 		"wrong type":         {set("batch_size", "many"), `custom_config: batch_size: expected a whole number, got "many"`},
 		"one layer, no list": {set("hidden_units", 8), "custom_config: hidden_units: expected a list of whole numbers like [8], got 8"},
-		"no rows in a batch": {set("batch_size", 0), "custom_config: batch_size: expected 1 to 16777216, got 0"},
+		"no rows in a batch": {set("batch_size", 0), "custom_config: batch_size: expected 1 to 65536, got 0"},
 		"no label":           {set("label", ""), "custom_config: label: missing, expected one of body_mass_g_xf, culmen_depth_mm_xf, "},
 		"label not there":    {set("label", "zzz"), `custom_config: label: the schema has no feature "zzz", expected one of body_mass_g_xf, `},
 		"unknown task":       {set("task", "clustering"), `custom_config: task: expected classification, binary or regression, got "clustering"`},
@@ -134,17 +134,17 @@ func TestBadDataIsAnInputErrorThatNamesFileRecordAndFeature(t *testing.T) {
 		inf *= 2
 	}
 	for want, record := range map[string][]byte{
-		`bad record 300 in Split-train/b: feature "species": `:                                           bird().Float("species", 1).Build(),
-		`bad record 300 in Split-train/b: feature "body_mass_g": value +Inf, expected a finite number`:   bird().Float("body_mass_g", inf).Build(),
-		`bad record 300 in Split-train/b: feature "body_mass_g": float value is required`:                new(example.Builder).Build(),
-		`bad record 300 in Split-train/b: feature "culmen_length_mm": `:                                  bird().Float("culmen_length_mm").Build(),
-		`label "species": bad input: has values that are no classes`:                                     bird().Int64("species", -1).Build(),
-		`label "species": has values up to 5000: set custom_config num_classes if they are classes, or `: bird().Int64("species", 5000).Build(),
+		`bad record 300 in Split-train/b: feature "species": `:                                                      bird().Float("species", 1).Build(),
+		`bad record 300 in Split-train/b: feature "body_mass_g": value +Inf, expected a finite number`:              bird().Float("body_mass_g", inf).Build(),
+		`bad record 300 in Split-train/b: feature "body_mass_g": float value is required`:                           new(example.Builder).Build(),
+		`bad record 300 in Split-train/b: feature "culmen_length_mm": `:                                             bird().Float("culmen_length_mm").Build(),
+		`label "species": bad input: has values that are no classes`:                                                bird().Int64("species", -1).Build(),
+		`label "species": bad input: has values up to 5000: set custom_config num_classes if they are classes, or `: bird().Int64("species", 5000).Build(),
 	} {
 		records := slices.Repeat([][]byte{bird().Build()}, 300) // more than are surveyed at a time
 		err := fail(t, "dnn", withTrain(t, append(records, record)...))
 		bad, ok := errors.AsType[*module.Error](err)
-		if input := !strings.Contains(want, "5000"); input != (ok && bad.Kind == module.KindInput) || !strings.Contains(err.Error(), want) {
+		if !ok || bad.Kind != module.KindInput || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, expected %s", err, want)
 		}
 	}
@@ -157,6 +157,20 @@ func TestAnEmptySplitIsBadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := fail(t, "dnn", a); !strings.Contains(err.Error(), "the train splits hold no record") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestAnEmptyEvalSplitIsBadInput(t *testing.T) {
+	t.Parallel()
+	a := withTrain(t)
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.EvalFiles = []string{empty}
+	var bad *module.Error
+	if err := fail(t, "dnn", a); !errors.As(err, &bad) || bad.Kind != module.KindInput {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -120,15 +120,16 @@ func override[T any](value, by *T) {
 // check says what is wrong with the values.
 func (c config) check(a module.Assignment) error {
 	for _, n := range []struct {
-		key        string
-		value, min int
+		key             string
+		value, min, max int
 	}{
-		{"num_classes", c.NumClasses, 0}, {"batch_size", c.BatchSize, 1}, {"eval_batch_size", c.EvalBatchSize, 1},
-		{"embedding_dim", c.EmbeddingDim, 1}, {"hash_buckets", c.HashBuckets, 1}, {"epochs", c.Epochs, 0},
-		{"checkpoint_every", c.CheckpointEvery, 1},
+		{"num_classes", c.NumClasses, 0, 1 << 20}, {"epochs", c.Epochs, 0, 1 << 24}, {"checkpoint_every", c.CheckpointEvery, 1, 1 << 24},
+		// A batch is held in memory whole, however few rows the data has.
+		{"batch_size", c.BatchSize, 1, 1 << 16}, {"eval_batch_size", c.EvalBatchSize, 1, 1 << 16},
+		{"embedding_dim", c.EmbeddingDim, 1, 1 << 16}, {"hash_buckets", c.HashBuckets, 1, 1 << 24},
 	} {
-		if n.value < n.min || n.value > 1<<24 {
-			return fmt.Errorf("custom_config: %s: expected %d to %d, got %d", n.key, n.min, 1<<24, n.value)
+		if n.value < n.min || n.value > n.max {
+			return fmt.Errorf("custom_config: %s: expected %d to %d, got %d", n.key, n.min, n.max, n.value)
 		}
 	}
 	for _, units := range c.HiddenUnits {

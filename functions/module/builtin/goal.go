@@ -83,7 +83,7 @@ func countClasses(c config, d dataset, s *survey) (int, error) {
 		return 0, fmt.Errorf("%w: has the value %d, expected 0 to %d", example.ErrInput, s.labels.max, max(classes, 2)-1)
 	}
 	if c.NumClasses == 0 && classes > maxInferred {
-		return 0, fmt.Errorf("has values up to %d: set custom_config num_classes if they are classes, or task: regression", classes-1)
+		return 0, fmt.Errorf("%w: has values up to %d: set custom_config num_classes if they are classes, or task: regression", example.ErrInput, classes-1)
 	}
 	return int(classes), nil
 }
