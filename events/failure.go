@@ -5,7 +5,7 @@ import "slices"
 // FailureKind is the closed list of what can go wrong with a job. functions/worker alone turns a kind into a fate.
 type FailureKind string
 
-// The kinds, as DESIGN's table of fates has them.
+// The kinds. The package comment of functions/worker has what becomes of each.
 const (
 	FailureInput       FailureKind = "input"       // bad bytes, missing split, unknown pipeline: nothing a retry mends
 	FailureModule      FailureKind = "module"      // the module raised, or wrote no model
