@@ -95,12 +95,16 @@ func takeClasses(t *testing.T, box Box) {
 	for _, job := range []events.Job{tune, exampleJob("job-gpu", "gpu"), exampleJob("job-cpu", "cpu"), exampleJob("job-tpu", "tpu")} {
 		must(t, box.Offer(t.Context(), job))
 	}
-	for _, want := range []string{"job-cpu", "job-gpu"} { // the order of the classes is the worker's
+	taken := map[string]bool{} // in any order: a look at one class may come back empty on a busy bus
+	for range 2 {
 		claim := take(t, box, "cpu", "gpu")
-		if job, err := claim.Job(); err != nil || job.ID != want {
-			t.Errorf("took %s, %v, want %s", job.ID, err, want)
-		}
+		job, err := claim.Job()
+		must(t, err)
+		taken[job.ID] = true
 		must(t, claim.Done(t.Context()))
+	}
+	if !taken["job-cpu"] || !taken["job-gpu"] {
+		t.Errorf("took %v, want job-cpu and job-gpu", taken)
 	}
 	takeNothing(t, box, "cpu", "gpu")
 	claim := take(t, box, "tpu") // a class that nobody has served before
