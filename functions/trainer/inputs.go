@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/storage"
@@ -28,12 +30,17 @@ func (t *Trainer) list(ctx context.Context, job events.Job, spec pipeline.Pipeli
 	if err != nil {
 		return nil, err
 	}
+	listing, ctx := errgroup.WithContext(ctx)
+	listing.SetLimit(atOnce)
 	for i, in := range wanted {
-		if wanted[i].listing, err = storage.List(ctx, t.store, in.listing.Ref); err != nil {
-			return nil, t.explain(ctx, in, err)
-		}
+		listing.Go(func() (err error) {
+			if wanted[i].listing, err = storage.List(ctx, t.store, in.listing.Ref); err != nil {
+				return t.explain(ctx, in, err)
+			}
+			return nil
+		})
 	}
-	return wanted, nil
+	return wanted, listing.Wait()
 }
 
 // wanted names the inputs: each split of each Examples artifact, and whatever else the job was given.
