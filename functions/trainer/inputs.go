@@ -30,17 +30,22 @@ func (t *Trainer) list(ctx context.Context, job events.Job, spec pipeline.Pipeli
 	if err != nil {
 		return nil, err
 	}
-	listing, ctx := errgroup.WithContext(ctx)
+	var listing errgroup.Group
 	listing.SetLimit(atOnce)
+	failures := make([]error, len(wanted))
 	for i, in := range wanted {
 		listing.Go(func() (err error) {
 			if wanted[i].listing, err = storage.List(ctx, t.store, in.listing.Ref); err != nil {
-				return t.explain(ctx, in, err)
+				failures[i] = t.explain(ctx, in, err)
 			}
-			return nil
+			return failures[i]
 		})
 	}
-	return wanted, listing.Wait()
+	if listing.Wait() == nil {
+		return wanted, nil
+	}
+	// Of several failures the first in the order of the inputs is told, so that a job fails alike each time.
+	return nil, failures[slices.IndexFunc(failures, func(err error) bool { return err != nil })]
 }
 
 // wanted names the inputs: each split of each Examples artifact, and whatever else the job was given.

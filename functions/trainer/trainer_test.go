@@ -324,6 +324,18 @@ func TestMoreThanAFactMayCarryFailsItsCheckBeforeTheCommit(t *testing.T) {
 	}
 }
 
+func TestOfSeveralMissingInputsTheFirstIsTold(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		b := setup(t, writesModel)
+		j := job(t, "j1", "monday", spec)
+		j.Inputs.TransformedExamples[0].URI, j.Inputs.TransformGraph, j.Inputs.Hyperparameters = "s3://stoker/a", "s3://stoker/b", "s3://stoker/c"
+		if _, err := b.handle(t, j, "a1"); kindOf(err) != events.FailureInput || !strings.Contains(err.Error(), `split "eval"`) {
+			t.Fatalf("kind %q of %v", kindOf(err), err)
+		}
+	}
+}
+
 func TestASplitThatTheFactDoesNotListIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
