@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// Reader is the name under which dispatchers share their place in the log of facts.
-const Reader = "dispatch"
+// reader is the name under which dispatchers share their place in the log of facts.
+const reader = "dispatch"
 
 // Dispatcher turns facts into jobs.
 type Dispatcher struct {
@@ -65,7 +65,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 // Next handles the next fact, waiting up to wait for one; then events.ErrEmpty.
 func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
-	delivery, err := d.box.Follow(ctx, Reader, wait)
+	delivery, err := d.box.Follow(ctx, reader, wait)
 	if err != nil {
 		return err
 	}

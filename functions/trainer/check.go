@@ -30,7 +30,7 @@ func checkFailure(err error) error { return events.Fail(events.FailureCheck, err
 // plainPath is a file name that every object store and every reader of facts takes.
 var plainPath = regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`)
 
-// checkFiles refuses what an artifact can't hold: links that lead out of it or nowhere, pipes, names with control characters.
+// checkFiles refuses what an object store has no word for: links, pipes, names with control characters.
 func checkFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
