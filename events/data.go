@@ -25,9 +25,24 @@ const (
 	PayloadSequenceExample = "FORMAT_TF_SEQUENCE_EXAMPLE"
 )
 
-// Spec carries a pipeline inline, for publishers that are trusted to choose the code that runs (local, or by account).
-type Spec struct {
+// Request is what a publisher may ask for besides telling what is ready.
+type Request struct {
+	// PipelineSpec is for publishers that are trusted to choose the code that runs (local, or by account).
 	PipelineSpec json.RawMessage `json:"pipeline_spec,omitempty" jsonschema:"type=object,description=A whole pipeline inline. Refused unless the publisher's account may choose code"`
+	Force        bool            `json:"force,omitempty" jsonschema:"description=Train even if the same was trained before: the execution is salted with this fact's id"`
+}
+
+// RequestOf is what the publisher of data asks for; nothing, for kinds that can't.
+func RequestOf(data Data) Request {
+	switch d := data.(type) {
+	case *ExamplesReady:
+		return d.Request
+	case *TransformReady:
+		return d.Request
+	case *HParamsReady:
+		return d.Request
+	}
+	return Request{}
 }
 
 // ExamplesReady says that examples can be read.
@@ -35,7 +50,7 @@ type ExamplesReady struct {
 	Examples   []Examples `json:"examples" jsonschema:"required,minItems=1"`
 	Schema     string     `json:"schema,omitempty" jsonschema:"format=s3,description=Address of a Schema artifact folder or of schema.pbtxt itself"`
 	Statistics string     `json:"statistics,omitempty" jsonschema:"format=s3,description=Address of an ExampleStatistics artifact folder"`
-	Spec
+	Request
 }
 
 // TransformReady says that a transform graph, and perhaps the examples it transformed, can be read.
@@ -44,7 +59,7 @@ type TransformReady struct {
 	TransformedExamples []Examples `json:"transformed_examples,omitempty"`
 	Examples            []Examples `json:"examples,omitempty"`
 	Schema              string     `json:"schema,omitempty" jsonschema:"format=s3,description=Default: the one inside the graph's transformed_metadata or metadata"`
-	Spec
+	Request
 }
 
 // HParamsReady says which hyperparameters to use.
@@ -55,7 +70,7 @@ type HParamsReady struct {
 	Objective       string         `json:"objective,omitempty"`
 	Study           string         `json:"study,omitempty"`
 	Reused          bool           `json:"reused,omitempty" jsonschema:"description=Tuning was skipped: these are the last best"`
-	Spec
+	Request
 }
 
 // Artifact names one artifact and what it held.

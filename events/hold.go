@@ -11,13 +11,16 @@ import (
 type Heart interface {
 	// Left is for how long the lease is still provably ours; 0 or less if it is not.
 	Left() time.Duration
-	// Beat confirms the lease. ErrLeaseLost if it is another's by now; any other error may pass.
+	// Beat confirms the lease. ErrLeaseLost if it is another's by now; ErrCancelled if it is confirmed and its job cancelled; any
+	// other error may pass.
 	Beat(ctx context.Context) error
+	// Cancelled is closed as soon as the job is known to be cancelled, without waiting for a beat; nil if nobody would know.
+	Cancelled() <-chan struct{}
 }
 
 // Hold is Claim.Hold for letterboxes to build theirs with: it runs work while heart beats every pause, and ends work's ctx
-// with cause ErrLeaseLost as soon as the lease is lost or can't be proved. The heart goes on beating after ctx has ended,
-// until work has returned.
+// with cause ErrLeaseLost as soon as the lease is lost or can't be proved, or with cause ErrCancelled once its job is cancelled.
+// The heart goes on beating after ctx has ended, until work has returned.
 func Hold(ctx context.Context, heart Heart, pause time.Duration, work func(context.Context) error) error {
 	if heart.Left() <= 0 {
 		return ErrLeaseLost
@@ -26,7 +29,7 @@ func Hold(ctx context.Context, heart Heart, pause time.Duration, work func(conte
 	defer lose(nil)
 	returned, kept := make(chan struct{}), make(chan error, 1)
 	go func() {
-		lost := keep(context.WithoutCancel(ctx), heart, pause, returned)
+		lost := keep(context.WithoutCancel(ctx), heart, pause, returned, func() { lose(ErrCancelled) })
 		lose(lost)
 		kept <- lost
 	}()
@@ -37,23 +40,34 @@ func Hold(ctx context.Context, heart Heart, pause time.Duration, work func(conte
 	return err
 }
 
-// keep beats until work has returned, and returns ErrLeaseLost, with the last failed beat, if the lease is lost before.
-func keep(ctx context.Context, heart Heart, pause time.Duration, returned <-chan struct{}) error {
+// keep beats until work has returned, and returns ErrLeaseLost, with the last failed beat, if the lease is lost before. It calls
+// cancel when the job is known to be cancelled, and beats on.
+func keep(ctx context.Context, heart Heart, pause time.Duration, returned <-chan struct{}, cancel func()) error {
 	var failed error
+	cancelled := heart.Cancelled()
 	for next := pause; ; {
 		timer := time.NewTimer(min(next, heart.Left()))
 		select {
 		case <-returned:
 			timer.Stop()
 			return nil
+		case <-cancelled:
+			timer.Stop()
+			cancel()
+			cancelled = nil
+			continue
 		case <-timer.C:
 		}
 		if heart.Left() <= 0 {
 			return unconfirmed(failed)
 		}
 		failed = heart.Beat(ctx)
-		if errors.Is(failed, ErrLeaseLost) {
+		switch {
+		case errors.Is(failed, ErrLeaseLost):
 			return failed
+		case errors.Is(failed, ErrCancelled):
+			cancel()
+			failed = nil
 		}
 		if next = pause; failed != nil {
 			next = pause / 4 // it may pass before the lease runs out

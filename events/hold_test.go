@@ -19,6 +19,8 @@ const fakeLease = 10 * time.Second
 
 func (h *fakeHeart) Left() time.Duration { return time.Until(h.until) }
 
+func (h *fakeHeart) Cancelled() <-chan struct{} { return nil }
+
 func (h *fakeHeart) Beat(context.Context) error {
 	h.beats++
 	if err := h.beat(h.beats); err != nil {

@@ -33,7 +33,9 @@ type Job struct {
 
 	Inputs     Inputs    `json:"inputs"`
 	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"` // the facts joined, in FACTS order; the last completed the join
-	Generation int       `json:"generation,omitempty" jsonschema:"minimum=0"`
+	Generation int       `json:"generation,omitempty" jsonschema:"minimum=0,description=The least generation that its model may have: one more for each time that a committed model was lost"`
+	Salt       string    `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs: set where a user wants a training done again"`
+	Request    string    `json:"request,omitempty" jsonschema:"description=Who asked for it again: a dead letter or a replay. Not part of the job's identity"`
 	Created    time.Time `json:"created"` // when the completing fact was stored
 	Trace      string    `json:"traceparent,omitempty"`
 }
@@ -85,6 +87,8 @@ func (j Job) Validate() error {
 		below("inputs", j.Inputs.validate()),
 		checkCauses("causes", j.Causes),
 		checkCount("generation", int64(j.Generation)),
+		optionalText("salt", j.Salt, maxID),
+		optionalText("request", j.Request, maxID),
 	)
 }
 

@@ -15,6 +15,8 @@ type Lease struct {
 	Number   int                 `json:"number"`           // of the last attempt, from 1
 	Failures map[FailureKind]int `json:"failures,omitempty"`
 	Beats    uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
+
+	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel; stays for as long as the lease
 }
 
 // Taken is the lease once attempt holds it. An attempt that still held it has died: it counts as unavailable.
@@ -22,7 +24,7 @@ func (l Lease) Taken(attempt string) Lease {
 	if l.Holder != "" {
 		l.Failures = counted(l.Failures, FailureUnavailable)
 	}
-	return Lease{Holder: attempt, Number: l.Number + 1, Failures: l.Failures}
+	return Lease{Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Cancelled: l.Cancelled}
 }
 
 // Beaten is the lease after one more heartbeat.
@@ -30,12 +32,12 @@ func (l Lease) Beaten() Lease { l.Beats++; return l }
 
 // Released is the lease after its attempt ended for cause.
 func (l Lease) Released(cause FailureKind) Lease {
-	return Lease{Number: l.Number, Failures: counted(l.Failures, cause)}
+	return Lease{Number: l.Number, Failures: counted(l.Failures, cause), Cancelled: l.Cancelled}
 }
 
 // Attempt describes the attempt that holds the lease.
 func (l Lease) Attempt() Attempt {
-	return Attempt{ID: l.Holder, Number: l.Number, Failures: maps.Clone(l.Failures)}
+	return Attempt{ID: l.Holder, Number: l.Number, Failures: maps.Clone(l.Failures), Cancelled: l.Cancelled}
 }
 
 func counted(failures map[FailureKind]int, cause FailureKind) map[FailureKind]int {

@@ -15,6 +15,7 @@ var (
 	ErrEmpty     = errors.New("nothing waiting")         // Take's wait ran out
 	ErrClosed    = errors.New("letterbox is closed")     // by Close: nothing comes of waiting
 	ErrRefused   = errors.New("refused by the bus")      // no permission, or a message too large
+	ErrCancelled = errors.New("cancelled")               // the cause of Hold's cancelled context after Cancel
 )
 
 // Letterbox is one bus: the log of facts, the queue of jobs, and the small registers that decide races.
@@ -33,12 +34,15 @@ type Letterbox interface {
 	Dead(ctx context.Context) iter.Seq2[DeadLetter, error]
 	// Bury appends a dead letter, once for each (Stream, Sequence): burying again is success.
 	Bury(ctx context.Context, d DeadLetter) error
+	// Drop removes the dead letter of that sequence for good. ErrNotFound if it is not there.
+	Drop(ctx context.Context, sequence uint64) error
 }
 
 // The registers.
 const (
 	RegisterPipelines = "PIPELINES"
 	RegisterJoins     = "JOINS"
+	RegisterGates     = "GATES" // who of a pipeline's runs may go on, and who waits: functions/plan
 	RegisterLeases    = "LEASES"
 )
 
@@ -63,6 +67,10 @@ type Queue interface {
 	// Take claims one job for function f of one of the classes, waiting up to wait; then ErrEmpty. It never prefetches,
 	// and claims only a job whose lease is free or has run out.
 	Take(ctx context.Context, f Function, classes []string, wait time.Duration) (Claim, error)
+	// Cancel asks whoever works on the job, or takes it next, to give it up: Hold's ctx ends with cause ErrCancelled, within a
+	// heartbeat at the latest, and later attempts find Attempt.Cancelled. It is kept in the lease's entry. Asking again is
+	// success. What comes of it is told by a fact, for the work may have been committed by then.
+	Cancel(ctx context.Context, job string) error
 }
 
 // Receipt says where a fact was stored.
@@ -119,9 +127,13 @@ type Claim interface {
 	// Attempt says which try this is. It was counted in the lease's entry before Take returned.
 	Attempt() Attempt
 	// Hold runs work and keeps the lease alive meanwhile. The ctx that work gets is cancelled with cause ErrLeaseLost
-	// as soon as the lease can't be proved ours on the monotonic clock, a margin before it runs out. Hold returns what
-	// work returned, or ErrLeaseLost. work must return soon after its ctx ends.
+	// as soon as the lease can't be proved ours on the monotonic clock, a margin before it runs out, and with cause
+	// ErrCancelled, the lease still ours, once the job is cancelled. Hold returns what work returned, or ErrLeaseLost. work
+	// must return soon after its ctx ends.
 	Hold(ctx context.Context, work func(context.Context) error) error
+	// Prove returns ErrLeaseLost unless the lease is provably ours at this moment. It asks nobody. Work calls it right before
+	// each effect on bus or store: a process that was frozen may go on before anything has told it that its ctx is over.
+	Prove() error
 	// Done, Later and Never as for Delivery; each first proves the lease and returns ErrLeaseLost without touching the
 	// bus if it is not ours. cause counts the failed attempt in the lease's entry.
 	Done(ctx context.Context) error
@@ -134,6 +146,8 @@ type Attempt struct {
 	ID       string              `json:"id"`       // unique: names the folder its blobs go to
 	Number   int                 `json:"number"`   // from 1
 	Failures map[FailureKind]int `json:"failures"` // earlier attempts that ended, by cause; died with the worker: unavailable
+
+	Cancelled bool `json:"cancelled,omitempty"` // when it was taken: it is there to tell that, and to do no work
 }
 
 // DeadReason says why a message can never be handled.
@@ -170,6 +184,7 @@ type Entry struct {
 	Key      string
 	Value    []byte
 	Revision uint64
+	Written  time.Time // by the bus's clock, the one that all who use the bus share
 }
 
 // Register is a map in which a write says what it replaces. Keys are escaped as needed by the bus, reversibly.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Source is the CloudEvents source of what Stoker's function f tells.
@@ -35,7 +36,11 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 
 		Execution: failure.Execution,
 	}))
-	fact.ID = DerivedID("failed", job.ID, strconv.Itoa(attempt.Number))
+	parts := []string{"failed", job.ID, strconv.Itoa(attempt.Number)}
+	if job.Request != "" {
+		parts = append(parts, job.Request) // attempts are counted anew
+	}
+	fact.ID = DerivedID(parts...)
 	return fact
 }
 
@@ -52,6 +57,21 @@ func NewTrainingFailed(refused Recorded, failure *Failure) Fact {
 		Causation: plainText(cause.ID),
 		Trace:     plainText(cause.Trace),
 		Data:      &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure), LogTail: tail(failure.LogTail)}},
+	}
+}
+
+// NewRunEnded tells that nothing will come of a run that has no job yet: its join expired, or it was cancelled or superseded.
+// Its id follows from the run, for that happens once; last is the newest fact of the run, and ended is when, by the bus's
+// clock.
+func NewRunEnded(pipeline, run string, last Cause, ended time.Time, failure *Failure) Fact {
+	return Fact{
+		ID:        DerivedID("ended", pipeline, run),
+		Source:    dispatchSource,
+		Pipeline:  pipeline,
+		Run:       run,
+		Time:      ended,
+		Causation: plainText(last.ID),
+		Data:      &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure)}},
 	}
 }
 

@@ -16,7 +16,7 @@ func samples() map[Kind]Data {
 	}
 	return map[Kind]Data{
 		KindExamplesReady: &ExamplesReady{
-			Examples: examples, Schema: "s3://tfx-data/schema.pbtxt", Statistics: "s3://tfx-data/stats", Spec: Spec{PipelineSpec: []byte(`{"pipeline":"penguin"}`)},
+			Examples: examples, Schema: "s3://tfx-data/schema.pbtxt", Statistics: "s3://tfx-data/stats", Request: Request{PipelineSpec: []byte(`{"pipeline":"penguin"}`)},
 		},
 		KindTransformReady: &TransformReady{
 			TransformGraph: "s3://tfx-data/graph", TransformedExamples: examples, Examples: examples[:1], Schema: "s3://tfx-data/schema",

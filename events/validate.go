@@ -25,7 +25,7 @@ func (d *ExamplesReady) Validate() error {
 		checkExamples("examples", d.Examples),
 		optionalURI("schema", d.Schema),
 		optionalURI("statistics", d.Statistics),
-		d.Spec.validate(),
+		d.Request.validate(),
 	)
 }
 
@@ -36,7 +36,7 @@ func (d *TransformReady) Validate() error {
 		checkExamples("transformed_examples", d.TransformedExamples),
 		checkExamples("examples", d.Examples),
 		optionalURI("schema", d.Schema),
-		d.Spec.validate(),
+		d.Request.validate(),
 	)
 }
 
@@ -50,7 +50,7 @@ func (d *HParamsReady) Validate() error {
 	return first(
 		CheckURI("hyperparameters", d.Hyperparameters),
 		checkValues("values", d.Values),
-		d.Spec.validate(),
+		d.Request.validate(),
 	)
 }
 
@@ -85,7 +85,7 @@ func (d *Failed) Validate() error {
 	)
 }
 
-func (s Spec) validate() error {
+func (s Request) validate() error {
 	if len(s.PipelineSpec) == 0 || bytes.Equal(s.PipelineSpec, []byte("null")) {
 		return nil
 	}

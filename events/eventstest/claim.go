@@ -17,8 +17,9 @@ type claim struct {
 	jobErr  error
 	attempt events.Attempt
 
-	held  holding
-	until time.Time // provably ours before
+	held      holding
+	until     time.Time     // provably ours before
+	cancelled chan struct{} // closed by Cancel
 }
 
 var _ events.Claim = (*claim)(nil)
@@ -34,6 +35,19 @@ func (c *claim) Hold(ctx context.Context, work func(context.Context) error) erro
 
 // Left implements events.Heart.
 func (c *claim) Left() time.Duration { return time.Until(c.until) }
+
+// Cancelled implements events.Heart.
+func (c *claim) Cancelled() <-chan struct{} { return c.cancelled }
+
+// Prove implements events.Claim.
+func (c *claim) Prove() error {
+	c.box.mu.Lock()
+	defer c.box.mu.Unlock()
+	if c.Left() <= 0 {
+		return fmt.Errorf("job %s: %w", c.id(), events.ErrLeaseLost)
+	}
+	return nil
+}
 
 // Beat implements events.Heart.
 func (c *claim) Beat(ctx context.Context) error {

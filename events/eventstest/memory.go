@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +24,8 @@ type Memory struct {
 	readers   map[string]*reader
 	registers map[string]*register
 	watchers  map[*watcher]struct{}
-	attempts  int // handed out so far: the next attempt's id
+	claims    map[string]*claim // the last of each job
+	attempts  int               // handed out so far: the next attempt's id
 	closed    bool
 	closing   chan struct{} // closed by Close
 }
@@ -44,9 +46,10 @@ func NewMemory(lease time.Duration) *Memory {
 		readers:   map[string]*reader{},
 		registers: map[string]*register{},
 		watchers:  map[*watcher]struct{}{},
+		claims:    map[string]*claim{},
 		closing:   make(chan struct{}),
 	}
-	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterLeases} {
+	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
 		m.registers[name] = &register{name: name, box: m, newest: map[string]events.Entry{}}
 	}
 	return m
@@ -146,6 +149,20 @@ func (m *Memory) Bury(ctx context.Context, d events.DeadLetter) error {
 		return fmt.Errorf("bury: %w", err)
 	}
 	return m.bury(ctx, d)
+}
+
+// Drop implements events.Letterbox.
+func (m *Memory) Drop(ctx context.Context, sequence uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return fmt.Errorf("drop dead letter %d: %w", sequence, err)
+	}
+	if !slices.ContainsFunc(m.dead.messages, func(message events.Message) bool { return message.Sequence == sequence }) {
+		return fmt.Errorf("drop dead letter %d: %w", sequence, events.ErrNotFound)
+	}
+	m.dead.remove(sequence)
+	return nil
 }
 
 // bury needs m.mu.

@@ -65,6 +65,26 @@ func (m *Memory) Take(ctx context.Context, f events.Function, classes []string, 
 	return found, nil
 }
 
+// Cancel implements events.Queue.
+func (m *Memory) Cancel(ctx context.Context, job string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return fmt.Errorf("cancel job %s: %w", job, err)
+	}
+	at := m.holding(job)
+	if at.lease.Cancelled {
+		return nil
+	}
+	at.lease.Cancelled = true
+	at.revision = m.write(job, at.lease, at.revision)
+	if c := m.claims[job]; c != nil && c.attempt.ID == at.lease.Holder {
+		c.held = at
+		close(c.cancelled)
+	}
+	return nil
+}
+
 // holding is what the lease's entry says, and until when the job is kept from others. m.mu is held, as for all below.
 type holding struct {
 	lease    events.Lease
@@ -101,7 +121,8 @@ func (m *Memory) claim(message events.Message, now time.Time) *claim {
 	job := events.JobID(message.Subject)
 	before := m.holding(job)
 	m.attempts++
-	c := &claim{box: m, message: message, until: m.terms.Until(now)}
+	c := &claim{box: m, message: message, until: m.terms.Until(now), cancelled: make(chan struct{})}
+	m.claims[job] = c
 	c.held.lease = before.lease.Taken(fmt.Sprintf("attempt-%d", m.attempts))
 	c.attempt = c.held.lease.Attempt()
 	c.held.revision = m.write(job, c.held.lease, before.revision)

@@ -47,10 +47,11 @@ func (r *register) put(key string, value []byte, revision uint64) (uint64, error
 		return 0, fmt.Errorf("write %s/%s at revision %d: %w: it is at %d", r.name, key, revision, events.ErrConflict, entry.Revision)
 	}
 	r.last++
-	entry := events.Entry{Key: key, Value: bytes.Clone(value), Revision: r.last}
+	now := time.Now()
+	entry := events.Entry{Key: key, Value: bytes.Clone(value), Revision: r.last, Written: now}
 	r.newest[key] = entry
 	r.history = append(r.history, entry)
-	r.since(key, time.Now())
+	r.since(key, now)
 	return entry.Revision, nil
 }
 

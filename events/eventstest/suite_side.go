@@ -146,12 +146,15 @@ func olderRevision(t *testing.T, box Box) {
 		last, err = pipelines.Update(t.Context(), "penguin", []byte(fmt.Sprint(i+2)), last)
 		must(t, err)
 	}
-	entry, err := pipelines.Revision(t.Context(), "penguin", first)
+	older, err := pipelines.Revision(t.Context(), "penguin", first)
 	must(t, err)
-	wantSame(t, entry, events.Entry{Key: "penguin", Value: []byte("1"), Revision: first})
-	entry, err = pipelines.Get(t.Context(), "penguin")
+	wantSame(t, older, events.Entry{Key: "penguin", Value: []byte("1"), Revision: first, Written: older.Written})
+	newer, err := pipelines.Get(t.Context(), "penguin")
 	must(t, err)
-	wantSame(t, entry, events.Entry{Key: "penguin", Value: []byte("101"), Revision: last})
+	wantSame(t, newer, events.Entry{Key: "penguin", Value: []byte("101"), Revision: last, Written: newer.Written})
+	if older.Written.IsZero() || newer.Written.Before(older.Written) {
+		t.Errorf("written at %s, then at %s", older.Written, newer.Written)
+	}
 	for _, missing := range []uint64{0, last + 1} {
 		_, err = pipelines.Revision(t.Context(), "penguin", missing)
 		wantError(t, err, events.ErrNotFound)

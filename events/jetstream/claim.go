@@ -55,6 +55,14 @@ func (c *claim) Job() (events.Job, error) { return c.job, c.jobErr }
 func (c *claim) Message() events.Message  { return c.message }
 func (c *claim) Attempt() events.Attempt  { return c.attempt }
 
+// Prove implements events.Claim.
+func (c *claim) Prove() error {
+	if err := c.held.prove(); err != nil {
+		return fmt.Errorf("job %s: %w", c.id(), err)
+	}
+	return nil
+}
+
 // Hold implements events.Claim.
 func (c *claim) Hold(ctx context.Context, work func(context.Context) error) error {
 	return events.Hold(ctx, heart{c}, c.box.terms.Beat(), work)
@@ -65,6 +73,9 @@ type heart struct{ *claim }
 
 // Left implements events.Heart.
 func (h heart) Left() time.Duration { return h.held.left() }
+
+// Cancelled implements events.Heart.
+func (h heart) Cancelled() <-chan struct{} { return nil }
 
 // Beat confirms the lease, and then keeps the bus from delivering the job again. It gives up early enough for another try.
 func (h heart) Beat(ctx context.Context) error {
@@ -79,6 +90,9 @@ func (h heart) Beat(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("heartbeat of job %s, attempt %s: %w", h.id(), h.attempt.ID, h.box.explain(ctx, err))
+	}
+	if h.held.lease.Cancelled {
+		return events.ErrCancelled
 	}
 	return nil
 }
@@ -107,7 +121,7 @@ func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.Fai
 	if err := c.held.release(ctx, cause); err != nil {
 		return fmt.Errorf("hand back job %s: %w", c.id(), err)
 	}
-	c.held.until = time.Time{}
+	c.held.until.set(time.Time{})
 	if err := later(c.msg, delay); err != nil {
 		return fmt.Errorf("hand back job %s: %w", c.id(), c.box.explain(ctx, err))
 	}
@@ -150,5 +164,5 @@ func (c *claim) drop(ctx context.Context) {
 	if err := c.held.drop(ctx); err != nil {
 		c.box.log.Warn("lease not removed", "job", c.id(), "error", err)
 	}
-	c.held.until = time.Time{}
+	c.held.until.set(time.Time{})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
 )
@@ -44,6 +45,21 @@ func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error
 			}
 		}
 	}
+}
+
+// Drop implements events.Letterbox.
+func (b *Letterbox) Drop(ctx context.Context, sequence uint64) error {
+	stream, err := b.js.Stream(ctx, streamDead)
+	if err == nil {
+		err = stream.DeleteMsg(ctx, sequence)
+	}
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		err = events.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("drop dead letter %d: %w", sequence, b.explain(ctx, err))
+	}
+	return nil
 }
 
 // deadLetter reads what Bury wrote. What someone else put there is shown for what it is.

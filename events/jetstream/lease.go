@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,7 +19,25 @@ type held struct {
 	key      string
 	lease    events.Lease
 	revision uint64
-	until    time.Time // it is provably ours before this, on the monotonic clock
+	until    instant // it is provably ours before this, on the monotonic clock
+}
+
+// instant is a time that the heart sets while work reads it.
+type instant struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (i *instant) set(at time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.at = at
+}
+
+func (i *instant) get() time.Time {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.at
 }
 
 // races is how often taking a lease is tried again after someone else was quicker. Each time they have moved on; more than a
@@ -89,11 +108,29 @@ func (b *Letterbox) writeLease(ctx context.Context, key string, lease events.Lea
 	if err != nil {
 		return nil, fmt.Errorf("write lease: %w", b.explain(ctx, err))
 	}
-	return &held{box: b, key: key, lease: lease, revision: revision, until: b.terms.Until(sent)}, nil
+	h := &held{box: b, key: key, lease: lease, revision: revision}
+	h.until.set(b.terms.Until(sent))
+	return h, nil
+}
+
+// Cancel implements events.Queue.
+func (b *Letterbox) Cancel(ctx context.Context, job string) error {
+	key := events.Escape(job)
+	for {
+		entry, lease, err := b.readLease(ctx, key)
+		if err != nil || lease.Cancelled {
+			return err
+		}
+		lease.Cancelled = true
+		_, err = b.writeLease(ctx, key, lease, entry)
+		if !errors.Is(err, events.ErrConflict) {
+			return err
+		}
+	}
 }
 
 // left is for how long the lease is still provably ours.
-func (h *held) left() time.Duration { return h.until.Sub(h.box.opts.Now()) }
+func (h *held) left() time.Duration { return h.until.get().Sub(h.box.opts.Now()) }
 
 // prove returns ErrLeaseLost unless the lease is provably ours.
 func (h *held) prove() error {
@@ -109,13 +146,17 @@ func (h *held) beat(ctx context.Context) error {
 	if err := h.replace(ctx, h.lease.Beaten()); err != nil {
 		return err
 	}
-	h.until = h.box.terms.Until(sent)
+	h.until.set(h.box.terms.Until(sent))
 	return nil
 }
 
 // release frees the lease, and counts how the attempt ended.
 func (h *held) release(ctx context.Context, cause events.FailureKind) error {
-	return h.replace(ctx, h.lease.Released(cause))
+	err := h.replace(ctx, h.lease.Released(cause))
+	if errors.Is(err, errAgain) { // cancelled meanwhile
+		err = h.replace(ctx, h.lease.Released(cause))
+	}
+	return err
 }
 
 func (h *held) replace(ctx context.Context, next events.Lease) error {

@@ -83,7 +83,7 @@ func TestAFactThatIsTooLargeIsRefused(t *testing.T) {
 	fact := plainFact()
 	fact.Data = &events.ExamplesReady{
 		Examples: []events.Examples{{URI: "s3://tfx/penguin/1"}},
-		Spec:     events.Spec{PipelineSpec: []byte(`{"x":"` + strings.Repeat("x", 2<<20) + `"}`)},
+		Request:  events.Request{PipelineSpec: []byte(`{"x":"` + strings.Repeat("x", 2<<20) + `"}`)},
 	}
 	_, err := connect(t, startBus(t), jetstream.Options{Create: true}).Publish(t.Context(), fact)
 	if !errors.Is(err, events.ErrRefused) {

@@ -47,7 +47,7 @@ func (r register) entry(ctx context.Context, key string, found jetstream.KeyValu
 	if err != nil {
 		return events.Entry{}, fmt.Errorf("read %s: %w", r.name(key), r.box.explain(ctx, err))
 	}
-	return events.Entry{Key: key, Value: found.Value(), Revision: found.Revision()}, nil
+	return events.Entry{Key: key, Value: found.Value(), Revision: found.Revision(), Written: found.Created()}, nil
 }
 
 // Create implements events.Register.
@@ -123,6 +123,6 @@ func nextEntry(ctx context.Context, updates <-chan jetstream.KeyValueEntry) (eve
 		if err != nil {
 			key = found.Key()
 		}
-		return events.Entry{Key: key, Value: found.Value(), Revision: found.Revision()}, nil
+		return events.Entry{Key: key, Value: found.Value(), Revision: found.Revision(), Written: found.Created()}, nil
 	}
 }

@@ -246,7 +246,7 @@ func TestAFactThatCanNeverStartARunIsBuriedAndTold(t *testing.T) {
 			t.Errorf("told %+v, %v", recorded.Fact, err)
 		}
 	}
-	publish(t, box, "monday", "inline", &events.TransformReady{TransformGraph: "s3://bkt/graph", Spec: events.Spec{PipelineSpec: []byte("{}")}})
+	publish(t, box, "monday", "inline", &events.TransformReady{TransformGraph: "s3://bkt/graph", Request: events.Request{PipelineSpec: []byte("{}")}})
 	drain(t, d)
 	if got := jobs(t, box); len(got) != 0 {
 		t.Errorf("%d jobs of a fact that brought its own pipeline", len(got))

@@ -5,16 +5,7 @@ import "github.com/stoker-ml/stoker/events"
 // refuseInline refuses a fact that brings a pipeline of its own: it would run code that its publisher chose. A pipeline is
 // deployed by those who may, with Apply.
 func refuseInline(data events.Data) error {
-	var spec events.Spec
-	switch d := data.(type) {
-	case *events.ExamplesReady:
-		spec = d.Spec
-	case *events.TransformReady:
-		spec = d.Spec
-	case *events.HParamsReady:
-		spec = d.Spec
-	}
-	if len(spec.PipelineSpec) == 0 {
+	if len(events.RequestOf(data).PipelineSpec) == 0 {
 		return nil
 	}
 	invalid := &events.Invalid{Field: "data.pipeline_spec", Expected: "none: this bus takes only pipelines that were applied", Got: "a pipeline"}

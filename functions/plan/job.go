@@ -115,7 +115,8 @@ func jobID(job events.Job) (string, error) {
 		Causes     []events.Cause  `json:"causes"`
 		Inputs     events.Inputs   `json:"inputs"`
 		Generation int             `json:"generation"`
-	}{job.Pipeline, job.Revision, job.Run, job.Function, job.Causes, job.Inputs, job.Generation})
+		Salt       string          `json:"salt,omitempty"`
+	}{job.Pipeline, job.Revision, job.Run, job.Function, job.Causes, job.Inputs, job.Generation, job.Salt})
 	if err != nil {
 		return "", fmt.Errorf("job identity of run %s: %w", job.Run, err)
 	}

@@ -44,7 +44,7 @@ type identity struct {
 	Seed        int64           `json:"seed"`
 	Shards      int             `json:"shards"`
 	Transformed bool            `json:"transformed"`
-	Generation  int             `json:"generation,omitempty"`
+	Salt        string          `json:"salt,omitempty"`
 }
 
 // identityInput is one input by what it holds, not by where it lies.
@@ -74,7 +74,7 @@ func (t *Trainer) execution(ctx context.Context, job events.Job, spec pipeline.P
 		Seed:        spec.Trainer.Seed,
 		Shards:      shards,
 		Transformed: transformed(job),
-		Generation:  job.Generation,
+		Salt:        job.Salt,
 	}.digest()
 	root := t.opts.Root.Join(job.Pipeline, "Trainer")
 	return execution{id: id, module: digest, root: root, spec: spec, inputs: inputs}, err

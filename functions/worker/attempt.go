@@ -29,7 +29,7 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim)
 	}
 	a := attempt{
 		box: w.box, function: function, claim: claim,
-		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt())},
+		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove},
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
 	a.log.Info("job taken", "function", job.Function, "number", a.task.Attempt.Number)
@@ -43,6 +43,9 @@ func (a attempt) work(ctx context.Context) error {
 		return err
 	}
 	for _, fact := range facts {
+		if err := a.task.Prove(); err != nil {
+			return err
+		}
 		if _, err := a.box.Publish(ctx, fact); err != nil {
 			return unpublished(fact, err)
 		}
@@ -99,10 +102,21 @@ func (a attempt) settle(ctx context.Context, err error) error {
 		delay := backoff(a.task.Attempt)
 		a.log.Warn("job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)
 		return a.claim.Later(ctx, delay, failure.Kind)
+	case verdict == cancelled:
+		a.log.Info("job cancelled")
+		return a.callOff(ctx, failure)
 	default:
 		a.log.Error("job given up", "kind", failure.Kind, "error", failure)
 		return a.bury(ctx, failure)
 	}
+}
+
+// callOff ends a job that someone cancelled: a fact tells, and there is nothing to bury.
+func (a attempt) callOff(ctx context.Context, failure *events.Failure) error {
+	if _, err := a.box.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
+		return fmt.Errorf("publish cancellation of job %s: %w", a.task.Job.ID, err)
+	}
+	return a.claim.Done(ctx)
 }
 
 // bury keeps the order for never: dead letter, fact, term. Each step can be repeated, so a crash between two of them only

@@ -1,7 +1,8 @@
 // Package worker takes jobs off the queue and sees each one through: claim, hold the lease, handle, publish, settle. It owns
 // the goroutines, and it alone turns what went wrong into a fate:
 //
-//	bad input, incomplete, cancelled          never
+//	bad input, incomplete                     never
+//	cancelled                                 told by a fact, and done with
 //	module raised, model failed its check     again, up to Limits.Attempts; then never
 //	process crashed, over memory or time      again, up to Limits.Crashes; then never
 //	all else: bus or store away, we stop      again, without limit

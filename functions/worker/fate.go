@@ -14,6 +14,7 @@ const (
 	done fate = iota
 	later
 	never
+	cancelled
 )
 
 // decide is the table of fates in the package comment. The attempts before this one are counted in attempt.Failures.
@@ -23,7 +24,9 @@ func decide(err error, attempt events.Attempt, limits Limits) (fate, *events.Fai
 	}
 	failure := classify(err)
 	switch failure.Kind {
-	case events.FailureInput, events.FailureIncomplete, events.FailureCancelled:
+	case events.FailureCancelled:
+		return cancelled, failure
+	case events.FailureInput, events.FailureIncomplete:
 		return never, failure
 	case events.FailureModule, events.FailureCheck:
 		return exhausted(attempt, limits.Attempts, events.FailureModule, events.FailureCheck), failure

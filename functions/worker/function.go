@@ -13,6 +13,9 @@ type Function interface {
 	// Handle works on one job until it is done or ctx ends, and returns the facts to publish. Every effect it has can
 	// be repeated, for the same job may be handled again by anyone. Errors are events.Failures; any other error counts
 	// as unavailable: the job is tried again later.
+	//
+	// When ctx ends with cause events.ErrCancelled, or the attempt was cancelled before it began, it makes sure that nothing
+	// comes of the job any more and returns a Failure of kind cancelled; or the facts, if the work was committed before.
 	Handle(ctx context.Context, task Task) ([]events.Fact, error)
 	// Limits says how often what is the job's own fault may happen before the job is buried.
 	Limits(job events.Job) Limits
@@ -25,6 +28,7 @@ type Task struct {
 	Job     events.Job
 	Attempt events.Attempt
 	Report  func(events.Progress) // cheap, never blocks; Job, Pipeline, Run, Attempt and Time are filled in
+	Prove   func() error          // events.ErrLeaseLost unless the job is provably ours now: called right before each effect
 }
 
 // Limits are the numbers of tries, by whose fault it was. Everything else is tried without limit.
