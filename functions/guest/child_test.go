@@ -65,6 +65,9 @@ func behaviours() map[string]behaviour {
 		"bad input": func(context.Context, *module.Args, string) error {
 			return module.BadInput(errors.New("record 7 of train"))
 		},
+		"disk full": func(context.Context, *module.Args, string) error {
+			return fmt.Errorf("write checkpoint: %w", syscall.ENOSPC)
+		},
 		"panic":  func(context.Context, *module.Args, string) error { panic("too hot") },
 		"exit 3": func(context.Context, *module.Args, string) error { os.Exit(3); return nil },
 		"exit 0": func(context.Context, *module.Args, string) error { os.Exit(0); return nil },

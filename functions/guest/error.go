@@ -10,7 +10,7 @@ const (
 	KindCrash     Kind = "crash"     // a signal that was not ours ended it
 	KindResources Kind = "resources" // over its memory or its time
 	KindStopped   Kind = "stopped"   // ctx ended; its cause is in the chain
-	KindHost      Kind = "host"      // this machine's trouble, not the module's: no disk, no process to be had
+	KindHost      Kind = "host"      // this machine's trouble, not the module's: a full disk, no process to be had
 )
 
 // Error is what Run and Digest return.

@@ -67,9 +67,9 @@ func (l *listener) line(line []byte) {
 	}
 }
 
-// checked makes an error's kind one of the two that a module may choose.
+// checked makes an error's kind one of those that a module may choose.
 func checked(e module.Error) *module.Error {
-	if e.Kind != module.KindInput {
+	if e.Kind != module.KindInput && e.Kind != module.KindHost {
 		e.Kind = module.KindModule
 	}
 	return &e

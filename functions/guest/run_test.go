@@ -53,6 +53,7 @@ func TestHowAModuleEndsDecidesTheKindOfItsError(t *testing.T) {
 	}{
 		{"raise", guest.KindModule, "the labels are all the same"},
 		{"bad input", guest.KindInput, "record 7 of train"},
+		{"disk full", guest.KindHost, "write checkpoint: no space left on device"},
 		{"panic", guest.KindModule, "panic: too hot\ngithub.com/stoker-ml/stoker/functions/guest_test.behaviours"},
 		{"exit 3", guest.KindModule, "left with exit status 3"},
 		{"exit 0", guest.KindModule, "left without saying that it was done"},

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // MaxMessageBytes bounds one line on the progress descriptor, its newline included.
@@ -48,6 +49,7 @@ type ErrorKind string
 // The kinds.
 const (
 	KindInput  ErrorKind = "input"  // the data is bad: no retry helps
+	KindHost   ErrorKind = "host"   // the machine is to blame, its disk is full: another one may do better, without limit
 	KindModule ErrorKind = "module" // all else
 )
 
@@ -59,17 +61,25 @@ func BadInput(err error) error {
 	return &Error{Kind: KindInput, Message: err.Error()}
 }
 
-// asError is what the worker is told of err: all of its text, shortened to fit a message, and the kind it chose.
+// asError is what the worker is told of err: all of its text, shortened to fit a message, and its kind.
 func asError(err error) *Error {
-	out := &Error{Kind: KindModule, Message: err.Error()}
-	if chosen, ok := errors.AsType[*Error](err); ok {
-		out.Kind = chosen.Kind
-	}
+	out := &Error{Kind: kindOf(err), Message: err.Error()}
 	const limit = MaxMessageBytes / 8 // a byte takes at most 6 in JSON
 	if len(out.Message) > limit {
 		out.Message = strings.ToValidUTF8(out.Message[:limit], "")
 	}
 	return out
+}
+
+// kindOf is the kind that err chose, else what is plain from the error itself: a full disk is no fault of the module's.
+func kindOf(err error) ErrorKind {
+	if chosen, ok := errors.AsType[*Error](err); ok {
+		return chosen.Kind
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return KindHost
+	}
+	return KindModule
 }
 
 // sender writes messages, one whole line each.

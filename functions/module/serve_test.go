@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,6 +67,15 @@ func TestAnErrorIsToldWithItsKindAndEndsServing(t *testing.T) {
 	}{
 		{errors.New("no labels"), `{"type":"error","error":{"kind":"module","message":"no labels"}}`},
 		{fmt.Errorf("read train: %w", module.BadInput(errors.New("record 3"))), `{"type":"error","error":{"kind":"input","message":"read train: record 3"}}`},
+		{
+			fmt.Errorf("checkpoint: %w", &os.PathError{Op: "write", Path: "/w/ckpt", Err: syscall.ENOSPC}),
+			`{"type":"error","error":{"kind":"host","message":"checkpoint: write /w/ckpt: no space left on device"}}`,
+		},
+		{errors.Join(errors.New("export"), syscall.EDQUOT), `{"type":"error","error":{"kind":"host","message":"export\ndisk quota exceeded"}}`},
+		{
+			fmt.Errorf("%w: %w", &module.Error{Kind: module.KindModule, Message: "chosen"}, syscall.ENOSPC),
+			`{"type":"error","error":{"kind":"module","message":"chosen: no space left on device"}}`,
+		},
 	} {
 		calls := 0
 		said, err := serve(t.Context(), line(t, assignment())+line(t, assignment()), func(context.Context, *module.Args) error {
