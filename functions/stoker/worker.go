@@ -21,23 +21,32 @@ func newWorker(app *app) *cobra.Command {
 	var once bool
 	var classes []string
 	var slots int
-	var wait time.Duration
+	var wait, grace time.Duration
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run a worker: jobs in, models and facts out",
 		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
-			"the shape in which a scaler starts workers from zero.",
+			"the shape in which a scaler starts workers from zero.\n\n" +
+			"Told to leave (SIGTERM, Ctrl-C), it has its modules write checkpoints, hands its jobs back and is gone within --grace, of\n" +
+			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := within("slots", slots, 1, anyCount); err != nil {
 				return err
 			}
+			if grace <= 0 {
+				return usage(fmt.Errorf("--grace %s: expected more than 0s", grace))
+			}
 			options := worker.Options{Classes: classes, Slots: slots, Logger: app.logger()}
-			return app.withWorker(cmd.Context(), options, func(ctx context.Context, w *worker.Worker) error {
+			return app.withWorker(cmd.Context(), options, grace, func(ctx context.Context, w *worker.Worker) error {
 				if !once {
-					return w.Run(ctx)
+					return leaveWithin(ctx, grace, w.Run)
 				}
-				worked, err := w.Once(ctx, wait)
+				worked := false
+				err := leaveWithin(ctx, grace, func(ctx context.Context) (err error) {
+					worked, err = w.Once(ctx, wait)
+					return err
+				})
 				if err != nil {
 					return err
 				}
@@ -47,6 +56,7 @@ func newWorker(app *app) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "work on one job at most, then leave")
 	cmd.Flags().DurationVar(&wait, "wait", 5*time.Second, "how long --once waits for a job")
+	cmd.Flags().DurationVar(&grace, "grace", defaultGrace, "how long it may take to leave")
 	cmd.Flags().StringSliceVar(&classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
 	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once")
 	return cmd
@@ -68,7 +78,7 @@ func (a *app) reportOnce(worked bool) error {
 }
 
 // withWorker puts a worker together for as long as do runs.
-func (a *app) withWorker(ctx context.Context, options worker.Options, do func(context.Context, *worker.Worker) error) error {
+func (a *app) withWorker(ctx context.Context, options worker.Options, grace time.Duration, do func(context.Context, *worker.Worker) error) error {
 	return a.withLink(ctx, func(ctx context.Context, l link) (err error) {
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
 			return unreachable(fmt.Errorf("object store: %w", err))
@@ -83,7 +93,9 @@ func (a *app) withWorker(ctx context.Context, options worker.Options, do func(co
 			return err
 		}
 		defer func() { err = errors.Join(err, desks.Close()) }()
-		train := trainer.New(l.store, host, trainer.Options{Root: l.root, WorkDir: desks.Path(), Logger: options.Logger})
+		train := trainer.New(l.store, host, trainer.Options{
+			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(grace), Logger: options.Logger,
+		})
 		options.Functions = []worker.Function{train}
 		return do(ctx, worker.New(l.box, options))
 	})

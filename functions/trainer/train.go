@@ -14,7 +14,9 @@ import (
 func (t *Trainer) train(ctx context.Context, a attempt) (guest.Outcome, error) {
 	a.Report(events.Progress{Phase: "starting"})
 	resources := a.execution.spec.Trainer.Resources
-	limits := guest.Limits{Timeout: resources.Timeout.Duration(), MemoryBytes: resources.Memory.Bytes(), LogPath: a.desk.log()}
+	limits := guest.Limits{
+		Timeout: resources.Timeout.Duration(), MemoryBytes: resources.Memory.Bytes(), Grace: t.opts.Grace, LogPath: a.desk.log(),
+	}
 	outcome, err := t.guest.Run(ctx, a.assignment, limits, func(m module.Message) {
 		if m.Type == module.MessageProgress {
 			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})

@@ -30,8 +30,9 @@ type Guest interface {
 
 // Options of a Trainer.
 type Options struct {
-	Root    storage.Ref // where artifacts go: <root>/<pipeline>/Trainer/<output>/<execution>/<attempt>
-	WorkDir string      // holds one folder for each running attempt; default: the system's temporary folder
+	Root    storage.Ref   // where artifacts go: <root>/<pipeline>/Trainer/<output>/<execution>/<attempt>
+	WorkDir string        // holds one folder for each running attempt; default: the system's temporary folder
+	Grace   time.Duration // what a module has to write a checkpoint when it is told to leave; default: that of guest.Limits
 	Logger  *slog.Logger
 	Now     func() time.Time
 }
