@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,6 +97,11 @@ func behaviours() map[string]behaviour {
 		"linger":             linger,
 		"crash in a routine": crashInRoutine,
 		"close and wait":     closeAndWait,
+		"tell pid":           tellPID,
+		"grow":               grow,
+		"grow somewhat":      growSomewhat,
+		"grow and shrink":    growAndShrink,
+		"done twice":         doneTwice,
 	}
 }
 
@@ -164,6 +170,12 @@ func talkAfterDone(_ context.Context, _ *module.Args, _ string) error {
 	fmt.Fprintln(progress, `{"type":"progress","step":9}`)
 	os.Exit(0)
 	return nil
+}
+
+// doneTwice says done and goes on talking, all at once.
+func doneTwice(context.Context, *module.Args, string) error {
+	_, err := progressFile().WriteString("{\"type\":\"done\"}\n{\"type\":\"done\"}\n")
+	return err
 }
 
 // fork leaves a grandchild behind that holds every descriptor, and tells its number.
@@ -243,5 +255,37 @@ func closeAndWait(ctx context.Context, _ *module.Args, _ string) error {
 		_ = syscall.Close(fd)
 	}
 	<-ctx.Done()
+	return nil
+}
+
+// tellPID reports this process's number as its step, and leaves a file behind.
+func tellPID(_ context.Context, a *module.Args, _ string) error {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	fmt.Println("the working directory of", os.Getpid(), "holds", len(entries), "files")
+	a.Report(os.Getpid(), 0, nil)
+	return os.WriteFile("left-behind", nil, 0o400)
+}
+
+// held is what grown processes hold on to.
+var held []byte
+
+func grow(context.Context, *module.Args, string) error         { return hold(300 << 20) }
+func growSomewhat(context.Context, *module.Args, string) error { return hold(150 << 20) }
+
+func growAndShrink(context.Context, *module.Args, string) error {
+	err := hold(150 << 20)
+	held = nil
+	debug.FreeOSMemory()
+	return err
+}
+
+func hold(size int) error {
+	held = make([]byte, size)
+	for i := 0; i < size; i += 4096 {
+		held[i] = 1
+	}
 	return nil
 }

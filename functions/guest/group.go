@@ -13,9 +13,12 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 // signal sends to the whole group. A group that is gone needs none.
 func (p *process) signal(s syscall.Signal) { _ = syscall.Kill(-p.pid(), s) }
 
-// reap kills the group, waits for its leader, and kills what left the group. The leader is waited for after the signal:
-// until then its number is not given to another process, and the signal can hit no stranger.
+// reap kills the group, waits for its leader, and kills what left the group. The leader is waited for after the signals:
+// until then its number is not given to another process, and a signal can hit no stranger. The second one is for what
+// was started while the first was on its way.
 func (p *process) reap() {
+	p.signal(syscall.SIGKILL)
+	<-p.exited
 	p.signal(syscall.SIGKILL)
 	_ = p.cmd.Wait() // how it ended stands in ProcessState
 	endStrays(p.home)

@@ -20,25 +20,45 @@ func groupOfItsOwn() *syscall.SysProcAttr {
 }
 
 // awaitExit returns when the leader has exited, and leaves it a zombie.
-func (p *process) awaitExit() { p.waitid(0) }
-
-// dead says whether the leader has exited already.
-func (p *process) dead() bool {
-	info, err := p.waitid(unix.WNOHANG)
-	return err != nil || info.Signo != 0
-}
-
-func (p *process) waitid(options int) (unix.Siginfo, error) {
+func (p *process) awaitExit() {
 	for {
 		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, p.pid(), &info, unix.WEXITED|unix.WNOWAIT|options, nil)
+		err := unix.Waitid(unix.P_PID, p.pid(), &info, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
-			return info, err
+			return
 		}
 	}
 }
 
 const canMeasureMemory = true
+
+// canServeAgain: what a process leaves running can be seen, so a clean one can be told.
+const canServeAgain = true
+
+// residentBytes is the resident size of one process, now and at most since it was last asked for
+// (proc_pid_status(5), proc_pid_clear_refs(5)). It is 0 where it can't be known.
+func residentBytes(pid int) (now, most int64) {
+	folder := "/proc/" + strconv.Itoa(pid)
+	status, err := os.ReadFile(folder + "/status")
+	if err != nil {
+		return 0, 0
+	}
+	_ = os.WriteFile(folder+"/clear_refs", []byte("5"), 0) // else the most is that of all its life
+	return statusBytes(status, "VmRSS:"), statusBytes(status, "VmHWM:")
+}
+
+// statusBytes finds a line like `VmRSS:   1024 kB`, in which kB means KiB.
+func statusBytes(status []byte, name string) int64 {
+	for line := range bytes.Lines(status) {
+		rest, ok := bytes.CutPrefix(line, []byte(name))
+		if !ok {
+			continue
+		}
+		kibibytes, _ := strconv.ParseInt(string(bytes.TrimSuffix(bytes.TrimSpace(rest), []byte(" kB"))), 10, 64)
+		return kibibytes << 10
+	}
+	return 0
+}
 
 // groupRSS adds up the resident memory of every process of a group, in bytes. Pages that they share count once for each.
 func groupRSS(group int) int64 {

@@ -14,10 +14,14 @@ func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid:
 // its group is killed: a very small chance to hit a stranger, which Linux does not have.
 func (p *process) awaitExit() { _ = p.cmd.Wait() }
 
-// dead can't be told without waiting.
-func (p *process) dead() bool { return false }
-
 const canMeasureMemory = false
+
+// canServeAgain: what a process leaves running can't be seen here, so each is used once.
+const canServeAgain = false
+
+func residentBytes(int) (now, most int64) { return 0, 0 }
+
+func (p *process) alone() bool { return false }
 
 // groupRSS is not known here.
 func groupRSS(int) int64 { return 0 }

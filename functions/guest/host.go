@@ -13,8 +13,12 @@ import (
 
 // Host runs modules. Its methods may be called from several goroutines at once.
 //
-// With Options.Warm it keeps processes of builtin modules started, for jobs whose seconds are counted: each one spares a job
-// the start of its process, some 15 ms, and holds some 36 MB meanwhile.
+// With Options.Warm it keeps processes of builtin modules started, for jobs whose milliseconds are counted: each one spares a
+// job the start of its process, some 15 ms, and holds some 36 MB meanwhile. On Linux such a process serves several assignments,
+// of any pipeline, one after another, as long as each ends well: after an error, a limit, or a request to leave it is ended, as
+// is one that leaves another process running, that has grown large, or that has served many. Between two jobs its home is
+// emptied and its limits are set anew; logs and limits are each job's own. What it keeps is its memory, which is that of
+// Stoker's own code alone: modules of others get a process of their own for each assignment, always.
 type Host struct {
 	opts  Options
 	env   []string
@@ -29,7 +33,7 @@ type Options struct {
 	Args     []string          // default: module
 	Builtins map[string]string // builtin modules by name, with the constant that stands for their code: dnn -> builtin:dnn@1
 	CacheDir string            // where built modules are kept; default: stoker/modules in the user's cache folder
-	Warm     int               // idle processes kept ready for builtin modules, once one has run; default 0: none. See Host
+	Warm     int               // processes kept for builtin modules, once one has run; default 0: none. See Host
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
 	Logger   *slog.Logger
 }
@@ -88,11 +92,11 @@ type Outcome struct {
 	Metrics     map[string]float64 // that came with its "done"
 	LogTail     string             // the last lines of its log, at most 8 KiB
 	LogBytes    int64              // how long the log is, or would be
-	MaxRSSBytes int64              // the largest resident size seen
+	MaxRSSBytes int64              // the largest resident size seen of it
 }
 
-// Run has a module work on one assignment, a.Module, and returns when no process of it is left. Each call starts a process,
-// or takes an idle one; none is used twice.
+// Run has a module work on one assignment, a.Module, and returns when no process of it is left, but for one that is kept for
+// other assignments. See Host.
 //
 // on is called for every progress and checkpoint message, from one goroutine at a time, and holds up the module's
 // progress while it runs. When ctx ends the module gets SIGTERM, and after the grace time it is killed.
@@ -100,45 +104,65 @@ func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on f
 	if err := a.Validate(); err != nil {
 		return Outcome{}, fail(KindModule, fmt.Errorf("assignment: %w", err))
 	}
-	if err := ctx.Err(); err != nil {
-		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", a.Module, context.Cause(ctx)))
-	}
 	if limits.MemoryBytes > 0 && !canMeasureMemory {
 		h.opts.Logger.Warn("memory limits hold on Linux only; the module runs without one", "module", a.Module)
 	}
-	p, err := h.open(ctx, a.Module)
+	code, err := h.find(a.Module)
 	if err != nil {
 		return Outcome{}, err
 	}
-	limits = limits.withDefaults()
 	log, err := openLog(limits.LogPath)
 	if err != nil {
-		p.end()
 		return Outcome{}, err
 	}
-	outcome, err := p.run(ctx, a, limits, log, on)
+	e := &errand{assignment: a, limits: limits.withDefaults(), log: log, on: on, logger: h.opts.Logger}
+	outcome, err := h.send(ctx, code, e)
 	if err := log.close(); err != nil {
 		h.opts.Logger.Warn("the log of a module is not whole", "module", a.Module, "error", err)
 	}
 	return outcome, err
 }
 
-// open starts the process of a module, or takes an idle one.
-func (h *Host) open(ctx context.Context, name string) (*process, error) {
-	code, err := h.find(name)
-	if err != nil {
-		return nil, err
+// send finds a process for an errand and sees it through.
+func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome, err error) {
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", e.assignment.Module, context.Cause(ctx)))
 	}
 	if code.kind == builtin {
-		return h.warm.take()
+		return h.sendWarm(ctx, e)
 	}
 	path := code.path
 	if code.kind == source {
 		if path, err = h.build(ctx, code.path); err != nil {
-			return nil, err
+			return Outcome{}, err
 		}
 	}
-	return start(h.homes.Path(), []string{path}, h.env)
+	if e.process, err = start(h.homes.Path(), []string{path}, h.env); err != nil {
+		return Outcome{}, err
+	}
+	outcome, _, err = e.run(ctx)
+	return outcome, err
+}
+
+// sendWarm is send for a builtin module. An idle process that had left before the assignment reached it is no fault of the
+// job's: another one takes its place.
+func (h *Host) sendWarm(ctx context.Context, e *errand) (Outcome, error) {
+	for {
+		p, err := h.warm.take(e.limits.MemoryBytes)
+		if err != nil {
+			return Outcome{}, err
+		}
+		e.process, e.again = p, canServeAgain && h.opts.Warm > 0
+		outcome, kept, err := e.run(ctx)
+		if kept {
+			h.warm.putBack(p)
+			return outcome, nil
+		}
+		h.warm.lost()
+		if e.unsent == nil || !p.idled || ctx.Err() != nil {
+			return outcome, err
+		}
+	}
 }
 
 func (l Limits) withDefaults() Limits {

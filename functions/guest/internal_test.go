@@ -4,102 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/module"
 )
-
-func TestNoIdleProcessBeforeTheFirstJob(t *testing.T) {
-	t.Parallel()
-	pool, started := catPool(t, 2)
-	if n := started.Load(); n != 0 {
-		t.Errorf("%d processes started by a pool that nobody asked", n)
-	}
-	first := take(t, pool)
-	defer first.end()
-	pool.refills.Wait()
-	if n := started.Load(); n != 3 || len(pool.idle) != 2 {
-		t.Errorf("%d processes started, %d idle, want 3 and 2", n, len(pool.idle))
-	}
-}
-
-func TestAnIdleProcessIsUsedOnce(t *testing.T) {
-	t.Parallel()
-	pool, _ := catPool(t, 1)
-	seen := map[int]bool{}
-	for range 3 {
-		p := take(t, pool)
-		defer p.end()
-		if seen[p.pid()] {
-			t.Errorf("process %d was taken twice", p.pid())
-		}
-		seen[p.pid()] = true
-		pool.refills.Wait()
-	}
-}
-
-func TestADeadIdleProcessIsNotTaken(t *testing.T) {
-	t.Parallel()
-	pool, _ := catPool(t, 1)
-	defer take(t, pool).end()
-	pool.refills.Wait()
-	idle := pool.idle[0]
-	idle.signal(syscall.SIGKILL)
-	idle.awaitExit()
-	p := take(t, pool)
-	defer p.end()
-	if p == idle {
-		t.Error("a dead process was taken")
-	}
-}
-
-func TestClosingEndsIdleProcesses(t *testing.T) {
-	t.Parallel()
-	pool, started := catPool(t, 2)
-	defer take(t, pool).end()
-	pool.refills.Wait()
-	idle := pool.idle
-	pool.close()
-	for _, p := range idle {
-		if err := syscall.Kill(p.pid(), 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("process %d goes on: %v", p.pid(), err)
-		}
-	}
-	before := started.Load()
-	defer take(t, pool).end()
-	pool.refills.Wait()
-	if n := started.Load(); n != before+1 {
-		t.Errorf("a closed pool started %d idle processes", n-before-1)
-	}
-}
-
-// catPool has processes that wait on their standard input.
-func catPool(t *testing.T, size int) (*warmPool, *atomic.Int64) {
-	t.Helper()
-	var started atomic.Int64
-	dir := t.TempDir()
-	pool := newWarmPool(size, func() (*process, error) {
-		started.Add(1)
-		return start(dir, []string{"/bin/cat"}, nil)
-	}, slog.New(slog.DiscardHandler))
-	t.Cleanup(pool.close)
-	return pool, &started
-}
-
-func take(t *testing.T, pool *warmPool) *process {
-	t.Helper()
-	p, err := pool.take()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 func TestALogIsBoundedHoweverItIsWritten(t *testing.T) {
 	t.Parallel()

@@ -17,15 +17,17 @@ type listener struct {
 
 	done     chan struct{} // closed at the first "done" or "error"
 	finished bool          // it said done
+	chatty   bool          // it said something after that
 	metrics  map[string]float64
 	failure  *module.Error
 }
 
-// listen reads to the end of r.
+// listen reads to the end of r, or until r's deadline.
 func (l *listener) listen(r io.Reader) {
 	lines := bufio.NewReaderSize(r, module.MaxMessageBytes)
 	for {
 		line, err := lines.ReadSlice('\n')
+		l.chatty = l.chatty || l.over() && len(line) > 0
 		switch {
 		case err == nil:
 			l.line(line)
@@ -50,7 +52,7 @@ func (l *listener) line(line []byte) {
 		l.note(line)
 		return
 	}
-	over := l.finished || l.failure != nil
+	over := l.over()
 	switch {
 	case (m.Type == module.MessageProgress || m.Type == module.MessageCheckpoint) && !over:
 		if l.on != nil {
@@ -66,6 +68,9 @@ func (l *listener) line(line []byte) {
 		l.note(line)
 	}
 }
+
+// over says whether the module has said its last word.
+func (l *listener) over() bool { return l.finished || l.failure != nil }
 
 // checked makes an error's kind one of those that a module may choose.
 func checked(e module.Error) *module.Error {

@@ -15,6 +15,10 @@ type process struct {
 	output   *os.File // we read its standard output and error
 	progress *os.File // we read messages
 	home     string   // HOME, TMPDIR and working directory
+
+	exited chan struct{} // closed when the leader has exited; until it is reaped, its number is no one else's
+	served int           // assignments that it has worked on
+	idled  bool          // it has waited for one, and may have left meanwhile
 }
 
 // markEnv names the home of the module that a process belongs to. Processes that leave its group are found by it.
@@ -49,7 +53,22 @@ func start(dir string, command, env []string) (p *process, err error) {
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = ends.stdin, ends.output, ends.output
 	p.cmd.ExtraFiles = []*os.File{ends.progress} // the first one is descriptor 3
 	p.cmd.SysProcAttr = groupOfItsOwn()
-	return p, p.cmd.Start()
+	if err = p.cmd.Start(); err != nil {
+		return p, err
+	}
+	p.exited = make(chan struct{})
+	go func() { defer close(p.exited); p.awaitExit() }() // reap waits for it
+	return p, nil
+}
+
+// dead says whether the leader has exited.
+func (p *process) dead() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
 }
 
 // childEnds are the ends of the pipes that only the child keeps.

@@ -30,6 +30,12 @@ func endStrays(home string) {
 	}
 }
 
+// alone says whether nothing but the leader runs on behalf of the module.
+func (p *process) alone() bool {
+	strays := findStrays(p.home)
+	return len(strays) == 1 && strays[0] == p.pid()
+}
+
 func findStrays(home string) (pids []int) {
 	folders, _ := filepath.Glob("/proc/[0-9]*") // the only error is that of a bad pattern
 	for _, folder := range folders {

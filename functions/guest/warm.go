@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// warmPool keeps idle processes for builtin modules. It is empty until the first one was taken: a worker that never gets
-// such a job pays nothing.
+// warmPool keeps processes for builtin modules, size of them: idle ones, and those at work that may come back. It is empty
+// until the first one was taken: a worker that never gets such a job pays nothing.
 type warmPool struct {
 	size    int
 	start   func() (*process, error)
@@ -15,6 +15,7 @@ type warmPool struct {
 
 	mu     sync.Mutex
 	idle   []*process
+	out    int // processes taken, and not given back or lost yet
 	coming int // processes being started
 	closed bool
 }
@@ -23,37 +24,72 @@ func newWarmPool(size int, start func() (*process, error), log *slog.Logger) *wa
 	return &warmPool{size: size, start: start, log: log}
 }
 
-// take hands out an idle process or starts one, and sees to it that others get ready meanwhile.
-func (w *warmPool) take() (*process, error) {
+// take hands out an idle process that can take an assignment bound to limit bytes, or starts one. It is to be given back with
+// putBack if it can serve again, else it is lost.
+func (w *warmPool) take(limit int64) (*process, error) {
 	defer w.refill()
-	for {
-		p := w.pop()
-		if p == nil {
-			return w.start()
-		}
-		if !p.dead() {
+	for p := w.pop(); p != nil; p = w.pop() {
+		if p.ready(limit) {
 			return p, nil
 		}
+		w.lost()
+		p.end()
+	}
+	p, err := w.start()
+	if err == nil {
+		w.mu.Lock()
+		w.out++
+		w.mu.Unlock()
+	}
+	return p, err
+}
+
+// pop takes the idle process that was used last, or none.
+func (w *warmPool) pop() *process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := len(w.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	p := w.idle[last]
+	w.idle = w.idle[:last]
+	w.out++
+	return p
+}
+
+// putBack takes a process that is fit for another assignment. One too many is ended.
+func (w *warmPool) putBack(p *process) {
+	if !w.keep(p) {
 		p.end()
 	}
 }
 
-func (w *warmPool) pop() *process {
+func (w *warmPool) keep(p *process) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.idle) == 0 {
-		return nil
+	w.out--
+	if w.closed || len(w.idle) >= w.size {
+		return false
 	}
-	p := w.idle[0]
-	w.idle = w.idle[1:]
-	return p
+	p.idled = true
+	w.idle = append(w.idle, p)
+	return true
+}
+
+// lost tells of a process that was taken and has ended. Another is started in its place.
+func (w *warmPool) lost() {
+	w.mu.Lock()
+	w.out--
+	w.mu.Unlock()
+	w.refill()
 }
 
 // refill starts what is missing, in the background.
 func (w *warmPool) refill() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for ; !w.closed && len(w.idle)+w.coming < w.size; w.coming++ {
+	for ; !w.closed && len(w.idle)+w.out+w.coming < w.size; w.coming++ {
 		w.refills.Go(w.add)
 	}
 }
@@ -70,11 +106,12 @@ func (w *warmPool) add() {
 	case w.closed:
 		p.end()
 	default:
+		p.idled = true
 		w.idle = append(w.idle, p)
 	}
 }
 
-// close ends all idle processes and waits for them.
+// close ends all idle processes and waits for them. One that is at work is ended when it is given back.
 func (w *warmPool) close() {
 	w.mu.Lock()
 	w.closed = true

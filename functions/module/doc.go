@@ -28,15 +28,19 @@
 //
 // # Protocol, version 1
 //
-// The worker starts the process and writes one Assignment as one line of JSON to its standard input; a process that serves
-// several writes "done" after each and reads the next, and leaves with status 0 when standard input ends. Progress goes as
-// lines of JSON (Message), each at most MaxMessageBytes long, to the file descriptor that STOKER_PROGRESS_FD names: 3.
-// Lines that are no Message are taken for log. Standard output and error are the job's log.
+// The worker starts the process and writes one Assignment as one line of JSON to its standard input. Progress goes as lines of
+// JSON (Message), each at most MaxMessageBytes long, to the file descriptor that STOKER_PROGRESS_FD names: 3. Lines that are
+// no Message are taken for log. Standard output and error are the job's log.
 //
-// A process that fails writes an "error" and leaves with any status but 0. SIGTERM means: write a checkpoint and leave, with
-// status 75 (EX_TEMPFAIL of sysexits.h); whoever is still there some seconds later is killed, and so is every process that
-// it started. Results are files in the folders that the assignment names.
+// The last word on an assignment is a message, "done" or "error". After "done" the process reads the next assignment, and
+// leaves with status 0 when standard input ends; one that only ever serves a single assignment may leave at once. The next
+// one is sent after "done" only, so nothing may be said or left running behind that. Today workers send more than one to the
+// modules that are compiled in, and close standard input behind the first for all others.
 //
-// The environment holds no credentials of the worker's. HOME and TMPDIR are the same empty folder, which is also the
-// working directory, and which is removed afterwards.
+// A process that fails writes an "error", which says whose fault it was (ErrorKind), and leaves with any status but 0. SIGTERM
+// means: write a checkpoint and leave, with status 75 (EX_TEMPFAIL of sysexits.h); whoever is still there some seconds later
+// is killed, and so is every process that it started. Results are files in the folders that the assignment names.
+//
+// The environment holds no credentials of the worker's. HOME and TMPDIR are the same folder, which is also the working
+// directory; it is empty when an assignment comes, and what is left in it afterwards is removed.
 package module

@@ -26,7 +26,7 @@ func Serve(ctx context.Context, in io.Reader, progress io.Writer, m Module) erro
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil {
+		if err == nil && ctx.Err() == nil { // it may have been asked to leave while it waited
 			err = m.work(ctx, a, out)
 		}
 		switch {

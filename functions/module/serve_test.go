@@ -120,6 +120,19 @@ func TestAStoppedModuleIsNeverDone(t *testing.T) {
 	}
 }
 
+func TestAModuleThatWasAskedToLeaveBeginsNothing(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	said, err := serve(ctx, line(t, assignment()), func(context.Context, *module.Args) error {
+		t.Error("it began")
+		return nil
+	})
+	if said != "" || !errors.Is(err, module.ErrStopped) {
+		t.Errorf("said %q, error %v", said, err)
+	}
+}
+
 func TestABadAssignmentNamesItsField(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

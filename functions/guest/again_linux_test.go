@@ -1,0 +1,161 @@
+package guest_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+func TestOneWarmProcessServesOneJobAfterAnother(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, 1)
+	first := pid(t, host, guest.Limits{})
+	for range 3 {
+		if next := pid(t, host, guest.Limits{}); next != first {
+			t.Errorf("process %d served after process %d", next, first)
+		}
+	}
+}
+
+func TestAProcessServesABoundedNumberOfJobs(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, 1)
+	jobs := map[int]int{}
+	for range 120 {
+		jobs[pid(t, host, guest.Limits{})]++
+	}
+	served := slices.Sorted(maps.Values(jobs))
+	if most := served[len(served)-1]; most != 100 || len(served) > 3 {
+		t.Errorf("the processes served %v jobs", served)
+	}
+}
+
+func TestAProcessThatDidNotEndCleanlyServesNoOtherJob(t *testing.T) {
+	t.Parallel()
+	for _, do := range []string{
+		"raise", "bad input", "panic", "killed", "leak", "wait", "fork", "fork away", "done twice", "grow", "exit 0",
+	} {
+		t.Run(do, func(t *testing.T) {
+			t.Parallel()
+			host := newHost(t, 1)
+			before := pid(t, host, guest.Limits{})
+			a := assignment(t, do)
+			file := filepath.Join(t.TempDir(), "pid")
+			a.CustomConfig["file"] = file
+			limits := map[string]guest.Limits{"leak": {MemoryBytes: 200 << 20}, "wait": {Timeout: 200 * time.Millisecond}}[do]
+			_, err := host.Run(t.Context(), a, limits, nil)
+			if clean := strings.HasPrefix(do, "fork") || do == "grow" || do == "done twice"; (err == nil) != clean {
+				t.Errorf("error is %v", err)
+			}
+			if after := pid(t, host, guest.Limits{}); after == before {
+				t.Error("it served again")
+			}
+			if strings.HasPrefix(do, "fork") {
+				waitUntilGone(t, file)
+			}
+		})
+	}
+}
+
+func TestACancelledJobTakesItsWarmProcessWithIt(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, 1)
+	before := pid(t, host, guest.Limits{})
+	ctx, cancel := context.WithCancel(t.Context())
+	started := time.Now()
+	if _, err := host.Run(ctx, assignment(t, "wait"), guest.Limits{}, func(module.Message) { cancel() }); err == nil {
+		t.Error("a cancelled job succeeded")
+	}
+	if took := time.Since(started); took > 5*time.Second {
+		t.Errorf("took %s: it did not leave by itself", took)
+	}
+	if after := pid(t, host, guest.Limits{}); after == before {
+		t.Error("it served again")
+	}
+}
+
+func TestAJobThatMayHaveLittleMemoryGetsAProcessThatHoldsLittle(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, 1)
+	if _, err := host.Run(t.Context(), assignment(t, "grow somewhat"), guest.Limits{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	large := pid(t, host, guest.Limits{})
+	if small := pid(t, host, guest.Limits{MemoryBytes: 200 << 20}); small == large {
+		t.Error("it got the large one")
+	}
+}
+
+func TestAProcessThatLeftWhileItWasIdleIsReplaced(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, 1)
+	before := pid(t, host, guest.Limits{})
+	if err := syscall.Kill(before, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for !isZombie(before) && syscall.Kill(before, 0) == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if after := pid(t, host, guest.Limits{}); after == before {
+		t.Error("a dead process served")
+	}
+}
+
+func TestTheResidentSizeOfAJobIsNotThatOfTheJobBefore(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, 1)
+	grown, err := host.Run(t.Context(), assignment(t, "grow and shrink"), guest.Limits{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := host.Run(t.Context(), assignment(t, "succeed"), guest.Limits{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.MaxRSSBytes == 0 || next.MaxRSSBytes*3 > grown.MaxRSSBytes*2 { // the race detector's own memory is in both
+		t.Errorf("%d bytes and then %d", grown.MaxRSSBytes, next.MaxRSSBytes)
+	}
+}
+
+func TestWithoutWarmProcessesAndForModulesOfOthersEachJobHasItsOwn(t *testing.T) {
+	t.Parallel()
+	cold := newHost(t, 0)
+	if pid(t, cold, guest.Limits{}) == pid(t, cold, guest.Limits{}) {
+		t.Error("a host without warm processes used one twice")
+	}
+	warm := newHost(t, 1)
+	if pidOf(t, warm, os.Args[0], guest.Limits{}) == pidOf(t, warm, os.Args[0], guest.Limits{}) {
+		t.Error("a process of someone's own module served twice")
+	}
+}
+
+// pid has a process tell its number. It also makes sure that nothing of an earlier job is to be seen: neither in its log nor in
+// its home.
+func pid(t *testing.T, host *guest.Host, limits guest.Limits) int {
+	t.Helper()
+	return pidOf(t, host, "builtin:test", limits)
+}
+
+func pidOf(t *testing.T, host *guest.Host, name string, limits guest.Limits) int {
+	t.Helper()
+	a, number := assignment(t, "tell pid"), 0
+	a.Module = name
+	outcome, err := host.Run(t.Context(), a, limits, func(m module.Message) { number = m.Step })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "the working directory of " + strconv.Itoa(number) + " holds 0 files\n"; outcome.LogTail != want {
+		t.Errorf("log is %q, want %q", outcome.LogTail, want)
+	}
+	return number
+}

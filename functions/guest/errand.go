@@ -1,0 +1,155 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Causes with which we end a module ourselves.
+var (
+	errTimeout = errors.New("over its time limit")
+	errMemory  = errors.New("over its memory limit")
+)
+
+// drainTime bounds the reading of pipes after every process of the group is dead. Only a process that left the group can
+// hold one open that long.
+const drainTime = time.Second
+
+// errand is one assignment on its way through a process.
+type errand struct {
+	process    *process
+	assignment module.Assignment
+	limits     Limits
+	log        *boundedLog
+	on         func(module.Message)
+	again      bool // the process may be given another assignment after this one
+	logger     *slog.Logger
+
+	listener *listener
+	memory   memoryWatch
+	unsent   error // of writing the assignment; to be read when all helpers have returned
+	helpers  sync.WaitGroup
+}
+
+// run sees the process through the assignment. The process has ended then, unless kept says that it is fit for another.
+func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error) {
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	if e.limits.Timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, e.limits.Timeout, errTimeout)
+		defer stop()
+	}
+	e.process.served++
+	e.listener = &listener{on: e.on, log: e.log, done: make(chan struct{})}
+	e.memory = memoryWatch{group: e.process.pid(), limit: e.limits.MemoryBytes}
+	over := make(chan struct{})
+	e.helpers.Go(e.assign)
+	e.helpers.Go(func() { _, _ = io.Copy(e.log, e.process.output) }) // ends with the pipe, or when told to; log takes everything
+	e.helpers.Go(func() { e.listener.listen(e.process.progress) })
+	e.helpers.Go(func() { e.memory.watch(over, abort) })
+
+	e.supervise(ctx)
+	if e.again && e.doneInPeace(ctx) {
+		close(over)
+		return e.keep()
+	}
+	e.leave(ctx)
+	close(over)
+	outcome, err = e.end(ctx)
+	return outcome, false, err
+}
+
+// supervise returns when the process has exited, is done, or is to be ended.
+func (e *errand) supervise(ctx context.Context) {
+	select {
+	case <-e.process.exited:
+	case <-e.listener.done:
+	case <-ctx.Done():
+	}
+}
+
+// doneInPeace says whether the module has finished, and nobody wants the process to go.
+func (e *errand) doneInPeace(ctx context.Context) bool {
+	select {
+	case <-e.listener.done:
+		return e.listener.finished && ctx.Err() == nil && !e.process.dead()
+	default:
+		return false
+	}
+}
+
+// leave gives the process its grace time to leave by itself, and then ends it.
+func (e *errand) leave(ctx context.Context) {
+	defer e.process.signal(syscall.SIGKILL)
+	if errors.Is(context.Cause(ctx), errMemory) {
+		return // it would only grow on
+	}
+	if ctx.Err() != nil {
+		e.process.signal(syscall.SIGTERM)
+	}
+	_ = e.process.stdin.Close() // nothing more to come: closed already, as a rule
+	timer := time.NewTimer(e.limits.Grace)
+	defer timer.Stop()
+	select {
+	case <-e.process.exited:
+	case <-timer.C:
+	}
+}
+
+// end tells what became of the assignment when no process of it is left.
+func (e *errand) end(ctx context.Context) (Outcome, error) {
+	p := e.process
+	p.reap()
+	e.drain()
+	e.helpers.Wait()
+	p.release()
+	state := p.cmd.ProcessState
+	ending := ending{cause: context.Cause(ctx), state: state, listener: e.listener, limits: e.limits, peak: e.memory.peak}
+	outcome := e.outcome(maxRSS(state))
+	if err := ending.failure(); err != nil {
+		err.Err = fmt.Errorf("module %s: %w", e.assignment.Module, err.Err)
+		err.LogTail = outcome.LogTail
+		outcome.Metrics = nil
+		return outcome, err
+	}
+	return outcome, nil
+}
+
+func (e *errand) outcome(maxRSS int64) Outcome {
+	return Outcome{
+		Metrics: e.listener.metrics, LogTail: e.log.tail(), LogBytes: e.log.total(), MaxRSSBytes: max(e.memory.peak, maxRSS),
+	}
+}
+
+// assign writes the assignment, and closes standard input behind the last one. A process that does not read it to its end
+// shows that by how it ends.
+func (e *errand) assign() {
+	stdin := e.process.stdin
+	err := json.NewEncoder(stdin).Encode(e.assignment)
+	e.unsent = err
+	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, os.ErrClosed) {
+		fmt.Fprintf(e.log, "write assignment: %v\n", err)
+	}
+	if !e.again {
+		_ = stdin.Close() // a pipe: there is nothing that could be lost
+	}
+}
+
+// drain lets the helpers read what is left in the pipes of a dead group.
+func (e *errand) drain() {
+	end := time.Now().Add(drainTime)
+	_ = e.process.stdin.SetWriteDeadline(time.Now()) // closed already, as a rule
+	_ = e.process.output.SetReadDeadline(end)
+	_ = e.process.progress.SetReadDeadline(end)
+}
