@@ -10,8 +10,12 @@ import (
 // Objects. Where an answer names the bucket, it is the one that was asked for.
 
 func (r *rooted) PutObject(ctx context.Context, in s3response.PutObjectInput) (s3response.PutObjectOutput, error) {
+	asked := in.Bucket
 	in.Bucket = r.at(in.Bucket)
 	out, err := r.posix.PutObject(ctx, in)
+	if err == nil {
+		err = r.created(ctx, asked, in.Key, out.ETag, in.Metadata)
+	}
 	return out, r.told(ctx, "PutObject", err)
 }
 

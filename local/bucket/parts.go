@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/versity/versitygw/backend"
 	"github.com/versity/versitygw/s3response"
 )
 
@@ -31,6 +32,9 @@ func (r *rooted) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMul
 	c.Bucket = r.at(in.Bucket)
 	out, version, err := r.posix.CompleteMultipartUpload(ctx, &c)
 	out.Bucket = in.Bucket
+	if err == nil {
+		err = r.created(ctx, in.Bucket, in.Key, backend.GetStringFromPtr(out.ETag), nil) // metadata came with the first request
+	}
 	return out, version, r.told(ctx, "CompleteMultipartUpload", err)
 }
 

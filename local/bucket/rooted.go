@@ -26,6 +26,7 @@ type rooted struct {
 	backend.BackendUnsupported
 	posix *posix.Posix
 	dir   string // absolute
+	tell  Tell
 	log   *slog.Logger
 }
 

@@ -22,6 +22,7 @@ type Options struct {
 	Dir    string       // holds everything: buckets, metadata, credentials, a lock. Made if need be
 	Host   string       // to listen on; "" is 127.0.0.1
 	Port   int          // 0 is any free one
+	Tell   Tell         // whom to tell of new objects; zero: nobody
 	Logger *slog.Logger // nil logs nothing
 }
 
@@ -99,6 +100,7 @@ func listen(ctx context.Context, dir string, creds Credentials, opts Options) (*
 	if err != nil {
 		return nil, err
 	}
+	be.tell = opts.Tell
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{endpoint: "http://" + addr, creds: creds, stop: stop, log: log, done: make(chan struct{})}
 	listening := make(chan struct{})
