@@ -43,6 +43,7 @@ var table = house.Table{
 		"functions/plan":           {Opens: "events functions/pipeline"},
 		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
 		"functions/worker":         {Opens: "events"},
+		"functions/gc":             {Opens: "events storage"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/savedmodel", Tests: "compute/nn"},
 		"functions/stoker": {Opens: "*"},

@@ -61,6 +61,7 @@ func newRoot(app *app) *cobra.Command {
 	root.AddCommand(
 		newDemo(app), newUp(app), newWorker(app), newDispatch(app),
 		newApply(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newDead(app),
+		newGC(app),
 		newTry(app), newVersion(app), newModule(app),
 	)
 	app.complete(root)

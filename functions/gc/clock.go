@@ -1,0 +1,51 @@
+package gc
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// clock is the time by the store: when it says that an object was written which was written just now.
+func clock(ctx context.Context, store storage.Store, root storage.Ref) (now time.Time, err error) {
+	ref := root.Join(".system", "clock", rand.Text())
+	if _, err := store.PutIf(ctx, ref, []byte("now"), storage.Condition{IfAbsent: true}); err != nil {
+		return now, fmt.Errorf("ask the store for its time: %w", err)
+	}
+	object, err := store.Stat(ctx, ref)
+	if err = errors.Join(err, store.Delete(ctx, ref)); err != nil {
+		return now, fmt.Errorf("ask the store for its time: %w", err)
+	}
+	if object.Modified.IsZero() {
+		return now, fmt.Errorf("ask the store for its time: %s tells none", ref)
+	}
+	return object.Modified, nil
+}
+
+// leased are the attempts that hold a lease: whoever they are, they may be at work.
+func leased(ctx context.Context, box events.Letterbox) (map[string]bool, error) {
+	leases, err := box.Register(ctx, events.RegisterLeases)
+	if err != nil {
+		return nil, err
+	}
+	holders := map[string]bool{}
+	for entry, err := range leases.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		var lease events.Lease
+		if err := json.Unmarshal(entry.Value, &lease); err != nil {
+			return nil, fmt.Errorf("lease of job %s: %w", entry.Key, err)
+		}
+		if lease.Holder != "" {
+			holders[lease.Holder] = true
+		}
+	}
+	return holders, nil
+}

@@ -1,0 +1,102 @@
+package gc
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// garbage is what may go of an execution whose commit is c, the zero Commit for none: attempts that are not the committed one,
+// and checkpoints that nobody will go on from. What was written since before, or belongs to an attempt that holds a lease,
+// stays.
+func (e *execution) garbage(c storage.Commit, before time.Time, leased map[string]bool) []Removal {
+	var all []Removal
+	for _, attempt := range e.attempts() {
+		parts := e.of(attempt, storage.PartPaper, storage.PartOutput)
+		if len(parts) > 0 && attempt != winner(c) && !leased[attempt] && newest(parts).Before(before) {
+			all = append(all, e.removal("attempt", attempt, WhyUncommitted, parts))
+		}
+	}
+	return append(all, e.checkpoints(c, before, leased)...)
+}
+
+// checkpoints may go once there is a model, or when nobody has worked on the execution for long. Their age protects them from
+// being taken under an attempt that goes on from them: at first it has written nothing by which its lease could be known.
+func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[string]bool) []Removal {
+	parts := e.of("", storage.PartPointer)
+	for _, attempt := range e.attempts() {
+		parts = append(parts, e.of(attempt, storage.PartCheckpoint)...)
+	}
+	why, touched := WhyUntouched, e.newest()
+	if winner(c) != "" {
+		why, touched = WhyCommitted, newest(parts)
+	}
+	if len(parts) == 0 || e.atWork(leased) || !touched.Before(before) {
+		return nil
+	}
+	return []Removal{e.removal("checkpoints", "", why, parts)}
+}
+
+// model is the committed attempt, as what retention may take. The commit itself stays: it is the memory that the execution was
+// done, and in which generation, so that one who does it again tells of a new one. false if there is nothing to take.
+func (e *execution) model(c storage.Commit, before time.Time, leased map[string]bool) (Removal, bool) {
+	parts := e.of(winner(c), storage.PartPaper, storage.PartOutput)
+	if winner(c) == "" || len(parts) == 0 || e.atWork(leased) || !e.newest().Before(before) {
+		return Removal{}, false
+	}
+	return e.removal("model", winner(c), WhyReplaced, parts), true
+}
+
+// winner is the attempt that a commit names; "" if there is no commit, or if it says that the execution was cancelled.
+func winner(c storage.Commit) string {
+	if c.Cancelled {
+		return ""
+	}
+	return c.Attempt
+}
+
+// attempts are those that have left something, in a fixed order.
+func (e *execution) attempts() []string {
+	var all []string
+	for _, p := range e.parts {
+		if p.attempt != "" {
+			all = append(all, p.attempt)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// atWork says whether an attempt that has left something here holds a lease.
+func (e *execution) atWork(leased map[string]bool) bool {
+	return slices.ContainsFunc(e.parts, func(p part) bool { return leased[p.attempt] })
+}
+
+func (e *execution) of(attempt string, kinds ...storage.Part) (parts []part) {
+	for _, p := range e.parts {
+		if p.attempt == attempt && slices.Contains(kinds, p.kind) {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// removal takes what names other objects first, so that no manifest and no pointer ever names what is gone.
+func (e *execution) removal(what, attempt, why string, parts []part) Removal {
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(rank(a), rank(b)) })
+	r := Removal{Component: e.component, Execution: e.id, What: what, Attempt: attempt, Why: why, Objects: len(parts)}
+	for _, p := range parts {
+		r.Bytes += p.Size
+		r.refs = append(r.refs, p.Ref)
+	}
+	return r
+}
+
+func rank(p part) int {
+	if p.kind == storage.PartPointer || p.kind == storage.PartPaper {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,70 @@
+package gc
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// execution is what the store holds of one execution.
+type execution struct {
+	component storage.Ref
+	id        string // sha256:<hex>
+	parts     []part
+}
+
+// part is one object, and what it is for.
+type part struct {
+	storage.Object
+	kind    storage.Part
+	attempt string // "" for the execution's own
+}
+
+// key tells executions apart: the same one may have been done in two places.
+type key struct {
+	component storage.Ref
+	id        string
+}
+
+func (e *execution) key() key { return key{e.component, e.id} }
+
+// survey lists everything below root, and keeps what belongs to an execution that Stoker has laid out. The executions come in
+// a fixed order.
+func survey(ctx context.Context, store storage.Store, root storage.Ref) ([]*execution, error) {
+	found, ours := map[key]*execution{}, map[key]bool{}
+	for object, err := range store.List(ctx, root.Folder()) {
+		if err != nil {
+			return nil, err
+		}
+		owner, kind, ok := storage.OwnerOf(root, object.Ref)
+		if !ok {
+			continue
+		}
+		at := key{owner.Root, owner.Execution}
+		if found[at] == nil {
+			found[at] = &execution{component: owner.Root, id: owner.Execution}
+		}
+		found[at].parts = append(found[at].parts, part{object, kind, owner.Attempt})
+		ours[at] = ours[at] || kind != storage.PartOutput
+	}
+	maps.DeleteFunc(found, func(at key, _ *execution) bool { return !ours[at] })
+	return slices.SortedFunc(maps.Values(found), func(a, b *execution) int {
+		return cmp.Or(cmp.Compare(a.component.String(), b.component.String()), cmp.Compare(a.id, b.id))
+	}), nil
+}
+
+// newest is when the execution was touched last.
+func (e *execution) newest() time.Time { return newest(e.parts) }
+
+func newest(parts []part) (last time.Time) {
+	for _, p := range parts {
+		if p.Modified.After(last) {
+			last = p.Modified
+		}
+	}
+	return last
+}

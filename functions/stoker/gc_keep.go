@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// modelsInUse are the models that pipelines start from, and those that runs were given of which nothing has come yet.
+func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, error) {
+	var refs []storage.Ref
+	add := func(uri string) {
+		if ref, err := storage.ParseRef(uri); err == nil { // none and latest are no addresses
+			refs = append(refs, ref)
+		}
+	}
+	known, err := openRegisters(ctx, box)
+	if err != nil {
+		return nil, err
+	}
+	finished, err := finishedRuns(ctx, box, "")
+	if err != nil {
+		return nil, err
+	}
+	for entry, err := range known.pipelines.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		spec, err := pipeline.FromJSON(entry.Value)
+		if err != nil {
+			return nil, err
+		}
+		add(spec.Trainer.BaseModel)
+	}
+	for entry, err := range known.joins.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		join, err := readJoin(entry)
+		if err != nil {
+			return nil, err
+		}
+		if _, over := finished[[2]string{join.Pipeline, join.Run}]; !over {
+			add(join.Latest.BaseModel)
+		}
+	}
+	return refs, nil
+}
