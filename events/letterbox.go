@@ -24,6 +24,7 @@ var (
 type Letterbox interface {
 	Log
 	Queue
+	Notices
 	// Register opens a compare-and-swap map: RegisterPipelines, RegisterJoins or RegisterLeases.
 	Register(ctx context.Context, name string) (Register, error)
 	// Report tells how a job is getting on, to whoever watches. It is cheap, may be lost, and never blocks on the bus.
@@ -73,6 +74,14 @@ type Queue interface {
 	Cancel(ctx context.Context, job string) error
 }
 
+// Notices is the stream of what object stores tell of their buckets: S3 event JSON on subjects below "buckets.", kept for a week.
+// Stores write there by themselves, without headers or ids; what they tell is no fact until functions/bridge makes it one.
+type Notices interface {
+	// FollowBuckets takes the next unread notice for the named durable reader, the first time from the oldest that is kept,
+	// waiting up to wait; then ErrEmpty. It is delivered again until Done or Never.
+	FollowBuckets(ctx context.Context, reader string, wait time.Duration) (Notice, error)
+}
+
 // Receipt says where a fact was stored.
 type Receipt struct {
 	Sequence  uint64
@@ -107,10 +116,16 @@ type Recorded struct {
 	Err     error // why Message holds no valid fact, nil if it does
 }
 
-// Delivery is one message handed to one reader. Exactly one of Done, Later and Never settles it; if none is called, or
-// the process dies, it is delivered again.
+// Delivery is one fact, or what stands where a fact should, handed to one reader.
 type Delivery interface {
+	Notice
 	Recorded() Recorded
+}
+
+// Notice is one message handed to one reader. Exactly one of Done, Later and Never settles it; if none is called, or
+// the process dies, it is delivered again.
+type Notice interface {
+	Message() Message
 	// Done acknowledges, and waits for the bus to confirm it.
 	Done(ctx context.Context) error
 	// Later hands it back, to be delivered again after delay.

@@ -21,7 +21,8 @@ type Memory struct {
 	facts     stream
 	jobs      stream
 	dead      stream
-	readers   map[string]*reader
+	buckets   stream
+	readers   map[string]*reader // by stream and name
 	registers map[string]*register
 	watchers  map[*watcher]struct{}
 	claims    map[string]*claim // the last of each job
@@ -43,6 +44,7 @@ func NewMemory(lease time.Duration) *Memory {
 		facts:     stream{name: "FACTS"},
 		jobs:      stream{name: "JOBS"},
 		dead:      stream{name: "DEAD"},
+		buckets:   stream{name: "BUCKETS"},
 		readers:   map[string]*reader{},
 		registers: map[string]*register{},
 		watchers:  map[*watcher]struct{}{},
@@ -92,7 +94,7 @@ func (m *Memory) Inject(_ context.Context, subject string, header map[string][]s
 }
 
 func (m *Memory) stream(subject string) *stream {
-	for prefix, to := range map[string]*stream{"facts.": &m.facts, "jobs.": &m.jobs, "dead.": &m.dead} {
+	for prefix, to := range map[string]*stream{"facts.": &m.facts, "jobs.": &m.jobs, "dead.": &m.dead, "buckets.": &m.buckets} {
 		if len(subject) > len(prefix) && subject[:len(prefix)] == prefix {
 			return to
 		}

@@ -30,6 +30,7 @@ func closeWhileWaiting(t *testing.T, box Box) {
 			return err
 		},
 		"follow":       func() error { _, err := box.Follow(t.Context(), "reader", 4*soon); return err },
+		"buckets":      func() error { _, err := box.FollowBuckets(t.Context(), "reader", 4*soon); return err },
 		"read, follow": func() error { return firstError(box.Read(t.Context(), events.Query{Follow: true})) },
 		"watch":        func() error { return firstError(watch) },
 	}

@@ -114,3 +114,8 @@ func jobConsumer(f events.Function, class string) ConsumerDefinition {
 func factConsumer(reader string) ConsumerDefinition {
 	return ConsumerDefinition{Stream: streamFacts, Name: reader, Filter: "facts.>"}
 }
+
+// bucketConsumer defines the consumer of one durable reader of buckets' notices. Made on demand: most installations have none.
+func bucketConsumer(reader string) ConsumerDefinition {
+	return ConsumerDefinition{Stream: streamBuckets, Name: reader, Filter: "buckets.>"}
+}

@@ -10,58 +10,90 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// delivery is one fact handed to one reader.
+// notice is one message handed to one reader.
+type notice struct {
+	box     *Letterbox
+	msg     jetstream.Msg
+	message events.Message
+}
+
+// delivery is a notice of the log.
 type delivery struct {
-	box      *Letterbox
-	msg      jetstream.Msg
+	*notice
 	recorded events.Recorded
 }
 
-var _ events.Delivery = (*delivery)(nil)
+var (
+	_ events.Notice   = (*notice)(nil)
+	_ events.Delivery = (*delivery)(nil)
+)
 
 // Follow implements events.Log.
 func (b *Letterbox) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
-	msg, err := b.next(ctx, factConsumer(reader), wait)
+	notice, err := b.follow(ctx, factConsumer(reader), wait)
+	if err != nil {
+		return nil, fmt.Errorf("follow facts as %s: %w", reader, err)
+	}
+	return &delivery{notice: notice, recorded: record(notice.message)}, nil
+}
+
+// FollowBuckets implements events.Notices.
+func (b *Letterbox) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Notice, error) {
+	notice, err := b.follow(ctx, bucketConsumer(reader), wait)
+	if err != nil {
+		return nil, fmt.Errorf("follow buckets as %s: %w", reader, err)
+	}
+	return notice, nil
+}
+
+func (b *Letterbox) follow(ctx context.Context, d ConsumerDefinition, wait time.Duration) (*notice, error) {
+	msg, err := b.next(ctx, d, wait)
 	if err != nil {
 		return nil, err
 	}
 	if msg == nil {
-		return nil, fmt.Errorf("follow facts as %s: %w", reader, events.ErrEmpty)
+		return nil, events.ErrEmpty
 	}
 	message, err := received(msg)
 	if err != nil {
 		return nil, err
 	}
-	return &delivery{box: b, msg: msg, recorded: record(message)}, nil
+	return &notice{box: b, msg: msg, message: message}, nil
 }
 
 func (d *delivery) Recorded() events.Recorded { return d.recorded }
 
-// Done implements events.Delivery.
-func (d *delivery) Done(ctx context.Context) error {
-	if err := d.msg.DoubleAck(ctx); err != nil {
-		return fmt.Errorf("acknowledge fact %d: %w", d.recorded.Message.Sequence, d.box.explain(ctx, err))
+func (n *notice) Message() events.Message { return n.message }
+
+// Done implements events.Notice.
+func (n *notice) Done(ctx context.Context) error {
+	if err := n.msg.DoubleAck(ctx); err != nil {
+		return n.failed(ctx, "acknowledge", err)
 	}
 	return nil
 }
 
-// Later implements events.Delivery.
-func (d *delivery) Later(ctx context.Context, delay time.Duration) error {
-	if err := later(d.msg, delay); err != nil {
-		return fmt.Errorf("hand back fact %d: %w", d.recorded.Message.Sequence, d.box.explain(ctx, err))
+// Later implements events.Notice.
+func (n *notice) Later(ctx context.Context, delay time.Duration) error {
+	if err := later(n.msg, delay); err != nil {
+		return n.failed(ctx, "hand back", err)
 	}
-	return d.box.flush(ctx)
+	return n.box.flush(ctx)
 }
 
-// Never implements events.Delivery.
-func (d *delivery) Never(ctx context.Context, reason events.DeadReason) error {
-	if err := d.box.Bury(ctx, events.DeadLetter{Message: d.recorded.Message, Reason: reason}); err != nil {
+// Never implements events.Notice.
+func (n *notice) Never(ctx context.Context, reason events.DeadReason) error {
+	if err := n.box.Bury(ctx, events.DeadLetter{Message: n.message, Reason: reason}); err != nil {
 		return err
 	}
-	if err := d.msg.TermWithReason(oneLine(reason.Message)); err != nil {
-		return fmt.Errorf("take fact %d off: %w", d.recorded.Message.Sequence, d.box.explain(ctx, err))
+	if err := n.msg.TermWithReason(oneLine(reason.Message)); err != nil {
+		return n.failed(ctx, "take off", err)
 	}
-	return d.box.flush(ctx)
+	return n.box.flush(ctx)
+}
+
+func (n *notice) failed(ctx context.Context, doing string, err error) error {
+	return fmt.Errorf("%s message %d of %s: %w", doing, n.message.Sequence, n.message.Stream, n.box.explain(ctx, err))
 }
 
 // received turns a delivered message into what events calls one.

@@ -18,9 +18,10 @@ import (
 
 // The streams, as streams.yaml names them.
 const (
-	streamFacts = "FACTS"
-	streamJobs  = "JOBS"
-	streamDead  = "DEAD"
+	streamFacts   = "FACTS"
+	streamJobs    = "JOBS"
+	streamDead    = "DEAD"
+	streamBuckets = "BUCKETS"
 )
 
 // Options of a letterbox. The zero value is good for a client of a bus that is set up.

@@ -1,0 +1,123 @@
+package eventstest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// reader is one durable place in a stream that nothing is removed from.
+type reader struct {
+	next    uint64               // first message never delivered
+	waiting map[uint64]time.Time // delivered but not settled: when it is delivered again
+}
+
+// Follow implements events.Log.
+func (m *Memory) Follow(ctx context.Context, name string, wait time.Duration) (events.Delivery, error) {
+	notice, err := m.follow(ctx, &m.facts, name, wait)
+	if err != nil {
+		return nil, fmt.Errorf("follow facts as %s: %w", name, err)
+	}
+	return &delivery{notice: notice, recorded: record(notice.message)}, nil
+}
+
+// FollowBuckets implements events.Notices.
+func (m *Memory) FollowBuckets(ctx context.Context, name string, wait time.Duration) (events.Notice, error) {
+	notice, err := m.follow(ctx, &m.buckets, name, wait)
+	if err != nil {
+		return nil, fmt.Errorf("follow buckets as %s: %w", name, err)
+	}
+	return notice, nil
+}
+
+func (m *Memory) follow(ctx context.Context, s *stream, name string, wait time.Duration) (found *notice, err error) {
+	err = m.await(ctx, wait, func(now time.Time) (bool, time.Time) {
+		r := m.reader(s, name)
+		sequence, again := r.ready(now, s.last)
+		if sequence == 0 {
+			return false, again
+		}
+		r.waiting[sequence] = now.Add(m.terms.Length)
+		found = &notice{box: m, reader: r, message: s.messages[sequence-1]}
+		return true, time.Time{}
+	})
+	return found, err
+}
+
+// reader needs m.mu.
+func (m *Memory) reader(s *stream, name string) *reader {
+	key := s.name + "/" + name
+	if m.readers[key] == nil {
+		m.readers[key] = &reader{next: 1, waiting: map[uint64]time.Time{}}
+	}
+	return m.readers[key]
+}
+
+// ready returns the message to deliver now, or 0 and when one that waits comes again.
+func (r *reader) ready(now time.Time, last uint64) (sequence uint64, again time.Time) {
+	for waiting, at := range r.waiting {
+		if !at.After(now) && (sequence == 0 || waiting < sequence) {
+			sequence = waiting
+		}
+		if again.IsZero() || at.Before(again) {
+			again = at
+		}
+	}
+	if sequence == 0 && r.next <= last {
+		sequence = r.next
+		r.next++
+	}
+	return sequence, again
+}
+
+// notice is one message handed to one reader.
+type notice struct {
+	box     *Memory
+	reader  *reader
+	message events.Message
+}
+
+// delivery is a notice of the log.
+type delivery struct {
+	*notice
+	recorded events.Recorded
+}
+
+func (d *delivery) Recorded() events.Recorded { return d.recorded }
+
+func (n *notice) Message() events.Message { return n.message }
+
+// Done implements events.Notice.
+func (n *notice) Done(ctx context.Context) error {
+	return n.settle(ctx, func() error { delete(n.reader.waiting, n.message.Sequence); return nil })
+}
+
+// Later implements events.Notice.
+func (n *notice) Later(ctx context.Context, delay time.Duration) error {
+	return n.settle(ctx, func() error {
+		if _, unsettled := n.reader.waiting[n.message.Sequence]; unsettled {
+			n.reader.waiting[n.message.Sequence] = time.Now().Add(delay)
+		}
+		return nil
+	})
+}
+
+// Never implements events.Notice.
+func (n *notice) Never(ctx context.Context, reason events.DeadReason) error {
+	return n.settle(ctx, func() error {
+		delete(n.reader.waiting, n.message.Sequence)
+		return n.box.bury(ctx, events.DeadLetter{Message: n.message, Reason: reason})
+	})
+}
+
+func (n *notice) settle(ctx context.Context, how func() error) error {
+	n.box.mu.Lock()
+	defer n.box.mu.Unlock()
+	if err := n.box.usable(ctx); err != nil {
+		return fmt.Errorf("settle message %d of %s: %w", n.message.Sequence, n.message.Stream, err)
+	}
+	defer n.box.wake()
+	return how()
+}
