@@ -16,12 +16,16 @@ func PutCommit(ctx context.Context, store Store, root Ref, c Commit) (winner Com
 	return putCommit(ctx, store, root, c, Condition{IfAbsent: true})
 }
 
-// Recommit replaces a commit whose objects are gone, broken, by next, as one compare-and-swap. It returns what PutCommit does.
-func Recommit(ctx context.Context, store Store, root Ref, broken, next Commit) (winner Commit, won bool, err error) {
-	if broken.ETag == "" {
+// Recommit replaces old, a commit whose objects are gone, or that cancels another job, by next, as one compare-and-swap. It
+// returns what PutCommit does. The commit's generation never goes down.
+func Recommit(ctx context.Context, store Store, root Ref, old, next Commit) (winner Commit, won bool, err error) {
+	if old.ETag == "" {
 		return Commit{}, false, errors.New("replace commit: the old one was not read from a store")
 	}
-	return putCommit(ctx, store, root, next, Condition{IfMatch: broken.ETag})
+	if next.Generation < old.Generation {
+		return Commit{}, false, fmt.Errorf("replace commit: of generation %d by generation %d", old.Generation, next.Generation)
+	}
+	return putCommit(ctx, store, root, next, Condition{IfMatch: old.ETag})
 }
 
 // commitWrite is one try to make commit the one that counts.
@@ -74,7 +78,12 @@ func (w commitWrite) whoWon(ctx context.Context, lost error) (Commit, bool, erro
 	case there.ETag == w.cond.IfMatch: // nobody has replaced it yet
 		return Commit{}, false, lost
 	}
-	return there, there.Attempt == w.commit.Attempt && there.Cancelled == w.commit.Cancelled, nil
+	return there, there.isOf(w.commit), nil
+}
+
+// isOf says whether c is what the writer of other wrote: the JSON form may have shortened its time.
+func (c Commit) isOf(other Commit) bool {
+	return c.Attempt == other.Attempt && c.Cancelled == other.Cancelled && c.Generation == other.Generation
 }
 
 func readCommit(ctx context.Context, store Store, place Place) (Commit, error) {

@@ -127,6 +127,44 @@ func TestCommittedFindsACancellation(t *testing.T) {
 	}
 }
 
+func TestAReplacedCommitKeepsCountOfItsModels(t *testing.T) {
+	t.Parallel()
+	store, _ := done(t)
+	old, _, err := storage.Committed(t.Context(), store, trainer, execution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := commit("a1") // the same attempt, told of again
+	next.Generation, next.Job = 2, "job-2"
+	winner, won, err := storage.Recommit(t.Context(), store, trainer, old, next)
+	if err != nil || !won {
+		t.Fatal(won, err)
+	}
+	if c, err := storage.CommitOf(t.Context(), store, trainer, execution); err != nil || c.Generation != 2 || c.Job != "job-2" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, _, err := storage.Recommit(t.Context(), store, trainer, winner, commit("a2")); err == nil {
+		t.Error("a generation was counted back")
+	}
+	// Whoever had the same old commit in hand is not told that it won.
+	if _, won, err := storage.Recommit(t.Context(), store, trainer, old, commit("a1")); err != nil || won {
+		t.Errorf("%v, %v", won, err)
+	}
+}
+
+func TestACommitThatIsNoJSONCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	store, _ := done(t)
+	put(t, store, place("a1").Commit(), "{")
+	broken, _, err := storage.Committed(t.Context(), store, trainer, execution)
+	if !errors.Is(err, storage.ErrIncomplete) {
+		t.Fatal(err)
+	}
+	if _, won, err := storage.Recommit(t.Context(), store, trainer, broken, commit("a1")); err != nil || !won {
+		t.Error(won, err)
+	}
+}
+
 // What a commit stands for can go in many ways; each is found, and the work done again can take the commit's place.
 func TestACommitWithoutItsObjectsIsReplaced(t *testing.T) {
 	t.Parallel()

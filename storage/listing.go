@@ -17,6 +17,8 @@ type Listing struct {
 	Files []File  // in path order; SHA256 is set if a manifest tells it. A single object has its base name as path
 	Out   *Output // what Stoker's manifest says of this artifact; nil for one that others made
 
+	Execution string // that made it, where Out says so; else ""
+
 	// Digest is Out.Digest where there is a manifest: it depends on content only. Else it is sha256:<hex> over path, size and
 	// ETag of every file: as good as the store's ETags are, and another one if the same bytes were uploaded in other parts.
 	Digest string
@@ -114,7 +116,7 @@ func (l Listing) withManifest(ctx context.Context, store Store) (Listing, error)
 		return l, nil
 	}
 	l.Files, err = matchFiles(out.Files, l.Files)
-	l.Out, l.Digest = &out, out.Digest
+	l.Out, l.Digest, l.Execution = &out, out.Digest, place.Execution
 	return l, err
 }
 

@@ -36,13 +36,16 @@ type Output struct {
 	Files  []File `json:"files"`  // in path order
 }
 
-// Commit is the one object that makes an execution done. It is written once, by PutIf.
+// Commit is the one object that makes an execution done. It is written once, by PutIf, and replaced by compare-and-swap when
+// what it stands for is gone, or when it cancels a job and another job asks for the same execution.
 type Commit struct {
-	Execution string    `json:"execution"`
-	Attempt   string    `json:"attempt,omitempty"`
-	Manifest  string    `json:"manifest,omitempty"` // address of the winner's manifest; PutCommit and Recommit set it
-	Cancelled bool      `json:"cancelled,omitempty"`
-	Time      time.Time `json:"time"`
+	Execution  string    `json:"execution"`
+	Attempt    string    `json:"attempt,omitempty"`
+	Generation int       `json:"generation,omitempty"` // counts the models of one execution: one more each time that one was lost
+	Job        string    `json:"job,omitempty"`        // that the attempt worked on; of a cancelled one, the job that was cancelled
+	Manifest   string    `json:"manifest,omitempty"`   // address of the winner's manifest; PutCommit and Recommit set it
+	Cancelled  bool      `json:"cancelled,omitempty"`  // nothing will come of Job
+	Time       time.Time `json:"time"`
 
 	ETag string `json:"-"` // of commit.json itself, once it was read or written: what Recommit replaces
 }
@@ -96,7 +99,7 @@ func digestOfFiles(files []File) string {
 	return digestPrefix + hex.EncodeToString(h.Sum(nil))
 }
 
-// readJSON reads one of Stoker's own documents and returns the object it was.
+// readJSON reads one of Stoker's own documents and returns the object it was, also when it is ErrIncomplete.
 func readJSON(ctx context.Context, store Store, ref Ref, into any) (Object, error) {
 	body, obj, err := store.Open(ctx, ref, "")
 	if err != nil {
@@ -111,7 +114,7 @@ func readJSON(ctx context.Context, store Store, ref Ref, into any) (Object, erro
 		return Object{}, fmt.Errorf("read %s: %w", ref, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return Object{}, fmt.Errorf("read %s: %w: %w", ref, ErrIncomplete, err)
+		return obj, fmt.Errorf("read %s: %w: %w", ref, ErrIncomplete, err) // with its ETag: what is broken can be replaced
 	}
 	return obj, nil
 }

@@ -14,6 +14,8 @@ const systemFolder = ".system"
 //	<root>/.system/<execution>/<attempt>/manifest.json        what they are
 //	<root>/.system/<execution>/<attempt>/log.txt              what the module printed
 //	<root>/.system/<execution>/commit.json                    which attempt won
+//	<root>/.system/<execution>/checkpoint.json                how far the execution is: which checkpoint to go on from
+//	<root>/.system/<execution>/checkpoints/<attempt>/<n>/...  the files of an attempt's n-th checkpoint
 //
 // In folder names the execution is plain hex; everywhere else it is written sha256:<hex>.
 type Place struct {
@@ -34,6 +36,19 @@ func (p Place) Log() Ref { return p.system().Join(p.Attempt, "log.txt") }
 // Commit is the execution's commit.
 func (p Place) Commit() Ref { return p.system().Join("commit.json") }
 
+// pointer says which checkpoint is the newest.
+func (p Place) pointer() Ref { return p.system().Join("checkpoint.json") }
+
+// checkpoints is the folder of all checkpoints of the execution, checkpoint that of one of them.
+func (p Place) checkpoints() Ref { return p.system().Join(checkpointsFolder) }
+
+func (p Place) checkpoint(attempt string, number int) Ref {
+	return p.checkpoints().Join(attempt, fmt.Sprintf("%06d", number))
+}
+
+// checkpointsFolder stands beside the folders of attempts, so no attempt may be called that.
+const checkpointsFolder = "checkpoints"
+
 func (p Place) system() Ref { return p.Root.Join(systemFolder, executionHex(p.Execution)) }
 
 // Validate checks all parts; Attempt may be empty.
@@ -44,8 +59,8 @@ func (p Place) Validate() error {
 	if !isHex64(executionHex(p.Execution)) {
 		return fmt.Errorf("execution %q: expected sha256: and 64 hex digits", p.Execution)
 	}
-	if p.Attempt != "" && !isName(p.Attempt) {
-		return fmt.Errorf("attempt %q: expected letters, digits, - and _", p.Attempt)
+	if p.Attempt != "" && (!isName(p.Attempt) || p.Attempt == checkpointsFolder) {
+		return fmt.Errorf("attempt %q: expected letters, digits, - and _, and not %q", p.Attempt, checkpointsFolder)
 	}
 	return nil
 }

@@ -81,25 +81,27 @@ func stageListing(ctx context.Context, store Store, l Listing, dir string) (_ St
 	}
 	defer root.Close()
 
-	s := stager{store: store, root: root, listing: l, files: make([]File, len(l.Files))}
+	s := stager{store: store, root: root, wanted: l.Files, address: func(i int) Ref { return l.address(l.Files[i]) }}
 	if err := s.all(ctx); err != nil {
 		return Staged{}, fmt.Errorf("stage %s: %w", l.Ref, errors.Join(err, s.remove()))
 	}
 	return Staged{Ref: l.Ref, Dir: dir, Files: s.files, Digest: l.Digest}, nil
 }
 
-// stager copies one listing into one folder. os.Root is what keeps it there, links included.
+// stager copies files into one folder. os.Root is what keeps them there, links included.
 type stager struct {
 	store   Store
 	root    *os.Root
-	listing Listing
-	files   []File // by index of listing.Files; each written by one goroutine
+	wanted  []File
+	address func(i int) Ref // where a file that is wanted lies
+	files   []File          // by index of wanted; each written by one goroutine
 }
 
 func (s *stager) all(ctx context.Context) error {
+	s.files = make([]File, len(s.wanted))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(filesAtOnce)
-	for i, f := range s.listing.Files {
+	for i, f := range s.wanted {
 		if gctx.Err() != nil {
 			break
 		}
@@ -120,7 +122,7 @@ func (s *stager) one(ctx context.Context, i int, f File) error {
 	if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
 		return fmt.Errorf("%w %q: no local path", ErrBadRef, f.Path)
 	}
-	body, obj, err := s.store.Open(ctx, s.listing.address(f), f.ETag)
+	body, obj, err := s.store.Open(ctx, s.address(i), f.ETag)
 	if err != nil {
 		return err
 	}

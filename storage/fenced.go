@@ -1,0 +1,36 @@
+package storage
+
+import (
+	"context"
+	"io"
+)
+
+// Fenced is store for someone who may lose the right to write: prove is called right before each effect, and what it returns
+// is the effect's error, with nothing done. Reads pass. What prove returns stays in the chain.
+func Fenced(store Store, prove func() error) Store { return fenced{store, prove} }
+
+type fenced struct {
+	Store
+	prove func() error
+}
+
+func (f fenced) Put(ctx context.Context, ref Ref, body io.Reader, size int64) (Object, error) {
+	if err := f.prove(); err != nil {
+		return Object{}, err
+	}
+	return f.Store.Put(ctx, ref, body, size)
+}
+
+func (f fenced) PutIf(ctx context.Context, ref Ref, body []byte, cond Condition) (Object, error) {
+	if err := f.prove(); err != nil {
+		return Object{}, err
+	}
+	return f.Store.PutIf(ctx, ref, body, cond)
+}
+
+func (f fenced) Delete(ctx context.Context, ref Ref) error {
+	if err := f.prove(); err != nil {
+		return err
+	}
+	return f.Store.Delete(ctx, ref)
+}
