@@ -40,10 +40,12 @@ var table = house.Table{
 		"functions/module/builtin": {Opens: "functions/module " + learning},
 		"functions/guest":          {Opens: "functions/module functions/scratch"},
 		"functions/scratch":        {},
+		"functions/bridge":         {Opens: "events storage"},
 		"functions/plan":           {Opens: "events functions/pipeline"},
 		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
 		"functions/worker":         {Opens: "events"},
 		"functions/gc":             {Opens: "events storage"},
+		"functions/replay":         {Opens: "events storage functions/pipeline functions/plan functions/dispatch"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/savedmodel", Tests: "compute/nn"},
 		"functions/stoker": {Opens: "*"},
@@ -57,12 +59,13 @@ var table = house.Table{
 		"local/examples/penguin":  {Opens: "functions/module " + learning},
 
 		"infra/bench":  {Opens: "*"},
+		"infra/chaos":  {TestHelp: true, Tests: "*"},
 		"infra/house":  {TestHelp: true},
 		"infra/readme": {TestHelp: true},
 	},
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
-		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream", Tests: "local local/bus"},
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream", Tests: "local local/bus infra/chaos"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events", Tests: "events/jetstream"},     // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},

@@ -1,0 +1,95 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// The streams whose messages can be tried again.
+const (
+	streamFacts = "FACTS"
+	streamJobs  = "JOBS"
+)
+
+// RunOf says which run a dead letter is about; "" for what can't be known of a message that nobody can read.
+func RunOf(letter events.DeadLetter) (pipeline, run string) {
+	switch letter.Message.Stream {
+	case streamJobs:
+		if job, err := events.DecodeJob(letter.Message.Body); err == nil {
+			return job.Pipeline, job.Run
+		}
+	case streamFacts: // facts.<kind>.<pipeline>.<run>: where it was published, whatever it says inside
+		tokens := strings.Split(letter.Message.Subject, ".")
+		if len(tokens) > 3 {
+			run, _ = events.Unescape(tokens[3])
+			return tokens[2], run
+		}
+	}
+	return "", ""
+}
+
+// Redoer handles a fact of the log again: *dispatch.Dispatcher.
+type Redoer interface {
+	Redo(ctx context.Context, recorded events.Recorded) error
+}
+
+// Retry gives the message of a dead letter another try, and drops the letter then. A job goes back on the queue as it was, but
+// for its Request, which says that it was asked for again; its attempts are counted anew. A fact is read from the log, where
+// it stands unchanged, and handled as if it had just come. If it is refused again, the letter stays, and the error says why.
+// Retrying twice, or after half of it was done, does it once.
+func Retry(ctx context.Context, box events.Letterbox, d Redoer, letter events.DeadLetter) error {
+	var err error
+	switch letter.Message.Stream {
+	case streamJobs:
+		err = retryJob(ctx, box, letter)
+	case streamFacts:
+		err = retryFact(ctx, box, d, letter.Message.Sequence)
+	default:
+		err = fmt.Errorf("only facts and jobs can be tried again, this came from %s", letter.Message.Stream)
+	}
+	if err != nil {
+		return fmt.Errorf("retry dead letter %d: %w", letter.Sequence, err)
+	}
+	return box.Drop(ctx, letter.Sequence)
+}
+
+func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLetter) error {
+	if letter.Message.Cut != nil {
+		return fmt.Errorf("the letter holds %d of the job's %d bytes", len(letter.Message.Body), letter.Message.Cut.Bytes)
+	}
+	job, err := events.DecodeJob(letter.Message.Body)
+	if err != nil {
+		return fmt.Errorf("message %d of the queue is no job: %w", letter.Message.Sequence, err)
+	}
+	job.Request = fmt.Sprintf("dead-%d", letter.Sequence)
+	return box.Offer(ctx, job)
+}
+
+func retryFact(ctx context.Context, box events.Letterbox, d Redoer, sequence uint64) error {
+	recorded, err := readFact(ctx, box, sequence)
+	if err != nil {
+		return err
+	}
+	if recorded.Err != nil {
+		return fmt.Errorf("fact %d can't be read, and facts never change; publish a right one: %w", sequence, recorded.Err)
+	}
+	err = d.Redo(ctx, recorded)
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureInput {
+		return fmt.Errorf("fact %d is refused again: %w", sequence, err)
+	}
+	return err
+}
+
+func readFact(ctx context.Context, box events.Letterbox, sequence uint64) (events.Recorded, error) {
+	for recorded, err := range box.Read(ctx, events.Query{From: sequence, Until: sequence + 1}) {
+		if err != nil {
+			return recorded, fmt.Errorf("read fact %d: %w", sequence, err)
+		}
+		return recorded, nil
+	}
+	return events.Recorded{}, fmt.Errorf("read fact %d: %w", sequence, errors.Join(events.ErrNotFound, context.Cause(ctx)))
+}

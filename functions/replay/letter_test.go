@@ -1,0 +1,192 @@
+package replay_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/replay"
+)
+
+// redone remembers which facts were handled again, and refuses them if it is told to.
+type redone struct {
+	facts []string
+	err   error
+}
+
+func (r *redone) Redo(_ context.Context, recorded events.Recorded) error {
+	r.facts = append(r.facts, recorded.Fact.ID)
+	return r.err
+}
+
+func letters(t *testing.T, box events.Letterbox) (all []events.DeadLetter) {
+	t.Helper()
+	for letter, err := range box.Dead(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, letter)
+	}
+	return all
+}
+
+func job() events.Job {
+	return events.Job{
+		ID: "job-1", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Revision: 3, Spec: []byte(`{"pipeline":"penguin"}`),
+		Run: "monday", Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: "t1", Sequence: 1}},
+	}
+}
+
+// buried puts the job on the queue and buries it, as a worker does that gives it up.
+func buried(t *testing.T, box events.Letterbox, job events.Job) events.DeadLetter {
+	t.Helper()
+	if err := box.Offer(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	claim := take(t, box)
+	if err := claim.Never(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "it raised"}); err != nil {
+		t.Fatal(err)
+	}
+	all := letters(t, box)
+	return all[len(all)-1]
+}
+
+func take(t *testing.T, box events.Letterbox) events.Claim {
+	t.Helper()
+	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claim
+}
+
+func TestARetriedJobIsTheSameButForWhoAskedForIt(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	letter := buried(t, box, job())
+	for range 2 { // the second as after a crash between offer and drop
+		err := replay.Retry(t.Context(), box, &redone{}, letter)
+		if err != nil && !errors.Is(err, events.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	claim := take(t, box)
+	got, err := claim.Job()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Request != "dead-1" || got.ID != "job-1" || got.Revision != 3 || len(got.Causes) != 1 || got.Causes[0].ID != "t1" {
+		t.Errorf("offered %+v", got)
+	}
+	if n := claim.Attempt().Number; n != 1 {
+		t.Errorf("attempt %d, want the count to begin anew", n)
+	}
+	if left := letters(t, box); len(left) != 0 {
+		t.Errorf("left %+v", left)
+	}
+	if _, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0); !errors.Is(err, events.ErrEmpty) {
+		t.Errorf("offered twice: %v", err)
+	}
+}
+
+func TestAJobThatFailsAgainIsAnotherFact(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	failure := &events.Failure{Kind: events.FailureModule, Err: errors.New("it raised")}
+	attempt := events.Attempt{Number: 1}
+	first := events.NewJobFailed(job(), attempt, failure)
+	if err := replay.Retry(t.Context(), box, &redone{}, buried(t, box, job())); err != nil {
+		t.Fatal(err)
+	}
+	again, err := take(t, box).Job()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := events.NewJobFailed(again, attempt, failure)
+	if second.ID == first.ID || second.Causation != first.Causation {
+		t.Errorf("first %s caused by %s, then %s caused by %s", first.ID, first.Causation, second.ID, second.Causation)
+	}
+}
+
+func TestWhatIsNoJobStaysDead(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	if err := box.Inject(t.Context(), "jobs.train.cpu.x", nil, []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if err := take(t, box).Never(t.Context(), events.DeadReason{Kind: events.FailureInput, Message: "no job"}); err != nil {
+		t.Fatal(err)
+	}
+	cut := events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 9, Subject: "jobs.train.cpu.y", Cut: &events.Cut{Bytes: 99}}}
+	other := events.DeadLetter{Message: events.Message{Stream: "BUCKETS", Sequence: 7, Subject: "buckets.x"}}
+	for _, letter := range []events.DeadLetter{cut, other} {
+		if err := box.Bury(t.Context(), letter); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wants := []string{"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the letter holds 0 of the job's 99 bytes", "this came from BUCKETS"}
+	for i, letter := range letters(t, box) {
+		if err := replay.Retry(t.Context(), box, &redone{}, letter); err == nil || !strings.Contains(err.Error(), wants[i]) {
+			t.Errorf("letter %d: %v, want %q", letter.Sequence, err, wants[i])
+		}
+	}
+	if left := letters(t, box); len(left) != 3 {
+		t.Errorf("%d letters left, want 3", len(left))
+	}
+}
+
+// refused buries a fact that stands in the log.
+func refused(t *testing.T, box *eventstest.Memory) events.DeadLetter {
+	t.Helper()
+	fact := events.Fact{ID: "t1", Source: "/up", Pipeline: "penguin", Run: "a run", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+	if _, err := box.Publish(t.Context(), fact); err != nil {
+		t.Fatal(err)
+	}
+	for recorded, err := range box.Read(t.Context(), events.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		letter := events.DeadLetter{Message: recorded.Message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "no such pipeline"}}
+		if err := box.Bury(t.Context(), letter); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return letters(t, box)[0]
+}
+
+func TestARetriedFactIsHandledAgain(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	letter := refused(t, box)
+	no := &redone{err: events.Fail(events.FailureInput, errors.New("no such pipeline"))}
+	if err := replay.Retry(t.Context(), box, no, letter); err == nil || !strings.Contains(err.Error(), "fact 1 is refused again: no such pipeline") {
+		t.Errorf("refused again: %v", err)
+	}
+	if len(letters(t, box)) != 1 {
+		t.Fatal("the letter is gone although its fact was refused again")
+	}
+	yes := &redone{}
+	if err := replay.Retry(t.Context(), box, yes, letter); err != nil || len(yes.facts) != 1 || yes.facts[0] != "t1" {
+		t.Errorf("handled %q, %v", yes.facts, err)
+	}
+	if len(letters(t, box)) != 0 {
+		t.Error("the letter is still there")
+	}
+}
+
+func TestALetterTellsItsRun(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	if pipeline, run := replay.RunOf(refused(t, box)); pipeline != "penguin" || run != "a run" {
+		t.Errorf("a fact of %q, %q", pipeline, run)
+	}
+	if pipeline, run := replay.RunOf(buried(t, box, job())); pipeline != "penguin" || run != "monday" {
+		t.Errorf("a job of %q, %q", pipeline, run)
+	}
+	if pipeline, _ := replay.RunOf(events.DeadLetter{Message: events.Message{Stream: "FACTS", Subject: "facts.x"}}); pipeline != "" {
+		t.Errorf("something of %q", pipeline)
+	}
+}
