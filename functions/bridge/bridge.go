@@ -1,0 +1,142 @@
+package bridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// reader is the name under which bridges share their place among the notifications.
+const reader = "bridge"
+
+// DefaultMarker is the name of the object that says that a folder is complete.
+const DefaultMarker = "_SUCCESS"
+
+// Options of a Bridge. Zero values are the defaults.
+type Options struct {
+	Marker   string       // the marker's name, without its folder; default DefaultMarker
+	Pipeline string       // of markers that name none; "" refuses those
+	Logger   *slog.Logger // nil logs nothing
+}
+
+// Bridge turns notifications of a bucket into facts. Any number may run.
+type Bridge struct {
+	box   Letterbox
+	store storage.Store
+	opts  Options
+	log   *slog.Logger
+}
+
+// Letterbox is what a bridge needs of an events.Letterbox.
+type Letterbox interface {
+	events.Notices
+	Publish(ctx context.Context, f events.Fact) (events.Receipt, error) // of events.Log
+}
+
+// New returns a bridge that reads markers in store. It says which option is wrong.
+func New(box Letterbox, store storage.Store, opts Options) (*Bridge, error) {
+	opts.Marker = cmp.Or(opts.Marker, DefaultMarker)
+	if strings.Contains(opts.Marker, "/") {
+		return nil, fmt.Errorf("marker %q: expected the name of an object without its folder", opts.Marker)
+	}
+	if opts.Pipeline != "" {
+		if err := events.CheckName("pipeline", opts.Pipeline); err != nil {
+			return nil, err
+		}
+	}
+	log := opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Bridge{box: box, store: store, opts: opts, log: log}, nil
+}
+
+const (
+	followWait = 5 * time.Second // how long one look at the notifications may last
+	retryDelay = time.Second     // after the bus or the store said no
+)
+
+// Run handles one notification after another until ctx ends, and returns nil then. It returns an error when the letterbox is
+// closed for good.
+func (b *Bridge) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := b.Next(ctx, followWait)
+		if errors.Is(err, events.ErrClosed) {
+			return err
+		}
+		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
+			b.log.Warn("notification not handled; it will be delivered again", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryDelay):
+			}
+		}
+	}
+	return nil
+}
+
+// Next handles the next notification, waiting up to wait for one; then events.ErrEmpty.
+func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
+	notice, err := b.box.FollowBuckets(ctx, reader, wait)
+	if err != nil {
+		return err
+	}
+	err = b.handle(ctx, notice.Message())
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureInput {
+		b.log.Error("notification refused", "sequence", notice.Message().Sequence, "error", failure)
+		return notice.Never(ctx, failure.Reason())
+	}
+	if err != nil {
+		return errors.Join(err, notice.Later(ctx, retryDelay))
+	}
+	return notice.Done(ctx)
+}
+
+// handle brings one notification to its effect. It may tell of several objects: one that can't be told of keeps none of the others
+// back.
+func (b *Bridge) handle(ctx context.Context, message events.Message) error {
+	uploads, err := parse(message.Body)
+	if err != nil {
+		return refused(err)
+	}
+	var never []error
+	for _, u := range uploads {
+		err := b.tell(ctx, u)
+		if failure, ok := errors.AsType[*events.Failure](err); ok {
+			never = append(never, fmt.Errorf("marker %s: %w", u.at, failure.Err))
+		} else if err != nil {
+			return fmt.Errorf("marker %s: %w", u.at, err)
+		}
+	}
+	return refused(errors.Join(never...))
+}
+
+// tell publishes the fact of one upload, where it is a marker.
+func (b *Bridge) tell(ctx context.Context, u upload) error {
+	if _, name := path.Split(u.at.Key); name != b.opts.Marker {
+		b.log.Debug("no marker", "bucket", u.at.Bucket, "key", u.at.Key)
+		return nil
+	}
+	fact, err := b.fact(ctx, u)
+	if err != nil {
+		return err
+	}
+	receipt, err := b.box.Publish(ctx, fact)
+	if errors.Is(err, events.ErrConflict) {
+		return refused(err)
+	}
+	if err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	b.log.Info("examples told", "marker", u.at, "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID,
+		"sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
+	return nil
+}

@@ -1,0 +1,347 @@
+package bridge_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/storagetest"
+)
+
+// world is a bridge between a bucket and a letterbox in memory.
+type world struct {
+	*testing.T
+	box    *eventstest.Memory
+	store  *storagetest.Memory
+	bridge *bridge.Bridge
+}
+
+func setup(t *testing.T, opts bridge.Options) world {
+	t.Helper()
+	w := world{T: t, box: eventstest.NewMemory(time.Second), store: storagetest.NewMemory("data")}
+	w.bridge = open(t, w.box, w.store, opts)
+	return w
+}
+
+func open(t *testing.T, box bridge.Letterbox, store storage.Store, opts bridge.Options) *bridge.Bridge {
+	t.Helper()
+	b, err := bridge.New(box, store, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// put uploads an object, as yet untold.
+func (w world) put(key, body string) {
+	w.Helper()
+	at := storage.Ref{Bucket: "data", Key: key}
+	if _, err := w.store.Put(w.Context(), at, strings.NewReader(body), int64(len(body))); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// folder uploads an artifact with two splits, as yet without a marker.
+func (w world) folder(name string) {
+	w.Helper()
+	for _, split := range []string{"train", "eval"} {
+		w.put(name+"/Split-"+split+"/part-0.gz", "x")
+	}
+	w.put(name+"/Split-notes.txt", "x")
+	w.put(name+"/Splitter/a", "x")
+}
+
+// message tells of one key, as MinIO does.
+func message(key, version string, metadata map[string]string) string {
+	told, err := json.Marshal(metadata)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`{"EventName": "s3:ObjectCreated:Put", "Key": "data/%s", "Records": [{"eventVersion": "2.0", "eventSource": "minio:s3",
+		"eventTime": "2026-01-02T03:04:05.678Z", "eventName": "s3:ObjectCreated:Put", "s3": {"configurationId": "Config",
+		"bucket": {"name": "data"}, "object": {"key": %q, "eTag": "d41d8cd98f00b204e9800998ecf8427e", "sequencer": %q, "userMetadata": %s}}}]}`,
+		key, url.QueryEscape(key), version, told)
+}
+
+func (w world) tell(body string) {
+	w.Helper()
+	if err := w.box.Inject(w.Context(), "buckets.data", nil, []byte(body)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// drain handles every notification that waits.
+func (w world) drain() {
+	w.Helper()
+	for {
+		err := w.bridge.Next(w.Context(), 0)
+		if errors.Is(err, events.ErrEmpty) {
+			return
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func (w world) facts() []events.Fact {
+	w.Helper()
+	var facts []events.Fact
+	for recorded, err := range w.box.Read(w.Context(), events.Query{}) {
+		if err = errors.Join(err, recorded.Err); err != nil {
+			w.Fatal(err)
+		}
+		facts = append(facts, recorded.Fact)
+	}
+	return facts
+}
+
+func (w world) dead() []events.DeadLetter {
+	w.Helper()
+	var letters []events.DeadLetter
+	for letter, err := range w.box.Dead(w.Context()) {
+		if err != nil {
+			w.Fatal(err)
+		}
+		letters = append(letters, letter)
+	}
+	return letters
+}
+
+// only is the one fact there is.
+func (w world) only() events.Fact {
+	w.Helper()
+	facts := w.facts()
+	if letters := w.dead(); len(facts) != 1 || len(letters) != 0 {
+		w.Fatalf("got facts %+v and dead letters %+v, want one fact", facts, letters)
+	}
+	return facts[0]
+}
+
+func TestAnEmptyMarkerTellsOfItsFolder(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{})
+	w.folder("penguin/monday 1+2")
+	w.put("penguin/monday 1+2/_SUCCESS", "")
+	w.tell(message("penguin/monday 1+2/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipeline": "penguin", "content-type": "text/plain"}))
+	w.drain()
+	fact := w.only()
+	if fact.Pipeline != "penguin" || fact.Run != "monday 1+2" || fact.Source != "/stoker/bridge" {
+		t.Errorf("got %+v", fact)
+	}
+	if !fact.Time.Equal(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)) {
+		t.Errorf("told at %s", fact.Time)
+	}
+	want := &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://data/penguin/monday 1+2", Splits: []string{"eval", "train"}}}}
+	if !reflect.DeepEqual(fact.Data, want) {
+		t.Errorf("got  %+v\nwant %+v", fact.Data, want)
+	}
+}
+
+func TestAMarkerSaysInItsBodyWhatItsFolderIs(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{Pipeline: "other"})
+	w.put("penguin/monday/_SUCCESS", `{"pipeline": "penguin", "run": "2026-01-02", "schema": "../schema", "force": true, "committer": "magic",
+		"examples": [{"uri": ".", "splits": ["train"], "span": 3}, {"uri": "more/"}, {"uri": "s3://elsewhere/x"}], "statistics": "s3://data/stats"}`)
+	w.tell(message("penguin/monday/_SUCCESS", "1", nil))
+	w.drain()
+	fact := w.only()
+	want := &events.ExamplesReady{
+		Examples: []events.Examples{
+			{URI: "s3://data/penguin/monday", Splits: []string{"train"}, Span: 3},
+			{URI: "s3://data/penguin/monday/more"},
+			{URI: "s3://elsewhere/x"},
+		},
+		Schema: "s3://data/penguin/schema", Statistics: "s3://data/stats", Request: events.Request{Force: true},
+	}
+	if fact.Pipeline != "penguin" || fact.Run != "2026-01-02" || !reflect.DeepEqual(fact.Data, want) {
+		t.Errorf("got  %+v %+v\nwant %+v", fact, fact.Data, want)
+	}
+}
+
+func TestMetadataComesBeforeBodyBeforeDefaults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		metadata      map[string]string
+		body          string
+		pipeline, run string
+	}{
+		"metadata": {
+			map[string]string{"X-Amz-Meta-Pipeline": "of-metadata", "X-Amz-Meta-Run": "metadata"},
+			`{"pipeline": "of-body", "run": "body"}`, "of-metadata", "metadata",
+		},
+		"body":     {nil, `{"pipeline": "of-body", "run": "body"}`, "of-body", "body"},
+		"each":     {map[string]string{"x-amz-meta-run": "metadata"}, `{"pipeline": "of-body"}`, "of-body", "metadata"},
+		"defaults": {nil, " \n", "of-option", "monday"},
+		"spark's":  {nil, `{"name": "org.apache.hadoop.fs.s3a.commit.files.SuccessData/1", "filenames": ["/a"]}`, "of-option", "monday"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, bridge.Options{Pipeline: "of-option"})
+			w.folder("penguin/monday")
+			w.put("penguin/monday/_SUCCESS", c.body)
+			w.tell(message("penguin/monday/_SUCCESS", "1", c.metadata))
+			w.drain()
+			if fact := w.only(); fact.Pipeline != c.pipeline || fact.Run != c.run {
+				t.Errorf("got pipeline %s, run %s", fact.Pipeline, fact.Run)
+			}
+		})
+	}
+}
+
+func TestOneNotificationIsOneFactHoweverOftenItComes(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{Pipeline: "penguin"})
+	w.folder("monday")
+	w.put("monday/_SUCCESS", "")
+	for range 3 {
+		w.tell(message("monday/_SUCCESS", "1", nil))
+		w.drain()
+	}
+	w.only()
+	w.tell(message("monday/_SUCCESS", "2", nil)) // written again
+	w.drain()
+	if facts := w.facts(); len(facts) != 2 || facts[0].ID == facts[1].ID {
+		t.Errorf("after a second upload: %+v", facts)
+	}
+}
+
+func TestWhatIsNoMarkerIsDoneInSilence(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{Pipeline: "penguin", Marker: "READY"})
+	for _, key := range []string{"monday/_SUCCESS", "monday/READY/", "monday/READY.txt", "monday//x", "", "READY/part"} {
+		w.tell(message(key, "1", nil))
+	}
+	w.tell(`{"Event": "s3:TestEvent"}`)
+	w.drain()
+	if facts, dead := w.facts(), w.dead(); len(facts)+len(dead) > 0 {
+		t.Errorf("got %+v, %+v", facts, dead)
+	}
+}
+
+func TestWhatCanNeverBeAFactIsBuriedWithItsReason(t *testing.T) {
+	t.Parallel()
+	const key = "penguin/monday/_SUCCESS"
+	for name, c := range map[string]struct {
+		key, body     string
+		option        string
+		reason, field string
+	}{
+		"no pipeline":   {key: key, reason: "marker s3://data/penguin/monday/_SUCCESS: pipeline: missing", field: "pipeline"},
+		"bad pipeline":  {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 of a-z`, field: "subject"},
+		"no JSON":       {key: key, option: "p", body: "done", reason: "s3://data/penguin/monday/_SUCCESS: expected an empty body or a JSON object"},
+		"wrong type":    {key: key, option: "p", body: `{"examples": "."}`, reason: "examples"},
+		"brings code":   {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "can't bring code", field: "pipeline_spec"},
+		"bad address":   {key: key, option: "p", body: `{"examples": [{"uri": "../../../.."}]}`, reason: "s3://bucket/key", field: "data.examples[0].uri"},
+		"another world": {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
+		"no splits":     {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files in s3://data/empty"},
+		"no folder":     {key: "_SUCCESS", option: "p", reason: "a whole bucket is no artifact"},
+		"no such thing": {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
+		"too long":      {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
+		"gone":          {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, bridge.Options{Pipeline: c.option})
+			w.folder("penguin/monday")
+			if c.body != "-" {
+				w.put(c.key, c.body)
+			}
+			w.tell(message(c.key, "1", nil))
+			w.drain()
+			w.buried(c.reason, c.field)
+		})
+	}
+}
+
+// buried wants one dead letter and no fact.
+func (w world) buried(reason, field string) {
+	w.Helper()
+	letters := w.dead()
+	if len(letters) != 1 || len(w.facts()) > 0 {
+		w.Fatalf("got dead letters %+v and facts %+v, want one letter", letters, w.facts())
+	}
+	got := letters[0]
+	if !strings.Contains(got.Reason.Message, reason) || got.Reason.Field != field || got.Reason.Kind != events.FailureInput {
+		w.Errorf("buried for %+v, want %q, field %q", got.Reason, reason, field)
+	}
+	if got.Message.Subject != "buckets.data" || len(got.Message.Body) == 0 {
+		w.Errorf("buried %+v", got.Message)
+	}
+}
+
+func TestForeignMessagesAreBuried(t *testing.T) {
+	t.Parallel()
+	for body, reason := range map[string]string{
+		"hello": "read S3 event message",
+		`{"Records": [{"eventName": "s3:ObjectCreated:Put", "s3": {"bucket": {"name": "data"}, "object": {"key": "%zz/_SUCCESS"}}}]}`: `key "%zz/_SUCCESS"`,
+	} {
+		w := setup(t, bridge.Options{})
+		w.tell(body)
+		w.drain()
+		w.buried(reason, "")
+	}
+}
+
+// A message may tell of several objects. One that is refused keeps none of the others back.
+func TestOneBadMarkerKeepsNoOtherBack(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{Pipeline: "penguin"})
+	w.folder("monday")
+	w.put("monday/_SUCCESS", "")
+	records := func(key string) string {
+		_, after, _ := strings.Cut(message(key, "1", nil), `"Records": [`)
+		return strings.TrimSuffix(after, "]}")
+	}
+	w.tell(`{"Records": [` + records("gone/_SUCCESS") + "," + records("monday/_SUCCESS") + `]}`)
+	w.drain()
+	if facts, letters := w.facts(), w.dead(); len(facts) != 1 || len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "gone/_SUCCESS") {
+		t.Errorf("got %+v, %+v", facts, letters)
+	}
+}
+
+func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
+	t.Parallel()
+	for _, op := range []storagetest.Op{storagetest.OpOpen, storagetest.OpList} {
+		synctest.Test(t, func(t *testing.T) {
+			w := setup(t, bridge.Options{})
+			w.folder("monday")
+			w.put("monday/_SUCCESS", "")
+			away := storagetest.Faulty(w.store, storagetest.Nth(op, 0, storagetest.Fault{Refuse: storage.ErrUnavailable}))
+			w.bridge = open(t, w.box, away, bridge.Options{Pipeline: "penguin"})
+			w.tell(message("monday/_SUCCESS", "1", nil))
+			if err := w.bridge.Next(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
+				t.Fatalf("%s: got %v", op, err)
+			}
+			if facts, dead := w.facts(), w.dead(); len(facts)+len(dead) > 0 {
+				t.Fatalf("%s: got %+v, %+v", op, facts, dead)
+			}
+			if err := w.bridge.Next(t.Context(), time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			w.only()
+		})
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for want, opts := range map[string]bridge.Options{
+		"without its folder": {Marker: "a/b"},
+		"1 to 63 of a-z":     {Pipeline: "A B"},
+	} {
+		if _, err := bridge.New(nil, nil, opts); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got %v", opts, err)
+		}
+	}
+}

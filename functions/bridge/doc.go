@@ -1,0 +1,36 @@
+// Package bridge turns uploads into facts, for producers that know S3 and no NATS: when a marker object appears in a bucket,
+// ExamplesReady is published for the folder in which it lies. It is optional; dispatch sees no difference.
+//
+// # What a producer does
+//
+// It writes its files, and last of all the marker: an object named _SUCCESS, as Hadoop and Spark leave one by themselves,
+// or as Options.Marker names it. (A manifest.json is none: Stoker writes such files beside what it publishes itself.)
+//
+//	aws s3 cp --recursive monday s3://data/penguin/monday
+//	aws s3 cp /dev/null s3://data/penguin/monday/_SUCCESS --metadata pipeline=penguin
+//
+// With an empty marker the artifact is its folder, and the splits are the Split-<name> folders found in it. What else the fact
+// says comes from the first of these that says it:
+//
+//   - the object's metadata: pipeline, run, schema, statistics. MinIO tells it; AWS and versitygw leave it out
+//   - the marker's body, a JSON object: pipeline, run, examples, schema, statistics as in examples.ready.v1, and force. Addresses
+//     may be relative to the folder: "." is the folder, "../schema" one beside it. Fields it does not know mean nothing:
+//     Spark's committers write such a file
+//   - Options.Pipeline for the pipeline, the folder's name for the run
+//
+// # Notifications
+//
+// The store's own: S3 event messages, as JSON, published on NATS below buckets. MinIO is told so with MINIO_NOTIFY_NATS_* (with
+// JetStream on) and an event rule on the bucket; versitygw with a NATS URL and topic; `stoker up --bridge` does it for the
+// embedded one. Versions of the format differ (see parse), and none of them is a CloudEvent. They wait in a stream, so
+// a bridge may be away for a while. versitygw sends without waiting for an answer: a marker that was written in the moment in
+// which bus or store died may go untold, and has to be written again.
+//
+// # Exactly one fact
+//
+// The fact's id follows from bucket, key, version and ETag alone. The same notification delivered again, or read by two bridges,
+// makes one fact; a marker that is written again makes another, which changes nothing for a run that has its model. What can
+// never be a fact is buried with a reason that names the marker. While the store is away, notifications wait.
+//
+// Read Bridge first.
+package bridge

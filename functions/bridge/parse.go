@@ -1,0 +1,142 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// upload is an object that was created, as a notification tells of it. Its address is as foreign as the rest: valid says whether
+// anything can lie there.
+type upload struct {
+	at       storage.Ref
+	version  string // tells one object under this key from the next
+	etag     string // without quotes
+	metadata map[string]string
+	time     time.Time
+	badKey   error // the key was not escaped as its server escapes keys; at has it as it came
+}
+
+// notification is an S3 event message, as far as a bridge reads it ("Event message structure" in the S3 user guide). Names are
+// matched in any case: servers differ.
+type notification struct {
+	Event   string   `json:"event"` // of the message that says that notifications were set up
+	Records []record `json:"records"`
+}
+
+type record struct {
+	EventName string    `json:"eventName"`
+	EventTime time.Time `json:"eventTime"`
+	S3        struct {
+		ConfigurationID string `json:"configurationId"`
+		Bucket          struct {
+			Name string `json:"name"`
+		} `json:"bucket"`
+		Object object `json:"object"`
+	} `json:"s3"`
+}
+
+type object struct {
+	Key          string            `json:"key"`
+	ETag         string            `json:"eTag"`
+	VersionID    string            `json:"versionId"`
+	Sequencer    string            `json:"sequencer"`
+	UserMetadata map[string]string `json:"userMetadata"` // MinIO only
+}
+
+const testEvent = "s3:TestEvent"
+
+// parse reads a notification, and returns the objects that it says were created: none for other events. An error says that it is
+// no S3 event message. Three servers' messages are understood:
+//
+//	           AWS                  MinIO            versitygw
+//	version    2.1 to 2.3           2.0              2.2
+//	eventName  ObjectCreated:Put    s3:ObjectCreated:Put for both
+//	key        query-escaped        query-escaped    as it is
+//	eTag       hexadecimal          hexadecimal      with quotes inside
+//	sequencer  grows for a key      grows            counted from 1 at each start
+//	metadata   none                 userMetadata     none
+func parse(body []byte) ([]upload, error) {
+	var told notification
+	if err := json.Unmarshal(body, &told); err != nil {
+		return nil, fmt.Errorf("read S3 event message: %w", inJSON(err))
+	}
+	if len(told.Records) == 0 && told.Event != testEvent {
+		return nil, errors.New("read S3 event message: expected Records, got none")
+	}
+	var uploads []upload
+	for _, r := range told.Records {
+		if strings.HasPrefix(strings.TrimPrefix(r.EventName, "s3:"), "ObjectCreated:") {
+			uploads = append(uploads, r.upload())
+		}
+	}
+	return uploads, nil
+}
+
+func (r record) upload() upload {
+	key, err := r.key()
+	return upload{
+		at:       storage.Ref{Bucket: r.S3.Bucket.Name, Key: key},
+		version:  r.version(),
+		etag:     strings.Trim(r.S3.Object.ETag, `"`),
+		metadata: metadata(r.S3.Object.UserMetadata),
+		time:     r.EventTime.UTC(),
+		badKey:   err,
+	}
+}
+
+// unescaping is what versitygw calls its global configurations, for which it leaves keys as they are. Elsewhere an id is chosen
+// by the owner of a bucket.
+var unescaping = []string{"kafka-global", "nats-global", "rabbitmq-global", "webhook-global"}
+
+func (r record) key() (string, error) {
+	told := r.S3.Object.Key
+	if slices.Contains(unescaping, r.S3.ConfigurationID) {
+		return told, nil
+	}
+	key, err := url.QueryUnescape(told)
+	if err != nil {
+		return told, fmt.Errorf("key %q: %w", told, err)
+	}
+	return key, nil
+}
+
+// version is the version's id where the bucket keeps versions. Else it is the event's place among those of its key, with its
+// time: a server may count from 1 again.
+func (r record) version() string {
+	if id := r.S3.Object.VersionID; id != "" && id != "null" {
+		return id
+	}
+	return r.S3.Object.Sequencer + " " + r.EventTime.UTC().Format(time.RFC3339Nano)
+}
+
+const metaPrefix = "x-amz-meta-"
+
+// metadata keeps what the uploader chose, by its own names.
+func metadata(told map[string]string) map[string]string {
+	chosen := map[string]string{}
+	for name, value := range told {
+		if own, ok := strings.CutPrefix(strings.ToLower(name), metaPrefix); ok {
+			chosen[own] = value
+		}
+	}
+	return chosen
+}
+
+// inJSON says what is wrong without Go's names of types.
+func inJSON(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err
+	}
+	if wrong.Field == "" {
+		return fmt.Errorf("expected a JSON object, got JSON %s", wrong.Value)
+	}
+	return fmt.Errorf("%s: JSON %s is of the wrong type", wrong.Field, wrong.Value)
+}
