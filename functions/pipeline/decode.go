@@ -9,11 +9,19 @@ import (
 	"strings"
 )
 
+// shorthand is a type that has a short way to be written.
+type shorthand interface {
+	long(n node) node // n itself if it is written in full
+}
+
 // decode fills target, a struct with json tags, from n. What is left out, or null, stays as it is in target. Unknown
 // keys and values of another type are problems in r; the rest is read on.
 func (r *report) decode(n node, target reflect.Value, key string) {
 	if n.value == nil {
 		return
+	}
+	if short, ok := target.Addr().Interface().(shorthand); ok {
+		n = short.long(n)
 	}
 	if text, ok := target.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		r.decodeText(n, text, key)
@@ -62,9 +70,7 @@ func (r *report) decodeStruct(n node, target reflect.Value, key string) {
 func (r *report) decodeText(n node, target encoding.TextUnmarshaler, key string) {
 	text, ok := n.value.(string)
 	if !ok {
-		if number, isNumber := n.value.(json.Number); isNumber {
-			text, ok = number.String(), true
-		}
+		text, ok = plainWord(n)
 	}
 	if !ok {
 		r.add(key, "expected text, got %s", n.what())
@@ -73,6 +79,17 @@ func (r *report) decodeText(n node, target encoding.TextUnmarshaler, key string)
 	if err := target.UnmarshalText([]byte(text)); err != nil {
 		r.add(key, "%v", err)
 	}
+}
+
+// plainWord is what YAML took for a number or a truth, as it was written.
+func plainWord(n node) (string, bool) {
+	switch v := n.value.(type) {
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return strconv.FormatBool(v), true
+	}
+	return "", false
 }
 
 func (r *report) decodeList(n node, target reflect.Value, key string) {

@@ -1,5 +1,7 @@
 package pipeline
 
+import "time"
+
 // defaults is the pipeline that a file fills in. Splits are TFX's.
 func defaults() Pipeline {
 	return Pipeline{Trainer: Trainer{
@@ -7,6 +9,8 @@ func defaults() Pipeline {
 		EvalArgs:        Args{Splits: []string{"eval"}},
 		Hyperparameters: HyperparametersAuto,
 		BaseModel:       BaseModelNone,
+		Cache:           true,
+		ExpireAfter:     Expiry(7 * 24 * time.Hour),
 		Resources:       Resources{Class: "cpu", Workers: 1},
 		MaxAttempts:     1,
 		MaxCrashes:      3,
@@ -21,6 +25,12 @@ func (p *Pipeline) infer() {
 	}
 	if len(t.EvalArgs.Splits) == 0 {
 		t.EvalArgs.Splits = []string{"eval"}
+	}
+	if p.Tuner != nil && p.Tuner.OnFailed == "" {
+		p.Tuner.OnFailed = OnFailedLatest
+	}
+	if p.Concurrency != nil && p.Concurrency.Newest == "" {
+		p.Concurrency.Newest = NewestQueue
 	}
 	if len(t.WaitFor) == 0 {
 		t.WaitFor = []string{WaitTransform}

@@ -8,11 +8,11 @@ import (
 // Pipeline is the deployed description of one model's training. One that came from Parse or FromJSON is valid and has
 // every default filled in.
 type Pipeline struct {
-	Name        string  `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline: facts name it"`
-	Module      string  `json:"module" jsonschema:"required,description=Who trains: builtin:<name>\\, a folder with a Go program or a built one"`
-	Trainer     Trainer `json:"trainer"`
-	Tuner       *Tuner  `json:"tuner,omitempty"`
-	Concurrency int     `json:"concurrency,omitempty" jsonschema:"minimum=0,description=Runs that are worked on at once. 0 or left out: any number"`
+	Name        string       `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline: facts name it"`
+	Module      string       `json:"module" jsonschema:"required,description=Who trains: builtin:<name>\\, a folder with a Go program or a built one"`
+	Trainer     Trainer      `json:"trainer"`
+	Tuner       *Tuner       `json:"tuner,omitempty"`
+	Concurrency *Concurrency `json:"concurrency,omitempty" jsonschema:"description=Runs that are worked on at once. Left out: any number"`
 }
 
 // Trainer says how a run's model is trained.
@@ -22,6 +22,9 @@ type Trainer struct {
 	EvalArgs        Args           `json:"eval_args"`
 	Hyperparameters string         `json:"hyperparameters" jsonschema:"enum=none,enum=run,enum=latest,enum=auto,default=auto"`
 	BaseModel       string         `json:"base_model" jsonschema:"default=none,description=Model to start from: none\\, latest or an address"`
+	Cache           Switch         `json:"cache" jsonschema:"default=on,description=off: each run trains anew\\, even if the same was trained before"`
+	Window          int            `json:"window,omitempty" jsonschema:"minimum=0,description=Train on the last so many spans. 0 or left out: on the examples that the run names"`
+	ExpireAfter     Expiry         `json:"expire_after" jsonschema:"default=168h,description=How long a run waits for its facts before it ends as incomplete: a duration or never"`
 	CustomConfig    map[string]any `json:"custom_config,omitempty" jsonschema:"description=Handed to the module as it stands"`
 	Exports         []string       `json:"exports,omitempty" jsonschema:"description=Formats written beside Format-Serving"`
 	Resources       Resources      `json:"resources"`
@@ -43,18 +46,6 @@ type Resources struct {
 	Timeout  Duration `json:"timeout,omitempty" jsonschema:"description=Limit for one attempt. Left out: none"`
 	Workers  int      `json:"workers" jsonschema:"minimum=1,default=1"`
 	Strategy string   `json:"strategy,omitempty"`
-}
-
-// Tuner says when hyperparameters are searched for before training.
-type Tuner struct {
-	When     string   `json:"when,omitempty"`
-	TuneArgs TuneArgs `json:"tune_args,omitzero"`
-	OnFailed string   `json:"on_failed,omitempty"`
-}
-
-// TuneArgs are TFX's TuneArgs.
-type TuneArgs struct {
-	NumParallelTrials int `json:"num_parallel_trials,omitempty"`
 }
 
 // Words that WaitFor holds: with ".ready" behind them they are the kinds of facts.

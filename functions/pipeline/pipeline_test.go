@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,6 +24,8 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 			EvalArgs:        pipeline.Args{Splits: []string{"eval"}},
 			Hyperparameters: "auto",
 			BaseModel:       "none",
+			Cache:           true,
+			ExpireAfter:     pipeline.Expiry(168 * time.Hour),
 			Resources:       pipeline.Resources{Class: "cpu", Workers: 1},
 			MaxAttempts:     1,
 			MaxCrashes:      3,
@@ -46,10 +49,10 @@ func TestEveryKeyIsRead(t *testing.T) {
 	}
 	want := `{"pipeline":"penguin","module":"./module","trainer":{"wait_for":["examples","hparams"],` +
 		`"train_args":{"num_steps":100,"splits":["train","more"]},"eval_args":{"num_steps":5,"splits":["eval"]},` +
-		`"hyperparameters":"run","base_model":"latest",` +
+		`"hyperparameters":"run","base_model":"latest","cache":"off","window":3,"expire_after":"48h",` +
 		`"custom_config":{"batch_size":20,"big":12345678901234567890,"half":0.5,"label":"species","layers":[8,8],` +
 		`"note":"two\nlines\n","one":1.0,"shared":{"a":true},"shared_again":{"a":true},"text":"1e-9","tiny":1e-09},` +
-		`"resources":{"class":"gpu","memory":"8GiB","timeout":"6h","workers":1},"max_attempts":2,"max_crashes":4,"seed":-7}}`
+		`"resources":{"class":"gpu","memory":"8GiB","timeout":"6h","workers":1},"max_attempts":2,"max_crashes":4,"seed":-7},"tuner":{"when":"never","on_failed":"fail"},"concurrency":{"runs":2,"newest":"supersede"}}`
 	if string(got) != want {
 		t.Errorf("JSON is\n%s\nwant\n%s", got, want)
 	}
@@ -94,6 +97,43 @@ func TestWaitForIsInferred(t *testing.T) {
 	p := parse(t, "pipeline: p\nmodule: builtin:dnn\ntrainer: {hyperparameters: run}\n")
 	if want := []string{"transform", "hparams"}; !cmp.Equal(want, p.Trainer.WaitFor) {
 		t.Errorf("waits for %v, want %v", p.Trainer.WaitFor, want)
+	}
+}
+
+func TestARunThatTunesWaitsForItsHyperparameters(t *testing.T) {
+	t.Parallel()
+	p := parse(t, "pipeline: p\nmodule: builtin:dnn\ntuner: {when: never}\n")
+	if want := []string{"transform", "hparams"}; !cmp.Equal(want, p.Trainer.WaitFor) || !p.AwaitsTuning() || p.Tuner.OnFailed != "latest" {
+		t.Errorf("waits for %v, tuner %+v", p.Trainer.WaitFor, p.Tuner)
+	}
+}
+
+func TestConcurrencyHasAShortForm(t *testing.T) {
+	t.Parallel()
+	const head = "pipeline: p\nmodule: builtin:dnn\n"
+	short, long := parse(t, head+"concurrency: 3\n"), parse(t, head+"concurrency: {runs: 3, newest: queue}\n")
+	if diff := cmp.Diff(long, short); diff != "" {
+		t.Errorf("short and long differ (-long +short):\n%s", diff)
+	}
+}
+
+func TestCacheIsOnOrOffHoweverYAMLSaysIt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]pipeline.Switch{
+		"on": true, "off": false, "true": true, "false": false, "'off'": false, "": true,
+	} {
+		p := parse(t, "pipeline: p\nmodule: builtin:dnn\ntrainer:\n  cache: "+text+"\n")
+		if p.Trainer.Cache != want {
+			t.Errorf("cache: %s is read as %s", text, p.Trainer.Cache)
+		}
+	}
+}
+
+func TestARunMayWaitForEver(t *testing.T) {
+	t.Parallel()
+	p := parse(t, "pipeline: p\nmodule: builtin:dnn\ntrainer: {expire_after: never}\n")
+	if after, expires := p.Trainer.ExpireAfter.After(); expires || p.Trainer.ExpireAfter.String() != "never" {
+		t.Errorf("expires after %s", after)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n"} {
+	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never}\n"} {
 		parse(t, text)
 		if err := compiled.Validate(plain(t, text)); err != nil {
 			t.Errorf("%s\nis refused by the schema: %v", text, err)
@@ -59,7 +59,10 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		"{}", "pipeline: p\n", "pipeline: P\nmodule: m\n", head + "trainer: {trian_args: {}}\n", head + "trainer: {seed: one}\n",
 		head + "trainer: {wait_for: [all]}\n", head + "trainer: {hyperparameters: newest}\n",
 		head + "trainer: {resources: {memory: 8}}\n", head + "trainer: {resources: {timeout: soon}}\n",
-		head + "trainer: {max_attempts: 0}\n", head + "trainer: {train_args: {splits: train}}\n",
+		head + "trainer: {max_attempts: 0}\n",
+		head + "trainer: {cache: maybe}\n", head + "trainer: {expire_after: soon}\n", head + "trainer: {window: -1}\n",
+		head + "concurrency: 0\n", head + "concurrency: {newest: supersede}\n", head + "concurrency: {runs: 1, newest: first}\n",
+		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {train_args: {splits: train}}\n",
 	} {
 		if _, err := pipeline.Parse("p.yaml", []byte(text)); err == nil {
 			t.Errorf("%s\nis taken by Parse", text)
@@ -100,6 +103,17 @@ func plain(t *testing.T, text string) any {
 	return value
 }
 
+// concurrency has a short form, which reflection does not see.
+func concurrency() *jsonschema.Schema {
+	runs := &jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "1000"}
+	properties := jsonschema.NewProperties()
+	properties.Set("runs", runs)
+	properties.Set("newest", &jsonschema.Schema{Type: "string", Enum: []any{"queue", "supersede"}, Default: "queue",
+		Description: "What a run that becomes ready does to those that wait: it waits behind them, or takes their place"})
+	long := &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{"runs"}, AdditionalProperties: jsonschema.FalseSchema}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{runs, long}}
+}
+
 func reflected(t *testing.T) []byte {
 	t.Helper()
 	reflector := jsonschema.Reflector{
@@ -110,6 +124,12 @@ func reflected(t *testing.T) []byte {
 			switch of {
 			case reflect.TypeFor[pipeline.Size]():
 				return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)? ?([TGMK]i|[TGMk])?B$`}
+			case reflect.TypeFor[pipeline.Switch]():
+				return &jsonschema.Schema{Enum: []any{"on", "off", true, false}}
+			case reflect.TypeFor[pipeline.Expiry]():
+				return &jsonschema.Schema{Type: "string", Pattern: `^(never|([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*)$`, MinLength: new(uint64(2))}
+			case reflect.TypeFor[pipeline.Concurrency]():
+				return concurrency()
 			case reflect.TypeFor[pipeline.Duration]():
 				return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*$`, MinLength: new(uint64(2))}
 			}

@@ -6,8 +6,10 @@ import "strings"
 // over in silence. Whoever builds one of these deletes its line.
 func (r *report) refuseUnsupported(p Pipeline) {
 	t := p.Trainer
-	r.refuse("tuner", p.Tuner != nil, "")
-	r.refuse("concurrency", p.Concurrency != 0, "")
+	if p.Tuner != nil {
+		r.refuse("tuner.when", p.Tuner.When != TuneNever, ": only never")
+		r.refuse("tuner.tune_args", p.Tuner.TuneArgs != TuneArgs{}, "")
+	}
 	r.refuse("trainer.exports", len(t.Exports) > 0, "; only Format-Serving is written")
 	r.refuse("trainer.resources.workers", t.Resources.Workers > 1, "; one worker trains one model")
 	r.refuse("trainer.resources.strategy", t.Resources.Strategy != "", "")

@@ -19,9 +19,8 @@ func (r *report) validate(p Pipeline) {
 	r.name("pipeline", p.Name)
 	r.module(p.Module)
 	r.trainer(p)
-	if p.Concurrency < 0 {
-		r.add("concurrency", "expected 0 or more, got %d", p.Concurrency)
-	}
+	r.tuner(p.Tuner)
+	r.concurrency(p.Concurrency)
 }
 
 func (r *report) trainer(p Pipeline) {
@@ -32,6 +31,9 @@ func (r *report) trainer(p Pipeline) {
 	r.oneOf("trainer.hyperparameters", t.Hyperparameters,
 		HyperparametersNone, HyperparametersRun, HyperparametersLatest, HyperparametersAuto)
 	r.baseModel(t.BaseModel)
+	if t.Window < 0 {
+		r.add("trainer.window", "expected 0 or more, got %d", t.Window)
+	}
 	r.name("trainer.resources.class", t.Resources.Class)
 	r.atLeastOne("trainer.resources.workers", t.Resources.Workers)
 	r.atLeastOne("trainer.max_attempts", t.MaxAttempts)
