@@ -1,0 +1,30 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+const streamProgress = "PROGRESS"
+
+// LastProgress is what was reported last of a run's job, for who did not watch then. events.ErrNotFound if nothing was, or it is
+// too long ago.
+func (b *Letterbox) LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error) {
+	var p events.Progress
+	subject := events.ProgressSubject(events.Progress{Pipeline: pipeline, Run: run, Job: job})
+	stream, err := b.js.Stream(ctx, streamProgress)
+	if err != nil {
+		return p, fmt.Errorf("read progress of job %s: %w", job, b.explain(ctx, err))
+	}
+	msg, err := stream.GetLastMsgForSubject(ctx, subject)
+	if err != nil {
+		return p, fmt.Errorf("read progress of job %s: %w", job, b.explain(ctx, err))
+	}
+	if err := json.Unmarshal(msg.Data, &p); err != nil {
+		return p, fmt.Errorf("read progress of job %s: %w", job, err)
+	}
+	return p, nil
+}
