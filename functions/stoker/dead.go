@@ -4,33 +4,47 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/replay"
 )
 
 // deadLine is one line of `stoker dead`.
 type deadLine struct {
-	Number uint64            `json:"number"`
-	Buried time.Time         `json:"buried"`
-	Letter events.DeadLetter `json:"letter"`
+	Number   uint64            `json:"number"`
+	Buried   time.Time         `json:"buried"`
+	Pipeline string            `json:"pipeline,omitempty"`
+	Run      string            `json:"run,omitempty"`
+	Letter   events.DeadLetter `json:"letter"`
 }
 
 func newDead(app *app) *cobra.Command {
+	list := func(cmd *cobra.Command, _ []string) error {
+		return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+			letters, err := deadLetters(ctx, box)
+			if err != nil {
+				return err
+			}
+			return app.print(letters, func(w io.Writer) { deadTable(w, letters) })
+		})
+	}
 	cmd := &cobra.Command{
 		Use:   "dead",
-		Short: "List messages that can never be handled, and why",
+		Short: "List messages that can never be handled, and why; retry or drop them",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.withDead(cmd.Context(), func(letters []deadLine) error {
-				return app.print(letters, func(w io.Writer) { deadTable(w, letters) })
-			})
-		},
+		RunE:  list,
 	}
-	cmd.AddCommand(newDeadShow(app))
+	cmd.AddCommand(
+		&cobra.Command{Use: "list", Short: "List dead letters, oldest first", Args: cobra.NoArgs, RunE: list},
+		newDeadShow(app), newDeadDrop(app),
+	)
 	return cmd
 }
 
@@ -40,52 +54,91 @@ func newDeadShow(app *app) *cobra.Command {
 		Short: "Show one dead letter: the message as it came, the reason, the facts behind it",
 		Args:  exactly(1, "a number from `stoker dead`"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			number, err := strconv.ParseUint(args[0], 10, 64)
+			numbers, err := parseNumbers(args)
 			if err != nil {
-				return usage(fmt.Errorf("%s: expected a number from `stoker dead`", args[0]))
+				return err
 			}
-			return app.withDead(cmd.Context(), func(letters []deadLine) error {
-				for _, line := range letters {
-					if line.Number == number {
-						return app.print(line, func(w io.Writer) { deadLetter(w, line) })
-					}
+			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				lines, err := pickLetters(ctx, box, numbers)
+				if err != nil {
+					return err
 				}
-				return notFound(fmt.Errorf("no dead letter %d: `stoker dead` lists them", number))
+				return app.print(lines[0], func(w io.Writer) { deadLetter(w, lines[0]) })
 			})
 		},
 	}
 }
 
-func (a *app) withDead(ctx context.Context, do func([]deadLine) error) error {
-	return a.withBus(ctx, func(ctx context.Context, box events.Letterbox) error {
-		letters := []deadLine{}
-		for letter, err := range box.Dead(ctx) {
-			if err != nil {
-				return err
-			}
-			letters = append(letters, deadLine{letter.Sequence, letter.Buried, letter})
+func parseNumbers(args []string) ([]uint64, error) {
+	numbers := make([]uint64, len(args))
+	for i, arg := range args {
+		number, err := strconv.ParseUint(arg, 10, 64)
+		if err != nil {
+			return nil, usage(fmt.Errorf("%s: expected a number from `stoker dead`", arg))
 		}
-		return do(letters)
-	})
+		numbers[i] = number
+	}
+	return numbers, nil
+}
+
+func deadLetters(ctx context.Context, box events.Letterbox) ([]deadLine, error) {
+	letters := []deadLine{}
+	for letter, err := range box.Dead(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		pipeline, run := replay.RunOf(letter)
+		letters = append(letters, deadLine{letter.Sequence, letter.Buried, pipeline, run, letter})
+	}
+	return letters, nil
+}
+
+// pickLetters returns the letters with these numbers, each once and in their order, or an error if one of them is not there.
+func pickLetters(ctx context.Context, box events.Letterbox, numbers []uint64) ([]deadLine, error) {
+	all, err := deadLetters(ctx, box)
+	if err != nil {
+		return nil, err
+	}
+	var picked []deadLine
+	for _, number := range slices.Compact(slices.Sorted(slices.Values(numbers))) {
+		at := slices.IndexFunc(all, func(line deadLine) bool { return line.Number == number })
+		if at < 0 {
+			return nil, notFound(fmt.Errorf("no dead letter %d: `stoker dead` lists them", number))
+		}
+		picked = append(picked, all[at])
+	}
+	return picked, nil
 }
 
 func deadTable(w io.Writer, letters []deadLine) {
-	row(w, "NUMBER", "BURIED", "FROM", "KIND", "REASON")
+	row(w, "NUMBER", "BURIED", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
 	for _, line := range letters {
-		from := fmt.Sprintf("%s %d", line.Letter.Message.Stream, line.Letter.Message.Sequence)
-		row(w, line.Number, line.Buried.Local().Format(time.DateTime), from, line.Letter.Reason.Kind, firstLine(line.Letter.Reason.Message))
+		row(w, line.Number, line.Buried.Local().Format(time.DateTime), line.Pipeline, line.Run, line.from(),
+			line.Letter.Reason.Kind, firstLine(line.Letter.Reason.Message))
 	}
 }
 
+// from says which message the letter keeps.
+func (l deadLine) from() string {
+	return fmt.Sprintf("%s %d", l.Letter.Message.Stream, l.Letter.Message.Sequence)
+}
+
 func deadLetter(w io.Writer, line deadLine) {
-	row(w, "reason", line.Letter.Reason.Message)
+	row(w, "reason", firstLine(line.Letter.Reason.Message))
 	row(w, "field", line.Letter.Reason.Field)
+	row(w, "pipeline", line.Pipeline)
+	row(w, "run", line.Run)
+	row(w, "from", line.from())
 	row(w, "subject", line.Letter.Message.Subject)
-	for name, values := range line.Letter.Message.Header {
-		row(w, name, values)
+	for _, name := range slices.Sorted(maps.Keys(line.Letter.Message.Header)) {
+		row(w, name, strings.Join(line.Letter.Message.Header[name], ", "))
+	}
+	if _, rest, more := strings.Cut(line.Letter.Reason.Message, "\n"); more {
+		fmt.Fprintf(w, "\n%s\n", rest)
 	}
 	fmt.Fprintf(w, "\n%s\n", line.Letter.Message.Body)
 	for _, cause := range line.Letter.Causes {
 		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, cause.Subject, cause.Body)
 	}
+	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
 }

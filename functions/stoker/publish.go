@@ -27,7 +27,7 @@ type published struct {
 
 func newPublish(app *app) *cobra.Command {
 	var kind, pipeline, run string
-	var wait bool
+	var wait, force bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "publish FILE",
@@ -49,6 +49,11 @@ func newPublish(app *app) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
+			if force {
+				if fact, err = forced(fact, kind != ""); err != nil {
+					return err
+				}
+			}
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				app.noteUnknown(ctx, box, fact.Pipeline)
 				if !wait {
@@ -64,6 +69,7 @@ func newPublish(app *app) *cobra.Command {
 	cmd.Flags().StringVar(&kind, "kind", "", "kind of the fact, for a file that holds data alone: "+strings.Join(publishedKinds(), ", "))
 	cmd.Flags().StringVar(&pipeline, "pipeline", "", "pipeline of the fact")
 	cmd.Flags().StringVar(&run, "run", "", "run key of the fact")
+	cmd.Flags().BoolVar(&force, "force", false, "train even if the same was trained before; for a run that has its job already there is replay --force")
 	cmd.Flags().BoolVar(&wait, "wait", false, "follow the run until its model is trained or it failed")
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: for ever")
 	return cmd
@@ -117,6 +123,24 @@ func readFact(text []byte, kind, pipeline, run string) (events.Fact, error) {
 		return events.Fact{}, err
 	}
 	return events.Decode(nil, event)
+}
+
+// forced is the fact with data.force set. One whose id was derived from its data gets another: it asks for more.
+func forced(fact events.Fact, derived bool) (events.Fact, error) {
+	switch data := fact.Data.(type) {
+	case *events.ExamplesReady:
+		data.Force = true
+	case *events.TransformReady:
+		data.Force = true
+	case *events.HParamsReady:
+		data.Force = true
+	default:
+		return fact, usage(fmt.Errorf("--force: a %s asks for no training", fact.Data.Kind()))
+	}
+	if derived {
+		fact.ID = events.DerivedID(fact.ID, "force")
+	}
+	return fact, nil
 }
 
 // readEvent parses a whole event. Data alone looks like an event that lacks everything.
