@@ -1,0 +1,218 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// outcome is all that bus and store hold in the end.
+type outcome struct {
+	trained map[string][]*events.ModelTrained // by pipeline/run
+	failed  map[string][]*events.TrainingFailed
+	dead    []events.DeadLetter
+	jobs    uint64 // still on the queue
+}
+
+// outcome reads the bus as it stands.
+func (w *world) outcome(ctx context.Context) (o outcome, err error) {
+	o.trained, o.failed = map[string][]*events.ModelTrained{}, map[string][]*events.TrainingFailed{}
+	for recorded, err := range w.box.Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained, events.KindTrainingFailed}}) {
+		if err != nil {
+			return o, err
+		}
+		name := recorded.Fact.Pipeline + "/" + recorded.Fact.Run
+		switch data := recorded.Fact.Data.(type) {
+		case *events.ModelTrained:
+			o.trained[name] = append(o.trained[name], data)
+		case *events.TrainingFailed:
+			o.failed[name] = append(o.failed[name], data)
+		}
+	}
+	for letter, err := range w.box.Dead(ctx) {
+		if err != nil {
+			return o, err
+		}
+		o.dead = append(o.dead, letter)
+	}
+	stream, err := w.js.Stream(ctx, "JOBS")
+	if err != nil {
+		return o, err
+	}
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return o, err
+	}
+	o.jobs = info.State.Msgs
+	return o, nil
+}
+
+// missing says what has still to come, "" if nothing has. More than there should be is no matter here.
+func (o outcome) missing(runs []run, poisons []*poison) string {
+	var open []string
+	for _, r := range runs {
+		if len(o.trained[r.String()]) == 0 {
+			open = append(open, r.String())
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Sprintf("%d of %d runs have no model: %s", len(open), len(runs), strings.Join(open, ", "))
+	}
+	for _, p := range poisons {
+		if !slices.ContainsFunc(o.dead, p.is) {
+			return p.name + " is not dead"
+		}
+		if p.failed != "" && len(o.failed[p.failed]) == 0 {
+			return p.name + ": no failure is told"
+		}
+	}
+	if o.jobs > 0 {
+		return fmt.Sprintf("%d jobs are on the queue", o.jobs)
+	}
+	return ""
+}
+
+func (p *poison) is(letter events.DeadLetter) bool {
+	return letter.Message.Stream == p.stream && letter.Message.Sequence == p.sequence
+}
+
+// audit lists all that is not as it must be.
+func (w *world) audit(ctx context.Context, o outcome, runs []run, poisons []*poison) (faults []string) {
+	faults = slices.Concat(o.facts(runs), o.letters(poisons), w.faults())
+	for name, failures := range o.failed {
+		if !slices.ContainsFunc(poisons, func(p *poison) bool { return p.failed == name }) || len(failures) > 1 {
+			faults = append(faults, fmt.Sprintf("%s: %d failures told, the first: %s", name, len(failures), failures[0].Message))
+		}
+	}
+	for _, r := range runs {
+		for _, told := range o.trained[r.String()] {
+			if err := w.model(ctx, r, told); err != nil {
+				faults = append(faults, fmt.Sprintf("%s: %v", r, err))
+			}
+		}
+	}
+	return append(faults, w.commits(ctx, o)...)
+}
+
+// facts wants one ModelTrained for each run, and equal ones for runs that ask for the same.
+func (o outcome) facts(runs []run) (faults []string) {
+	known, same := map[string]bool{}, map[string]*events.ModelTrained{}
+	digests := map[string]string{}
+	for _, r := range runs {
+		known[r.String()] = true
+		told := o.trained[r.String()]
+		if len(told) != 1 {
+			faults = append(faults, fmt.Sprintf("%s: %d models told", r, len(told)))
+			continue
+		}
+		work := r.pipeline + ": " + r.inputs
+		first, seen := same[work]
+		if !seen {
+			same[work] = told[0]
+		} else if first.Execution != told[0].Execution || first.Model.URI != told[0].Model.URI || first.Generation != told[0].Generation {
+			faults = append(faults, fmt.Sprintf("%s: trained as %s, its like as %s", r, told[0].Model.URI, first.Model.URI))
+		}
+		if digest, seen := digests[r.inputs]; seen && digest != told[0].Model.Digest {
+			faults = append(faults, fmt.Sprintf("%s: model %s, its like %s", r, told[0].Model.Digest, digest))
+		}
+		digests[r.inputs] = told[0].Model.Digest
+	}
+	for name := range o.trained {
+		if !known[name] {
+			faults = append(faults, name+": a model that nobody asked for")
+		}
+	}
+	return faults
+}
+
+// letters wants every poison among the dead letters once, and nothing else.
+func (o outcome) letters(poisons []*poison) (faults []string) {
+	for _, p := range poisons {
+		count := 0
+		for _, letter := range o.dead {
+			if p.is(letter) {
+				count++
+				if string(letter.Message.Body) != string(p.body) {
+					faults = append(faults, p.name+": its dead letter is not verbatim")
+				}
+			}
+		}
+		if count != 1 {
+			faults = append(faults, fmt.Sprintf("%s: %d dead letters", p.name, count))
+		}
+	}
+	for _, letter := range o.dead {
+		if !slices.ContainsFunc(poisons, func(p *poison) bool { return p.is(letter) }) {
+			faults = append(faults, fmt.Sprintf("message %d of %s is dead: %s", letter.Message.Sequence, letter.Message.Stream, letter.Reason.Message))
+		}
+	}
+	return faults
+}
+
+// model wants the very bytes of a training that nothing disturbed.
+func (w *world) model(ctx context.Context, r run, told *events.ModelTrained) error {
+	if err := w.whole(ctx, told); err != nil || r.seed == 0 {
+		return err
+	}
+	ref, err := storage.ParseRef(told.Model.URI)
+	if err != nil {
+		return err
+	}
+	want := filepath.Join(w.t.TempDir(), "model")
+	if err := writeModel(want, tinyWeights(r.seed)); err != nil {
+		return err
+	}
+	return filepath.WalkDir(want, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return w.sameBytes(ctx, path, ref.Join("Format-Serving/"+strings.TrimPrefix(path, want+"/")))
+	})
+}
+
+func (w *world) sameBytes(ctx context.Context, path string, ref storage.Ref) error {
+	want, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	got, err := w.read(ctx, ref)
+	if err == nil && string(got) != string(want) {
+		err = fmt.Errorf("%s is not what an undisturbed training writes", ref)
+	}
+	return err
+}
+
+// commits wants one commit for each execution that was told of, and no others.
+func (w *world) commits(ctx context.Context, o outcome) (faults []string) {
+	told, committed := map[string]bool{}, map[string]bool{}
+	for _, models := range o.trained {
+		for _, m := range models {
+			if ref, err := storage.ParseRef(m.Model.URI); err == nil {
+				place, _ := storage.PlaceOf(ref)
+				told[place.Commit().String()] = true
+			}
+		}
+	}
+	for object, err := range w.store.List(ctx, w.root) {
+		if err != nil {
+			return append(faults, err.Error())
+		}
+		if _, part, _ := storage.OwnerOf(w.root, object.Ref); part != storage.PartCommit {
+			continue
+		}
+		committed[object.Ref.String()] = true
+		if !told[object.Ref.String()] {
+			faults = append(faults, object.Ref.String()+": a commit that no fact tells of")
+		}
+	}
+	if len(told) != len(committed) {
+		faults = append(faults, fmt.Sprintf("%d executions told of, %d committed", len(told), len(committed)))
+	}
+	return faults
+}

@@ -1,0 +1,13 @@
+// Package chaos is the proof that each execution yields one model and one fact, whatever is killed, frozen, cut off, told twice
+// or told in another order on the way. There is nothing in it but tests, and no production code knows of it: the functions
+// are composed as the binary composes them, on a bus and a store that are wrapped here.
+//
+// A world is a NATS server, dispatchers and workers, each a process of its own, and an S3 server behind a proxy that
+// misbehaves. All that goes wrong is a plan made from a seed and counted in events: "the 9th life of a worker ends right
+// after its 2nd commit", not "after 3 seconds". The same seed makes the same plan.
+//
+//	go test ./infra/chaos                            a small one
+//	task chaos SEED=7 JOBS=300 FACTS=10000           any
+//
+// Read TestOneModelForEveryCause first, then world.
+package chaos

@@ -1,0 +1,107 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+const (
+	flooders  = 8
+	floodRuns = 5
+)
+
+const floodPipeline = `
+pipeline: flood
+module: builtin:tiny
+trainer:
+  wait_for: [examples]
+  hyperparameters: none
+`
+
+// Eight clients tell at once, over and over, that the same examples are ready, naming five runs between them. Half of the
+// facts are told under one id, which the bus takes once; the others each have their own, and all reach the dispatchers. There
+// is one model, and one fact for each run.
+func TestAFloodOfEqualFacts(t *testing.T) {
+	t.Parallel()
+	p := newPlan(t, floodRuns)
+	w := newWorld(t, p, 4*lease)
+	w.apply(floodPipeline)
+	w.put("flood/Split-train/data", "rows")
+	w.put("flood/Split-eval/data", "eval rows")
+	for range dispatchers {
+		w.add(roleDispatcher, never)
+	}
+	for range workers {
+		w.add(roleWorker, never)
+	}
+	var runs []run
+	for i := range floodRuns {
+		runs = append(runs, run{
+			pipeline: "flood", key: fmt.Sprintf("run %d", i), inputs: "flood", seed: tinySeed([]byte("null"), []byte("rows"), []byte("eval rows")),
+		})
+	}
+	w.must(w.flood(runs, *factsFlag))
+
+	var o outcome
+	w.eventually(time.Minute+time.Duration(*factsFlag)*50*time.Millisecond, func(ctx context.Context) string {
+		var err error
+		if o, err = w.outcome(ctx); err != nil {
+			return err.Error()
+		}
+		if left, err := w.unread(ctx); err != nil || left > 0 {
+			return fmt.Sprintf("%d facts are not dispatched (%v)", left, err)
+		}
+		return o.missing(runs, nil)
+	})
+	for _, fault := range w.audit(t.Context(), o, runs, nil) {
+		t.Error(fault)
+	}
+}
+
+// flood publishes count facts.
+func (w *world) flood(runs []run, count int) error {
+	telling, ctx := errgroup.WithContext(w.t.Context())
+	for c := range flooders {
+		box, r := w.connect(fmt.Sprintf("client-%d", c)), w.plan.rand(streamUpstream+uint64(c))
+		telling.Go(func() error {
+			for i := range count / flooders {
+				if err := publish(ctx, box, w.ready(runs[r.IntN(len(runs))], r, c, i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return telling.Wait()
+}
+
+// ready is one more time that the examples of a run are said to be ready.
+func (w *world) ready(r run, random *rand.Rand, client, number int) events.Fact {
+	id := "ready"
+	if random.IntN(2) == 0 {
+		id = fmt.Sprintf("ready-%d-%d", client, number)
+	}
+	return events.Fact{ID: id, Source: "/upstream", Pipeline: r.pipeline, Run: r.key, Data: &events.ExamplesReady{
+		Examples: []events.Examples{{URI: w.root.Join("flood").String()}},
+	}}
+}
+
+// unread is how many facts the dispatchers have not handled.
+func (w *world) unread(ctx context.Context) (uint64, error) {
+	consumer, err := w.js.Consumer(ctx, "FACTS", "dispatch")
+	if err != nil {
+		return 0, err
+	}
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return info.NumPending + uint64(info.NumAckPending), nil
+}

@@ -1,0 +1,99 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// reader is downstream: it takes each model as soon as it is told of, all the while things go wrong. What it finds must be
+// whole, committed, and what the fact says.
+type reader struct {
+	w *world
+
+	mu     sync.Mutex
+	models int
+	faults []string
+}
+
+// follow reads until ctx ends.
+func (r *reader) follow(ctx context.Context) {
+	box, next := r.w.connect("reader"), uint64(1)
+	for ctx.Err() == nil {
+		for recorded, err := range box.Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, From: next, Follow: true}) {
+			if err != nil {
+				break // the bus is away; it goes on from there
+			}
+			next = recorded.Message.Sequence + 1
+			r.take(ctx, recorded)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (r *reader) take(ctx context.Context, recorded events.Recorded) {
+	err := recorded.Err
+	if err == nil {
+		err = r.w.whole(ctx, recorded.Fact.Data.(*events.ModelTrained))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.models++
+	if err != nil && ctx.Err() == nil {
+		r.faults = append(r.faults, fmt.Sprintf("the reader of fact %d, run %s: %v", recorded.Message.Sequence, recorded.Fact.Run, err))
+	}
+}
+
+func (r *reader) told() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.models
+}
+
+func (r *reader) found() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.faults
+}
+
+// whole says what is wrong with a model that was told of.
+func (w *world) whole(ctx context.Context, told *events.ModelTrained) error {
+	ref, err := storage.ParseRef(told.Model.URI)
+	if err != nil {
+		return err
+	}
+	place, ok := storage.PlaceOf(ref)
+	if !ok {
+		return fmt.Errorf("%s is no artifact's address", ref)
+	}
+	commit, _, err := storage.Committed(ctx, w.store, place.Root, told.Execution)
+	if err != nil {
+		return err
+	}
+	if commit.Attempt != place.Attempt {
+		return fmt.Errorf("attempt %s was told of, %s was committed", place.Attempt, commit.Attempt)
+	}
+	dir, err := os.MkdirTemp(w.dir, "model-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	staged, err := storage.StageIn(ctx, w.store, ref, dir, storage.StageOptions{})
+	if err != nil {
+		return err
+	}
+	if staged.Digest != told.Model.Digest {
+		return fmt.Errorf("model %s has digest %s, %s was told", ref, staged.Digest, told.Model.Digest)
+	}
+	return savedmodel.Check(filepath.Join(dir, "Format-Serving"))
+}

@@ -1,0 +1,185 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/local/demo"
+)
+
+// run is one run that upstream tells of, and what must come of it.
+type run struct {
+	pipeline string
+	key      string
+	facts    []events.Fact
+	inputs   string // runs of one pipeline with equal inputs are one execution
+	seed     uint64 // of tiny's weights; 0 for another module
+}
+
+func (r run) String() string { return r.pipeline + "/" + r.key }
+
+// upstream is what comes in: runs, and who tells of them.
+type upstream struct {
+	w    *world
+	runs []run
+	rand *rand.Rand
+}
+
+const tinyPipeline = `
+pipeline: tiny
+module: builtin:tiny
+trainer:
+  wait_for: [transform, hparams]
+  hyperparameters: run
+`
+
+const hyperparameters = `{"space": [], "values": {"units": 8}}`
+
+// newUpstream applies the pipelines and uploads what the runs read. One run in twelve trains a real model.
+func newUpstream(w *world, jobs int) *upstream {
+	u := &upstream{w: w, rand: w.plan.rand(streamUpstream)}
+	w.apply(tinyPipeline)
+	w.put("tiny/graph/transform_fn/saved_model.pb", "a graph that tiny does not read")
+	w.put("tiny/hp/best_hyperparameters.txt", hyperparameters)
+	real := jobs / 12
+	u.penguins(real)
+	u.tinies(jobs - real)
+	u.rand.Shuffle(len(u.runs), func(i, j int) { u.runs[i], u.runs[j] = u.runs[j], u.runs[i] })
+	return u
+}
+
+// tinies are count runs of which every third has the inputs of another.
+func (u *upstream) tinies(count int) {
+	groups := (2*count + 2) / 3
+	for i := range count {
+		group := i % groups
+		folder := fmt.Sprintf("tiny/examples-%d", group)
+		train, eval := fmt.Sprintf("rows %d of seed %d", group, u.w.plan.seed), "eval rows"
+		if i < groups {
+			u.w.put(folder+"/Split-train/data", train)
+			u.w.put(folder+"/Split-eval/data", eval)
+		}
+		seed := tinySeed([]byte(`{"units":8}`), []byte(train), []byte(eval))
+		u.runs = append(u.runs, u.tiny(fmt.Sprintf("run %d", i), folder, seed))
+	}
+}
+
+// tiny is a run of the tiny pipeline on the examples in a folder.
+func (u *upstream) tiny(key, folder string, seed uint64) run {
+	at := func(path string) string { return u.w.root.Join(path).String() }
+	fact := func(id string, data events.Data) events.Fact {
+		return events.Fact{ID: id, Source: "/upstream", Pipeline: "tiny", Run: key, Data: data}
+	}
+	return run{pipeline: "tiny", key: key, inputs: folder, seed: seed, facts: []events.Fact{
+		fact("transform", &events.TransformReady{
+			TransformGraph: at("tiny/graph"), TransformedExamples: []events.Examples{{URI: at(folder)}},
+		}),
+		fact("hparams", &events.HParamsReady{Hyperparameters: at("tiny/hp")}),
+	}}
+}
+
+const penguinPipelines = 4
+
+// penguins are count runs of builtin:dnn, in pipelines that differ in nothing but their names: their models must be equal.
+func (u *upstream) penguins(count int) {
+	root := u.w.root.Join("penguin-data")
+	u.w.must(demo.Upload(u.w.t.Context(), u.w.store, root))
+	_, text := demo.PipelineFile()
+	for i := range count {
+		name := fmt.Sprintf("penguin-%d", i%penguinPipelines)
+		if i < penguinPipelines {
+			u.w.apply(strings.Replace(string(text), "pipeline: penguin", "pipeline: "+name, 1))
+		}
+		r := run{pipeline: name, key: fmt.Sprintf("penguins %d", i), inputs: "penguins"}
+		for _, fact := range demo.Facts(root, r.key) {
+			fact.ID, fact.Pipeline = fmt.Sprintf("%s-%d", fact.Data.Kind(), i), name
+			r.facts = append(r.facts, fact)
+		}
+		u.runs = append(u.runs, r)
+	}
+}
+
+const (
+	clients = 3
+	waves   = 6
+)
+
+// tell has several clients publish every fact, each one to three times, in an order of their own. They go wave by wave:
+// a wave begins when half of the models of the one before have been told.
+func (u *upstream) tell(ctx context.Context, told func() int) error {
+	var telling errgroup.Group
+	size := (len(u.runs) + waves - 1) / waves
+	lists := make([][][]events.Fact, clients)
+	for from := 0; from < len(u.runs); from += size {
+		for c, facts := range u.wave(u.runs[from:min(from+size, len(u.runs))]) {
+			lists[c] = append(lists[c], facts)
+		}
+	}
+	for c, list := range lists {
+		box := u.w.connect(fmt.Sprintf("client-%d", c))
+		telling.Go(func() error {
+			for wave, facts := range list {
+				if err := waitFor(ctx, func() bool { return told() >= (wave-1)*size+size/2 || wave == 0 }); err != nil {
+					return err
+				}
+				for _, fact := range facts {
+					if err := publish(ctx, box, fact); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	return telling.Wait()
+}
+
+// wave deals the facts of some runs to the clients.
+func (u *upstream) wave(runs []run) [clients][]events.Fact {
+	var lists [clients][]events.Fact
+	for _, r := range runs {
+		for _, fact := range r.facts {
+			for range 1 + u.rand.IntN(3) {
+				c := u.rand.IntN(clients)
+				lists[c] = append(lists[c], fact)
+			}
+		}
+	}
+	for _, list := range lists {
+		u.rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+	return lists
+}
+
+// publish tells until it was heard.
+func publish(ctx context.Context, box events.Letterbox, fact events.Fact) error {
+	for {
+		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_, err := box.Publish(try, fact)
+		cancel()
+		invalid, _ := errors.AsType[*events.Invalid](err)
+		if err == nil || ctx.Err() != nil || invalid != nil || errors.Is(err, events.ErrConflict) {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// waitFor looks until it is so.
+func waitFor(ctx context.Context, so func() bool) error {
+	for !so() {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package chaos
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// cutBox is a letterbox at whose effects its process can be cut off.
+type cutBox struct {
+	events.Letterbox
+	cutter *cutter
+}
+
+func (b cutBox) Publish(ctx context.Context, f events.Fact) (receipt events.Receipt, err error) {
+	err = b.cutter.around(pointFact, func() error {
+		receipt, err = b.Letterbox.Publish(ctx, f)
+		return err
+	})
+	return receipt, err
+}
+
+func (b cutBox) Offer(ctx context.Context, j events.Job) error {
+	return b.cutter.around(pointOffer, func() error { return b.Letterbox.Offer(ctx, j) })
+}
+
+func (b cutBox) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	claim, err := b.Letterbox.Take(ctx, f, classes, wait)
+	if err != nil {
+		return nil, err
+	}
+	return cutClaim{claim, b.cutter}, nil
+}
+
+func (b cutBox) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+	delivery, err := b.Letterbox.Follow(ctx, reader, wait)
+	if err != nil {
+		return nil, err
+	}
+	return cutDelivery{delivery, b.cutter}, nil
+}
+
+func (b cutBox) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := b.Letterbox.Register(ctx, name)
+	if err != nil || name == events.RegisterPipelines {
+		return register, err
+	}
+	return cutRegister{register, b.cutter}, nil
+}
+
+type cutClaim struct {
+	events.Claim
+	cutter *cutter
+}
+
+func (c cutClaim) Prove() error { return c.cutter.proof(c.Claim.Prove) }
+
+func (c cutClaim) Done(ctx context.Context) error {
+	return c.cutter.around(pointDone, func() error { return c.Claim.Done(ctx) })
+}
+
+type cutDelivery struct {
+	events.Delivery
+	cutter *cutter
+}
+
+func (d cutDelivery) Done(ctx context.Context) error {
+	return d.cutter.around(pointSettle, func() error { return d.Delivery.Done(ctx) })
+}
+
+type cutRegister struct {
+	events.Register
+	cutter *cutter
+}
+
+func (r cutRegister) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
+	err = r.cutter.around(pointJoin, func() error {
+		revision, err = r.Register.Create(ctx, key, value)
+		return err
+	})
+	return revision, err
+}
+
+func (r cutRegister) Update(ctx context.Context, key string, value []byte, at uint64) (revision uint64, err error) {
+	err = r.cutter.around(pointJoin, func() error {
+		revision, err = r.Register.Update(ctx, key, value, at)
+		return err
+	})
+	return revision, err
+}
+
+// cutStore is the same for a store.
+type cutStore struct {
+	storage.Store
+	cutter *cutter
+}
+
+func (s cutStore) Put(ctx context.Context, ref storage.Ref, body io.Reader, size int64) (object storage.Object, err error) {
+	err = s.cutter.around(pointOf(ref), func() error {
+		object, err = s.Store.Put(ctx, ref, body, size)
+		return err
+	})
+	return object, err
+}
+
+func (s cutStore) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond storage.Condition) (object storage.Object, err error) {
+	err = s.cutter.around(pointOf(ref), func() error {
+		object, err = s.Store.PutIf(ctx, ref, body, cond)
+		return err
+	})
+	return object, err
+}
+
+// pointOf knows an effect on the store by where it goes.
+func pointOf(ref storage.Ref) point {
+	_, what, _ := storage.OwnerOf(storage.Ref{Bucket: ref.Bucket}, ref)
+	switch {
+	case what == storage.PartPaper && strings.HasSuffix(ref.Key, "/manifest.json"):
+		return pointManifest
+	case what == storage.PartOutput:
+		return pointBlob
+	case what == storage.PartCommit:
+		return pointCommit
+	case what == storage.PartCheckpoint:
+		return pointCheckpoint
+	case what == storage.PartPointer:
+		return pointPointer
+	default:
+		return "other object" // a log: no effect that counts
+	}
+}

@@ -1,0 +1,82 @@
+package chaos
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// A worker that was frozen past its lease, its job done elsewhere, is woken: it publishes nothing, and says why. Frozen
+// before the proof of its lease it has no effect at all; frozen between proof and effect, the effect is refused.
+func TestAZombiePublishesNothing(t *testing.T) {
+	t.Parallel()
+	for name, at := range map[string]cut{
+		"right before its commit":         {Point: pointCommit, Nth: 1},
+		"before it proves to tell a fact": {Point: proofAfter(pointCommit), Nth: 1},
+		"right before its fact":           {Point: pointFact, Nth: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at.Signal = syscall.SIGSTOP
+			p := newPlan(t, 1)
+			p.kind = true
+			w := newWorld(t, p, lease)
+			up := newUpstream(w, 1)
+			w.add(roleDispatcher, never)
+			zombie := w.add(roleWorker, inTurn([]cut{at}))
+			for _, fact := range up.runs[0].facts {
+				w.must(publish(t.Context(), w.box, fact))
+			}
+			w.frozen(zombie)
+			w.add(roleWorker, never)
+			o := w.settled(time.Minute, up.runs)
+			before := w.everything()
+
+			w.must(zombie.wake())
+			w.eventually(time.Minute, func(context.Context) string {
+				if strings.Contains(w.logOf(zombie), "lease lost") { // said when all that it had in flight has ended
+					return ""
+				}
+				return "the zombie does not say that it lost its lease"
+			})
+			for _, fault := range w.audit(t.Context(), o, up.runs, nil) {
+				t.Error(fault)
+			}
+			for _, thing := range w.everything() {
+				if !slices.Contains(before, thing) {
+					t.Errorf("the zombie left %s", thing)
+				}
+			}
+		})
+	}
+}
+
+// frozen waits until a process is stopped.
+func (w *world) frozen(p *process) {
+	w.t.Helper()
+	w.eventually(time.Minute, func(context.Context) string {
+		if _, err := os.Stat(w.cutsFile()); err != nil {
+			return p.part.Name + " is not frozen"
+		}
+		return ""
+	})
+}
+
+// everything is each fact and each object there is, by all that would show that it was written again.
+func (w *world) everything() (all []string) {
+	for recorded, err := range w.box.Read(w.t.Context(), events.Query{}) {
+		w.must(err)
+		all = append(all, recorded.Message.Subject)
+	}
+	for object, err := range w.store.List(w.t.Context(), w.root) {
+		w.must(err)
+		all = append(all, object.Ref.String()+" "+object.ETag+" "+object.Modified.String())
+	}
+	return all
+}
