@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -20,7 +21,21 @@ type execution struct {
 	root   storage.Ref
 	spec   pipeline.Pipeline
 	inputs []input
-	broken *storage.Commit // a commit whose objects are gone, to be replaced by ours
+	job    events.Job
+	store  storage.Store // refuses to write once the job is not provably ours
+
+	replaced   *storage.Commit // a commit that is in the way: its objects are gone, or it cancels another job. nil: none
+	generation int             // that our model will have
+}
+
+// place is where an attempt at the execution keeps its things.
+func (e execution) place(attempt string) storage.Place {
+	return storage.Place{Root: e.root, Execution: e.id, Attempt: attempt}
+}
+
+// replaces says that ours takes the place of a commit, with at least that generation.
+func (e *execution) replaces(c storage.Commit, generation int) {
+	e.replaced, e.generation = &c, max(e.generation, generation)
 }
 
 // failed adds the execution to a failure, so that the fact which tells of it says which one it was.
@@ -58,7 +73,8 @@ type identityInput struct {
 const shards = 1
 
 // execution computes what the job comes down to.
-func (t *Trainer) execution(ctx context.Context, job events.Job, spec pipeline.Pipeline, inputs []input) (execution, error) {
+func (t *Trainer) execution(ctx context.Context, task worker.Task, spec pipeline.Pipeline, inputs []input) (execution, error) {
+	job := task.Job
 	digest, err := t.guest.Digest(ctx, spec.Module)
 	if err != nil {
 		return execution{}, moduleFailure(err, "")
@@ -77,7 +93,10 @@ func (t *Trainer) execution(ctx context.Context, job events.Job, spec pipeline.P
 		Salt:        job.Salt,
 	}.digest()
 	root := t.opts.Root.Join(job.Pipeline, "Trainer")
-	return execution{id: id, module: digest, root: root, spec: spec, inputs: inputs}, err
+	return execution{
+		id: id, module: digest, root: root, spec: spec, inputs: inputs, job: job, generation: job.Generation,
+		store: storage.Fenced(t.store, task.Prove),
+	}, err
 }
 
 // digest is canonical: encoding/json writes struct fields in their order and map keys sorted.
@@ -90,10 +109,15 @@ func (id identity) digest() (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
+// byContent knows each input by what it holds. A base model of Stoker's own is known by its execution, so that one that was
+// lost and made again is still the same.
 func byContent(inputs []input) []identityInput {
 	all := make([]identityInput, len(inputs))
 	for i, in := range inputs {
 		all[i] = identityInput{Key: in.key, Split: in.split, Digest: in.listing.Digest}
+		if in.key == baseModel && in.listing.Execution != "" {
+			all[i].Digest = in.listing.Execution
+		}
 	}
 	return all
 }

@@ -10,10 +10,14 @@ import (
 
 func inputFailure(err error) error { return events.Fail(events.FailureInput, err) }
 
+func cancelled(why string) error { return events.Fail(events.FailureCancelled, errors.New(why)) }
+
 // storeFailure says whose fault a store's error is: what is missing or can't be an address is the input's; the rest is
-// the world's, and passes.
+// the world's, and passes. What changed since it was listed is another input now: the next attempt lists again.
 func storeFailure(err error) error {
 	switch {
+	case errors.Is(err, storage.ErrChanged):
+		return events.Fail(events.FailureUnavailable, err)
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrBadRef), errors.Is(err, storage.ErrIncomplete):
 		return inputFailure(err)
 	default:

@@ -35,7 +35,7 @@ func (t *Trainer) list(ctx context.Context, job events.Job, spec pipeline.Pipeli
 	failures := make([]error, len(wanted))
 	for i, in := range wanted {
 		listing.Go(func() (err error) {
-			if wanted[i].listing, err = storage.List(ctx, t.store, in.listing.Ref); err != nil {
+			if wanted[i].listing, err = t.listOne(ctx, in); err != nil {
 				failures[i] = t.explain(ctx, in, err)
 			}
 			return failures[i]
@@ -46,6 +46,20 @@ func (t *Trainer) list(ctx context.Context, job events.Job, spec pipeline.Pipeli
 	}
 	// Of several failures the first in the order of the inputs is told, so that a job fails alike each time.
 	return nil, failures[slices.IndexFunc(failures, func(err error) bool { return err != nil })]
+}
+
+// baseModel is the key of the model whose weights a training starts from.
+const baseModel = "base_model"
+
+// listOne lists an input where it lies now: a base model may have been lost and made again.
+func (t *Trainer) listOne(ctx context.Context, in input) (_ storage.Listing, err error) {
+	ref := in.listing.Ref
+	if in.key == baseModel {
+		if ref, err = storage.Resolve(ctx, t.store, ref); err != nil {
+			return storage.Listing{}, err
+		}
+	}
+	return storage.List(ctx, t.store, ref)
 }
 
 // wanted names the inputs: each split of each Examples artifact, and whatever else the job was given.
@@ -75,7 +89,7 @@ func wanted(in events.Inputs, splits []string) ([]input, error) {
 		{"statistics", "ExampleStatistics", in.Statistics},
 		{"transform_graph", "TransformGraph", in.TransformGraph},
 		{"hyperparameters", "HyperParameters", in.Hyperparameters},
-		{"base_model", "Model", in.BaseModel},
+		{baseModel, "Model", in.BaseModel},
 	} {
 		if other.uri != "" {
 			all = append(all, input{key: other.key, kind: other.kind, dir: other.key, listing: storage.Listing{Ref: refOf(other.uri)}})

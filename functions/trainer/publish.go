@@ -9,6 +9,14 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
+// TFX's keys of a Trainer's outputs.
+const (
+	modelKey    = "model"
+	modelRunKey = "model_run"
+)
+
+func outputs() []string { return []string{modelKey, modelRunKey} }
+
 // publish sends the outputs and then the manifest. Nobody takes notice of them before the commit.
 func (t *Trainer) publish(ctx context.Context, a attempt) (storage.Manifest, error) {
 	a.Report(events.Progress{Phase: "publishing"})
@@ -16,11 +24,11 @@ func (t *Trainer) publish(ctx context.Context, a attempt) (storage.Manifest, err
 	if err != nil {
 		return storage.Manifest{}, checkFailure(fmt.Errorf("what the module reported: %w", err))
 	}
-	manifest, err := storage.Publish(ctx, t.store, storage.Publication{
+	manifest, err := storage.Publish(ctx, a.execution.store, storage.Publication{
 		Root: a.execution.root, Execution: a.execution.id, Attempt: a.Attempt.ID, Result: told,
 		Outputs: map[string]storage.Source{
-			"model":     {Type: "Model", Dir: a.desk.out("model")},
-			"model_run": {Type: "ModelRun", Dir: a.desk.out("model_run")},
+			modelKey:    {Type: "Model", Dir: a.desk.out(modelKey)},
+			modelRunKey: {Type: "ModelRun", Dir: a.desk.out(modelRunKey)},
 		},
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ type story struct {
 	Started         time.Time          `json:"started"`
 	Finished        time.Time          `json:"finished"`
 	Attempts        int                `json:"attempts"`
+	Resumed         int                `json:"resumed,omitempty"` // step of the checkpoint that the last attempt went on from
 }
 
 // tell is what there is to tell of an attempt that finished at a time.
@@ -32,7 +33,7 @@ func tell(a attempt, finished time.Time) story {
 	return story{
 		Job: a.Job.ID, Module: a.execution.module, Inputs: artifacts(a.execution.inputs), Metrics: a.outcome.Metrics,
 		Hyperparameters: values, BaseModel: a.Job.Inputs.BaseModel,
-		Started: a.started, Finished: finished, Attempts: a.Attempt.Number,
+		Started: a.started, Finished: finished, Attempts: a.Attempt.Number, Resumed: a.resumed,
 	}
 }
 
@@ -43,7 +44,7 @@ func trained(job events.Job, r result) events.Fact {
 		Model:           events.Model{URI: model.URI, Digest: model.Digest, Formats: formats(model)},
 		ModelRun:        r.manifest.Outputs["model_run"].URI,
 		Execution:       r.manifest.Execution,
-		Generation:      job.Generation,
+		Generation:      r.commit.Generation,
 		Cached:          r.story.Job != job.ID,
 		Metrics:         r.story.Metrics,
 		Inputs:          r.story.Inputs,

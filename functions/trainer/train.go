@@ -11,15 +11,18 @@ import (
 )
 
 // train runs the module and passes on how it gets on. The module's log is kept whether it succeeds or fails.
-func (t *Trainer) train(ctx context.Context, a attempt) (guest.Outcome, error) {
+func (t *Trainer) train(ctx context.Context, a attempt, take func(step int)) (guest.Outcome, error) {
 	a.Report(events.Progress{Phase: "starting"})
 	resources := a.execution.spec.Trainer.Resources
 	limits := guest.Limits{
 		Timeout: resources.Timeout.Duration(), MemoryBytes: resources.Memory.Bytes(), Grace: t.opts.Grace, LogPath: a.desk.log(),
 	}
 	outcome, err := t.guest.Run(ctx, a.assignment, limits, func(m module.Message) {
-		if m.Type == module.MessageProgress {
+		switch m.Type {
+		case module.MessageProgress:
 			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
+		case module.MessageCheckpoint:
+			take(m.Step)
 		}
 	})
 	log := t.keepLog(ctx, a)
@@ -37,8 +40,8 @@ const keepLogTime = 5 * time.Second
 func (t *Trainer) keepLog(ctx context.Context, a attempt) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLogTime)
 	defer cancel()
-	place := storage.Place{Root: a.execution.root, Execution: a.execution.id, Attempt: a.Attempt.ID}
-	if _, err := storage.PutFile(ctx, t.store, place.Log(), a.desk.log()); err != nil {
+	place := a.execution.place(a.Attempt.ID)
+	if _, err := storage.PutFile(ctx, a.execution.store, place.Log(), a.desk.log()); err != nil {
 		t.opts.Logger.Warn("the module's log is not kept", "attempt", a.Attempt.ID, "error", err)
 		return ""
 	}

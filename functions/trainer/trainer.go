@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -65,18 +66,21 @@ func (t *Trainer) Failed(task worker.Task, failure *events.Failure) events.Fact 
 	return events.NewJobFailed(task.Job, task.Attempt, failure)
 }
 
-// Handle works on one train job. Its lines are the walk of the job: read what it asks for, list the inputs, know the
-// execution, skip what is done already; else do it, and tell.
+// Handle works on one train job, or sees to it that nothing comes of one that is cancelled.
 func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-	spec, err := pipeline.FromJSON(task.Job.Spec)
-	if err != nil {
-		return nil, inputFailure(err)
+	if task.Attempt.Cancelled {
+		return t.callOff(ctx, task)
 	}
-	inputs, err := t.list(ctx, task.Job, spec)
-	if err != nil {
-		return nil, err
+	facts, err := t.work(ctx, task)
+	if err != nil && errors.Is(context.Cause(ctx), events.ErrCancelled) {
+		return t.callOff(ctx, task)
 	}
-	execution, err := t.execution(ctx, task.Job, spec, inputs)
+	return facts, err
+}
+
+// work is the walk of a job: list the inputs, know the execution, skip what is done already; else do it, and tell.
+func (t *Trainer) work(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	execution, err := t.identify(ctx, task)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +96,19 @@ func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, 
 	return []events.Fact{trained(task.Job, *done)}, nil
 }
 
+// identify reads what the job asks for and lists its inputs, to know which execution it is.
+func (t *Trainer) identify(ctx context.Context, task worker.Task) (execution, error) {
+	spec, err := pipeline.FromJSON(task.Job.Spec)
+	if err != nil {
+		return execution{}, inputFailure(err)
+	}
+	inputs, err := t.list(ctx, task.Job, spec)
+	if err != nil {
+		return execution{}, err
+	}
+	return t.execution(ctx, task, spec, inputs)
+}
+
 // execute does the work of an execution that nobody has done yet, and returns what was committed: ours, or that of
 // another attempt which came first.
 func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (*result, error) {
@@ -104,10 +121,27 @@ func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (*
 	if err := t.stageIn(ctx, a); err != nil {
 		return nil, err
 	}
+	if err := t.resume(ctx, &a); err != nil {
+		return nil, err
+	}
 	if a.assignment, err = assign(a); err != nil {
 		return nil, err
 	}
-	if a.outcome, err = t.train(ctx, a); err != nil {
+	var done *result
+	err = t.saving(ctx, &a, func(take func(step int)) error {
+		done, err = t.finish(ctx, a, take)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.forget(ctx, a)
+	return done, nil
+}
+
+// finish runs the module, and makes what it leaves the outcome of the execution. take is called for each checkpoint.
+func (t *Trainer) finish(ctx context.Context, a attempt, take func(step int)) (_ *result, err error) {
+	if a.outcome, err = t.train(ctx, a, take); err != nil {
 		return nil, err
 	}
 	if err := t.check(a); err != nil {
@@ -117,7 +151,7 @@ func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (*
 	if err != nil {
 		return nil, err
 	}
-	return t.commit(ctx, e, manifest)
+	return t.commit(ctx, a.execution, manifest)
 }
 
 // attempt is one try at an execution, filled in as it goes on.
@@ -126,6 +160,10 @@ type attempt struct {
 	execution execution
 	desk      desk
 	started   time.Time
+
+	checkpoints *storage.Checkpoints // of the execution; nil before it was looked for one
+	resumed     int                  // step of the checkpoint that it goes on from; 0: from the start
+	saves       bool                 // there are checkpoints, of this attempt or of another
 
 	assignment module.Assignment // what the module is told
 	outcome    guest.Outcome     // what the module reported

@@ -124,7 +124,7 @@ func (b *bench) handle(t *testing.T, j events.Job, attempt string) (*events.Mode
 	t.Helper()
 	task := worker.Task{
 		Job: j, Attempt: events.Attempt{ID: attempt, Number: 1},
-		Report: func(p events.Progress) { b.phases = append(b.phases, p.Phase) },
+		Report: func(p events.Progress) { b.phases = append(b.phases, p.Phase) }, Prove: func() error { return nil },
 	}
 	facts, err := b.trainer.Handle(t.Context(), task)
 	if err != nil {

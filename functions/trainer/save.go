@@ -1,0 +1,125 @@
+package trainer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// saver sends checkpoints to the store while the module trains on: one at a time, and of those that wait the newest. A
+// checkpoint that can't be sent is no reason to fail a training; the next one may go.
+type saver struct {
+	desk        desk
+	checkpoints *storage.Checkpoints
+	log         *slog.Logger
+
+	taken  int
+	latest chan snapshot // holds one at most
+}
+
+// snapshot is a copy of the module's folder at a step.
+type snapshot struct {
+	dir  string
+	step int
+}
+
+// saving runs finish and sends the checkpoints that it takes. It returns when none is being sent any more: at once when the
+// execution is committed, since nobody needs them then; else the last one is waited for, so that the next attempt finds it. A
+// job that was cancelled, or is another's by now, sends nothing more.
+func (t *Trainer) saving(ctx context.Context, a *attempt, finish func(take func(step int)) error) error {
+	s := &saver{
+		desk: a.desk, checkpoints: a.checkpoints, latest: make(chan snapshot, 1),
+		log: t.opts.Logger.With("job", a.Job.ID, "attempt", a.Attempt.ID),
+	}
+	sending, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, func() { t.leave(context.Cause(ctx), sending, stop) })()
+
+	var uploads sync.WaitGroup
+	uploads.Go(func() { s.sendAll(sending) })
+	defer func() { close(s.latest); uploads.Wait(); stop(nil); a.saves = a.saves || s.taken > 0 }()
+
+	err := finish(s.take)
+	if err == nil {
+		stop(errCommitted)
+	}
+	return err
+}
+
+var (
+	errCommitted = errors.New("the execution is committed")
+	errLeaving   = errors.New("no time left to send it")
+)
+
+// leave ends the sending when the job's ctx has ended: at once where the job is not ours to save, else when a worker that was
+// told to leave has no more time. Half as long again as its module has is well within what it has itself.
+func (t *Trainer) leave(cause error, sending context.Context, stop context.CancelCauseFunc) {
+	if errors.Is(cause, events.ErrLeaseLost) || errors.Is(cause, events.ErrCancelled) {
+		stop(cause)
+		return
+	}
+	timer := time.NewTimer(t.grace() * 3 / 2)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		stop(errLeaving)
+	case <-sending.Done():
+	}
+}
+
+// grace is what a module has to leave.
+func (t *Trainer) grace() time.Duration {
+	if t.opts.Grace > 0 {
+		return t.opts.Grace
+	}
+	return 10 * time.Second
+}
+
+// take keeps the module's folder as it is now, instead of one that still waits. It holds up the module's messages, so it is
+// quick. One goroutine at a time.
+func (s *saver) take(step int) {
+	s.taken++
+	snap := snapshot{dir: filepath.Join(s.desk.dir, "checkpoint-"+strconv.Itoa(s.taken)), step: step}
+	if err := copyTree(s.desk.working(), snap.dir); err != nil {
+		s.log.Warn("a checkpoint is not kept", "step", step, "error", err)
+		snap.remove()
+		return
+	}
+	select {
+	case old := <-s.latest:
+		old.remove()
+	default:
+	}
+	s.latest <- snap // there is room: only take fills it
+}
+
+// sendAll sends until there are no more.
+func (s *saver) sendAll(ctx context.Context) {
+	for snap := range s.latest {
+		s.send(ctx, snap)
+		snap.remove()
+	}
+}
+
+func (s *saver) send(ctx context.Context, snap snapshot) {
+	if ctx.Err() != nil {
+		return
+	}
+	saved, err := s.checkpoints.Save(ctx, snap.dir, snap.step)
+	switch {
+	case err == nil:
+		s.log.Debug("checkpoint saved", "step", snap.step, "number", saved.Number)
+	case errors.Is(context.Cause(ctx), errCommitted):
+	default:
+		s.log.Warn("a checkpoint is not saved; the one before it stands", "step", snap.step, "error", err)
+	}
+}
+
+func (s snapshot) remove() { _ = os.RemoveAll(s.dir) } // what stays goes with the desk

@@ -1,0 +1,69 @@
+package trainer
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// copiedBytes is up to which size a file is copied. Larger ones are linked, which is quick: those that modules write to again
+// (a list of checkpoints, a state of few lines) are small.
+const copiedBytes = 1 << 20
+
+// copyTree makes a copy of a folder. A file that vanishes meanwhile is left out: its module has no use for it any more. What
+// is neither file nor link is left out too.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path != from {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		if err := copyEntry(path, target, entry.Type()); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+func copyEntry(from, to string, mode fs.FileMode) error {
+	if mode&fs.ModeSymlink != 0 {
+		return os.Link(from, to) // the link itself
+	}
+	if !mode.IsRegular() {
+		return nil
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if info.Size() > copiedBytes && os.Link(from, to) == nil {
+		return nil
+	}
+	return copyFile(from, to)
+}
+
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
