@@ -1,0 +1,42 @@
+package events
+
+import "time"
+
+// Skipped is a run that is not tuned: what led to it, and when that was stored.
+type Skipped struct {
+	Pipeline string
+	Run      string
+	Cause    Cause
+	Trace    string
+	Stored   time.Time
+}
+
+// NewHParamsReused tells a run that is not tuned to take the hyperparameters that an earlier one was told. Its id follows from
+// the run, so that it is told once, whoever finds that tuning is skipped.
+func NewHParamsReused(s Skipped, last *HParamsReady) Fact {
+	data := *last
+	data.Reused = true
+	data.Request = Request{} // was for the earlier run
+	return s.fact("reused", &data)
+}
+
+// NewNothingToReuse tells that a run is not tuned, and that there is nothing it could take instead. Its id follows from the run.
+func NewNothingToReuse(s Skipped) Fact {
+	return s.fact("nothing to reuse", &TuningFailed{Failed{
+		Reason:  FailureIncomplete,
+		Message: "tuning is skipped, and the pipeline has no earlier hyperparameters to reuse",
+	}})
+}
+
+func (s Skipped) fact(what string, data Data) Fact {
+	return Fact{
+		ID:        DerivedID(what, s.Pipeline, s.Run),
+		Source:    Source(FunctionTune),
+		Pipeline:  s.Pipeline,
+		Run:       s.Run,
+		Time:      s.Stored,
+		Causation: plainText(s.Cause.ID),
+		Trace:     plainText(s.Trace),
+		Data:      data,
+	}
+}
