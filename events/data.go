@@ -101,6 +101,7 @@ type ModelTrained struct {
 	EvalModel       string             `json:"eval_model,omitempty" jsonschema:"format=s3"`
 	Execution       string             `json:"execution" jsonschema:"required,format=digest,description=Of everything that decided the result"`
 	Generation      int                `json:"generation" jsonschema:"minimum=0"`
+	Salt            string             `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs. A replay needs it to make the same one again"`
 	Cached          bool               `json:"cached"`
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 	Inputs          []Artifact         `json:"inputs" jsonschema:"required"`

@@ -18,6 +18,7 @@ const dispatchSource = "/stoker/dispatch"
 // execution done: one fact for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
 // because two runs may share an execution, and CloudEvents takes equal ids of one source for one event.
 func NewModelTrained(job Job, data *ModelTrained) Fact {
+	data.Salt = job.Salt
 	fact := follows(job, data)
 	fact.ID = fmt.Sprintf("%s-%d-%s", strings.TrimPrefix(data.Execution, "sha256:"), data.Generation, DerivedID(job.Pipeline, job.Run))
 	fact.Time = data.Finished

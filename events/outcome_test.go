@@ -31,6 +31,16 @@ func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	}
 }
 
+func TestAModelTellsTheSaltOfItsJob(t *testing.T) {
+	t.Parallel()
+	job := sampleJob()
+	job.Salt = "again"
+	fact := NewModelTrained(job, samples()[KindModelTrained].(*ModelTrained))
+	if got := fact.Data.(*ModelTrained).Salt; got != "again" || fact.Validate() != nil {
+		t.Errorf("salt %q, %v", got, fact.Validate())
+	}
+}
+
 func TestAFailedJobIsToldByItsFunction(t *testing.T) {
 	t.Parallel()
 	job := sampleJob()

@@ -62,6 +62,7 @@ func (d *ModelTrained) Validate() error {
 		optionalURI("eval_model", d.EvalModel),
 		checkDigest("execution", d.Execution),
 		checkCount("generation", int64(d.Generation)),
+		optionalText("salt", d.Salt, maxID),
 		checkMetrics("metrics", d.Metrics),
 		checkArtifacts("inputs", d.Inputs),
 		checkValues("hyperparameters", d.Hyperparameters),
