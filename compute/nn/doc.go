@@ -5,7 +5,7 @@
 // a loss and its gradients. What no trainable param reaches (look-ups, one-hot, normalisation) is computed in plain Go also in
 // training and fed to Gorgonia. An Optimizer turns gradients into new weights.
 //
-// All arithmetic is float32. The same seed, batches and machine architecture give the same bits.
+// All arithmetic is float32. The same seed, batches and KernelSet give the same bits.
 //
 // The loop over batches, evaluation and checkpoints are in compute/train.
 package nn

@@ -87,17 +87,17 @@ func (c Checkpoints) list() ([]saved, error) {
 	return all, nil
 }
 
-// load puts the newest whole checkpoint back into m and o and returns its step, 0 if there is none. A damaged one is passed
-// over for the one before it; one of another training is an error.
-func (c Checkpoints) load(m *nn.Model, o nn.Optimizer) (step int, err error) {
+// load puts the newest whole checkpoint back into m and o and returns its header, that of step 0 if there is none. A damaged
+// one is passed over for the one before it; one of another training is an error.
+func (c Checkpoints) load(m *nn.Model, o nn.Optimizer) (header, error) {
 	all, err := c.list()
 	if err != nil {
-		return 0, err
+		return header{}, err
 	}
 	for _, s := range all {
 		data, err := os.ReadFile(s.path)
 		if err != nil {
-			return 0, fmt.Errorf("checkpoint: %w", err)
+			return header{}, fmt.Errorf("checkpoint: %w", err)
 		}
 		file, err := decodeCheckpoint(data)
 		if errors.Is(err, errDamaged) {
@@ -107,17 +107,17 @@ func (c Checkpoints) load(m *nn.Model, o nn.Optimizer) (step int, err error) {
 			err = c.restore(file, m, o)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("checkpoint %s: %w", s.path, err)
+			return header{}, fmt.Errorf("checkpoint %s: %w", s.path, err)
 		}
-		return file.header.Step, nil
+		return file.header, nil
 	}
-	return 0, nil
+	return header{}, nil
 }
 
 // describe is the header of a checkpoint.
 func (c Checkpoints) describe(step int, m *nn.Model, o nn.Optimizer) header {
 	state := o.State()
-	h := header{Step: step, Seed: c.Seed, Optimizer: state.Name, Iterations: state.Iterations}
+	h := header{Step: step, Seed: c.Seed, Optimizer: state.Name, Iterations: state.Iterations, Kernels: nn.KernelSet()}
 	for _, p := range m.Graph.Params {
 		if p.Trainable {
 			h.Params = append(h.Params, paramHeader{p.Name, p.Shape})

@@ -33,6 +33,7 @@ type header struct {
 	Optimizer  string        `json:"optimizer"`
 	Iterations int64         `json:"iterations"`
 	Params     []paramHeader `json:"params"`
+	Kernels    string        `json:"kernels,omitempty"` // nn.KernelSet of the process that wrote it
 }
 
 type paramHeader struct {
@@ -40,9 +41,9 @@ type paramHeader struct {
 	Shape []int  `json:"shape"`
 }
 
-// fits says whether h is of the same training as want, however far either is.
+// fits says whether h is of the same training as want, however far either is, and on whatever machine.
 func (h header) fits(want header) bool {
-	h.Step, h.Iterations = want.Step, want.Iterations
+	h.Step, h.Iterations, h.Kernels = want.Step, want.Iterations, want.Kernels
 	return reflect.DeepEqual(h, want)
 }
 

@@ -3,6 +3,8 @@ package train
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 )
@@ -17,18 +19,23 @@ type Options struct {
 	Checkpoints Checkpoints
 	LogEvery    int // steps between two reports; 0: 100
 
+	Logger *slog.Logger     // default: discards
+	Now    func() time.Time // default: time.Now; says when Checkpoints.Interval is over
+
 	// Report is told of progress, Checkpointed of each checkpoint that is safe on disk. Either may be nil. They run on the
 	// loop's goroutine.
 	Report       func(Progress)
 	Checkpointed func(step int)
 }
 
-// Checkpoints say where and when a training is saved.
+// Checkpoints say where and when a training is saved: whenever it is time by Every or by Interval, and when the context ends. A
+// checkpoint changes nothing of the result.
 type Checkpoints struct {
-	Dir   string // "": nowhere
-	Every int    // steps between two; 0: only when the context ends
-	Keep  int    // how many; 0: 1
-	Seed  int64  // decides the order of batches: a checkpoint of another seed is refused
+	Dir      string        // "": nowhere
+	Every    int           // steps between two; 0: no matter
+	Interval time.Duration // of training between two; 0: no matter
+	Keep     int           // how many; 0: 1
+	Seed     int64         // decides the order of batches: a checkpoint of another seed is refused
 }
 
 // Progress is one report.
@@ -69,6 +76,12 @@ func (o *Options) check() error {
 	}
 	if o.LogEvery <= 0 {
 		o.LogEvery = defaultLogEvery
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Report == nil {
 		o.Report = func(Progress) {}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 )
@@ -42,7 +43,8 @@ type loop struct {
 	model  *nn.Model
 	data   Source
 	result Result
-	saved  int // step of the last checkpoint
+	saved  int       // step of the last checkpoint
+	since  time.Time // when it was written, or the first step here was taken
 
 	lossSum float64 // since the last report
 	losses  int
@@ -53,15 +55,27 @@ func (l *loop) resume(ctx context.Context) error {
 	if l.Checkpoints.Dir == "" {
 		return nil
 	}
-	step, err := l.Checkpoints.load(l.model, l.Optimizer)
+	found, err := l.Checkpoints.load(l.model, l.Optimizer)
+	step := found.Step
 	if err != nil || step == 0 {
 		return err
 	}
-	l.result.Steps, l.result.Resumed, l.saved = step, step, step
+	l.resumed(found)
 	if err := skip(ctx, l.data, step); err != nil {
 		return fmt.Errorf("skip %d batches: %w", step, err)
 	}
 	return nil
+}
+
+// resumed takes the loop to where a checkpoint was written. One that comes from other kernels is as good, but for its last bits.
+func (l *loop) resumed(from header) {
+	step := from.Step
+	l.result.Steps, l.result.Resumed, l.saved = step, step, step
+	l.Logger.Info("going on from a checkpoint", "step", step)
+	if here := nn.KernelSet(); from.Kernels != here {
+		l.Logger.Warn("the checkpoint comes from another kind of machine: the result may differ in the last bits", "step", step,
+			"kernels", here, "checkpoint_kernels", from.Kernels)
+	}
 }
 
 // train takes steps until there are enough, or the data ends.
@@ -71,6 +85,7 @@ func (l *loop) train(ctx context.Context) (err error) {
 		return fmt.Errorf("train: %w", err)
 	}
 	defer func() { err = errors.Join(err, program.Close()) }()
+	l.since = l.Now()
 	for l.Steps == 0 || l.result.Steps < l.Steps {
 		if ctx.Err() != nil {
 			return fmt.Errorf("train: %w", context.Cause(ctx))
@@ -106,10 +121,16 @@ func (l *loop) step(p *nn.Program, b nn.Batch) error {
 	if l.result.Steps%l.LogEvery == 0 {
 		l.report()
 	}
-	if every := l.Checkpoints.Every; every > 0 && l.result.Steps%every == 0 {
+	if l.due() {
 		return l.save()
 	}
 	return nil
+}
+
+// due says whether it is time for a checkpoint.
+func (l *loop) due() bool {
+	c := l.Checkpoints
+	return c.Every > 0 && l.result.Steps%c.Every == 0 || c.Interval > 0 && l.Now().Sub(l.since) >= c.Interval
 }
 
 func (l *loop) report() {
@@ -128,7 +149,7 @@ func (l *loop) save() error {
 	if err := l.Checkpoints.save(l.result.Steps, l.model, l.Optimizer); err != nil {
 		return err
 	}
-	l.saved = l.result.Steps
+	l.saved, l.since = l.result.Steps, l.Now()
 	l.Checkpointed(l.saved)
 	return nil
 }

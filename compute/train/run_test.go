@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -164,6 +165,54 @@ func TestAStoppedRunGoesOnAsIfNothingHadHappened(t *testing.T) {
 	}
 	if diff := cmp.Diff(whole.Weights(), m.Weights()); diff != "" {
 		t.Errorf("weights: whole - resumed +\n%s", diff)
+	}
+}
+
+func TestACheckpointIsWrittenWhenItsTimeHasCome(t *testing.T) {
+	t.Parallel()
+	o, s := options(60), endless()
+	clock := time.Unix(1, 0)
+	s.before = func(int) { clock = clock.Add(time.Second) } // a step takes a second
+	o.Now = func() time.Time { return clock }
+	o.Checkpoints = train.Checkpoints{Dir: t.TempDir(), Interval: 25 * time.Second}
+	var told []int
+	o.Checkpointed = func(step int) { told = append(told, step) }
+	m, whole := model(t, nn.SoftmaxCrossEntropy{}, 3), model(t, nn.SoftmaxCrossEntropy{}, 3)
+	if _, err := train.Run(t.Context(), o, m, s, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{25, 50}, told); diff != "" {
+		t.Errorf("checkpoints told of: want - got +\n%s", diff)
+	}
+	if _, err := train.Run(t.Context(), options(60), whole, endless(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole.Weights(), m.Weights()); diff != "" {
+		t.Errorf("a checkpoint changed the result: without - with +\n%s", diff)
+	}
+}
+
+func TestAKillCostsAtMostOneInterval(t *testing.T) {
+	t.Parallel()
+	for kill := 1; kill < 30; kill++ {
+		dir, killed := t.TempDir(), errors.New("killed")
+		o, s := options(30), endless()
+		o.Checkpoints = train.Checkpoints{Dir: dir, Every: 7}
+		s.before = func(batch int) {
+			if batch == kill {
+				panic(killed) // nothing is tidied up, as with SIGKILL
+			}
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = train.Run(t.Context(), o, model(t, nn.SoftmaxCrossEntropy{}, 3), s, nil)
+		}()
+		o = options(30)
+		o.Checkpoints = train.Checkpoints{Dir: dir, Every: 7}
+		result, err := train.Run(t.Context(), o, model(t, nn.SoftmaxCrossEntropy{}, 3), endless(), nil)
+		if err != nil || result.Steps != 30 || kill-result.Resumed >= 7 || result.Resumed > kill {
+			t.Errorf("killed after %d steps: went on from %d to %d, %v", kill, result.Resumed, result.Steps, err)
+		}
 	}
 }
 

@@ -174,3 +174,24 @@ func TestAnEmptyEvalSplitIsBadInput(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+func TestAConfigurationIsCheckedWithoutData(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]struct {
+		name   string
+		config map[string]any
+	}{
+		"":                                  {"builtin:dnn", map[string]any{"label": "x", "hidden_units": []any{8.0}, "checkpoint_seconds": 2.5}},
+		"custom_config: label: missing":     {"dnn", nil},
+		`custom_config: unknown key "labl"`: {"dnn", map[string]any{"labl": "x"}},
+		"custom_config: batch_size: expected a whole number":              {"linear", map[string]any{"label": "x", "batch_size": "many"}},
+		"custom_config: checkpoint_seconds: expected 0 to 604800, got -1": {"dnn", map[string]any{"label": "x", "checkpoint_seconds": -1}},
+		"custom_config: hidden_units: builtin:linear has no":              {"linear", map[string]any{"label": "x", "hidden_units": []any{8}}},
+		"no such module: expected one of dnn, linear":                     {"builtin:cnn", map[string]any{"label": "x"}},
+	} {
+		err := builtin.CheckConfig(c.name, c.config)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s %v: %v, want %q", c.name, c.config, err, want)
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -27,6 +29,7 @@ type config struct {
 	Seed            int64   `json:"seed"`
 	Epochs          int     `json:"epochs"`
 	CheckpointEvery int     `json:"checkpoint_every"`
+	CheckpointAfter float64 `json:"checkpoint_seconds"`
 }
 
 // tuned are the hyperparameters that a search may set.
@@ -52,7 +55,7 @@ const (
 func newConfig(name string, a module.Assignment, log *slog.Logger) (config, error) {
 	c := config{
 		HiddenUnits: []int{8, 8}, Activation: "relu", Optimizer: "adam", LearningRate: 0.01, BatchSize: 32,
-		EmbeddingDim: 8, HashBuckets: 100, Seed: a.Seed, CheckpointEvery: 1000,
+		EmbeddingDim: 8, HashBuckets: 100, Seed: a.Seed, CheckpointAfter: 30,
 	}
 	if err := a.Config(&c); err != nil {
 		return c, err
@@ -73,6 +76,28 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 		c.HiddenUnits = nil
 	}
 	return c, c.check(a)
+}
+
+// CheckConfig says what is wrong with a pipeline's custom_config for the builtin module of that name, as far as can be seen
+// without its data: nil, or an error that names the key.
+func CheckConfig(name string, customConfig map[string]any) error {
+	name = strings.TrimPrefix(name, module.BuiltinPrefix)
+	if err := checkName(name); err != nil {
+		return err
+	}
+	one := 1 // when to stop is not for custom_config alone to say
+	c, err := newConfig(name, module.Assignment{CustomConfig: customConfig, TrainSteps: &one}, slog.New(slog.DiscardHandler))
+	if err == nil && c.Label == "" {
+		err = fmt.Errorf("custom_config: label: missing, expected the feature to predict")
+	}
+	return err
+}
+
+func checkName(name string) error {
+	if !slices.Contains(Names(), name) {
+		return fmt.Errorf("no such module: expected one of %s", strings.Join(Names(), ", "))
+	}
+	return nil
 }
 
 // tune lets hyperparameters override.
@@ -123,7 +148,7 @@ func (c config) check(a module.Assignment) error {
 		key             string
 		value, min, max int
 	}{
-		{"num_classes", c.NumClasses, 0, 1 << 20}, {"epochs", c.Epochs, 0, 1 << 24}, {"checkpoint_every", c.CheckpointEvery, 1, 1 << 24},
+		{"num_classes", c.NumClasses, 0, 1 << 20}, {"epochs", c.Epochs, 0, 1 << 24}, {"checkpoint_every", c.CheckpointEvery, 0, 1 << 24},
 		// A batch is held in memory whole, however few rows the data has.
 		{"batch_size", c.BatchSize, 1, 1 << 16}, {"eval_batch_size", c.EvalBatchSize, 1, 1 << 16},
 		{"embedding_dim", c.EmbeddingDim, 1, 1 << 16}, {"hash_buckets", c.HashBuckets, 1, 1 << 24},
@@ -131,6 +156,9 @@ func (c config) check(a module.Assignment) error {
 		if n.value < n.min || n.value > n.max {
 			return fmt.Errorf("custom_config: %s: expected %d to %d, got %d", n.key, n.min, n.max, n.value)
 		}
+	}
+	if c.CheckpointAfter < 0 || c.CheckpointAfter > maxCheckpointSeconds {
+		return fmt.Errorf("custom_config: checkpoint_seconds: expected 0 to %d, got %v", maxCheckpointSeconds, c.CheckpointAfter)
 	}
 	for _, units := range c.HiddenUnits {
 		if units < 1 || units > 1<<20 {
@@ -150,6 +178,13 @@ func (c config) check(a module.Assignment) error {
 		return fmt.Errorf("neither train_args.num_steps nor custom_config.epochs says when to stop training")
 	}
 	return nil
+}
+
+const maxCheckpointSeconds = 7 * 24 * 3600
+
+// interval is the time between checkpoints, 0 for none by time.
+func (c config) interval() time.Duration {
+	return time.Duration(c.CheckpointAfter * float64(time.Second))
 }
 
 func (c config) optimizer() (nn.Optimizer, error) {

@@ -27,21 +27,23 @@
 //
 // All keys are optional but label. Any other key is an error.
 //
-//	label             the feature to predict; name_xf is found by name as well. label_key is another word for it
-//	task              classification, binary or regression. Left out: a number is regression; an integer or a string is
-//	                  binary with two classes and classification with more
-//	num_classes       how many classes the label has. Left out: from the schema's domain, or the values in the train split
-//	hidden_units      list of layer sizes (dnn only): [8, 8]
-//	activation        of hidden layers: relu, tanh, sigmoid or linear: relu
-//	optimizer         adam, sgd, momentum or adagrad: adam
-//	learning_rate     0.01
-//	batch_size        rows a training step: 32
-//	eval_batch_size   rows an evaluation step: batch_size
-//	embedding_dim     numbers for a class where classes are embedded: 8
-//	hash_buckets      for strings without a domain: 100
-//	seed              for initial weights and shuffling: the assignment's
-//	epochs            how often the train split is read at most. Left out: as often as the steps need
-//	checkpoint_every  steps between checkpoints: 1000
+//	label               the feature to predict; name_xf is found by name as well. label_key is another word for it
+//	task                classification, binary or regression. Left out: a number is regression; an integer or a string is
+//	                    binary with two classes and classification with more
+//	num_classes         how many classes the label has. Left out: from the schema's domain, or the values in the train split
+//	hidden_units        list of layer sizes (dnn only): [8, 8]
+//	activation          of hidden layers: relu, tanh, sigmoid or linear: relu
+//	optimizer           adam, sgd, momentum or adagrad: adam
+//	learning_rate       0.01
+//	batch_size          rows a training step: 32
+//	eval_batch_size     rows an evaluation step: batch_size
+//	embedding_dim       numbers for a class where classes are embedded: 8
+//	hash_buckets        for strings without a domain: 100
+//	seed                for initial weights and shuffling: the assignment's
+//	epochs              how often the train split is read at most. Left out: as often as the steps need
+//	checkpoint_every    steps between checkpoints. Left out, or 0: by time alone
+//	checkpoint_seconds  of training between checkpoints, whatever the steps: 30; 0: by steps alone. A worker's death costs
+//	                    what came after the last one, and never changes the result
 //
 // Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, and num_layers and
 // units, which stand for num_layers hidden layers of that many units (units left out: the first of hidden_units). Others are
@@ -51,5 +53,5 @@
 //
 // A SavedModel in serving_model_dir with outputs "logits" and "probabilities", or "predictions" for regression; metrics.json in
 // model_run_dir with the metrics on the evaluation splits; checkpoints below working_dir, from which a training goes on that finds
-// them there. working_dir lasts as long as the attempt; it will be kept between attempts later.
+// them there. A worker keeps each one in the store, so that another attempt goes on from it wherever it runs.
 package builtin

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/example"
@@ -20,9 +18,10 @@ import (
 
 // Run trains the builtin module of that name as the assignment says. report is called on the caller's goroutine, some 20
 // times a second at most, and last with "done". When ctx ends, a checkpoint is left below the working folder and the error has
-// context.Cause(ctx) in its chain. What the data is to blame for is a module.Error of kind input.
+// context.Cause(ctx) in its chain. What the data is to blame for is a module.Error of kind input. It logs to standard error, which
+// is the job's log.
 func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
-	r := runner{log: slog.Default(), report: report, now: time.Now}
+	r := runner{log: slog.New(slog.NewTextHandler(os.Stderr, nil)), report: report, now: time.Now}
 	err := r.run(ctx, name, a)
 	if errors.Is(err, example.ErrInput) && ctx.Err() == nil {
 		return module.BadInput(err)
@@ -39,8 +38,8 @@ type runner struct {
 
 // run is the whole walk: configuration, schema, survey, network, training, export.
 func (r runner) run(ctx context.Context, name string, a module.Assignment) error {
-	if !slices.Contains(Names(), name) {
-		return fmt.Errorf("no such module: expected one of %s", strings.Join(Names(), ", "))
+	if err := checkName(name); err != nil {
+		return err
 	}
 	if a.BaseModel != "" {
 		return fmt.Errorf("base_model: builtin modules can't start from another model's weights")
@@ -111,11 +110,11 @@ func (r runner) options(c config, a module.Assignment) (train.Options, error) {
 	p := &progress{report: r.report, now: r.now}
 	o := train.Options{
 		Steps: steps(a.TrainSteps), EvalSteps: steps(a.EvalSteps), BatchSize: c.BatchSize, Optimizer: optimizer,
-		LogEvery: 10, Report: p.take, Checkpointed: p.checkpointed,
+		LogEvery: 10, Logger: r.log, Now: r.now, Report: p.take, Checkpointed: p.checkpointed,
 	}
 	if a.WorkingDir != "" {
 		dir := filepath.Join(a.WorkingDir, "checkpoints")
-		o.Checkpoints = train.Checkpoints{Dir: dir, Every: c.CheckpointEvery, Keep: 2, Seed: c.Seed}
+		o.Checkpoints = train.Checkpoints{Dir: dir, Every: c.CheckpointEvery, Interval: c.interval(), Keep: 2, Seed: c.Seed}
 	}
 	return o, nil
 }

@@ -210,6 +210,23 @@ func TestAStoppedTrainingGoesOnFromItsCheckpoint(t *testing.T) {
 	}
 }
 
+func TestCheckpointsAreWrittenByTime(t *testing.T) {
+	t.Parallel()
+	for seconds, want := range map[float64]int{0: 0, 1e-9: 100, 3600: 0} {
+		config := penguin()
+		config["checkpoint_seconds"] = seconds
+		saved := 0
+		for _, m := range run(t, "dnn", assignment(t, "penguin", true, config)) {
+			if m.Type == module.MessageCheckpoint {
+				saved++
+			}
+		}
+		if saved != want {
+			t.Errorf("every %v s: %d checkpoints in 100 steps, want %d", seconds, saved, want)
+		}
+	}
+}
+
 func TestLabelKeyIsAnotherWordForLabel(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, map[string]any{"label_key": "species_xf"})
