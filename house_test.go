@@ -50,8 +50,8 @@ var table = house.Table{
 			"compute/example compute/savedmodel", Tests: "compute/nn"},
 		"functions/stoker": {Opens: "*"},
 
-		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/worker " +
-			"functions/trainer functions/guest functions/scratch", Tests: "*"},
+		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
+			"functions/worker functions/trainer functions/guest functions/scratch", Tests: "*"},
 		"local/bus":               {},
 		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},

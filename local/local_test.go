@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
@@ -49,7 +50,7 @@ func withStack(m *testing.M) (code int) {
 	if err := os.MkdirAll(lost, 0o700); err != nil {
 		panic(err)
 	}
-	options := local.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 2}
+	options := local.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 2, Bridge: &bridge.Options{}}
 	err = local.With(context.Background(), options, func(ctx context.Context, s *local.Stack) error {
 		stack = s
 		if err := prepare(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -30,6 +31,7 @@ type Options struct {
 	Slots    int               // jobs at once; default 1
 	Warm     int               // idle module processes, as in guest.Options; default 0
 	NoWorker bool              // jobs are left to workers of their own
+	Bridge   *bridge.Options   // makes facts of markers that are uploaded to the store; nil: nobody does
 	BusPort  int               // 0: any free one
 	S3Port   int               // 0: any free one
 	Logger   *slog.Logger
@@ -78,20 +80,23 @@ func (s *Stack) BusAddress() string { return s.address }
 
 // servers are the two that everything else needs.
 type servers struct {
-	bus    *bus.Server
-	bucket *bucket.Server
+	bus     *bus.Server
+	bucket  *bucket.Server
+	notices *notices // from bucket to bus
 }
 
 // withServers starts both at once.
 func withServers(ctx context.Context, opts Options, do func(context.Context, servers) error) (err error) {
-	var s servers
+	s := servers{notices: new(notices)}
 	var starting errgroup.Group
 	starting.Go(func() (err error) {
 		s.bus, err = bus.Start(ctx, bus.Options{Dir: filepath.Join(opts.DataDir, "bus"), Port: opts.BusPort, Logger: opts.Logger})
 		return err
 	})
 	starting.Go(func() (err error) {
-		s.bucket, err = bucket.Start(ctx, bucket.Options{Dir: filepath.Join(opts.DataDir, "store"), Port: opts.S3Port, Logger: opts.Logger})
+		s.bucket, err = bucket.Start(ctx, bucket.Options{
+			Dir: filepath.Join(opts.DataDir, "store"), Port: opts.S3Port, Tell: s.notices.tell(opts.Bridge), Logger: opts.Logger,
+		})
 		return err
 	})
 	err = starting.Wait()
@@ -143,6 +148,7 @@ func withFunctions(ctx context.Context, opts Options, s servers, do func(context
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		running.Go(func() error { return dispatcher.Run(ctx) })
+		running.Go(func() error { return stack.runBridge(ctx, opts) })
 		if !opts.NoWorker {
 			running.Go(func() error { return workers.Run(ctx) })
 		}
@@ -171,6 +177,7 @@ func open(ctx context.Context, opts Options, s servers) (*Stack, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open bus: %w", err), store.Close())
 	}
+	s.notices.to.Store(box)
 	if err := connection.write(opts.DataDir); err != nil {
 		return nil, errors.Join(err, box.Close(), store.Close())
 	}

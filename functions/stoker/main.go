@@ -59,7 +59,7 @@ func newRoot(app *app) *cobra.Command {
 	root.SetErr(app.stderr)
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
-		newDemo(app), newUp(app), newWorker(app), newDispatch(app),
+		newDemo(app), newUp(app), newWorker(app), newDispatch(app), newBridge(app),
 		newApply(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newDead(app),
 		newGC(app),
 		newTry(app), newVersion(app), newModule(app),

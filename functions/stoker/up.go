@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/local"
 )
 
 func newUp(app *app) *cobra.Command {
 	var busPort, s3Port, slots, warm int
+	var withBridge func() (*bridge.Options, error)
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run everything in one process: bus, store, dispatcher and worker",
@@ -19,13 +21,15 @@ func newUp(app *app) *cobra.Command {
 			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := errors.Join(within("nats-port", busPort, 0, maxPort), within("s3-port", s3Port, 0, maxPort), within("slots", slots, 0, anyCount), within("warm", warm, 0, anyCount))
+			bridged, err := withBridge()
+			err = errors.Join(err, within("nats-port", busPort, 0, maxPort), within("s3-port", s3Port, 0, maxPort),
+				within("slots", slots, 0, anyCount), within("warm", warm, 0, anyCount))
 			if err != nil {
 				return err
 			}
 			options := app.stackOptions()
 			options.BusPort, options.S3Port, options.Slots, options.NoWorker = busPort, s3Port, slots, slots == 0
-			options.Warm = warm
+			options.Warm, options.Bridge = warm, bridged
 			return app.withStack(cmd.Context(), options, func(ctx context.Context, stack *local.Stack) error {
 				app.announce(stack)
 				return stack.Wait(ctx)
@@ -36,6 +40,7 @@ func newUp(app *app) *cobra.Command {
 	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: any free one")
 	cmd.Flags().IntVar(&warm, "warm", 1, "processes for builtin modules kept ready, once one has run")
 	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
+	withBridge = upBridge(cmd)
 	return cmd
 }
 

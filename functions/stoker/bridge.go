@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/bridge"
+)
+
+func newBridge(app *app) *cobra.Command {
+	var opts bridge.Options
+	cmd := &cobra.Command{
+		Use:   "bridge",
+		Short: "Run a bridge: marker objects in buckets become facts",
+		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it. The bridge\n" +
+			"then publishes examples.ready for that folder, once for each upload of the marker.\n\n" +
+			"The marker's metadata (pipeline, run, schema, statistics) or its body say what is meant; the body is a JSON object with the same\n" +
+			"fields and examples, as examples.ready has them. An empty one means the Split-<name> folders beside it, and a run named as\n" +
+			"the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +
+			"The store has to send S3 event messages to NATS subjects below buckets. MinIO does so with JetStream:\n" +
+			"  MINIO_NOTIFY_NATS_ENABLE_STOKER=on MINIO_NOTIFY_NATS_ADDRESS_STOKER=host:4222 MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on\n" +
+			"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
+			"  what it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
+			"The local stack has all of this: `stoker up --bridge`.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.Logger = app.logger()
+			if _, err := bridge.New(nil, nil, opts); err != nil {
+				return usage(err)
+			}
+			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
+				b, err := bridge.New(l.box, l.store, opts)
+				if err != nil {
+					return err
+				}
+				return b.Run(ctx)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&opts.Marker, "marker", bridge.DefaultMarker, "name of the marker object")
+	cmd.Flags().StringVar(&opts.Pipeline, "pipeline", "", "pipeline of markers that name none; default: they are dead letters")
+	return cmd
+}
+
+// upBridge adds the flags of a bridge to up. It returns the bridge that they ask for, once they are parsed.
+func upBridge(cmd *cobra.Command) func() (*bridge.Options, error) {
+	var wanted bool
+	var opts bridge.Options
+	cmd.Flags().BoolVar(&wanted, "bridge", false, "also start runs by uploads of "+bridge.DefaultMarker+" to the store; see stoker bridge")
+	cmd.Flags().StringVar(&opts.Pipeline, "bridge-pipeline", "", "pipeline of uploads that name none")
+	return func() (*bridge.Options, error) {
+		if !wanted && opts.Pipeline != "" {
+			return nil, usage(fmt.Errorf("--bridge-pipeline %s: nothing without --bridge", opts.Pipeline))
+		}
+		if !wanted {
+			return nil, nil
+		}
+		if _, err := bridge.New(nil, nil, opts); err != nil {
+			return nil, usage(fmt.Errorf("--bridge-pipeline: %w", err))
+		}
+		return &opts, nil
+	}
+}
