@@ -17,6 +17,8 @@ import (
 func TestAZombiePublishesNothing(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]cut{
+		"in training":                     {Point: pointTrain, Nth: 2},
+		"before it proves to commit":      {Point: proofAfter(pointManifest), Nth: 1},
 		"right before its commit":         {Point: pointCommit, Nth: 1},
 		"before it proves to tell a fact": {Point: proofAfter(pointCommit), Nth: 1},
 		"right before its fact":           {Point: pointFact, Nth: 1},
