@@ -13,105 +13,109 @@ import (
 // JoinKey is the key of a run's join in its register. A pipeline's name has no slash, so that no two runs share a key.
 func JoinKey(pipeline, run string) string { return pipeline + "/" + run }
 
-// join adds one fact to its run's join by compare-and-swap, and completes it when nothing is missing any more. It returns
-// the join as it now stands in the register, whoever wrote it.
-func (d *Dispatcher) join(ctx context.Context, fact events.Fact, pinned plan.Pinned, current deployed) (plan.Join, error) {
-	key := JoinKey(fact.Pipeline, fact.Run)
+// ReadJoin is the join of a run as it stands; events.ErrNotFound if no dispatcher has seen a fact of the run.
+func ReadJoin(ctx context.Context, box events.Letterbox, pipeline, run string) (plan.Join, error) {
+	joins, err := box.Register(ctx, events.RegisterJoins)
+	if err != nil {
+		return plan.Join{}, fmt.Errorf("open joins: %w", err)
+	}
+	found, err := readJoin(ctx, joins, JoinKey(pipeline, run))
+	return found.Join, err
+}
+
+// held is a join and the revision at which its register has it: what the next compare-and-swap needs.
+type held struct {
+	plan.Join
+	at uint64 // 0: it is not there yet
+}
+
+// join adds one fact to its run's join by compare-and-swap. It returns the join as it now stands, whoever wrote it.
+func (d *Dispatcher) join(ctx context.Context, run string, fact plan.Pinned, current deployed) (held, error) {
 	for {
-		before, at, err := d.read(ctx, key, fact)
-		if err != nil || before.State != plan.Waiting {
+		before, err := d.read(ctx, current.spec.Name, run)
+		if err != nil || before.State != plan.Waiting || before.Has(fact) {
 			return before, err
 		}
-		after, err := d.complete(ctx, before.Add(pinned), current)
+		after, err := d.decide(ctx, before.Add(fact), current)
 		if err != nil {
-			return plan.Join{}, err
+			return held{}, err
 		}
-		_, err = d.write(ctx, key, after, at)
-		if errors.Is(err, events.ErrConflict) {
-			continue // someone else added a fact; look again
+		if after.State == plan.Waiting && !after.Has(fact) {
+			return before, nil // one of its kind was stored before
 		}
-		return after, err
+		written, err := d.swap(ctx, before, after)
+		if !errors.Is(err, events.ErrConflict) {
+			return written, err
+		} // else someone else added a fact; look again
 	}
 }
 
-// complete pins everything once no fact is missing.
+// decide says what becomes of a run that waits, with the facts known by now. Before anything comes of it the log is asked: several
+// dispatchers don't handle facts in its order, and what a run is must not depend on that.
+func (d *Dispatcher) decide(ctx context.Context, join plan.Join, current deployed) (plan.Join, error) {
+	known := plan.Decide(current.spec, join.Run, join.Facts)
+	if known.State == plan.Waiting && !known.Ready(current.spec) {
+		return join, nil
+	}
+	facts, err := d.told(ctx, join, join.Completed()+1)
+	if err != nil {
+		return plan.Join{}, err
+	}
+	return d.complete(ctx, plan.Decide(current.spec, join.Run, facts), current)
+}
+
+// complete pins everything that a run's job will be made from, once no fact is missing.
 func (d *Dispatcher) complete(ctx context.Context, join plan.Join, current deployed) (plan.Join, error) {
-	if missing := join.Missing(current.spec); len(missing) > 0 {
-		d.log.Info("run waits", "pipeline", join.Pipeline, "run", join.Run, "for", missing)
+	if !join.Ready(current.spec) {
 		return join, nil
 	}
 	latest, err := d.latest(ctx, join, join.Wants(current.spec))
 	if err != nil {
 		return plan.Join{}, err
 	}
-	return join.Pin(current.revision, latest), nil
+	return join.Pin(current.spec, current.revision, latest), nil
 }
 
-// latest looks up the newest facts of the pipeline that were stored before the join completed. The log never changes
-// below that sequence, so that a replay finds the same.
-func (d *Dispatcher) latest(ctx context.Context, join plan.Join, wants plan.Wants) (plan.Latest, error) {
-	var latest plan.Latest
-	if wants.Hyperparameters {
-		if err := d.newest(ctx, join, events.KindHParamsReady, func(data events.Data) {
-			latest.Hyperparameters = data.(*events.HParamsReady).Hyperparameters
-		}); err != nil {
-			return latest, err
-		}
-	}
-	if wants.BaseModel {
-		if err := d.newest(ctx, join, events.KindModelTrained, func(data events.Data) {
-			latest.BaseModel = data.(*events.ModelTrained).Model.URI
-		}); err != nil {
-			return latest, err
-		}
-	}
-	return latest, nil
-}
-
-// newest calls use with each fact of the kind, oldest first, so that the last call wins.
-func (d *Dispatcher) newest(ctx context.Context, join plan.Join, kind events.Kind, use func(events.Data)) error {
-	query := events.Query{Kinds: []events.Kind{kind}, Pipeline: join.Pipeline, Until: join.Completed()}
-	for recorded, err := range d.box.Read(ctx, query) {
-		if err != nil {
-			return fmt.Errorf("look up the latest %s of %s: %w", kind, join.Pipeline, err)
-		}
-		if recorded.Err == nil {
-			use(recorded.Fact.Data)
-		}
-	}
-	return nil
-}
-
-// read returns the run's join and its revision in the register, 0 for a new one.
-func (d *Dispatcher) read(ctx context.Context, key string, fact events.Fact) (plan.Join, uint64, error) {
-	entry, err := d.joins.Get(ctx, key)
+// read returns the run's join, a new one if there is none.
+func (d *Dispatcher) read(ctx context.Context, pipeline, run string) (held, error) {
+	found, err := readJoin(ctx, d.joins, JoinKey(pipeline, run))
 	if errors.Is(err, events.ErrNotFound) {
-		return plan.Join{Pipeline: fact.Pipeline, Run: fact.Run, State: plan.Waiting}, 0, nil
+		return held{Join: plan.New(pipeline, run)}, nil
 	}
+	return found, err
+}
+
+func readJoin(ctx context.Context, joins events.Register, key string) (held, error) {
+	entry, err := joins.Get(ctx, key)
 	if err != nil {
-		return plan.Join{}, 0, fmt.Errorf("read join %s: %w", key, err)
+		return held{}, fmt.Errorf("read join %s: %w", key, err)
 	}
+	return decodeJoin(entry)
+}
+
+func decodeJoin(entry events.Entry) (held, error) {
 	var join plan.Join
 	if err := json.Unmarshal(entry.Value, &join); err != nil {
-		return plan.Join{}, 0, fmt.Errorf("read join %s, revision %d: %w", key, entry.Revision, err)
+		return held{}, fmt.Errorf("read join %s, revision %d: %w", entry.Key, entry.Revision, err)
 	}
-	return join, entry.Revision, nil
+	return held{join, entry.Revision}, nil
 }
 
-// write stores the join if the register still is at revision at.
-func (d *Dispatcher) write(ctx context.Context, key string, join plan.Join, at uint64) (uint64, error) {
-	value, err := json.Marshal(join)
+// swap stores after in the place of before; events.ErrConflict if that is no longer what is there.
+func (d *Dispatcher) swap(ctx context.Context, before held, after plan.Join) (held, error) {
+	key := JoinKey(after.Pipeline, after.Run)
+	value, err := json.Marshal(after)
 	if err != nil {
-		return 0, fmt.Errorf("write join %s: %w", key, err)
+		return held{}, fmt.Errorf("write join %s: %w", key, err)
 	}
 	var revision uint64
-	if at == 0 {
+	if before.at == 0 {
 		revision, err = d.joins.Create(ctx, key, value)
 	} else {
-		revision, err = d.joins.Update(ctx, key, value, at)
+		revision, err = d.joins.Update(ctx, key, value, before.at)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("write join %s: %w", key, err)
+		return held{}, fmt.Errorf("write join %s: %w", key, err)
 	}
-	return revision, nil
+	return held{after, revision}, nil
 }

@@ -6,54 +6,62 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// offer puts the job of a complete join on the queue, and marks the join. A fact that comes again, or a dispatcher that
-// died between the two, offers the same job again: the queue takes it once, and the commit in the store makes the rest
-// harmless.
-func (d *Dispatcher) offer(ctx context.Context, join plan.Join, current deployed) error {
-	if join.State == plan.Dispatched {
-		return nil
-	}
-	spec, err := d.pinned(ctx, join, current)
+// offer puts the job of a complete join on the queue, and marks the join. A dispatcher that died between the two leaves a join
+// that is still complete, so that the same job is offered again: the queue takes it once, and the commit in the store makes the
+// rest harmless.
+func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, again plan.Again) (events.Job, error) {
+	job, err := d.job(ctx, run.Join, current, again)
 	if err != nil {
-		return err
-	}
-	job, err := join.Train(spec)
-	if err != nil {
-		return fmt.Errorf("plan run %s of %s: %w", join.Run, join.Pipeline, err)
+		return job, err
 	}
 	if err := d.box.Offer(ctx, job); err != nil {
-		return fmt.Errorf("offer job %s: %w", job.ID, err)
+		return job, fmt.Errorf("offer job %s: %w", job.ID, err)
 	}
 	d.log.Info("job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
-	return d.mark(ctx, join, job.ID)
+	return job, d.mark(ctx, run, job)
 }
 
-// pinned returns the pipeline at the revision that the join pinned, which a newer apply does not change.
-func (d *Dispatcher) pinned(ctx context.Context, join plan.Join, current deployed) (pipeline.Pipeline, error) {
-	if join.Revision == current.revision {
-		return current.spec, nil
-	}
-	entry, err := d.pipelines.Revision(ctx, join.Pipeline, join.Revision)
+// job makes the job of a run from what its join has pinned.
+func (d *Dispatcher) job(ctx context.Context, join plan.Join, current deployed, again plan.Again) (events.Job, error) {
+	spec, err := d.pinned(ctx, join, current)
 	if err != nil {
-		return pipeline.Pipeline{}, fmt.Errorf("read pipeline %s, revision %d: %w", join.Pipeline, join.Revision, err)
+		return events.Job{}, err
 	}
-	return pipeline.FromJSON(entry.Value)
+	job, err := join.Train(spec, again)
+	if err != nil {
+		return events.Job{}, fmt.Errorf("plan run %s of %s: %w", join.Run, join.Pipeline, err)
+	}
+	return job, nil
 }
 
-// mark moves the join on to dispatched. A lost race means that another dispatcher marked it.
-func (d *Dispatcher) mark(ctx context.Context, join plan.Join, job string) error {
-	key := JoinKey(join.Pipeline, join.Run)
-	entry, err := d.joins.Get(ctx, key)
-	if err != nil {
-		return fmt.Errorf("read join %s: %w", key, err)
-	}
-	join.State, join.Job = plan.Dispatched, job
-	if _, err := d.write(ctx, key, join, entry.Revision); err != nil && !errors.Is(err, events.ErrConflict) {
+// mark moves the join on to dispatched. A lost race means that another dispatcher marked it, or that the run ended while its job was
+// on its way: then the job is called back.
+func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job) error {
+	after := run.Join
+	after.State, after.Job = plan.Dispatched, job.ID
+	_, err := d.swap(ctx, run, after)
+	if !errors.Is(err, events.ErrConflict) {
 		return err
 	}
-	return nil
+	now, err := d.read(ctx, run.Pipeline, run.Run)
+	if err != nil || now.State != plan.Ended {
+		return err
+	}
+	return d.box.Cancel(ctx, job.ID)
+}
+
+// recall cancels the job that a run may have had when it ended: a dispatcher may have died between offering it and finding out
+// that the run was over.
+func (d *Dispatcher) recall(ctx context.Context, run held, current deployed) error {
+	if run.Revision == 0 {
+		return nil // it never was complete
+	}
+	job, err := d.job(ctx, run.Join, current, plan.Again{})
+	if err != nil {
+		return err
+	}
+	return d.box.Cancel(ctx, job.ID)
 }

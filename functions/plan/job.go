@@ -10,54 +10,64 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Wants says which "latest" a complete join still has to have looked up.
-type Wants struct {
-	Hyperparameters bool // the newest HParamsReady of the pipeline before the join completed
-	BaseModel       bool // the newest ModelTrained, likewise
+// Again says how a job that is made once more differs from the first. The zero value is no difference: the same job.
+type Again struct {
+	Generation int    // the least that its model may have
+	Salt       string // makes another execution
+	Request    string // who asked for it
 }
 
-// Wants reads the policies of the pipeline against what the run brought itself.
-func (j Join) Wants(p pipeline.Pipeline) Wants {
-	own := j.inputs().Hyperparameters != ""
-	policy := p.Trainer.Hyperparameters
-	return Wants{
-		Hyperparameters: !own && (policy == pipeline.HyperparametersLatest || policy == pipeline.HyperparametersAuto),
-		BaseModel:       p.Trainer.BaseModel == pipeline.BaseModelLatest,
-	}
-}
-
-// Pin completes the join: from here on its job is fixed.
-func (j Join) Pin(revision uint64, latest Latest) Join {
-	j.State, j.Revision, j.Latest = Complete, revision, latest
-	return j
-}
-
-// Train makes the training job of a complete join. p is the pipeline at the join's revision.
-func (j Join) Train(p pipeline.Pipeline) (events.Job, error) {
-	if j.State == Waiting {
-		return events.Job{}, fmt.Errorf("run %s of %s is still waiting for %v", j.Run, j.Pipeline, j.Missing(p))
+// Train makes the training job of a join that is, or was, complete. p is the pipeline at the join's revision.
+func (j Join) Train(p pipeline.Pipeline, again Again) (events.Job, error) {
+	if j.Revision == 0 || len(j.Facts) == 0 {
+		return events.Job{}, fmt.Errorf("run %s of %s is %s: it never had all that it waits for", j.Run, j.Pipeline, j.State)
 	}
 	spec, err := p.JSON()
 	if err != nil {
 		return events.Job{}, fmt.Errorf("pipeline %s: %w", p.Name, err)
 	}
-	last := j.Facts[len(j.Facts)-1]
+	last := j.Last()
 	job := events.Job{
-		Function: events.FunctionTrain,
-		Class:    p.Trainer.Resources.Class,
-		Pipeline: j.Pipeline,
-		Revision: j.Revision,
-		Spec:     spec,
-		Run:      j.Run,
-		Inputs:   j.pinnedInputs(p),
-		Created:  last.Stored,
-		Trace:    last.Trace,
+		Function:   events.FunctionTrain,
+		Class:      p.Trainer.Resources.Class,
+		Pipeline:   j.Pipeline,
+		Revision:   j.Revision,
+		Spec:       spec,
+		Run:        j.Run,
+		Inputs:     j.pinnedInputs(p),
+		Generation: again.Generation,
+		Salt:       j.salt(p, again),
+		Request:    again.Request,
+		Created:    last.Stored,
+		Trace:      last.Trace,
 	}
 	for _, fact := range j.Facts {
 		job.Causes = append(job.Causes, fact.Cause)
 	}
 	job.ID, err = jobID(job)
 	return job, err
+}
+
+// salt is "" where a model that was trained before will do. Else it is made of what asks for a new one: facts with force, a
+// pipeline without cache, a request to do the run again.
+func (j Join) salt(p pipeline.Pipeline, again Again) string {
+	var parts []string
+	for _, fact := range j.Facts {
+		if fact.Force {
+			parts = append(parts, "force", fact.Source, fact.ID)
+		}
+	}
+	if !p.Trainer.Cache {
+		last := j.Last()
+		parts = append(parts, "cache off", j.Pipeline, j.Run, last.Source, last.ID)
+	}
+	switch {
+	case len(parts) == 0:
+		return again.Salt
+	case again.Salt != "":
+		parts = append(parts, "again", again.Salt)
+	}
+	return events.DerivedID(parts...)
 }
 
 // pinnedInputs are what the run brought, and "latest" or a fixed address where the pipeline's policies say so.
@@ -75,6 +85,9 @@ func (j Join) pinnedInputs(p pipeline.Pipeline) events.Inputs {
 		in.BaseModel = j.Latest.BaseModel
 	default:
 		in.BaseModel = p.Trainer.BaseModel
+	}
+	if len(j.Latest.Spans) > 0 {
+		*windowed(&in) = j.Latest.Spans
 	}
 	return in
 }
@@ -122,13 +135,4 @@ func jobID(job events.Job) (string, error) {
 	}
 	sum := sha256.Sum256(identity)
 	return hex.EncodeToString(sum[:]), nil
-}
-
-// waitFor turns the pipeline's words into kinds of facts.
-func waitFor(p pipeline.Pipeline) []events.Kind {
-	kinds := make([]events.Kind, 0, len(p.Trainer.WaitFor))
-	for _, word := range p.Trainer.WaitFor {
-		kinds = append(kinds, events.Kind(word+".ready"))
-	}
-	return kinds
 }

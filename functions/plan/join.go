@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -11,15 +12,16 @@ import (
 // State of a join.
 type State string
 
-// A join only ever goes forward: waiting, complete, dispatched.
+// A join only ever goes forward: waiting, complete, dispatched; or waiting or complete, ended.
 const (
 	Waiting    State = "waiting"    // facts are missing
 	Complete   State = "complete"   // inputs are pinned; the job may or may not be on the queue
 	Dispatched State = "dispatched" // the job is on the queue, or was
+	Ended      State = "ended"      // there will be no job; stays, so that a late fact starts nothing
 )
 
 // Join is what is known of one run of one pipeline: the facts that came, and, once it is complete, everything that its job is
-// made from. From then on it never changes but in State, so that its job is the same however often it is made.
+// made from. From then on it never changes but in State, Job and Ending, so that its job is the same however often it is made.
 type Join struct {
 	Pipeline string   `json:"pipeline"`
 	Run      string   `json:"run"`
@@ -27,7 +29,17 @@ type Join struct {
 	Facts    []Pinned `json:"facts"` // one for each kind, in the order of their sequence
 	Revision uint64   `json:"revision,omitempty"`
 	Latest   Latest   `json:"latest,omitzero"`
-	Job      string   `json:"job,omitempty"` // id
+	Job      string   `json:"job,omitempty"`   // id of the last job offered
+	After    uint64   `json:"after,omitempty"` // outcomes up to this sequence are those of earlier jobs
+	Ending   *Ending  `json:"ending,omitempty"`
+}
+
+// Ending says why a run has no job.
+type Ending struct {
+	Kind    events.FailureKind `json:"kind"` // incomplete or cancelled
+	Message string             `json:"message"`
+	At      time.Time          `json:"at"`             // by the bus's clock
+	Told    bool               `json:"told,omitempty"` // the fact that says so is in the log
 }
 
 // Pinned is one fact as a join keeps it: what the plan needs of it.
@@ -36,15 +48,17 @@ type Pinned struct {
 	Stored time.Time     `json:"stored"`
 	Trace  string        `json:"traceparent,omitempty"`
 	Inputs events.Inputs `json:"inputs"` // what it named
+	Force  bool          `json:"force,omitempty"`
 }
 
 // Latest holds what "latest" meant when the join completed.
 type Latest struct {
-	Hyperparameters string `json:"hyperparameters,omitempty"`
-	BaseModel       string `json:"base_model,omitempty"`
+	Hyperparameters string            `json:"hyperparameters,omitempty"`
+	BaseModel       string            `json:"base_model,omitempty"`
+	Spans           []events.Examples `json:"spans,omitempty"` // the pipeline's window, in the order of their spans
 }
 
-// Pin keeps of a recorded fact what a join needs; false if it is not a kind that runs wait for.
+// Pin keeps of a recorded fact what a join needs; false if it is not a kind that can mean something to a run.
 func Pin(r events.Recorded) (Pinned, bool) {
 	inputs, ok := inputsOf(r.Fact.Data)
 	if !ok {
@@ -55,6 +69,7 @@ func Pin(r events.Recorded) (Pinned, bool) {
 		Stored: r.Message.Stored,
 		Trace:  r.Fact.Trace,
 		Inputs: inputs,
+		Force:  events.RequestOf(r.Fact.Data).Force,
 	}, true
 }
 
@@ -69,43 +84,68 @@ func inputsOf(data events.Data) (events.Inputs, bool) {
 		}, true
 	case *events.HParamsReady:
 		return events.Inputs{Hyperparameters: d.Hyperparameters}, true
+	case *events.TuningFailed:
+		return events.Inputs{}, true
 	default:
 		return events.Inputs{}, false
 	}
 }
 
-// Add returns the join with one more fact. Of several facts of one kind the one stored first counts, so that order of
-// arrival does not matter; a join that is no longer waiting stays as it is.
-func (j Join) Add(p Pinned) Join {
+// Counts says whether the pipeline's policies leave the fact a meaning.
+func (f Pinned) Counts(p pipeline.Pipeline) bool {
+	switch f.Kind {
+	case events.KindHParamsReady:
+		return p.Trainer.Hyperparameters != pipeline.HyperparametersNone
+	case events.KindTuningFailed:
+		return p.AwaitsTuning()
+	}
+	return true
+}
+
+// Starts says whether the fact alone makes a run that is waited for. Hyperparameters that nobody waits for don't: they are found
+// in the log when a run completes, and a run that has only those is not one that lacks something.
+func (f Pinned) Starts(p pipeline.Pipeline) bool {
+	if f.Kind == events.KindHParamsReady {
+		return slices.Contains(p.Trainer.WaitFor, pipeline.WaitHParams)
+	}
+	return f.Counts(p)
+}
+
+// New is the join of a run of which nothing is known yet.
+func New(pipeline, run string) Join { return Join{Pipeline: pipeline, Run: run, State: Waiting} }
+
+// Add returns the join with one more fact. Of several facts of one kind the one stored first counts; a join that is no longer
+// waiting stays as it is.
+func (j Join) Add(f Pinned) Join {
 	if j.State != Waiting {
 		return j
 	}
-	same := slices.IndexFunc(j.Facts, func(f Pinned) bool { return f.Kind == p.Kind })
+	same := slices.IndexFunc(j.Facts, func(have Pinned) bool { return have.Kind == f.Kind })
 	switch {
 	case same < 0:
-		j.Facts = append(slices.Clone(j.Facts), p)
-	case p.Sequence < j.Facts[same].Sequence:
+		j.Facts = append(slices.Clone(j.Facts), f)
+	case f.Sequence < j.Facts[same].Sequence:
 		j.Facts = slices.Clone(j.Facts)
-		j.Facts[same] = p
+		j.Facts[same] = f
 	}
-	slices.SortFunc(j.Facts, func(a, b Pinned) int { return int(int64(a.Sequence) - int64(b.Sequence)) })
+	slices.SortFunc(j.Facts, bySequence)
 	return j
 }
 
+func bySequence(a, b Pinned) int { return cmp.Compare(a.Sequence, b.Sequence) }
+
 // Has says whether the fact is one of those that the join is made of.
-func (j Join) Has(p Pinned) bool {
-	return slices.ContainsFunc(j.Facts, func(f Pinned) bool { return f.Sequence == p.Sequence })
+func (j Join) Has(f Pinned) bool {
+	return slices.ContainsFunc(j.Facts, func(have Pinned) bool { return have.Sequence == f.Sequence })
 }
 
-// Missing lists the kinds that the pipeline waits for and the join does not have.
-func (j Join) Missing(p pipeline.Pipeline) []events.Kind {
-	var missing []events.Kind
-	for _, kind := range waitFor(p) {
-		if !slices.ContainsFunc(j.Facts, func(f Pinned) bool { return f.Kind == kind }) {
-			missing = append(missing, kind)
-		}
+// Fact is the join's fact of a kind; false if it has none.
+func (j Join) Fact(kind events.Kind) (Pinned, bool) {
+	at := slices.IndexFunc(j.Facts, func(f Pinned) bool { return f.Kind == kind })
+	if at < 0 {
+		return Pinned{}, false
 	}
-	return missing
+	return j.Facts[at], true
 }
 
 // Completed is the sequence of the newest fact in the join: what "latest" is measured against.
@@ -114,4 +154,12 @@ func (j Join) Completed() uint64 {
 		return 0
 	}
 	return j.Facts[len(j.Facts)-1].Sequence
+}
+
+// Last is the newest fact in the join.
+func (j Join) Last() Pinned {
+	if len(j.Facts) == 0 {
+		return Pinned{}
+	}
+	return j.Facts[len(j.Facts)-1]
 }

@@ -60,7 +60,7 @@ func joinOf(facts []events.Recorded) plan.Join {
 func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	t.Parallel()
 	p := parse(t, penguin)
-	want, err := joinOf(story()).Pin(1, plan.Latest{}).Train(p)
+	want, err := joinOf(story()).Pin(p, 1, plan.Latest{}).Train(p, plan.Again{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	for range 200 {
 		facts := slices.Concat(story(), story())
 		random.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
-		got, err := joinOf(facts).Pin(1, plan.Latest{}).Train(p)
+		got, err := joinOf(facts).Pin(p, 1, plan.Latest{}).Train(p, plan.Again{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,14 +85,14 @@ func TestAJoinSaysWhatItWaitsFor(t *testing.T) {
 	if missing := join.Missing(p); !slices.Equal(missing, []events.Kind{events.KindHParamsReady}) {
 		t.Fatalf("waits for %v", missing)
 	}
-	if _, err := join.Train(p); err == nil {
+	if _, err := join.Train(p, plan.Again{}); err == nil {
 		t.Fatal("a job came out of a join that is still waiting")
 	}
 }
 
 func TestACompleteJoinNoLongerChanges(t *testing.T) {
 	t.Parallel()
-	join := joinOf(story()[:2]).Pin(4, plan.Latest{})
+	join := joinOf(story()[:2]).Pin(parse(t, penguin), 4, plan.Latest{})
 	late, _ := plan.Pin(recorded(1, "earlier", &events.HParamsReady{Hyperparameters: "s3://b/other"}))
 	if after := join.Add(late); len(after.Facts) != 2 || after.Facts[1].ID != "h1" {
 		t.Fatalf("a late fact changed it: %+v", after.Facts)
@@ -106,8 +106,8 @@ func TestWhateverDecidesAJobIsInItsID(t *testing.T) {
 	ids := map[string]bool{}
 	otherRun := base
 	otherRun.Run = "tuesday"
-	for _, join := range []plan.Join{base.Pin(1, plan.Latest{}), base.Pin(2, plan.Latest{}), otherRun.Pin(1, plan.Latest{}), joinOf(story()[:2]).Pin(1, plan.Latest{})} {
-		job, err := join.Train(p)
+	for _, join := range []plan.Join{base.Pin(p, 1, plan.Latest{}), base.Pin(p, 2, plan.Latest{}), otherRun.Pin(p, 1, plan.Latest{}), joinOf(story()[:2]).Pin(p, 1, plan.Latest{})} {
+		job, err := join.Train(p, plan.Again{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestHyperparameterAndBaseModelPolicies(t *testing.T) {
 			if wants := join.Wants(p); wants.Hyperparameters != tc.wantsHParams || wants.BaseModel != tc.base {
 				t.Errorf("wants %+v", wants)
 			}
-			job, err := join.Pin(1, latest).Train(p)
+			job, err := join.Pin(p, 1, latest).Train(p, plan.Again{})
 			if err != nil {
 				t.Fatal(err)
 			}

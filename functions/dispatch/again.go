@@ -1,0 +1,51 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// Plan makes the job of a run as Again would, and does nothing with it.
+func (d *Dispatcher) Plan(ctx context.Context, pipeline, run string, again plan.Again) (events.Job, error) {
+	job, _, _, err := d.planned(ctx, pipeline, run, again)
+	return job, err
+}
+
+// Again makes the job of a run that is complete or dispatched once more, from what its join has pinned, and offers it. The join names
+// the new job from then on. It does not wait at the pipeline's gate: who asks for it by hand decides that too. To ask for the
+// same again is harmless.
+func (d *Dispatcher) Again(ctx context.Context, pipeline, run string, again plan.Again) (events.Job, error) {
+	_, found, current, err := d.planned(ctx, pipeline, run, again)
+	if err != nil {
+		return events.Job{}, err
+	}
+	outcome, told, err := d.outcome(ctx, found.Join)
+	if err != nil {
+		return events.Job{}, err
+	}
+	if told {
+		found.After = outcome.Message.Sequence
+	}
+	return d.offer(ctx, found, current, again)
+}
+
+func (d *Dispatcher) planned(ctx context.Context, pipeline, run string, again plan.Again) (job events.Job, found held, current deployed, err error) {
+	if found, err = readJoin(ctx, d.joins, JoinKey(pipeline, run)); err != nil {
+		return job, found, current, err
+	}
+	if found.State != plan.Complete && found.State != plan.Dispatched {
+		return job, found, current, fmt.Errorf("run %s of %s is %s: it has no job that could be done again", run, pipeline, found.State)
+	}
+	if current, err = d.pipeline(ctx, pipeline); err != nil {
+		return job, found, current, err
+	}
+	job, err = d.job(ctx, found.Join, current, again)
+	if missing := errors.Is(err, events.ErrNotFound); missing {
+		err = fmt.Errorf("the pipeline's revision that the run was completed with is gone: %w", err)
+	}
+	return job, found, current, err
+}

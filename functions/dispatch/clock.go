@@ -1,0 +1,70 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Entries among the gates that are no gates: no pipeline's name has a slash.
+const (
+	clockKey = "sweep/clock" // written to learn what time it is
+	turnKey  = "sweep/turn"  // written by whoever sweeps
+)
+
+// now is the time by the bus's clock, the one that also stamps facts. This machine's own is never compared with those: it may jump.
+func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
+	for {
+		before, err := d.gates.Get(ctx, clockKey)
+		if errors.Is(err, events.ErrNotFound) {
+			before, err = events.Entry{}, nil
+		}
+		if err == nil {
+			err = d.stamp(ctx, clockKey, before)
+		}
+		if errors.Is(err, events.ErrConflict) {
+			continue // someone else looked at the clock in the same moment
+		}
+		if err != nil {
+			return time.Time{}, fmt.Errorf("ask the bus for the time: %w", err)
+		}
+		written, err := d.gates.Get(ctx, clockKey)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("ask the bus for the time: %w", err)
+		}
+		return written.Written, nil
+	}
+}
+
+// stamp writes an entry anew, so that the bus notes when.
+func (d *Dispatcher) stamp(ctx context.Context, key string, before events.Entry) (err error) {
+	if before.Revision == 0 {
+		_, err = d.gates.Create(ctx, key, []byte("{}"))
+	} else {
+		_, err = d.gates.Update(ctx, key, []byte("{}"), before.Revision)
+	}
+	return err
+}
+
+// turn says whether it is this dispatcher's turn to sweep: nobody has for most of an interval, and nobody else has just begun.
+func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, error) {
+	now, err := d.now(ctx)
+	if err != nil {
+		return false, err
+	}
+	last, err := d.gates.Get(ctx, turnKey)
+	if err != nil && !errors.Is(err, events.ErrNotFound) {
+		return false, fmt.Errorf("look up the last sweep: %w", err)
+	}
+	if last.Revision != 0 && now.Sub(last.Written) < interval*3/4 {
+		return false, nil
+	}
+	err = d.stamp(ctx, turnKey, last)
+	if errors.Is(err, events.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, err
+}

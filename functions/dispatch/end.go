@@ -1,0 +1,59 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// cancel ends a run that has no job, and tells. events.ErrConflict if the run is no longer as it was.
+func (d *Dispatcher) cancel(ctx context.Context, run held, message string) error {
+	now, err := d.now(ctx)
+	if err != nil {
+		return err
+	}
+	ended, err := d.swap(ctx, run, run.End(events.FailureCancelled, message, now))
+	if err != nil {
+		return err
+	}
+	return d.tell(ctx, ended)
+}
+
+// tell publishes that a run has ended, and marks the join. The fact is the same whoever tells it, so that the log has it once.
+func (d *Dispatcher) tell(ctx context.Context, run held) error {
+	if run.Ending.Told {
+		return nil
+	}
+	failure := &events.Failure{Kind: run.Ending.Kind, Err: errors.New(run.Ending.Message)}
+	fact := events.NewRunEnded(run.Pipeline, run.Run, run.Last().Cause, run.Ending.At, failure)
+	if _, err := d.box.Publish(ctx, fact); err != nil {
+		return fmt.Errorf("tell that run %s of %s has ended: %w", run.Run, run.Pipeline, err)
+	}
+	d.log.Info("run ended", "pipeline", run.Pipeline, "run", run.Run, "kind", run.Ending.Kind, "message", run.Ending.Message)
+	if _, err := d.swap(ctx, run, run.Told()); err != nil && !errors.Is(err, events.ErrConflict) {
+		return err
+	}
+	return nil
+}
+
+// supersede ends a run that waits at its gate, because a newer one took its place. One that has a job by now keeps it.
+func (d *Dispatcher) supersede(ctx context.Context, current deployed, place plan.Place) error {
+	for {
+		run, err := d.read(ctx, current.spec.Name, place.Run)
+		if err != nil {
+			return err
+		}
+		switch run.State {
+		case plan.Complete:
+			err = d.cancel(ctx, run, "superseded by run "+place.SupersededBy)
+		case plan.Ended:
+			err = d.tell(ctx, run)
+		}
+		if !errors.Is(err, events.ErrConflict) {
+			return err
+		}
+	}
+}

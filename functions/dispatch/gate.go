@@ -1,0 +1,159 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// GateOf is the gate of a pipeline as it stands.
+func GateOf(ctx context.Context, box events.Letterbox, pipeline string) (plan.Gate, error) {
+	gates, err := box.Register(ctx, events.RegisterGates)
+	if err != nil {
+		return plan.Gate{}, fmt.Errorf("open gates: %w", err)
+	}
+	gate, _, err := readGate(ctx, gates, pipeline)
+	return gate, err
+}
+
+// enter lets a complete run pass the gate, or wait there. An open gate without a limit costs one look.
+func (d *Dispatcher) enter(ctx context.Context, run held, current deployed) error {
+	if current.spec.Concurrency == nil {
+		_, entry, err := readGate(ctx, d.gates, run.Pipeline)
+		if err != nil {
+			return err
+		}
+		if entry.Revision == 0 {
+			_, err := d.offer(ctx, run, current, plan.Again{})
+			return err
+		}
+	}
+	return d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Enter(run.Join) })
+}
+
+// leave gives the place of a run free whose outcome is told, and lets the next one pass.
+func (d *Dispatcher) leave(ctx context.Context, outcome events.Fact) error {
+	_, entry, err := readGate(ctx, d.gates, outcome.Pipeline)
+	if err != nil || entry.Revision == 0 {
+		return err
+	}
+	current, err := d.pipeline(ctx, outcome.Pipeline)
+	if err != nil {
+		return err
+	}
+	return d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(outcome.Run) })
+}
+
+// pass changes the gate of a pipeline, and brings everyone there to what the gate now says of them. It goes on until nobody leaves
+// any more, for who leaves makes room. Each step can be repeated: who was admitted by a dispatcher that died is found there by the
+// next one.
+func (d *Dispatcher) pass(ctx context.Context, current deployed, change func(plan.Gate) plan.Gate) error {
+	for {
+		gate, err := d.changeGate(ctx, current, change)
+		if err != nil {
+			return err
+		}
+		gone, err := d.serve(ctx, gate, current)
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		change = func(g plan.Gate) plan.Gate { return g.Leave(gone...) }
+	}
+}
+
+// serve ends the runs that are superseded and offers the jobs of those admitted. It returns the runs that need no place any more. A
+// run that makes trouble does not hold up the others.
+func (d *Dispatcher) serve(ctx context.Context, gate plan.Gate, current deployed) (gone []string, err error) {
+	var errs []error
+	for _, place := range gate.Waiting {
+		if place.SupersededBy == "" {
+			continue
+		}
+		if err := d.supersede(ctx, current, place); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		gone = append(gone, place.Run)
+	}
+	for _, place := range gate.Admitted {
+		keeps, err := d.admit(ctx, current, place.Run)
+		if err != nil {
+			errs = append(errs, err)
+		} else if !keeps {
+			gone = append(gone, place.Run)
+		}
+	}
+	return gone, errors.Join(errs...)
+}
+
+// admit offers the job of a run that has a place, if that is still to be done, and says whether it keeps the place until its
+// outcome is told.
+func (d *Dispatcher) admit(ctx context.Context, current deployed, name string) (keeps bool, err error) {
+	run, err := d.read(ctx, current.spec.Name, name)
+	if err != nil {
+		return false, err
+	}
+	switch run.State {
+	case plan.Complete:
+		_, err := d.offer(ctx, run, current, plan.Again{})
+		return current.spec.Concurrency != nil, err
+	case plan.Dispatched:
+		return current.spec.Concurrency != nil, nil
+	case plan.Ended:
+		return false, errors.Join(d.tell(ctx, run), d.recall(ctx, run, current))
+	}
+	return false, nil
+}
+
+// changeGate changes a pipeline's gate by compare-and-swap, and settles who may pass.
+func (d *Dispatcher) changeGate(ctx context.Context, current deployed, change func(plan.Gate) plan.Gate) (plan.Gate, error) {
+	for {
+		before, entry, err := readGate(ctx, d.gates, current.spec.Name)
+		if err != nil {
+			return plan.Gate{}, err
+		}
+		after := change(before).Settle(current.spec.Concurrency)
+		if err := d.swapGate(ctx, entry, after); !errors.Is(err, events.ErrConflict) {
+			return after, err
+		}
+	}
+}
+
+// swapGate writes only what has changed. An open gate has no entry.
+func (d *Dispatcher) swapGate(ctx context.Context, before events.Entry, gate plan.Gate) error {
+	value, err := json.Marshal(gate)
+	switch {
+	case err != nil || bytes.Equal(value, before.Value):
+	case gate.IsOpen() && before.Revision == 0:
+	case gate.IsOpen():
+		err = d.gates.Delete(ctx, before.Key, before.Revision)
+	case before.Revision == 0:
+		_, err = d.gates.Create(ctx, before.Key, value)
+	default:
+		_, err = d.gates.Update(ctx, before.Key, value, before.Revision)
+	}
+	if err != nil {
+		return fmt.Errorf("write gate %s: %w", before.Key, err)
+	}
+	return nil
+}
+
+// readGate returns an open gate, and an entry without revision, if there is none.
+func readGate(ctx context.Context, gates events.Register, pipeline string) (gate plan.Gate, entry events.Entry, err error) {
+	entry, err = gates.Get(ctx, pipeline)
+	if errors.Is(err, events.ErrNotFound) {
+		return gate, events.Entry{Key: pipeline}, nil
+	}
+	if err != nil {
+		return gate, entry, fmt.Errorf("read gate %s: %w", pipeline, err)
+	}
+	if err := json.Unmarshal(entry.Value, &gate); err != nil {
+		return gate, entry, fmt.Errorf("read gate %s, revision %d: %w", pipeline, entry.Revision, err)
+	}
+	return gate, entry, nil
+}

@@ -1,0 +1,117 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// told are the facts of a join's run that the log holds below a sequence, 0 for all, together with those that the join holds. A
+// fact that was refused when it came counts only if it was handled again since, and so is in the join.
+func (d *Dispatcher) told(ctx context.Context, join plan.Join, until uint64) ([]plan.Pinned, error) {
+	facts := join.Facts
+	refused := map[string]bool{} // by id of the fact that says so
+	var recorded []events.Recorded
+	query := events.Query{Pipeline: join.Pipeline, Run: join.Run}
+	for r, err := range d.box.Read(ctx, query) {
+		if err != nil {
+			return nil, fmt.Errorf("read the facts of run %s of %s: %w", join.Run, join.Pipeline, err)
+		}
+		if r.Err == nil && r.Fact.Data.Kind() == events.KindTrainingFailed {
+			refused[r.Fact.ID] = true
+		}
+		if usable(r) && (until == 0 || r.Message.Sequence < until) {
+			recorded = append(recorded, r)
+		}
+	}
+	for _, r := range recorded {
+		fact, ok := plan.Pin(r)
+		if ok && !join.Has(fact) && !refused[refusalID(r)] {
+			facts = append(facts[:len(facts):len(facts)], fact)
+		}
+	}
+	return facts, nil
+}
+
+// refusalID is the id under which the refusal of a fact is told.
+func refusalID(r events.Recorded) string {
+	return events.NewTrainingFailed(r, &events.Failure{Err: errors.ErrUnsupported}).ID
+}
+
+// usable says whether a message of the log holds a fact that is taken into account at all: what was refused for its content never is.
+func usable(r events.Recorded) bool { return r.Err == nil && refuseInline(r.Fact.Data) == nil }
+
+// latest looks up the facts of the pipeline that were stored before the join completed. The log never changes below that
+// sequence, so that a replay finds the same.
+func (d *Dispatcher) latest(ctx context.Context, join plan.Join, wants plan.Wants) (latest plan.Latest, err error) {
+	if wants.Hyperparameters {
+		err = d.newest(ctx, join.Pipeline, events.KindHParamsReady, join.Completed(), func(data events.Data) {
+			latest.Hyperparameters = data.(*events.HParamsReady).Hyperparameters
+		})
+	}
+	if err == nil && wants.BaseModel {
+		err = d.newest(ctx, join.Pipeline, events.KindModelTrained, join.Completed(), func(data events.Data) {
+			latest.BaseModel = data.(*events.ModelTrained).Model.URI
+		})
+	}
+	if err == nil && wants.Spans > 0 {
+		latest.Spans, err = d.spans(ctx, join, wants.Spans)
+	}
+	return latest, err
+}
+
+// newest calls use with the newest facts of the kind below a sequence, oldest first, so that the last call wins.
+func (d *Dispatcher) newest(ctx context.Context, pipeline string, kind events.Kind, below uint64, use func(events.Data)) error {
+	query := events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline, Until: below}
+	for recorded, err := range d.box.Read(ctx, query) {
+		if err != nil {
+			return fmt.Errorf("look up the latest %s of %s: %w", kind, pipeline, err)
+		}
+		if usable(recorded) {
+			use(recorded.Fact.Data)
+		}
+	}
+	return nil
+}
+
+// spans are the examples of the rolling window that ends at a run's own.
+func (d *Dispatcher) spans(ctx context.Context, join plan.Join, size int) ([]events.Examples, error) {
+	window := join.Window(size)
+	kinds := []events.Kind{events.KindExamplesReady, events.KindTransformReady}
+	query := events.Query{Kinds: kinds, Pipeline: join.Pipeline, Until: join.Completed() + 1}
+	for recorded, err := range d.box.Read(ctx, query) {
+		if err != nil {
+			return nil, fmt.Errorf("look up the last %d spans of %s: %w", size, join.Pipeline, err)
+		}
+		if usable(recorded) {
+			window.Add(recorded)
+		}
+	}
+	return window.Examples(), nil
+}
+
+// isOutcome says whether a fact tells what came of a job.
+func isOutcome(f events.Fact) bool {
+	kind := f.Data.Kind()
+	return f.Source == events.Source(events.FunctionTrain) && (kind == events.KindModelTrained || kind == events.KindTrainingFailed)
+}
+
+// outcome is the newest fact that tells what came of a run's last job; false if nothing has yet.
+func (d *Dispatcher) outcome(ctx context.Context, join plan.Join) (outcome events.Recorded, found bool, err error) {
+	query := events.Query{
+		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Pipeline: join.Pipeline, Run: join.Run, From: max(join.Completed(), join.After) + 1,
+	}
+	for recorded, err := range d.box.Read(ctx, query) {
+		if err != nil {
+			return outcome, false, fmt.Errorf("look up the outcome of run %s of %s: %w", join.Run, join.Pipeline, err)
+		}
+		if recorded.Err == nil && isOutcome(recorded.Fact) {
+			outcome, found = recorded, true
+		}
+	}
+	return outcome, found, nil
+}

@@ -1,0 +1,139 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// ErrTooLate says that a run can't be cancelled any more: something has come of it.
+var ErrTooLate = errors.New("too late")
+
+// Pause keeps the runs of a pipeline at its gate from now on. Jobs that are on the queue go on. events.ErrNotFound if there is no such
+// pipeline.
+func Pause(ctx context.Context, box events.Letterbox, pipeline string) error {
+	return setPaused(ctx, box, pipeline, true)
+}
+
+// Resume lets the runs of a pipeline go on, as many as its concurrency allows, and offers their jobs.
+func Resume(ctx context.Context, box events.Letterbox, pipeline string) error {
+	return setPaused(ctx, box, pipeline, false)
+}
+
+func setPaused(ctx context.Context, box events.Letterbox, pipeline string, paused bool) error {
+	d, current, err := open(ctx, box, pipeline)
+	if err != nil {
+		return err
+	}
+	return d.pass(ctx, current, func(g plan.Gate) plan.Gate { g.Paused = paused; return g })
+}
+
+// open is a dispatcher for one thing to be done by hand.
+func open(ctx context.Context, box events.Letterbox, pipeline string) (*Dispatcher, deployed, error) {
+	d, err := New(ctx, box, nil)
+	if err != nil {
+		return nil, deployed{}, err
+	}
+	if _, err := d.pipelines.Get(ctx, pipeline); err != nil {
+		return nil, deployed{}, fmt.Errorf("pipeline %s: %w", pipeline, err)
+	}
+	current, err := d.pipeline(ctx, pipeline)
+	return d, current, err
+}
+
+// Cancelled says how far a run was that was cancelled.
+type Cancelled struct {
+	Job string // that is asked to stop: a fact will tell what came of it. "": the run had none; it has ended, and a fact says so
+}
+
+// Cancel ends a run, or asks the worker that has its job to. It returns ErrTooLate if something has come of the run already, and
+// events.ErrNotFound if no fact of it is known. Cancelling again is success for as long as the job has not ended.
+func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Cancelled, error) {
+	d, current, err := open(ctx, box, pipeline)
+	if err != nil {
+		return Cancelled{}, err
+	}
+	for {
+		found, err := readJoin(ctx, d.joins, JoinKey(pipeline, run))
+		if err != nil {
+			return Cancelled{}, err
+		}
+		switch found.State {
+		case plan.Dispatched:
+			return d.cancelJob(ctx, found)
+		case plan.Ended:
+			return Cancelled{}, errors.Join(tooLate(found.Join, found.Ending.Message), d.tell(ctx, found))
+		}
+		over, err := d.cancelRun(ctx, found, current)
+		if over || err != nil && !errors.Is(err, events.ErrConflict) {
+			return Cancelled{}, err
+		} // else it has gone on meanwhile, or has a job now: look again
+	}
+}
+
+// cancelRun ends a run that has no job. One that is just getting its job gets it first: then there is one who tells what came of the
+// run, the worker.
+func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) (over bool, err error) {
+	gate, _, err := readGate(ctx, d.gates, run.Pipeline)
+	if err != nil {
+		return false, err
+	}
+	passes := current.spec.Concurrency == nil && gate.IsOpen() || gate.Admits(run.Run)
+	if run.State == plan.Complete && passes {
+		_, err := d.offer(ctx, run, current, plan.Again{})
+		return false, err
+	}
+	if err := d.cancel(ctx, run, "cancelled"); err != nil {
+		return false, err
+	}
+	return true, d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(run.Run) })
+}
+
+// cancelJob asks for the end of a job that was offered, unless something has come of it and nobody is at it again.
+func (d *Dispatcher) cancelJob(ctx context.Context, run held) (Cancelled, error) {
+	outcome, told, err := d.outcome(ctx, run.Join)
+	if err != nil {
+		return Cancelled{}, err
+	}
+	if told {
+		again, err := d.tried(ctx, run.Job)
+		if err != nil {
+			return Cancelled{}, err
+		}
+		if !again {
+			return Cancelled{}, tooLate(run.Join, string(outcome.Fact.Data.Kind()))
+		}
+	}
+	if err := d.box.Cancel(ctx, run.Job); err != nil {
+		return Cancelled{}, fmt.Errorf("cancel job %s of run %s: %w", run.Job, run.Run, err)
+	}
+	return Cancelled{Job: run.Job}, nil
+}
+
+// tried says whether a job that has not ended has been taken by a worker: its lease is there, and counts attempts.
+func (d *Dispatcher) tried(ctx context.Context, job string) (bool, error) {
+	leases, err := d.box.Register(ctx, events.RegisterLeases)
+	if err != nil {
+		return false, fmt.Errorf("open leases: %w", err)
+	}
+	entry, err := leases.Get(ctx, job)
+	if errors.Is(err, events.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read lease of job %s: %w", job, err)
+	}
+	var lease events.Lease
+	if err := json.Unmarshal(entry.Value, &lease); err != nil {
+		return false, fmt.Errorf("read lease of job %s: %w", job, err)
+	}
+	return lease.Number > 0, nil
+}
+
+func tooLate(join plan.Join, what string) error {
+	return fmt.Errorf("cancel run %s of %s: %w: %s", join.Run, join.Pipeline, ErrTooLate, what)
+}

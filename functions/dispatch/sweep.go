@@ -1,0 +1,195 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// sweepShare keeps sweeps of a large register from taking more than a twentieth of the time.
+const sweepShare = 20
+
+// sweeps sweeps whenever it is this dispatcher's turn, until ctx ends.
+func (d *Dispatcher) sweeps(ctx context.Context) error {
+	for interval := d.SweepEvery; ctx.Err() == nil; pause(ctx, interval) {
+		began := time.Now()
+		mine, err := d.turn(ctx, interval)
+		if err == nil && mine {
+			err = d.Sweep(ctx)
+		}
+		if errors.Is(err, events.ErrClosed) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			d.log.Warn("sweep not finished; the next one does the rest", "error", err)
+		}
+		interval = max(d.SweepEvery, sweepShare*time.Since(began))
+	}
+	return nil
+}
+
+// Sweep looks at every run once and does what is left to do: it ends those that have waited for too long, tells of those that ended
+// without a word, offers complete ones again, and gives free the places at gates which nobody needs any more. Several may
+// sweep at once.
+func (d *Dispatcher) Sweep(ctx context.Context) error {
+	now, err := d.now(ctx)
+	if err != nil {
+		return err
+	}
+	s := sweep{Dispatcher: d, now: now, seen: map[string]*swept{}}
+	for entry, err := range d.joins.All(ctx) {
+		if err != nil {
+			return fmt.Errorf("sweep joins: %w", err)
+		}
+		s.note(s.run(ctx, entry))
+	}
+	for entry, err := range d.gates.All(ctx) {
+		if err != nil {
+			return fmt.Errorf("sweep gates: %w", err)
+		}
+		if !strings.Contains(entry.Key, "/") {
+			s.of(ctx, entry.Key)
+		}
+	}
+	for _, pipeline := range s.seen {
+		s.note(s.gate(ctx, pipeline))
+	}
+	return errors.Join(s.errs...)
+}
+
+// sweep is one look at everything.
+type sweep struct {
+	*Dispatcher
+	now  time.Time
+	seen map[string]*swept
+	errs []error
+}
+
+// swept is one pipeline in a sweep.
+type swept struct {
+	current  deployed
+	err      error  // why current is not known
+	complete []held // runs that should have a job
+}
+
+// note keeps an error and lets the sweep go on: one run in trouble does not hold up the others.
+func (s *sweep) note(err error) {
+	if err != nil {
+		s.errs = append(s.errs, err)
+	}
+}
+
+// of reads a pipeline once.
+func (s *sweep) of(ctx context.Context, pipeline string) *swept {
+	if s.seen[pipeline] == nil {
+		current, err := s.pipeline(ctx, pipeline)
+		s.seen[pipeline] = &swept{current: current, err: err}
+	}
+	return s.seen[pipeline]
+}
+
+// run looks at one join.
+func (s *sweep) run(ctx context.Context, entry events.Entry) error {
+	run, err := decodeJoin(entry)
+	if err != nil {
+		return err
+	}
+	switch run.State {
+	case plan.Ended:
+		return s.tell(ctx, run)
+	case plan.Complete:
+		pipeline := s.of(ctx, run.Pipeline)
+		pipeline.complete = append(pipeline.complete, run)
+	case plan.Waiting:
+		if pipeline := s.of(ctx, run.Pipeline); pipeline.err == nil {
+			return s.waiting(ctx, run, pipeline.current)
+		}
+	}
+	return nil
+}
+
+// waiting ends a run that has waited for too long, by all facts that the log has of it: those who handle them may be behind. A run
+// that has had all it waits for since its pipeline was changed goes on.
+func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
+	over := run.Expire(current.spec, s.now).State == plan.Ended
+	if !over && !run.Ready(current.spec) {
+		return nil
+	}
+	facts, err := s.told(ctx, run.Join, 0)
+	if err != nil {
+		return err
+	}
+	decided, err := s.complete(ctx, plan.Decide(current.spec, run.Run, facts), current)
+	if err != nil {
+		return err
+	}
+	after := decided.Expire(current.spec, s.now)
+	if after.State == plan.Waiting {
+		return nil
+	}
+	written, err := s.swap(ctx, run, after)
+	if errors.Is(err, events.ErrConflict) {
+		return nil // a fact came; the next sweep looks again
+	}
+	if err != nil {
+		return err
+	}
+	return s.advance(ctx, written, current)
+}
+
+// gate lets the complete runs of a pipeline pass which nobody saw through, and takes the places of those that have an outcome.
+func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
+	if pipeline.err != nil {
+		return pipeline.err
+	}
+	current := pipeline.current
+	gate, entry, err := readGate(ctx, s.gates, current.spec.Name)
+	if err != nil {
+		return err
+	}
+	if entry.Revision == 0 && current.spec.Concurrency == nil {
+		for _, run := range pipeline.complete {
+			_, err := s.offer(ctx, run, current, plan.Again{})
+			s.note(err)
+		}
+		return nil
+	}
+	over, err := s.over(ctx, gate, current)
+	if err != nil {
+		return err
+	}
+	return s.pass(ctx, current, func(g plan.Gate) plan.Gate {
+		g = g.Leave(over...)
+		for _, run := range pipeline.complete {
+			g = g.Enter(run.Join)
+		}
+		return g
+	})
+}
+
+// over are the runs that have a place and an outcome. It was told before they got the place: by a worker that was quicker than the
+// dispatcher which offered the job.
+func (s *sweep) over(ctx context.Context, gate plan.Gate, current deployed) (runs []string, err error) {
+	for _, place := range gate.Admitted {
+		run, err := s.read(ctx, current.spec.Name, place.Run)
+		if err != nil {
+			return nil, err
+		}
+		if run.State != plan.Dispatched {
+			continue
+		}
+		_, told, err := s.outcome(ctx, run.Join)
+		if err != nil {
+			return nil, err
+		}
+		if told {
+			runs = append(runs, place.Run)
+		}
+	}
+	return runs, nil
+}

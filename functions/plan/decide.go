@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Decide says what a run is, by its facts alone: it walks through them in the order of the log, and stops where the run has all it
+// waits for (Ready), where it ends, or where the facts end. Facts after that point change nothing.
+func Decide(p pipeline.Pipeline, run string, facts []Pinned) Join {
+	join := New(p.Name, run)
+	for _, fact := range slices.SortedFunc(slices.Values(facts), bySequence) {
+		if !fact.Counts(p) {
+			continue
+		}
+		if deadline, bounded := join.Deadline(p); bounded && fact.Stored.After(deadline) {
+			return join.expired(p, deadline)
+		}
+		if join = join.Add(fact); join.tuningEnds(p) {
+			return join.End(events.FailureIncomplete, "tuning failed, and the pipeline's tuner.on_failed is fail", fact.Stored)
+		}
+		if join.Ready(p) {
+			break
+		}
+	}
+	return join
+}
+
+// Missing lists the kinds that the pipeline waits for and the join does not have. A run whose tuning failed does not wait for
+// hyperparameters any more.
+func (j Join) Missing(p pipeline.Pipeline) []events.Kind {
+	var missing []events.Kind
+	for _, kind := range waitFor(p) {
+		_, has := j.Fact(kind)
+		if !has && !(kind == events.KindHParamsReady && j.tuningFailed(p)) {
+			missing = append(missing, kind)
+		}
+	}
+	return missing
+}
+
+// Ready says whether a join that still waits has no reason to.
+func (j Join) Ready(p pipeline.Pipeline) bool { return j.State == Waiting && len(j.Missing(p)) == 0 }
+
+// tuningFailed says whether the run has neither its own hyperparameters nor a hope of them.
+func (j Join) tuningFailed(p pipeline.Pipeline) bool {
+	_, failed := j.Fact(events.KindTuningFailed)
+	_, tuned := j.Fact(events.KindHParamsReady)
+	return failed && !tuned && p.AwaitsTuning()
+}
+
+func (j Join) tuningEnds(p pipeline.Pipeline) bool {
+	return j.tuningFailed(p) && p.Tuner.OnFailed == pipeline.OnFailedFail
+}
+
+// Deadline is until when, by the bus's clock, a fact may be stored to count for a join that waits; false if it may wait for ever.
+// It is measured from the first fact that started the run.
+func (j Join) Deadline(p pipeline.Pipeline) (time.Time, bool) {
+	after, bounded := p.Trainer.ExpireAfter.After()
+	first := slices.IndexFunc(j.Facts, func(f Pinned) bool { return f.Starts(p) })
+	if j.State != Waiting || !bounded || first < 0 {
+		return time.Time{}, false
+	}
+	return j.Facts[first].Stored.Add(after), true
+}
+
+// Expire ends a join whose deadline is over at now, a time by the bus's clock. It is to be asked for a join that holds every fact of the
+// run: a dispatcher may be far behind the log.
+func (j Join) Expire(p pipeline.Pipeline, now time.Time) Join {
+	deadline, bounded := j.Deadline(p)
+	if !bounded || !now.After(deadline) {
+		return j
+	}
+	return j.expired(p, deadline)
+}
+
+func (j Join) expired(p pipeline.Pipeline, deadline time.Time) Join {
+	after := p.Trainer.ExpireAfter
+	kinds := make([]string, 0, 2)
+	for _, kind := range j.Missing(p) {
+		kinds = append(kinds, string(kind))
+	}
+	since := deadline.Add(-time.Duration(after)).UTC().Format(time.RFC3339)
+	message := fmt.Sprintf("waited for %s since %s, and expired after %s", strings.Join(kinds, " and "), since, after)
+	return j.End(events.FailureIncomplete, message, deadline)
+}
+
+// End ends a join that has no job yet; one that has, or that has ended, stays as it is.
+func (j Join) End(kind events.FailureKind, message string, at time.Time) Join {
+	if j.State == Waiting || j.State == Complete {
+		j.State, j.Ending = Ended, &Ending{Kind: kind, Message: message, At: at.UTC()}
+	}
+	return j
+}
+
+// Told is a join whose end is in the log.
+func (j Join) Told() Join {
+	ending := *j.Ending
+	ending.Told = true
+	j.Ending = &ending
+	return j
+}
+
+// waitFor turns the pipeline's words into kinds of facts.
+func waitFor(p pipeline.Pipeline) []events.Kind {
+	kinds := make([]events.Kind, 0, len(p.Trainer.WaitFor))
+	for _, word := range p.Trainer.WaitFor {
+		kinds = append(kinds, events.Kind(word+".ready"))
+	}
+	return kinds
+}
