@@ -131,6 +131,8 @@ func writeOnce(ctx context.Context, store Store, ref Ref, data []byte) error {
 	}
 	there, readErr := readSame(ctx, store, ref, data)
 	switch {
+	case errors.Is(readErr, ErrNotFound): // not written; "not found" would be said of what is written
+		return fmt.Errorf("%w (%s)", err, readErr)
 	case readErr != nil:
 		return errors.Join(err, readErr)
 	case !there:

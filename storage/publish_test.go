@@ -264,6 +264,16 @@ func TestPublishingAgainIsSuccessAndPublishingOtherThingsIsNot(t *testing.T) {
 	}
 }
 
+func TestAManifestThatWasNotWrittenIsUnavailableNotMissing(t *testing.T) {
+	t.Parallel()
+	refuse := storagetest.Fault{Refuse: storage.ErrUnavailable}
+	store := storagetest.Faulty(storagetest.NewMemory(), storagetest.Nth(storagetest.OpPutIf, 0, refuse))
+	_, err := storage.Publish(t.Context(), store, publication(t, "a1"))
+	if !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
 func TestPublishRefusesBadNames(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*storage.Publication){

@@ -38,6 +38,16 @@ func (e *execution) replaces(c storage.Commit, generation int) {
 	e.replaced, e.generation = &c, max(e.generation, generation)
 }
 
+// baseModel is where the model lies that the training starts from, "" for none.
+func (e execution) baseModel() string {
+	for _, in := range e.inputs {
+		if in.key == baseModel {
+			return in.listing.Ref.String()
+		}
+	}
+	return ""
+}
+
 // failed adds the execution to a failure, so that the fact which tells of it says which one it was.
 func (e execution) failed(err error) error {
 	if failure, ok := errors.AsType[*events.Failure](err); ok {

@@ -16,13 +16,21 @@ func cancelled(why string) error { return events.Fail(events.FailureCancelled, e
 // the world's, and passes. What changed since it was listed is another input now: the next attempt lists again.
 func storeFailure(err error) error {
 	switch {
-	case errors.Is(err, storage.ErrChanged):
+	case errors.Is(err, storage.ErrChanged), errors.Is(err, storage.ErrUnavailable):
 		return events.Fail(events.FailureUnavailable, err)
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrBadRef), errors.Is(err, storage.ErrIncomplete):
 		return inputFailure(err)
 	default:
 		return events.Fail(events.FailureUnavailable, err)
 	}
+}
+
+// publishFailure says whose fault it is that outputs are not in the store. What it has no address for, the module has named.
+func publishFailure(err error) error {
+	if errors.Is(err, storage.ErrBadRef) {
+		return checkFailure(err)
+	}
+	return events.Fail(events.FailureUnavailable, err)
 }
 
 // moduleFailure turns what guest tells into the words of events. log is the address of the module's log, if it ran.

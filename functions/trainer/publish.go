@@ -32,7 +32,7 @@ func (t *Trainer) publish(ctx context.Context, a attempt) (storage.Manifest, err
 		},
 	})
 	if err != nil {
-		return storage.Manifest{}, storeFailure(err)
+		return storage.Manifest{}, publishFailure(err)
 	}
 	return manifest, nil
 }

@@ -32,7 +32,7 @@ func tell(a attempt, finished time.Time) story {
 	values, _ := a.assignment.Hyperparameters["values"].(map[string]any)
 	return story{
 		Job: a.Job.ID, Module: a.execution.module, Inputs: artifacts(a.execution.inputs), Metrics: a.outcome.Metrics,
-		Hyperparameters: values, BaseModel: a.Job.Inputs.BaseModel,
+		Hyperparameters: values, BaseModel: a.execution.baseModel(),
 		Started: a.started, Finished: finished, Attempts: a.Attempt.Number, Resumed: a.resumed,
 	}
 }

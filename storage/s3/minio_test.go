@@ -9,21 +9,14 @@ import (
 
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
+	"github.com/stoker-ml/stoker/storage/s3/miniotest"
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
 
-// TestMinIO runs the suite on a real MinIO server, which is built from source the first time: some 15 minutes on two cores.
+// TestMinIO runs the suite on a real MinIO server.
 func TestMinIO(t *testing.T) {
-	server, err := startMinIO(t.Context(), t.TempDir(), t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	cfg := s3.Config{Endpoint: server.endpoint, AccessKey: server.accessKey, SecretKey: server.secretKey}
+	server := miniotest.Start(t)
+	cfg := s3.Config{Endpoint: server.Endpoint, AccessKey: server.AccessKey, SecretKey: server.SecretKey}
 	t.Run("suite", func(t *testing.T) {
 		storagetest.Run(t, func(t *testing.T) storagetest.Subject {
 			root := storage.Ref{Bucket: "test-" + strings.ToLower(rand.Text())}

@@ -1,6 +1,6 @@
 //go:build minio
 
-package s3_test
+package miniotest
 
 import (
 	"context"
@@ -12,14 +12,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"testing"
 	"time"
 )
 
-// minioServer is a running MinIO: a program of its own, never linked, because it is AGPL.
-type minioServer struct {
-	endpoint  string
-	accessKey string
-	secretKey string
+// Server is a running MinIO: a program of its own, never linked, because it is AGPL.
+type Server struct {
+	Endpoint  string // http://127.0.0.1:<port>
+	AccessKey string
+	SecretKey string
 
 	cmd  *exec.Cmd
 	log  string
@@ -27,10 +28,25 @@ type minioServer struct {
 	err  error         // how; readable after done
 }
 
-// startMinIO builds MinIO if need be, runs it on a free port of this machine with its data below dir, and waits until it is ready.
-// say tells what takes so long.
-func startMinIO(ctx context.Context, dir string, say func(format string, args ...any)) (*minioServer, error) {
-	program, err := buildMinIO(ctx, say)
+// Start builds MinIO if need be, runs it on a free port of this machine with its data below a folder of the test's, and waits until
+// it is ready. It ends with the test. env is added to its environment: MinIO's own settings, NAME=value.
+func Start(t testing.TB, env ...string) *Server {
+	t.Helper()
+	s, err := start(t.Context(), t.TempDir(), env, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// start is Start without a test. say tells what takes so long.
+func start(ctx context.Context, dir string, env []string, say func(format string, args ...any)) (*Server, error) {
+	program, err := build(ctx, say)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +54,11 @@ func startMinIO(ctx context.Context, dir string, say func(format string, args ..
 	if err != nil {
 		return nil, fmt.Errorf("start minio: %w", err)
 	}
-	s := &minioServer{
-		endpoint: "http://" + addr, accessKey: rand.Text()[:20], secretKey: rand.Text(),
+	s := &Server{
+		Endpoint: "http://" + addr, AccessKey: rand.Text()[:20], SecretKey: rand.Text(),
 		log: filepath.Join(dir, "minio.log"), done: make(chan struct{}),
 	}
-	if err := s.run(program, addr, dir); err != nil {
+	if err := s.run(program, addr, dir, env); err != nil {
 		return nil, fmt.Errorf("start minio: %w", err)
 	}
 	if err := s.ready(ctx); err != nil {
@@ -62,7 +78,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-func (s *minioServer) run(program, addr, dir string) error {
+func (s *Server) run(program, addr, dir string, env []string) error {
 	log, err := os.Create(s.log)
 	if err != nil {
 		return err
@@ -70,10 +86,10 @@ func (s *minioServer) run(program, addr, dir string) error {
 	defer log.Close()
 	data := filepath.Join(dir, "data")
 	s.cmd = exec.Command(program, "server", "--quiet", "--address", addr, "--console-address", "127.0.0.1:0", data)
-	s.cmd.Env = []string{
-		"MINIO_ROOT_USER=" + s.accessKey, "MINIO_ROOT_PASSWORD=" + s.secretKey,
+	s.cmd.Env = append([]string{
+		"MINIO_ROOT_USER=" + s.AccessKey, "MINIO_ROOT_PASSWORD=" + s.SecretKey,
 		"MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME=" + dir, "PATH=" + os.Getenv("PATH"),
-	}
+	}, env...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -85,13 +101,13 @@ func (s *minioServer) run(program, addr, dir string) error {
 	return nil
 }
 
-func (s *minioServer) ready(ctx context.Context) error {
+func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond) // another program: there is no signal but its answer
 	defer tick.Stop()
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.endpoint+"/minio/health/ready", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+"/minio/health/ready", nil)
 		if err != nil {
 			return err
 		}
@@ -106,13 +122,13 @@ func (s *minioServer) ready(ctx context.Context) error {
 		case <-s.done:
 			return fmt.Errorf("it ended: %w", s.err)
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w", s.endpoint, ctx.Err())
+			return fmt.Errorf("wait for %s: %w", s.Endpoint, ctx.Err())
 		}
 	}
 }
 
 // close ends the server and waits for it.
-func (s *minioServer) close() error {
+func (s *Server) close() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !os.IsNotExist(err) && err != os.ErrProcessDone {
 		return fmt.Errorf("stop minio: %w", err)
 	}

@@ -1,6 +1,6 @@
 //go:build minio
 
-package s3_test
+package miniotest
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 // minioVersion is the last one whose source was published, as the Go module proxy names it: MinIO's own tags are no versions to Go.
 const minioVersion = "v0.0.0-20260212201848-7aac2a2c5b7c"
 
-// buildMinIO returns the path of the MinIO program, in the user's cache folder. The first time it is built from source with go
+// build returns the path of the MinIO program, in the user's cache folder. The first time it is built from source with go
 // install, which takes many minutes; others who want it meanwhile wait for the same build.
-func buildMinIO(ctx context.Context, say func(format string, args ...any)) (string, error) {
+func build(ctx context.Context, say func(format string, args ...any)) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("build minio: %w", err)

@@ -1,0 +1,164 @@
+package trainer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// lose deletes what begins with a key.
+func (b *bench) lose(t *testing.T, prefix string) {
+	t.Helper()
+	for _, key := range b.keys(t, prefix) {
+		if err := b.store.Delete(t.Context(), storage.Ref{Bucket: "stoker", Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (b *bench) loseModel(t *testing.T, trained *events.ModelTrained) {
+	t.Helper()
+	b.lose(t, strings.TrimPrefix(trained.Model.URI, "s3://stoker/"))
+}
+
+// again is the job that makes a lost model again.
+func again(t *testing.T, id, run string, generation int) events.Job {
+	j := job(t, id, run, spec)
+	j.Generation = generation
+	return j
+}
+
+func TestTheModelsOfAnExecutionAreCounted(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	handle := func(j events.Job, attempt string, generation int, cached bool) *events.ModelTrained {
+		t.Helper()
+		got, err := b.handle(t, j, attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Generation != generation || got.Cached != cached {
+			t.Errorf("attempt %s: generation %d, cached %v; want %d, %v", attempt, got.Generation, got.Cached, generation, cached)
+		}
+		return got
+	}
+	first := handle(job(t, "j1", "monday", spec), "a1", 0, false)
+	handle(job(t, "j2", "tuesday", spec), "a2", 0, true)
+	b.loseModel(t, first)
+	second := handle(job(t, "j3", "wednesday", spec), "a3", 1, false) // whoever comes finds the commit broken
+	handle(job(t, "j4", "thursday", spec), "a4", 1, true)             // and a hit tells the commit's
+	handle(again(t, "j5", "monday", 1), "a5", 1, true)
+	if second.Execution != first.Execution || second.Model.Digest != first.Model.Digest {
+		t.Error("another execution")
+	}
+	b.lose(t, "penguin/") // the whole bucket: nobody but the job knows how many there were
+	third := handle(again(t, "j6", "monday", 2), "a6", 2, false)
+	if third.Execution != first.Execution || third.Model.Digest != first.Model.Digest {
+		t.Error("another execution after the wipe")
+	}
+	if fact := events.NewModelTrained(job(t, "j1", "monday", spec), first); fact.ID == events.NewModelTrained(again(t, "j6", "monday", 2), third).ID {
+		t.Error("both models are told by one fact")
+	}
+}
+
+// After a wipe a new run may come before the replay of the old ones, and makes a model of generation 0. The replay counts it.
+func TestAModelThatDoesNotKnowOfEarlierOnesIsCountedAnew(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	first, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.lose(t, "penguin/")
+	second, err := b.handle(t, job(t, "j2", "tuesday", spec), "a2")
+	if err != nil || second.Generation != 0 {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	replayed, err := b.handle(t, again(t, "j3", "monday", 1), "a3")
+	if err != nil || replayed.Generation != 1 || replayed.Model.URI != second.Model.URI || replayed.Model.URI == first.Model.URI || b.guest.runs.Load() != 2 {
+		t.Errorf("%+v after %d trainings, %v", replayed, b.guest.runs.Load(), err)
+	}
+}
+
+func TestACancelledExecutionKeepsCount(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	first, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.loseModel(t, first)
+	s := b.shift(t, b.store, b.guest, "a2", 1)
+	s.job, s.attempt.Cancelled = job(t, "j2", "tuesday", spec), true
+	if _, err := s.handle(t.Context()); kindOf(err) != events.FailureCancelled {
+		t.Fatal(err)
+	}
+	if got, err := b.handle(t, job(t, "j3", "friday", spec), "a3"); err != nil || got.Generation != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestABaseModelIsKnownByItsExecution(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	base, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	warm := func(id, attempt string, generation int) *events.ModelTrained {
+		t.Helper()
+		j := again(t, id, "tuesday", generation)
+		j.Inputs.BaseModel = base.Model.URI // as the first fact told it, for ever
+		j.Spec = job(t, id, "tuesday", spec+"  seed: 7\n").Spec
+		got, err := b.handle(t, j, attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	first := warm("j2", "a2", 0)
+	b.lose(t, "penguin/")
+	remade, err := b.handle(t, again(t, "j3", "monday", 1), "a3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := warm("j4", "a4", 1)
+	if second.Execution != first.Execution || second.BaseModel != remade.Model.URI || remade.Model.URI == base.Model.URI {
+		t.Errorf("first from %s: %s\nthen from %s: %s", first.BaseModel, first.Execution, second.BaseModel, second.Execution)
+	}
+	// A model that others made is known by what it holds.
+	j := job(t, "j5", "friday", spec)
+	b.put(t, "up/model/saved_model.pb", "one")
+	j.Inputs.BaseModel = "s3://stoker/up/model"
+	one, err := b.handle(t, j, "a5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.put(t, "up/model/saved_model.pb", "two")
+	if two, err := b.handle(t, j, "a6"); err != nil || two.Execution == one.Execution || one.BaseModel != j.Inputs.BaseModel {
+		t.Errorf("%+v, %v", two, err)
+	}
+}
+
+func TestASaltIsAnotherExecutionAndARequestIsNot(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	executions := map[string]bool{}
+	for _, change := range []func(*events.Job){
+		func(*events.Job) {}, func(j *events.Job) { j.Request = "dead-7" }, func(j *events.Job) { j.Generation = 3 },
+		func(j *events.Job) { j.Salt = "s1" }, func(j *events.Job) { j.Salt = "s2" },
+	} {
+		j := job(t, "j1", "monday", spec)
+		change(&j)
+		got, err := b.handle(t, j, "a"+strings.Repeat("x", len(executions))+j.Salt+j.Request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		executions[got.Execution] = true
+	}
+	if len(executions) != 3 || b.guest.runs.Load() != 3 {
+		t.Errorf("%d executions, %d trainings", len(executions), b.guest.runs.Load())
+	}
+}
