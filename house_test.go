@@ -23,9 +23,10 @@ var table = house.Table{
 		"events/jetstream":  {Opens: "events"},
 		"events/eventstest": {Opens: "events", TestHelp: true},
 
-		"storage":             {},
-		"storage/s3":          {Opens: "storage"},
-		"storage/storagetest": {Opens: "storage", TestHelp: true},
+		"storage":              {},
+		"storage/s3":           {Opens: "storage"},
+		"storage/s3/miniotest": {TestHelp: true},
+		"storage/storagetest":  {Opens: "storage", TestHelp: true},
 
 		"compute/record":           {},
 		"compute/example":          {Opens: "compute/record compute/example/schemapb"},
@@ -40,7 +41,7 @@ var table = house.Table{
 		"functions/module/builtin": {Opens: "functions/module " + learning},
 		"functions/guest":          {Opens: "functions/module functions/scratch"},
 		"functions/scratch":        {},
-		"functions/bridge":         {Opens: "events storage"},
+		"functions/bridge":         {Opens: "events storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":           {Opens: "events functions/pipeline"},
 		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
 		"functions/worker":         {Opens: "events"},

@@ -94,12 +94,15 @@ func (w world) drain() {
 	}
 }
 
-func (w world) facts() []events.Fact {
-	w.Helper()
+func (w world) facts() []events.Fact { w.Helper(); return factsOf(w.T, w.box) }
+
+// factsOf reads all that was told.
+func factsOf(t *testing.T, log events.Log) []events.Fact {
+	t.Helper()
 	var facts []events.Fact
-	for recorded, err := range w.box.Read(w.Context(), events.Query{}) {
+	for recorded, err := range log.Read(t.Context(), events.Query{}) {
 		if err = errors.Join(err, recorded.Err); err != nil {
-			w.Fatal(err)
+			t.Fatal(err)
 		}
 		facts = append(facts, recorded.Fact)
 	}

@@ -29,6 +29,11 @@ func TestMessagesOfAllServersTellTheSame(t *testing.T) {
 			at: storage.Ref{Bucket: "amzn-s3-demo-bucket", Key: key}, version: "096fKKXTRTtl3on89fVO.nfljtsv6qko",
 			etag: "d41d8cd98f00b204e9800998ecf8427e", time: time.Unix(0, 0),
 		},
+		"minio": {
+			at: storage.Ref{Bucket: "data", Key: key}, version: "18EA15536E6869DD 2026-11-21T14:20:49.54Z",
+			etag: "99914b932bd37a50b983c5e7c90ae93b", time: time.Date(2026, 11, 21, 14, 20, 49, 540e6, time.UTC),
+			metadata: map[string]string{"pipeline": "penguin"},
+		},
 		"versitygw": {
 			at: storage.Ref{Bucket: "data", Key: key}, version: "2 2026-11-21T14:01:16Z",
 			etag: "99914b932bd37a50b983c5e7c90ae93b", time: time.Date(2026, 11, 21, 14, 1, 16, 0, time.UTC),
@@ -98,7 +103,7 @@ func TestAnUploadAfterARestartOfItsServerIsAnother(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"aws", "aws-test", "versitygw", "versitygw-test"} {
+	for _, name := range []string{"aws", "aws-test", "minio", "versitygw", "versitygw-test"} {
 		f.Add(captured(f, name))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
