@@ -88,11 +88,16 @@ func behaviours() map[string]behaviour {
 		"fork away and wait": func(ctx context.Context, a *module.Args, file string) error {
 			return errors.Join(forkAway(ctx, a, file), wait(ctx, a, file))
 		},
+		"fork away unmarked": forkAwayUnmarked,
+		"fork away unmarked and wait": func(ctx context.Context, a *module.Args, file string) error {
+			return errors.Join(forkAwayUnmarked(ctx, a, file), wait(ctx, a, file))
+		},
 		"spy": spy,
 		"fork and wait": func(ctx context.Context, a *module.Args, file string) error {
 			return errors.Join(fork(ctx, a, file), wait(ctx, a, file))
 		},
 		"leak":               leak,
+		"leak in a child":    leakInAChild,
 		"tell environment":   tellEnvironment,
 		"linger":             linger,
 		"crash in a routine": crashInRoutine,
@@ -199,6 +204,23 @@ func forkAway(_ context.Context, _ *module.Args, file string) error {
 		return err
 	}
 	return os.WriteFile(file, fmt.Append(nil, cmd.Process.Pid), 0o600)
+}
+
+// forkAwayUnmarked is forkAway with a grandchild whose environment does not tell whose it is.
+func forkAwayUnmarked(_ context.Context, _ *module.Args, file string) error {
+	cmd := exec.Command("/bin/sleep", "600")
+	cmd.Env = []string{"A=B"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return os.WriteFile(file, fmt.Append(nil, cmd.Process.Pid), 0o600)
+}
+
+// leakInAChild has another process grow, and survives it.
+func leakInAChild(context.Context, *module.Args, string) error {
+	fmt.Println(exec.Command("sh", "-c", `x=$(head -c 400000000 /dev/zero | tr '\0' x)`).Run())
+	select {}
 }
 
 // spy looks for the secrets of the process that started it.

@@ -16,7 +16,7 @@ type ending struct {
 	state    *os.ProcessState
 	listener *listener
 	limits   Limits
-	peak     int64
+	memory   string // how much of it was used, where that was too much
 }
 
 // failure says why the module did not finish, or nil. What it said itself weighs more than how it left: a process that
@@ -29,7 +29,7 @@ func (e ending) failure() *Error {
 	case e.listener.finished && (clean || lingered && e.cause == nil):
 		return nil
 	case errors.Is(e.cause, errMemory):
-		return e.resources("used %s of memory, %s allowed", bytesText(e.peak), bytesText(e.limits.MemoryBytes))
+		return e.resources("used %s, %s allowed", e.memory, bytesText(e.limits.MemoryBytes))
 	case errors.Is(e.cause, errTimeout):
 		return e.resources("ran longer than %s", e.limits.Timeout.Round(time.Millisecond))
 	case e.cause != nil:

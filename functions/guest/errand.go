@@ -51,8 +51,12 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 		defer stop()
 	}
 	e.process.served++
+	if err := e.process.cgroup.limit(e.limits.MemoryBytes); err != nil {
+		e.process.end()
+		return Outcome{}, false, e.unbound(err)
+	}
 	e.listener = &listener{on: e.on, log: e.log, done: make(chan struct{})}
-	e.memory = memoryWatch{group: e.process.pid(), limit: e.limits.MemoryBytes}
+	e.memory = memoryWatch{process: e.process, limit: e.limits.MemoryBytes}
 	over := make(chan struct{})
 	e.helpers.Go(e.assign)
 	e.helpers.Go(func() { _, _ = io.Copy(e.log, e.process.output) }) // ends with the pipe, or when told to; log takes everything
@@ -68,6 +72,16 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 	close(over)
 	outcome, err = e.end(ctx)
 	return outcome, false, err
+}
+
+// unbound is the failure of a process that its limit could not be set for. The kernel's version 1 refuses one that is exceeded
+// already.
+func (e *errand) unbound(err error) error {
+	kind := KindHost
+	if errors.Is(err, syscall.EBUSY) {
+		kind = KindResources
+	}
+	return fail(kind, fmt.Errorf("module %s: %w", e.assignment.Module, err))
 }
 
 // supervise returns when the process has exited, is done, or is to be ended.
@@ -113,9 +127,13 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 	p.reap()
 	e.drain()
 	e.helpers.Wait()
-	p.release()
+	cause := context.Cause(ctx)
+	if cause == nil && e.memory.exceeded() { // since the last look
+		cause = errMemory
+	}
 	state := p.cmd.ProcessState
-	ending := ending{cause: context.Cause(ctx), state: state, listener: e.listener, limits: e.limits, peak: e.memory.peak}
+	ending := ending{cause: cause, state: state, listener: e.listener, limits: e.limits, memory: e.memory.used()}
+	p.release()
 	outcome := e.outcome(maxRSS(state))
 	if err := ending.failure(); err != nil {
 		err.Err = fmt.Errorf("module %s: %w", e.assignment.Module, err.Err)

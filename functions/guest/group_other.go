@@ -2,7 +2,11 @@
 
 package guest
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
 // rssUnit is that of ru_maxrss on macOS: bytes. The BSDs count kibibytes; there the figure is too small.
 const rssUnit = 1
@@ -31,3 +35,26 @@ func endStrays(string) {}
 
 // hideSecrets can't: a module may read the worker's environment here.
 func hideSecrets() error { return nil }
+
+// cgroups are Linux's: there are none here.
+type cgroups struct{}
+
+func openCgroups(where string) (*cgroups, error) {
+	if where == "" {
+		return nil, nil
+	}
+	return nil, errors.New("cgroup " + where + ": there are cgroups on Linux only")
+}
+
+func (*cgroups) open(string) (*cgroup, error) { return nil, nil }
+func (*cgroups) end() error                   { return nil }
+func (*cgroups) String() string               { return "nobody" }
+
+type cgroup struct{}
+
+func (*cgroup) startIn(*syscall.SysProcAttr) (*os.File, error) { return nil, nil }
+func (*cgroup) adopt(int) error                                { return nil }
+func (*cgroup) limit(int64) error                              { return nil }
+func (*cgroup) exceeded() bool                                 { return false }
+func (*cgroup) peak() int64                                    { return 0 }
+func (*cgroup) end() error                                     { return nil }

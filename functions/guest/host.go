@@ -1,7 +1,9 @@
 package guest
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -25,6 +27,7 @@ type Host struct {
 	files *fileDigests
 	warm  *warmPool
 	homes *scratch.Folder // of the running processes
+	group *cgroups        // nil: memory is polled
 }
 
 // Options of a Host.
@@ -35,6 +38,7 @@ type Options struct {
 	CacheDir string            // where built modules are kept; default: stoker/modules in the user's cache folder
 	Warm     int               // processes kept for builtin modules, once one has run; default 0: none. See Host
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
+	Cgroup   string            // to divide among modules, see the package comment: own or a path; default: STOKER_CGROUP
 	Logger   *slog.Logger
 }
 
@@ -62,20 +66,29 @@ func New(opts Options) (*Host, error) {
 		return nil, err
 	}
 	var err error
-	if h.homes, err = scratch.Open("", endStrays); err != nil {
+	if h.group, err = openCgroups(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
 		return nil, err
 	}
-	h.warm = newWarmPool(opts.Warm, func() (*process, error) {
-		return start(h.homes.Path(), append([]string{opts.Self}, opts.Args...), h.env)
-	}, opts.Logger)
+	if h.homes, err = scratch.Open("", endStrays); err != nil {
+		return nil, errors.Join(err, h.group.end())
+	}
+	opts.Logger.Info("modules can be started", "memory_limited_by", h.group.String())
+	h.warm = newWarmPool(opts.Warm, func() (*process, error) { return h.start(append([]string{opts.Self}, opts.Args...)) }, opts.Logger)
 	return h, nil
+}
+
+// cgroupEnv is the environment's word for Options.Cgroup.
+const cgroupEnv = "STOKER_CGROUP"
+
+func (h *Host) start(command []string) (*process, error) {
+	return start(h.homes.Path(), h.group, command, h.env)
 }
 
 // Close ends the idle processes and waits for them. Running modules are their callers' to end, before.
 func (h *Host) Close() {
 	h.warm.close()
-	if err := h.homes.Close(); err != nil {
-		h.opts.Logger.Warn("the homes of modules are not removed", "error", err)
+	if err := errors.Join(h.homes.Close(), h.group.end()); err != nil {
+		h.opts.Logger.Warn("the homes or cgroups of modules are not removed", "error", err)
 	}
 }
 
@@ -137,7 +150,7 @@ func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome,
 			return Outcome{}, err
 		}
 	}
-	if e.process, err = start(h.homes.Path(), []string{path}, h.env); err != nil {
+	if e.process, err = h.start([]string{path}); err != nil {
 		return Outcome{}, err
 	}
 	outcome, _, err = e.run(ctx)

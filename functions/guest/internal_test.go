@@ -60,7 +60,7 @@ func FuzzListen(f *testing.F) {
 
 func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
 	t.Parallel()
-	p, err := start(t.TempDir(), []string{"/bin/echo", "out"}, nil)
+	p, err := start(t.TempDir(), nil, []string{"/bin/echo", "out"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

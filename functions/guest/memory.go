@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// memoryPeriod is how often a group's memory is looked at. What grows faster than a machine's memory in one period is the
-// kernel's to end.
+// memoryPeriod is how often a module's memory is looked at. What outgrows the machine in one period is the kernel's to end, as is
+// whatever runs in a cgroup.
 const memoryPeriod = 100 * time.Millisecond
 
-// memoryWatch compares the resident memory of a process group with its limit.
+// memoryWatch sees whether a module keeps to its memory limit: in a cgroup, whether the kernel had to kill for it; else by
+// adding up the resident memory of its process group.
 type memoryWatch struct {
-	group int
-	limit int64 // bytes; 0: no limit, and nothing to watch
-	peak  int64 // bytes; to be read when watch has returned
+	process *process
+	limit   int64 // bytes; 0: no limit, and nothing to watch
+	peak    int64 // bytes of resident memory, where that was looked at; to be read when watch has returned
 }
 
-// watch looks until exited is closed, or the group is over its limit: then it aborts with errMemory.
-func (w *memoryWatch) watch(exited <-chan struct{}, abort context.CancelCauseFunc) {
+// watch looks until over is closed, or the module is over its limit: then it aborts with errMemory.
+func (w *memoryWatch) watch(over <-chan struct{}, abort context.CancelCauseFunc) {
 	if w.limit <= 0 {
 		return
 	}
@@ -25,14 +26,32 @@ func (w *memoryWatch) watch(exited <-chan struct{}, abort context.CancelCauseFun
 	defer ticker.Stop()
 	for {
 		select {
-		case <-exited:
+		case <-over:
 			return
 		case <-ticker.C:
 		}
-		w.peak = max(w.peak, groupRSS(w.group))
-		if w.peak > w.limit {
+		if w.exceeded() {
 			abort(errMemory)
 			return
 		}
 	}
+}
+
+func (w *memoryWatch) exceeded() bool {
+	if w.limit <= 0 {
+		return false
+	}
+	if group := w.process.cgroup; group != nil {
+		return group.exceeded()
+	}
+	w.peak = max(w.peak, groupRSS(w.process.pid()))
+	return w.peak > w.limit
+}
+
+// used is the text of how much it was when the limit was exceeded.
+func (w *memoryWatch) used() string {
+	if group := w.process.cgroup; group != nil {
+		return bytesText(group.peak()) + " of memory and asked for more"
+	}
+	return bytesText(w.peak) + " of memory"
 }

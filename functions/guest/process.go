@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -15,6 +16,7 @@ type process struct {
 	output   *os.File // we read its standard output and error
 	progress *os.File // we read messages
 	home     string   // HOME, TMPDIR and working directory
+	cgroup   *cgroup  // nil: nothing but the worker sees to its limits
 
 	exited chan struct{} // closed when the leader has exited; until it is reaped, its number is no one else's
 	served int           // assignments that it has worked on
@@ -24,16 +26,19 @@ type process struct {
 // markEnv names the home of the module that a process belongs to. Processes that leave its group are found by it.
 const markEnv = "STOKER_MODULE"
 
-// start runs a command, with a home in dir. The process waits on its standard input.
-func start(dir string, command, env []string) (p *process, err error) {
+// start runs a command, with a home in dir and a cgroup of groups. The process waits on its standard input.
+func start(dir string, groups *cgroups, command, env []string) (p *process, err error) {
 	p = &process{}
 	defer func() {
 		if err != nil {
-			p.release()
+			p.abandon()
 			p, err = nil, fail(KindHost, fmt.Errorf("start %s: %w", command[0], err))
 		}
 	}()
 	if p.home, err = os.MkdirTemp(dir, "module-"); err != nil {
+		return p, err
+	}
+	if p.cgroup, err = groups.open(filepath.Base(p.home)); err != nil {
 		return p, err
 	}
 	var ends childEnds
@@ -53,12 +58,15 @@ func start(dir string, command, env []string) (p *process, err error) {
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = ends.stdin, ends.output, ends.output
 	p.cmd.ExtraFiles = []*os.File{ends.progress} // the first one is descriptor 3
 	p.cmd.SysProcAttr = groupOfItsOwn()
+	if ends.cgroup, err = p.cgroup.startIn(p.cmd.SysProcAttr); err != nil {
+		return p, err
+	}
 	if err = p.cmd.Start(); err != nil {
 		return p, err
 	}
 	p.exited = make(chan struct{})
 	go func() { defer close(p.exited); p.awaitExit() }() // reap waits for it
-	return p, nil
+	return p, p.cgroup.adopt(p.pid())
 }
 
 // dead says whether the leader has exited.
@@ -71,10 +79,10 @@ func (p *process) dead() bool {
 	}
 }
 
-// childEnds are the ends of the pipes that only the child keeps.
-type childEnds struct{ stdin, output, progress *os.File }
+// childEnds are the ends of the pipes that only the child keeps, and the folder of the cgroup that it begins in.
+type childEnds struct{ stdin, output, progress, cgroup *os.File }
 
-func (e *childEnds) close() { closeAll(e.stdin, e.output, e.progress) }
+func (e *childEnds) close() { closeAll(e.stdin, e.output, e.progress, e.cgroup) }
 
 // end kills the whole group, waits for its leader, and lets go of what belonged to it.
 func (p *process) end() *os.ProcessState {
@@ -83,9 +91,18 @@ func (p *process) end() *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// release closes our ends of the pipes and removes the process's folder.
+// abandon lets go of a process of which something could not be had.
+func (p *process) abandon() {
+	if p.exited != nil {
+		p.reap()
+	}
+	p.release()
+}
+
+// release closes our ends of the pipes and removes the process's folder and cgroup.
 func (p *process) release() {
 	closeAll(p.stdin, p.output, p.progress)
+	_ = p.cgroup.end() // as with its folder
 	if p.home != "" {
 		_ = os.RemoveAll(p.home) // a leftover goes with the folder that it is in
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,8 +33,8 @@ func endStrays(home string) {
 
 // alone says whether nothing but the leader runs on behalf of the module.
 func (p *process) alone() bool {
-	strays := findStrays(p.home)
-	return len(strays) == 1 && strays[0] == p.pid()
+	only := []int{p.pid()}
+	return slices.Equal(findStrays(p.home), only) && (p.cgroup == nil || slices.Equal(p.cgroup.processes(), only))
 }
 
 func findStrays(home string) (pids []int) {

@@ -59,7 +59,7 @@ func TestAnAssignmentThatAnIdleProcessNeverReadGoesToAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	gone, err := start(host.homes.Path(), []string{"/bin/true"}, nil)
+	gone, err := start(host.homes.Path(), nil, []string{"/bin/true"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func catPool(t *testing.T, size int) (*warmPool, *atomic.Int64) {
 	dir := t.TempDir()
 	pool := newWarmPool(size, func() (*process, error) {
 		started.Add(1)
-		return start(dir, []string{"/bin/cat"}, nil)
+		return start(dir, nil, []string{"/bin/cat"}, nil)
 	}, slog.New(slog.DiscardHandler))
 	t.Cleanup(pool.close)
 	return pool, &started

@@ -1,0 +1,203 @@
+package guest_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+)
+
+// These tests have the real kernel limit memory, by version 1 or 2, whichever the machine has. They skip, and say so, where this
+// user may make no cgroup.
+
+func TestTheKernelEndsAModuleOverItsMemory(t *testing.T) {
+	t.Parallel()
+	host, _ := fencedHost(t, 1)
+	for _, do := range []string{"leak", "leak in a child"} {
+		_, err := host.Run(t.Context(), assignment(t, do), bound(100<<20), nil)
+		failed := asError(t, err)
+		if want := "module builtin:test: used 100.0 MiB of memory and asked for more, 100.0 MiB allowed"; failed.Kind != guest.KindResources ||
+			failed.Error() != want {
+			t.Errorf("%s: %s: %s, want resources: %s", do, failed.Kind, failed, want)
+		}
+	}
+}
+
+func TestAWarmProcessHasTheLimitOfEachJobAnew(t *testing.T) {
+	t.Parallel()
+	host, _ := fencedHost(t, 1)
+	served := pid(t, host, bound(100<<20))
+	if _, err := host.Run(t.Context(), assignment(t, "grow and shrink"), guest.Limits{}, nil); err != nil {
+		t.Errorf("it has the limit of the job before: %v", err)
+	}
+	if next := pid(t, host, guest.Limits{}); next != served {
+		t.Fatalf("process %d served after process %d", next, served)
+	}
+	_, err := host.Run(t.Context(), assignment(t, "grow and shrink"), bound(100<<20), nil)
+	if failed := asError(t, err); failed.Kind != guest.KindResources {
+		t.Errorf("%s: %s", failed.Kind, failed)
+	}
+}
+
+func TestTheLimitOfACgroupAroundItIsNotTheModulesOwn(t *testing.T) {
+	t.Parallel()
+	host, parent := fencedHost(t, 0)
+	if errors.Join(limitOf(parent, "memory.limit_in_bytes"), limitOf(parent, "memory.max")) == nil {
+		t.Fatal("a cgroup of both versions")
+	}
+	_, err := host.Run(t.Context(), assignment(t, "leak"), bound(1<<30), nil)
+	if failed := asError(t, err); failed.Kind != guest.KindCrash || !strings.Contains(failed.Error(), "perhaps because memory ran out") {
+		t.Errorf("%s: %s", failed.Kind, failed)
+	}
+}
+
+func limitOf(dir, name string) error {
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(strconv.Itoa(100 << 20))
+	return errors.Join(err, file.Close())
+}
+
+func TestAProcessThatTookOffItsMarkDoesNotOutliveItsCgroup(t *testing.T) {
+	t.Parallel()
+	host, parent := fencedHost(t, 1)
+	a := assignment(t, "fork away unmarked")
+	file := filepath.Join(t.TempDir(), "pid")
+	a.CustomConfig["file"] = file
+	before := pid(t, host, guest.Limits{})
+	if _, err := host.Run(t.Context(), a, guest.Limits{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	waitUntilGone(t, file)
+	if after := pid(t, host, guest.Limits{}); after == before {
+		t.Error("a process that left another one running served again")
+	}
+	host.Close()
+	if left := folders(t, parent); len(left) != 0 {
+		t.Errorf("cgroups %q are left", left)
+	}
+}
+
+func TestTheCgroupsOfAKilledHostAreEnded(t *testing.T) {
+	parent := cgroupForTest(t)
+	t.Setenv("STOKER_CGROUP", parent)
+	t.Setenv("TMPDIR", t.TempDir())
+	file := filepath.Join(t.TempDir(), "pid")
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), hostEnv+"=fork away unmarked and wait", fileEnv+"="+file)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("host says %q: %v", line, err)
+	}
+	lost := folders(t, parent)
+	_, _ = cmd.Process.Kill(), cmd.Wait()
+	if pid := readPID(t, file); syscall.Kill(pid, 0) != nil || isZombie(pid) {
+		t.Errorf("process %d was gone with its host", pid)
+	}
+
+	host, err := guest.New(guest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	waitUntilGone(t, file)
+	if now := folders(t, parent); len(lost) != 1 || len(now) != 1 || now[0] == lost[0] {
+		t.Errorf("cgroups were %q and are %q", lost, now)
+	}
+}
+
+// bound is a memory limit, and a time limit so that a red test ends.
+func bound(memory int64) guest.Limits {
+	return guest.Limits{MemoryBytes: memory, Timeout: 20 * time.Second}
+}
+
+// fencedHost is newHost with a cgroup of its own.
+func fencedHost(t *testing.T, warm int) (*guest.Host, string) {
+	t.Helper()
+	parent := cgroupForTest(t)
+	host, err := guest.New(guest.Options{
+		Builtins: map[string]string{"test": "builtin:test@1"}, Env: []string{childEnv + "=1"}, Warm: warm, Cgroup: parent,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	return host, parent
+}
+
+// cgroupForTest makes a cgroup right below a mounted hierarchy that has the memory controller.
+func cgroupForTest(t *testing.T) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts") // device, folder, type, options
+	if err != nil {
+		t.Skip("no cgroup can be made: ", err)
+	}
+	reason := "no hierarchy is mounted that has the memory controller"
+	for line := range bytes.Lines(mounts) {
+		fields := strings.Fields(string(line))
+		v1 := fields[2] == "cgroup" && slices.Contains(strings.Split(fields[3], ","), "memory")
+		v2 := fields[2] == "cgroup2" && handsMemoryOn(fields[1])
+		if !v1 && !v2 {
+			continue
+		}
+		dir, err := os.MkdirTemp(fields[1], "stoker-test-")
+		if err != nil {
+			reason = err.Error()
+			continue
+		}
+		t.Cleanup(func() { removeCgroup(t, dir) })
+		return dir
+	}
+	t.Skip("no cgroup can be made: ", reason)
+	return ""
+}
+
+func handsMemoryOn(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+	return err == nil && slices.Contains(strings.Fields(string(text)), "memory")
+}
+
+// removeCgroup waits a little: a process that was killed is in it until it was waited for.
+func removeCgroup(t *testing.T, dir string) {
+	t.Helper()
+	var err error
+	for range 100 {
+		if err = os.Remove(dir); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%v; it holds %q", err, folders(t, dir))
+}
+
+func folders(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
+}

@@ -1,0 +1,219 @@
+package guest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cgroup bounds the memory of one module's process and of all that it starts, by the kernel's hand: what asks for more than
+// there is, after all that can be written back was, is killed at that moment. A nil cgroup bounds nothing.
+//
+// Files and their meaning: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst of the kernel.
+type cgroup struct {
+	dir    string
+	v2     bool
+	most   int64    // the limit, in bytes; 0: none
+	before oomCount // when it was set
+	rmdir  func(dir string) error
+}
+
+// oomCount is how often memory ran out in a cgroup.
+type oomCount struct {
+	own   int64 // by its own limit; version 1 does not tell
+	kills int64 // of processes in it, whoever's limit it was
+}
+
+// adopt moves a process in that was started outside: version 2 starts it inside.
+func (g *cgroup) adopt(pid int) error {
+	if g == nil || g.v2 {
+		return nil
+	}
+	return g.write("cgroup.procs", strconv.Itoa(pid))
+}
+
+// limit sets what the processes may have together, in bytes, and 0 for no limit. EBUSY means that they hold more already.
+func (g *cgroup) limit(most int64) (err error) {
+	if g == nil {
+		return nil
+	}
+	if g.v2 {
+		err = g.limitV2(most)
+	} else {
+		err = g.limitV1(most)
+	}
+	if err != nil {
+		return fmt.Errorf("limit memory to %s: %w", bytesText(most), err)
+	}
+	g.most = most
+	g.before, err = g.count()
+	return err
+}
+
+// limitV2 has no swap used, and all processes killed with the first: half a module is no module.
+func (g *cgroup) limitV2(most int64) error {
+	if most == 0 {
+		return g.write("memory.max", "max")
+	}
+	return errors.Join(
+		g.writeIfThere("memory.swap.max", "0"), g.writeIfThere("memory.oom.group", "1"),
+		g.write("memory.max", strconv.FormatInt(most, 10)))
+}
+
+// limitV1 sets the limit of memory and swap together to that of memory alone; it may never be the lower one of the two.
+func (g *cgroup) limitV1(most int64) error {
+	const both, memory = "memory.memsw.limit_in_bytes", "memory.limit_in_bytes"
+	if err := errors.Join(g.writeIfThere(both, "-1"), g.write(memory, "-1")); err != nil || most == 0 {
+		return err
+	}
+	limit := strconv.FormatInt(most, 10)
+	if err := g.write(memory, limit); err != nil {
+		return err
+	}
+	return errors.Join(g.writeIfThere(both, limit), g.write("memory.max_usage_in_bytes", "0"))
+}
+
+// exceeded says whether a process was killed because the limit was reached. A kill for the limit of a cgroup around
+// this one is another matter.
+func (g *cgroup) exceeded() bool {
+	now, err := g.count()
+	if err != nil || now.kills <= g.before.kills {
+		return false
+	}
+	if g.v2 {
+		return now.own > g.before.own
+	}
+	return g.peak() > g.most-reachedBytes
+}
+
+// reachedBytes: what the kernel kills for is what did not fit, which may leave a rest.
+const reachedBytes = 1 << 20
+
+func (g *cgroup) count() (oomCount, error) {
+	name := "memory.oom_control"
+	if g.v2 {
+		name = "memory.events"
+	}
+	text, err := os.ReadFile(filepath.Join(g.dir, name))
+	return oomCount{own: counted(text, "oom"), kills: counted(text, "oom_kill")}, err
+}
+
+// peak is the most memory that was used, in bytes; 0 where the kernel is too old to tell.
+func (g *cgroup) peak() int64 {
+	if g.v2 {
+		return g.number("memory.peak")
+	}
+	return g.number("memory.max_usage_in_bytes")
+}
+
+// processes are those that have not ended.
+func (g *cgroup) processes() (pids []int) {
+	text, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs")) // none where it is gone
+	for field := range strings.FieldsSeq(string(text)) {
+		if pid, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// end kills what is in it, and removes it.
+func (g *cgroup) end() error {
+	if g == nil {
+		return nil
+	}
+	_ = g.writeIfThere("cgroup.kill", "1") // since Linux 5.14; the rest goes one by one
+	var err error
+	for end := time.Now().Add(strayTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for _, pid := range g.processes() {
+			g.endOne(pid, end)
+		}
+		if err = g.rmdir(g.dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return fmt.Errorf("remove cgroup: %w", err)
+}
+
+// endOne kills a process if it is still in here once a pidfd holds its number.
+func (g *cgroup) endOne(pid int, end time.Time) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	if slices.Contains(g.processes(), pid) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil {
+		awaitPidfd(fd, end)
+	}
+}
+
+// write changes a control file. Like the kernel's, it must be there.
+func (g *cgroup) write(name, value string) error {
+	return writeControl(filepath.Join(g.dir, name), value)
+}
+
+// writeIfThere is write for what not every kernel has.
+func (g *cgroup) writeIfThere(name, value string) error {
+	if err := g.write(name, value); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func writeControl(path, value string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(value)
+	return errors.Join(err, file.Close())
+}
+
+// number reads a file that holds one; 0 where there is none.
+func (g *cgroup) number(name string) int64 {
+	text, err := os.ReadFile(filepath.Join(g.dir, name))
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return int64(min(n, math.MaxInt64))
+}
+
+// counted reads a file of lines like `oom_kill 3`.
+func counted(text []byte, name string) int64 {
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil && key == name {
+			return n
+		}
+	}
+	return 0
+}
+
+// startIn has a process begin inside the cgroup (CLONE_INTO_CGROUP, since Linux 5.7), where version 2 has it. The file is to be
+// closed when the process has been started.
+func (g *cgroup) startIn(attr *syscall.SysProcAttr) (*os.File, error) {
+	if g == nil || !g.v2 {
+		return nil, nil
+	}
+	folder, err := os.Open(g.dir)
+	if err != nil {
+		return nil, err
+	}
+	attr.UseCgroupFD, attr.CgroupFD = true, int(folder.Fd())
+	return folder, nil
+}
