@@ -49,8 +49,12 @@ func (j Join) Train(p pipeline.Pipeline, again Again) (events.Job, error) {
 }
 
 // salt is "" where a model that was trained before will do. Else it is made of what asks for a new one: facts with force, a
-// pipeline without cache, a request to do the run again.
+// pipeline without cache. A request to do the run again brings the whole salt, so that the execution that a ModelTrained tells of can
+// be made once more from that fact alone.
 func (j Join) salt(p pipeline.Pipeline, again Again) string {
+	if again.Salt != "" {
+		return again.Salt
+	}
 	var parts []string
 	for _, fact := range j.Facts {
 		if fact.Force {
@@ -61,11 +65,8 @@ func (j Join) salt(p pipeline.Pipeline, again Again) string {
 		last := j.Last()
 		parts = append(parts, "cache off", j.Pipeline, j.Run, last.Source, last.ID)
 	}
-	switch {
-	case len(parts) == 0:
-		return again.Salt
-	case again.Salt != "":
-		parts = append(parts, "again", again.Salt)
+	if len(parts) == 0 {
+		return ""
 	}
 	return events.DerivedID(parts...)
 }
