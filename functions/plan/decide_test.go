@@ -1,0 +1,243 @@
+package plan_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// at is a fact stored so many hours into the week; its sequence is the hour.
+func at(hour int, id string, data events.Data) plan.Pinned {
+	r := recorded(uint64(hour), id, data)
+	r.Message.Stored = time.Unix(0, 0).UTC().Add(time.Duration(hour) * time.Hour)
+	fact, ok := plan.Pin(r)
+	if !ok {
+		panic("no fact that a run can wait for: " + id)
+	}
+	return fact
+}
+
+func graph() events.Data { return &events.TransformReady{TransformGraph: "s3://bkt/graph"} }
+func tuned() events.Data { return &events.HParamsReady{Hyperparameters: "s3://bkt/hp"} }
+func untuned() events.Data {
+	return &events.TuningFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "boom"}}
+}
+
+const head = "pipeline: penguin\nmodule: builtin:dnn\n"
+
+func TestWhatBecomesOfARun(t *testing.T) {
+	t.Parallel()
+	const tuner = head + "tuner: {when: never, on_failed: latest}\n"
+	none, best := plan.Latest{}, plan.Latest{Hyperparameters: "s3://bkt/best"}
+	for name, tc := range map[string]struct {
+		text   string
+		facts  []plan.Pinned
+		latest plan.Latest
+		want   plan.State
+		say    string // kinds that are missing, or how it ended
+		hp     string
+	}{
+		"nothing of it": {text: head, want: plan.Waiting, say: "transform.ready"},
+		"run: waits for its own": {text: head + "trainer: {hyperparameters: run}\n", facts: []plan.Pinned{at(1, "t", graph())},
+			latest: best, want: plan.Waiting, say: "hparams.ready"},
+		"run: its own, however late they are told": {text: head + "trainer: {hyperparameters: run}\n",
+			facts: []plan.Pinned{at(1, "t", graph()), at(100, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
+		"latest: its own, told before": {text: head + "trainer: {hyperparameters: latest}\n",
+			facts: []plan.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: plan.Complete, hp: "s3://bkt/hp"},
+		"latest: told too late, they change nothing": {text: head + "trainer: {hyperparameters: latest}\n",
+			facts: []plan.Pinned{at(1, "t", graph()), at(2, "h", tuned())}, latest: best, want: plan.Complete, hp: "s3://bkt/best"},
+		"none: its own change nothing": {text: head + "trainer: {hyperparameters: none}\n",
+			facts: []plan.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: plan.Complete},
+		"auto without a tuner is latest": {text: head, facts: []plan.Pinned{at(1, "t", graph())}, latest: best, want: plan.Complete, hp: "s3://bkt/best"},
+		"auto with a tuner is run":       {text: tuner, facts: []plan.Pinned{at(1, "t", graph())}, latest: best, want: plan.Waiting, say: "hparams.ready"},
+		"a failed tuning, latest": {text: tuner, facts: []plan.Pinned{at(1, "t", graph()), at(2, "f", untuned())}, latest: best,
+			want: plan.Complete, hp: "s3://bkt/best"},
+		"a failed tuning, latest, and the data later": {text: tuner, facts: []plan.Pinned{at(1, "f", untuned()), at(2, "t", graph())},
+			latest: best, want: plan.Complete, hp: "s3://bkt/best"},
+		"a failed tuning, but tuned all the same": {text: tuner,
+			facts:  []plan.Pinned{at(1, "f", untuned()), at(2, "h", tuned()), at(3, "t", graph())},
+			latest: best, want: plan.Complete, hp: "s3://bkt/hp"},
+		"a failed tuning, latest, and there is none": {text: tuner, facts: []plan.Pinned{at(1, "t", graph()), at(2, "f", untuned())}, latest: none,
+			want: plan.Ended, say: "incomplete: tuning failed, and the pipeline has no earlier hyperparameters to go on with"},
+		"a failed tuning, fail": {text: head + "tuner: {when: never, on_failed: fail}\n", facts: []plan.Pinned{at(1, "f", untuned())}, latest: best,
+			want: plan.Ended, say: "incomplete: tuning failed, and the pipeline's tuner.on_failed is fail"},
+		"a failed tuning of a pipeline that does not tune": {text: head, facts: []plan.Pinned{at(1, "f", untuned()), at(2, "t", graph())},
+			latest: best, want: plan.Complete, hp: "s3://bkt/best"},
+		"the last fact in time": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
+			facts: []plan.Pinned{at(1, "t", graph()), at(3, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
+		"the last fact too late": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
+			facts: []plan.Pinned{at(1, "t", graph()), at(4, "h", tuned())}, want: plan.Ended,
+			say: "incomplete: waited for hparams.ready since 1970-01-01T01:00:00Z, and expired after 2h"},
+		"a run may wait for ever": {text: head + "trainer: {hyperparameters: run, expire_after: never}\n",
+			facts: []plan.Pinned{at(1, "t", graph()), at(100_000, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
+		"hyperparameters that nobody waits for start no clock": {text: head + "trainer: {hyperparameters: latest, expire_after: 2h}\n",
+			facts: []plan.Pinned{at(1, "h", tuned()), at(50, "t", graph())}, want: plan.Complete, hp: "s3://bkt/hp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := parse(t, tc.text)
+			random := rand.New(rand.NewPCG(3, 4))
+			for range 10 { // the order in which facts are handed over means nothing
+				random.Shuffle(len(tc.facts), func(i, j int) { tc.facts[i], tc.facts[j] = tc.facts[j], tc.facts[i] })
+				join, say := become(p, tc.facts, tc.latest)
+				if join.State != tc.want || say != tc.say {
+					t.Fatalf("%s, %q; want %s, %q", join.State, say, tc.want, tc.say)
+				}
+				if join.State != plan.Complete {
+					continue
+				}
+				job, err := join.Train(p, plan.Again{})
+				if err != nil || job.Inputs.Hyperparameters != tc.hp {
+					t.Fatalf("trains with %q, %v; want %q", job.Inputs.Hyperparameters, err, tc.hp)
+				}
+			}
+		})
+	}
+}
+
+// become brings a run as far as it goes.
+func become(p pipeline.Pipeline, facts []plan.Pinned, latest plan.Latest) (plan.Join, string) {
+	join := plan.Decide(p, "monday", facts)
+	if join.Ready(p) {
+		if !join.Wants(p).Hyperparameters {
+			latest.Hyperparameters = ""
+		}
+		join = join.Pin(p, 1, latest)
+	}
+	if join.State == plan.Ended {
+		return join, string(join.Ending.Kind) + ": " + join.Ending.Message
+	}
+	var missing []string
+	if join.State == plan.Waiting {
+		for _, kind := range join.Missing(p) {
+			missing = append(missing, string(kind))
+		}
+	}
+	return join, strings.Join(missing, " ")
+}
+
+func TestARunExpiresByTheTimeItsFactsWereStored(t *testing.T) {
+	t.Parallel()
+	p := parse(t, head+"trainer: {hyperparameters: run, expire_after: 2h}\n")
+	join := plan.Decide(p, "monday", []plan.Pinned{at(5, "t", graph())})
+	deadline, bounded := join.Deadline(p)
+	if want := time.Unix(0, 0).Add(7 * time.Hour); !bounded || !deadline.Equal(want) {
+		t.Fatalf("deadline %s, %t", deadline, bounded)
+	}
+	if early := join.Expire(p, deadline); early.State != plan.Waiting {
+		t.Errorf("expired at its deadline: %+v", early.Ending)
+	}
+	late := join.Expire(p, deadline.Add(time.Minute))
+	if late.State != plan.Ended || !late.Ending.At.Equal(deadline) {
+		t.Errorf("%s %+v", late.State, late.Ending)
+	}
+}
+
+func TestARunThatHasEndedStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	p := parse(t, head)
+	ended := plan.Decide(p, "monday", nil).End(events.FailureCancelled, "cancelled", time.Unix(1, 0))
+	if again := ended.End(events.FailureIncomplete, "expired", time.Unix(2, 0)); again.Ending.Message != "cancelled" {
+		t.Errorf("ended again: %+v", again.Ending)
+	}
+	if after := ended.Add(at(1, "t", graph())); len(after.Facts) != 0 || after.Ready(p) {
+		t.Errorf("a late fact was taken: %+v", after)
+	}
+	if told := ended.Told(); !told.Ending.Told || ended.Ending.Told {
+		t.Error("being told is not the copy's own")
+	}
+}
+
+func TestSaltComesFromWhatAsksForAnotherTraining(t *testing.T) {
+	t.Parallel()
+	plain, off := parse(t, head), parse(t, head+"trainer: {cache: off}\n")
+	forced := &events.TransformReady{TransformGraph: "s3://bkt/graph", Request: events.Request{Force: true}}
+	salts := map[string]string{}
+	for name, tc := range map[string]struct {
+		p     pipeline.Pipeline
+		run   string
+		fact  plan.Pinned
+		again plan.Again
+	}{
+		"plain":                  {plain, "monday", at(1, "t", graph()), plan.Again{}},
+		"forced":                 {plain, "monday", at(1, "t", forced), plan.Again{}},
+		"forced by another fact": {plain, "monday", at(1, "t2", forced), plan.Again{}},
+		"cache off":              {off, "monday", at(1, "t", graph()), plan.Again{}},
+		"cache off, another run": {off, "tuesday", at(1, "t", graph()), plan.Again{}},
+		"cache off and forced":   {off, "monday", at(1, "t", forced), plan.Again{}},
+		"asked for again":        {plain, "monday", at(1, "t", graph()), plan.Again{Salt: "request-1"}},
+	} {
+		make := func() events.Job {
+			job, err := plan.Decide(tc.p, tc.run, []plan.Pinned{tc.fact}).Pin(tc.p, 1, plan.Latest{}).Train(tc.p, tc.again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return job
+		}
+		job := make()
+		if job.Salt != make().Salt {
+			t.Errorf("%s: another salt each time", name)
+		}
+		if name == "asked for again" && job.Salt != "request-1" {
+			t.Errorf("the request's salt became %q", job.Salt)
+		}
+		if other, known := salts[job.Salt]; known {
+			t.Errorf("%s has the salt of %s", name, other)
+		}
+		if salts[job.Salt] = name; (job.Salt == "") != (name == "plain") {
+			t.Errorf("%s: salt %q", name, job.Salt)
+		}
+	}
+}
+
+func TestAJobMadeAgainDiffersInWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	p := parse(t, head)
+	join := plan.Decide(p, "monday", []plan.Pinned{at(1, "t", graph())}).Pin(p, 1, plan.Latest{})
+	first, err := join.Train(p, plan.Again{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, err := join.Train(p, plan.Again{Generation: 1, Request: "replay-7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := join.Train(p, plan.Again{Request: "dead-3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lost.ID == first.ID || lost.Generation != 1 || lost.Salt != "" || lost.Request != "replay-7" {
+		t.Errorf("job of another generation: %+v", lost)
+	}
+	if asked.ID != first.ID || asked.Request != "dead-3" {
+		t.Errorf("who asked is part of the job's identity: %s and %s", asked.ID, first.ID)
+	}
+}
+
+func TestATuningThatIsSkippedIsToldForTheFirstFactThatCouldBeTunedOn(t *testing.T) {
+	t.Parallel()
+	p := parse(t, head+"tuner: {when: never}\ntrainer: {wait_for: [examples, transform, hparams]}\n")
+	raw := &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}}
+	skipped, ok := plan.Decide(p, "monday", []plan.Pinned{at(2, "t", graph()), at(1, "e", raw)}).Skipped(p)
+	if !ok || skipped.Cause.ID != "e" || skipped.Cause.Sequence != 1 {
+		t.Errorf("skipped for %+v, %t", skipped, ok)
+	}
+	for name, facts := range map[string][]plan.Pinned{
+		"nothing to tune on":  {},
+		"its own are there":   {at(1, "e", raw), at(2, "h", tuned())},
+		"its failure is told": {at(1, "e", raw), at(2, "f", untuned())},
+	} {
+		if _, ok := plan.Decide(p, "monday", facts).Skipped(p); ok {
+			t.Errorf("%s, and the skip is told", name)
+		}
+	}
+	if _, ok := plan.Decide(parse(t, head), "monday", slices.Clip([]plan.Pinned{at(1, "e", raw)})).Skipped(parse(t, head)); ok {
+		t.Error("a pipeline without a tuner skips tuning")
+	}
+}

@@ -1,0 +1,132 @@
+package plan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+func queue(runs int) *pipeline.Concurrency {
+	return &pipeline.Concurrency{Runs: runs, Newest: pipeline.NewestQueue}
+}
+
+func supersede(runs int) *pipeline.Concurrency {
+	return &pipeline.Concurrency{Runs: runs, Newest: pipeline.NewestSupersede}
+}
+
+// ready is a run that was completed by the fact with that number.
+func ready(sequence int) plan.Join {
+	return plan.New("penguin", fmt.Sprint(sequence)).Add(at(sequence, "t", graph()))
+}
+
+// picture draws a gate: who has a place | who waits, those that are superseded with their successor.
+func picture(g plan.Gate) string {
+	var admitted, waiting []string
+	for _, place := range g.Admitted {
+		admitted = append(admitted, place.Run)
+	}
+	for _, place := range g.Waiting {
+		waiting = append(waiting, strings.TrimSuffix(place.Run+"<"+place.SupersededBy, "<"))
+	}
+	return strings.Join(admitted, " ") + " | " + strings.Join(waiting, " ")
+}
+
+func TestAGateLetsThroughAsManyAsThereIsRoomFor(t *testing.T) {
+	t.Parallel()
+	type step func(plan.Gate) plan.Gate
+	enter := func(sequence int) step { return func(g plan.Gate) plan.Gate { return g.Enter(ready(sequence)) } }
+	leave := func(run string) step { return func(g plan.Gate) plan.Gate { return g.Leave(run) } }
+	paused := func(p bool) step { return func(g plan.Gate) plan.Gate { g.Paused = p; return g } }
+	for name, tc := range map[string]struct {
+		limit *pipeline.Concurrency
+		steps []step
+		want  string
+	}{
+		"no limit":                         {nil, []step{enter(2), enter(1), enter(3)}, "2 1 3 | "},
+		"a limit":                          {queue(1), []step{enter(1), enter(2), enter(3)}, "1 | 2 3"},
+		"who leaves makes room":            {queue(1), []step{enter(1), enter(2), enter(3), leave("1")}, "2 | 3"},
+		"who waits may leave":              {queue(1), []step{enter(1), enter(2), enter(3), leave("2")}, "1 | 3"},
+		"twice is once":                    {queue(1), []step{enter(1), enter(1), enter(2), enter(2)}, "1 | 2"},
+		"leaving twice makes no more room": {queue(1), []step{enter(1), enter(2), enter(3), leave("1"), leave("1")}, "2 | 3"},
+		"they wait in the order in which they became ready": {queue(1), []step{enter(1), enter(4), enter(2), enter(3)}, "1 | 2 3 4"},
+		"paused":                          {nil, []step{paused(true), enter(2), enter(1)}, " | 1 2"},
+		"paused, those with a place stay": {queue(1), []step{enter(1), paused(true), enter(2)}, "1 | 2"},
+		"resumed":                         {nil, []step{paused(true), enter(2), enter(1), paused(false)}, "1 2 | "},
+		"resumed with a limit":            {queue(1), []step{paused(true), enter(2), enter(1), paused(false)}, "1 | 2"},
+		"the newest supersedes":           {supersede(1), []step{enter(1), enter(2), enter(3)}, "1 | 2<3 3"},
+		"and again":                       {supersede(1), []step{enter(1), enter(2), enter(3), enter(4)}, "1 | 2<3 3<4 4"},
+		"one that has begun goes on":      {supersede(2), []step{enter(1), enter(2), enter(3)}, "1 2 | 3"},
+		"the superseded is never let in":  {supersede(1), []step{enter(1), enter(2), enter(3), leave("1"), leave("3")}, " | 2<3"},
+		"an older one that comes late":    {supersede(1), []step{enter(1), enter(3), enter(2)}, "1 | 2<3 3"},
+		"older than one that has begun":   {supersede(1), []step{enter(3), enter(2)}, "3 | 2<3"},
+		"paused, the newest supersedes":   {supersede(1), []step{paused(true), enter(1), enter(2), paused(false)}, "2 | 1<2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var gate plan.Gate
+			for _, step := range tc.steps {
+				gate = step(gate).Settle(tc.limit)
+			}
+			if got := picture(gate); got != tc.want {
+				t.Errorf("gate is %q, want %q", got, tc.want)
+			}
+			if again := picture(gate.Settle(tc.limit)); again != tc.want {
+				t.Errorf("settled twice it is %q", again)
+			}
+		})
+	}
+}
+
+// Whatever happens at a gate: never more places than there are, nobody twice, nobody gone who did not leave, and never the
+// older let in before the newer where the newest supersedes.
+func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		limit := []*pipeline.Concurrency{nil, queue(1), queue(3), supersede(1), supersede(2)}[random.IntN(5)]
+		var gate plan.Gate
+		inside := map[string]bool{}
+		for i := range 60 {
+			switch random.IntN(4) {
+			case 0, 1:
+				run := ready(1 + random.IntN(30))
+				gate, inside[run.Run] = gate.Enter(run), true
+			case 2:
+				run := fmt.Sprint(1 + random.IntN(30))
+				gate = gate.Leave(run)
+				delete(inside, run)
+			case 3:
+				gate.Paused = random.IntN(2) == 0
+			}
+			gate = gate.Settle(limit)
+			seen := map[string]int{}
+			for _, place := range append(append([]plan.Place{}, gate.Admitted...), gate.Waiting...) {
+				seen[place.Run]++
+			}
+			if len(seen) != len(inside) || len(seen) != len(gate.Admitted)+len(gate.Waiting) || limit != nil && len(gate.Admitted) > limit.Runs {
+				t.Fatalf("seed %d, step %d, limit %+v: gate %q, want %v", seed, i, limit, picture(gate), inside)
+			}
+		}
+	}
+}
+
+func TestAGateStaysWithinOneMessage(t *testing.T) {
+	t.Parallel()
+	gate := plan.Gate{Paused: true}
+	for i := range 1500 {
+		gate = gate.Enter(ready(i + 1)).Settle(nil)
+	}
+	if len(gate.Waiting) != 1000 || gate.IsOpen() {
+		t.Errorf("%d wait", len(gate.Waiting))
+	}
+	if ahead, waits := gate.PlaceOf("12"); !waits || ahead != 11 {
+		t.Errorf("run 12 has %d before it, %t", ahead, waits)
+	}
+	if _, waits := gate.PlaceOf("1200"); waits {
+		t.Error("a run that is not listed has a place")
+	}
+}
