@@ -48,7 +48,7 @@ var table = house.Table{
 		"functions/gc":             {Opens: "events storage"},
 		"functions/replay":         {Opens: "events storage functions/pipeline functions/plan functions/dispatch"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
-			"compute/example compute/savedmodel", Tests: "compute/nn"},
+			"compute/example compute/savedmodel", Tests: "compute/nn functions/module/builtin"},
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
@@ -70,7 +70,7 @@ var table = house.Table{
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events", Tests: "events/jetstream"},     // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},
-		{Library: "github.com/versity/versitygw", Rooms: "local/bucket"},
+		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/bridge"}, // as others run it
 		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},

@@ -237,6 +237,42 @@ func TestALostLeaseEndsATrainingWithoutAnotherWrite(t *testing.T) {
 	}
 }
 
+// The worker dies without a word, at any step: another one goes on from less than one interval before.
+func TestALostWorkerCostsAtMostOneInterval(t *testing.T) {
+	t.Parallel()
+	for last := 1; last < 50; last += 3 {
+		synctest.Test(t, func(t *testing.T) {
+			b := setup(t, nil)
+			ctx, lose := context.WithCancelCause(t.Context())
+			var lost atomic.Bool
+			g := &stepper{steps: 50, every: 10}
+			g.after = func(_ context.Context, step int) error {
+				time.Sleep(time.Second)
+				if step == last && !lost.Swap(true) {
+					lose(events.ErrLeaseLost)
+				}
+				return nil
+			}
+			s := b.shift(t, b.store, g, "a1", 1)
+			s.prove = func() error {
+				if lost.Load() {
+					return events.ErrLeaseLost
+				}
+				return nil
+			}
+			if _, err := s.handle(ctx); err == nil {
+				t.Fatal("no error")
+			}
+			if _, err := b.shift(t, b.store, g, "a2", 2).handle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if again := len(g.all()) - 50; again > 10 {
+				t.Errorf("lost after step %d: %d steps were taken again", last, again)
+			}
+		})
+	}
+}
+
 func TestADamagedCheckpointCostsNoModel(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

@@ -1,0 +1,44 @@
+package trainer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/storagetest"
+)
+
+// An artifact that changes between listing and staging is another input by then: the attempt ends, and the next one is of the
+// execution of what is there now.
+func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	const data = "up/tx/Split-train/data-0"
+	for name, change := range map[string]func(t *testing.T, b *bench){
+		"other bytes":      func(t *testing.T, b *bench) { b.put(t, data, "TRAIN ROWS") },
+		"other length":     func(t *testing.T, b *bench) { b.put(t, data, "more train rows") },
+		"under other keys": func(t *testing.T, b *bench) { b.lose(t, data); b.put(t, data+"-of-1", "train rows") },
+	} {
+		b := setup(t, writesModel)
+		before, err := b.shift(t, b.store, b.guest, "a0", 1).handle(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.lose(t, "penguin/")
+		changed := false
+		store := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {
+			if c.Op == storagetest.OpOpen && c.Ref.Key == data && !changed { // listed, and now to be read
+				changed = true
+				change(t, b)
+			}
+			return storagetest.Fault{}
+		})
+		if _, err := b.shift(t, store, b.guest, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureUnavailable || !strings.Contains(err.Error(), storage.ErrChanged.Error()) {
+			t.Errorf("%s: kind %q of %v", name, kindOf(err), err)
+		}
+		after, err := b.shift(t, store, b.guest, "a2", 2).handle(t.Context())
+		if err != nil || after.Execution == before.Execution {
+			t.Errorf("%s: told %+v, %v", name, after, err)
+		}
+	}
+}

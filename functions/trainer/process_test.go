@@ -1,0 +1,322 @@
+package trainer_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/trainer"
+	"github.com/stoker-ml/stoker/local/bucket/buckettest"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/storagetest"
+)
+
+const (
+	childEnv = "TRAINER_TEST_CHILD" // makes this test binary serve builtin modules
+	killEnv  = "TRAINER_TEST_KILL"  // "<step> <microseconds>": it kills itself so long after the first checkpoint from that step on
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	os.Exit(module.Process(ctx, module.Module{Train: suicidal}))
+}
+
+// suicidal is a builtin module that dies without a word when it is told to.
+func suicidal(ctx context.Context, a *module.Args) error {
+	var step, micros int
+	if _, err := fmt.Sscan(os.Getenv(killEnv), &step, &micros); err != nil {
+		step = 1 << 30
+	}
+	return builtin.Run(ctx, strings.TrimPrefix(a.Module, module.BuiltinPrefix), a.Assignment, func(m module.Message) {
+		a.Send(m)
+		if m.Type == module.MessageCheckpoint && m.Step >= step {
+			step = 1 << 30
+			time.AfterFunc(time.Duration(micros)*time.Microsecond, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+		}
+	})
+}
+
+// tapped is a guest whose messages are heard.
+type tapped struct {
+	trainer.Guest
+	on func(module.Message)
+}
+
+func (g tapped) Run(ctx context.Context, a module.Assignment, l guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+	return g.Guest.Run(ctx, a, l, func(m module.Message) { on(m); g.on(m) })
+}
+
+const (
+	longSteps = 600
+	interval  = 20
+)
+
+// longSpec trains penguins long enough to be interrupted, with dropped ends of batches, momentum and an evaluation.
+var longSpec = fmt.Sprintf(`
+pipeline: penguin
+module: builtin:dnn
+trainer:
+  wait_for: [transform]
+  train_args: {num_steps: %d}
+  max_crashes: 99
+  custom_config: {label: species, batch_size: 20, hidden_units: [8, 4], checkpoint_every: %d}
+`, longSteps, interval)
+
+// lab is one store with the penguins in it.
+type lab struct {
+	store storage.Store
+	root  storage.Ref
+	rand  *rand.Rand
+}
+
+func openLab(t *testing.T, store storage.Store, root storage.Ref, seed uint64) *lab {
+	t.Helper()
+	t.Logf("seed %d", seed)
+	const penguins = "../../compute/example/testdata/penguin/transformed_examples"
+	upload(t, store, root.Join("up/tx"), penguins)
+	upload(t, store, root.Join("up/graph"), "../../compute/savedmodel/testdata/penguin/transform_graph")
+	return &lab{store: store, root: root, rand: rand.New(rand.NewPCG(seed, 4))}
+}
+
+func upload(t *testing.T, store storage.Store, to storage.Ref, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err == nil {
+			_, err = storage.PutFile(t.Context(), store, to.Join(filepath.ToSlash(name)), path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shift is that of a fresh worker: a trainer and a host of its own. kill is what its modules are told by killEnv.
+func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, on func(module.Message)) *shift {
+	t.Helper()
+	host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1", killEnv + "=" + kill}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	j := job(t, "j1", "monday", longSpec)
+	uri := func(name string) string { return l.root.Join("up", name).String() }
+	j.Inputs = events.Inputs{TransformGraph: uri("graph"), TransformedExamples: []events.Examples{{URI: uri("tx")}}}
+	return &shift{
+		trainer: trainer.New(store, tapped{host, on}, trainer.Options{Root: l.root, WorkDir: t.TempDir()}), job: j,
+		attempt: events.Attempt{ID: fmt.Sprintf("attempt-%d", number), Number: number},
+		prove:   func() error { return nil }, seen: func(events.Progress) {},
+	}
+}
+
+// files are what a fact's model and its run folder hold, but for the attempt's name.
+func (l *lab) files(t *testing.T, told *events.ModelTrained) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, uri := range []string{told.Model.URI, told.ModelRun} {
+		ref, err := storage.ParseRef(uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		staged, err := storage.StageIn(t.Context(), l.store, ref, dir, storage.StageOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range staged.Files {
+			text, err := os.ReadFile(staged.Path(f.Path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[f.Path] = string(text)
+		}
+	}
+	return all
+}
+
+// pointed is a store that tells of each checkpoint, by its step, once it can be found.
+type pointed struct {
+	storage.Store
+	saved func(step int)
+}
+
+func (p pointed) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond storage.Condition) (storage.Object, error) {
+	obj, err := p.Store.PutIf(ctx, ref, body, cond)
+	var pointer struct{ Checkpoints []storage.Checkpoint }
+	if err == nil && strings.HasSuffix(ref.Key, "/checkpoint.json") && json.Unmarshal(body, &pointer) == nil {
+		p.saved(pointer.Checkpoints[0].Step)
+	}
+	return obj, err
+}
+
+// interrupt is one way in which an attempt ends early.
+type interrupt string
+
+const (
+	processKilled interrupt = "module killed"
+	workerStopped interrupt = "worker told to leave"
+	workerLost    interrupt = "worker lost"
+)
+
+// ended is what is known of an attempt that was to be interrupted.
+type ended struct {
+	told    *events.ModelTrained
+	err     error
+	how     interrupt
+	resumed int // step it went on from
+	said    int // step of the last checkpoint that its module told of
+	kept    int // step of the last checkpoint that was in the store while the lease was ours
+}
+
+// attempt works until it is interrupted at some moment after step, or is done.
+func (l *lab) attempt(t *testing.T, number, step int, how interrupt) (e ended) {
+	t.Helper()
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	var lost atomic.Bool
+	var mu sync.Mutex
+	delay := time.Duration(l.rand.IntN(3000)) * time.Microsecond
+	fire := func() {
+		time.AfterFunc(delay, func() {
+			if how == workerLost {
+				lost.Store(true)
+				stop(events.ErrLeaseLost)
+			}
+			stop(errStopping)
+		})
+	}
+	kill, fired := "", false
+	if how == processKilled {
+		kill, fired = fmt.Sprint(step, delay.Microseconds()), true
+	}
+	store := pointed{l.store, func(step int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !lost.Load() {
+			e.kept = step
+		}
+	}}
+	s := l.shift(t, store, number, kill, func(m module.Message) {
+		mu.Lock()
+		defer mu.Unlock()
+		if m.Type == module.MessageCheckpoint {
+			e.said = m.Step
+			if m.Step >= step && !fired {
+				fired = true
+				fire()
+			}
+		}
+	})
+	s.prove = func() error {
+		if lost.Load() {
+			return events.ErrLeaseLost
+		}
+		return nil
+	}
+	s.seen = func(p events.Progress) {
+		if p.Phase == "resuming" {
+			e.resumed = p.Step
+		}
+	}
+	e.told, e.err = s.handle(ctx)
+	return e
+}
+
+// An execution that is interrupted again and again, in every way, at any moment, has the very model of one that was left in
+// peace; and no interruption costs more than what came after the last checkpoint.
+func TestAnInterruptedTrainingHasTheSameModelBitForBit(t *testing.T) {
+	t.Parallel()
+	root := storage.Ref{Bucket: "stoker"}
+	whole := openLab(t, storagetest.NewMemory(), root, 0)
+	peaceful, err := whole.shift(t, whole.store, 1, "", func(module.Message) {}).handle(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := whole.files(t, peaceful)
+	if len(want) < 4 || want["metrics.json"] == "" {
+		t.Fatalf("a model of %d files", len(want))
+	}
+	rounds := 6
+	if testing.Short() {
+		rounds = 2
+	}
+	seed := uint64(time.Now().UnixNano())
+	for round := range rounds {
+		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
+			t.Parallel()
+			l := openLab(t, storagetest.NewMemory(), root, seed+uint64(round))
+			interruptedTraining(t, l, peaceful, want)
+		})
+	}
+	t.Run("on a real server", func(t *testing.T) {
+		t.Parallel()
+		store, bucket := buckettest.New(t)
+		interruptedTraining(t, openLab(t, store, bucket, seed+99), peaceful, want)
+	})
+}
+
+func interruptedTraining(t *testing.T, l *lab, peaceful *events.ModelTrained, want map[string]string) {
+	t.Helper()
+	step, before, interrupted := 0, ended{}, map[interrupt]int{}
+	ways := []interrupt{processKilled, workerStopped, workerLost}
+	for number := 1; ; number++ {
+		if number > 60 {
+			t.Fatal("it never ends")
+		}
+		step += 1 + l.rand.IntN(150)
+		how := ways[(number+l.rand.IntN(2))%len(ways)]
+		e := l.attempt(t, number, step, how)
+		if number > 1 && before.err != nil {
+			checkLoss(t, number, before, e)
+		}
+		if e.err == nil {
+			if diff := cmp.Diff(want, l.files(t, e.told)); diff != "" {
+				t.Errorf("interrupted %v; model in peace - interrupted +\n%s", interrupted, diff)
+			}
+			if e.told.Model.Digest != peaceful.Model.Digest || e.told.Metrics["loss"] != peaceful.Metrics["loss"] {
+				t.Errorf("in peace %s %v, interrupted %s %v", peaceful.Model.Digest, peaceful.Metrics, e.told.Model.Digest, e.told.Metrics)
+			}
+			t.Logf("interrupted: %v; last went on from step %d", interrupted, e.resumed)
+			return
+		}
+		interrupted[how]++
+		e.how = how
+		before = e
+	}
+}
+
+// checkLoss says whether an attempt went on from where the one before it can have been.
+func checkLoss(t *testing.T, number int, before, now ended) {
+	t.Helper()
+	floor := before.said // what the module told of was sent before the job was handed back
+	if before.how == workerLost {
+		floor = before.kept
+	}
+	if now.resumed < max(floor, before.resumed) {
+		t.Errorf("attempt %d went on from step %d; the one before, %s, came from %d and told of %d", number, now.resumed, before.how, before.resumed, before.said)
+	}
+}
