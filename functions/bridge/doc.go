@@ -22,9 +22,11 @@
 //
 // The store's own: S3 event messages, as JSON, published on NATS below buckets. MinIO is told so with MINIO_NOTIFY_NATS_* (with
 // JetStream on) and an event rule on the bucket; versitygw with a NATS URL and topic; `stoker up --bridge` does it for the
-// embedded one. Versions of the format differ (see parse), and none of them is a CloudEvent. They wait in a stream, so
-// a bridge may be away for a while. versitygw sends without waiting for an answer: a marker that was written in the moment in
-// which bus or store died may go untold, and has to be written again.
+// embedded one. Versions of the format differ (see parse), and none of them is a CloudEvent. They wait in a stream for a week,
+// so a bridge may be away for a while.
+//
+// MinIO keeps what it could not send, where it has a queue folder. versitygw (1.8.0) does not, and mixes up the names of objects
+// that are uploaded at the same time: a marker that was told under another name is a dead letter, and has to be written again.
 //
 // # Exactly one fact
 //

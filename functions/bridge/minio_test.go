@@ -3,11 +3,8 @@
 package bridge_test
 
 import (
-	"net/url"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -17,7 +14,6 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/bridge"
-	"github.com/stoker-ml/stoker/local/bus"
 	"github.com/stoker-ml/stoker/storage/s3"
 	"github.com/stoker-ml/stoker/storage/s3/miniotest"
 )
@@ -53,26 +49,6 @@ func startMinIO(t *testing.T) minio {
 	return m
 }
 
-// startBus returns a letterbox on a real NATS server, and the server's address with its credentials.
-func startBus(t *testing.T) (*jetstream.Letterbox, *url.URL) {
-	t.Helper()
-	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Close() })
-	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = box.Close() })
-	address, err := url.Parse(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return box, address
-}
-
 // watch makes the bucket, and the rule that `mc event add` makes.
 func (m minio) watch() {
 	m.Helper()
@@ -103,39 +79,15 @@ func (m minio) put(key, body string, metadata map[string]string) {
 	}
 }
 
-// next handles the next notification, and returns how it read.
-func (m minio) next(b *bridge.Bridge) string {
-	m.Helper()
-	if err := b.Next(m.Context(), 30*time.Second); err != nil {
-		m.Fatal(err)
-	}
-	notice, err := m.box.FollowBuckets(m.Context(), "test", 30*time.Second)
-	if err != nil {
-		m.Fatal(err)
-	}
-	if err := notice.Done(m.Context()); err != nil {
-		m.Fatal(err)
-	}
-	return string(notice.Message().Body)
-}
-
 func TestMinIOTellsOfMarkersAndEachIsOneFact(t *testing.T) {
 	m := startMinIO(t)
 	b := open(t, m.box, m.store, bridge.Options{})
 	m.put("penguin/run 1+2 %41 ü/Split-train/a", "x", nil)
 	m.put("penguin/run 1+2 %41 ü/_SUCCESS", "{}", map[string]string{"pipeline": "penguin"})
-	told := m.next(b)
-	if keep := os.Getenv("KEEP_MINIO_MESSAGE"); keep != "" { // how testdata/minio.json is made
-		if err := os.WriteFile(keep, []byte(told+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := m.box.Notify(t.Context(), "minio", []byte(told)); err != nil { // the same again
-		t.Fatal(err)
-	}
-	m.next(b)
+	handle(t, b, 1)
+	again(t, m.box)
 	m.put("penguin/tuesday/_SUCCESS", `{"pipeline": "penguin", "examples": [{"uri": "."}]}`, nil)
-	m.next(b)
+	handle(t, b, 2)
 
 	facts := factsOf(t, m.box)
 	if len(facts) != 2 {
