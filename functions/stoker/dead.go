@@ -43,7 +43,7 @@ func newDead(app *app) *cobra.Command {
 	}
 	cmd.AddCommand(
 		&cobra.Command{Use: "list", Short: "List dead letters, oldest first", Args: cobra.NoArgs, RunE: list},
-		newDeadShow(app), newDeadDrop(app),
+		newDeadShow(app), newDeadRetry(app), newDeadDrop(app),
 	)
 	return cmd
 }

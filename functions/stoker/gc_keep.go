@@ -20,7 +20,7 @@ func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 	if err != nil {
 		return nil, err
 	}
-	finished, err := finishedRuns(ctx, box, "")
+	finished, err := finishedRuns(ctx, box, events.Query{})
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		if err != nil {
 			return nil, err
 		}
-		if _, over := finished[[2]string{join.Pipeline, join.Run}]; !over {
+		if last := finished[runKey{join.Pipeline, join.Run}]; last.State == "" || last.ofFact || last.sequence <= join.After {
 			add(join.Latest.BaseModel)
 		}
 	}

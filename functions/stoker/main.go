@@ -60,8 +60,8 @@ func newRoot(app *app) *cobra.Command {
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newDemo(app), newUp(app), newWorker(app), newDispatch(app), newBridge(app),
-		newApply(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newDead(app),
-		newGC(app),
+		newApply(app), newUpload(app), newPublish(app), newRuns(app), newModels(app),
+		newCancel(app), newPause(app), newResume(app), newDead(app), newReplay(app), newGC(app),
 		newTry(app), newVersion(app), newModule(app),
 	)
 	app.complete(root)

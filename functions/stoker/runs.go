@@ -27,6 +27,7 @@ func newRuns(app *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "only runs of this pipeline")
+	cmd.AddCommand(newRunsShow(app))
 	return cmd
 }
 

@@ -1,0 +1,95 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// history is what the log says of one run.
+type history struct {
+	run     Run
+	facts   []uint64         // sequences of those that a join is made of
+	pinned  []plan.Pinned    // the same, as a join keeps them
+	outcome *events.Recorded // the last one, nil if nothing came of it
+	touched bool             // it has a fact from Options.From on
+}
+
+// chronicle is what the log says of all runs.
+type chronicle struct {
+	runs   map[Run]*history
+	made   map[model]*events.Recorded // the newest ModelTrained that names a model
+	latest map[string]Run             // by pipeline, whose model was told last
+	tail   uint64                     // sequence of the newest fact
+}
+
+// readLog walks through the log once. What is no valid fact is no run's: it lies in DEAD.
+func readLog(ctx context.Context, box events.Letterbox, from From) (chronicle, error) {
+	c := chronicle{runs: map[Run]*history{}, made: map[model]*events.Recorded{}, latest: map[string]Run{}}
+	for recorded, err := range box.Read(ctx, events.Query{}) {
+		if err != nil {
+			return c, fmt.Errorf("read the log: %w", err)
+		}
+		c.tail = recorded.Message.Sequence
+		if recorded.Err == nil {
+			c.add(recorded, from)
+		}
+	}
+	return c, nil
+}
+
+func (c chronicle) add(recorded events.Recorded, from From) {
+	run := Run{recorded.Fact.Pipeline, recorded.Fact.Run}
+	h := c.runs[run]
+	if h == nil {
+		h = &history{run: run}
+		c.runs[run] = h
+	}
+	h.touched = h.touched || from.reached(recorded.Message)
+	if pinned, ok := plan.Pin(recorded); ok {
+		h.facts, h.pinned = append(h.facts, recorded.Message.Sequence), append(h.pinned, pinned)
+	}
+	switch data := recorded.Fact.Data.(type) {
+	case *events.ModelTrained:
+		h.outcome, c.latest[run.Pipeline] = &recorded, run
+		if made := modelAt(data.Model.URI); made != (model{}) {
+			c.made[made] = &recorded
+		}
+	case *events.TrainingFailed:
+		if isOutcome(recorded.Fact) {
+			h.outcome = &recorded
+		}
+	}
+}
+
+// isOutcome tells a failure of the run from one of a single fact of it, which was refused.
+func isOutcome(f events.Fact) bool {
+	return f.Source == events.Source(events.FunctionTrain) || f.ID == events.DerivedID("ended", f.Pipeline, f.Run)
+}
+
+// trained is the run's last outcome if that is a model.
+func (h *history) trained() (*events.ModelTrained, bool) {
+	if h.outcome == nil {
+		return nil, false
+	}
+	data, ok := h.outcome.Fact.Data.(*events.ModelTrained)
+	return data, ok
+}
+
+func (h *history) failed() (*events.TrainingFailed, bool) {
+	if h.outcome == nil {
+		return nil, false
+	}
+	data, ok := h.outcome.Fact.Data.(*events.TrainingFailed)
+	return data, ok
+}
+
+// newest is the sequence of the run's newest fact that a join could be made of.
+func (h *history) newest() uint64 {
+	if len(h.facts) == 0 {
+		return 0
+	}
+	return h.facts[len(h.facts)-1]
+}

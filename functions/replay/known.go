@@ -1,0 +1,156 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// known gathers what decide needs to know of a run, and the model that its job starts from.
+func (l *look) known(ctx context.Context, h *history) (k known, base model, err error) {
+	k.history = h
+	if data, ok := h.trained(); ok {
+		base = modelAt(data.BaseModel)
+		if k.model, err = verify(ctx, l.store, data); err != nil {
+			return k, base, err
+		}
+	}
+	join, err := dispatch.ReadJoin(ctx, l.box, h.run.Pipeline, h.run.Run)
+	if errors.Is(err, events.ErrNotFound) {
+		return k, base, l.lostJoin(ctx, &k)
+	}
+	if err != nil {
+		return k, base, err
+	}
+	if k.state = join.State; k.state == plan.Ended {
+		k.ending = join.Ending.Message
+	}
+	k.letter = l.letters[join.Job]
+	if err := errors.Join(l.whatHolds(ctx, join, &k), l.atWork(ctx, join.Job, &k)); err != nil {
+		return k, base, err
+	}
+	if job, err := l.job(ctx, &k, join); err == nil {
+		base = modelAt(job.Inputs.BaseModel)
+	} else if !errors.Is(err, errNoJob) {
+		return k, base, err
+	}
+	return k, base, nil
+}
+
+// lostJoin works out from the facts alone what a run's join would be.
+func (l *look) lostJoin(ctx context.Context, k *known) error {
+	k.lost = true
+	spec, err := l.spec(ctx, k.run.Pipeline)
+	if errors.Is(err, events.ErrNotFound) {
+		k.state, k.ending = plan.Ended, "its pipeline is not applied"
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	join := plan.Decide(spec, k.run.Run, k.pinned)
+	switch {
+	case join.State == plan.Ended:
+		k.state, k.ending = plan.Ended, join.Ending.Message
+	case join.Ready(spec):
+		k.state = plan.Complete
+	default:
+		k.state, k.waits = plan.Waiting, join.Missing(spec)
+	}
+	return nil
+}
+
+// spec is the pipeline as it is deployed.
+func (l *look) spec(ctx context.Context, name string) (pipeline.Pipeline, error) {
+	pipelines, err := l.box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	entry, err := pipelines.Get(ctx, name)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	return pipeline.FromJSON(entry.Value)
+}
+
+// whatHolds says what a run that has no job waits for: facts, or its turn at the gate.
+func (l *look) whatHolds(ctx context.Context, join plan.Join, k *known) error {
+	switch join.State {
+	case plan.Waiting:
+		spec, err := l.spec(ctx, join.Pipeline)
+		k.waits = join.Missing(spec)
+		return err
+	case plan.Complete:
+		gate, err := l.gate(ctx, join.Pipeline)
+		k.held = heldBy(gate, join.Run)
+		return err
+	}
+	return nil
+}
+
+func (l *look) gate(ctx context.Context, pipeline string) (plan.Gate, error) {
+	if gate, ok := l.gates[pipeline]; ok {
+		return gate, nil
+	}
+	gate, err := dispatch.GateOf(ctx, l.box, pipeline)
+	l.gates[pipeline] = gate
+	return gate, err
+}
+
+func heldBy(gate plan.Gate, run string) string {
+	ahead, waits := gate.PlaceOf(run)
+	switch {
+	case gate.Paused && waits:
+		return "its pipeline is paused"
+	case waits:
+		return fmt.Sprintf("it waits at the gate of its pipeline, %d runs before it", ahead)
+	}
+	return ""
+}
+
+// atWork says whether a worker holds the lease of the run's job.
+func (l *look) atWork(ctx context.Context, job string, k *known) error {
+	entry, err := l.leases.Get(ctx, job)
+	if job == "" || errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read lease of job %s: %w", job, err)
+	}
+	var lease events.Lease
+	err = json.Unmarshal(entry.Value, &lease)
+	k.working = lease.Holder != ""
+	return err
+}
+
+var errNoJob = errors.New("it has no job yet")
+
+// job is the job that the run would get, and finds out whether that is done already which opts ask for.
+func (l *look) job(ctx context.Context, k *known, join plan.Join) (events.Job, error) {
+	if join.State != plan.Complete && join.State != plan.Dispatched {
+		return events.Job{}, errNoJob
+	}
+	again := plan.Again{}
+	if l.opts.Force {
+		again = forced(k.run, l.opts.Request)
+	}
+	job, err := l.dispatcher.Plan(ctx, k.run.Pipeline, k.run.Run, again)
+	if err != nil {
+		return job, err
+	}
+	data, trained := k.trained()
+	k.asked = trained && data.Salt == job.Salt || join.Job == job.ID && k.letter != 0
+	return job, nil
+}
+
+// forced is how the job of a forced run differs. Its salt is the run's own: two runs of one request are two executions, as they
+// are for a pipeline without a cache.
+func forced(run Run, request string) plan.Again {
+	return plan.Again{Salt: events.DerivedID("replay", request, run.Pipeline, run.Run), Request: request}
+}

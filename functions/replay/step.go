@@ -1,0 +1,81 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Action is what a replay does for a run.
+type Action string
+
+// The actions.
+const (
+	Leave Action = "leave" // nothing is missing, or nothing can be done
+	Join  Action = "join"  // its facts are handled again: it may wait for more, or get its job
+	Offer Action = "offer" // its job is offered again, the same
+	Train Action = "train" // its model is gone or damaged: the same execution again, as another generation
+	Force Action = "force" // another execution, because that was asked for
+)
+
+// Run names a run.
+type Run struct {
+	Pipeline string `json:"pipeline"`
+	Run      string `json:"run"`
+}
+
+// Step is what is to be done for one run, and why.
+type Step struct {
+	Run
+	Action   Action        `json:"action"`
+	Why      string        `json:"why"`
+	WaitsFor []events.Kind `json:"waits_for,omitempty"`
+	After    []Run         `json:"after,omitempty"` // runs whose outcome comes first
+
+	completed uint64     // sequence of the run's newest fact: steps are taken in this order
+	again     plan.Again // how the job differs from the first
+	facts     []uint64   // what the join is made of, by sequence
+	rejoin    bool       // there is no join: it comes back from the facts, without its job
+	base      *Run       // of After: the run that makes the model which this one starts from
+	makes     model      // what the step makes again; zero for none
+}
+
+// model tells one execution's model from all others.
+type model struct {
+	root      storage.Ref
+	execution string
+}
+
+// modelAt is the model at an address; the zero model if it is not one of Stoker's.
+func modelAt(uri string) model {
+	ref, err := storage.ParseRef(uri)
+	if err != nil {
+		return model{}
+	}
+	place, ok := storage.PlaceOf(ref)
+	if !ok {
+		return model{}
+	}
+	return model{place.Root, place.Execution}
+}
+
+// Options say which runs are looked at, and how.
+type Options struct {
+	From     From
+	Pipeline string // "" for all
+	Run      string // "" for all
+	Force    bool
+	Request  string // names a forced replay: the same request makes the same executions
+}
+
+// From is where in the log a replay begins: runs that have a fact from there on are looked at. The zero value is its beginning.
+type From struct {
+	Sequence uint64
+	Time     time.Time // by the bus's clock
+}
+
+func (f From) reached(m events.Message) bool {
+	return m.Sequence >= f.Sequence && !m.Stored.Before(f.Time)
+}

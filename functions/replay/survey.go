@@ -1,0 +1,172 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Replay looks at a bus and a store, and does again what is missing.
+type Replay struct {
+	box        events.Letterbox
+	store      storage.Store
+	dispatcher *dispatch.Dispatcher
+	joiner     *dispatch.Dispatcher // offers nothing
+	log        *slog.Logger
+}
+
+// New opens what a replay needs. log may be nil.
+func New(ctx context.Context, box events.Letterbox, store storage.Store, log *slog.Logger) (*Replay, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	dispatcher, err := dispatch.New(ctx, box, log)
+	if err != nil {
+		return nil, err
+	}
+	joiner, err := dispatch.New(ctx, quiet{box}, log)
+	if err != nil {
+		return nil, err
+	}
+	return &Replay{box: box, store: store, dispatcher: dispatcher, joiner: joiner, log: log}, nil
+}
+
+// Survey says what is to be done for each run that opts ask for, in the order in which Do does it, without changing anything. A run
+// that nobody asked for comes in when another starts from its model, and that is gone.
+func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
+	log, err := readLog(ctx, r.box, opts.From)
+	if err != nil {
+		return Plan{}, err
+	}
+	look, err := r.newLook(ctx, opts, log)
+	if err != nil {
+		return Plan{}, err
+	}
+	for run, history := range log.runs {
+		if history.touched && (opts.Pipeline == "" || opts.Pipeline == run.Pipeline) && (opts.Run == "" || opts.Run == run.Run) {
+			if err := look.at(ctx, history); err != nil {
+				return Plan{}, fmt.Errorf("run %s of pipeline %s: %w", run.Run, run.Pipeline, err)
+			}
+		}
+	}
+	if err := look.fetchBases(ctx); err != nil {
+		return Plan{}, err
+	}
+	order(look.steps)
+	link(look.steps, look.bases, log.latest)
+	return Plan{Steps: look.steps, tail: log.tail}, nil
+}
+
+// Plan is what Survey found to be done.
+type Plan struct {
+	Steps []Step
+	tail  uint64 // the log as it was
+}
+
+// look is one survey on its way through the runs.
+type look struct {
+	*Replay
+	opts    Options
+	log     chronicle
+	letters map[string]uint64 // by job
+	leases  events.Register
+	gates   map[string]plan.Gate // by pipeline
+
+	steps []Step
+	bases map[Run]model // what runs that are done again start from
+}
+
+func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*look, error) {
+	leases, err := r.box.Register(ctx, events.RegisterLeases)
+	if err != nil {
+		return nil, err
+	}
+	l := &look{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, leases: leases, gates: map[string]plan.Gate{}, bases: map[Run]model{}}
+	for letter, err := range r.box.Dead(ctx) {
+		if err != nil {
+			return nil, fmt.Errorf("read dead letters: %w", err)
+		}
+		if letter.Message.Stream == streamJobs {
+			l.letters[events.JobID(letter.Message.Subject)] = letter.Sequence
+		}
+	}
+	return l, nil
+}
+
+// at decides about one run.
+func (l *look) at(ctx context.Context, h *history) error {
+	k, base, err := l.known(ctx, h)
+	if err != nil {
+		return err
+	}
+	step := decide(k, l.opts)
+	l.steps = append(l.steps, step)
+	if step.Action != Leave {
+		l.bases[step.Run] = base
+	}
+	return nil
+}
+
+// fetchBases adds the runs that made the models which others start from, where those are gone, and the models which those
+// started from.
+func (l *look) fetchBases(ctx context.Context) error {
+	made := map[model]bool{{}: true}
+	for _, step := range l.steps {
+		made[step.makes] = true
+	}
+	for i := 0; i < len(l.steps); i++ {
+		base := l.bases[l.steps[i].Run]
+		if made[base] {
+			continue
+		}
+		made[base] = true
+		if err := l.fetch(ctx, base, l.steps[i].Run); err != nil {
+			return fmt.Errorf("base model of run %s of pipeline %s: %w", l.steps[i].Run.Run, l.steps[i].Pipeline, err)
+		}
+	}
+	return nil
+}
+
+// fetch adds the step that makes a base model again, if it is gone.
+func (l *look) fetch(ctx context.Context, base model, user Run) error {
+	_, _, err := storage.Committed(ctx, l.store, base.root, base.execution)
+	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrIncomplete) {
+		return err
+	}
+	told := l.log.made[base]
+	if told == nil {
+		return fmt.Errorf("%s in %s is gone, and no fact tells how it was made", base.execution, base.root)
+	}
+	run := Run{told.Fact.Pipeline, told.Fact.Run}
+	data := told.Fact.Data.(*events.ModelTrained)
+	k, _, err := l.known(ctx, l.log.runs[run])
+	if err != nil {
+		return err
+	}
+	v, err := verify(ctx, l.store, data)
+	if err != nil {
+		return err
+	}
+	v.why += fmt.Sprintf("; run %s starts from it", user.Run)
+	step := Step{Run: run, facts: k.facts, completed: k.newest()}.remade(v, data, k.lost)
+	l.replace(step)
+	l.bases[run] = modelAt(data.BaseModel)
+	return nil
+}
+
+// replace puts a step in the place of the run's own, if there is one: a run has one job at a time.
+func (l *look) replace(step Step) {
+	for i := range l.steps {
+		if l.steps[i].Run == step.Run {
+			l.steps[i] = step
+			return
+		}
+	}
+	l.steps = append(l.steps, step)
+}

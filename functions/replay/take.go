@@ -1,0 +1,65 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// take has the effects of one step.
+func (r *Replay) take(ctx context.Context, step Step) (Progress, error) {
+	if step.Action == Join {
+		return r.rejoin(ctx, step)
+	}
+	if step.rejoin {
+		if err := redo(ctx, r.box, r.joiner, step.facts); err != nil {
+			return Progress{}, err
+		}
+	}
+	job, err := r.dispatcher.Again(ctx, step.Pipeline, step.Run.Run, step.again)
+	return Progress{Did: DidOffer, Job: job.ID}, err
+}
+
+// rejoin handles the facts of a run again. It may get its job by that.
+func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
+	if err := redo(ctx, r.box, r.dispatcher, step.facts); err != nil {
+		return Progress{}, err
+	}
+	join, err := dispatch.ReadJoin(ctx, r.box, step.Pipeline, step.Run.Run)
+	if errors.Is(err, events.ErrNotFound) {
+		return Progress{Did: DidJoin}, nil // its facts mean nothing alone
+	}
+	if err != nil || join.State != plan.Dispatched {
+		return Progress{Did: DidJoin}, err
+	}
+	return Progress{Did: DidOffer, Job: join.Job}, nil
+}
+
+// redo handles facts again, in their order. One that is refused was refused before, and lies in DEAD; if all are, that is told.
+func redo(ctx context.Context, box events.Letterbox, d Redoer, facts []uint64) error {
+	var refused error
+	taken := 0
+	for _, sequence := range facts {
+		recorded, err := readFact(ctx, box, sequence)
+		if err != nil {
+			return err
+		}
+		err = d.Redo(ctx, recorded)
+		if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureInput {
+			refused = fmt.Errorf("fact %d is refused: %w", sequence, err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("handle fact %d again: %w", sequence, err)
+		}
+		taken++
+	}
+	if taken == 0 {
+		return refused
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// verdict is what the store says of a model that a fact names.
+type verdict struct {
+	whole      bool
+	why        string
+	generation int // the least that a new one must have, so that it can be told of
+}
+
+// verify looks whether the model is there as it was told: its execution's commit names the same attempt, and every object that
+// the manifest lists is there with its size and ETag.
+func verify(ctx context.Context, store storage.Store, data *events.ModelTrained) (verdict, error) {
+	next := verdict{generation: data.Generation + 1}
+	ref, err := storage.ParseRef(data.Model.URI)
+	if err != nil {
+		return next, err
+	}
+	place, ok := storage.PlaceOf(ref)
+	if !ok {
+		return verdict{whole: true, why: "its model lies at an address that is not of Stoker's making"}, nil
+	}
+	commit, _, err := storage.Committed(ctx, store, place.Root, place.Execution)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		next.why = "its model is gone, and its commit too"
+	case errors.Is(err, storage.ErrIncomplete):
+		next.why = "its model is not whole: " + err.Error()
+		next.generation = max(next.generation, commit.Generation+1)
+	case err != nil:
+		return next, fmt.Errorf("verify %s: %w", ref, err)
+	case commit.Cancelled:
+		next.why = "its execution was cancelled since"
+	case commit.Attempt != place.Attempt:
+		next.why = "its model was made again, which it was not told"
+		next.generation = max(next.generation, commit.Generation)
+	default:
+		return verdict{whole: true, why: "its model is whole"}, nil
+	}
+	return next, nil
+}

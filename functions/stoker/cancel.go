@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+)
+
+// cancelled is what cancel reports.
+type cancelled struct {
+	Pipeline string `json:"pipeline"`
+	Run      string `json:"run"`
+	Job      string `json:"job,omitempty"` // that was asked to stop; none: the run had none, and has ended
+}
+
+func newCancel(app *app) *cobra.Command {
+	var pipelineName string
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Cancel a run: it waits no more, or its worker stops",
+		Long: "Ends a run that waits, or asks the worker that has its job to stop: the module is ended, what it made is removed, and\n" +
+			"training.failed of kind cancelled is published. If its model was committed first, model.trained is published instead.",
+		Args: exactly(1, "a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				key, err := findRun(ctx, box, pipelineName, args[0])
+				if err != nil {
+					return err
+				}
+				done, err := app.cancel(ctx, box, key)
+				if err != nil || !wait || done.Job == "" {
+					return err
+				}
+				return app.awaitEnd(ctx, box, key, timeout)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until it is known what came of the run")
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: for ever")
+	return cmd
+}
+
+func (a *app) cancel(ctx context.Context, box events.Letterbox, key runKey) (dispatch.Cancelled, error) {
+	done, err := dispatch.Cancel(ctx, box, key.pipeline, key.run)
+	if err != nil {
+		return done, err
+	}
+	return done, a.print(cancelled{key.pipeline, key.run, done.Job}, func(w io.Writer) {
+		if done.Job == "" {
+			fmt.Fprintf(w, "run %s of pipeline %s is cancelled\n", key.run, key.pipeline)
+			return
+		}
+		fmt.Fprintf(w, "run %s of pipeline %s: its job is asked to stop\n", key.run, key.pipeline)
+	})
+}
+
+// awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
+func (a *app) awaitEnd(ctx context.Context, box events.Letterbox, key runKey, timeout time.Duration) error {
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		bounded, cancel = context.WithTimeout(ctx, timeout)
+	}
+	defer cancel()
+	recorded, err := nextOutcome(bounded, box, key)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return timedOut(fmt.Errorf("run %s: nothing came of it within %s; it is still asked to stop", key.run, timeout))
+	}
+	if err != nil {
+		return err
+	}
+	state := outcome(recorded)
+	if err := a.print(state, func(w io.Writer) { row(w, state.Run, state.State, state.what()) }); err != nil {
+		return err
+	}
+	if state.State != runCancelled {
+		return fmt.Errorf("run %s: cancelled too late: %s", key.run, state.State)
+	}
+	return nil
+}
+
+// nextOutcome is the first outcome of the run's last job, which may be there already.
+func nextOutcome(ctx context.Context, box events.Letterbox, key runKey) (events.Recorded, error) {
+	join, err := dispatch.ReadJoin(ctx, box, key.pipeline, key.run)
+	if err != nil {
+		return events.Recorded{}, err
+	}
+	query := events.Query{
+		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Pipeline: key.pipeline, Run: key.run, From: max(join.After, join.Completed()) + 1, Follow: true,
+	}
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return recorded, err
+		}
+		if recorded.Err == nil && ofRun(recorded.Fact) {
+			return recorded, nil
+		}
+	}
+	return events.Recorded{}, errors.Join(context.Cause(ctx))
+}

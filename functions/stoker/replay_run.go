@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/replay"
+)
+
+// replayed is what replay reports.
+type replayed struct {
+	Request string         `json:"request,omitempty"`
+	DryRun  bool           `json:"dry_run"`
+	Runs    []*replayedRun `json:"runs"`
+}
+
+// replayedRun is what was to be done for one run, and what came of it.
+type replayedRun struct {
+	replay.Step
+	Did   string `json:"did,omitempty"`
+	Job   string `json:"job,omitempty"`
+	Model string `json:"model,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// replay says what is to be done, then does it.
+func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
+	r, err := replay.New(ctx, l.box, l.store, a.logger())
+	if err != nil {
+		return err
+	}
+	plan, err := r.Survey(ctx, f.opts)
+	if err != nil {
+		return err
+	}
+	report := replayed{Request: f.opts.Request, DryRun: f.dryRun, Runs: []*replayedRun{}}
+	byRun := map[replay.Run]*replayedRun{}
+	for _, step := range plan.Steps {
+		line := &replayedRun{Step: step}
+		report.Runs, byRun[step.Run] = append(report.Runs, line), line
+	}
+	if a.output != formatJSON {
+		if err := a.print(nil, report.table); err != nil {
+			return err
+		}
+	}
+	if !f.dryRun {
+		bounded, cancel := ctx, context.CancelFunc(func() {})
+		if f.timeout > 0 {
+			bounded, cancel = context.WithTimeout(ctx, f.timeout)
+		}
+		defer cancel()
+		err = r.Do(bounded, plan, f.wait, func(p replay.Progress) { byRun[p.Step.Run].add(p); a.sayProgress(p) })
+		err = errors.Join(report.err(), a.whyStopped(ctx, bounded, err, f))
+	}
+	if a.output == formatJSON {
+		err = errors.Join(err, a.print(report, nil))
+	}
+	return err
+}
+
+func (r *replayedRun) add(p replay.Progress) {
+	r.Did = p.Did
+	if p.Job != "" {
+		r.Job = p.Job
+	}
+	if p.Fact != nil {
+		r.Model = outcome(events.Recorded{Fact: *p.Fact}).Model
+	}
+	if p.Err != nil {
+		r.Error = p.Err.Error()
+	}
+}
+
+// sayProgress tells on standard error how the replay gets on.
+func (a *app) sayProgress(p replay.Progress) {
+	line := fmt.Sprintf("run %s of pipeline %s: %s", p.Step.Run.Run, p.Step.Pipeline, p.Did)
+	if p.Err != nil {
+		line += ": " + firstLine(p.Err.Error())
+	}
+	fmt.Fprintln(a.stderr, line)
+}
+
+// whyStopped says what is left when Do did not get to its end.
+func (a *app) whyStopped(ctx, bounded context.Context, err error, f replayFlags) error {
+	switch {
+	case err == nil:
+		return nil
+	case bounded.Err() != nil && ctx.Err() == nil:
+		return timedOut(fmt.Errorf("not everything was there within %s; the same command goes on", f.timeout))
+	}
+	return interrupted(ctx, err, "jobs that were offered go on; the same command does the rest")
+}
+
+// err counts the runs that something went wrong with.
+func (r replayed) err() error {
+	failed := 0
+	for _, run := range r.Runs {
+		if run.Error != "" {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d runs failed or could not be done", failed, len(r.Runs))
+}
+
+func (r replayed) table(w io.Writer) {
+	if r.Request != "" {
+		fmt.Fprintf(w, "request %s\n", r.Request)
+	}
+	if len(r.Runs) == 0 {
+		fmt.Fprintln(w, "no run has a fact there")
+		return
+	}
+	row(w, "PIPELINE", "RUN", "DO", "WHY")
+	for _, run := range r.Runs {
+		row(w, run.Pipeline, run.Run.Run, run.Action, firstLine(run.why()))
+	}
+}
+
+// why says also what a run waits for.
+func (r *replayedRun) why() string {
+	why := r.Why
+	if len(r.WaitsFor) > 0 {
+		kinds := make([]string, len(r.WaitsFor))
+		for i, kind := range r.WaitsFor {
+			kinds[i] = string(kind)
+		}
+		why = "waits for " + strings.Join(kinds, ", ")
+	}
+	if len(r.After) > 0 {
+		runs := make([]string, len(r.After))
+		for i, run := range r.After {
+			runs[i] = run.Run
+		}
+		why += "; after " + strings.Join(runs, ", ")
+	}
+	return why
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// registers are those that tell of runs whose outcome is not known yet.
+type registers struct {
+	joins, pipelines, leases events.Register
+	gates                    *gates
+	held                     map[string]events.Lease // by job, once readLeases was called
+}
+
+func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err error) {
+	for name, register := range map[string]*events.Register{
+		events.RegisterJoins: &r.joins, events.RegisterPipelines: &r.pipelines, events.RegisterLeases: &r.leases,
+	} {
+		if *register, err = box.Register(ctx, name); err != nil {
+			return r, err
+		}
+	}
+	r.gates = &gates{box: box, seen: map[string]plan.Gate{}}
+	return r, nil
+}
+
+// run is the state of one run by its join; ErrNotFound if no dispatcher has seen a fact of it.
+func (r registers) run(ctx context.Context, pipelineName, run string) (runState, error) {
+	entry, err := r.joins.Get(ctx, dispatch.JoinKey(pipelineName, run))
+	if err != nil {
+		return runState{}, err
+	}
+	join, err := readJoin(entry)
+	if err != nil {
+		return runState{}, err
+	}
+	return r.state(ctx, join)
+}
+
+func readJoin(entry events.Entry) (join plan.Join, err error) {
+	if err := json.Unmarshal(entry.Value, &join); err != nil {
+		return join, fmt.Errorf("join %s: %w", entry.Key, err)
+	}
+	return join, nil
+}
+
+// state says how far a run is by its join. What has come of its job, the log knows.
+func (r registers) state(ctx context.Context, join plan.Join) (runState, error) {
+	state := runState{Pipeline: join.Pipeline, Run: join.Run, Updated: join.Last().Stored}
+	if join.State == plan.Ended {
+		state.State, state.Error, state.Updated = failedState(join.Ending.Kind), join.Ending.Message, join.Ending.At
+		return state, nil
+	}
+	spec, err := r.spec(ctx, join)
+	if err != nil {
+		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
+	}
+	state.Class = spec.Trainer.Resources.Class
+	switch join.State {
+	case plan.Waiting:
+		state.State, state.Class, state.WaitsFor = runWaiting, "", join.Missing(spec)
+	case plan.Complete:
+		state.State = runHeld
+		state.Gate, err = r.gates.place(ctx, join.Pipeline, join.Run)
+	default:
+		state.State = runQueued
+		lease, leaseErr := r.lease(ctx, join.Job)
+		if err = leaseErr; lease.Holder != "" {
+			state.State = runRunning
+		}
+	}
+	return state, err
+}
+
+// spec is the pipeline as it is deployed, or at the revision that a complete join has pinned.
+func (r registers) spec(ctx context.Context, join plan.Join) (pipeline.Pipeline, error) {
+	entry, err := r.pipelines.Get(ctx, join.Pipeline)
+	if err == nil && join.State != plan.Waiting && join.Revision != entry.Revision {
+		entry, err = r.pipelines.Revision(ctx, join.Pipeline, join.Revision)
+	}
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	return pipeline.FromJSON(entry.Value)
+}
+
+// lease is what the lease's entry of a job says; the zero Lease if there is none.
+func (r registers) lease(ctx context.Context, job string) (lease events.Lease, err error) {
+	if r.held != nil || job == "" {
+		return r.held[job], nil
+	}
+	entry, err := r.leases.Get(ctx, job)
+	if errors.Is(err, events.ErrNotFound) {
+		return lease, nil
+	}
+	if err != nil {
+		return lease, err
+	}
+	if err := json.Unmarshal(entry.Value, &lease); err != nil {
+		return lease, fmt.Errorf("lease of job %s: %w", job, err)
+	}
+	return lease, nil
+}
+
+// readLeases reads all leases at once, for who is going to ask for many.
+func (r *registers) readLeases(ctx context.Context) error {
+	r.held = map[string]events.Lease{}
+	for entry, err := range r.leases.All(ctx) {
+		if err != nil {
+			return err
+		}
+		var lease events.Lease
+		if err := json.Unmarshal(entry.Value, &lease); err != nil {
+			return fmt.Errorf("lease of job %s: %w", entry.Key, err)
+		}
+		r.held[entry.Key] = lease
+	}
+	return nil
+}

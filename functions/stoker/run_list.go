@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// told is what the log says has come of a run, and where.
+type told struct {
+	runState
+	sequence uint64
+	ofFact   bool // a single fact of the run was refused; the run itself may go on
+}
+
+// runKey tells runs apart.
+type runKey struct{ pipeline, run string }
+
+// finishedRuns are the runs of which something has come. The last word on each counts, and one on the whole run more than one on a
+// single fact.
+func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query) (map[runKey]told, error) {
+	runs := map[runKey]told{}
+	query.Kinds = []events.Kind{events.KindModelTrained, events.KindTrainingFailed}
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return nil, err
+		}
+		if recorded.Err != nil {
+			continue
+		}
+		key := runKey{recorded.Fact.Pipeline, recorded.Fact.Run}
+		now := told{outcome(recorded), recorded.Message.Sequence, !ofRun(recorded.Fact)}
+		if before, there := runs[key]; !there || before.ofFact || !now.ofFact {
+			runs[key] = now
+		}
+	}
+	return runs, nil
+}
+
+// ofRun tells the end of a run from the refusal of one of its facts.
+func ofRun(f events.Fact) bool {
+	return f.Source == events.Source(events.FunctionTrain) || f.ID == events.DerivedID("ended", f.Pipeline, f.Run)
+}
+
+// listRuns joins what the log of facts and the register of joins know, newest first. A join that can't be explained is listed
+// as unclear, and hides no other.
+func listRuns(ctx context.Context, box events.Letterbox, pipelineName string) ([]runState, error) {
+	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: pipelineName})
+	if err != nil {
+		return nil, err
+	}
+	known, err := openRegisters(ctx, box)
+	if err != nil {
+		return nil, err
+	}
+	if err := known.readLeases(ctx); err != nil {
+		return nil, err
+	}
+	list := []runState{}
+	for entry, err := range known.joins.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		name, run, _ := strings.Cut(entry.Key, "/")
+		if pipelineName == "" || name == pipelineName {
+			list = append(list, known.explain(ctx, entry, finished[runKey{name, run}]))
+			delete(finished, runKey{name, run})
+		}
+	}
+	for _, of := range finished {
+		list = append(list, of.runState)
+	}
+	slices.SortFunc(list, func(a, b runState) int { return b.Updated.Compare(a.Updated) })
+	return list, nil
+}
+
+// explain is the state of a run by its join and by what the log told of it last.
+func (r registers) explain(ctx context.Context, entry events.Entry, last told) runState {
+	join, err := readJoin(entry)
+	if err != nil {
+		name, run, _ := strings.Cut(entry.Key, "/")
+		return runState{Pipeline: name, Run: run, State: runUnclear, Error: err.Error(), Updated: entry.Written}
+	}
+	state, err := r.now(ctx, join, last)
+	if err != nil {
+		state.State, state.Error = runUnclear, err.Error()
+	}
+	return state
+}
+
+// now is the state of a run: what was told of it, unless its job was asked for again since.
+func (r registers) now(ctx context.Context, join plan.Join, last told) (runState, error) {
+	over := last.State != "" && !last.ofFact && last.sequence > join.After
+	if !over {
+		return r.state(ctx, join)
+	}
+	lease, err := r.lease(ctx, join.Job)
+	if err == nil && lease.Holder != "" {
+		last.State = runRunning
+	}
+	return last.runState, err
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// runDetail is everything that `stoker runs show` knows of a run.
+type runDetail struct {
+	runState
+	Facts      []factLine       `json:"facts"`
+	Since      time.Time        `json:"since,omitzero"`   // of the first fact
+	Expires    time.Time        `json:"expires,omitzero"` // if it waits for facts until then
+	Job        string           `json:"job,omitempty"`
+	Lease      *events.Lease    `json:"lease,omitempty"`
+	Progress   *events.Progress `json:"progress,omitempty"` // the last that its worker reported
+	DeadLetter uint64           `json:"dead_letter,omitempty"`
+	Outcome    json.RawMessage  `json:"outcome,omitempty"`
+	Next       []string         `json:"next,omitempty"` // commands that help
+}
+
+// factLine is one fact of a run.
+type factLine struct {
+	Sequence uint64      `json:"sequence"`
+	Kind     events.Kind `json:"kind"`
+	ID       string      `json:"id"`
+	Source   string      `json:"source"`
+	Stored   time.Time   `json:"stored"`
+}
+
+func newRunsShow(app *app) *cobra.Command {
+	var pipelineName string
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show one run: its facts, what it waits for, who works on it, what came of it, and how to go on",
+		Args:  exactly(1, "a run"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				key, err := findRun(ctx, box, pipelineName, args[0])
+				if err != nil {
+					return err
+				}
+				detail, err := showRun(ctx, box, key)
+				if err != nil {
+					return err
+				}
+				detail.Next = app.nextSteps(detail)
+				return app.print(detail, detail.table)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name")
+	return cmd
+}
+
+// showRun gathers what log, registers and dead letters say of a run.
+func showRun(ctx context.Context, box events.Letterbox, key runKey) (runDetail, error) {
+	d := runDetail{runState: runState{Pipeline: key.pipeline, Run: key.run}}
+	if err := d.readFacts(ctx, box); err != nil {
+		return d, err
+	}
+	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
+	if err != nil {
+		return d, err
+	}
+	known, err := openRegisters(ctx, box)
+	if err != nil {
+		return d, err
+	}
+	entry, err := known.joins.Get(ctx, dispatch.JoinKey(key.pipeline, key.run))
+	if errors.Is(err, events.ErrNotFound) {
+		return d.withoutJoin(ctx, box, finished[key])
+	}
+	if err != nil {
+		return d, err
+	}
+	d.runState = known.explain(ctx, entry, finished[key])
+	if d.State == runUnclear {
+		return d, nil
+	}
+	join, err := readJoin(entry)
+	if err != nil {
+		return d, err
+	}
+	return d, errors.Join(d.readJoin(ctx, known, join), d.readDead(ctx, box), d.readProgress(ctx, box))
+}
+
+// withoutJoin is a run that no dispatcher has joined: it has not come to that yet, or its facts were refused.
+func (d runDetail) withoutJoin(ctx context.Context, box events.Letterbox, last told) (runDetail, error) {
+	d.runState.State, d.Updated = runWaiting, d.Since
+	if last.State != "" {
+		d.runState = last.runState
+	}
+	return d, d.readDead(ctx, box)
+}
+
+// readFacts reads the run's facts, and keeps the last outcome whole.
+func (d *runDetail) readFacts(ctx context.Context, box events.Letterbox) error {
+	for recorded, err := range box.Read(ctx, events.Query{Pipeline: d.Pipeline, Run: d.Run}) {
+		if err != nil {
+			return err
+		}
+		if recorded.Err != nil {
+			continue // it lies in DEAD
+		}
+		fact := recorded.Fact
+		d.Facts = append(d.Facts, factLine{recorded.Message.Sequence, fact.Data.Kind(), fact.ID, fact.Source, recorded.Message.Stored})
+		if len(d.Facts) == 1 {
+			d.Since = recorded.Message.Stored
+		}
+		if ofRun(fact) {
+			d.Outcome = factJSON(fact)
+		}
+	}
+	return nil
+}
+
+func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Join) error {
+	d.Job = join.Job
+	if d.State == runWaiting {
+		spec, err := known.spec(ctx, join)
+		if err != nil {
+			return err
+		}
+		d.Expires, _ = join.Deadline(spec)
+	}
+	lease, err := known.lease(ctx, join.Job)
+	if lease.Number > 0 {
+		d.Lease = &lease
+	}
+	return err
+}
+
+// readDead finds the newest dead letter of the run.
+func (d *runDetail) readDead(ctx context.Context, box events.Letterbox) error {
+	letters, err := deadLetters(ctx, box)
+	for _, line := range letters {
+		if line.Pipeline == d.Pipeline && line.Run == d.Run {
+			d.DeadLetter = line.Number
+		}
+	}
+	return err
+}
+
+// progressKeeper is a bus that keeps the last progress of each job.
+type progressKeeper interface {
+	LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error)
+}
+
+func (d *runDetail) readProgress(ctx context.Context, box events.Letterbox) error {
+	keeper, ok := box.(progressKeeper)
+	if !ok || d.State != runRunning {
+		return nil
+	}
+	p, err := keeper.LastProgress(ctx, d.Pipeline, d.Run, d.Job)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
+	d.Progress = &p
+	return err
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+func (d runDetail) table(w io.Writer) {
+	row(w, "run", d.Run)
+	row(w, "pipeline", d.Pipeline)
+	row(w, "state", d.State)
+	if what := d.what(); what != "" {
+		row(w, "", what)
+	}
+	row(w, "since", localTime(d.Since))
+	if !d.Expires.IsZero() {
+		row(w, "expires", localTime(d.Expires))
+	}
+	for _, f := range d.Facts {
+		row(w, fmt.Sprintf("fact %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", localTime(f.Stored), f.Kind, f.ID, f.Source))
+	}
+	if d.Job != "" {
+		row(w, "job", d.Job)
+	}
+	if d.Lease != nil {
+		row(w, "attempt", attemptLine(*d.Lease))
+	}
+	if p := d.Progress; p != nil {
+		row(w, "progress", strings.TrimSpace(fmt.Sprintf("%s  %s %s%s", localTime(p.Time), p.Phase, stepOf(*p), metricsLine(p.Metrics))))
+	}
+	if d.DeadLetter != 0 {
+		row(w, "dead letter", d.DeadLetter)
+	}
+	for i, next := range d.Next {
+		row(w, map[bool]string{true: "go on"}[i == 0], next)
+	}
+}
+
+func localTime(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+// attemptLine says who works on a job, and how earlier attempts ended.
+func attemptLine(lease events.Lease) string {
+	line := fmt.Sprintf("number %d", lease.Number)
+	if lease.Holder != "" {
+		line += ", " + lease.Holder + " holds the lease"
+	}
+	for _, kind := range slices.Sorted(maps.Keys(lease.Failures)) {
+		line += fmt.Sprintf(", %d ended: %s", lease.Failures[kind], kind)
+	}
+	if lease.Cancelled {
+		line += ", asked to stop"
+	}
+	return line
+}
+
+// nextSteps are commands that help a run on from its state.
+func (a *app) nextSteps(d runDetail) []string {
+	run := quoted(d.Run) + " --pipeline " + d.Pipeline
+	var next []string
+	switch d.State {
+	case runWaiting, runQueued, runRunning:
+		next = append(next, a.command("cancel "+run)+"  # gives it up")
+	case runHeld:
+		if d.Gate != nil && d.Gate.Paused {
+			next = append(next, a.command("resume "+d.Pipeline)+"  # lets all runs of the pipeline go on")
+		}
+		next = append(next, a.command("cancel "+run)+"  # gives it up")
+	case runTrained:
+		next = append(next, a.command("models pull "+d.Pipeline+" --run "+quoted(d.Run))+"  # copies its model")
+	case runCancelled, runFailed, runExpired:
+		if d.DeadLetter == 0 && d.Job != "" {
+			next = append(next, a.command("replay --run "+run+" --force")+"  # trains anew")
+		}
+	}
+	if d.DeadLetter != 0 {
+		next = append(next,
+			a.command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # the whole story",
+			a.command(fmt.Sprintf("dead retry %d", d.DeadLetter))+"  # once the cause is mended")
+	}
+	return next
+}
