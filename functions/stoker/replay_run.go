@@ -37,6 +37,9 @@ func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.opts.Run != "" && len(plan.Steps) == 0 {
+		return notFound(fmt.Errorf("no fact of run %s there: `stoker runs` lists them", f.opts.Run))
+	}
 	report := replayed{Request: f.opts.Request, DryRun: f.dryRun, Runs: []*replayedRun{}}
 	byRun := map[replay.Run]*replayedRun{}
 	for _, step := range plan.Steps {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "exits": exits},
 	})
 }
 
@@ -51,6 +52,25 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s did not come", args[0])
+}
+
+// waitRun waits until stoker says that a run is in a state: waitrun RUN STATE [PIPELINE].
+func waitRun(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: waitrun RUN STATE [PIPELINE]")
+	}
+	show := []string{"runs", "show", args[0], "-o", "json"}
+	if len(args) > 2 {
+		show = append(show, "--pipeline", args[2])
+	}
+	want := fmt.Sprintf("%q: %q", "state", args[1])
+	const patience = 2 * time.Minute
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
+		if err := ts.Exec("stoker", show...); err == nil && strings.Contains(ts.ReadFile("stdout"), want) {
+			return
+		}
+	}
+	ts.Fatalf("run %s did not become %s", args[0], args[1])
 }
 
 // exits runs a command that must end with a status: exits 2 stoker nonsense.
