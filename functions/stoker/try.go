@@ -83,7 +83,7 @@ func (a *app) try(ctx context.Context, to string, assignment module.Assignment) 
 
 // train runs the assignment in a child process, as a worker does. What the module had to say of a failure is shown once.
 func (a *app) train(ctx context.Context, assignment module.Assignment) (guest.Outcome, error) {
-	host, err := a.newGuest()
+	host, err := a.newGuest(0)
 	if err != nil {
 		return guest.Outcome{}, err
 	}

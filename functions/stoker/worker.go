@@ -17,49 +17,67 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
+// workerFlags say what a worker takes, what it keeps ready, and how it leaves.
+type workerFlags struct {
+	classes     []string
+	slots, warm int
+	once        bool
+	wait, grace time.Duration
+}
+
 func newWorker(app *app) *cobra.Command {
-	var once bool
-	var classes []string
-	var slots int
-	var wait, grace time.Duration
+	var f workerFlags
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run a worker: jobs in, models and facts out",
 		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
 			"the shape in which a scaler starts workers from zero.\n\n" +
 			"Told to leave (SIGTERM, Ctrl-C), it has its modules write checkpoints, hands its jobs back and is gone within --grace, of\n" +
-			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.",
+			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.\n\n" +
+			"Memory limits are watched by the worker, or held by the kernel where STOKER_CGROUP names a cgroup that it may divide:\n" +
+			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := within("slots", slots, 1, anyCount); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
-			if grace <= 0 {
-				return usage(fmt.Errorf("--grace %s: expected more than 0s", grace))
-			}
-			options := worker.Options{Classes: classes, Slots: slots, Logger: app.logger()}
-			return app.withWorker(cmd.Context(), options, grace, func(ctx context.Context, w *worker.Worker) error {
-				if !once {
-					return leaveWithin(ctx, grace, w.Run)
-				}
-				worked := false
-				err := leaveWithin(ctx, grace, func(ctx context.Context) (err error) {
-					worked, err = w.Once(ctx, wait)
-					return err
-				})
-				if err != nil {
-					return err
-				}
-				return app.reportOnce(worked)
+			return app.withWorker(cmd.Context(), f, func(ctx context.Context, w *worker.Worker) error {
+				return app.work(ctx, f, w)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&once, "once", false, "work on one job at most, then leave")
-	cmd.Flags().DurationVar(&wait, "wait", 5*time.Second, "how long --once waits for a job")
-	cmd.Flags().DurationVar(&grace, "grace", defaultGrace, "how long it may take to leave")
-	cmd.Flags().StringSliceVar(&classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
-	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once")
+	cmd.Flags().BoolVar(&f.once, "once", false, "work on one job at most, then leave")
+	cmd.Flags().DurationVar(&f.wait, "wait", 5*time.Second, "how long --once waits for a job")
+	cmd.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take to leave")
+	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
+	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
+	cmd.Flags().IntVar(&f.warm, "warm", 1, "processes for builtin modules kept ready, once one has run; none with --once")
 	return cmd
+}
+
+func (f *workerFlags) check() error {
+	if f.grace <= 0 {
+		return usage(fmt.Errorf("--grace %s: expected more than 0s", f.grace))
+	}
+	if f.once {
+		f.warm = 0 // there is no second job
+	}
+	return errors.Join(within("slots", f.slots, 1, anyCount), within("warm", f.warm, 0, anyCount))
+}
+
+func (a *app) work(ctx context.Context, f workerFlags, w *worker.Worker) error {
+	if !f.once {
+		return leaveWithin(ctx, f.grace, w.Run)
+	}
+	worked := false
+	err := leaveWithin(ctx, f.grace, func(ctx context.Context) (err error) {
+		worked, err = w.Once(ctx, f.wait)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.reportOnce(worked)
 }
 
 // handled is what worker --once reports.
@@ -78,12 +96,12 @@ func (a *app) reportOnce(worked bool) error {
 }
 
 // withWorker puts a worker together for as long as do runs.
-func (a *app) withWorker(ctx context.Context, options worker.Options, grace time.Duration, do func(context.Context, *worker.Worker) error) error {
+func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Context, *worker.Worker) error) error {
 	return a.withLink(ctx, func(ctx context.Context, l link) (err error) {
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
 			return unreachable(fmt.Errorf("object store: %w", err))
 		}
-		host, err := a.newGuest()
+		host, err := a.newGuest(f.warm)
 		if err != nil {
 			return err
 		}
@@ -94,18 +112,21 @@ func (a *app) withWorker(ctx context.Context, options worker.Options, grace time
 		}
 		defer func() { err = errors.Join(err, desks.Close()) }()
 		train := trainer.New(l.store, host, trainer.Options{
-			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(grace), Logger: options.Logger,
+			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(),
 		})
-		options.Functions = []worker.Function{train}
-		return do(ctx, worker.New(l.box, options))
+		return do(ctx, worker.New(l.box, worker.Options{
+			Functions: []worker.Function{train}, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
+		}))
 	})
 }
 
 // newGuest starts module processes of this same binary, and keeps built Go modules in the user's cache.
-func (a *app) newGuest() (*guest.Host, error) {
+func (a *app) newGuest(warm int) (*guest.Host, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
 	}
-	return guest.New(guest.Options{CacheDir: filepath.Join(cache, "stoker", "modules"), Builtins: builtins(), Logger: a.logger()})
+	return guest.New(guest.Options{
+		CacheDir: filepath.Join(cache, "stoker", "modules"), Builtins: builtins(), Warm: warm, Logger: a.logger(),
+	})
 }
