@@ -1,0 +1,148 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+var errCrashed = errors.New("this process has crashed")
+
+// crashing is a letterbox as a process sees it that dies at one of its effects: right before or right after, so that nobody in the
+// process learns whether it happened. From then on nothing works.
+type crashing struct {
+	events.Letterbox
+
+	mu      sync.Mutex
+	left    int  // effects until it dies; below 0: never
+	after   bool // the last effect still happens
+	crashed chan struct{}
+	offers  func(events.Job)
+}
+
+func newCrashing(box events.Letterbox, left int, after bool, offers func(events.Job)) *crashing {
+	return &crashing{Letterbox: box, left: left, after: after, crashed: make(chan struct{}), offers: offers}
+}
+
+func (c *crashing) dead() bool {
+	select {
+	case <-c.crashed:
+		return true
+	default:
+		return false
+	}
+}
+
+// effect does something that others will see, unless the process dies before.
+func (c *crashing) effect(do func() error) error {
+	c.mu.Lock()
+	if c.dead() {
+		c.mu.Unlock()
+		return errCrashed
+	}
+	c.left--
+	dies := c.left == 0
+	if dies {
+		close(c.crashed)
+	}
+	c.mu.Unlock()
+	if dies && !c.after {
+		return errCrashed
+	}
+	err := do()
+	if dies {
+		return errCrashed
+	}
+	return err
+}
+
+func (c *crashing) look() error {
+	if c.dead() {
+		return errCrashed
+	}
+	return nil
+}
+
+func (c *crashing) Publish(ctx context.Context, f events.Fact) (r events.Receipt, err error) {
+	err = c.effect(func() (err error) { r, err = c.Letterbox.Publish(ctx, f); return err })
+	return r, err
+}
+
+func (c *crashing) Offer(ctx context.Context, j events.Job) error {
+	return c.effect(func() error { c.offers(j); return c.Letterbox.Offer(ctx, j) })
+}
+
+func (c *crashing) Cancel(ctx context.Context, job string) error {
+	return c.effect(func() error { return c.Letterbox.Cancel(ctx, job) })
+}
+
+func (c *crashing) Bury(ctx context.Context, d events.DeadLetter) error {
+	return c.effect(func() error { return c.Letterbox.Bury(ctx, d) })
+}
+
+func (c *crashing) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
+	if err := c.look(); err != nil {
+		return func(yield func(events.Recorded, error) bool) { yield(events.Recorded{}, err) }
+	}
+	return c.Letterbox.Read(ctx, q)
+}
+
+func (c *crashing) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+	if err := c.look(); err != nil {
+		return nil, err
+	}
+	delivery, err := c.Letterbox.Follow(ctx, reader, wait)
+	return crashingDelivery{delivery, c}, err
+}
+
+func (c *crashing) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := c.Letterbox.Register(ctx, name)
+	return crashingRegister{register, c}, err
+}
+
+type crashingDelivery struct {
+	events.Delivery
+	c *crashing
+}
+
+func (d crashingDelivery) Done(ctx context.Context) error {
+	return d.c.effect(func() error { return d.Delivery.Done(ctx) })
+}
+
+func (d crashingDelivery) Later(ctx context.Context, delay time.Duration) error {
+	return d.c.effect(func() error { return d.Delivery.Later(ctx, delay) })
+}
+
+func (d crashingDelivery) Never(ctx context.Context, reason events.DeadReason) error {
+	return d.c.effect(func() error { return d.Delivery.Never(ctx, reason) })
+}
+
+type crashingRegister struct {
+	events.Register
+	c *crashing
+}
+
+func (r crashingRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+	if err := r.c.look(); err != nil {
+		return events.Entry{}, err
+	}
+	return r.Register.Get(ctx, key)
+}
+
+func (r crashingRegister) Create(ctx context.Context, key string, value []byte) (revision uint64, err error) {
+	err = r.c.effect(func() (err error) { revision, err = r.Register.Create(ctx, key, value); return err })
+	return revision, err
+}
+
+func (r crashingRegister) Update(ctx context.Context, key string, value []byte, at uint64) (revision uint64, err error) {
+	err = r.c.effect(func() (err error) { revision, err = r.Register.Update(ctx, key, value, at); return err })
+	return revision, err
+}
+
+func (r crashingRegister) Delete(ctx context.Context, key string, at uint64) error {
+	return r.c.effect(func() error { return r.Register.Delete(ctx, key, at) })
+}

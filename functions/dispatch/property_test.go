@@ -1,0 +1,421 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// expireAfter is that of every pipeline in the property test.
+const expireAfter = 2 * time.Hour
+
+// policies are the trainer's and the pipeline's keys of the property test, each with what the model has to know of it.
+var policies = []policy{
+	{keys: "", waits: []events.Kind{events.KindTransformReady}, latest: true},
+	{keys: "trainer: {hyperparameters: run, %s}", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady}},
+	{keys: "trainer: {wait_for: [examples, transform], hyperparameters: latest, %s}",
+		waits: []events.Kind{events.KindExamplesReady, events.KindTransformReady}, latest: true},
+	{keys: "trainer: {hyperparameters: run, %s}\nconcurrency: 1", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady}, limit: 1},
+	{keys: "trainer: {hyperparameters: none, %s}\nconcurrency: 3", waits: []events.Kind{events.KindTransformReady}, limit: 3},
+	{keys: "concurrency: {runs: 2, newest: supersede}", waits: []events.Kind{events.KindTransformReady}, latest: true, limit: 2, supersedes: true},
+	{keys: "tuner: {when: never}", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady}, onFailed: "latest"},
+	{keys: "tuner: {when: never, on_failed: fail}", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady}, onFailed: "fail"},
+}
+
+type policy struct {
+	keys       string
+	waits      []events.Kind
+	latest     bool // hyperparameters: the pipeline's last best where the run has none
+	limit      int
+	supersedes bool
+	onFailed   string // of its tuner
+}
+
+func (p policy) text() string {
+	keys := p.keys
+	if !strings.Contains(keys, "trainer") {
+		keys += "\ntrainer: {%s}"
+	}
+	return "pipeline: penguin\nmodule: builtin:dnn\n" + fmt.Sprintf(keys, "expire_after: 2h") + "\n"
+}
+
+// Facts come in random orders, twice, late, or never; dispatchers die before and after any of their effects; a worker does what
+// it finds. Then every run is what the model says, which knows nothing but the log.
+func TestWhateverHappensEveryRunIsWhatTheLogSays(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(160)
+	if testing.Short() {
+		seeds = 48
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { newWorld(t, seed).live() })
+		})
+	}
+}
+
+// world is one run of the property test.
+type world struct {
+	t      *testing.T
+	box    *eventstest.Memory
+	random *rand.Rand
+	policy policy
+	runs   []string
+
+	mu      sync.Mutex
+	offered map[string]map[string]events.Job // by run and id
+	busy    map[string]bool                  // runs with a job and no outcome
+	most    int                              // of busy, ever
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{
+		t: t, box: eventstest.NewMemory(0), random: rand.New(rand.NewPCG(seed, 99)), policy: policies[seed%uint64(len(policies))],
+		offered: map[string]map[string]events.Job{}, busy: map[string]bool{},
+	}
+	apply(t, w.box, w.policy.text())
+	for i := range 12 {
+		w.runs = append(w.runs, fmt.Sprintf("run %d", i))
+	}
+	return w
+}
+
+func (w *world) live() {
+	ctx, stop := context.WithCancel(w.t.Context())
+	var others sync.WaitGroup
+	for range 1 + w.random.IntN(3) {
+		random := rand.New(rand.NewPCG(w.random.Uint64(), 1))
+		others.Go(func() { w.dispatchers(ctx, random) })
+	}
+	worker := rand.New(rand.NewPCG(w.random.Uint64(), 2))
+	others.Go(func() { w.work(ctx, worker) })
+	w.publishAll()
+	time.Sleep(3 * expireAfter)
+	stop()
+	others.Wait()
+	w.check()
+}
+
+// publishAll tells what upstream has to tell, in some order, some of it twice, over an hour or so.
+func (w *world) publishAll() {
+	var facts []events.Fact
+	for i, run := range w.runs {
+		for _, fact := range []struct {
+			id   string
+			rare bool
+			data events.Data
+		}{
+			{"e", false, &events.ExamplesReady{Examples: []events.Examples{{URI: fmt.Sprintf("s3://bkt/raw-%d", i), Span: int64(i)}}}},
+			{"t", false, &events.TransformReady{TransformGraph: "s3://bkt/graph", TransformedExamples: []events.Examples{{URI: fmt.Sprintf("s3://bkt/tx-%d", i)}}}},
+			{"u", true, &events.TransformReady{TransformGraph: "s3://bkt/another"}},
+			{"h", false, hparams(fmt.Sprintf("s3://bkt/hp-%d", i))},
+			{"i", true, hparams(fmt.Sprintf("s3://bkt/another-hp-%d", i))},
+			{"f", true, &events.TuningFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "boom"}}},
+		} {
+			if w.random.IntN(8) < map[bool]int{true: 2, false: 7}[fact.rare] {
+				facts = append(facts, events.Fact{ID: fact.id, Source: "/test", Pipeline: "penguin", Run: run, Data: fact.data})
+			}
+		}
+	}
+	facts = append(facts, facts[:len(facts)/3]...)
+	w.random.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
+	for i, fact := range facts {
+		if _, err := w.box.Publish(w.t.Context(), fact); err != nil {
+			w.t.Fatal(err)
+		}
+		if i%7 == 3 {
+			if err := w.box.Inject(w.t.Context(), fmt.Sprintf("facts.transform-ready.penguin.poison.%d", i), nil, []byte("{")); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		w.operate(i)
+		if w.random.IntN(3) == 0 {
+			time.Sleep(time.Duration(w.random.IntN(600)) * time.Second)
+		}
+	}
+	if err := dispatch.Resume(w.t.Context(), w.operator(), "penguin"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// operate pauses the pipeline and lets it go on, now and then.
+func (w *world) operate(i int) {
+	var err error
+	switch {
+	case i%11 == 5:
+		err = dispatch.Pause(w.t.Context(), w.operator(), "penguin")
+	case i%11 == 8:
+		err = dispatch.Resume(w.t.Context(), w.operator(), "penguin")
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+// operator is the letterbox as someone sees it whose jobs are noted and who does not crash.
+func (w *world) operator() events.Letterbox { return newCrashing(w.box, -1, false, w.note) }
+
+// dispatchers runs one dispatcher after the other, each until it crashes; the last one lives on.
+func (w *world) dispatchers(ctx context.Context, random *rand.Rand) {
+	for life := 0; ctx.Err() == nil; life++ {
+		left := 1 + random.IntN(25)
+		if life > 12 {
+			left = -1
+		}
+		box := newCrashing(w.box, left, random.IntN(2) == 0, w.note)
+		d, err := dispatch.New(ctx, box, nil)
+		if err != nil {
+			w.t.Error(err)
+			return
+		}
+		running, crash := context.WithCancel(ctx)
+		stopped := context.AfterFunc(ctx, crash)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if err := d.Run(running); err != nil && !errors.Is(err, errCrashed) {
+				w.t.Error(err)
+			}
+		}()
+		select {
+		case <-box.crashed:
+		case <-ctx.Done():
+		}
+		crash()
+		<-done
+		stopped()
+		time.Sleep(time.Duration(random.IntN(60)) * time.Second)
+	}
+}
+
+func (w *world) note(job events.Job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.offered[job.Run] == nil {
+		w.offered[job.Run] = map[string]events.Job{}
+		w.busy[job.Run] = true
+		w.most = max(w.most, len(w.busy))
+	}
+	w.offered[job.Run][job.ID] = job
+}
+
+// work is a worker of two slots that takes its time, and now and then has no model to show for it.
+func (w *world) work(ctx context.Context, random *rand.Rand) {
+	for ctx.Err() == nil {
+		claim, err := w.box.Take(ctx, events.FunctionTrain, []string{"cpu"}, time.Minute)
+		if err != nil {
+			continue
+		}
+		err = claim.Hold(ctx, func(ctx context.Context) error {
+			time.Sleep(time.Duration(random.IntN(300)) * time.Second)
+			job, err := claim.Job()
+			if err != nil {
+				return err
+			}
+			fact := outcomeOf(job)
+			w.mu.Lock()
+			delete(w.busy, job.Run) // before it is told: who reads it may offer the next job at once
+			w.mu.Unlock()
+			_, err = w.box.Publish(ctx, fact)
+			return err
+		})
+		if err == nil {
+			err = claim.Done(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			w.t.Error(err)
+		}
+	}
+}
+
+// outcomeOf is a model for most jobs, a failure for some; the same for the same job.
+func outcomeOf(job events.Job) events.Fact {
+	if job.ID[0] == '0' {
+		return events.NewJobFailed(job, events.Attempt{Number: 1}, &events.Failure{Kind: events.FailureModule, Err: errors.New("boom")})
+	}
+	digest := "sha256:" + job.ID
+	return events.NewModelTrained(job, &events.ModelTrained{
+		Model:     events.Model{URI: "s3://bkt/model", Digest: digest, Formats: []string{"Format-Serving"}},
+		Execution: digest, Inputs: []events.Artifact{}, Module: "builtin",
+	})
+}
+
+// expected is what the model says of a run.
+type expected struct {
+	state       plan.State // Waiting, Dispatched or Ended
+	causes      []uint64
+	hparams     string
+	superseding bool // it may have ended as superseded instead
+}
+
+// model is the join in its simplest form: all facts of the log in their order, no races, no crashes.
+func (w *world) model(log []events.Recorded, run string, now time.Time) expected {
+	first := map[events.Kind]events.Recorded{}
+	var began time.Time
+	for _, r := range log {
+		kind := r.Fact.Data.Kind()
+		if r.Fact.Run != run || !w.counts(kind) {
+			continue
+		}
+		if !began.IsZero() && r.Message.Stored.After(began.Add(expireAfter)) {
+			return expected{state: plan.Ended}
+		}
+		if began.IsZero() && w.starts(kind) {
+			began = r.Message.Stored
+		}
+		if _, known := first[kind]; !known {
+			first[kind] = r
+		}
+		_, tuned := first[events.KindHParamsReady]
+		_, failed := first[events.KindTuningFailed]
+		if failed && !tuned && w.policy.onFailed == "fail" {
+			return expected{state: plan.Ended}
+		}
+		if e, done := w.completed(log, first, failed && !tuned, r.Message.Sequence); done {
+			return e
+		}
+	}
+	if !began.IsZero() && now.After(began.Add(expireAfter)) {
+		return expected{state: plan.Ended}
+	}
+	return expected{state: plan.Waiting}
+}
+
+func (w *world) counts(kind events.Kind) bool {
+	switch kind {
+	case events.KindExamplesReady, events.KindTransformReady:
+		return true
+	case events.KindHParamsReady:
+		return !strings.Contains(w.policy.keys, "hyperparameters: none")
+	case events.KindTuningFailed:
+		return w.policy.onFailed != ""
+	}
+	return false
+}
+
+func (w *world) starts(kind events.Kind) bool {
+	if kind == events.KindHParamsReady {
+		for _, waited := range w.policy.waits {
+			if waited == kind {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}
+
+func (w *world) completed(log []events.Recorded, first map[events.Kind]events.Recorded, untuned bool, at uint64) (expected, bool) {
+	for _, kind := range w.policy.waits {
+		if _, known := first[kind]; !known && !(kind == events.KindHParamsReady && untuned) {
+			return expected{}, false
+		}
+	}
+	e := expected{state: plan.Dispatched, superseding: w.policy.supersedes}
+	var newest string
+	for _, r := range log {
+		if data, ok := r.Fact.Data.(*events.HParamsReady); ok && r.Message.Sequence < at {
+			newest = data.Hyperparameters
+		}
+		if have, known := first[r.Fact.Data.Kind()]; known && have.Message.Sequence == r.Message.Sequence {
+			e.causes = append(e.causes, r.Message.Sequence)
+		}
+	}
+	if own, tuned := first[events.KindHParamsReady]; tuned {
+		e.hparams = own.Fact.Data.(*events.HParamsReady).Hyperparameters
+	} else if w.policy.latest || untuned {
+		e.hparams = newest
+	}
+	if untuned && newest == "" {
+		return expected{state: plan.Ended}, true
+	}
+	return e, true
+}
+
+func (w *world) check() {
+	var log []events.Recorded
+	told := map[string]map[string]int{} // by run: what came of it
+	for r, err := range w.box.Read(w.t.Context(), events.Query{}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if r.Err != nil {
+			continue
+		}
+		log = append(log, r)
+		if told[r.Fact.Run] == nil {
+			told[r.Fact.Run] = map[string]int{}
+		}
+		switch r.Fact.Data.(type) {
+		case *events.ModelTrained, *events.TrainingFailed:
+			told[r.Fact.Run][r.Fact.Source]++
+		}
+	}
+	for _, run := range w.runs {
+		w.checkRun(run, w.model(log, run, time.Now()), told[run])
+	}
+	if w.policy.limit > 0 && w.most > w.policy.limit {
+		w.t.Errorf("%d runs at once, at most %d are allowed", w.most, w.policy.limit)
+	}
+	if gate, err := dispatch.GateOf(w.t.Context(), w.box, "penguin"); err != nil || !gate.IsOpen() {
+		w.t.Errorf("at the end the gate is %+v, %v", gate, err)
+	}
+	if left := jobs(w.t, w.box); len(left) != 0 {
+		w.t.Errorf("%d jobs are left on the queue", len(left))
+	}
+}
+
+func (w *world) checkRun(run string, want expected, told map[string]int) {
+	join, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
+	if errors.Is(err, events.ErrNotFound) {
+		join.State = plan.Waiting // nothing that starts a run was ever told
+	} else if err != nil {
+		w.t.Fatal(err)
+	}
+	superseded := join.State == plan.Ended && want.superseding && strings.HasPrefix(join.Ending.Message, "superseded by")
+	if superseded {
+		want.state = plan.Ended
+	}
+	if join.State != want.state || join.State == plan.Ended && !join.Ending.Told {
+		w.t.Errorf("%s is %s (%+v), the model says %s", run, join.State, join.Ending, want.state)
+		return
+	}
+	offered := w.offered[run]
+	wantTold := map[plan.State]map[string]int{
+		plan.Waiting: {}, plan.Ended: {"/stoker/dispatch": 1}, plan.Dispatched: {events.Source(events.FunctionTrain): 1},
+	}[want.state]
+	if fmt.Sprint(told) != fmt.Sprint(wantTold) && len(told)+len(wantTold) > 0 {
+		w.t.Errorf("%s: told %v, want %v", run, told, wantTold)
+	}
+	if want.state != plan.Dispatched {
+		if len(offered) != 0 {
+			w.t.Errorf("%s is %s, and has %d jobs", run, want.state, len(offered))
+		}
+		return
+	}
+	if len(offered) != 1 {
+		w.t.Errorf("%s: %d different jobs, want one", run, len(offered))
+	}
+	for _, job := range offered {
+		var causes []uint64
+		for _, cause := range job.Causes {
+			causes = append(causes, cause.Sequence)
+		}
+		if fmt.Sprint(causes) != fmt.Sprint(want.causes) || job.Inputs.Hyperparameters != want.hparams || job.ID != join.Job {
+			w.t.Errorf("%s: job %s of facts %v with %q; want facts %v with %q, and the join has job %s",
+				run, job.ID, causes, job.Inputs.Hyperparameters, want.causes, want.hparams, join.Job)
+		}
+	}
+}
