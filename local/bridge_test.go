@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,9 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 			t.Fatal(err)
 		}
 		told[string(recorded.Fact.Data.Kind())+" "+recorded.Fact.Run]++
+		if ready, ok := recorded.Fact.Data.(*events.ExamplesReady); ok && !slices.Equal(ready.Examples[0].Splits, []string{"eval", "train"}) {
+			t.Errorf("told of splits %v", ready.Examples[0].Splits)
+		}
 		if told["model.trained monday"]+told["model.trained tuesday"] == 2 {
 			break
 		}

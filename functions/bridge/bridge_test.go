@@ -222,7 +222,7 @@ func TestOneNotificationIsOneFactHoweverOftenItComes(t *testing.T) {
 func TestWhatIsNoMarkerIsDoneInSilence(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin", Marker: "READY"})
-	for _, key := range []string{"monday/_SUCCESS", "monday/READY/", "monday/READY.txt", "monday//x", "", "READY/part"} {
+	for _, key := range []string{"monday/_SUCCESS", "monday/READY/", "monday/READY.txt", "monday/NOT_READY", "monday//x", "", "READY/part"} {
 		w.tell(message(key, "1", nil))
 	}
 	w.tell(`{"Event": "s3:TestEvent"}`)
@@ -334,6 +334,29 @@ func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
 			}
 			w.only()
 		})
+	}
+}
+
+// Whoever publishes under the id of a marker's fact first must be found out.
+func TestAFactThatSomebodyElseToldIsADeadLetter(t *testing.T) {
+	t.Parallel()
+	first := setup(t, bridge.Options{Pipeline: "penguin"})
+	second := setup(t, bridge.Options{Pipeline: "penguin"})
+	for _, w := range []world{first, second} {
+		w.folder("monday")
+		w.put("monday/_SUCCESS", "")
+	}
+	first.tell(message("monday/_SUCCESS", "1", nil))
+	first.drain()
+	fact := first.only()
+	fact.Source = "/elsewhere"
+	if _, err := second.box.Publish(t.Context(), fact); err != nil {
+		t.Fatal(err)
+	}
+	second.tell(message("monday/_SUCCESS", "1", nil))
+	second.drain()
+	if letters := second.dead(); len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "/elsewhere told it first") {
+		t.Errorf("got %+v", letters)
 	}
 }
 
