@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -18,8 +19,9 @@ type crashing struct {
 	events.Letterbox
 
 	mu      sync.Mutex
-	left    int  // effects until it dies; below 0: never
-	after   bool // the last effect still happens
+	left    int          // effects until it dies; below 0: never
+	calm    *atomic.Bool // no more dying, if it is there and true
+	after   bool         // the last effect still happens
 	crashed chan struct{}
 	offers  func(events.Job)
 }
@@ -44,7 +46,9 @@ func (c *crashing) effect(do func() error) error {
 		c.mu.Unlock()
 		return errCrashed
 	}
-	c.left--
+	if c.calm == nil || !c.calm.Load() {
+		c.left--
+	}
 	dies := c.left == 0
 	if dies {
 		close(c.crashed)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +74,7 @@ type world struct {
 	random *rand.Rand
 	policy policy
 	runs   []string
+	calm   atomic.Bool // nobody crashes any more
 
 	mu      sync.Mutex
 	offered map[string]map[string]events.Job // by run and id
@@ -102,7 +104,9 @@ func (w *world) live() {
 	worker := rand.New(rand.NewPCG(w.random.Uint64(), 2))
 	others.Go(func() { w.work(ctx, worker) })
 	w.publishAll()
-	time.Sleep(3 * expireAfter)
+	time.Sleep(2 * expireAfter)
+	w.calm.Store(true)
+	time.Sleep(expireAfter / 4)
 	stop()
 	others.Wait()
 	w.check()
@@ -167,14 +171,11 @@ func (w *world) operate(i int) {
 // operator is the letterbox as someone sees it whose jobs are noted and who does not crash.
 func (w *world) operator() events.Letterbox { return newCrashing(w.box, -1, false, w.note) }
 
-// dispatchers runs one dispatcher after the other, each until it crashes; the last one lives on.
+// dispatchers runs one dispatcher after the other, each until it crashes.
 func (w *world) dispatchers(ctx context.Context, random *rand.Rand) {
-	for life := 0; ctx.Err() == nil; life++ {
-		left := 1 + random.IntN(25)
-		if life > 12 {
-			left = -1
-		}
-		box := newCrashing(w.box, left, random.IntN(2) == 0, w.note)
+	for ctx.Err() == nil {
+		box := newCrashing(w.box, 1+random.IntN(60), random.IntN(2) == 0, w.note)
+		box.calm = &w.calm
 		d, err := dispatch.New(ctx, box, nil)
 		if err != nil {
 			w.t.Error(err)
