@@ -197,6 +197,33 @@ func TestAPointerWhoseAnswerWasLostIsFoundToBeOurs(t *testing.T) {
 	}
 }
 
+// Neither the answer nor what is there can be read: the checkpoint may be the newest by now, so its files must stay.
+func TestACheckpointThatMayHaveBeenSavedKeepsItsFiles(t *testing.T) {
+	t.Parallel()
+	mem := storagetest.NewMemory()
+	save(t, by(mem, "job", "a1", 1), 10, map[string]string{"weights": "step 10"})
+	store := storagetest.Faulty(mem, func(c storagetest.Call) storagetest.Fault {
+		switch {
+		case c.Op == storagetest.OpPutIf:
+			return storagetest.Fault{LoseAnswer: true}
+		case c.Op == storagetest.OpOpen && c.N == 1: // after the one before anything is sent
+			return storagetest.Fault{Refuse: storage.ErrUnavailable}
+		}
+		return storagetest.Fault{}
+	})
+	c := by(store, "job", "a2", 2)
+	if _, err := c.Save(t.Context(), folder(t, map[string]string{"weights": "step 20"}), 20); !errors.Is(err, storage.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	if loaded, _ := load(t, mem); loaded.Step != 20 || len(loaded.Passed) > 0 {
+		t.Errorf("%+v", loaded)
+	}
+	save(t, c, 30, map[string]string{"weights": "step 30"})
+	if loaded, _ := load(t, mem); loaded.Step != 30 {
+		t.Errorf("then %+v", loaded)
+	}
+}
+
 func TestASupersededAttemptSavesNothingAndTakesItsFilesAway(t *testing.T) {
 	t.Parallel()
 	store := storagetest.NewMemory()
@@ -282,6 +309,22 @@ func TestALoaderFollowsThePointer(t *testing.T) {
 	if loaded, files := load(t, moving); loaded.Step != 30 || files["weights"] != "step 30" {
 		t.Errorf("%+v %q", loaded, files)
 	}
+}
+
+// Whatever stands where the pointer should be: Load finds nothing or what is whole, and says no more than that.
+func FuzzPointer(f *testing.F) {
+	f.Add([]byte("{"))
+	f.Add([]byte(`{"execution":"` + execution + `","checkpoints":[{"attempt":"a1","number":1,"step":1,"files":[{"path":"","size":1,"attempt":"a1","number":1}]}]}`))
+	f.Add([]byte(`{"execution":"` + execution + `","checkpoints":[{"attempt":"a1","number":1,"step":1,"files":[{"path":"x/","size":-1,"attempt":"a1","number":1}]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		store := storagetest.NewMemory()
+		put(t, store, trainer.Join(".system", strings.TrimPrefix(execution, "sha256:"), "checkpoint.json"), string(text))
+		dir := t.TempDir()
+		loaded, err := by(store, "job", "a2", 2).Load(t.Context(), dir)
+		if err != nil || !loaded.Found() && len(tree(t, dir)) > 0 {
+			t.Errorf("%+v, %v; on disk %q", loaded, err, tree(t, dir))
+		}
+	})
 }
 
 func TestCheckpointsOnARealServer(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package storage holds the words for artifacts: a Ref is an address, a Manifest says what a folder holds, a Store keeps
-// the bytes. On top of Store stand the three moves that functions make: StageIn, Publish and Commit.
+// the bytes. On top of Store stand the three moves that functions make: StageIn, Publish and Commit; and Checkpoints, from which
+// an attempt goes on that another one began.
 //
 // It knows no S3. storage/s3 is the Store on MinIO or any S3; storage/storagetest has the suite that every store passes.
 package storage

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // pointer is checkpoint.json, and its ETag: "" if it is not there.
@@ -41,12 +43,16 @@ func (p pointer) check(place Place) error {
 	}
 	for _, one := range p.Checkpoints {
 		for _, f := range one.Files {
-			if !isName(f.Attempt) || badKey(f.Path) != "" || f.Number < 1 {
+			if !isName(f.Attempt) || f.Number < 1 || badPath(f.Path) {
 				return fmt.Errorf("checkpoint %d of attempt %q: file %q: %w", one.Number, one.Attempt, f.Path, ErrIncomplete)
 			}
 		}
 	}
 	return nil
+}
+
+func badPath(path string) bool {
+	return badKey(path) != "" || !filepath.IsLocal(filepath.FromSlash(path)) || strings.HasSuffix(path, "/")
 }
 
 // files are the addresses of all files that p names.

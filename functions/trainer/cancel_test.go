@@ -67,6 +67,24 @@ func TestACancelledJobLeavesNothingButItsCommit(t *testing.T) {
 	}
 }
 
+func TestACancelledJobTakesBackWhatItHasPublished(t *testing.T) {
+	t.Parallel()
+	for _, last := range []string{"saved_model.pb", "manifest.json", "commit.json"} {
+		b := setup(t, writesModel)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		store := watched{b.store, func(_, key string) {
+			if strings.HasSuffix(key, last) {
+				cancel(events.ErrCancelled) // and this write is not done
+			}
+		}}
+		_, err := b.shift(t, store, b.guest, "a1", 1).handle(ctx)
+		cancel(nil)
+		if left := visible(t, b); kindOf(err) != events.FailureCancelled || len(left) > 0 {
+			t.Errorf("cancelled at %s: kind %q of %v, left %q", last, kindOf(err), err, left)
+		}
+	}
+}
+
 func TestAJobThatWasCancelledBeforeItBeganDoesNoWork(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(j *events.Job){
