@@ -11,20 +11,23 @@ import (
 // known is all there is to know of a run before something is decided about it.
 type known struct {
 	*history
-	state   plan.State    // of its join; where the register has none, what it would be by the facts
-	lost    bool          // the register has none
-	waits   []events.Kind // for what, where it is waiting
-	ending  string        // why there is no job, where it has ended
-	working bool          // a worker has its job
-	held    string        // what keeps it at the pipeline's gate, "" if nothing does
-	asked   bool          // Options.Request was served: this run's job is of that request, and something came of it
-	model   verdict       // of the run's model, where it was trained
-	letter  uint64        // the dead letter of its job, 0 for none
+	state  plan.State    // of its join; where the register has none, what it would be by the facts
+	lost   bool          // the register has none
+	waits  []events.Kind // for what, where it is waiting
+	ending string        // why there is no job, where it has ended
+
+	completed uint64 // sequence of the newest fact that counts for it
+
+	working bool    // a worker has its job
+	held    string  // what keeps it at the pipeline's gate, "" if nothing does
+	asked   bool    // Options.Request was served: this run's job is of that request, and something came of it
+	model   verdict // of the run's model, where it was trained
+	letter  uint64  // the dead letter of its job, 0 for none
 }
 
 // decide says what is missing of a run. It is pure, so that what a dry run says is what is done.
 func decide(k known, opts Options) Step {
-	step := Step{Run: k.run, facts: k.facts, completed: k.newest(), WaitsFor: k.waits}
+	step := Step{Run: k.run, facts: k.facts, completed: k.completed, WaitsFor: k.waits}
 	if k.state == plan.Waiting && (!k.lost || k.outcome == nil) {
 		return step.joined("it waits for facts", k)
 	}

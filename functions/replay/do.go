@@ -4,17 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoker-ml/stoker/events"
 )
 
 // Progress is one thing that Do did, or that came of it.
 type Progress struct {
-	Step Step
-	Did  string       // joined, offered, trained, failed or skipped
-	Job  string       // id, once there is one
-	Fact *events.Fact // the outcome, once there is one
-	Err  error        // why a step failed or was skipped
+	Number int // of the step, in Plan.Steps
+	Step   Step
+	Did    string       // joined, offered, trained, failed or skipped
+	Job    string       // id, once there is one
+	Fact   *events.Fact // the outcome, once there is one
+	Err    error        // why a step failed or was skipped
 }
 
 // What Do did, or what came of it.
@@ -30,16 +32,12 @@ const (
 // is offered; with wait, when the last outcome is there. What can't be done is told to on, and does not hold up the rest. Doing
 // the same plan again, or another one after a crash, does nothing twice.
 func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) error {
-	w := work{Replay: r, on: on, open: map[Run]Step{}, over: map[Run]bool{}}
-	for _, step := range p.Steps {
-		if step.Action == Leave {
-			continue
-		}
-		w.waiting = append(w.waiting, step)
-		w.open[step.Run] = step
-	}
+	w := newWork(r, p, on)
 	if err := w.start(ctx); err != nil || w.rests(wait) {
 		return err
+	}
+	if !slices.Contains(w.at, begun) {
+		return errors.New("the steps wait for one another")
 	}
 	query := events.Query{Kinds: []events.Kind{events.KindModelTrained, events.KindTrainingFailed}, From: p.tail + 1, Follow: true}
 	for recorded, err := range r.box.Read(ctx, query) {
@@ -59,48 +57,63 @@ func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) e
 // work is a plan on its way.
 type work struct {
 	*Replay
-	on      func(Progress)
-	waiting []Step       // not begun
-	open    map[Run]Step // no outcome yet
-	over    map[Run]bool // done with: true if there is a model
+	on    func(Progress)
+	steps []Step
+	at    []stage // of each step
+}
+
+// stage is how far a step is.
+type stage int
+
+const (
+	waits  stage = iota // for others, or for its turn
+	begun               // its outcome is to come
+	made                // there is a model
+	closed              // there is none, or no step was needed
+)
+
+func newWork(r *Replay, p Plan, on func(Progress)) *work {
+	w := &work{Replay: r, on: on, steps: p.Steps, at: make([]stage, len(p.Steps))}
+	for i, step := range p.Steps {
+		if step.Action == Leave {
+			w.at[i] = closed
+		}
+	}
+	return w
 }
 
 // rests says whether there is nothing left to do.
-func (w *work) rests(wait bool) bool { return len(w.waiting) == 0 && (!wait || len(w.open) == 0) }
+func (w *work) rests(wait bool) bool {
+	return !slices.Contains(w.at, waits) && !(wait && slices.Contains(w.at, begun))
+}
 
 // start begins every step that need not wait any more, in order, until no other one gets free by that.
 func (w *work) start(ctx context.Context) error {
 	for again := true; again; {
 		again = false
-		var left []Step
-		for _, step := range w.waiting {
-			if !w.ready(step) {
-				left = append(left, step)
+		for i, step := range w.steps {
+			if w.at[i] != waits || !w.ready(step) {
 				continue
 			}
-			if err := w.begin(ctx, step); err != nil {
+			if err := w.begin(ctx, i); err != nil {
 				return err
 			}
 			again = true
 		}
-		w.waiting = left
 	}
 	return nil
 }
 
 func (w *work) ready(step Step) bool {
-	for _, run := range step.After {
-		if _, open := w.open[run]; open {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(step.after, func(on int) bool { return w.at[on] < made })
 }
 
-// begin takes one step. An error is that of ctx; what else goes wrong is the step's own.
-func (w *work) begin(ctx context.Context, step Step) error {
-	if step.base != nil && !w.over[*step.base] {
-		w.end(step, Progress{Did: Skipped, Err: fmt.Errorf("it starts from the model of run %s, which was not made again", step.base.Run)}, false)
+// begin takes step number i. An error is that of ctx; what else goes wrong is the step's own.
+func (w *work) begin(ctx context.Context, i int) error {
+	step := w.steps[i]
+	if step.base != nil && w.at[*step.base] != made {
+		err := fmt.Errorf("it starts from the model of run %s, which was not made again", w.steps[*step.base].Run.Run)
+		w.move(i, closed, Progress{Did: Skipped, Err: err})
 		return nil
 	}
 	done, err := w.take(ctx, step)
@@ -108,42 +121,42 @@ func (w *work) begin(ctx context.Context, step Step) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		w.end(step, Progress{Did: Skipped, Err: err}, false)
+		w.move(i, closed, Progress{Did: Skipped, Err: err})
 	case done.Job == "":
-		w.end(step, done, false) // it waits for more facts, or at a gate: nothing comes of it here
+		w.move(i, closed, done) // it waits for more facts, or at a gate: nothing comes of it here
 	default:
-		done.Step = step
-		w.on(done)
+		w.move(i, begun, done)
 	}
 	return nil
 }
 
-func (w *work) end(step Step, p Progress, model bool) {
-	delete(w.open, step.Run)
-	w.over[step.Run] = model
-	p.Step = step
+func (w *work) move(i int, to stage, p Progress) {
+	w.at[i], p.Number, p.Step = to, i, w.steps[i]
 	w.on(p)
 }
 
-// hear takes note of an outcome; false if nobody waits for it.
+// hear takes note of an outcome; false if no step waits for it.
 func (w *work) hear(fact events.Fact) bool {
-	step, open := w.open[Run{fact.Pipeline, fact.Run}]
-	if !open || !step.answered(fact) {
-		return false
+	for i, step := range w.steps {
+		if w.at[i] != begun || !step.answered(fact) {
+			continue
+		}
+		if failed, bad := fact.Data.(*events.TrainingFailed); bad {
+			w.move(i, closed, Progress{Did: Failed, Fact: &fact, Err: errors.New(failed.Message)})
+		} else {
+			w.move(i, made, Progress{Did: Trained, Fact: &fact})
+		}
+		return true
 	}
-	p := Progress{Did: Trained, Fact: &fact}
-	failed, bad := fact.Data.(*events.TrainingFailed)
-	if bad {
-		p.Did, p.Err = Failed, errors.New(failed.Message)
-	}
-	w.end(step, p, !bad)
-	return true
+	return false
 }
 
-// answered says whether a fact of the step's run tells what came of the step, and not of something else that was under way.
+// answered says whether a fact tells what came of the step, and not of something else that was under way.
 func (s Step) answered(fact events.Fact) bool {
 	data, trained := fact.Data.(*events.ModelTrained)
 	switch {
+	case s.Run != Run{fact.Pipeline, fact.Run}:
+		return false
 	case !trained:
 		return isOutcome(fact)
 	case s.Action == Train:

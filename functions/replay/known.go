@@ -14,7 +14,7 @@ import (
 
 // known gathers what decide needs to know of a run, and the model that its job starts from.
 func (l *look) known(ctx context.Context, h *history) (k known, base model, err error) {
-	k.history = h
+	k.history, k.completed = h, h.newest()
 	if data, ok := h.trained(); ok {
 		base = modelAt(data.BaseModel)
 		if k.model, err = verify(ctx, l.store, data); err != nil {
@@ -31,7 +31,7 @@ func (l *look) known(ctx context.Context, h *history) (k known, base model, err 
 	if k.state = join.State; k.state == plan.Ended {
 		k.ending = join.Ending.Message
 	}
-	k.letter = l.letters[join.Job]
+	k.letter, k.completed = l.letters[join.Job], join.Completed()
 	if err := errors.Join(l.whatHolds(ctx, join, &k), l.atWork(ctx, join.Job, &k)); err != nil {
 		return k, base, err
 	}

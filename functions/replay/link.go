@@ -5,68 +5,80 @@ import (
 	"slices"
 )
 
-// order puts the steps in the order in which their runs were completed.
+// order puts the steps in the order in which their runs were completed. Of two steps of one run the one for the sake of others
+// comes first, so that the run's own model is told of last.
 func order(steps []Step) {
 	slices.SortFunc(steps, func(a, b Step) int {
-		return cmp.Or(cmp.Compare(a.completed, b.completed), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Run.Run, b.Run.Run))
+		return cmp.Or(cmp.Compare(a.completed, b.completed), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Run.Run, b.Run.Run),
+			cmp.Compare(rank(a), rank(b)))
 	})
 }
 
-// link says which steps come after the outcome of others. A run starts when the model that it starts from is there again. And the
-// run whose model is the newest of its pipeline is told of last, so that "latest" means the same afterwards.
-func link(steps []Step, bases map[Run]model, latest map[string]Run) {
-	maker := map[model]Run{}
-	for _, step := range steps {
+func rank(s Step) int {
+	if s.fetched {
+		return 0
+	}
+	return 1
+}
+
+// link says which steps come after the outcome of others. A run starts when the model that it starts from is there again. A run has
+// one job at a time. And the run whose model is the newest of its pipeline is told of last, so that "latest" means the same
+// afterwards. The steps are in their order.
+func link(steps []Step, latest map[string]Run) {
+	maker := map[model]int{}
+	for i, step := range steps {
 		if step.Action == Train {
-			maker[step.makes] = step.Run
+			maker[step.makes] = i
+		}
+	}
+	for i, step := range steps {
+		if base, ok := maker[step.startsFrom]; ok && step.Action != Leave && base != i {
+			steps[i].base = &base
+			steps[i].wait(base)
+		}
+		if i > 0 && steps[i-1].Run == step.Run {
+			steps[i].wait(i - 1)
+		}
+	}
+	for i, step := range steps {
+		switch {
+		case step.Action == Join && step.WaitsFor == nil: // what "latest" means to it is not pinned yet
+			waitForAll(steps, i, func(other Step) bool { return other.Action == Train })
+		case step.Action == Train && !step.fetched && latest[step.Pipeline] == step.Run:
+			waitForAll(steps, i, func(other Step) bool { return other.Action == Train || other.Action == Offer })
 		}
 	}
 	for i := range steps {
-		step := &steps[i]
-		if step.Action == Join && step.WaitsFor == nil {
-			step.After = append(step.After, makers(steps, step.Pipeline)...) // its base model is not pinned yet
-		}
-		if base, ok := maker[bases[step.Run]]; ok && step.Action != Leave && base != step.Run {
-			step.base = &base
-			step.After = append(step.After, base)
-		}
-	}
-	for i := range steps {
-		if steps[i].Action == Train && latest[steps[i].Pipeline] == steps[i].Run {
-			afterOthers(steps, i)
+		for _, before := range steps[i].after {
+			steps[i].After = append(steps[i].After, steps[before].Run)
 		}
 	}
 }
 
-// makers are the runs of a pipeline whose models are made again.
-func makers(steps []Step, pipeline string) (runs []Run) {
-	for _, step := range steps {
-		if step.Action == Train && step.Pipeline == pipeline {
-			runs = append(runs, step.Run)
-		}
+func (s *Step) wait(before int) {
+	if !slices.Contains(s.after, before) {
+		s.after = append(s.after, before)
 	}
-	return runs
 }
 
-// afterOthers lets step number last wait for all that make a model of the same pipeline, but for those that wait for it.
-func afterOthers(steps []Step, last int) {
-	needs := dependents(steps, steps[last].Run)
-	for _, other := range steps {
-		makes := other.Action == Train || other.Action == Offer
-		if makes && other.Pipeline == steps[last].Pipeline && !needs[other.Run] && !slices.Contains(steps[last].After, other.Run) {
-			steps[last].After = append(steps[last].After, other.Run)
+// waitForAll lets step number last wait for all steps of its pipeline that are picked, but for those that wait for it.
+func waitForAll(steps []Step, last int, pick func(Step) bool) {
+	waits := dependents(steps, last)
+	for i, other := range steps {
+		if pick(other) && other.Pipeline == steps[last].Pipeline && !waits[i] {
+			steps[last].wait(i)
 		}
 	}
 }
 
-// dependents are a run, and all that start from its model or from that of another dependent.
-func dependents(steps []Step, of Run) map[Run]bool {
-	found := map[Run]bool{of: true}
+// dependents are a step, and all that wait for it or for another dependent.
+func dependents(steps []Step, of int) map[int]bool {
+	found := map[int]bool{of: true}
 	for before := 0; before != len(found); {
 		before = len(found)
-		for _, step := range steps {
-			if step.base != nil && found[*step.base] {
-				found[step.Run] = true
+		for i, step := range steps {
+			if slices.ContainsFunc(step.after, func(on int) bool { return found[on] }) {
+				found[i] = true
 			}
 		}
 	}

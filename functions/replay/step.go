@@ -32,14 +32,18 @@ type Step struct {
 	Action   Action        `json:"action"`
 	Why      string        `json:"why"`
 	WaitsFor []events.Kind `json:"waits_for,omitempty"`
-	After    []Run         `json:"after,omitempty"` // runs whose outcome comes first
+	After    []Run         `json:"after,omitempty"` // runs whose outcome comes first: those of after
 
 	completed uint64     // sequence of the run's newest fact: steps are taken in this order
 	again     plan.Again // how the job differs from the first
 	facts     []uint64   // what the join is made of, by sequence
 	rejoin    bool       // there is no join: it comes back from the facts, without its job
-	base      *Run       // of After: the run that makes the model which this one starts from
-	makes     model      // what the step makes again; zero for none
+
+	makes      model // what the step makes again; zero for none
+	startsFrom model // zero for none
+	fetched    bool  // it is there because other runs start from what it makes
+	after      []int // steps whose outcome comes first
+	base       *int  // the one of them that makes what this one starts from
 }
 
 // model tells one execution's model from all others.

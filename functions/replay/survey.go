@@ -59,7 +59,7 @@ func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
 		return Plan{}, err
 	}
 	order(look.steps)
-	link(look.steps, look.bases, log.latest)
+	link(look.steps, log.latest)
 	return Plan{Steps: look.steps, tail: log.tail}, nil
 }
 
@@ -79,7 +79,6 @@ type look struct {
 	gates   map[string]plan.Gate // by pipeline
 
 	steps []Step
-	bases map[Run]model // what runs that are done again start from
 }
 
 func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*look, error) {
@@ -87,7 +86,7 @@ func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*loo
 	if err != nil {
 		return nil, err
 	}
-	l := &look{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, leases: leases, gates: map[string]plan.Gate{}, bases: map[Run]model{}}
+	l := &look{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, leases: leases, gates: map[string]plan.Gate{}}
 	for letter, err := range r.box.Dead(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("read dead letters: %w", err)
@@ -106,35 +105,34 @@ func (l *look) at(ctx context.Context, h *history) error {
 		return err
 	}
 	step := decide(k, l.opts)
+	step.startsFrom = base
 	l.steps = append(l.steps, step)
-	if step.Action != Leave {
-		l.bases[step.Run] = base
-	}
 	return nil
 }
 
-// fetchBases adds the runs that made the models which others start from, where those are gone, and the models which those
-// started from.
+// fetchBases adds steps for the models which others start from, where those are gone, and for the models which those started
+// from.
 func (l *look) fetchBases(ctx context.Context) error {
 	made := map[model]bool{{}: true}
 	for _, step := range l.steps {
 		made[step.makes] = true
 	}
 	for i := 0; i < len(l.steps); i++ {
-		base := l.bases[l.steps[i].Run]
-		if made[base] {
+		user := l.steps[i]
+		if made[user.startsFrom] || user.Action == Leave {
 			continue
 		}
-		made[base] = true
-		if err := l.fetch(ctx, base, l.steps[i].Run); err != nil {
-			return fmt.Errorf("base model of run %s of pipeline %s: %w", l.steps[i].Run.Run, l.steps[i].Pipeline, err)
+		made[user.startsFrom] = true
+		if err := l.fetch(ctx, user); err != nil {
+			return fmt.Errorf("base model of run %s of pipeline %s: %w", user.Run.Run, user.Pipeline, err)
 		}
 	}
 	return nil
 }
 
-// fetch adds the step that makes a base model again, if it is gone.
-func (l *look) fetch(ctx context.Context, base model, user Run) error {
+// fetch adds the step that makes the model again which user starts from, if that is gone.
+func (l *look) fetch(ctx context.Context, user Step) error {
+	base := user.startsFrom
 	_, _, err := storage.Committed(ctx, l.store, base.root, base.execution)
 	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrIncomplete) {
 		return err
@@ -143,30 +141,18 @@ func (l *look) fetch(ctx context.Context, base model, user Run) error {
 	if told == nil {
 		return fmt.Errorf("%s in %s is gone, and no fact tells how it was made", base.execution, base.root)
 	}
-	run := Run{told.Fact.Pipeline, told.Fact.Run}
 	data := told.Fact.Data.(*events.ModelTrained)
-	k, _, err := l.known(ctx, l.log.runs[run])
+	k, _, err := l.known(ctx, l.log.runs[Run{told.Fact.Pipeline, told.Fact.Run}])
 	if err != nil {
 		return err
 	}
-	v, err := verify(ctx, l.store, data)
+	lost, err := verify(ctx, l.store, data)
 	if err != nil {
 		return err
 	}
-	v.why += fmt.Sprintf("; run %s starts from it", user.Run)
-	step := Step{Run: run, facts: k.facts, completed: k.newest()}.remade(v, data, k.lost)
-	l.replace(step)
-	l.bases[run] = modelAt(data.BaseModel)
-	return nil
-}
-
-// replace puts a step in the place of the run's own, if there is one: a run has one job at a time.
-func (l *look) replace(step Step) {
-	for i := range l.steps {
-		if l.steps[i].Run == step.Run {
-			l.steps[i] = step
-			return
-		}
-	}
+	lost.why += fmt.Sprintf("; run %s starts from it", user.Run.Run)
+	step := Step{Run: k.run, facts: k.facts, completed: k.completed, fetched: true}.remade(lost, data, k.lost)
+	step.startsFrom = modelAt(data.BaseModel)
 	l.steps = append(l.steps, step)
+	return nil
 }

@@ -41,10 +41,8 @@ func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
 		return notFound(fmt.Errorf("no fact of run %s there: `stoker runs` lists them", f.opts.Run))
 	}
 	report := replayed{Request: f.opts.Request, DryRun: f.dryRun, Runs: []*replayedRun{}}
-	byRun := map[replay.Run]*replayedRun{}
 	for _, step := range plan.Steps {
-		line := &replayedRun{Step: step}
-		report.Runs, byRun[step.Run] = append(report.Runs, line), line
+		report.Runs = append(report.Runs, &replayedRun{Step: step})
 	}
 	if a.output != formatJSON {
 		if err := a.print(nil, report.table); err != nil {
@@ -57,7 +55,7 @@ func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
 			bounded, cancel = context.WithTimeout(ctx, f.timeout)
 		}
 		defer cancel()
-		err = r.Do(bounded, plan, f.wait, func(p replay.Progress) { byRun[p.Step.Run].add(p); a.sayProgress(p) })
+		err = r.Do(bounded, plan, f.wait, func(p replay.Progress) { report.Runs[p.Number].add(p); a.sayProgress(p) })
 		err = errors.Join(report.err(), a.whyStopped(ctx, bounded, err, f))
 	}
 	if a.output == formatJSON {

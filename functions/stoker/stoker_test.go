@@ -15,7 +15,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/s3"
 )
 
 // TestMain lets the scripts run this binary under the name stoker, child processes included.
@@ -36,7 +38,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "exits": exits},
 	})
 }
 
@@ -71,6 +73,24 @@ func waitRun(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("run %s did not become %s", args[0], args[1])
+}
+
+// wipe removes every object below a prefix from the local stack's bucket, as someone may who has keys to it.
+func wipe(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: wipe PREFIX")
+	}
+	connection, err := local.ReadConnection(ts.MkAbs("data/stoker"))
+	ts.Check(err)
+	store, err := s3.Open(context.Background(), connection.Store())
+	ts.Check(err)
+	defer store.Close()
+	root, err := storage.ParseRef(connection.Root)
+	ts.Check(err)
+	for object, err := range store.List(context.Background(), root.Join(args[0])) {
+		ts.Check(err)
+		ts.Check(store.Delete(context.Background(), object.Ref))
+	}
 }
 
 // exits runs a command that must end with a status: exits 2 stoker nonsense.
