@@ -1,0 +1,305 @@
+package dispatch_test
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+const expiring = `
+pipeline: penguin
+module: builtin:dnn
+trainer: {hyperparameters: run, expire_after: 2h}
+`
+
+// failures are the TrainingFailed facts of a run.
+func failures(t *testing.T, box events.Letterbox, run string) (all []events.Fact) {
+	t.Helper()
+	query := events.Query{Kinds: []events.Kind{events.KindTrainingFailed}, Pipeline: "penguin", Run: run}
+	for r, err := range box.Read(t.Context(), query) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r.Fact)
+	}
+	return all
+}
+
+func sweep(t *testing.T, d *dispatch.Dispatcher) {
+	t.Helper()
+	if err := d.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func joinOf(t *testing.T, box events.Letterbox, run string) plan.Join {
+	t.Helper()
+	join, err := dispatch.ReadJoin(t.Context(), box, "penguin", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return join
+}
+
+func TestARunThatWaitsForTooLongEndsOnceAndSaysWhatWasMissing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, d := setup(t, expiring)
+		publish(t, box, "monday", "t", transform())
+		drain(t, d)
+		time.Sleep(2 * time.Hour)
+		sweep(t, d)
+		if early := failures(t, box, "monday"); len(early) != 0 {
+			t.Fatalf("expired at its deadline: %+v", early)
+		}
+		time.Sleep(time.Second)
+		other, err := dispatch.New(t.Context(), box, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			sweep(t, d)
+			sweep(t, other)
+		}
+		got := failures(t, box, "monday")
+		if len(got) != 1 {
+			t.Fatalf("%d failures, want one", len(got))
+		}
+		data := got[0].Data.(*events.TrainingFailed)
+		want := "waited for hparams.ready since 2000-01-01T00:00:00Z, and expired after 2h"
+		if data.Reason != events.FailureIncomplete || data.Message != want || got[0].Causation != "t" {
+			t.Errorf("told %s: %s (because of %s)", data.Reason, data.Message, got[0].Causation)
+		}
+	})
+}
+
+func TestALateFactOfARunThatExpiredChangesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, _ := setup(t, expiring)
+		var log bytes.Buffer
+		d, err := dispatch.New(t.Context(), box, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish(t, box, "monday", "t", transform())
+		drain(t, d)
+		time.Sleep(3 * time.Hour)
+		sweep(t, d)
+		publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+		drain(t, d)
+		if got := jobs(t, box); len(got) != 0 {
+			t.Errorf("%d jobs of a run that expired", len(got))
+		}
+		if join := joinOf(t, box, "monday"); join.State != plan.Ended || !join.Ending.Told || len(join.Facts) != 1 {
+			t.Errorf("the tombstone is %+v", join)
+		}
+		if !strings.Contains(log.String(), `msg="fact changes nothing" pipeline=penguin run=monday state=ended fact=h`) {
+			t.Errorf("the log does not say so:\n%s", log.String())
+		}
+	})
+}
+
+// A fact counts if it was stored in time, and only then, whether or not a sweep has come by.
+func TestWhatCountsIsWhenAFactWasStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, d := setup(t, expiring)
+		publish(t, box, "in time, but nobody was there to handle it", "t", transform())
+		publish(t, box, "too late, but nobody swept", "t", transform())
+		time.Sleep(time.Hour)
+		publish(t, box, "in time, but nobody was there to handle it", "h", hparams("s3://bkt/hp"))
+		time.Sleep(2 * time.Hour)
+		publish(t, box, "too late, but nobody swept", "h", hparams("s3://bkt/hp"))
+		for range 2 { // the first fact of each run
+			if err := d.Next(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sweep(t, d) // is ahead of those that handle facts
+		drain(t, d)
+		got := jobs(t, box)
+		if len(got) != 1 || got[0].Run != "in time, but nobody was there to handle it" {
+			t.Errorf("jobs %+v", got)
+		}
+		if late := failures(t, box, "too late, but nobody swept"); len(late) != 1 {
+			t.Errorf("%d failures of the run that expired", len(late))
+		}
+	})
+}
+
+func TestAnEndThatWasNotToldIsToldByTheNextSweep(t *testing.T) {
+	t.Parallel()
+	for effects, when := range map[int]string{2: "before it was told", 3: "before it was marked"} {
+		synctest.Test(t, func(t *testing.T) {
+			box, d := setup(t, expiring)
+			publish(t, box, "monday", "t", transform())
+			drain(t, d)
+			time.Sleep(3 * time.Hour)
+			dying := newCrashing(box, effects+1, false, func(events.Job) {}) // the first effect asks for the time
+			other, err := dispatch.New(t.Context(), dying, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := other.Sweep(t.Context()); err == nil {
+				t.Fatalf("%s: nothing went wrong", when)
+			}
+			if join := joinOf(t, box, "monday"); join.State != plan.Ended || join.Ending.Told {
+				t.Fatalf("%s: the join is %+v", when, join)
+			}
+			sweep(t, d)
+			if got := failures(t, box, "monday"); len(got) != 1 || !joinOf(t, box, "monday").Ending.Told {
+				t.Errorf("%s: told %d times", when, len(got))
+			}
+		})
+	}
+}
+
+func TestHyperparametersThatNobodyWaitsForAreNoRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, d := setup(t, alone)
+		publish(t, box, "tuning", "h", hparams("s3://bkt/hp"))
+		drain(t, d)
+		time.Sleep(1000 * time.Hour)
+		sweep(t, d)
+		if got := failures(t, box, ""); len(got) != 0 {
+			t.Errorf("told %+v", got[0].Data)
+		}
+	})
+}
+
+// elsewhen is a bus whose clock has nothing to do with ours.
+type elsewhen struct {
+	*eventstest.Memory
+	off time.Duration
+}
+
+func (b *elsewhen) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for r, err := range b.Memory.Read(ctx, q) {
+			r.Message.Stored = r.Message.Stored.Add(b.off)
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func (b *elsewhen) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+	delivery, err := b.Memory.Follow(ctx, reader, wait)
+	return elsewhenDelivery{delivery, b.off}, err
+}
+
+type elsewhenDelivery struct {
+	events.Delivery
+	off time.Duration
+}
+
+func (d elsewhenDelivery) Recorded() events.Recorded {
+	r := d.Delivery.Recorded()
+	r.Message.Stored = r.Message.Stored.Add(d.off)
+	return r
+}
+
+func (b *elsewhen) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := b.Memory.Register(ctx, name)
+	return elsewhenRegister{register, b.off}, err
+}
+
+type elsewhenRegister struct {
+	events.Register
+	off time.Duration
+}
+
+func (r elsewhenRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+	entry, err := r.Register.Get(ctx, key)
+	entry.Written = entry.Written.Add(r.off)
+	return entry, err
+}
+
+func TestOnlyTheBussClockEndsARun(t *testing.T) {
+	t.Parallel()
+	const years = 10 * 365 * 24 * time.Hour
+	for _, off := range []time.Duration{years, -years} {
+		synctest.Test(t, func(t *testing.T) {
+			memory, _ := setup(t, expiring)
+			box := &elsewhen{memory, off}
+			d, err := dispatch.New(t.Context(), box, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			publish(t, box, "monday", "t", transform())
+			drain(t, d)
+			for looks, want := range []int{0, 0, 0, 1} {
+				sweep(t, d)
+				if got := failures(t, box, "monday"); len(got) != want {
+					t.Errorf("a bus that is %s away: look %d finds %d failures, want %d", off, looks, len(got), want)
+				}
+				time.Sleep(59 * time.Minute)
+			}
+		})
+	}
+}
+
+func TestDispatchersTakeTurnsToSweep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, _ := setup(t, expiring)
+		counted := &counting{Memory: box}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 3)
+		for range 3 {
+			d, err := dispatch.New(ctx, counted, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { done <- d.Run(ctx) }()
+			time.Sleep(17 * time.Second)
+		}
+		time.Sleep(time.Hour)
+		stop()
+		for range 3 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if counted.sweeps < 50 || counted.sweeps > 85 {
+			t.Errorf("%d sweeps in an hour, want about one a minute", counted.sweeps)
+		}
+	})
+}
+
+// counting counts how often all joins are looked at.
+type counting struct {
+	*eventstest.Memory
+	sweeps int
+}
+
+func (c *counting) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := c.Memory.Register(ctx, name)
+	if name != events.RegisterJoins {
+		return register, err
+	}
+	return countingRegister{register, c}, err
+}
+
+type countingRegister struct {
+	events.Register
+	c *counting
+}
+
+func (r countingRegister) All(ctx context.Context) iter.Seq2[events.Entry, error] {
+	r.c.sweeps++
+	return r.Register.All(ctx)
+}
