@@ -171,6 +171,60 @@ func TestARunMayHaveTwoModelsToMake(t *testing.T) {
 	})
 }
 
+// outcomeOf is the execution that was told of last for a run.
+func (w *world) outcomeOf(run string) (execution string) {
+	w.t.Helper()
+	query := events.Query{Run: run, Kinds: []events.Kind{events.KindModelTrained}}
+	for recorded, err := range w.box.Read(w.t.Context(), query) {
+		w.check(err)
+		execution = recorded.Fact.Data.(*events.ModelTrained).Execution
+	}
+	return execution
+}
+
+func TestOfTwoModelsTheRunsOwnIsToldOfLast(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		for _, run := range []string{"a", "b"} {
+			w.tell(run)
+			w.settle()
+		}
+		equal(t, w.replay(replay.Options{Run: "a", Force: true, Request: "x"}), "a offered", "a trained")
+		w.tell("c") // whose model is the newest now
+		w.settle()
+		before := w.outcomeOf("a")
+		w.wipe()
+		w.replay(replay.Options{})
+		if after := w.outcomeOf("a"); after != before {
+			t.Errorf("told last of %s, before it was %s", after, before)
+		}
+	})
+}
+
+func TestARunWithoutAJobWaitsForWhatLatestMeans(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		w.tell("a")
+		w.settle()
+		w.tell("b") // no dispatcher sees it
+		w.wipe()
+		equal(t, w.replay(replay.Options{}), "a offered", "a trained", "b offered", "b trained")
+	})
+}
+
+func TestARefusedFactIsNotTheEndOfItsRun(t *testing.T) {
+	inWorld(t, plain, func(t *testing.T, w *world) {
+		w.tell("a")
+		w.settle()
+		w.wipe()
+		inline := &events.TransformReady{TransformGraph: "s3://inputs/a", Request: events.Request{PipelineSpec: []byte("{}")}}
+		w.publish(events.Fact{ID: "inline", Source: "/up", Pipeline: "penguin", Run: "a", Data: inline})
+		w.settle()
+		if len(letters(t, w.box)) != 1 {
+			t.Fatal("the fact was not refused")
+		}
+		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
+	})
+}
+
 func TestAWaitingRunIsJoinedAgain(t *testing.T) {
 	inWorld(t, strings.Replace(plain, "[transform]", "[transform, examples]", 1), func(t *testing.T, w *world) {
 		w.tell("a")
