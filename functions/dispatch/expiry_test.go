@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"log/slog"
 	"strings"
@@ -175,6 +176,9 @@ func TestHyperparametersThatNobodyWaitsForAreNoRun(t *testing.T) {
 		sweep(t, d)
 		if got := failures(t, box, ""); len(got) != 0 {
 			t.Errorf("told %+v", got[0].Data)
+		}
+		if _, err := dispatch.ReadJoin(t.Context(), box, "penguin", "tuning"); !errors.Is(err, events.ErrNotFound) {
+			t.Errorf("they have a join: %v", err)
 		}
 	})
 }

@@ -1,0 +1,202 @@
+package dispatch_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+const limited = alone + "concurrency: %s\n"
+
+// arrive lets runs become ready, one after the other.
+func arrive(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, runs ...string) {
+	t.Helper()
+	for _, run := range runs {
+		publish(t, box, run, "t", transform())
+	}
+	drain(t, d)
+}
+
+// finish tells that a job came to something, and lets the dispatcher hear of it.
+func finish(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher, job events.Job) {
+	t.Helper()
+	if _, err := box.Publish(t.Context(), outcomeOf(job)); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, d)
+}
+
+func runsOf(jobs []events.Job) []string {
+	runs := []string{}
+	for _, job := range jobs {
+		runs = append(runs, job.Run)
+	}
+	return runs
+}
+
+// wantJobs takes the jobs off the queue and checks whose they are.
+func wantJobs(t *testing.T, box events.Letterbox, when string, want ...string) []events.Job {
+	t.Helper()
+	got := jobs(t, box)
+	if !slices.Equal(runsOf(got), append([]string{}, want...)) {
+		t.Errorf("%s: jobs of %q, want %q", when, runsOf(got), want)
+	}
+	return got
+}
+
+func TestRunsTakeTurnsWhereConcurrencySaysSo(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "2"))
+	arrive(t, box, d, "a", "b", "c", "d")
+	first := wantJobs(t, box, "at first", "a", "b")
+	finish(t, box, d, first[1])
+	wantJobs(t, box, "b is done", "c")
+	finish(t, box, d, first[1]) // told again, it is no fact of its own
+	wantJobs(t, box, "b is told again")
+	finish(t, box, d, first[0])
+	wantJobs(t, box, "a is done", "d")
+}
+
+func TestTheNewestRunTakesThePlaceOfThoseThatWait(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
+	arrive(t, box, d, "a", "b", "c")
+	first := wantJobs(t, box, "at first", "a")
+	told := failures(t, box, "b")
+	if len(told) != 1 || told[0].Data.(*events.TrainingFailed).Reason != events.FailureCancelled ||
+		told[0].Data.(*events.TrainingFailed).Message != "superseded by run c" {
+		t.Fatalf("b was told %+v", told)
+	}
+	finish(t, box, d, first[0])
+	wantJobs(t, box, "a is done", "c")
+	if gate, err := dispatch.GateOf(t.Context(), box, "penguin"); err != nil || len(gate.Waiting) != 0 {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+}
+
+func TestAPausedPipelineKeepsItsRuns(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	arrive(t, box, d, "a", "b")
+	wantJobs(t, box, "paused")
+	gate, err := dispatch.GateOf(t.Context(), box, "penguin")
+	if ahead, waits := gate.PlaceOf("b"); err != nil || !gate.Paused || !waits || ahead != 1 {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+	sweep(t, d)
+	wantJobs(t, box, "swept")
+	for range 2 {
+		if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantJobs(t, box, "resumed", "a", "b")
+	arrive(t, box, d, "c")
+	wantJobs(t, box, "afterwards", "c")
+	if err := dispatch.Pause(t.Context(), box, "pinguin"); !errors.Is(err, events.ErrNotFound) {
+		t.Errorf("an unknown pipeline is paused: %v", err)
+	}
+}
+
+func TestALimitThatIsLiftedLetsEverybodyPass(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "1"))
+	arrive(t, box, d, "a", "b", "c")
+	wantJobs(t, box, "limited", "a")
+	apply(t, box, alone)
+	sweep(t, d)
+	wantJobs(t, box, "lifted", "b", "c")
+	if gate, err := dispatch.GateOf(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+}
+
+// A dispatcher may die anywhere between the fact and the job; whoever comes next goes on from there.
+func TestARunPassesTheGateWhereverADispatcherDies(t *testing.T) {
+	t.Parallel()
+	for effects := 1; ; effects++ {
+		for _, after := range []bool{false, true} {
+			box, d := setup(t, fmt.Sprintf(limited, "1"))
+			publish(t, box, "a", "t", transform())
+			dying := newCrashing(box, effects, after, func(events.Job) {})
+			other, err := dispatch.New(t.Context(), dying, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := other.Next(t.Context(), 0); err == nil {
+				if effects < 5 { // join, gate, offer, mark, acknowledge
+					t.Errorf("only %d effects", effects-1)
+				}
+				return
+			}
+			for r := range box.Read(t.Context(), events.Query{Run: "a"}) {
+				if err := d.Redo(t.Context(), r); err != nil { // the fact is delivered again
+					t.Error(err)
+				}
+			}
+			wantJobs(t, box, fmt.Sprintf("died at effect %d, after: %t", effects, after), "a")
+			if join := joinOf(t, box, "a"); join.State != plan.Dispatched {
+				t.Errorf("died at effect %d, after: %t: the run is %s", effects, after, join.State)
+			}
+		}
+	}
+}
+
+// A worker may be done before the dispatcher that offered the job has got round to keeping the run's place: the outcome finds no
+// place to give free, and a sweep does it.
+func TestAPlaceIsGivenFreeThoughTheOutcomeCameFirst(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	arrive(t, box, d, "a")
+	job := wantJobs(t, box, "at first", "a")[0]
+	finish(t, box, d, job)
+	apply(t, box, fmt.Sprintf(limited, "1"))
+	keep(t, box, `{"admitted":[{"run":"a","sequence":1}]}`)
+	arrive(t, box, d, "b")
+	wantJobs(t, box, "a has its place")
+	sweep(t, d)
+	wantJobs(t, box, "swept", "b")
+}
+
+// keep writes a gate as a dispatcher may have left it.
+func keep(t *testing.T, box *eventstest.Memory, gate string) {
+	t.Helper()
+	gates, err := box.Register(t.Context(), events.RegisterGates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gates.Create(t.Context(), "penguin", []byte(gate)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRunsBeyondTheGatesListAreNotForgotten(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1010 {
+		publish(t, box, fmt.Sprint(i), "t", transform())
+	}
+	drain(t, d)
+	if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	if got := jobs(t, box); len(got) != 1000 {
+		t.Errorf("%d jobs, want as many as the gate lists", len(got))
+	}
+	sweep(t, d)
+	if got := jobs(t, box); len(got) != 10 {
+		t.Errorf("%d jobs after a sweep, want the rest", len(got))
+	}
+}
