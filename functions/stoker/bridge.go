@@ -14,8 +14,8 @@ func newBridge(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bridge",
 		Short: "Run a bridge: marker objects in buckets become facts",
-		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it. The bridge\n" +
-			"then publishes examples.ready for that folder, once for each upload of the marker.\n\n" +
+		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
+			"The bridge then publishes examples.ready for that folder, once for each upload of the marker.\n\n" +
 			"The marker's metadata (pipeline, run, schema, statistics) or its body say what is meant; the body is a JSON object with the same\n" +
 			"fields and examples, as examples.ready has them. An empty one means the Split-<name> folders beside it, and a run named as\n" +
 			"the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +
