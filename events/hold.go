@@ -14,8 +14,9 @@ type Heart interface {
 	// Beat confirms the lease. ErrLeaseLost if it is another's by now; ErrCancelled if it is confirmed and its job cancelled; any
 	// other error may pass.
 	Beat(ctx context.Context) error
-	// Cancelled is closed as soon as the job is known to be cancelled, without waiting for a beat; nil if nobody would know.
-	Cancelled() <-chan struct{}
+	// News brings something when someone else may have written the lease's entry, to cancel the job or to take it over: Hold
+	// beats then, without waiting for its time. nil if nobody would know.
+	News() <-chan struct{}
 }
 
 // Hold is Claim.Hold for letterboxes to build theirs with: it runs work while heart beats every pause, and ends work's ctx
@@ -44,18 +45,14 @@ func Hold(ctx context.Context, heart Heart, pause time.Duration, work func(conte
 // cancel when the job is known to be cancelled, and beats on.
 func keep(ctx context.Context, heart Heart, pause time.Duration, returned <-chan struct{}, cancel func()) error {
 	var failed error
-	cancelled := heart.Cancelled()
 	for next := pause; ; {
 		timer := time.NewTimer(min(next, heart.Left()))
 		select {
 		case <-returned:
 			timer.Stop()
 			return nil
-		case <-cancelled:
+		case <-heart.News():
 			timer.Stop()
-			cancel()
-			cancelled = nil
-			continue
 		case <-timer.C:
 		}
 		if heart.Left() <= 0 {

@@ -13,13 +13,14 @@ type fakeHeart struct {
 	until time.Time
 	beats int
 	beat  func(n int) error
+	news  chan struct{}
 }
 
 const fakeLease = 10 * time.Second
 
 func (h *fakeHeart) Left() time.Duration { return time.Until(h.until) }
 
-func (h *fakeHeart) Cancelled() <-chan struct{} { return nil }
+func (h *fakeHeart) News() <-chan struct{} { return h.news }
 
 func (h *fakeHeart) Beat(context.Context) error {
 	h.beats++
@@ -102,4 +103,55 @@ func TestALeaseLostWhileWindingDownIsStillLost(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestHoldEndsWithItsCauseWhenTheJobIsCancelledAndKeepsTheLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		heart := &fakeHeart{until: time.Now().Add(fakeLease), beat: func(n int) error {
+			if n == 2 {
+				return ErrCancelled
+			}
+			return nil
+		}}
+		began := time.Now()
+		told := errors.New("told that it was cancelled")
+		err := Hold(t.Context(), heart, fakeLease/3, func(ctx context.Context) error {
+			<-ctx.Done()
+			if took := time.Since(began); took != fakeLease*2/3 || !errors.Is(context.Cause(ctx), ErrCancelled) {
+				t.Errorf("ended after %s for %v, want the second heartbeat's cancelling", took, context.Cause(ctx))
+			}
+			time.Sleep(2 * fakeLease) // to call it off takes a while
+			return told
+		})
+		if !errors.Is(err, told) || heart.beats < 6 || heart.Left() <= 0 {
+			t.Errorf("got %v after %d beats, want what work said, and the lease kept meanwhile", err, heart.beats)
+		}
+	})
+}
+
+func TestHoldLooksAtOnceWhenThereIsNews(t *testing.T) {
+	t.Parallel()
+	for name, found := range map[string]error{"cancelled": ErrCancelled, "another has it": ErrLeaseLost, "nothing new": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				heart := &fakeHeart{until: time.Now().Add(fakeLease), beat: func(int) error { return found }, news: make(chan struct{}, 1)}
+				began := time.Now()
+				err := Hold(t.Context(), heart, fakeLease/3, func(ctx context.Context) error {
+					time.Sleep(time.Second)
+					heart.news <- struct{}{}
+					if found == nil {
+						synctest.Wait()
+						return ctx.Err()
+					}
+					<-ctx.Done()
+					return context.Cause(ctx)
+				})
+				if took := time.Since(began); !errors.Is(err, found) || took != time.Second || heart.beats != 1 {
+					t.Errorf("got %v after %s and %d beats, want %v at the news", err, took, heart.beats, found)
+				}
+			})
+		})
+	}
 }

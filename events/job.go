@@ -73,8 +73,8 @@ func DecodeJob(body []byte) (Job, error) {
 
 // Validate says what is wrong with j: an *Invalid naming the field by its JSON path.
 func (j Job) Validate() error {
-	if !jobIDRE.MatchString(j.ID) {
-		return invalid("id", "1 to 128 letters, digits, _ and -", j.ID)
+	if err := CheckJobID("id", j.ID); err != nil {
+		return err
 	}
 	if !slices.Contains(Functions(), j.Function) {
 		return invalid("function", "train, tune or trial", string(j.Function))

@@ -11,20 +11,33 @@ import (
 // No time stands in it. An owner counts its own time from before it wrote; others take a lease over only after they have
 // seen the same revision for a whole lease length on their own monotonic clocks.
 type Lease struct {
-	Holder   string              `json:"holder,omitempty"` // id of the attempt that holds it; "" if it is free
-	Number   int                 `json:"number"`           // of the last attempt, from 1
+	Message  uint64              `json:"message,omitempty"` // sequence of the job's message on the queue; 0 if not known
+	Holder   string              `json:"holder,omitempty"`  // id of the attempt that holds it; "" if it is free
+	Number   int                 `json:"number"`            // of the last attempt, from 1
 	Failures map[FailureKind]int `json:"failures,omitempty"`
 	Beats    uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
 
-	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel; stays for as long as the lease
+	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
 }
 
-// Taken is the lease once attempt holds it. An attempt that still held it has died: it counts as unavailable.
+// For is what l says about one message of its job. What an earlier message left behind, by a worker that died between taking it
+// off the queue and removing its lease, does not count; only its holder's name stays, for the time that it may still need
+// to notice.
+func (l Lease) For(message uint64) Lease {
+	if l.Message != message && l.Message != 0 {
+		l = Lease{Holder: l.Holder}
+	}
+	l.Message = message
+	return l
+}
+
+// Taken is the lease once attempt holds it. An attempt at the same message that still held it has died: it counts as
+// unavailable.
 func (l Lease) Taken(attempt string) Lease {
-	if l.Holder != "" {
+	if l.Holder != "" && l.Number > 0 {
 		l.Failures = counted(l.Failures, FailureUnavailable)
 	}
-	return Lease{Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Cancelled: l.Cancelled}
+	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Cancelled: l.Cancelled}
 }
 
 // Beaten is the lease after one more heartbeat.
@@ -32,7 +45,7 @@ func (l Lease) Beaten() Lease { l.Beats++; return l }
 
 // Released is the lease after its attempt ended for cause.
 func (l Lease) Released(cause FailureKind) Lease {
-	return Lease{Number: l.Number, Failures: counted(l.Failures, cause), Cancelled: l.Cancelled}
+	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Cancelled: l.Cancelled}
 }
 
 // Attempt describes the attempt that holds the lease.
@@ -49,7 +62,10 @@ func counted(failures map[FailureKind]int, cause FailureKind) map[FailureKind]in
 	return out
 }
 
-// LeaseTerms are how long a lease lasts without a heartbeat, and how much of that its owner doesn't count on.
+// LeaseTerms are how long a lease lasts without a heartbeat, and how much of that its owner doesn't count on. Both are measured
+// on the monotonic clock of whoever measures: a wall clock that is set, forward or back, changes nothing. Not even that clock
+// tells of a machine that was suspended, where it stands still while others take the lease over: its worker finds that out by its
+// first heartbeat, and what it does until then is fenced by the store's conditional writes.
 type LeaseTerms struct {
 	Length time.Duration
 	Margin time.Duration // for clocks that run at different speeds, and effects that are on their way

@@ -71,6 +71,9 @@ type Queue interface {
 	// Cancel asks whoever works on the job, or takes it next, to give it up: Hold's ctx ends with cause ErrCancelled, within a
 	// heartbeat at the latest, and later attempts find Attempt.Cancelled. It is kept in the lease's entry. Asking again is
 	// success. What comes of it is told by a fact, for the work may have been committed by then.
+	//
+	// It is about the job as it is on the queue now. For one that is not there, or not any more, it is success and leaves nothing
+	// behind, so that the job can be offered again: who is not sure whether a job was offered offers it, and cancels then.
 	Cancel(ctx context.Context, job string) error
 }
 
@@ -143,8 +146,8 @@ type Claim interface {
 	Attempt() Attempt
 	// Hold runs work and keeps the lease alive meanwhile. The ctx that work gets is cancelled with cause ErrLeaseLost
 	// as soon as the lease can't be proved ours on the monotonic clock, a margin before it runs out, and with cause
-	// ErrCancelled, the lease still ours, once the job is cancelled. Hold returns what work returned, or ErrLeaseLost. work
-	// must return soon after its ctx ends.
+	// ErrCancelled, the lease still ours, once the job is cancelled. (Not if Attempt.Cancelled says so from the start: then to
+	// see to that is the work.) Hold returns what work returned, or ErrLeaseLost. work must return soon after its ctx ends.
 	Hold(ctx context.Context, work func(context.Context) error) error
 	// Prove returns ErrLeaseLost unless the lease is provably ours at this moment. It asks nobody. Work calls it right before
 	// each effect on bus or store: a process that was frozen may go on before anything has told it that its ctx is over.

@@ -67,6 +67,9 @@ func JobSubject(j Job) string { return join(jobToken, string(j.Function), j.Clas
 // JobFilter matches the jobs of one function and class.
 func JobFilter(f Function, class string) string { return join(jobToken, string(f), class, "*") }
 
+// JobFilterAny matches the job of that id, whatever its function and class.
+func JobFilterAny(job string) string { return join(jobToken, "*", "*", job) }
+
 // JobID is the last token of a job's subject.
 func JobID(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 

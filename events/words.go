@@ -45,6 +45,14 @@ func CheckName(field, name string) error {
 	return nil
 }
 
+// CheckJobID says what is wrong with the id of a job: 1 to 128 letters, digits, _ and -, so that it is one token of a subject.
+func CheckJobID(field, id string) error {
+	if !jobIDRE.MatchString(id) {
+		return invalid(field, "1 to 128 letters, digits, _ and -", id)
+	}
+	return nil
+}
+
 // CheckRun says what is wrong with a run key: any UTF-8 without control characters, 1 to 256 bytes.
 func CheckRun(field, run string) error { return checkText(field, run, maxRun) }
 

@@ -17,9 +17,9 @@ type claim struct {
 	jobErr  error
 	attempt events.Attempt
 
-	held      holding
-	until     time.Time     // provably ours before
-	cancelled chan struct{} // closed by Cancel
+	held  holding
+	until time.Time     // provably ours before
+	news  chan struct{} // holds something after Cancel
 }
 
 var _ events.Claim = (*claim)(nil)
@@ -36,14 +36,14 @@ func (c *claim) Hold(ctx context.Context, work func(context.Context) error) erro
 // Left implements events.Heart.
 func (c *claim) Left() time.Duration { return time.Until(c.until) }
 
-// Cancelled implements events.Heart.
-func (c *claim) Cancelled() <-chan struct{} { return c.cancelled }
+// News implements events.Heart.
+func (c *claim) News() <-chan struct{} { return c.news }
 
 // Prove implements events.Claim.
 func (c *claim) Prove() error {
 	c.box.mu.Lock()
 	defer c.box.mu.Unlock()
-	if c.Left() <= 0 {
+	if c.Left() <= 0 || c.box.holding(c.id()).lease.Holder != c.attempt.ID {
 		return fmt.Errorf("job %s: %w", c.id(), events.ErrLeaseLost)
 	}
 	return nil
@@ -56,7 +56,13 @@ func (c *claim) Beat(ctx context.Context) error {
 	if err := c.box.usable(ctx); err != nil {
 		return err
 	}
-	return c.replace(c.held.lease.Beaten())
+	if err := c.replace(c.held.lease.Beaten()); err != nil {
+		return err
+	}
+	if c.held.lease.Cancelled && !c.attempt.Cancelled {
+		return events.ErrCancelled
+	}
+	return nil
 }
 
 func (c *claim) replace(next events.Lease) error {

@@ -3,6 +3,7 @@ package eventstest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -67,22 +68,35 @@ func (m *Memory) Take(ctx context.Context, f events.Function, classes []string, 
 
 // Cancel implements events.Queue.
 func (m *Memory) Cancel(ctx context.Context, job string) error {
+	if err := events.CheckJobID("job", job); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usable(ctx); err != nil {
 		return fmt.Errorf("cancel job %s: %w", job, err)
 	}
+	for _, message := range slices.Backward(m.jobs.messages) {
+		if events.JobID(message.Subject) == job {
+			m.cancel(job, message.Sequence)
+			return nil
+		}
+	}
+	return nil
+}
+
+func (m *Memory) cancel(job string, message uint64) {
 	at := m.holding(job)
+	at.lease = at.lease.For(message)
 	if at.lease.Cancelled {
-		return nil
+		return
 	}
 	at.lease.Cancelled = true
 	at.revision = m.write(job, at.lease, at.revision)
 	if c := m.claims[job]; c != nil && c.attempt.ID == at.lease.Holder {
 		c.held = at
-		close(c.cancelled)
+		c.news <- struct{}{} // has room: it is sent once
 	}
-	return nil
 }
 
 // holding is what the lease's entry says, and until when the job is kept from others. m.mu is held, as for all below.
@@ -121,9 +135,9 @@ func (m *Memory) claim(message events.Message, now time.Time) *claim {
 	job := events.JobID(message.Subject)
 	before := m.holding(job)
 	m.attempts++
-	c := &claim{box: m, message: message, until: m.terms.Until(now), cancelled: make(chan struct{})}
+	c := &claim{box: m, message: message, until: m.terms.Until(now), news: make(chan struct{}, 1)}
 	m.claims[job] = c
-	c.held.lease = before.lease.Taken(fmt.Sprintf("attempt-%d", m.attempts))
+	c.held.lease = before.lease.For(message.Sequence).Taken(fmt.Sprintf("attempt-%d", m.attempts))
 	c.attempt = c.held.lease.Attempt()
 	c.held.revision = m.write(job, c.held.lease, before.revision)
 	c.job, c.jobErr = events.DecodeJob(message.Body)

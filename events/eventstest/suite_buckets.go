@@ -85,6 +85,7 @@ func bucketsApart(t *testing.T, box Box) {
 	must(t, err)
 	delivery, err := box.Follow(t.Context(), "both", soon)
 	must(t, err)
+	must(t, delivery.Done(t.Context()))
 	if notice := followBuckets(t, box, "both"); string(notice.Message().Body) != "notice" || delivery.Recorded().Fact.ID != "1" {
 		t.Errorf("got notice %+v and fact %+v", notice.Message(), delivery.Recorded())
 	}

@@ -65,9 +65,11 @@ func closeFirst(t *testing.T, box Box) {
 		"bury": func() error {
 			return box.Bury(ctx, events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 1}})
 		},
-		"done": func() error { return claim.Done(ctx) },
-		"dead": func() error { return firstError(box.Dead(ctx)) },
-		"all":  func() error { return firstError(joins.All(ctx)) },
+		"cancel": func() error { return box.Cancel(ctx, "job-1") },
+		"drop":   func() error { return box.Drop(ctx, 1) },
+		"done":   func() error { return claim.Done(ctx) },
+		"dead":   func() error { return firstError(box.Dead(ctx)) },
+		"all":    func() error { return firstError(joins.All(ctx)) },
 	}
 	for name, use := range uses {
 		if err := use(); !errors.Is(err, events.ErrClosed) {

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -30,7 +29,7 @@ func (b *Letterbox) claim(ctx context.Context, msg jetstream.Msg) (_ events.Clai
 	if err != nil {
 		return nil, 0, err
 	}
-	held, busy, err := b.lease(ctx, events.JobID(message.Subject))
+	held, busy, err := b.lease(ctx, events.JobID(message.Subject), message.Sequence)
 	if err != nil || busy > 0 {
 		return nil, busy, err
 	}
@@ -74,24 +73,21 @@ type heart struct{ *claim }
 // Left implements events.Heart.
 func (h heart) Left() time.Duration { return h.held.left() }
 
-// Cancelled implements events.Heart.
-func (h heart) Cancelled() <-chan struct{} { return nil }
+// News implements events.Heart.
+func (h heart) News() <-chan struct{} { return h.held.mark.news }
 
 // Beat confirms the lease, and then keeps the bus from delivering the job again. It gives up early enough for another try.
 func (h heart) Beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, min(h.held.left(), h.box.terms.Beat()/2))
 	defer cancel()
 	err := h.held.beat(ctx)
-	if errors.Is(err, errAgain) {
-		err = h.held.beat(ctx)
-	}
 	if err == nil {
 		err = h.msg.InProgress()
 	}
 	if err != nil {
 		return fmt.Errorf("heartbeat of job %s, attempt %s: %w", h.id(), h.attempt.ID, h.box.explain(ctx, err))
 	}
-	if h.held.lease.Cancelled {
+	if h.held.lease.Cancelled && !h.attempt.Cancelled {
 		return events.ErrCancelled
 	}
 	return nil
@@ -121,14 +117,15 @@ func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.Fai
 	if err := c.held.release(ctx, cause); err != nil {
 		return fmt.Errorf("hand back job %s: %w", c.id(), err)
 	}
-	c.held.until.set(time.Time{})
+	c.held.end()
 	if err := later(c.msg, delay); err != nil {
 		return fmt.Errorf("hand back job %s: %w", c.id(), c.box.explain(ctx, err))
 	}
 	return c.box.flush(ctx)
 }
 
-// Never implements events.Claim.
+// Never implements events.Claim. What is buried is acknowledged, not terminated: the server confirms that, and its advisories of
+// terminated messages are left to tell of what other clients do.
 func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
@@ -141,10 +138,10 @@ func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
 	if err := c.held.prove(); err != nil {
 		return err
 	}
-	if err := c.msg.TermWithReason(oneLine(reason.Message)); err != nil {
+	if err := c.msg.DoubleAck(ctx); err != nil {
 		return fmt.Errorf("take job %s off its queue: %w", c.id(), c.box.explain(ctx, err))
 	}
-	c.drop(ctx) // waits for an answer, which comes after the message was taken off
+	c.drop(ctx)
 	return nil
 }
 
@@ -164,5 +161,5 @@ func (c *claim) drop(ctx context.Context) {
 	if err := c.held.drop(ctx); err != nil {
 		c.box.log.Warn("lease not removed", "job", c.id(), "error", err)
 	}
-	c.held.until.set(time.Time{})
+	c.held.end()
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// held is a lease that we wrote last, as far as we know.
+// held is a lease that we wrote last, as far as we know. One goroutine at a time uses it: that of Hold, then whoever settles.
+// until and mark alone are for others too.
 type held struct {
-	box      *Letterbox
-	key      string
-	lease    events.Lease
-	revision uint64
-	until    instant // it is provably ours before this, on the monotonic clock
+	box   *Letterbox
+	key   string
+	lease events.Lease
+	mark  *mark
+	until instant // it is provably ours before this, on the monotonic clock
 }
 
 // instant is a time that the heart sets while work reads it.
@@ -40,12 +41,12 @@ func (i *instant) get() time.Time {
 	return i.at
 }
 
-// races is how often taking a lease is tried again after someone else was quicker. Each time they have moved on; more than a
-// few in a row mean that the job is theirs.
+// races is how often a lease is tried to be written when someone else was quicker. Each time they have moved on; more than a few
+// in a row mean that the job is theirs.
 const races = 3
 
-// lease takes the lease of a job. If another attempt may still hold it, busy says when to look again.
-func (b *Letterbox) lease(ctx context.Context, job string) (l *held, busy time.Duration, err error) {
+// lease takes the lease of a job for one message of its. If another attempt may still hold it, busy says when to look again.
+func (b *Letterbox) lease(ctx context.Context, job string, message uint64) (l *held, busy time.Duration, err error) {
 	key := events.Escape(job)
 	for range races {
 		entry, lease, err := b.readLease(ctx, key)
@@ -55,12 +56,24 @@ func (b *Letterbox) lease(ctx context.Context, job string) (l *held, busy time.D
 		if busy := b.busy(entry, lease); busy > 0 {
 			return nil, busy, nil
 		}
-		l, err = b.writeLease(ctx, key, lease.Taken(b.opts.NewID()), entry)
+		l, err = b.hold(ctx, key, lease.For(message).Taken(b.opts.NewID()), entry)
 		if !errors.Is(err, events.ErrConflict) {
 			return l, 0, err
 		}
 	}
 	return nil, b.terms.Beat(), nil
+}
+
+// hold writes a lease that is to be ours.
+func (b *Letterbox) hold(ctx context.Context, key string, lease events.Lease, entry jetstream.KeyValueEntry) (*held, error) {
+	sent := b.opts.Now()
+	revision, err := b.writeLease(ctx, key, lease, entry)
+	if err != nil {
+		return nil, err
+	}
+	h := &held{box: b, key: key, lease: lease, mark: b.sightings.watch(key, revision)}
+	h.until.set(b.terms.Until(sent))
+	return h, nil
 }
 
 // readLease returns a nil entry for a job that has no lease yet.
@@ -93,40 +106,20 @@ func (b *Letterbox) busy(entry jetstream.KeyValueEntry, lease events.Lease) time
 }
 
 // writeLease replaces entry, or creates the key if that is nil. ErrConflict if someone else was quicker.
-func (b *Letterbox) writeLease(ctx context.Context, key string, lease events.Lease, entry jetstream.KeyValueEntry) (*held, error) {
+func (b *Letterbox) writeLease(ctx context.Context, key string, lease events.Lease, entry jetstream.KeyValueEntry) (revision uint64, err error) {
 	value, err := json.Marshal(lease)
 	if err != nil {
-		return nil, fmt.Errorf("encode lease: %w", err)
+		return 0, fmt.Errorf("encode lease: %w", err)
 	}
-	sent := b.opts.Now()
-	var revision uint64
 	if entry == nil {
 		revision, err = b.leases.Create(ctx, key, value)
 	} else {
 		revision, err = b.leases.Update(ctx, key, value, entry.Revision())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("write lease: %w", b.explain(ctx, err))
+		return 0, fmt.Errorf("write lease: %w", b.explain(ctx, err))
 	}
-	h := &held{box: b, key: key, lease: lease, revision: revision}
-	h.until.set(b.terms.Until(sent))
-	return h, nil
-}
-
-// Cancel implements events.Queue.
-func (b *Letterbox) Cancel(ctx context.Context, job string) error {
-	key := events.Escape(job)
-	for {
-		entry, lease, err := b.readLease(ctx, key)
-		if err != nil || lease.Cancelled {
-			return err
-		}
-		lease.Cancelled = true
-		_, err = b.writeLease(ctx, key, lease, entry)
-		if !errors.Is(err, events.ErrConflict) {
-			return err
-		}
-	}
+	return revision, nil
 }
 
 // left is for how long the lease is still provably ours.
@@ -140,10 +133,16 @@ func (h *held) prove() error {
 	return nil
 }
 
+// end gives up all that is ours of the lease in this process.
+func (h *held) end() {
+	h.until.set(time.Time{})
+	h.box.sightings.unwatch(h.key, h.mark)
+}
+
 // beat confirms the lease. ErrLeaseLost if another attempt has it; any other error may pass.
 func (h *held) beat(ctx context.Context) error {
 	sent := h.box.opts.Now()
-	if err := h.replace(ctx, h.lease.Beaten()); err != nil {
+	if err := h.replace(ctx, func() events.Lease { return h.lease.Beaten() }); err != nil {
 		return err
 	}
 	h.until.set(h.box.terms.Until(sent))
@@ -152,51 +151,66 @@ func (h *held) beat(ctx context.Context) error {
 
 // release frees the lease, and counts how the attempt ended.
 func (h *held) release(ctx context.Context, cause events.FailureKind) error {
-	err := h.replace(ctx, h.lease.Released(cause))
-	if errors.Is(err, errAgain) { // cancelled meanwhile
-		err = h.replace(ctx, h.lease.Released(cause))
-	}
-	return err
+	return h.replace(ctx, func() events.Lease { return h.lease.Released(cause) })
 }
 
-func (h *held) replace(ctx context.Context, next events.Lease) error {
-	value, err := json.Marshal(next)
+// markerKept is for how long the bus remembers that a lease was removed, so that who watches hears of it.
+const markerKept = time.Hour
+
+// drop removes the lease of a job that has left the queue. What is left of the key goes after a while.
+func (h *held) drop(ctx context.Context) error {
+	err := h.swap(ctx, func(revision uint64) (uint64, error) {
+		return 0, h.box.leases.Purge(ctx, h.key, jetstream.LastRevision(revision), jetstream.PurgeTTL(markerKept))
+	})
 	if err != nil {
-		return fmt.Errorf("encode lease: %w", err)
+		return fmt.Errorf("remove lease: %w", err)
 	}
-	revision, err := h.box.leases.Update(ctx, h.key, value, h.revision)
-	if err = h.box.explain(ctx, err); errors.Is(err, events.ErrConflict) {
-		return h.reread(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("write lease: %w", err)
-	}
-	h.lease, h.revision = next, revision
 	return nil
 }
 
-// errAgain says that a write of ours had arrived although its answer was lost: the next one is from there.
-var errAgain = errors.New("an earlier write's answer was lost")
+// replace writes what next makes of h.lease, which may have been read anew by the time that next is called.
+func (h *held) replace(ctx context.Context, next func() events.Lease) error {
+	return h.swap(ctx, func(revision uint64) (uint64, error) {
+		lease := next()
+		value, err := json.Marshal(lease)
+		if err != nil {
+			return 0, fmt.Errorf("encode lease: %w", err)
+		}
+		if revision, err = h.box.leases.Update(ctx, h.key, value, revision); err != nil {
+			return 0, fmt.Errorf("write lease: %w", err)
+		}
+		h.lease = lease
+		return revision, nil
+	})
+}
 
-// reread tells another attempt's write from one of our own that was thought to have failed.
+// swap calls write with the revision that the lease has as far as we know. A conflict may only mean that an answer to an earlier
+// write of ours was lost, or that the job was cancelled: while the lease is ours, it is tried again from what is there.
+func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, error)) error {
+	for range races {
+		revision, err := write(h.mark.writing())
+		h.mark.wrote(revision)
+		if err = h.box.explain(ctx, err); !errors.Is(err, events.ErrConflict) {
+			return err
+		}
+		if err := h.reread(ctx); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("write lease: %w %d times", events.ErrConflict, races)
+}
+
+// reread tells another attempt's write from one of our own that was thought to have failed, and from a cancelling.
 func (h *held) reread(ctx context.Context) error {
 	entry, lease, err := h.box.readLease(ctx, h.key)
 	if err != nil {
 		return err
 	}
-	if entry == nil || lease.Holder != h.lease.Holder {
+	if entry == nil || lease.Holder != h.lease.Holder || lease.Message != h.lease.Message {
+		h.end()
 		return fmt.Errorf("%w: attempt %d has it", events.ErrLeaseLost, lease.Number)
 	}
-	h.lease, h.revision = lease, entry.Revision()
-	return errAgain
-}
-
-// drop removes the lease of a job that has left the queue. What is left of the key goes after a while.
-func (h *held) drop(ctx context.Context) error {
-	const kept = time.Hour
-	err := h.box.leases.Purge(ctx, h.key, jetstream.LastRevision(h.revision), jetstream.PurgeTTL(kept))
-	if err != nil {
-		return fmt.Errorf("remove lease: %w", h.box.explain(ctx, err))
-	}
+	h.lease = lease
+	h.mark.wrote(entry.Revision())
 	return nil
 }

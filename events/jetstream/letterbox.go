@@ -74,7 +74,7 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Letterbox, error) 
 	b.terms = events.LeaseTerms{Length: b.opts.Lease, Margin: b.opts.Margin}
 	b.consumers = consumers{js: js, lease: b.opts.Lease, known: map[string]jetstream.Consumer{}}
 	b.refusals = watchRefusals(nc, b.log)
-	b.sightings = &sightings{now: b.opts.Now, seen: map[string]sighting{}}
+	b.sightings = &sightings{now: b.opts.Now, seen: map[string]sighting{}, ours: map[string]*mark{}}
 	if opts.Create {
 		if err := EnsureStreams(ctx, js, b.opts); err != nil {
 			return nil, b.explain(ctx, err)

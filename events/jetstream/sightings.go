@@ -11,13 +11,15 @@ import (
 
 // sightings remembers since when each lease has been seen unchanged, on our own monotonic clock. A lease is taken over by
 // compare-and-swap on the revision that was seen for a whole lease length: so a sighting that is out of date, because news was
-// late or lost, can only make us wait or lose the swap.
+// late or lost, can only make us wait or lose the swap. Of a lease that is ours it tells when someone else wrote it: our next
+// heartbeat would find out too, but later.
 type sightings struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	started bool
 	seen    map[string]sighting // by key
+	ours    map[string]*mark    // by key: of the leases that this process holds
 }
 
 type sighting struct {
@@ -34,6 +36,33 @@ func (s *sightings) age(key string, revision uint64) time.Duration {
 	}
 	s.seen[key] = sighting{revision: revision, since: s.now()}
 	return 0
+}
+
+// watch makes a mark of a lease that we wrote, and tells it of what the watcher sees from then on, or has seen already.
+func (s *sightings) watch(key string, revision uint64) *mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := newMark(revision)
+	s.ours[key] = m
+	m.see(s.seen[key].revision)
+	return m
+}
+
+func (s *sightings) unwatch(key string, m *mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ours[key] == m {
+		delete(s.ours, key)
+	}
+}
+
+// see tells the mark of a lease that is ours.
+func (s *sightings) see(key string, revision uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.ours[key]; m != nil {
+		m.see(revision)
+	}
 }
 
 func (s *sightings) forget(key string) {
@@ -78,7 +107,8 @@ func (s *sightings) follow(closing context.Context, updates <-chan jetstream.Key
 func (s *sightings) note(entry jetstream.KeyValueEntry) {
 	if entry.Operation() == jetstream.KeyValuePut {
 		s.age(entry.Key(), entry.Revision())
-		return
+	} else {
+		s.forget(entry.Key())
 	}
-	s.forget(entry.Key())
+	s.see(entry.Key(), entry.Revision())
 }

@@ -1,0 +1,213 @@
+package eventstest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+func cancelTests() map[string]func(*testing.T, Box) {
+	return map[string]func(*testing.T, Box){
+		"cancelling ends the work, and its lease stays ours":          cancelHeld,
+		"an attempt that was cancelled can hand its job back":         cancelHandedBack,
+		"a job cancelled while it waits says so when it is taken":     cancelWaiting,
+		"a job can be cancelled again and by many":                    cancelTogether,
+		"cancelling what is not on the queue leaves nothing":          cancelNothing,
+		"cancelling needs the id of a job":                            cancelInvalid,
+		"a cancelled job that was done leaves no lease behind":        cancelDone,
+		"a cancelled job that was buried leaves no lease behind":      cancelNever,
+		"a job offered again knows nothing of a worker that died":     offerAfterDeath,
+		"a job offered again can be cancelled whatever was left":      cancelAfterDeath,
+		"cancelling counts as no attempt and keeps the counts":        cancelCounts,
+		"a worker that died on a cancelled job leaves it to the next": cancelThenDeath,
+	}
+}
+
+// heldUntilCancelled takes the job, cancels it while it is held, and does settle in what is left of the work.
+func heldUntilCancelled(t *testing.T, box Box, settling func(events.Claim)) {
+	t.Helper()
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	calledOff := errors.New("called off")
+	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+		must(t, ctx.Err())
+		must(t, box.Cancel(t.Context(), "job-1"))
+		select {
+		case <-ctx.Done():
+		case <-time.After(soon):
+		}
+		wantError(t, context.Cause(ctx), events.ErrCancelled)
+		time.Sleep(3 * Lease / 2) // calling it off may take longer than a lease
+		must(t, claim.Prove())
+		return calledOff
+	})
+	wantError(t, err, calledOff)
+	must(t, claim.Prove())
+	settling(claim)
+}
+
+func cancelHeld(t *testing.T, box Box) {
+	heldUntilCancelled(t, box, func(claim events.Claim) {
+		if claim.Attempt().Cancelled {
+			t.Error("the attempt says that it was cancelled when it was taken")
+		}
+		must(t, claim.Done(t.Context()))
+	})
+	takeNothing(t, box, "cpu")
+	wantNoLease(t, box)
+}
+
+func cancelHandedBack(t *testing.T, box Box) {
+	heldUntilCancelled(t, box, func(claim events.Claim) { must(t, claim.Later(t.Context(), 0, events.FailureUnavailable)) })
+	next := take(t, box, "cpu")
+	if got := next.Attempt(); !got.Cancelled || got.Number != 2 || got.Failures[events.FailureUnavailable] != 1 {
+		t.Errorf("next attempt: %+v, want the second, cancelled", got)
+	}
+	must(t, next.Done(t.Context()))
+	wantNoLease(t, box)
+}
+
+// cancelWaiting also wants that the work of telling it is not ended in its turn.
+func cancelWaiting(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, box.Cancel(t.Context(), "job-1"))
+	claim := take(t, box, "cpu")
+	if got := claim.Attempt(); !got.Cancelled || got.Number != 1 || len(got.Failures) != 0 {
+		t.Errorf("attempt %+v, want the first, cancelled", got)
+	}
+	must(t, claim.Hold(t.Context(), func(ctx context.Context) error {
+		must(t, box.Cancel(t.Context(), "job-1"))
+		time.Sleep(Lease)
+		return context.Cause(ctx)
+	}))
+	must(t, claim.Done(t.Context()))
+	wantNoLease(t, box)
+}
+
+func cancelTogether(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+		errs := make(chan error)
+		for range 8 {
+			go func() { errs <- box.Cancel(t.Context(), "job-1") }()
+		}
+		for range 8 {
+			must(t, <-errs)
+		}
+		<-ctx.Done()
+		return nil
+	})
+	must(t, err)
+	must(t, claim.Done(t.Context()))
+	wantNoLease(t, box)
+}
+
+func cancelNothing(t *testing.T, box Box) {
+	must(t, box.Cancel(t.Context(), "job-1"))
+	wantNoLease(t, box)
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, take(t, box, "cpu").Done(t.Context()))
+	must(t, box.Cancel(t.Context(), "job-1"))
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	wantFresh(t, take(t, box, "cpu"))
+}
+
+func cancelInvalid(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	for _, id := range []string{"", "*", ">", "job.1", "a b"} {
+		wantInvalid(t, box.Cancel(t.Context(), id), "job")
+	}
+	wantFresh(t, take(t, box, "cpu"))
+}
+
+func cancelDone(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	must(t, box.Cancel(t.Context(), "job-1")) // no heart beats that could see it
+	must(t, claim.Done(t.Context()))
+	wantNoLease(t, box)
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	wantFresh(t, take(t, box, "cpu"))
+}
+
+func cancelNever(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	must(t, box.Cancel(t.Context(), "job-1"))
+	must(t, claim.Never(t.Context(), events.DeadReason{Kind: events.FailureInput, Message: "bad"}))
+	wantNoLease(t, box)
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	wantFresh(t, take(t, box, "cpu"))
+}
+
+// leftOver is the lease of a worker that took its message, the first, off the queue, and died before it removed the lease.
+func leftOver(t *testing.T, box Box) {
+	t.Helper()
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, take(t, box, "cpu").Done(t.Context()))
+	value, err := json.Marshal(events.Lease{
+		Message: 1, Holder: "died", Number: 3, Failures: map[events.FailureKind]int{events.FailureModule: 2}, Cancelled: true,
+	})
+	must(t, err)
+	_, err = open(t, box, events.RegisterLeases).Create(t.Context(), "job-1", value)
+	must(t, err)
+}
+
+func offerAfterDeath(t *testing.T, box Box) {
+	leftOver(t, box)
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	wantFresh(t, take(t, box, "cpu"))
+}
+
+func cancelAfterDeath(t *testing.T, box Box) {
+	leftOver(t, box)
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, box.Cancel(t.Context(), "job-1"))
+	claim := take(t, box, "cpu")
+	if got := claim.Attempt(); !got.Cancelled || got.Number != 1 || len(got.Failures) != 0 {
+		t.Errorf("attempt %+v, want the first, cancelled", got)
+	}
+	must(t, claim.Done(t.Context()))
+	wantNoLease(t, box)
+}
+
+func cancelCounts(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, take(t, box, "cpu").Later(t.Context(), 0, events.FailureModule))
+	must(t, box.Cancel(t.Context(), "job-1"))
+	got := take(t, box, "cpu").Attempt()
+	wantSame(t, got.Failures, map[events.FailureKind]int{events.FailureModule: 1})
+	if !got.Cancelled || got.Number != 2 {
+		t.Errorf("attempt %+v, want the second, cancelled", got)
+	}
+}
+
+func cancelThenDeath(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	dead := take(t, box, "cpu")
+	must(t, box.Cancel(t.Context(), "job-1"))
+	next := take(t, box, "cpu")
+	if got := next.Attempt(); !got.Cancelled || got.Number != 2 || got.Failures[events.FailureUnavailable] != 1 {
+		t.Errorf("attempt %+v follows %+v, want the second, cancelled", got, dead.Attempt())
+	}
+}
+
+// wantFresh wants a claim that knows of no attempt before it, and of no cancelling.
+func wantFresh(t *testing.T, claim events.Claim) {
+	t.Helper()
+	if got := claim.Attempt(); got.Cancelled || got.Number != 1 || len(got.Failures) != 0 {
+		t.Errorf("attempt %+v, want the first", got)
+	}
+}
+
+// wantNoLease wants no entry for job-1.
+func wantNoLease(t *testing.T, box Box) {
+	t.Helper()
+	_, err := open(t, box, events.RegisterLeases).Get(t.Context(), "job-1")
+	wantError(t, err, events.ErrNotFound)
+}

@@ -1,0 +1,72 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Cancel implements events.Queue.
+func (b *Letterbox) Cancel(ctx context.Context, job string) error {
+	if err := events.CheckJobID("job", job); err != nil {
+		return err
+	}
+	for {
+		message, err := b.queued(ctx, job)
+		if err == nil && message != 0 {
+			err = b.cancel(ctx, events.Escape(job), job, message)
+		}
+		if errors.Is(err, events.ErrConflict) {
+			continue // a heartbeat, most likely
+		}
+		if err != nil {
+			return fmt.Errorf("cancel job %s: %w", job, err)
+		}
+		return nil
+	}
+}
+
+// cancel marks the lease of a message of the job's. If the message has left the queue by then, its worker may have removed the
+// lease before: then nobody else would remove this.
+func (b *Letterbox) cancel(ctx context.Context, key, job string, message uint64) error {
+	entry, lease, err := b.readLease(ctx, key)
+	if err != nil {
+		return err
+	}
+	if lease = lease.For(message); lease.Cancelled {
+		return nil
+	}
+	lease.Cancelled = true
+	revision, err := b.writeLease(ctx, key, lease, entry)
+	if err != nil || lease.Holder != "" {
+		return err
+	}
+	if now, err := b.queued(ctx, job); err != nil || now == message {
+		return err
+	}
+	err = b.leases.Purge(ctx, key, jetstream.LastRevision(revision), jetstream.PurgeTTL(markerKept))
+	if err = b.explain(ctx, err); errors.Is(err, events.ErrConflict) {
+		return nil // someone took it up
+	}
+	return err
+}
+
+// queued is the sequence of a job's message on the queue, 0 if there is none.
+func (b *Letterbox) queued(ctx context.Context, job string) (uint64, error) {
+	stream, err := b.js.Stream(ctx, streamJobs)
+	if err != nil {
+		return 0, fmt.Errorf("look at the queue: %w", b.explain(ctx, err))
+	}
+	msg, err := stream.GetLastMsgForSubject(ctx, events.JobFilterAny(job))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look at the queue: %w", b.explain(ctx, err))
+	}
+	return msg.Sequence, nil
+}
