@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -34,51 +33,129 @@ const maxHeader = 512
 // Dead implements events.Letterbox.
 func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
-		scan := scan{box: b, stream: streamDead, filters: []string{"dead.>"}, next: 1}
+		shown := map[string]bool{} // by DeadSubject: one letter for each message, however often others ended it
+		scan := scan{box: b, stream: streamDead, next: 1}
 		for message, err := range scan.messages(ctx) {
+			var letter events.DeadLetter
+			told := true
+			if err == nil {
+				letter, told, err = b.deadLetter(ctx, message, shown)
+			}
 			if err != nil {
 				yield(events.DeadLetter{}, fmt.Errorf("read dead letters: %w", b.explain(ctx, err)))
 				return
 			}
-			if !yield(deadLetter(message), nil) {
+			if !told && !yield(letter, nil) {
 				return
 			}
 		}
 	}
 }
 
-// Drop implements events.Letterbox.
-func (b *Letterbox) Drop(ctx context.Context, sequence uint64) error {
+// deadLetter reads what stands in DEAD. told says that another letter tells of the same message, so that there is no more to say.
+func (b *Letterbox) deadLetter(ctx context.Context, message events.Message, shown map[string]bool) (letter events.DeadLetter, told bool, err error) {
+	if a, ok := advisory(message); ok {
+		letter, told, err = b.foreign(ctx, a, shown)
+	} else {
+		letter = written(message)
+	}
+	letter.Sequence, letter.Buried = message.Sequence, message.Stored
+	return letter, told, err
+}
+
+// foreign is the letter of a message that someone else ended, unless it was buried besides, or is among shown.
+func (b *Letterbox) foreign(ctx context.Context, a terminated, shown map[string]bool) (letter events.DeadLetter, told bool, err error) {
+	if told = shown[a.about()]; !told {
+		told, err = b.isBuried(ctx, a.about())
+	}
+	if told || err != nil {
+		return letter, told, err
+	}
+	shown[a.about()] = true
+	letter, err = b.letter(ctx, a)
+	return letter, false, err
+}
+
+func (b *Letterbox) isBuried(ctx context.Context, subject string) (bool, error) {
 	stream, err := b.js.Stream(ctx, streamDead)
 	if err == nil {
-		err = stream.DeleteMsg(ctx, sequence)
+		_, err = stream.GetLastMsgForSubject(ctx, subject)
 	}
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		err = events.ErrNotFound
+		return false, nil
 	}
+	return err == nil, err
+}
+
+// Drop implements events.Letterbox. What else DEAD holds about the same message goes first: a drop that is cut off can be repeated.
+func (b *Letterbox) Drop(ctx context.Context, sequence uint64) error {
+	err := b.drop(ctx, sequence)
 	if err != nil {
 		return fmt.Errorf("drop dead letter %d: %w", sequence, b.explain(ctx, err))
 	}
 	return nil
 }
 
-// deadLetter reads what Bury wrote. What someone else put there is shown for what it is.
-func deadLetter(message events.Message) events.DeadLetter {
+func (b *Letterbox) drop(ctx context.Context, sequence uint64) error {
+	if sequence == 0 { // which NATS takes for a bad request
+		return events.ErrNotFound
+	}
+	message, err := b.stored(ctx, streamDead, sequence)
+	if err != nil {
+		return err
+	}
+	letter := written(message).Message
+	about := events.DeadSubject(letter.Stream, letter.Sequence)
+	if a, ok := advisory(message); ok {
+		about = a.about()
+	}
+	advisories, err := b.advisories(ctx, about)
+	if err != nil {
+		return err
+	}
+	for _, at := range append(advisories, sequence) {
+		if err := b.remove(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove takes a message out of DEAD. That it is gone already is success.
+func (b *Letterbox) remove(ctx context.Context, sequence uint64) error {
+	stream, err := b.js.Stream(ctx, streamDead)
+	if err != nil {
+		return err
+	}
+	err = stream.DeleteMsg(ctx, sequence)
+	if err == nil {
+		return nil
+	}
+	if _, gone := b.stored(ctx, streamDead, sequence); errors.Is(gone, events.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// advisories are the places in DEAD of what others did with a message, which is named by the subject of its letter.
+func (b *Letterbox) advisories(ctx context.Context, about string) (at []uint64, err error) {
+	scan := scan{box: b, stream: streamDead, filters: []string{terminatedSubject + ">"}, next: 1}
+	for message, err := range scan.messages(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if a, ok := advisory(message); ok && a.about() == about {
+			at = append(at, message.Sequence)
+		}
+	}
+	return at, nil
+}
+
+// written reads what Bury wrote. What someone else put there is shown for what it is.
+func written(message events.Message) events.DeadLetter {
 	var letter events.DeadLetter
 	if err := json.Unmarshal(message.Body, &letter); err != nil {
 		letter = events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: "not a dead letter: " + err.Error()}}
 	}
-	letter.Sequence, letter.Buried = message.Sequence, message.Stored
 	return letter
-}
-
-const maxReason = 200 // bytes of a reason in the server's advisory; DEAD has the whole
-
-// oneLine is what can stand in the line that takes a message off its queue.
-func oneLine(reason string) string {
-	line := strings.Join(strings.Fields(reason), " ")
-	if len(line) > maxReason {
-		line = strings.ToValidUTF8(line[:maxReason], "") + "..."
-	}
-	return line
 }

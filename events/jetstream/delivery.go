@@ -81,15 +81,12 @@ func (n *notice) Later(ctx context.Context, delay time.Duration) error {
 	return n.box.flush(ctx)
 }
 
-// Never implements events.Notice.
+// Never implements events.Notice. What is buried is acknowledged: see Never of claim.
 func (n *notice) Never(ctx context.Context, reason events.DeadReason) error {
 	if err := n.box.Bury(ctx, events.DeadLetter{Message: n.message, Reason: reason}); err != nil {
 		return err
 	}
-	if err := n.msg.TermWithReason(oneLine(reason.Message)); err != nil {
-		return n.failed(ctx, "take off", err)
-	}
-	return n.box.flush(ctx)
+	return n.Done(ctx)
 }
 
 func (n *notice) failed(ctx context.Context, doing string, err error) error {

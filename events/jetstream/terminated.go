@@ -1,0 +1,74 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// terminated is the server's advisory of a message that a client took off for good, by the NATS schema
+// io.nats.jetstream.advisory.v1.terminated. Stoker acknowledges what it has buried, so none is its own: each tells of a message that
+// someone else's client ended, and that would be gone without a trace. DEAD keeps them, as streams.yaml says.
+type terminated struct {
+	Stream   string `json:"stream"`
+	Consumer string `json:"consumer"`
+	Sequence uint64 `json:"stream_seq"`
+	Reason   string `json:"reason"`
+}
+
+const terminatedSubject = "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED."
+
+// advisory reads the advisory in a message of DEAD; ok is false if it is none.
+func advisory(message events.Message) (a terminated, ok bool) {
+	if !strings.HasPrefix(message.Subject, terminatedSubject) {
+		return a, false
+	}
+	err := json.Unmarshal(message.Body, &a)
+	return a, err == nil && a.Stream != "" && a.Sequence != 0
+}
+
+// about is the subject that a letter about the same message has.
+func (a terminated) about() string { return events.DeadSubject(a.Stream, a.Sequence) }
+
+// letter is what an advisory tells, as a dead letter: with the message where its stream still has it. A job is gone with its body.
+func (b *Letterbox) letter(ctx context.Context, a terminated) (events.DeadLetter, error) {
+	reason := fmt.Sprintf("taken off consumer %s by a client that is not Stoker's: %s", a.Consumer, orNone(a.Reason))
+	message, err := b.stored(ctx, a.Stream, a.Sequence)
+	if errors.Is(err, events.ErrNotFound) {
+		message = events.Message{Stream: a.Stream, Sequence: a.Sequence}
+		reason += "; the message is gone with it"
+		err = nil
+	}
+	return events.DeadLetter{Message: message, Reason: events.DeadReason{Kind: events.FailureInput, Message: reason}}, err
+}
+
+func orNone(reason string) string {
+	if reason == "" {
+		return "no reason given"
+	}
+	return reason
+}
+
+// stored reads a message that a stream still has.
+func (b *Letterbox) stored(ctx context.Context, name string, sequence uint64) (events.Message, error) {
+	stream, err := b.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		err = jetstream.ErrMsgNotFound
+	}
+	var raw *jetstream.RawStreamMsg
+	if err == nil {
+		raw, err = stream.GetMsg(ctx, sequence)
+	}
+	if err != nil {
+		return events.Message{}, fmt.Errorf("read message %d of %s: %w", sequence, name, b.explain(ctx, err))
+	}
+	return events.Message{
+		Stream: name, Sequence: sequence, Subject: raw.Subject, Stored: raw.Time.UTC(), Header: raw.Header, Body: raw.Data,
+	}, nil
+}
