@@ -193,6 +193,10 @@ func TestOfTwoModelsTheRunsOwnIsToldOfLast(t *testing.T) {
 		w.settle()
 		before := w.outcomeOf("a")
 		w.wipe()
+		own := w.survey(replay.Options{}).Steps[1]
+		if own.Run.Run != "a" || !slices.Contains(own.After, own.Run) {
+			t.Errorf("the second step is %+v", own)
+		}
 		w.replay(replay.Options{})
 		if after := w.outcomeOf("a"); after != before {
 			t.Errorf("told last of %s, before it was %s", after, before)

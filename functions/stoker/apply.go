@@ -67,6 +67,11 @@ func readPipeline(file string) (pipeline.Pipeline, error) {
 	if err := checkModule(spec.Module); err != nil {
 		return spec, fmt.Errorf("%s: module: %w", file, err)
 	}
+	if strings.HasPrefix(spec.Module, module.BuiltinPrefix) {
+		if err := builtin.CheckConfig(spec.Module, spec.Trainer.CustomConfig); err != nil {
+			return spec, fmt.Errorf("%s: trainer.%w", file, err)
+		}
+	}
 	return spec, nil
 }
 

@@ -43,6 +43,11 @@ func newTry(app *app) *cobra.Command {
 			if err := t.check(a); err != nil {
 				return err
 			}
+			if t.force {
+				if err := os.RemoveAll(t.to); err != nil { // check has looked into it
+					return err
+				}
+			}
 			return app.try(cmd.Context(), t.to, a)
 		},
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,7 @@ type tryFlags struct {
 	examples, transformGraph, schema, hyperparameters, config, to string
 	trainSteps, evalSteps                                         int
 	seed                                                          int64
-	assignmentOnly                                                bool
+	assignmentOnly, force                                         bool
 }
 
 func (t *tryFlags) add(cmd *cobra.Command) {
@@ -32,6 +33,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides")
 	flags.IntVar(&t.evalSteps, "eval-steps", 0, "evaluation steps; 0: the whole split")
 	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
+	flags.BoolVar(&t.force, "force", false, "replace what an earlier try left in --to")
 	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
 	_ = cmd.MarkFlagRequired("examples")
 }
@@ -105,8 +107,8 @@ func absolute(path string, to *string) (err error) {
 
 // check refuses what can't work before anything is made.
 func (t *tryFlags) check(a module.Assignment) error {
-	if _, err := os.Lstat(t.to); err == nil {
-		return usage(fmt.Errorf("--to %s: is there already: remove it or give another --to", t.to))
+	if err := t.checkTo(); err != nil {
+		return err
 	}
 	if err := checkModule(a.Module); err != nil {
 		return err
@@ -124,6 +126,26 @@ func (t *tryFlags) check(a module.Assignment) error {
 	if t.schema != "" {
 		if _, err := os.Stat(t.schema); err != nil {
 			return fmt.Errorf("schema: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkTo refuses a folder that is there already; with --force only one that holds something else than a try.
+func (t *tryFlags) checkTo() error {
+	if _, err := os.Lstat(t.to); err != nil {
+		return nil
+	}
+	if !t.force {
+		return usage(fmt.Errorf("--to %s: is there already: remove it, or give --force or another --to", t.to))
+	}
+	entries, err := os.ReadDir(t.to)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	for _, entry := range entries {
+		if !entry.IsDir() || !slices.Contains([]string{"model", "model_run", "working"}, entry.Name()) {
+			return usage(fmt.Errorf("--to %s: holds %s, which no try has left there", t.to, entry.Name()))
 		}
 	}
 	return nil
