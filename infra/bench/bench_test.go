@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	case os.Getenv(module.ProgressEnv) != "":
 		module.Main(probe())
+	case os.Getenv(holderEnv) != "":
+		if err := hold(context.Background(), os.Getenv(holderEnv)); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -93,12 +97,12 @@ func TestAStackThatLeavesBeforeItIsUpSaysWhy(t *testing.T) {
 func TestBadUsageIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
 	t.Parallel()
 	for says, args := range map[string][]string{
-		"expected table or json":      {"-o", "yaml"},
-		"size, ready, child, walk":    {"-part", "speed"},
-		"flag provided but not":       {"-fast"},
-		"no such file":                {"-part", "size", "-binary", "no/such/stoker"},
-		`invalid value "x" for flag`:  {"-rounds", "x"},
-		"flag needs an argument: -bi": {"-binary"},
+		"expected table or json":                            {"-o", "yaml"},
+		"size, ready, child, walk, dispatch, noop, recover": {"-part", "speed"},
+		"flag provided but not":                             {"-fast"},
+		"no such file":                                      {"-part", "size", "-binary", "no/such/stoker"},
+		`invalid value "x" for flag`:                        {"-rounds", "x"},
+		"flag needs an argument: -bi":                       {"-binary"},
 	} {
 		var stdout, stderr bytes.Buffer
 		err := run(t.Context(), args, &stdout, &stderr)

@@ -9,7 +9,7 @@ type figure struct {
 	Ours     float64  `json:"ours"`
 	Peer     *float64 `json:"peer"` // null: no peer
 	PeerName string   `json:"peer_name"`
-	Ratio    *float64 `json:"ratio"`  // peer / ours: above 1 Stoker takes less; null without a peer
+	Ratio    *float64 `json:"ratio"`  // peer / ours: above 1 Stoker takes less; null without a peer, as rates are
 	Spread   float64  `json:"spread"` // of the rounds: their 90th percentile less their 10th, in Unit
 	Rounds   int      `json:"rounds"`
 
@@ -22,6 +22,7 @@ const (
 	cpuSeconds   = "CPU-s"
 	megabytes    = "MB" // 1e6 bytes
 	fraction     = "of 1"
+	perSecond    = "/s"
 )
 
 // noPeer says that nothing was run beside.

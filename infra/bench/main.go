@@ -1,7 +1,8 @@
 // Command bench measures the real binary and prints figures: one table, or with -o json one line a figure. It is no test:
 // nothing here passes or fails by how fast a machine is.
 //
-// Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go. They work in temporary folders and leave nothing
+// Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
+// recover.go the functions by themselves, on a NATS server in this process. They work in temporary folders and leave nothing
 // behind. Linux only: CPU time and memory are read from /proc. Read figure first.
 package main
 
@@ -26,6 +27,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if url := os.Getenv(holderEnv); url != "" {
+		if err := hold(ctx, url); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -46,7 +54,10 @@ type part struct {
 }
 
 func parts() []part {
-	return []part{{"size", bench.size}, {"ready", bench.ready}, {"child", bench.child}, {"walk", bench.walk}}
+	return []part{
+		{"size", bench.size}, {"ready", bench.ready}, {"child", bench.child}, {"walk", bench.walk},
+		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover},
+	}
 }
 
 // run is main with its world handed in.
@@ -56,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	binary := flags.String("binary", "bin/stoker", "the binary to measure, as `task build` makes it")
 	rounds := flags.Int("rounds", 0, "rounds of every part; 0: each part's own number")
 	output := flags.String("o", "table", "table, or json: one line a figure")
-	only := flags.String("part", "", "measure one part only: size, ready, child or walk")
+	only := flags.String("part", "", "measure one part only: "+strings.Join(partNames(), ", "))
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -7,6 +7,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
+// noopName is that of a module that does nothing, besides saying that it runs.
+const noopName = "noop"
+
 // running is the phase that a probe reports first of all.
 const running = "running"
 
@@ -15,6 +18,9 @@ const running = "running"
 func probe() module.Module {
 	return module.Module{Train: func(ctx context.Context, a *module.Args) error {
 		a.Send(module.Message{Type: module.MessageProgress, Phase: running})
+		if a.Module == module.BuiltinPrefix+noopName {
+			return nil
+		}
 		return builtin.Run(ctx, "dnn", a.Assignment, a.Send)
 	}}
 }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/local/demo"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// backlog is how many runs wait, with two facts each, when dispatchers begin.
+const backlog = 250
+
+// dispatch measures how fast facts are joined and jobs come of them, with 1 and 4 dispatchers, on file storage: as the server
+// writes by default, and synced as production has it. Every other run's facts come in the other order.
+func (b bench) dispatch(ctx context.Context) (all []figure, err error) {
+	for _, storage := range []struct {
+		name   string
+		synced bool
+	}{{"", false}, {"-synced", true}} {
+		for _, dispatchers := range []int{1, 4} {
+			var rates samples
+			for range b.times(5) {
+				rate, err := dispatchRate(ctx, storage.synced, dispatchers)
+				if err != nil {
+					return nil, err
+				}
+				rates = append(rates, rate)
+			}
+			name := fmt.Sprintf("dispatched-facts-by-%d%s-p50", dispatchers, storage.name)
+			all = append(all, alone(name, perSecond, rates.quantile(0.5), rates, ""))
+		}
+		took, err := dispatchLatency(ctx, storage.synced, b.times(200))
+		if err != nil {
+			return nil, err
+		}
+		name := "fact-to-job" + storage.name
+		all = append(all, alone(name+"-p50", milliseconds, took.quantile(0.5), took, ""), alone(name+"-p99", milliseconds, took.quantile(0.99), took, ""))
+	}
+	return all, nil
+}
+
+// dispatchRate is how many facts a second are joined and dispatched, from the start of the dispatchers to the last job on the
+// queue.
+func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float64, err error) {
+	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
+		for run := range backlog {
+			if err := publishAll(ctx, box, benchFacts(run)); err != nil {
+				return err
+			}
+		}
+		offered := &tally{want: backlog, seen: map[string]bool{}, all: make(chan struct{})}
+		began := time.Now()
+		err := withDispatchers(ctx, on, dispatchers, offered, func(ctx context.Context) error { return offered.wait(ctx) })
+		rate = 2 * backlog / offered.last.Sub(began).Seconds()
+		return err
+	})
+	return rate, err
+}
+
+// dispatchLatency is the time from before a run's last fact is published until a worker has its job, one run at a time.
+func dispatchLatency(ctx context.Context, synced bool, rounds int) (took samples, err error) {
+	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
+		return withDispatchers(ctx, on, 1, nil, func(ctx context.Context) error {
+			for round := range rounds {
+				one, err := factToJob(ctx, box, benchFacts(round))
+				if err != nil {
+					return err
+				}
+				took.addTime(one)
+			}
+			return nil
+		})
+	})
+	return took, err
+}
+
+func factToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) (took time.Duration, err error) {
+	if err := publishAll(ctx, box, facts[:1]); err != nil {
+		return 0, err
+	}
+	taking, ctx := errgroup.WithContext(ctx)
+	var began, taken time.Time
+	taking.Go(func() error {
+		claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, patience)
+		taken = time.Now()
+		if err != nil {
+			return err
+		}
+		return claim.Done(ctx)
+	})
+	taking.Go(func() error {
+		time.Sleep(2 * time.Millisecond) // the worker waits before there is anything, as a rule
+		began = time.Now()
+		return publishAll(ctx, box, facts[1:])
+	})
+	err = taking.Wait()
+	return taken.Sub(began), err
+}
+
+// withDispatched runs a bus with the demo's pipeline deployed, which joins two facts.
+func withDispatched(ctx context.Context, synced bool, do func(context.Context, ownBus, events.Letterbox) error) error {
+	spec, err := pipeline.Parse(demo.PipelineFile())
+	if err != nil {
+		return err
+	}
+	return withOwnBus(ctx, synced, 0, func(ctx context.Context, on ownBus) error {
+		return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+			if _, _, err := dispatch.Apply(ctx, box, spec); err != nil {
+				return err
+			}
+			return do(ctx, on, box)
+		})
+	})
+}
+
+// withDispatchers runs n of them, with a connection each, for as long as do runs.
+func withDispatchers(ctx context.Context, on ownBus, n int, offered *tally, do func(context.Context) error) error {
+	running, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for range n {
+		running.Go(func() error {
+			return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+				d, err := dispatch.New(ctx, counted{box, offered}, nil)
+				if err != nil {
+					return err
+				}
+				return d.Run(ctx)
+			})
+		})
+	}
+	running.Go(func() error { defer stop(); return do(ctx) })
+	if err := running.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// benchFacts are those of one run, in one order or the other.
+func benchFacts(run int) []events.Fact {
+	facts := demo.Facts(storage.Ref{Bucket: "stoker", Key: "demo"}, fmt.Sprintf("run-%d", run))
+	if run%2 == 1 {
+		facts[0], facts[1] = facts[1], facts[0]
+	}
+	return facts
+}
+
+func publishAll(ctx context.Context, box events.Letterbox, facts []events.Fact) error {
+	for _, fact := range facts {
+		if _, err := box.Publish(ctx, fact); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestThePartsThatMeasureFunctionsGiveAllTheirFigures(t *testing.T) {
+	t.Parallel()
+	b := thisBinary(t)
+	b.rounds = 1
+	for name, names := range map[string]string{
+		"dispatch": "dispatched-facts-by-1-p50 dispatched-facts-by-4-p50 fact-to-job-p50 fact-to-job-p99 " +
+			"dispatched-facts-by-1-synced-p50 dispatched-facts-by-4-synced-p50 fact-to-job-synced-p50 fact-to-job-synced-p99",
+		"noop":    "noop-jobs-p50 job-to-user-code-p50 job-to-user-code-p99",
+		"recover": "worker-killed-to-job-taken-lease-6s-p50 worker-killed-to-job-taken-lease-6s-longest of-it-beyond-the-lease-p50",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "recover" {
+				t.Skip("waits for a lease to run out")
+			}
+			figures, err := b.measure(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range figures {
+				got = append(got, f.Name)
+				if f.Rounds != 1 || f.Peer != nil || f.PeerName != noPeer || f.Ours <= 0 && !strings.HasPrefix(f.Name, "of-it") {
+					t.Errorf("%+v", f)
+				}
+			}
+			if strings.Join(got, " ") != names {
+				t.Errorf("figures are %q", got)
+			}
+		})
+	}
+}
+
+func TestATallyCountsEachNameOnce(t *testing.T) {
+	t.Parallel()
+	count := &tally{want: 2, seen: map[string]bool{}, all: make(chan struct{})}
+	count.note("a")
+	count.note("a")
+	select {
+	case <-count.all:
+		t.Fatal("one name is two")
+	default:
+	}
+	count.note("b")
+	<-count.all
+	last := count.last
+	time.Sleep(time.Millisecond)
+	if count.note("c"); count.last != last {
+		t.Error("it goes on counting")
+	}
+}

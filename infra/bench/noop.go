@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// noopJobs is how many jobs wait in each round when the worker begins.
+const noopJobs = 400
+
+// noop measures what Stoker adds to a job that does nothing: lease, warm module process, fact, acknowledgement. The worker has
+// one slot, and there is no store in it.
+func (b bench) noop(ctx context.Context) (all []figure, err error) {
+	var rates, took samples
+	err = withNoop(ctx, func(ctx context.Context, on ownBus, noop *noopFunction) error {
+		next := 0
+		for range b.times(5) {
+			rate, err := noopRate(ctx, on, noop, next)
+			if err != nil {
+				return err
+			}
+			rates, next = append(rates, rate), next+noopJobs
+		}
+		took, err = noopLatency(ctx, on, noop, next, b.times(200))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		alone("noop-jobs-p50", perSecond, rates.quantile(0.5), rates, "> 200"),
+		alone("job-to-user-code-p50", milliseconds, took.quantile(0.5), took, "< 5"),
+		alone("job-to-user-code-p99", milliseconds, took.quantile(0.99), took, ""),
+	}, nil
+}
+
+// noopRate is how many jobs a second one slot works on, from the worker's start to the acknowledgement of the last.
+func noopRate(ctx context.Context, on ownBus, noop *noopFunction, first int) (rate float64, err error) {
+	err = on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+		for i := range noopJobs {
+			if err := box.Offer(ctx, benchJob(first+i)); err != nil {
+				return err
+			}
+		}
+		w := worker.New(box, worker.Options{Functions: []worker.Function{noop}})
+		began := time.Now()
+		for i := range noopJobs {
+			if worked, err := w.Once(ctx, patience); err != nil || !worked {
+				return fmt.Errorf("job %d: worked %v: %w", i, worked, err)
+			}
+		}
+		rate = noopJobs / time.Since(began).Seconds()
+		return nil
+	})
+	return rate, err
+}
+
+// noopLatency is the time from before a job is offered to the first word of the module's code, one job at a time.
+func noopLatency(ctx context.Context, on ownBus, noop *noopFunction, first, rounds int) (took samples, err error) {
+	noop.heard = make(chan time.Time, 1)
+	err = on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+		running, ctx := errgroup.WithContext(ctx)
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		running.Go(func() error {
+			return worker.New(box, worker.Options{Functions: []worker.Function{noop}}).Run(ctx)
+		})
+		running.Go(func() error {
+			defer stop()
+			for round := range rounds {
+				began := time.Now()
+				if err := box.Offer(ctx, benchJob(first+round)); err != nil {
+					return err
+				}
+				select {
+				case at := <-noop.heard:
+					took.addTime(at.Sub(began))
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+				time.Sleep(10 * time.Millisecond) // until it is settled, and the slot waits again
+			}
+			return nil
+		})
+		return running.Wait()
+	})
+	return took, err
+}
+
+// withNoop runs a bus and a host with one warm process of this binary.
+func withNoop(ctx context.Context, do func(context.Context, ownBus, *noopFunction) error) (err error) {
+	host, err := guest.New(guest.Options{Args: []string{"noop"}, Builtins: map[string]string{noopName: "builtin:noop@1"}, Warm: 1})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	return withOwnBus(ctx, false, 0, func(ctx context.Context, on ownBus) error {
+		noop := &noopFunction{host: host}
+		if err := noop.warmUp(ctx); err != nil {
+			return err
+		}
+		return do(ctx, on, noop)
+	})
+}
+
+// noopFunction has a module do nothing, and tells of a model that nobody made.
+type noopFunction struct {
+	host  *guest.Host
+	heard chan time.Time // first words; nil: nobody asks
+}
+
+func (*noopFunction) Name() events.Function           { return events.FunctionTrain }
+func (*noopFunction) Limits(events.Job) worker.Limits { return worker.Limits{Attempts: 1, Crashes: 1} }
+
+func (n *noopFunction) Failed(task worker.Task, failure *events.Failure) events.Fact {
+	return events.NewJobFailed(task.Job, task.Attempt, failure)
+}
+
+func (n *noopFunction) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	if err := n.run(ctx); err != nil {
+		return nil, events.Fail(events.FailureModule, err)
+	}
+	execution := "sha256:" + events.DerivedID(task.Job.ID) + events.DerivedID(task.Job.ID)
+	return []events.Fact{events.NewModelTrained(task.Job, &events.ModelTrained{
+		Model:     events.Model{URI: "s3://bench/model", Digest: execution, Formats: []string{"Format-Serving"}},
+		Execution: execution, Module: "builtin:noop@1", Inputs: []events.Artifact{}, Finished: time.Now(),
+	})}, nil
+}
+
+func (n *noopFunction) run(ctx context.Context) error {
+	dir := os.TempDir() // the module writes nothing
+	_, err := n.host.Run(ctx, module.Assignment{
+		Version: module.ProtocolVersion, Module: module.BuiltinPrefix + noopName, Call: module.CallTrain,
+		WorkingDir: dir, TrainFiles: []string{dir}, ServingModelDir: dir,
+	}, guest.Limits{}, func(module.Message) {
+		select {
+		case n.heard <- time.Now():
+		default:
+		}
+	})
+	return err
+}
+
+// warmUp has the first process start, which no job's time shall hold.
+func (n *noopFunction) warmUp(ctx context.Context) error {
+	return errors.Join(n.run(ctx), n.run(ctx))
+}
