@@ -13,7 +13,9 @@ func (a *Args) Report(step, steps int, metrics map[string]float64) {
 	a.Send(Message{Type: MessageProgress, Phase: "training", Step: step, Steps: steps, Metrics: metrics})
 }
 
-// Checkpointed tells that the files below WorkingDir are a whole checkpoint of step.
+// Checkpointed tells that the files below WorkingDir are a whole checkpoint of step. The worker keeps all of them in the store
+// while the training goes on, and lays them out below the WorkingDir of the attempt that goes on from them, wherever it runs. A
+// file of more than 1 MiB is not to be written to again: write another one and rename it.
 func (a *Args) Checkpointed(step int) {
 	a.Send(Message{Type: MessageCheckpoint, Step: step})
 }

@@ -30,7 +30,7 @@ type MessageType string
 // The types.
 const (
 	MessageProgress   MessageType = "progress"
-	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are whole; kept between attempts later
+	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are whole: another attempt may go on from them
 	MessageDone       MessageType = "done"       // with the metrics that the model is known by
 	MessageError      MessageType = "error"
 )

@@ -10,10 +10,11 @@ import (
 
 // desk is the local folder of one attempt:
 //
-//	in/       inputs, as staged
-//	out/      what is published: model/, model_run/
-//	working/  the module's own, for as long as the attempt lasts
-//	log.txt   what the module printed
+//	in/              inputs, as staged
+//	out/             what is published: model/, model_run/
+//	working/         the module's own: what earlier attempts saved is in it, and it is what checkpoints are taken of
+//	checkpoint-<n>/  such a copy, until it is in the store
+//	log.txt          what the module printed
 type desk struct{ dir string }
 
 func (t *Trainer) openDesk(attempt events.Attempt) (desk, error) {

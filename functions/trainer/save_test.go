@@ -131,32 +131,34 @@ func TestATrainingDoesNotDependOnItsCheckpoints(t *testing.T) {
 	}
 }
 
-// A store that hangs keeps a worker that is told to leave no longer than it can afford.
-func TestALeavingWorkerWaitsForItsCheckpointNotForEver(t *testing.T) {
+// A store that hangs keeps a worker that is told to leave no longer than it can afford, and one whose job is cancelled not at all.
+func TestNobodyWaitsForACheckpointForEver(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := setup(t, nil)
-		hangs := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {
-			if strings.Contains(c.Ref.Key, "/checkpoints/") {
-				return storagetest.Fault{Delay: time.Hour}
+	for cause, most := range map[error]time.Duration{errStopping: 2 * time.Second, events.ErrCancelled: 0} { // a module has one second
+		synctest.Test(t, func(t *testing.T) {
+			b := setup(t, nil)
+			hangs := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {
+				if strings.Contains(c.Ref.Key, "/checkpoints/") {
+					return storagetest.Fault{Delay: time.Hour}
+				}
+				return storagetest.Fault{}
+			})
+			ctx, stop := context.WithCancelCause(t.Context())
+			g := &stepper{steps: 50, every: 10, after: func(_ context.Context, step int) error {
+				if step == 37 {
+					stop(cause)
+				}
+				return nil
+			}}
+			began := time.Now()
+			if _, err := b.shift(t, hangs, g, "a1", 1).handle(ctx); err == nil {
+				t.Error("no error")
 			}
-			return storagetest.Fault{}
+			if took := time.Since(began); took > most {
+				t.Errorf("%v: left after %s", cause, took)
+			}
 		})
-		ctx, stop := context.WithCancelCause(t.Context())
-		g := &stepper{steps: 50, every: 10, after: func(_ context.Context, step int) error {
-			if step == 37 {
-				stop(errStopping)
-			}
-			return nil
-		}}
-		began := time.Now()
-		if _, err := b.shift(t, hangs, g, "a1", 1).handle(ctx); kindOf(err) != events.FailureUnavailable {
-			t.Errorf("kind %q of %v", kindOf(err), err)
-		}
-		if took := time.Since(began); took > 2*time.Second { // a module has one second
-			t.Errorf("left after %s", took)
-		}
-	})
+	}
 }
 
 // A zombie is frozen at any of its writes, and wakes when the job is another's: then it writes nothing that it had not proved

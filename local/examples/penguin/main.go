@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -33,8 +34,8 @@ type config struct {
 }
 
 // trainPenguins is called once for each training. When it returns without an error, the model in a.ServingModelDir is
-// checked, published and told of. When ctx ends, train.Run leaves a checkpoint in a.WorkingDir and goes on from it if it is
-// called again. a.WorkingDir lasts as long as the attempt; it will be kept between attempts later.
+// checked, published and told of. train.Run leaves checkpoints in a.WorkingDir, one more when ctx ends, and goes on from the
+// newest; the worker keeps them, so that another one goes on where this one had to stop.
 func trainPenguins(ctx context.Context, a *module.Args) error {
 	c := config{Units: 8, BatchSize: 20, LearningRate: 0.01}
 	if err := errors.Join(a.Config(&c), a.Tuned(&c)); err != nil {
@@ -130,7 +131,7 @@ func (l learner) options(a *module.Args) (train.Options, error) {
 	}
 	options := train.Options{
 		Steps: *a.TrainSteps, BatchSize: l.BatchSize, Optimizer: optimizer,
-		Checkpoints:  train.Checkpoints{Dir: filepath.Join(a.WorkingDir, "checkpoints"), Every: 1000, Seed: a.Seed},
+		Checkpoints:  train.Checkpoints{Dir: filepath.Join(a.WorkingDir, "checkpoints"), Interval: 30 * time.Second, Seed: a.Seed},
 		LogEvery:     10,
 		Checkpointed: a.Checkpointed,
 		Report: func(p train.Progress) {
