@@ -128,8 +128,11 @@ func TestCancelReachesAJobThatNobodyMarked(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
-	if err != nil || !claim.Attempt().Cancelled || events.JobID(claim.Message().Subject) != got.Job {
-		t.Errorf("%+v, %v", claim, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job := events.JobID(claim.Message().Subject); !claim.Attempt().Cancelled || job != got.Job {
+		t.Errorf("job %s, %+v; cancelled was %s", job, claim.Attempt(), got.Job)
 	}
 }
 
@@ -156,8 +159,11 @@ func TestAJobThatWasOfferedTooLateIsCalledBack(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
-	if err != nil || !claim.Attempt().Cancelled {
-		t.Errorf("the job is %+v, %v", claim, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !claim.Attempt().Cancelled {
+		t.Error("the job is not called back")
 	}
 }
 
@@ -187,7 +193,10 @@ func TestAJobThatWasOfferedTooLateByTheDeadIsCalledBack(t *testing.T) {
 		}
 	}
 	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
-	if err != nil || !claim.Attempt().Cancelled {
-		t.Errorf("the job is %+v, %v", claim, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !claim.Attempt().Cancelled {
+		t.Error("the job is not called back")
 	}
 }
