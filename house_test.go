@@ -35,6 +35,7 @@ var table = house.Table{
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
 		"compute/savedmodel":       {Opens: "compute/nn compute/example compute/record"},
 		"compute/tftest":           {TestHelp: true},
+		"compute/transform":        {Opens: "compute/example compute/record"},
 
 		"functions/pipeline":       {Opens: "functions/module"},
 		"functions/module":         {},
@@ -43,7 +44,7 @@ var table = house.Table{
 		"functions/scratch":        {},
 		"functions/bridge":         {Opens: "events storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":           {Opens: "events functions/pipeline"},
-		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan"},
+		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
 		"functions/worker":         {Opens: "events"},
 		"functions/gc":             {Opens: "events storage"},
 		"functions/replay":         {Opens: "events storage functions/pipeline functions/plan functions/dispatch"},
@@ -75,7 +76,7 @@ var table = house.Table{
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
-		{Library: "github.com/wamuir/graft", Rooms: "compute/savedmodel", Tests: "compute/example"},
+		{Library: "github.com/wamuir/graft", Rooms: "compute/savedmodel compute/transform", Tests: "compute/example"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 	},

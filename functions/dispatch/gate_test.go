@@ -46,7 +46,7 @@ func wantJobs(t *testing.T, box events.Letterbox, when string, want ...string) [
 	t.Helper()
 	got := jobs(t, box)
 	if !slices.Equal(runsOf(got), append([]string{}, want...)) {
-		t.Errorf("%s: jobs of %q, want %q", when, runsOf(got), want)
+		t.Fatalf("%s: jobs of %q, want %q", when, runsOf(got), want)
 	}
 	return got
 }

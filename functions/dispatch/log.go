@@ -28,8 +28,7 @@ func (d *Dispatcher) told(ctx context.Context, join plan.Join, until uint64) ([]
 		}
 	}
 	for _, r := range recorded {
-		fact, ok := plan.Pin(r)
-		if ok && !join.Has(fact) && !refused[refusalID(r)] {
+		if fact, ok := plan.Pin(r); ok && !refused[refusalID(r)] {
 			facts = append(facts[:len(facts):len(facts)], fact)
 		}
 	}

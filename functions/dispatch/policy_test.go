@@ -134,9 +134,11 @@ func TestAWindowIsPinnedWhenTheRunIsComplete(t *testing.T) {
 	for span := range 4 {
 		publish(t, box, fmt.Sprint(span), "e", &events.ExamplesReady{Examples: []events.Examples{{URI: fmt.Sprintf("s3://bkt/%d", span), Span: int64(span)}}})
 	}
+	publish(t, box, "late", "e", &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/1-again", Span: 1, Version: 1}}})
 	drain(t, d)
-	want := [][]string{{"s3://bkt/0"}, {"s3://bkt/0", "s3://bkt/1"}, {"s3://bkt/1", "s3://bkt/2"}, {"s3://bkt/2", "s3://bkt/3"}}
-	for i, job := range wantJobs(t, box, "each", "0", "1", "2", "3") {
+	want := [][]string{{"s3://bkt/0"}, {"s3://bkt/0", "s3://bkt/1"}, {"s3://bkt/1", "s3://bkt/2"}, {"s3://bkt/2", "s3://bkt/3"},
+		{"s3://bkt/0", "s3://bkt/1-again"}}
+	for i, job := range wantJobs(t, box, "each", "0", "1", "2", "3", "late") {
 		var got []string
 		for _, examples := range job.Inputs.Examples {
 			got = append(got, examples.URI)
@@ -145,9 +147,6 @@ func TestAWindowIsPinnedWhenTheRunIsComplete(t *testing.T) {
 			t.Errorf("run %d: %v, want %v", i, got, want[i])
 		}
 	}
-	publish(t, box, "late", "e", &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/1-again", Span: 1, Version: 1}}})
-	drain(t, d)
-	jobs(t, box)
 	again, err := d.Plan(t.Context(), "penguin", "2", plan.Again{})
 	if err != nil || again.Inputs.Examples[0].URI != "s3://bkt/1" || again.ID != joinOf(t, box, "2").Job {
 		t.Errorf("made again it is %+v, %v", again.Inputs, err)

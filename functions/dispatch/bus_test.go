@@ -1,0 +1,153 @@
+package dispatch_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+const onTheBus = `
+pipeline: penguin
+module: builtin:dnn
+trainer: {hyperparameters: run, expire_after: 6s}
+concurrency: 2
+`
+
+// The same as in memory, on a real bus: runs that take turns, are superseded by nobody, paused, cancelled, and expire.
+func TestOnARealBus(t *testing.T) {
+	t.Parallel()
+	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	box := connect(t, server)
+	apply(t, box, onTheBus)
+
+	ctx, stop := context.WithCancel(t.Context())
+	running, ctx := errgroup.WithContext(ctx)
+	for range 3 {
+		d, err := dispatch.New(ctx, connect(t, server), slog.New(slog.NewTextHandler(t.Output(), nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.SweepEvery = 200 * time.Millisecond
+		running.Go(func() error { return d.Run(ctx) })
+	}
+	worker := connect(t, server)
+	running.Go(func() error { return trainEverything(ctx, worker) })
+
+	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	const runs = 12
+	for i := range runs {
+		run := fmt.Sprintf("run %d", i)
+		for range 2 {
+			publish(t, box, run, "h", hparams("s3://bkt/hp"))
+			publish(t, box, run, "t", transform())
+		}
+	}
+	publish(t, box, "never complete", "t", transform())
+	until(t, "all runs are ready", func() bool {
+		gate, err := dispatch.GateOf(t.Context(), box, "penguin")
+		return err == nil && len(gate.Waiting) == runs
+	})
+	if got, err := dispatch.Cancel(t.Context(), box, "penguin", "run 3"); err != nil || got.Job != "" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "every run has come to something", func() bool { return outcomes(t, box) == runs+1 })
+	until(t, "the gate is open", func() bool {
+		gate, err := dispatch.GateOf(t.Context(), box, "penguin")
+		return err == nil && gate.IsOpen()
+	})
+	for i := range runs {
+		run := fmt.Sprintf("run %d", i)
+		want := plan.Dispatched
+		if i == 3 {
+			want = plan.Ended
+		}
+		if join := joinOf(t, box, run); join.State != want {
+			t.Errorf("%s is %s", run, join.State)
+		}
+	}
+	if got := called(t, box, "run 3"); got != "cancelled: cancelled" {
+		t.Errorf("run 3 was told %q", got)
+	}
+	if join := joinOf(t, box, "never complete"); join.State != plan.Ended || join.Ending.Kind != events.FailureIncomplete {
+		t.Errorf("the run that lacks a fact is %+v", join)
+	}
+	stop()
+	if err := running.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func connect(t *testing.T, server *bus.Server) *jetstream.Letterbox {
+	t.Helper()
+	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	return box
+}
+
+// trainEverything is a worker that is done at once.
+func trainEverything(ctx context.Context, box events.Letterbox) error {
+	for ctx.Err() == nil {
+		claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, time.Second)
+		if err != nil {
+			continue
+		}
+		job, err := claim.Job()
+		if err != nil {
+			return err
+		}
+		if _, err := box.Publish(ctx, outcomeOf(job)); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if err := claim.Done(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcomes counts the runs of which a model or a failure is told; each must be told once.
+func outcomes(t *testing.T, box events.Letterbox) int {
+	t.Helper()
+	count := map[string]int{}
+	query := events.Query{Kinds: []events.Kind{events.KindModelTrained, events.KindTrainingFailed}}
+	for r, err := range box.Read(t.Context(), query) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if count[r.Fact.Run]++; count[r.Fact.Run] > 1 {
+			t.Fatalf("%s: told twice what came of it", r.Fact.Run)
+		}
+	}
+	return len(count)
+}
+
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
