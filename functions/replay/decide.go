@@ -88,8 +88,6 @@ func (s Step) unfinished(k known) Step {
 	switch {
 	case k.state == plan.Ended:
 		return s.leave("it ended: " + k.ending)
-	case k.working:
-		return s.leave("a worker has its job")
 	case k.held != "":
 		return s.leave(k.held)
 	case k.state == plan.Dispatched:

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -32,7 +31,7 @@ func (l *look) known(ctx context.Context, h *history) (k known, base model, err 
 		k.ending = join.Ending.Message
 	}
 	k.letter, k.completed = l.letters[join.Job], join.Completed()
-	if err := errors.Join(l.whatHolds(ctx, join, &k), l.atWork(ctx, join.Job, &k)); err != nil {
+	if err := l.whatHolds(ctx, join, &k); err != nil {
 		return k, base, err
 	}
 	if job, err := l.job(ctx, &k, join); err == nil {
@@ -112,21 +111,6 @@ func heldBy(gate plan.Gate, run string) string {
 		return fmt.Sprintf("it waits at the gate of its pipeline, %d runs before it", ahead)
 	}
 	return ""
-}
-
-// atWork says whether a worker holds the lease of the run's job.
-func (l *look) atWork(ctx context.Context, job string, k *known) error {
-	entry, err := l.leases.Get(ctx, job)
-	if job == "" || errors.Is(err, events.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read lease of job %s: %w", job, err)
-	}
-	var lease events.Lease
-	err = json.Unmarshal(entry.Value, &lease)
-	k.working = lease.Holder != ""
-	return err
 }
 
 var errNoJob = errors.New("it has no job yet")

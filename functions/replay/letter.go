@@ -58,6 +58,9 @@ func Retry(ctx context.Context, box events.Letterbox, d Redoer, letter events.De
 }
 
 func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLetter) error {
+	if len(letter.Message.Body) == 0 { // another client took it off the queue
+		return fmt.Errorf("message %d is gone from the queue; `stoker replay` offers the jobs that its runs lack", letter.Message.Sequence)
+	}
 	if letter.Message.Cut != nil {
 		return fmt.Errorf("the letter holds %d of the job's %d bytes", len(letter.Message.Body), letter.Message.Cut.Bytes)
 	}

@@ -120,21 +120,22 @@ func TestWhatIsNoJobStaysDead(t *testing.T) {
 	if err := take(t, box).Never(t.Context(), events.DeadReason{Kind: events.FailureInput, Message: "no job"}); err != nil {
 		t.Fatal(err)
 	}
-	cut := events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 9, Subject: "jobs.train.cpu.y", Cut: &events.Cut{Bytes: 99}}}
+	cut := events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 9, Subject: "jobs.train.cpu.y", Body: []byte("{"), Cut: &events.Cut{Bytes: 99}}}
+	gone := events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 8, Subject: "jobs.train.cpu.z"}}
 	other := events.DeadLetter{Message: events.Message{Stream: "BUCKETS", Sequence: 7, Subject: "buckets.x"}}
-	for _, letter := range []events.DeadLetter{cut, other} {
+	for _, letter := range []events.DeadLetter{cut, other, gone} {
 		if err := box.Bury(t.Context(), letter); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wants := []string{"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the letter holds 0 of the job's 99 bytes", "this came from BUCKETS"}
+	wants := []string{"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the letter holds 1 of the job's 99 bytes", "this came from BUCKETS", "message 8 is gone from the queue"}
 	for i, letter := range letters(t, box) {
 		if err := replay.Retry(t.Context(), box, &redone{}, letter); err == nil || !strings.Contains(err.Error(), wants[i]) {
 			t.Errorf("letter %d: %v, want %q", letter.Sequence, err, wants[i])
 		}
 	}
-	if left := letters(t, box); len(left) != 3 {
-		t.Errorf("%d letters left, want 3", len(left))
+	if left := letters(t, box); len(left) != 4 {
+		t.Errorf("%d letters left, want 4", len(left))
 	}
 }
 

@@ -74,19 +74,14 @@ type look struct {
 	*Replay
 	opts    Options
 	log     chronicle
-	letters map[string]uint64 // by job
-	leases  events.Register
+	letters map[string]uint64    // by job
 	gates   map[string]plan.Gate // by pipeline
 
 	steps []Step
 }
 
 func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*look, error) {
-	leases, err := r.box.Register(ctx, events.RegisterLeases)
-	if err != nil {
-		return nil, err
-	}
-	l := &look{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, leases: leases, gates: map[string]plan.Gate{}}
+	l := &look{Replay: r, opts: opts, log: log, letters: map[string]uint64{}, gates: map[string]plan.Gate{}}
 	for letter, err := range r.box.Dead(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("read dead letters: %w", err)

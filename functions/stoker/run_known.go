@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
@@ -16,7 +17,7 @@ import (
 type registers struct {
 	joins, pipelines, leases events.Register
 	gates                    *gates
-	held                     map[string]events.Lease // by job, once readLeases was called
+	held                     map[string]lease // by job, once readLeases was called
 }
 
 func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err error) {
@@ -91,36 +92,45 @@ func (r registers) spec(ctx context.Context, join plan.Join) (pipeline.Pipeline,
 	return pipeline.FromJSON(entry.Value)
 }
 
-// lease is what the lease's entry of a job says; the zero Lease if there is none.
-func (r registers) lease(ctx context.Context, job string) (lease events.Lease, err error) {
+// lease is the entry of a job in its register.
+type lease struct {
+	events.Lease
+	written time.Time // by the bus's clock
+}
+
+func readLease(entry events.Entry) (l lease, err error) {
+	if err := json.Unmarshal(entry.Value, &l.Lease); err != nil {
+		return l, fmt.Errorf("lease of job %s: %w", entry.Key, err)
+	}
+	l.written = entry.Written
+	return l, nil
+}
+
+// lease is what the lease's entry of a job says; the zero lease if there is none.
+func (r registers) lease(ctx context.Context, job string) (l lease, err error) {
 	if r.held != nil || job == "" {
 		return r.held[job], nil
 	}
 	entry, err := r.leases.Get(ctx, job)
 	if errors.Is(err, events.ErrNotFound) {
-		return lease, nil
+		return l, nil
 	}
 	if err != nil {
-		return lease, err
+		return l, err
 	}
-	if err := json.Unmarshal(entry.Value, &lease); err != nil {
-		return lease, fmt.Errorf("lease of job %s: %w", job, err)
-	}
-	return lease, nil
+	return readLease(entry)
 }
 
 // readLeases reads all leases at once, for who is going to ask for many.
 func (r *registers) readLeases(ctx context.Context) error {
-	r.held = map[string]events.Lease{}
+	r.held = map[string]lease{}
 	for entry, err := range r.leases.All(ctx) {
 		if err != nil {
 			return err
 		}
-		var lease events.Lease
-		if err := json.Unmarshal(entry.Value, &lease); err != nil {
-			return fmt.Errorf("lease of job %s: %w", entry.Key, err)
+		if r.held[entry.Key], err = readLease(entry); err != nil {
+			return err
 		}
-		r.held[entry.Key] = lease
 	}
 	return nil
 }

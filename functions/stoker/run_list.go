@@ -98,7 +98,7 @@ func (r registers) now(ctx context.Context, join plan.Join, last told) (runState
 		return r.state(ctx, join)
 	}
 	lease, err := r.lease(ctx, join.Job)
-	if err == nil && lease.Holder != "" {
+	if err == nil && lease.Holder != "" && lease.written.After(last.Updated) { // an older one was left behind by a worker that died
 		last.State = runRunning
 	}
 	return last.runState, err

@@ -132,9 +132,9 @@ func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Joi
 		}
 		d.Expires, _ = join.Deadline(spec)
 	}
-	lease, err := known.lease(ctx, join.Job)
-	if lease.Number > 0 {
-		d.Lease = &lease
+	held, err := known.lease(ctx, join.Job)
+	if held.Number > 0 && (d.State == runRunning || d.State == runQueued) {
+		d.Lease = &held.Lease
 	}
 	return err
 }
