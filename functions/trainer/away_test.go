@@ -27,6 +27,76 @@ func told(t *testing.T, box events.Letterbox, kind events.Kind) (all []events.Fa
 	return all
 }
 
+// offered is a letterbox with one job on its queue, j1.
+func offered(t *testing.T) *eventstest.Memory {
+	t.Helper()
+	box := eventstest.NewMemory(0)
+	j := job(t, "j1", "monday", spec)
+	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "c", Sequence: 1}}
+	j.Created = time.Now()
+	if err := box.Offer(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	return box
+}
+
+// work is a worker that stops after a while.
+func work(t *testing.T, box events.Letterbox, store storage.Store, g trainer.Guest, while time.Duration) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), while)
+	defer stop()
+	train := trainer.New(store, g, trainer.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
+	if err := worker.New(box, worker.Options{Functions: []worker.Function{train}}).Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// slow takes a second for each step.
+func slow(context.Context, int) error { time.Sleep(time.Second); return nil }
+
+func TestAWorkerThatStopsHandsItsJobOnWithAllItsSteps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, box, g := setup(t, nil), offered(t), &stepper{steps: 300, every: 30, after: slow}
+		for range 4 { // workers, one after another
+			work(t, box, b.store, g, 100*time.Second)
+		}
+		models := told(t, box, events.KindModelTrained)
+		if taken := g.all(); len(models) != 1 || len(taken) != 300 {
+			t.Errorf("%d models after %d steps", len(models), len(taken))
+		}
+	})
+}
+
+func TestACancelledRunIsToldAndBuriedNowhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, box, g := setup(t, nil), offered(t), &stepper{steps: 300, every: 30}
+		g.after = func(ctx context.Context, step int) error {
+			if step == 100 {
+				if err := box.Cancel(ctx, "j1"); err != nil {
+					t.Error(err)
+				}
+			}
+			return slow(ctx, step)
+		}
+		work(t, box, b.store, g, 20*time.Minute)
+		failures := told(t, box, events.KindTrainingFailed)
+		if len(failures) != 1 || failures[0].Data.(*events.TrainingFailed).Reason != events.FailureCancelled || len(told(t, box, events.KindModelTrained)) > 0 {
+			t.Fatalf("told %+v", failures)
+		}
+		for letter, err := range box.Dead(t.Context()) {
+			t.Errorf("dead letter %+v, %v", letter, err)
+		}
+		if taken := g.all(); len(taken) > 101 {
+			t.Errorf("%d steps", len(taken))
+		}
+		if c := commitOf(t, b, failures[0].Data.(*events.TrainingFailed).Execution); !c.Cancelled || len(visible(t, b)) > 0 {
+			t.Errorf("commit %+v, left %q", c, visible(t, b))
+		}
+	})
+}
+
 // A store may be away for longer than any number of deliveries: nothing is given up, and what was saved before is gone on from.
 func TestAStoreThatIsAwayForHoursCostsNoModel(t *testing.T) {
 	t.Parallel()
@@ -42,19 +112,8 @@ func TestAStoreThatIsAwayForHoursCostsNoModel(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		}}
-		box := eventstest.NewMemory(0)
-		j := job(t, "j1", "monday", spec)
-		j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "c", Sequence: 1}}
-		j.Created = began
-		if err := box.Offer(t.Context(), j); err != nil {
-			t.Fatal(err)
-		}
-		train := trainer.New(away, g, trainer.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
-		ctx, stop := context.WithTimeout(t.Context(), 10*time.Hour)
-		defer stop()
-		if err := worker.New(box, worker.Options{Functions: []worker.Function{train}}).Run(ctx); err != nil {
-			t.Error(err)
-		}
+		box := offered(t)
+		work(t, box, away, g, 10*time.Hour)
 		models, failures := told(t, box, events.KindModelTrained), told(t, box, events.KindTrainingFailed)
 		if len(models) != 1 || len(failures) > 0 {
 			t.Fatalf("%d models, failures %v", len(models), failures)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // copiedBytes is up to which size a file is copied. Larger ones are linked, which is quick: those that modules write to again
@@ -44,7 +45,7 @@ func copyEntry(from, to string, mode fs.FileMode) error {
 	if !mode.IsRegular() {
 		return nil
 	}
-	info, err := os.Stat(from)
+	info, err := os.Lstat(from)
 	if err != nil {
 		return err
 	}
@@ -54,12 +55,16 @@ func copyEntry(from, to string, mode fs.FileMode) error {
 	return copyFile(from, to)
 }
 
+// copyFile does not wait for anyone: what was a file a moment ago may be a pipe by now.
 func copyFile(from, to string) (err error) {
-	in, err := os.Open(from)
+	in, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
+		return err
+	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err

@@ -1,0 +1,66 @@
+package trainer
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
+	t.Parallel()
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	large := bytes.Repeat([]byte("x"), copiedBytes+1)
+	err := errors.Join(
+		os.MkdirAll(filepath.Join(from, "ckpt", "empty"), 0o755),
+		os.WriteFile(filepath.Join(from, "ckpt", "state"), []byte("one"), 0o600),
+		os.WriteFile(filepath.Join(from, "ckpt", "large"), large, 0o600),
+		os.Symlink("state", filepath.Join(from, "ckpt", "newest")),
+		os.Symlink("nowhere", filepath.Join(from, "broken")),
+		syscall.Mkfifo(filepath.Join(from, "pipe"), 0o600),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := copyTree(from, to); err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join( // the module goes on
+		os.WriteFile(filepath.Join(from, "ckpt", "state"), []byte("two"), 0o600),
+		os.Remove(filepath.Join(from, "ckpt", "large")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"ckpt/state": "one", "ckpt/newest": "one", "ckpt/large": string(large)} {
+		if got, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(to, "pipe")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the pipe was copied: %v", err)
+	}
+}
+
+// What was a file when the folder was listed may be a pipe by now, for which nobody writes.
+func TestACopyWaitsForNoPipe(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyEntry(pipe, filepath.Join(dir, "copy"), 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFileThatVanishesIsLeftOut(t *testing.T) {
+	t.Parallel()
+	if err := copyEntry(filepath.Join(t.TempDir(), "gone"), filepath.Join(t.TempDir(), "copy"), 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("copyTree can't know that it is gone: %v", err)
+	}
+}
