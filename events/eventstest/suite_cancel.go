@@ -12,6 +12,7 @@ import (
 
 func cancelTests() map[string]func(*testing.T, Box) {
 	return map[string]func(*testing.T, Box){
+		"cancelling a job while it is being done leaves nothing":      cancelWhileDone,
 		"cancelling ends the work, and its lease stays ours":          cancelHeld,
 		"an attempt that was cancelled can hand its job back":         cancelHandedBack,
 		"a job cancelled while it waits says so when it is taken":     cancelWaiting,
@@ -24,6 +25,20 @@ func cancelTests() map[string]func(*testing.T, Box) {
 		"a job offered again can be cancelled whatever was left":      cancelAfterDeath,
 		"cancelling counts as no attempt and keeps the counts":        cancelCounts,
 		"a worker that died on a cancelled job leaves it to the next": cancelThenDeath,
+	}
+}
+
+// cancelWhileDone has the cancelling and the end of the work meet in any order.
+func cancelWhileDone(t *testing.T, box Box) {
+	for range 20 {
+		must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+		claim := take(t, box, "cpu")
+		wantFresh(t, claim)
+		cancelled := make(chan error)
+		go func() { cancelled <- box.Cancel(t.Context(), "job-1") }()
+		must(t, claim.Done(t.Context()))
+		must(t, <-cancelled)
+		wantNoLease(t, box)
 	}
 }
 

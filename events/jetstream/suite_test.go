@@ -46,10 +46,16 @@ func startBus(t *testing.T) *bus.Server {
 	return server
 }
 
-// connect opens a letterbox of its own connection, as another process would.
+// connect opens a letterbox with short leases.
 func connect(t *testing.T, server *bus.Server, opts jetstream.Options) *jetstream.Letterbox {
 	t.Helper()
 	opts.Lease = eventstest.Lease
+	return connectAs(t, server, opts)
+}
+
+// connectAs opens a letterbox of its own connection, as another process would.
+func connectAs(t *testing.T, server *bus.Server, opts jetstream.Options) *jetstream.Letterbox {
+	t.Helper()
 	opts.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	letterbox, err := jetstream.Connect(t.Context(), server.URL(), opts)
 	if err != nil {
