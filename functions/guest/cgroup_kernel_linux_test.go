@@ -26,8 +26,8 @@ func TestTheKernelEndsAModuleOverItsMemory(t *testing.T) {
 	for _, do := range []string{"leak", "leak in a child"} {
 		_, err := host.Run(t.Context(), assignment(t, do), bound(100<<20), nil)
 		failed := asError(t, err)
-		if want := "module builtin:test: used 100.0 MiB of memory and asked for more, 100.0 MiB allowed"; failed.Kind != guest.KindResources ||
-			failed.Error() != want {
+		const want = "module builtin:test: used 100.0 MiB of memory and asked for more, 100.0 MiB allowed"
+		if failed.Kind != guest.KindResources || failed.Error() != want {
 			t.Errorf("%s: %s: %s, want resources: %s", do, failed.Kind, failed, want)
 		}
 	}

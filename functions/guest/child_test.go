@@ -295,7 +295,7 @@ func tellPID(_ context.Context, a *module.Args, _ string) error {
 var held []byte
 
 func grow(context.Context, *module.Args, string) error         { return hold(300 << 20) }
-func growSomewhat(context.Context, *module.Args, string) error { return hold(150 << 20) }
+func growSomewhat(context.Context, *module.Args, string) error { return hold(80 << 20) }
 
 func growAndShrink(context.Context, *module.Args, string) error {
 	err := hold(150 << 20)

@@ -73,7 +73,8 @@ func New(opts Options) (*Host, error) {
 		return nil, errors.Join(err, h.group.end())
 	}
 	opts.Logger.Info("modules can be started", "memory_limited_by", h.group.String())
-	h.warm = newWarmPool(opts.Warm, func() (*process, error) { return h.start(append([]string{opts.Self}, opts.Args...)) }, opts.Logger)
+	self := append([]string{opts.Self}, opts.Args...)
+	h.warm = newWarmPool(opts.Warm, func() (*process, error) { return h.start(self) }, opts.Logger)
 	return h, nil
 }
 
