@@ -62,16 +62,31 @@ func (d *Dispatcher) latest(ctx context.Context, join plan.Join, wants plan.Want
 	return latest, err
 }
 
-// newest calls use with the newest facts of the kind below a sequence, oldest first, so that the last call wins.
+// Where the newest fact of a kind is looked for: among the last so many messages of the log, then among more and more before those.
+// It is mostly near, and a pipeline's whole past is long.
+const (
+	lookBack     = 1024
+	lookBackMore = 16 // times further each time
+)
+
+// newest calls use with facts of the kind below a sequence, oldest first, so that the last call wins: it has the newest.
 func (d *Dispatcher) newest(ctx context.Context, pipeline string, kind events.Kind, below uint64, use func(events.Data)) error {
-	query := events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline, Until: below}
-	for recorded, err := range d.box.Read(ctx, query) {
-		if err != nil {
-			return fmt.Errorf("look up the latest %s of %s: %w", kind, pipeline, err)
+	for reach := uint64(lookBack); below > 1; reach *= lookBackMore {
+		from, found := below-min(below-1, reach), false
+		query := events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline, From: from, Until: below}
+		for recorded, err := range d.box.Read(ctx, query) {
+			if err != nil {
+				return fmt.Errorf("look up the latest %s of %s: %w", kind, pipeline, err)
+			}
+			if usable(recorded) {
+				use(recorded.Fact.Data)
+				found = true
+			}
 		}
-		if usable(recorded) {
-			use(recorded.Fact.Data)
+		if found {
+			return nil
 		}
+		below = from
 	}
 	return nil
 }

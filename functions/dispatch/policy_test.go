@@ -128,6 +128,27 @@ func TestLatestTakesNoNoticeOfWhatIsNoFact(t *testing.T) {
 	}
 }
 
+func TestLatestIsFoundHoweverFarBackItIs(t *testing.T) {
+	t.Parallel()
+	for _, before := range []int{1, 1022, 1023, 1024, 1025} {
+		box, d := setup(t, alone)
+		publish(t, box, "sunday", "h1", hparams("s3://bkt/older"))
+		publish(t, box, "sunday", "h2", hparams("s3://bkt/best"))
+		for i := range before {
+			publish(t, box, "between", fmt.Sprint(i), &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}})
+		}
+		publish(t, box, "monday", "t", transform())
+		for r := range box.Read(t.Context(), events.Query{Run: "monday"}) {
+			if err := d.Redo(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if job := wantJobs(t, box, "then", "monday")[0]; job.Inputs.Hyperparameters != "s3://bkt/best" {
+			t.Errorf("%d facts back: %q", before, job.Inputs.Hyperparameters)
+		}
+	}
+}
+
 func TestAWindowIsPinnedWhenTheRunIsComplete(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [examples], window: 2}\n")
