@@ -1,0 +1,59 @@
+package transform
+
+import "cmp"
+
+// ordered are the kernels of a comparison of numbers.
+func ordered(f32 loop[float32, bool], f64 loop[float64, bool], i32 loop[int32, bool], i64 loop[int64, bool]) byType {
+	return byType{float32Type: pairwise(f32), float64Type: pairwise(f64), int32Type: pairwise(i32), int64Type: pairwise(i64)}
+}
+
+// equality adds those of strings and of booleans.
+func equality(k byType, s loop[string, bool], b loop[bool, bool]) byType {
+	k[stringType], k[boolType] = pairwise(s), pairwise(b)
+	return k
+}
+
+func equal[T element](out []bool, a, b []T, ma, mb int) {
+	for i := range out {
+		out[i] = a[i&ma] == b[i&mb]
+	}
+}
+
+func notEqual[T element](out []bool, a, b []T, ma, mb int) {
+	for i := range out {
+		out[i] = a[i&ma] != b[i&mb]
+	}
+}
+
+func less[T cmp.Ordered](out []bool, a, b []T, ma, mb int) {
+	for i := range out {
+		out[i] = a[i&ma] < b[i&mb]
+	}
+}
+
+func lessEqual[T cmp.Ordered](out []bool, a, b []T, ma, mb int) {
+	for i := range out {
+		out[i] = a[i&ma] <= b[i&mb]
+	}
+}
+
+func greater[T cmp.Ordered](out []bool, a, b []T, ma, mb int) {
+	for i := range out {
+		out[i] = a[i&ma] > b[i&mb]
+	}
+}
+
+func greaterEqual[T cmp.Ordered](out []bool, a, b []T, ma, mb int) {
+	for i := range out {
+		out[i] = a[i&ma] >= b[i&mb]
+	}
+}
+
+func both(a, b bool) bool   { return a && b }
+func either(a, b bool) bool { return a || b }
+
+func not(out, in []bool) {
+	for i, v := range in {
+		out[i] = !v
+	}
+}

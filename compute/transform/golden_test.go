@@ -1,0 +1,228 @@
+package transform
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/example"
+)
+
+// golden is what TensorFlow made of the rows, in batches, with a graph of testdata/functions.py.
+type golden struct {
+	Batches []struct {
+		Rows    []int
+		Error   string
+		Outputs map[string][]goldenTensor
+	}
+}
+
+// goldenTensor is a tensor as generate.py wrote it.
+type goldenTensor struct {
+	Type  string `json:"dtype"`
+	Shape []int
+	Data  json.RawMessage // the bytes in base64; of strings a list of those
+}
+
+// maxDistance is how many float32s may lie between ours and TensorFlow's. Addition, division and the like have no choice; exp, log
+// and their kin are polynomials there, of which each step is rounded.
+const maxDistance = 4
+
+// magnitudes are the largest numbers that some outputs are differences of. An error in those doesn't get smaller by subtracting.
+var magnitudes = map[string]float32{
+	"scale_by_min_max_per_key/x": 2, // 4 sigmoid(x) - 2
+	"transcendental/elu":         1, // exp(x) - 1
+}
+
+// openGolden unpacks a graph into a folder and opens it.
+func openGolden(t testing.TB, name string) (*Graph, golden) {
+	t.Helper()
+	dir := t.TempDir()
+	archive, err := zip.OpenReader(filepath.Join("testdata", "graphs", name+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	if err := os.CopyFS(dir, archive); err != nil {
+		t.Fatal(err)
+	}
+	g, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want golden
+	data, err := fs.ReadFile(archive, "golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	return g, want
+}
+
+// goldenRows are the serialized examples that every graph was run on.
+func goldenRows(t testing.TB) [][]byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "graphs", "rows.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]byte
+	if err := json.Unmarshal(data, &rows); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func goldenNames(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "graphs", "*.zip"))
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d graphs in testdata: %v", len(files), err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(f), ".zip"))
+	}
+	return names
+}
+
+func TestGraphsAnswerAsInTensorFlow(t *testing.T) {
+	t.Parallel()
+	rows := goldenRows(t)
+	for _, name := range goldenNames(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, want := openGolden(t, name)
+			for _, batch := range want.Batches {
+				var records [][]byte
+				for _, r := range batch.Rows {
+					records = append(records, rows[r])
+				}
+				raw, err := example.Parse(g.Raw(), records...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := g.frames.Get().(*frame)
+				err = g.run(f, raw)
+				if batch.Error != "" {
+					if err == nil {
+						t.Errorf("rows %v: no error, TensorFlow has: %s", batch.Rows, batch.Error)
+					}
+					continue
+				}
+				if err != nil {
+					t.Errorf("rows %v: %v", batch.Rows, err)
+					continue
+				}
+				compareOutputs(t, g, f, batch.Rows, batch.Outputs)
+				g.frames.Put(f)
+			}
+		})
+	}
+}
+
+func compareOutputs(t *testing.T, g *Graph, f *frame, rows []int, want map[string][]goldenTensor) {
+	t.Helper()
+	at := 0
+	for _, out := range g.outputs {
+		tensors := want[out.name]
+		if len(tensors) != out.tensors() {
+			t.Fatalf("feature %s has %d tensors, want %d", out.name, out.tensors(), len(tensors))
+		}
+		for i, w := range tensors {
+			got := f.slots[g.plan.results[at]].(tensor)
+			at++
+			if diff := w.compare(got, magnitudes[path.Base(t.Name())+"/"+out.name]); diff != "" {
+				t.Errorf("feature %s, tensor %d, rows %v: %s", out.name, i, rows, diff)
+			}
+		}
+	}
+}
+
+// compare wants integers and strings equal, floats within 4 units in the last place: their own, or that of a magnitude.
+func (w goldenTensor) compare(got tensor, magnitude float32) string {
+	if !slices.Equal(got.shape(), w.Shape) {
+		return fmt.Sprintf("shape %v, want %v", got.shape(), w.Shape)
+	}
+	switch a := got.(type) {
+	case *array[string]:
+		var list [][]byte
+		if err := json.Unmarshal(w.Data, &list); err != nil {
+			return err.Error()
+		}
+		for i, v := range list {
+			if a.data[i] != string(v) {
+				return fmt.Sprintf("[%d] = %q, want %q", i, a.data[i], v)
+			}
+		}
+		return ""
+	case *array[float32]:
+		want := make([]float32, len(a.data))
+		if err := w.decode(want); err != nil {
+			return err.Error()
+		}
+		for i, v := range want {
+			unit := math.Nextafter32(magnitude, math.MaxFloat32) - magnitude
+			if d := distance(a.data[i], v); d > maxDistance && !(math.Abs(float64(a.data[i]-v)) <= maxDistance*float64(unit)) {
+				return fmt.Sprintf("[%d] = %v, want %v: %v units in the last place", i, a.data[i], v, d)
+			}
+		}
+		return ""
+	case *array[int64]:
+		want := make([]int64, len(a.data))
+		if err := w.decode(want); err != nil {
+			return err.Error()
+		}
+		if i := slices.IndexFunc(counting(len(want)), func(i int) bool { return a.data[i] != want[i] }); i >= 0 {
+			return fmt.Sprintf("[%d] = %v, want %v", i, a.data[i], want[i])
+		}
+		return ""
+	}
+	return fmt.Sprintf("type %v, want %v", got.dtype(), w.Type)
+}
+
+func (w goldenTensor) decode(to any) error {
+	var data []byte
+	if err := json.Unmarshal(w.Data, &data); err != nil {
+		return err
+	}
+	if want := binary.Size(to); len(data) != want {
+		return fmt.Errorf("%d bytes, want %d of %v", len(data), want, w.Type)
+	}
+	return binary.Read(bytes.NewReader(data), binary.LittleEndian, to)
+}
+
+// distance is how many float32s lie between two, 0 for two NaNs.
+func distance(a, b float32) float64 {
+	if a == b || a != a && b != b || isTiny(a) && isTiny(b) {
+		return 0
+	}
+	if a != a || b != b || math.IsInf(float64(a), 0) != math.IsInf(float64(b), 0) {
+		return math.Inf(1)
+	}
+	return math.Abs(float64(ordinal(a)) - float64(ordinal(b)))
+}
+
+// isTiny holds for 0 and what TensorFlow takes for it.
+func isTiny(f float32) bool { return math.Abs(float64(f)) < 0x1p-126 }
+
+// ordinal numbers the float32s in their order.
+func ordinal(f float32) int64 {
+	if bits := math.Float32bits(f); bits>>31 == 0 {
+		return int64(bits)
+	} else {
+		return -int64(bits &^ (1 << 31))
+	}
+}

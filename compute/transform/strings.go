@@ -1,0 +1,200 @@
+package transform
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+)
+
+// mapStrings is an op from strings to strings, one by one.
+func mapStrings(n *node, f func(string) string) (kernel, error) {
+	n.out = []dtype{stringType}
+	return each(mapping(f)), n.want(stringType)
+}
+
+func buildLower(n *node) (kernel, error) { return changeCase(n, lowerASCII, cases.Lower(language.Und)) }
+func buildUpper(n *node) (kernel, error) { return changeCase(n, upperASCII, cases.Upper(language.Und)) }
+
+// changeCase changes bytes of ASCII alone, or with the encoding utf-8 all of Unicode.
+func changeCase(n *node, ascii func(string) string, unicode cases.Caser) (kernel, error) {
+	switch encoding := n.text("encoding", ""); encoding {
+	case "":
+		return mapStrings(n, ascii)
+	case "utf-8":
+		return mapStrings(n, func(s string) string {
+			s, _, _ = strings.Cut(s, "\x00") // where TensorFlow takes the string to end
+			return unicode.String(string([]rune(s)))
+		})
+	default:
+		return nil, fmt.Errorf("encoding %q isn't known", encoding)
+	}
+}
+
+func lowerASCII(s string) string { return mapASCII(s, 'A', 'Z') }
+func upperASCII(s string) string { return mapASCII(s, 'a', 'z') }
+
+// mapASCII changes the case of the letters between two. Strings without any are handed on.
+func mapASCII(s string, from, to byte) string {
+	for i := range len(s) {
+		if s[i] >= from && s[i] <= to {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if b[i] >= from && b[i] <= to {
+					b[i] ^= 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// blanks are the bytes of white space to TensorFlow.
+const blanks = " \t\n\v\f\r"
+
+func buildStrip(n *node) (kernel, error) {
+	return mapStrings(n, func(s string) string { return strings.Trim(s, blanks) })
+}
+
+// buildStringLength counts bytes, or those that begin a character.
+func buildStringLength(n *node) (kernel, error) {
+	n.out = []dtype{int32Type}
+	length := func(s string) int32 { return int32(len(s)) }
+	switch unit := n.text("unit", "BYTE"); unit {
+	case "BYTE":
+	case "UTF8_CHAR":
+		length = countCharacters
+	default:
+		return nil, fmt.Errorf("unit %q isn't known", unit)
+	}
+	return each(mapping(length)), n.want(stringType)
+}
+
+func countCharacters(s string) int32 {
+	n := int32(0)
+	for i := range len(s) {
+		if utf8.RuneStart(s[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// buildStringJoin joins its inputs element by element. Scalars are repeated; other shapes have to be equal.
+func buildStringJoin(n *node) (kernel, error) {
+	separator := n.text("separator", "")
+	n.out = []dtype{stringType}
+	for i := range n.in {
+		if err := n.wantAt(i, stringType); err != nil {
+			return nil, err
+		}
+	}
+	return func(c *call) error {
+		var dims []int
+		for i := range c.in {
+			a := arg[string](c, i)
+			if len(a.dims) == 0 {
+				continue
+			}
+			if dims != nil && (count(a.dims) != count(dims) || len(a.dims) != len(dims)) {
+				return fmt.Errorf("shapes %v and %v can't be joined", dims, a.dims)
+			}
+			dims = a.dims
+		}
+		out := room[string](c, 0, dims...).data
+		parts := make([]string, len(c.in))
+		for i := range out {
+			for k := range parts {
+				a := arg[string](c, k)
+				parts[k] = a.data[min(i, len(a.data)-1)]
+			}
+			out[i] = strings.Join(parts, separator)
+		}
+		return nil
+	}, nil
+}
+
+// buildSplitStrings cuts a list of strings at a separator, or where that is empty at white space, into a sparse tensor.
+func buildSplitStrings(n *node) (kernel, error) {
+	most := n.integer("maxsplit", -1)
+	n.out = []dtype{int64Type, stringType, int64Type}
+	return func(c *call) error {
+		lines, separator := arg[string](c, 0), arg[string](c, 1)
+		if len(lines.dims) != 1 || len(separator.data) != 1 {
+			return fmt.Errorf("splits a tensor of shape %v at %d separators", lines.dims, len(separator.data))
+		}
+		var words []string
+		var indices []int64
+		widest := 0
+		for row, line := range lines.data {
+			parts := splitLine(line, separator.data[0], most)
+			for i := range parts {
+				indices = append(indices, int64(row), int64(i))
+			}
+			words, widest = append(words, parts...), max(widest, len(parts))
+		}
+		copy(room[int64](c, 0, len(words), 2).data, indices)
+		copy(room[string](c, 1, len(words)).data, words)
+		copy(room[int64](c, 2, 2).data, []int64{int64(len(lines.data)), int64(widest)})
+		return nil
+	}, n.want(stringType, stringType)
+}
+
+// splitLine cuts as Python's str.split does.
+func splitLine(line, separator string, most int) []string {
+	if separator != "" {
+		if most > 0 {
+			most++
+		} else {
+			most = -1
+		}
+		return strings.SplitN(line, separator, most)
+	}
+	var words []string
+	for line = strings.TrimLeft(line, blanks); line != ""; line = strings.TrimLeft(line, blanks) {
+		end := strings.IndexAny(line, blanks)
+		if end < 0 || most > 0 && len(words) == most {
+			return append(words, line)
+		}
+		words, line = append(words, line[:end]), line[end:]
+	}
+	return words
+}
+
+// buildSubstr cuts bytes out: from input 1 on, as many as input 2 says or as there are.
+func buildSubstr(n *node) (kernel, error) {
+	n.out = []dtype{stringType}
+	if unit := n.text("unit", "BYTE"); unit != "BYTE" {
+		return nil, fmt.Errorf("unit %q isn't known", unit)
+	}
+	if err := errors.Join(n.takes(3), n.wantInts(1, 2)); err != nil {
+		return nil, err
+	}
+	return func(c *call) error {
+		lines, position, length := arg[string](c, 0), integers(c.in[1]), integers(c.in[2])
+		dims := lines.dims
+		if shape := c.tensor(1).shape(); count(shape) != 1 && (len(shape) != len(dims) || count(shape) != count(dims)) ||
+			len(position) != len(length) || len(position) == 0 && len(lines.data) > 0 {
+			return fmt.Errorf("positions of shape %v, lengths of shape %v, strings of shape %v", shape, c.tensor(2).shape(), dims)
+		}
+		out := room[string](c, 0, dims...).data
+		for i, line := range lines.data {
+			at, size := position[min(i, len(position)-1)], length[min(i, len(length)-1)]
+			if at < 0 {
+				at += len(line)
+			}
+			if at < 0 || at > len(line) {
+				return fmt.Errorf("position %d is out of range for a string of %d bytes", at, len(line))
+			}
+			if size < 0 {
+				size = max(0, len(line)-at+size)
+			}
+			out[i] = line[at : at+min(size, len(line)-at)]
+		}
+		return nil
+	}, n.wantAt(0, stringType)
+}

@@ -1,0 +1,76 @@
+"""Makes the graphs of functions.py with the real tf.Transform, runs them with the real TensorFlow over rows that are as bad as rows
+can be, and writes both to OUT/<name>.zip: the TransformGraph artifact, and golden.json with what TensorFlow answered.
+
+  generate.py OUT [NAME...]
+"""
+import base64
+import json
+import os
+import sys
+import tempfile
+import zipfile
+
+import apache_beam as beam
+import tensorflow as tf
+import tensorflow_transform as tft
+import tensorflow_transform.beam as tft_beam
+from apache_beam.runners.portability import fn_api_runner
+from tensorflow_transform.tf_metadata import metadata_io, schema_utils
+from tfx_bsl.public import tfxio
+
+from functions import FUNCTIONS
+from golden import golden
+from rows import FEATURES, clean, nasty
+
+
+def analyze(name, folder, examples):
+    """Writes the artifact that Transform would write."""
+    features, function = FUNCTIONS[name]
+    spec = {f: FEATURES[f] for f in features}
+    schema = schema_utils.schema_from_feature_spec(spec)
+    source = tfxio.TFExampleBeamRecord(physical_format="inmem", schema=schema, telemetry_descriptors=["generate"])
+    with beam.Pipeline(runner=fn_api_runner.FnApiRunner()) as pipeline, tft_beam.Context(temp_dir=folder + "-temp"):
+        data = pipeline | beam.Create(examples) | source.BeamSource()
+        result = (data, source.TensorAdapterConfig()) | tft_beam.AnalyzeDataset(function)
+        _ = result | tft_beam.WriteTransformFn(folder)
+    metadata_io.write_metadata(tft.DatasetMetadata(schema), os.path.join(folder, "metadata"))
+
+
+def pack(folder, answers, path):
+    """Writes a zip that is the same for the same content."""
+    def add(archive, name, data):
+        archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, 9)
+
+    with zipfile.ZipFile(path, "w") as archive:
+        for parent, folders, files in os.walk(folder):
+            folders.sort()
+            for file in sorted(files):
+                full = os.path.join(parent, file)
+                with open(full, "rb") as f:
+                    add(archive, os.path.relpath(full, folder), f.read())
+        add(archive, "golden.json", json.dumps(answers, separators=(",", ":"), sort_keys=True))
+
+
+def main(out, names):
+    os.makedirs(out, exist_ok=True)
+    train, rows = clean(), nasty(2)
+    with open(os.path.join(out, "rows.json"), "w") as f:
+        json.dump([base64.b64encode(r).decode() for r in rows], f, indent=0)
+    failed = []
+    for name in names or FUNCTIONS:
+        with tempfile.TemporaryDirectory() as temp:
+            folder = os.path.join(temp, "graph")
+            try:
+                analyze(name, folder, train)
+                answers = {"tensorflow": tf.__version__, "transform": tft.__version__, **golden(folder, FUNCTIONS[name][0], rows)}
+                pack(folder, answers, os.path.join(out, name + ".zip"))
+                print(name, os.path.getsize(os.path.join(out, name + ".zip")), flush=True)
+            except Exception as e:  # the other graphs are made all the same
+                failed.append(name)
+                print(name, "FAILED", type(e), str(e)[:1500], flush=True)
+    if failed:
+        sys.exit("no graph of " + ", ".join(failed))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
