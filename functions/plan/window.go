@@ -7,10 +7,11 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Window gathers the examples of a rolling window over a pipeline's spans, as TFX's RollingRange resolves one: of all
-// artifacts up to the run's own highest span, those of the highest so many spans, of each span the highest version alone. Fewer
-// if there are fewer. Where a span's version was told several times, the fact stored last counts, with all artifacts that it
-// names of it.
+// Window gathers the examples of a rolling window over a pipeline's spans, as TFX's rolling_range does
+// (tfx/dsl/input_resolution/canned_resolver_functions.py): those of the latest num_spans unique spans, of each span the latest
+// version alone. Fewer if there are fewer, which is TFX's min_spans of 1. No span above the run's own counts, so that a run which
+// comes late or is done again trains on what it was told for. Where a span's version was told several times, the fact stored
+// last counts, with all artifacts that it names of it.
 //
 // A run that brings transformed examples has a window over those that went through the same transform graph: what two
 // graphs made must never be mixed. Else it is a window over raw examples.
