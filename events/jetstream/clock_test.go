@@ -1,0 +1,79 @@
+package jetstream_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/jetstream"
+)
+
+// jumping is a clock whose wall time is set to another day at every reading, forward and back, as by a user or a time server. Its
+// monotonic reading goes on as ever. Package time can't make such a reading, so its seconds are put where package time keeps them: in
+// bits 30 to 62 of the first word.
+func jumping() func() time.Time {
+	var readings atomic.Int64
+	return func() time.Time {
+		at := time.Now()
+		const day = 24 * 60 * 60
+		days := uint64(readings.Add(1)*7919) % 1000
+		wall := (*uint64)(unsafe.Pointer(&at))
+		const seconds = (1<<33 - 1) << 30
+		*wall = *wall&^seconds | (*wall+days*day<<30)&seconds
+		return at
+	}
+}
+
+func TestTheJumpingClockOfTheseTestsJumps(t *testing.T) {
+	t.Parallel()
+	now := jumping()
+	first, second, third := now(), now(), now()
+	if second.Round(0).Sub(first.Round(0)).Abs() < time.Hour || third.Round(0).Sub(second.Round(0)).Abs() < time.Hour {
+		t.Errorf("wall clock: %s, %s, %s", first, second, third)
+	}
+	if took := third.Sub(first); took < 0 || took > time.Minute {
+		t.Errorf("monotonic clock: %s", took)
+	}
+}
+
+// No lease is lost, and none is taken over early, whatever the wall clocks of worker and rival say. The rival gets the job's
+// message all the while, which a zombie sent back.
+func TestAWallClockThatJumpsLosesNoLeaseAndDoublesNone(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	dying := connect(t, server, jetstream.Options{Create: true, Now: jumping()})
+	rival := connect(t, server, jetstream.Options{Now: jumping()})
+	takeNothing(t, rival, 10*time.Millisecond)
+	offer(t, dying)
+	claim := take(t, dying, 10*time.Second)
+	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+		if err := dial(t, server).Publish(ackSubject(t, claim), []byte("-NAK")); err != nil {
+			return err
+		}
+		takeNothing(t, rival, 5*eventstest.Lease/2)
+		if err := claim.Prove(); err != nil {
+			t.Error(err)
+		}
+		return context.Cause(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	beat := time.Now() // or a little before: from here on nobody's heart beats
+	if err := dying.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := take(t, rival, 20*eventstest.Lease)
+	if took := time.Since(beat); took < eventstest.Lease/2 {
+		t.Errorf("taken over after %s, too early for a lease of %s", took, eventstest.Lease)
+	}
+	if attempt := next.Attempt(); attempt.Number != 2 {
+		t.Errorf("attempt %+v, want the second", attempt)
+	}
+	if err := next.Done(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
