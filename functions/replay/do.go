@@ -75,7 +75,7 @@ const (
 func newWork(r *Replay, p Plan, on func(Progress)) *work {
 	w := &work{Replay: r, on: on, steps: p.Steps, at: make([]stage, len(p.Steps))}
 	for i, step := range p.Steps {
-		if step.Action == Leave {
+		if step.idle() {
 			w.at[i] = closed
 		}
 	}

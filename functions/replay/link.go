@@ -32,7 +32,7 @@ func link(steps []Step, latest map[string]Run) {
 		}
 	}
 	for i, step := range steps {
-		if base, ok := maker[step.startsFrom]; ok && step.Action != Leave && base != i {
+		if base, ok := maker[step.startsFrom]; ok && !step.idle() && base != i {
 			steps[i].base = &base
 			steps[i].wait(base)
 		}

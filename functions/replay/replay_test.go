@@ -229,6 +229,41 @@ func TestARefusedFactIsNotTheEndOfItsRun(t *testing.T) {
 	})
 }
 
+func TestTroubleWithOneRunHoldsUpNoOther(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		for _, run := range []string{"a", "b", "c"} {
+			w.tell(run)
+			w.settle()
+		}
+		joins, err := w.box.Register(t.Context(), events.RegisterJoins)
+		w.check(err)
+		entry, err := joins.Get(t.Context(), dispatch.JoinKey("penguin", "b"))
+		w.check(err)
+		_, err = joins.Update(t.Context(), entry.Key, []byte("{"), entry.Revision)
+		w.check(err)
+		w.wipe()
+		got := w.survey(replay.Options{})
+		equal(t, actions(got), "a train", "b stuck", "c stuck")
+		if why := got.Steps[2].Why; !strings.Contains(why, "the model that it starts from can't be had: run b made it") {
+			t.Errorf("why: %s", why)
+		}
+		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
+	})
+}
+
+func TestABaseModelThatNobodyMadeIsSaidToBeGone(t *testing.T) {
+	file := strings.Replace(plain, "hyperparameters: none", "hyperparameters: none\n  base_model: s3://stoker/other/Trainer/model/"+strings.Repeat("0", 64)+"/x", 1)
+	inWorld(t, file, func(t *testing.T, w *world) {
+		w.tell("a")
+		w.check(w.d.Next(t.Context(), 0))
+		got := w.survey(replay.Options{})
+		equal(t, actions(got), "a stuck")
+		if why := got.Steps[0].Why; !strings.Contains(why, "no fact tells how it was made") {
+			t.Errorf("why: %s", why)
+		}
+	})
+}
+
 func TestAWaitingRunIsJoinedAgain(t *testing.T) {
 	inWorld(t, strings.Replace(plain, "[transform]", "[transform, examples]", 1), func(t *testing.T, w *world) {
 		w.tell("a")

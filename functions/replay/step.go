@@ -18,6 +18,7 @@ const (
 	Offer Action = "offer" // its job is offered again, the same
 	Train Action = "train" // its model is gone or damaged: the same execution again, as another generation
 	Force Action = "force" // another execution, because that was asked for
+	Stuck Action = "stuck" // nothing: what is known of the run can't be read, or what its job needs is gone for good
 )
 
 // Run names a run.
@@ -45,6 +46,9 @@ type Step struct {
 	after      []int // steps whose outcome comes first
 	base       *int  // the one of them that makes what this one starts from
 }
+
+// idle says whether the step has no effect.
+func (s Step) idle() bool { return s.Action == Leave || s.Action == Stuck }
 
 // model tells one execution's model from all others.
 type model struct {

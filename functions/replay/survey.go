@@ -96,13 +96,31 @@ func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*loo
 // at decides about one run.
 func (l *look) at(ctx context.Context, h *history) error {
 	k, base, err := l.known(ctx, h)
-	if err != nil {
+	if isAway(ctx, err) {
 		return err
 	}
 	step := decide(k, l.opts)
 	step.startsFrom = base
+	if err != nil {
+		step = Step{Run: h.run, completed: h.newest()}.stuck(err)
+	}
 	l.steps = append(l.steps, step)
 	return nil
+}
+
+func (s Step) stuck(err error) Step {
+	s.Action, s.Why = Stuck, err.Error()
+	return s
+}
+
+// isAway tells a bus or a store that is away from trouble with one run, which does not hold up the others.
+func isAway(ctx context.Context, err error) bool {
+	for _, away := range []error{events.ErrClosed, events.ErrRefused, storage.ErrUnavailable, storage.ErrDenied} {
+		if errors.Is(err, away) {
+			return true
+		}
+	}
+	return ctx.Err() != nil
 }
 
 // fetchBases adds steps for the models which others start from, where those are gone, and for the models which those started
@@ -114,12 +132,15 @@ func (l *look) fetchBases(ctx context.Context) error {
 	}
 	for i := 0; i < len(l.steps); i++ {
 		user := l.steps[i]
-		if made[user.startsFrom] || user.Action == Leave {
+		if made[user.startsFrom] || user.idle() {
 			continue
 		}
-		made[user.startsFrom] = true
-		if err := l.fetch(ctx, user); err != nil {
+		err := l.fetch(ctx, user)
+		if isAway(ctx, err) {
 			return fmt.Errorf("base model of run %s of pipeline %s: %w", user.Run.Run, user.Pipeline, err)
+		}
+		if made[user.startsFrom] = err == nil; err != nil {
+			l.steps[i] = user.stuck(fmt.Errorf("the model that it starts from can't be had: %w", err))
 		}
 	}
 	return nil
@@ -139,7 +160,7 @@ func (l *look) fetch(ctx context.Context, user Step) error {
 	data := told.Fact.Data.(*events.ModelTrained)
 	k, _, err := l.known(ctx, l.log.runs[Run{told.Fact.Pipeline, told.Fact.Run}])
 	if err != nil {
-		return err
+		return fmt.Errorf("run %s made it: %w", told.Fact.Run, err)
 	}
 	lost, err := verify(ctx, l.store, data)
 	if err != nil {

@@ -66,9 +66,10 @@ func newGC(app *app) *cobra.Command {
 
 // collect prints what is gone also when it could not go on: that much is done.
 func (a *app) collect(ctx context.Context, l link, opts gc.Options) (err error) {
-	opts.Root = l.root
-	if opts.Keep, err = modelsInUse(ctx, l.box); err != nil {
-		return err
+	if opts.Root = l.root; opts.KeepModels > 0 {
+		if opts.Keep, err = modelsInUse(ctx, l.box); err != nil {
+			return err
+		}
 	}
 	done := garbage{DryRun: opts.DryRun, Removed: []collected{}}
 	err = gc.Collect(ctx, l.box, l.store, opts, done.add)

@@ -101,7 +101,7 @@ func (a *app) whyStopped(ctx, bounded context.Context, err error, f replayFlags)
 func (r replayed) err() error {
 	failed := 0
 	for _, run := range r.Runs {
-		if run.Error != "" {
+		if run.Error != "" || run.Action == replay.Stuck {
 			failed++
 		}
 	}

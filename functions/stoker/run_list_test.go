@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	spec, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := dispatch.Apply(t.Context(), box, spec); err != nil {
+		t.Fatal(err)
+	}
+	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range map[string]string{
+		"penguin/torn":     `{`,
+		"penguin/orphaned": `{"pipeline": "penguin", "run": "orphaned", "state": "dispatched", "revision": 99}`,
+		"penguin/waiting":  `{"pipeline": "penguin", "run": "waiting", "state": "waiting"}`,
+		"other/far":        `{`,
+	} {
+		if _, err := joins.Create(t.Context(), key, []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := listRuns(t.Context(), box, "penguin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]string{}
+	for _, run := range runs {
+		states[run.Run] = run.State
+		if run.State == runUnclear && run.what() == "" {
+			t.Errorf("run %s is unclear, and nothing says why", run.Run)
+		}
+	}
+	if len(states) != 3 || states["torn"] != runUnclear || states["orphaned"] != runUnclear || states["waiting"] != runWaiting {
+		t.Errorf("states %v", states)
+	}
+}
+
+func TestARunGoesOnAfterOneOfItsFactsWasRefused(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	trained := events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, &events.ModelTrained{
+		Model:     events.Model{URI: "s3://bkt/model", Digest: digest, Formats: []string{"Format-Serving"}},
+		Execution: digest, Inputs: []events.Artifact{}, Module: "m",
+	})
+	bad := events.Fact{ID: "x", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
+	refused := events.NewTrainingFailed(events.Recorded{Fact: bad}, &events.Failure{Kind: events.FailureInput, Err: errors.New("refused")})
+	for i, fact := range []events.Fact{refused, trained, refused} {
+		fact.ID += string(rune('a' + i))
+		if _, err := box.Publish(t.Context(), fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := listRuns(t.Context(), box, "")
+	if err != nil || len(runs) != 1 || runs[0].State != runTrained {
+		t.Errorf("%+v, %v", runs, err)
+	}
+}
+
+const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
