@@ -33,7 +33,8 @@ func TestAnInputThatChangesBeforeItIsStagedIsTriedAgain(t *testing.T) {
 			}
 			return storagetest.Fault{}
 		})
-		if _, err := b.shift(t, store, b.guest, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureUnavailable || !strings.Contains(err.Error(), storage.ErrChanged.Error()) {
+		_, err = b.shift(t, store, b.guest, "a1", 1).handle(t.Context())
+		if kindOf(err) != events.FailureUnavailable || !strings.Contains(err.Error(), storage.ErrChanged.Error()) {
 			t.Errorf("%s: kind %q of %v", name, kindOf(err), err)
 		}
 		after, err := b.shift(t, store, b.guest, "a2", 2).handle(t.Context())

@@ -63,7 +63,8 @@ func TestTheModelsOfAnExecutionAreCounted(t *testing.T) {
 	if third.Execution != first.Execution || third.Model.Digest != first.Model.Digest {
 		t.Error("another execution after the wipe")
 	}
-	if fact := events.NewModelTrained(job(t, "j1", "monday", spec), first); fact.ID == events.NewModelTrained(again(t, "j6", "monday", 2), third).ID {
+	before, after := events.NewModelTrained(job(t, "j1", "monday", spec), first), events.NewModelTrained(again(t, "j6", "monday", 2), third)
+	if before.ID == after.ID {
 		t.Error("both models are told by one fact")
 	}
 }
@@ -82,8 +83,11 @@ func TestAModelThatDoesNotKnowOfEarlierOnesIsCountedAnew(t *testing.T) {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	replayed, err := b.handle(t, again(t, "j3", "monday", 1), "a3")
-	if err != nil || replayed.Generation != 1 || replayed.Model.URI != second.Model.URI || replayed.Model.URI == first.Model.URI || b.guest.runs.Load() != 2 {
-		t.Errorf("%+v after %d trainings, %v", replayed, b.guest.runs.Load(), err)
+	if err != nil || replayed.Generation != 1 || b.guest.runs.Load() != 2 {
+		t.Fatalf("%+v after %d trainings, %v", replayed, b.guest.runs.Load(), err)
+	}
+	if replayed.Model.URI != second.Model.URI || replayed.Model.URI == first.Model.URI {
+		t.Errorf("told of %s", replayed.Model.URI)
 	}
 }
 

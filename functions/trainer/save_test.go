@@ -194,7 +194,8 @@ func TestAZombieWritesNothing(t *testing.T) {
 		}
 		_, err := s.handle(ctx)
 		lose(nil)
-		if committed := slices.ContainsFunc(b.keys(t, "penguin/"), func(key string) bool { return strings.HasSuffix(key, "commit.json") }); err == nil && !committed {
+		committed := slices.ContainsFunc(b.keys(t, "penguin/"), func(key string) bool { return strings.HasSuffix(key, "commit.json") })
+		if err == nil && !committed {
 			t.Errorf("frozen at write %d: told of a model that is not committed", n)
 		}
 		if !lost.Load() { // there were no more than that
@@ -305,7 +306,8 @@ func TestACheckpointThatWasNotReadIsNotBegunWithout(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	if _, err := b.shift(t, store, b.guest, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureUnavailable || b.guest.runs.Load() > 0 {
+	_, err := b.shift(t, store, b.guest, "a1", 1).handle(t.Context())
+	if kindOf(err) != events.FailureUnavailable || b.guest.runs.Load() > 0 {
 		t.Errorf("kind %q of %v, %d trainings", kindOf(err), err, b.guest.runs.Load())
 	}
 }
