@@ -37,7 +37,11 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 
 		Execution: failure.Execution,
 	}))
-	parts := []string{"failed", job.ID, strconv.Itoa(attempt.Number)}
+	which := strconv.Itoa(attempt.Number)
+	if failure.Kind == FailureCancelled {
+		which = "cancelled" // whichever attempt comes to tell it
+	}
+	parts := []string{"failed", job.ID, which}
 	if job.Request != "" {
 		parts = append(parts, job.Request) // attempts are counted anew
 	}

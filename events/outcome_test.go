@@ -61,6 +61,19 @@ func TestAFailedJobIsToldByItsFunction(t *testing.T) {
 	}
 }
 
+func TestACancelledJobIsToldOnceWhicheverAttemptTells(t *testing.T) {
+	t.Parallel()
+	job, failure := sampleJob(), &Failure{Kind: FailureCancelled, Err: errors.New("cancelled")}
+	first, second := NewJobFailed(job, Attempt{Number: 1}, failure), NewJobFailed(job, Attempt{Number: 2}, failure)
+	if first.ID != second.ID {
+		t.Error("a worker that died between the fact and its acknowledgement has it told twice")
+	}
+	job.Request = "dead-7"
+	if asked := NewJobFailed(job, Attempt{Number: 1}, failure); asked.ID == first.ID {
+		t.Error("who asked for the job again is not told")
+	}
+}
+
 func TestARefusedFactIsToldUnderItsOwnRun(t *testing.T) {
 	t.Parallel()
 	cause := sampleFact(KindExamplesReady)
