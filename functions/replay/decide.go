@@ -16,13 +16,11 @@ type known struct {
 	waits  []events.Kind // for what, where it is waiting
 	ending string        // why there is no job, where it has ended
 
-	completed uint64 // sequence of the newest fact that counts for it
-
-	working bool    // a worker has its job
-	held    string  // what keeps it at the pipeline's gate, "" if nothing does
-	asked   bool    // Options.Request was served: this run's job is of that request, and something came of it
-	model   verdict // of the run's model, where it was trained
-	letter  uint64  // the dead letter of its job, 0 for none
+	completed uint64  // sequence of the newest fact that counts for it
+	held      string  // what keeps it at the pipeline's gate, "" if nothing does
+	asked     bool    // Options.Request was served: this run's job is of that request, and something came of it
+	model     verdict // of the run's model, where it was trained
+	letter    uint64  // the dead letter of its job, 0 for none
 }
 
 // decide says what is missing of a run. It is pure, so that what a dry run says is what is done.

@@ -128,7 +128,9 @@ func TestWhatIsNoJobStaysDead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wants := []string{"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the letter holds 1 of the job's 99 bytes", "this came from BUCKETS", "message 8 is gone from the queue"}
+	wants := []string{
+		"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the letter holds 1 of the job's 99 bytes", "this came from BUCKETS", "message 8 is gone from the queue",
+	}
 	for i, letter := range letters(t, box) {
 		if err := replay.Retry(t.Context(), box, &redone{}, letter); err == nil || !strings.Contains(err.Error(), wants[i]) {
 			t.Errorf("letter %d: %v, want %q", letter.Sequence, err, wants[i])

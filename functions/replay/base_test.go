@@ -1,0 +1,170 @@
+package replay_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/replay"
+)
+
+func TestARunWaitsForTheModelThatItStartsFrom(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		for _, run := range []string{"a", "b", "c"} {
+			w.tell(run)
+			w.settle()
+		}
+		before := w.models()
+		w.wipe()
+		equal(t, w.replay(replay.Options{}), "a offered", "a trained", "b offered", "b trained", "c offered", "c trained")
+		if after := w.models(); len(after) != 3 || !maps.Equal(after, before) {
+			t.Errorf("now %v, before %v", after, before)
+		}
+		w.wipe() // again, now that the newest facts of the log are those of the replay
+		equal(t, w.replay(replay.Options{}), "a offered", "a trained", "b offered", "b trained", "c offered", "c trained")
+	})
+}
+
+func TestTheModelsThatARunStartsFromAreFetchedToo(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		for _, run := range []string{"a", "b", "c"} {
+			w.tell(run)
+			w.settle()
+		}
+		w.wipe()
+		got := w.survey(replay.Options{Run: "c"})
+		equal(t, actions(got), "a train", "b train", "c train")
+		if why := got.Steps[0].Why; !strings.Contains(why, "run b starts from it") {
+			t.Errorf("why: %s", why)
+		}
+	})
+}
+
+func TestAnUnmadeBaseHoldsUpItsRunAlone(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		for _, run := range []string{"a", "b"} {
+			w.tell(run)
+			w.settle()
+		}
+		w.wipe()
+		w.broken["a"] = true
+		equal(t, w.replay(replay.Options{}), "a offered", "a failed", "b skipped")
+		if len(letters(t, w.box)) != 1 {
+			t.Error("b was tried without the model that it starts from")
+		}
+	})
+}
+
+// The model that was told of last is what "latest" means to the next run, before and after.
+func TestTheLatestModelIsToldOfLast(t *testing.T) {
+	inWorld(t, plain, func(t *testing.T, w *world) {
+		w.tell("a")
+		w.tell("b")
+		w.tell("c")
+		w.settle()
+		equal(t, w.replay(replay.Options{Run: "a", Force: true, Request: "x"}), "a offered", "a trained")
+		w.wipe()
+		got := w.replay(replay.Options{})
+		if len(got) != 6 || !slices.Equal(got[4:], []string{"a offered", "a trained"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// A run was trained anew, and another had started from its first model: both models are needed.
+func TestARunMayHaveTwoModelsToMake(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		for _, run := range []string{"a", "b", "c"} {
+			w.tell(run)
+			w.settle()
+		}
+		equal(t, w.replay(replay.Options{Run: "a", Force: true, Request: "x"}), "a offered", "a trained")
+		before := w.models()
+		w.wipe()
+		w.replay(replay.Options{})
+		if after := w.models(); len(before) != 4 || !maps.Equal(after, before) {
+			t.Errorf("now %v, before %v", after, before)
+		}
+	})
+}
+
+// outcomeOf is the execution that was told of last for a run.
+func (w *world) outcomeOf(run string) (execution string) {
+	w.t.Helper()
+	query := events.Query{Run: run, Kinds: []events.Kind{events.KindModelTrained}}
+	for recorded, err := range w.box.Read(w.t.Context(), query) {
+		w.check(err)
+		execution = recorded.Fact.Data.(*events.ModelTrained).Execution
+	}
+	return execution
+}
+
+func TestOfTwoModelsTheRunsOwnIsToldOfLast(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		for _, run := range []string{"a", "b"} {
+			w.tell(run)
+			w.settle()
+		}
+		equal(t, w.replay(replay.Options{Run: "a", Force: true, Request: "x"}), "a offered", "a trained")
+		w.tell("c") // whose model is the newest now
+		w.settle()
+		before := w.outcomeOf("a")
+		w.wipe()
+		own := w.survey(replay.Options{}).Steps[1]
+		if own.Run.Run != "a" || !slices.Contains(own.After, own.Run) {
+			t.Errorf("the second step is %+v", own)
+		}
+		w.replay(replay.Options{})
+		if after := w.outcomeOf("a"); after != before {
+			t.Errorf("told last of %s, before it was %s", after, before)
+		}
+	})
+}
+
+func TestARunWithoutAJobWaitsForWhatLatestMeans(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		w.tell("a")
+		w.settle()
+		w.tell("b") // no dispatcher sees it
+		w.wipe()
+		equal(t, w.replay(replay.Options{}), "a offered", "a trained", "b offered", "b trained")
+	})
+}
+
+func TestTroubleWithOneRunHoldsUpNoOther(t *testing.T) {
+	inWorld(t, chained, func(t *testing.T, w *world) {
+		for _, run := range []string{"a", "b", "c"} {
+			w.tell(run)
+			w.settle()
+		}
+		joins, err := w.box.Register(t.Context(), events.RegisterJoins)
+		w.check(err)
+		entry, err := joins.Get(t.Context(), dispatch.JoinKey("penguin", "b"))
+		w.check(err)
+		_, err = joins.Update(t.Context(), entry.Key, []byte("{"), entry.Revision)
+		w.check(err)
+		w.wipe()
+		got := w.survey(replay.Options{})
+		equal(t, actions(got), "a train", "b stuck", "c stuck")
+		if why := got.Steps[2].Why; !strings.Contains(why, "the model that it starts from can't be had: run b made it") {
+			t.Errorf("why: %s", why)
+		}
+		equal(t, w.replay(replay.Options{}), "a offered", "a trained")
+	})
+}
+
+func TestABaseModelThatNobodyMadeIsSaidToBeGone(t *testing.T) {
+	file := strings.Replace(plain, "hyperparameters: none", "hyperparameters: none\n  base_model: s3://stoker/other/Trainer/model/"+strings.Repeat("0", 64)+"/x", 1)
+	inWorld(t, file, func(t *testing.T, w *world) {
+		w.tell("a")
+		w.check(w.d.Next(t.Context(), 0))
+		got := w.survey(replay.Options{})
+		equal(t, actions(got), "a stuck")
+		if why := got.Steps[0].Why; !strings.Contains(why, "no fact tells how it was made") {
+			t.Errorf("why: %s", why)
+		}
+	})
+}
