@@ -63,9 +63,10 @@ func (b *Letterbox) deadLetter(ctx context.Context, message events.Message, show
 	return letter, told, err
 }
 
-// foreign is the letter of a message that someone else ended, unless it was buried besides, or is among shown.
+// foreign is the letter of a message that someone else ended, unless it was buried besides, is among shown, or was ended by the
+// server itself.
 func (b *Letterbox) foreign(ctx context.Context, a terminated, shown map[string]bool) (letter events.DeadLetter, told bool, err error) {
-	if told = shown[a.about()]; !told {
+	if told = a.own() || shown[a.about()]; !told {
 		told, err = b.isBuried(ctx, a.about())
 	}
 	if told || err != nil {

@@ -33,6 +33,13 @@ func advisory(message events.Message) (a terminated, ok bool) {
 	return a, err == nil && a.Stream != "" && a.Sequence != 0
 }
 
+// own says whether the server ended the message's delivery by itself, because the stream no longer had the message. That is so
+// when a server was killed between the two parts of an acknowledgement, and when somebody deletes a message: nothing was taken
+// off by it that was not off before.
+func (a terminated) own() bool {
+	return a.Reason == "Unacknowledged message was deleted" || a.Reason == "Message deleted by stream limits"
+}
+
 // about is the subject that a letter about the same message has.
 func (a terminated) about() string { return events.DeadSubject(a.Stream, a.Sequence) }
 

@@ -1,0 +1,33 @@
+package jetstream_test
+
+import (
+	"testing"
+	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events/jetstream"
+)
+
+// A server that is killed between the two parts of an acknowledgement finds a delivery without its message, as after a deletion,
+// and says that it ended that. The job was done: nothing is dead.
+func TestWhatTheServerEndsByItselfIsNoDeadLetter(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	box := connect(t, server, jetstream.Options{Create: true})
+	offer(t, box)
+	claim := take(t, box, 10*time.Second)
+	client, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := client.Stream(t.Context(), "JOBS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := jobs.DeleteMsg(t.Context(), claim.Message().Sequence); err != nil {
+		t.Fatal(err)
+	}
+	waitForAdvisories(t, server, 1)
+	waitForDead(t, box, 0)
+}
