@@ -37,6 +37,9 @@ type runState struct {
 func (r runState) what() string {
 	switch r.State {
 	case runWaiting:
+		if len(r.WaitsFor) == 0 {
+			return "waits for a fact that starts it, or for a dispatcher"
+		}
 		kinds := make([]string, len(r.WaitsFor))
 		for i, kind := range r.WaitsFor {
 			kinds[i] = string(kind)

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
@@ -38,7 +39,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "forget": forget, "exits": exits},
 	})
 }
 
@@ -90,6 +91,25 @@ func wipe(ts *testscript.TestScript, neg bool, args []string) {
 	for object, err := range store.List(context.Background(), root.Join(args[0])) {
 		ts.Check(err)
 		ts.Check(store.Delete(context.Background(), object.Ref))
+	}
+}
+
+// forget loses the register of joins of the local stack.
+func forget(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: forget")
+	}
+	ctx := context.Background()
+	connection, err := local.ReadConnection(ts.MkAbs("data/stoker"))
+	ts.Check(err)
+	box, err := jetstream.Connect(ctx, connection.NATS, jetstream.Options{})
+	ts.Check(err)
+	defer box.Close()
+	joins, err := box.Register(ctx, events.RegisterJoins)
+	ts.Check(err)
+	for entry, err := range joins.All(ctx) {
+		ts.Check(err)
+		ts.Check(joins.Delete(ctx, entry.Key, entry.Revision))
 	}
 }
 

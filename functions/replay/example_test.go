@@ -1,0 +1,56 @@
+package replay_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/storage/storagetest"
+)
+
+// A fact is in the log, but no dispatcher has seen it. The replay sees to it.
+func ExampleReplay() {
+	ctx := context.Background()
+	box, store := eventstest.NewMemory(0), storagetest.NewMemory()
+	if err := prepare(ctx, box); err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := replay.New(ctx, box, store, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := r.Survey(ctx, replay.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, step := range plan.Steps {
+		fmt.Printf("run %s: %s: %s\n", step.Run.Run, step.Action, step.Why)
+	}
+	err = r.Do(ctx, plan, false, func(p replay.Progress) { fmt.Printf("run %s: %s\n", p.Step.Run.Run, p.Did) })
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// run monday: join: its join is lost
+	// run monday: offered
+}
+
+func prepare(ctx context.Context, box events.Letterbox) error {
+	p, err := pipeline.Parse("penguin.yaml", []byte(plain))
+	if err != nil {
+		return err
+	}
+	if _, _, err := dispatch.Apply(ctx, box, p); err != nil {
+		return err
+	}
+	ready := &events.TransformReady{TransformGraph: "s3://inputs/monday"}
+	_, err = box.Publish(ctx, events.Fact{ID: "t1", Source: "/up", Pipeline: "penguin", Run: "monday", Data: ready})
+	return err
+}
