@@ -55,3 +55,36 @@ func ExampleProbe() {
 	fmt.Println(storage.Probe(context.Background(), store, storage.Ref{Bucket: "artifacts"}))
 	// Output: <nil>
 }
+
+func ExampleCheckpoints() {
+	ctx := context.Background()
+	store := storagetest.NewMemory()
+	dir, err := os.MkdirTemp("", "working")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	place := storage.Place{Root: storage.Ref{Bucket: "artifacts", Key: "penguin/Trainer"}, Execution: execution, Attempt: "first"}
+
+	if err := os.WriteFile(filepath.Join(dir, "weights"), []byte("of step 1000"), 0o600); err != nil {
+		panic(err)
+	}
+	if _, err := storage.OpenCheckpoints(store, place, "job-1", 1).Save(ctx, dir, 1000); err != nil {
+		panic(err)
+	}
+
+	// The worker dies; another one takes the job.
+	place.Attempt = "second"
+	fresh, err := os.MkdirTemp("", "working")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(fresh)
+	loaded, err := storage.OpenCheckpoints(store, place, "job-1", 2).Load(ctx, fresh)
+	if err != nil {
+		panic(err)
+	}
+	weights, err := os.ReadFile(filepath.Join(fresh, "weights"))
+	fmt.Println(loaded.Found(), loaded.Step, string(weights), err)
+	// Output: true 1000 of step 1000 <nil>
+}
