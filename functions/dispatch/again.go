@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
@@ -44,8 +43,5 @@ func (d *Dispatcher) planned(ctx context.Context, pipeline, run string, again pl
 		return job, found, current, err
 	}
 	job, err = d.job(ctx, found.Join, current, again)
-	if missing := errors.Is(err, events.ErrNotFound); missing {
-		err = fmt.Errorf("the pipeline's revision that the run was completed with is gone: %w", err)
-	}
 	return job, found, current, err
 }

@@ -9,13 +9,18 @@ import (
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// cancel ends a run that has no job, and tells. events.ErrConflict if the run is no longer as it was.
+// cancel ends a run that has no job because someone, or a newer run, wants it so.
 func (d *Dispatcher) cancel(ctx context.Context, run held, message string) error {
+	return d.end(ctx, run, events.FailureCancelled, message)
+}
+
+// end ends a run that has no job, and tells. events.ErrConflict if the run is no longer as it was.
+func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind, message string) error {
 	now, err := d.now(ctx)
 	if err != nil {
 		return err
 	}
-	ended, err := d.swap(ctx, run, run.End(events.FailureCancelled, message, now))
+	ended, err := d.swap(ctx, run, run.End(kind, message, now))
 	if err != nil {
 		return err
 	}

@@ -98,16 +98,18 @@ func (d *Dispatcher) admit(ctx context.Context, current deployed, name string) (
 	if err != nil {
 		return false, err
 	}
-	switch run.State {
-	case plan.Complete:
-		_, err := d.offer(ctx, run, current, plan.Again{})
-		return current.spec.Concurrency != nil, err
-	case plan.Dispatched:
-		return current.spec.Concurrency != nil, nil
-	case plan.Ended:
+	if run.State == plan.Complete {
+		if _, err = d.offer(ctx, run, current, plan.Again{}); err != nil {
+			return false, err
+		}
+		if run, err = d.read(ctx, current.spec.Name, name); err != nil { // it may have ended instead
+			return false, err
+		}
+	}
+	if run.State == plan.Ended {
 		return false, errors.Join(d.tell(ctx, run), d.recall(ctx, run, current))
 	}
-	return false, nil
+	return run.State == plan.Dispatched && current.spec.Concurrency != nil, nil
 }
 
 // changeGate changes a pipeline's gate by compare-and-swap, and settles who may pass.

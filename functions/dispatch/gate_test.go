@@ -196,3 +196,47 @@ func TestRunsBeyondTheGatesListAreNotForgotten(t *testing.T) {
 	sweep(t, d)
 	wantJobs(t, box, "after a sweep", "c", "d")
 }
+
+// What a run was completed with may be gone, or written by a Stoker that this one does not understand. Such a run ends, and those behind
+// it go on.
+func TestARunThatCanHaveNoJobHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "1"))
+	pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current, err := pipelines.Get(t.Context(), "penguin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange, err := pipelines.Update(t.Context(), "penguin", []byte(`{"pipeline":"penguin","module":"m","trainr":{}}`), current.Revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pipelines.Update(t.Context(), "penguin", current.Value, strange); err != nil {
+		t.Fatal(err)
+	}
+	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, revision := range map[string]uint64{"gone": 999, "strange": strange} {
+		join := fmt.Sprintf(`{"pipeline":"penguin","run":%q,"state":"complete","revision":%d,"facts":[{"kind":"transform.ready","source":"/s","id":"t","sequence":1}]}`,
+			run, revision)
+		if _, err := joins.Create(t.Context(), dispatch.JoinKey("penguin", run), []byte(join)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(t, d)
+	arrive(t, box, d, "a")
+	wantJobs(t, box, "behind them", "a")
+	for run, want := range map[string]string{
+		"gone":    "input: read pipeline penguin, revision 999: read PIPELINES/penguin, revision 999: not found",
+		"strange": "input: read pipeline penguin, revision 2: pipeline: trainr: unknown key; did you mean trainer?",
+	} {
+		if got := called(t, box, run); got != want {
+			t.Errorf("%s was told %q, want %q", run, got, want)
+		}
+	}
+}

@@ -87,7 +87,11 @@ func (d *Dispatcher) pinned(ctx context.Context, join plan.Join, current deploye
 	if err != nil {
 		return pipeline.Pipeline{}, fmt.Errorf("read pipeline %s, revision %d: %w", join.Pipeline, join.Revision, err)
 	}
-	return pipeline.FromJSON(entry.Value)
+	spec, err := pipeline.FromJSON(entry.Value)
+	if err != nil {
+		return spec, fmt.Errorf("read pipeline %s, revision %d: %w", join.Pipeline, join.Revision, err)
+	}
+	return spec, nil
 }
 
 // skipTuning tells a run what it gets instead of the search that its tuner skips.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
@@ -14,14 +15,25 @@ import (
 // rest harmless.
 func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, again plan.Again) (events.Job, error) {
 	job, err := d.job(ctx, run.Join, current, again)
-	if err != nil {
-		return job, err
+	if err == nil {
+		err = d.box.Offer(ctx, job)
 	}
-	if err := d.box.Offer(ctx, job); err != nil {
-		return job, fmt.Errorf("offer job %s: %w", job.ID, err)
+	switch {
+	case hopeless(err) && run.State == plan.Complete:
+		return job, d.end(ctx, run, events.FailureInput, err.Error())
+	case err != nil:
+		return job, fmt.Errorf("offer the job of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
 	d.log.Info("job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
 	return job, d.mark(ctx, run, job)
+}
+
+// hopeless says whether there never will be a job: the revision of the pipeline that the run was completed with is gone, or is one that
+// this Stoker does not understand. Waiting would not help, and would hold up all who come behind.
+func hopeless(err error) bool {
+	_, unreadable := errors.AsType[*pipeline.Error](err)
+	_, invalid := errors.AsType[*events.Invalid](err)
+	return unreadable || invalid || errors.Is(err, events.ErrNotFound)
 }
 
 // job makes the job of a run from what its join has pinned.
@@ -60,6 +72,9 @@ func (d *Dispatcher) recall(ctx context.Context, run held, current deployed) err
 		return nil // it never was complete
 	}
 	job, err := d.job(ctx, run.Join, current, plan.Again{})
+	if hopeless(err) {
+		return nil // nobody could make one
+	}
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ type Join struct {
 
 // Ending says why a run has no job.
 type Ending struct {
-	Kind    events.FailureKind `json:"kind"` // incomplete or cancelled
+	Kind    events.FailureKind `json:"kind"` // incomplete, cancelled or input
 	Message string             `json:"message"`
 	At      time.Time          `json:"at"`             // by the bus's clock
 	Told    bool               `json:"told,omitempty"` // the fact that says so is in the log

@@ -1,0 +1,97 @@
+package dispatch_test
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// expected is what the model says of a run.
+type expected struct {
+	state       plan.State // Waiting, Dispatched or Ended
+	causes      []uint64
+	hparams     string
+	superseding bool // it may have ended as superseded instead
+}
+
+// model is the join in its simplest form: all facts of the log in their order, no races, no crashes.
+func (w *world) model(log []events.Recorded, run string, now time.Time) expected {
+	first := map[events.Kind]events.Recorded{}
+	var began time.Time
+	for _, r := range log {
+		kind := r.Fact.Data.Kind()
+		if r.Fact.Run != run || !w.counts(kind) {
+			continue
+		}
+		if !began.IsZero() && r.Message.Stored.After(began.Add(expireAfter)) {
+			return expected{state: plan.Ended}
+		}
+		if began.IsZero() && w.starts(kind) {
+			began = r.Message.Stored
+		}
+		if _, known := first[kind]; !known {
+			first[kind] = r
+		}
+		_, tuned := first[events.KindHParamsReady]
+		_, failed := first[events.KindTuningFailed]
+		if failed && !tuned && w.policy.onFailed == "fail" {
+			return expected{state: plan.Ended}
+		}
+		if e, done := w.completed(log, first, failed && !tuned, r.Message.Sequence); done {
+			return e
+		}
+	}
+	if !began.IsZero() && now.After(began.Add(expireAfter)) {
+		return expected{state: plan.Ended}
+	}
+	return expected{state: plan.Waiting}
+}
+
+func (w *world) counts(kind events.Kind) bool {
+	switch kind {
+	case events.KindExamplesReady, events.KindTransformReady:
+		return true
+	case events.KindHParamsReady:
+		return !strings.Contains(w.policy.keys, "hyperparameters: none")
+	case events.KindTuningFailed:
+		return w.policy.onFailed != ""
+	}
+	return false
+}
+
+func (w *world) starts(kind events.Kind) bool {
+	if kind == events.KindHParamsReady {
+		return slices.Contains(w.policy.waits, kind)
+	}
+	return true
+}
+
+func (w *world) completed(log []events.Recorded, first map[events.Kind]events.Recorded, untuned bool, at uint64) (expected, bool) {
+	for _, kind := range w.policy.waits {
+		if _, known := first[kind]; !known && !(kind == events.KindHParamsReady && untuned) {
+			return expected{}, false
+		}
+	}
+	e := expected{state: plan.Dispatched, superseding: w.policy.supersedes}
+	var newest string
+	for _, r := range log {
+		if data, ok := r.Fact.Data.(*events.HParamsReady); ok && r.Message.Sequence < at {
+			newest = data.Hyperparameters
+		}
+		if have, known := first[r.Fact.Data.Kind()]; known && have.Message.Sequence == r.Message.Sequence {
+			e.causes = append(e.causes, r.Message.Sequence)
+		}
+	}
+	if own, tuned := first[events.KindHParamsReady]; tuned {
+		e.hparams = own.Fact.Data.(*events.HParamsReady).Hyperparameters
+	} else if w.policy.latest || untuned {
+		e.hparams = newest
+	}
+	if untuned && newest == "" {
+		return expected{state: plan.Ended}, true
+	}
+	return e, true
+}
