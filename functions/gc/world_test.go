@@ -29,6 +29,7 @@ type world struct {
 	store *storagetest.Memory
 	box   *eventstest.Memory
 	model string // folder of a small model
+	saves *int   // checkpoints so far
 }
 
 func setup(t *testing.T) world {
@@ -37,7 +38,7 @@ func setup(t *testing.T) world {
 	if err := os.WriteFile(filepath.Join(dir, "saved_model.pb"), []byte("graph"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return world{t: t, store: storagetest.NewMemory(), box: eventstest.NewMemory(0), model: dir}
+	return world{t: t, store: storagetest.NewMemory(), box: eventstest.NewMemory(0), model: dir, saves: new(int)}
 }
 
 func execution(n int) string { return fmt.Sprintf("sha256:%064x", n) }
@@ -68,12 +69,14 @@ func (w world) commit(n int, attempt string) storage.Place {
 	return place
 }
 
-// checkpoint leaves a checkpoint of an attempt, as the layout in storage has it.
+// checkpoint saves a checkpoint of an attempt; each is one further than the last.
 func (w world) checkpoint(n int, attempt string) {
 	w.t.Helper()
-	hex := strings.TrimPrefix(execution(n), "sha256:")
-	w.put(trainer.Join(".system", hex, "checkpoints", attempt, "1", "weights"), "weights of "+attempt)
-	w.put(trainer.Join(".system", hex, "checkpoint.json"), `{"attempt":"`+attempt+`"}`)
+	*w.saves++
+	place := storage.Place{Root: trainer, Execution: execution(n), Attempt: attempt}
+	if _, err := storage.OpenCheckpoints(w.store, place, "job", *w.saves).Save(w.t.Context(), w.model, *w.saves); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // told publishes the fact of a committed attempt; base may be the zero Place.
