@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 )
@@ -11,18 +12,20 @@ type cutter struct {
 	cut  cut
 	name string
 	path string // of the file to which every cut is written before it is done
+	log  *slog.Logger
 
 	mu     sync.Mutex
 	counts map[point]int
-	last   point
+	last   point // on the way from the module to the acknowledgement; checkpoints are saved beside it
 }
 
-func newCutter(p part) *cutter {
-	return &cutter{cut: p.Cut, name: fmt.Sprintf("%s life %d", p.Name, p.Life), path: p.Cuts, counts: map[point]int{}}
+func newCutter(p part, log *slog.Logger) *cutter {
+	return &cutter{cut: p.Cut, name: fmt.Sprintf("%s life %d", p.Name, p.Life), path: p.Cuts, log: log, counts: map[point]int{}}
 }
 
 // around has the effect, or dies before or after it.
 func (c *cutter) around(p point, do func() error) error {
+	c.log.Debug("effect", "of", p)
 	nth, nthAny := c.count(p), c.count(pointAny)
 	c.at(p, false, nth)
 	c.at(pointAny, false, nthAny)
@@ -31,7 +34,9 @@ func (c *cutter) around(p point, do func() error) error {
 	c.at(pointAny, true, nthAny)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last = p
+	if p != pointCheckpoint && p != pointPointer && p != pointRemoval {
+		c.last = p
+	}
 	return err
 }
 

@@ -54,7 +54,7 @@ func (m modules) Run(ctx context.Context, a module.Assignment, limits guest.Limi
 
 const (
 	tinySteps = 4
-	tinyWidth = 4096 // parameters: 16 KiB, so that there is a model to cut through
+	tinyWidth = 1024 // parameters: 4 KiB, so that there is a model to cut through
 	stepTime  = 10 * time.Millisecond
 )
 

@@ -119,7 +119,7 @@ func (p part) runDispatcher(ctx context.Context, log *slog.Logger) error {
 	defer box.Close()
 	var dispatcher *dispatch.Dispatcher
 	err = persist(ctx, log, func() (err error) {
-		dispatcher, err = dispatch.New(ctx, cutBox{box, newCutter(p)}, log)
+		dispatcher, err = dispatch.New(ctx, cutBox{box, newCutter(p, log)}, log)
 		return err
 	})
 	if err != nil {
@@ -145,7 +145,7 @@ func (p part) runWorker(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, desks.Close()) }()
-	cutter := newCutter(p)
+	cutter := newCutter(p, log)
 	modules, err := newModules(cutter, log)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ const (
 
 	pointCheckpoint point = "file of a checkpoint"
 	pointPointer    point = "pointer to a checkpoint"
+	pointRemoval    point = "removal" // of what nobody needs any more
 
 	pointJoin   point = "join"
 	pointOffer  point = "offer"
@@ -68,7 +69,7 @@ func (p plan) rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.see
 // workerCuts are the ends of the first lives of workers, in the order in which these lives begin. Each point comes once, or
 // several times in a large chaos; between two deaths there is time for a few jobs.
 func (p plan) workerCuts() []cut {
-	points := []point{pointBlob, pointManifest, pointCommit, pointFact, pointDone, pointCheckpoint, pointPointer}
+	points := []point{pointBlob, pointManifest, pointCommit, pointFact, pointDone, pointCheckpoint, pointPointer, pointRemoval}
 	return p.cuts(streamWorkers, points, []cut{{Point: pointTrain}, {Point: pointAny}, {Point: pointAny, After: true}})
 }
 

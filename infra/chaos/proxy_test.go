@@ -62,7 +62,7 @@ func (x *proxy) accept() {
 }
 
 const (
-	mostBytes = 128 << 10 // before a connection breaks
+	mostBytes = 64 << 10 // before a connection breaks
 	mostDelay = 300 * time.Millisecond
 )
 

@@ -115,6 +115,10 @@ func (s cutStore) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond 
 	return object, err
 }
 
+func (s cutStore) Delete(ctx context.Context, ref storage.Ref) error {
+	return s.cutter.around(pointRemoval, func() error { return s.Store.Delete(ctx, ref) })
+}
+
 // pointOf knows an effect on the store by where it goes.
 func pointOf(ref storage.Ref) point {
 	_, what, _ := storage.OwnerOf(storage.Ref{Bucket: ref.Bucket}, ref)
