@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -25,8 +24,8 @@ func NewModelTrained(job Job, data *ModelTrained) Fact {
 	return fact
 }
 
-// NewJobFailed tells that a job is given up: a TuningFailed for a job that tunes, else a TrainingFailed. Its id follows from
-// the job and the attempt.
+// NewJobFailed tells that a job is given up: a TuningFailed for a job that tunes, else a TrainingFailed. Its id is
+// FailedID, so that it is told once.
 func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 	fact := follows(job, failedData(job.Function, Failed{
 		Reason:  failure.Kind,
@@ -37,16 +36,17 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 
 		Execution: failure.Execution,
 	}))
-	which := strconv.Itoa(attempt.Number)
-	if failure.Kind == FailureCancelled {
-		which = "cancelled" // whichever attempt comes to tell it
-	}
-	parts := []string{"failed", job.ID, which}
-	if job.Request != "" {
-		parts = append(parts, job.Request) // attempts are counted anew
-	}
-	fact.ID = DerivedID(parts...)
+	fact.ID = FailedID(job)
 	return fact
+}
+
+// FailedID is the id of the fact that a job is given up, whichever attempt comes to tell it: that happens once, or once more for
+// each request to try again.
+func FailedID(job Job) string {
+	if job.Request == "" {
+		return DerivedID("failed", job.ID)
+	}
+	return DerivedID("failed", job.ID, job.Request)
 }
 
 // NewTrainingFailed tells that a fact can never lead to a job. Its id follows from the fact, and its time is when that was

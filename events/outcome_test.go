@@ -46,10 +46,12 @@ func TestAFailedJobIsToldByItsFunction(t *testing.T) {
 	job := sampleJob()
 	failure := &Failure{Kind: FailureModule, Err: errors.New("boom"), LogTail: "Traceback", Execution: "sha256:1"}
 	trained := NewJobFailed(job, Attempt{Number: 2}, failure)
-	again := NewJobFailed(job, Attempt{ID: "other", Number: 2}, failure)
-	third := NewJobFailed(job, Attempt{Number: 3}, failure)
-	if trained.ID != again.ID || trained.ID == third.ID {
-		t.Errorf("ids %s, %s, %s: want the same for the same attempt only", trained.ID, again.ID, third.ID)
+	third := NewJobFailed(job, Attempt{ID: "other", Number: 3}, failure)
+	asked := job
+	asked.Request = "dead-1"
+	again := NewJobFailed(asked, Attempt{Number: 2}, failure)
+	if trained.ID != third.ID || trained.ID == again.ID || trained.ID != FailedID(job) {
+		t.Errorf("ids %s, %s, %s: want another one only where the job was asked for again", trained.ID, third.ID, again.ID)
 	}
 	data, ok := trained.Data.(*TrainingFailed)
 	if !ok || data.Reason != FailureModule || data.Message != "boom" || data.Execution != "sha256:1" || data.LogTail != "Traceback" || data.Attempt != 2 {

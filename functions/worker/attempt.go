@@ -38,6 +38,9 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim)
 
 // work handles the task and publishes what it led to, all while the lease is held.
 func (a attempt) work(ctx context.Context) error {
+	if err := a.earlier(ctx); err != nil {
+		return err
+	}
 	facts, err := a.handle(ctx)
 	if err != nil {
 		return err

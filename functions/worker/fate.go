@@ -23,6 +23,9 @@ func decide(err error, attempt events.Attempt, limits Limits) (fate, *events.Fai
 		return done, nil
 	}
 	failure := classify(err)
+	if _, over := errors.AsType[givenUp](err); over && failure.Kind != events.FailureCancelled {
+		return never, failure
+	}
 	switch failure.Kind {
 	case events.FailureCancelled:
 		return cancelled, failure

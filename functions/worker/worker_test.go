@@ -47,6 +47,23 @@ func tells(_ context.Context, task worker.Task) ([]events.Fact, error) {
 // run works for a virtual while on one job that a fact led to, and returns what is in the box then.
 func run(t *testing.T, f *function, while time.Duration) *eventstest.Memory {
 	t.Helper()
+	box := offered(t)
+	work(t, box, f, while)
+	return box
+}
+
+func work(t *testing.T, box events.Letterbox, f *function, while time.Duration) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), while)
+	defer stop()
+	if err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// offered is a box with one job on its queue, and the fact that led to it.
+func offered(t *testing.T) *eventstest.Memory {
+	t.Helper()
 	box := eventstest.NewMemory(0)
 	cause := events.Fact{ID: "cause", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/g"}}
 	receipt, err := box.Publish(t.Context(), cause)
@@ -60,11 +77,6 @@ func run(t *testing.T, f *function, while time.Duration) *eventstest.Memory {
 	}
 	if err := box.Offer(t.Context(), job); err != nil {
 		t.Fatal(err)
-	}
-	ctx, stop := context.WithTimeout(t.Context(), while)
-	defer stop()
-	if err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Run(ctx); err != nil {
-		t.Error(err)
 	}
 	return box
 }
@@ -158,6 +170,36 @@ func TestFates(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// An attempt that gives its job up may die with every step of that but the last one done.
+func TestAJobWhoseEndWasToldIsNotWorkedOnAgain(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []events.FailureKind{events.FailureModule, events.FailureInput, events.FailureCancelled} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &function{handle: tells, limits: worker.Limits{Attempts: 3, Crashes: 3}}
+			box := offered(t)
+			claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			job, err := claim.Job()
+			if err != nil {
+				t.Fatal(err)
+			}
+			failure := &events.Failure{Kind: kind, Err: errors.New("it went wrong")}
+			if _, err := box.Publish(t.Context(), events.NewJobFailed(job, claim.Attempt(), failure)); err != nil {
+				t.Fatal(err)
+			}
+			work(t, box, f, time.Hour)
+			if told := facts(t, box, events.KindTrainingFailed); f.calls.Load() != 0 || len(told) != 1 || left(t, box) {
+				t.Errorf("%s: worked on it %d times, told %d facts", kind, f.calls.Load(), len(told))
+			}
+			if buried := len(dead(t, box)); (buried == 1) == (kind == events.FailureCancelled) {
+				t.Errorf("%s: %d dead letters", kind, buried)
+			}
 		})
 	}
 }
