@@ -1,7 +1,10 @@
 package events
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +17,7 @@ func asyncAPI(t *testing.T) []byte {
 	channels, operations, messages := yaml.MapSlice{}, yaml.MapSlice{}, yaml.MapSlice{}
 	for _, kind := range Kinds() {
 		name := newDataName(kind)
-		messages = append(messages, item(name, factMessage(kind, name)))
+		messages = append(messages, item(name, append(factMessage(kind, name), exampleOf(t, kind)...)))
 		channels = append(channels, item(name, factChannel(kind, name)))
 		action := "send"
 		if kind == KindExamplesReady || kind == KindTransformReady || kind == KindHParamsReady {
@@ -99,6 +102,78 @@ func factMessage(kind Kind, name string) yaml.MapSlice {
 		item("contentType", "application/json"),
 		item("headers", yaml.MapSlice{item("type", "object"), item("required", required), item("properties", properties)}),
 		item("payload", ref("./"+string(kind)+".v1.json")),
+	}
+}
+
+// exampleOf shows a fact as it is published. The publishers' kinds have one, which asks for more than it must.
+func exampleOf(t *testing.T, kind Kind) yaml.MapSlice {
+	t.Helper()
+	if kind != KindExamplesReady {
+		return nil
+	}
+	header, body, err := Encode(Fact{
+		ID: "example-gen-17", Source: "/tfx/example-gen", Pipeline: "penguin", Run: "2026-11-21",
+		Data: &ExamplesReady{
+			Examples: []Examples{{URI: "s3://tfx/penguin/examples/17", Splits: []string{"train", "eval"}}},
+			Request:  Request{Force: true},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers := yaml.MapSlice{}
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		headers = append(headers, item(name, header[name][0]))
+	}
+	var payload map[string]any
+	if err := json.Unmarshal(body, &payload); err != nil {
+		t.Fatal(err)
+	}
+	return yaml.MapSlice{item("examples", []any{yaml.MapSlice{
+		item("name", "again"),
+		item("summary", "Examples are ready. Train on them even if the same was trained before."),
+		item("headers", headers),
+		item("payload", payload),
+	}})}
+}
+
+// The examples are read as a publisher's message is.
+func TestTheExamplesOfAsyncAPIAreFacts(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		Components struct {
+			Messages map[string]struct {
+				Examples []struct {
+					Headers map[string]string `yaml:"headers"`
+					Payload map[string]any    `yaml:"payload"`
+				} `yaml:"examples"`
+			} `yaml:"messages"`
+		} `yaml:"components"`
+	}
+	if err := yaml.Unmarshal(AsyncAPI(), &document); err != nil {
+		t.Fatal(err)
+	}
+	forced := 0
+	for name, message := range document.Components.Messages {
+		for _, example := range message.Examples {
+			header := map[string][]string{}
+			for key, value := range example.Headers {
+				header[key] = []string{value}
+			}
+			body, err := json.Marshal(example.Payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fact, err := Decode(header, body)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if RequestOf(fact.Data).Force {
+				forced++
+			}
+		}
+	}
+	if forced == 0 {
+		t.Error("no example asks for force")
 	}
 }
 

@@ -16,7 +16,7 @@ func samples() map[Kind]Data {
 	}
 	return map[Kind]Data{
 		KindExamplesReady: &ExamplesReady{
-			Examples: examples, Schema: "s3://tfx-data/schema.pbtxt", Statistics: "s3://tfx-data/stats", Request: Request{PipelineSpec: []byte(`{"pipeline":"penguin"}`)},
+			Examples: examples, Schema: "s3://tfx-data/schema.pbtxt", Statistics: "s3://tfx-data/stats", Request: Request{PipelineSpec: []byte(`{"pipeline":"penguin"}`), Force: true},
 		},
 		KindTransformReady: &TransformReady{
 			TransformGraph: "s3://tfx-data/graph", TransformedExamples: examples, Examples: examples[:1], Schema: "s3://tfx-data/schema",
@@ -46,8 +46,11 @@ func sampleFact(kind Kind) Fact {
 func sampleJob() Job {
 	return Job{
 		ID: "0af7651916cd43dd", Function: FunctionTrain, Class: "gpu-large", Pipeline: "penguin", Revision: 3, Spec: []byte(`{"pipeline":"penguin"}`), Run: "run 1",
-		Inputs:  Inputs{Examples: []Examples{{URI: "s3://tfx-data/examples"}}, Schema: "s3://tfx-data/schema", BaseModel: "s3://models/0"},
-		Causes:  []Cause{{Kind: KindExamplesReady, Source: "/gen", ID: "id-1", Sequence: 7}},
+		Inputs: Inputs{Examples: []Examples{{URI: "s3://tfx-data/examples"}}, Schema: "s3://tfx-data/schema", BaseModel: "s3://models/0"},
+		Causes: []Cause{{Kind: KindExamplesReady, Source: "/gen", ID: "id-1", Sequence: 7}},
+
+		Generation: 1, Salt: "forced-1", Request: "dead-3",
+
 		Created: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC),
 	}
 }
