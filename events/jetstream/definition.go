@@ -49,9 +49,11 @@ type ConsumerDefinition struct {
 }
 
 // Definitions reads the definition file that is built in.
-func Definitions() (Definition, error) {
+func Definitions() (Definition, error) { return definitions(definitionFile) }
+
+func definitions(text []byte) (Definition, error) {
 	var d Definition
-	if err := yaml.UnmarshalWithOptions(definitionFile, &d, yaml.Strict()); err != nil {
+	if err := yaml.UnmarshalWithOptions(text, &d, yaml.Strict()); err != nil {
 		return Definition{}, fmt.Errorf("read streams.yaml: %w", err)
 	}
 	return d, nil

@@ -1,0 +1,16 @@
+package jetstream
+
+import (
+	"context"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// EnsureAs makes what another definition file than the one built in says.
+func EnsureAs(ctx context.Context, js jetstream.JetStream, file []byte, opts Options) error {
+	defined, err := definitions(file)
+	if err != nil {
+		return err
+	}
+	return defined.ensure(ctx, js, opts.withDefaults())
+}
