@@ -103,7 +103,7 @@ func (w *world) audit(ctx context.Context, o outcome, runs []run, poisons []*poi
 // facts wants one ModelTrained for each run, and equal ones for runs that ask for the same.
 func (o outcome) facts(runs []run) (faults []string) {
 	known, same := map[string]bool{}, map[string]*events.ModelTrained{}
-	digests := map[string]string{}
+	digests, executions := map[string]string{}, map[string]string{}
 	for _, r := range runs {
 		known[r.String()] = true
 		told := o.trained[r.String()]
@@ -111,13 +111,18 @@ func (o outcome) facts(runs []run) (faults []string) {
 			faults = append(faults, fmt.Sprintf("%s: %d models told", r, len(told)))
 			continue
 		}
-		work := r.pipeline + ": " + r.inputs
+		work := r.pipeline + ": " + r.work
 		first, seen := same[work]
 		if !seen {
 			same[work] = told[0]
 		} else if first.Execution != told[0].Execution || first.Model.URI != told[0].Model.URI || first.Generation != told[0].Generation {
 			faults = append(faults, fmt.Sprintf("%s: trained as %s, its like as %s", r, told[0].Model.URI, first.Model.URI))
 		}
+		at := r.pipeline + ": " + told[0].Execution
+		if other, seen := executions[at]; seen && other != work {
+			faults = append(faults, fmt.Sprintf("%s: one execution with %s", r, other))
+		}
+		executions[at] = work
 		if digest, seen := digests[r.inputs]; seen && digest != told[0].Model.Digest {
 			faults = append(faults, fmt.Sprintf("%s: model %s, its like %s", r, told[0].Model.Digest, digest))
 		}

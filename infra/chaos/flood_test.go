@@ -44,7 +44,7 @@ func TestAFloodOfEqualFacts(t *testing.T) {
 	var runs []run
 	for i := range floodRuns {
 		runs = append(runs, run{
-			pipeline: "flood", key: fmt.Sprintf("run %d", i), inputs: "flood", seed: tinySeed([]byte("null"), []byte("rows"), []byte("eval rows")),
+			pipeline: "flood", key: fmt.Sprintf("run %d", i), work: "flood", inputs: "flood", seed: tinySeed([]byte("null"), []byte("rows"), []byte("eval rows")),
 		})
 	}
 	w.must(w.flood(runs, *factsFlag))

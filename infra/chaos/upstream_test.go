@@ -19,7 +19,8 @@ type run struct {
 	pipeline string
 	key      string
 	facts    []events.Fact
-	inputs   string // runs of one pipeline with equal inputs are one execution
+	work     string // runs of one pipeline with the same work are one execution
+	inputs   string // runs with equal inputs have equal models
 	seed     uint64 // of tiny's weights; 0 for another module
 }
 
@@ -40,12 +41,23 @@ trainer:
   hyperparameters: run
 `
 
+// narrowPipeline lets two runs train at a time; the others wait for their turn.
+const narrowPipeline = `
+pipeline: narrow
+module: builtin:tiny
+trainer:
+  wait_for: [transform, hparams]
+  hyperparameters: run
+concurrency: {runs: 2, newest: queue}
+`
+
 const hyperparameters = `{"space": [], "values": {"units": 8}}`
 
 // newUpstream applies the pipelines and uploads what the runs read. One run in twelve trains a real model.
 func newUpstream(w *world, jobs int) *upstream {
 	u := &upstream{w: w, rand: w.plan.rand(streamUpstream)}
 	w.apply(tinyPipeline)
+	w.apply(narrowPipeline)
 	w.put("tiny/graph/transform_fn/saved_model.pb", "a graph that tiny does not read")
 	w.put("tiny/hp/best_hyperparameters.txt", hyperparameters)
 	real := jobs / 12
@@ -55,7 +67,8 @@ func newUpstream(w *world, jobs int) *upstream {
 	return u
 }
 
-// tinies are count runs of which every third has the inputs of another.
+// tinies are count runs of which every third has the inputs of another. Every sixth waits for its turn, and every tenth wants a
+// training of its own although another has its inputs.
 func (u *upstream) tinies(count int) {
 	groups := (2*count + 2) / 3
 	for i := range count {
@@ -66,23 +79,34 @@ func (u *upstream) tinies(count int) {
 			u.w.put(folder+"/Split-train/data", train)
 			u.w.put(folder+"/Split-eval/data", eval)
 		}
-		seed := tinySeed([]byte(`{"units":8}`), []byte(train), []byte(eval))
-		u.runs = append(u.runs, u.tiny(fmt.Sprintf("run %d", i), folder, seed))
+		r := run{
+			pipeline: "tiny", key: fmt.Sprintf("run %d", i), work: folder, inputs: folder,
+			seed: tinySeed([]byte(`{"units":8}`), []byte(train), []byte(eval)),
+		}
+		if i%6 == 5 {
+			r.pipeline = "narrow"
+		}
+		if i%10 == 9 {
+			r.work = "another training for " + r.key
+		}
+		r.facts = u.tiny(r)
+		u.runs = append(u.runs, r)
 	}
 }
 
-// tiny is a run of the tiny pipeline on the examples in a folder.
-func (u *upstream) tiny(key, folder string, seed uint64) run {
+// tiny are the facts that lead to a run on the examples in a folder.
+func (u *upstream) tiny(r run) []events.Fact {
 	at := func(path string) string { return u.w.root.Join(path).String() }
 	fact := func(id string, data events.Data) events.Fact {
-		return events.Fact{ID: id, Source: "/upstream", Pipeline: "tiny", Run: key, Data: data}
+		return events.Fact{ID: id, Source: "/upstream", Pipeline: r.pipeline, Run: r.key, Data: data}
 	}
-	return run{pipeline: "tiny", key: key, inputs: folder, seed: seed, facts: []events.Fact{
-		fact("transform", &events.TransformReady{
-			TransformGraph: at("tiny/graph"), TransformedExamples: []events.Examples{{URI: at(folder)}},
+	return []events.Fact{
+		fact("transform-"+events.Escape(r.key), &events.TransformReady{
+			TransformGraph: at("tiny/graph"), TransformedExamples: []events.Examples{{URI: at(r.inputs)}},
+			Request: events.Request{Force: r.work != r.inputs},
 		}),
-		fact("hparams", &events.HParamsReady{Hyperparameters: at("tiny/hp")}),
-	}}
+		fact("hparams-"+events.Escape(r.key), &events.HParamsReady{Hyperparameters: at("tiny/hp")}),
+	}
 }
 
 const penguinPipelines = 4
@@ -97,7 +121,7 @@ func (u *upstream) penguins(count int) {
 		if i < penguinPipelines {
 			u.w.apply(strings.Replace(string(text), "pipeline: penguin", "pipeline: "+name, 1))
 		}
-		r := run{pipeline: name, key: fmt.Sprintf("penguins %d", i), inputs: "penguins"}
+		r := run{pipeline: name, key: fmt.Sprintf("penguins %d", i), work: "penguins", inputs: "penguins"}
 		for _, fact := range demo.Facts(root, r.key) {
 			fact.ID, fact.Pipeline = fmt.Sprintf("%s-%d", fact.Data.Kind(), i), name
 			r.facts = append(r.facts, fact)
