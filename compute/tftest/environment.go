@@ -17,8 +17,14 @@ import (
 	"github.com/gofrs/flock"
 )
 
-//go:embed requirements.lock
-var lockfile []byte
+// The packages of the environments, at fixed versions.
+var (
+	//go:embed requirements.lock
+	lockfile []byte
+
+	//go:embed requirements-transform.lock
+	transformLockfile []byte
+)
 
 // completeMarker is written last: an environment without it is half made.
 const completeMarker = "complete"
@@ -31,6 +37,7 @@ const describePython = `import sys, platform; print(sys.version, platform.system
 type environment struct {
 	dir    string
 	base   string    // the python3 that makes it
+	lock   []byte    // its packages
 	notice io.Writer // told of slow work, since a test's own log is seen only at its end
 }
 
@@ -46,7 +53,7 @@ func findEnvironment(cache string, lock []byte, notice io.Writer) (environment, 
 	}
 	digest := sha256.Sum256(append([]byte(description+"\n"), lock...))
 	dir := filepath.Join(cache, "stoker", "python", fmt.Sprintf("%x", digest[:8]))
-	return environment{dir: dir, base: base, notice: notice}, nil
+	return environment{dir: dir, base: base, lock: lock, notice: notice}, nil
 }
 
 // python is the path of the environment's interpreter.
@@ -94,7 +101,7 @@ func installPackages(e environment) error {
 		return err
 	}
 	lock := filepath.Join(e.dir, "requirements.lock")
-	if err := os.WriteFile(lock, lockfile, 0o644); err != nil {
+	if err := os.WriteFile(lock, e.lock, 0o644); err != nil {
 		return err
 	}
 	_, err := command(e.python(), "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "-r", lock)

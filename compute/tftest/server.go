@@ -44,17 +44,22 @@ var shared = sync.OnceValues(func() (*server, error) {
 })
 
 // installed is the interpreter of the shared environment, made if need be.
-var installed = sync.OnceValues(func() (string, error) {
+var installed = sync.OnceValues(func() (string, error) { return installFrom(lockfile) })
+
+// transformInstalled is that of the environment with tf.Transform.
+var transformInstalled = sync.OnceValues(func() (string, error) { return installFrom(transformLockfile) })
+
+func installFrom(lock []byte) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find a place for TensorFlow: %w", err)
 	}
-	env, err := findEnvironment(cache, lockfile, terminal())
+	env, err := findEnvironment(cache, lock, terminal())
 	if err != nil {
 		return "", err
 	}
 	return env.python(), env.ensure(installPackages)
-})
+}
 
 // terminal is where a human sees a notice at once. The go tool keeps a test's stderr back, so it is the terminal itself
 // where there is one.

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +19,8 @@ import (
 
 // golden is what TensorFlow made of the rows, in batches, with a graph of testdata/functions.py.
 type golden struct {
-	Batches []struct {
+	Features []string // the raw features that the graph takes
+	Batches  []struct {
 		Rows    []int
 		Error   string
 		Outputs map[string][]goldenTensor
@@ -44,11 +44,14 @@ var magnitudes = map[string]float32{
 	"transcendental/elu":         1, // exp(x) - 1
 }
 
-// openGolden unpacks a graph into a folder and opens it.
-func openGolden(t testing.TB, name string) (*Graph, golden) {
+// graphs is where the graphs lie.
+var graphs = filepath.Join("testdata", "graphs")
+
+// unpack puts the artifact of a graph into a folder.
+func unpack(t testing.TB, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	archive, err := zip.OpenReader(filepath.Join("testdata", "graphs", name+".zip"))
+	archive, err := zip.OpenReader(filepath.Join(graphs, name+".zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,25 +59,46 @@ func openGolden(t testing.TB, name string) (*Graph, golden) {
 	if err := os.CopyFS(dir, archive); err != nil {
 		t.Fatal(err)
 	}
-	g, err := Open(dir)
+	return dir
+}
+
+func openGolden(t testing.TB, name string) (*Graph, golden) {
+	t.Helper()
+	g, err := Open(unpack(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return g, readGolden(t, graphs, name)
+}
+
+func readGolden(t testing.TB, dir, name string) golden {
+	t.Helper()
 	var want golden
-	data, err := fs.ReadFile(archive, "golden.json")
+	if err := json.Unmarshal(unpacked(t, dir, name, "golden.json"), &want); err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// unpacked is one file of a graph's archive.
+func unpacked(t testing.TB, dir, name, file string) []byte {
+	t.Helper()
+	archive, err := zip.OpenReader(filepath.Join(dir, name+".zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, &want); err != nil {
+	defer archive.Close()
+	data, err := fs.ReadFile(archive, file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return g, want
+	return data
 }
 
 // goldenRows are the serialized examples that every graph was run on.
 func goldenRows(t testing.TB) [][]byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "graphs", "rows.json"))
+	data, err := os.ReadFile(filepath.Join(graphs, "rows.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +109,9 @@ func goldenRows(t testing.TB) [][]byte {
 	return rows
 }
 
-func goldenNames(t testing.TB) []string {
+func goldenNames(t testing.TB, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "graphs", "*.zip"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.zip"))
 	if err != nil || len(files) < 40 {
 		t.Fatalf("%d graphs in testdata: %v", len(files), err)
 	}
@@ -101,39 +125,42 @@ func goldenNames(t testing.TB) []string {
 func TestGraphsAnswerAsInTensorFlow(t *testing.T) {
 	t.Parallel()
 	rows := goldenRows(t)
-	for _, name := range goldenNames(t) {
+	for _, name := range goldenNames(t, graphs) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g, want := openGolden(t, name)
-			for _, batch := range want.Batches {
-				var records [][]byte
-				for _, r := range batch.Rows {
-					records = append(records, rows[r])
-				}
-				raw, err := example.Parse(g.Raw(), records...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				f := g.frames.Get().(*frame)
-				err = g.run(f, raw)
-				if batch.Error != "" {
-					if err == nil {
-						t.Errorf("rows %v: no error, TensorFlow has: %s", batch.Rows, batch.Error)
-					}
-					continue
-				}
-				if err != nil {
-					t.Errorf("rows %v: %v", batch.Rows, err)
-					continue
-				}
-				compareOutputs(t, g, f, batch.Rows, batch.Outputs)
-				g.frames.Put(f)
-			}
+			compareGolden(t, name, g, rows, want)
 		})
 	}
 }
 
-func compareOutputs(t *testing.T, g *Graph, f *frame, rows []int, want map[string][]goldenTensor) {
+// compareGolden runs the graph on the batches that TensorFlow had. Where that has an error there has to be one.
+func compareGolden(t *testing.T, name string, g *Graph, rows [][]byte, want golden) {
+	t.Helper()
+	for _, batch := range want.Batches {
+		var records [][]byte
+		for _, r := range batch.Rows {
+			records = append(records, rows[r])
+		}
+		raw, err := example.Parse(g.Raw(), records...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := g.frames.Get().(*frame)
+		err = g.run(f, raw)
+		switch {
+		case batch.Error != "" && err == nil:
+			t.Errorf("rows %v: no error, TensorFlow has: %s", batch.Rows, batch.Error)
+		case batch.Error == "" && err != nil:
+			t.Errorf("rows %v: %v", batch.Rows, err)
+		case err == nil:
+			compareOutputs(t, name, g, f, batch.Rows, batch.Outputs)
+		}
+		g.frames.Put(f)
+	}
+}
+
+func compareOutputs(t *testing.T, graph string, g *Graph, f *frame, rows []int, want map[string][]goldenTensor) {
 	t.Helper()
 	at := 0
 	for _, out := range g.outputs {
@@ -144,7 +171,7 @@ func compareOutputs(t *testing.T, g *Graph, f *frame, rows []int, want map[strin
 		for i, w := range tensors {
 			got := f.slots[g.plan.results[at]].(tensor)
 			at++
-			if diff := w.compare(got, magnitudes[path.Base(t.Name())+"/"+out.name]); diff != "" {
+			if diff := w.compare(got, magnitudes[graph+"/"+out.name]); diff != "" {
 				t.Errorf("feature %s, tensor %d, rows %v: %s", out.name, i, rows, diff)
 			}
 		}

@@ -61,6 +61,9 @@ func readTextTable(path string, columns textColumns) (*table, error) {
 		return nil, fmt.Errorf("vocabulary %s: %w", filepath.Base(path), err)
 	}
 	t, err := newTable(keys.tensor(), values.tensor())
+	if err == nil && t.size == 0 {
+		err = errors.New("is empty")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("vocabulary %s: %w", filepath.Base(path), err)
 	}

@@ -372,7 +372,7 @@ def transcendental(f):
     return {"exp": tf.exp(x), "expm1": tf.math.expm1(x), "log": tf.math.log(x), "log1p": tf.math.log1p(tf.maximum(x, 0.0)),
             "tanh": tf.tanh(x), "sigmoid": tf.sigmoid(x), "softplus": tf.math.softplus(x), "sin": tf.sin(x), "cos": tf.cos(x),
             "atan": tf.atan(x), "erf": tf.math.erf(x), "pow": tf.pow(tf.abs(x), 1.5), "relu": tf.nn.relu(x),
-            "atan2": tf.atan2(x, tf.squeeze(f["y"], 1)), "elu": tf.nn.elu(x), "relu6": tf.nn.relu6(x)}
+            "atan2": tf.atan2(x, tf.squeeze(f["y"], 1) + 1.0), "elu": tf.nn.elu(x), "relu6": tf.nn.relu6(x)}
 
 
 @graph("x", "y", "n", "m")

@@ -48,4 +48,4 @@ def golden(folder, features, examples):
         if "error" in batches[-1]:  # one bad row spoils its batch: which one?
             single = [batch([r]) for r in rows]
             batches += single + [batch([b["rows"][0] for b in single if "error" not in b])]
-    return {"features": features, "batches": batches}
+    return {"features": list(features), "batches": batches}
