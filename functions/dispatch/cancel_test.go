@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
@@ -199,4 +200,53 @@ func TestAJobThatWasOfferedTooLateByTheDeadIsCalledBack(t *testing.T) {
 	if !claim.Attempt().Cancelled {
 		t.Error("the job is not called back")
 	}
+}
+
+// A run may get its job in the very moment in which it is ended. Then the job is cancelled instead, and only the worker tells.
+func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	arrive(t, box, d, "monday")
+	racing := &interrupted{Memory: box, before: func() {
+		if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+			t.Error(err)
+		}
+	}}
+	got, err := dispatch.Cancel(t.Context(), racing, "penguin", "monday")
+	if err != nil || got.Job != joinOf(t, box, "monday").Job || got.Job == "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if told := called(t, box, "monday"); told != "" {
+		t.Errorf("told %q", told)
+	}
+}
+
+// interrupted is a letterbox through which something happens right before the first write to a join.
+type interrupted struct {
+	*eventstest.Memory
+	before func()
+}
+
+func (b *interrupted) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := b.Memory.Register(ctx, name)
+	if name != events.RegisterJoins {
+		return register, err
+	}
+	return interruptedRegister{register, b}, err
+}
+
+type interruptedRegister struct {
+	events.Register
+	box *interrupted
+}
+
+func (r interruptedRegister) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
+	if before := r.box.before; before != nil {
+		r.box.before = nil
+		before()
+	}
+	return r.Register.Update(ctx, key, value, at)
 }
