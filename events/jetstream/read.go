@@ -68,7 +68,10 @@ const (
 	batchSize  = 256
 	followWait = 5 * time.Second  // of one pull when all is read
 	scanKept   = 30 * time.Second // how long the server keeps a consumer that nobody reads from
+	answerTime = 5 * time.Second  // what nats.go waits where ctx has no deadline: the answer may be lost with its server
 )
+
+var errNoAnswer = errors.New("no answer from the bus")
 
 // batch yields what one pull brings. more is false when all is read, or when the reader wants no more.
 func (s *scan) batch(ctx context.Context, yield func(events.Message, error) bool) (more bool, err error) {
@@ -136,6 +139,8 @@ func (s *scan) open(ctx context.Context) error {
 	if s.consumer != nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer) // that of a reader may be a day's
+	defer cancel()
 	consumer, err := s.box.js.CreateConsumer(ctx, s.stream, jetstream.ConsumerConfig{
 		FilterSubjects:    s.filters,
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
@@ -146,7 +151,7 @@ func (s *scan) open(ctx context.Context) error {
 		Replicas:          1,
 	})
 	if err != nil {
-		return err
+		return s.box.explain(ctx, err)
 	}
 	s.consumer, s.delivered, s.pending = consumer, 0, consumer.CachedInfo().NumPending
 	return nil

@@ -1,0 +1,279 @@
+//go:build unix
+
+package jetstream_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// The test binary is also the server that it kills.
+const (
+	serveDir  = "STOKER_TEST_BUS_DIR"
+	servePort = "STOKER_TEST_BUS_PORT"
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(serveDir); dir != "" {
+		if err := serve(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serve runs a bus until the standard input ends, as it does when the test is gone.
+func serve(dir string) error {
+	port, err := strconv.Atoi(os.Getenv(servePort))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", servePort, err)
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	server, err := bus.Start(context.Background(), bus.Options{Dir: dir, Port: port, SyncAlways: true, Logger: log})
+	if err != nil {
+		return err
+	}
+	fmt.Println(server.URL())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, server.Close())
+}
+
+// process is a bus in a process group of its own.
+type process struct {
+	cmd *exec.Cmd
+	url string
+}
+
+func startProcess(t *testing.T, dir string, port int) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), serveDir+"="+dir, fmt.Sprintf("%s=%d", servePort, port))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Stderr = t.Output()
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: cmd}
+	t.Cleanup(p.kill)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("start the bus's process: %v", err)
+	}
+	p.url = strings.TrimSpace(line)
+	return p
+}
+
+// kill ends the whole group at once, as the kernel does when memory is out. Killing again does nothing.
+func (p *process) kill() {
+	if p.cmd.ProcessState == nil {
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+		_ = p.cmd.Wait()
+	}
+}
+
+// publisher publishes facts and jobs one after the other, and writes down what the bus acknowledged.
+type publisher struct {
+	name  string
+	box   *jetstream.Letterbox
+	conn  *nats.Conn
+	next  int               // number of the fact that comes next
+	facts map[string]uint64 // id to sequence, acknowledged
+	jobs  []string          // likewise
+}
+
+func (p *publisher) publish(ctx context.Context) {
+	for ; ctx.Err() == nil; p.next++ {
+		fact := plainFact()
+		fact.ID = fmt.Sprintf("%s-%d", p.name, p.next)
+		receipt, err := p.box.Publish(ctx, fact)
+		if err != nil {
+			return // it is published again, under the same id, when the bus is back
+		}
+		p.facts[fact.ID] = receipt.Sequence
+		if p.box.Offer(ctx, durableJob(fact.ID)) != nil {
+			return // the fact is published again, which is success
+		}
+		p.jobs = append(p.jobs, fact.ID)
+	}
+}
+
+func durableJob(id string) events.Job {
+	return events.Job{
+		ID: id, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "run-1", Spec: []byte(`{}`),
+		Causes: []events.Cause{{Kind: events.KindExamplesReady, Source: "/gen", ID: id}},
+	}
+}
+
+// What the bus has acknowledged outlives a SIGKILL at any moment, with the last write of each stream's file torn. Publishers keep
+// their connections and go on by themselves. (That a disk has what was synced to it when the power fails, no test can show.)
+func TestWhatWasAcknowledgedOutlivesAKilledServerAndATornWrite(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	dir := t.TempDir()
+	server := startProcess(t, dir, 0)
+	port, err := strconv.Atoi(server.url[strings.LastIndexByte(server.url, ':')+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	publishers := connectPublishers(t, server.url)
+	for round := range 4 {
+		ctx, stop := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		for _, p := range publishers {
+			group.Go(func() { p.publish(ctx) })
+		}
+		time.Sleep(time.Duration(50+random.IntN(300)) * time.Millisecond)
+		server.kill()
+		waitUntilGone(t, publishers) // what was acknowledged has been read by then
+		stop()
+		group.Wait()
+		for _, stream := range []string{"FACTS", "JOBS"} {
+			tear(t, random, dir, stream, lastAcknowledged(publishers))
+		}
+		server = startProcess(t, dir, port)
+		box := connectTo(t, server.url, jetstream.Options{})
+		checkFacts(t, box, round, publishers)
+	}
+	checkJobs(t, connectTo(t, server.url, jetstream.Options{}), publishers)
+}
+
+func connectTo(t *testing.T, url string, opts jetstream.Options) *jetstream.Letterbox {
+	t.Helper()
+	opts.Lease = eventstest.Lease
+	box, err := jetstream.Connect(t.Context(), url, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	return box
+}
+
+func connectPublishers(t *testing.T, url string) (all []*publisher) {
+	t.Helper()
+	connectTo(t, url, jetstream.Options{Create: true})
+	for i := range 3 {
+		conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond),
+			nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // nats.go's own prints
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		box, err := jetstream.Open(t.Context(), conn, jetstream.Options{Lease: eventstest.Lease})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = box.Close() })
+		all = append(all, &publisher{name: fmt.Sprintf("p%d", i), box: box, conn: conn, facts: map[string]uint64{}})
+	}
+	return all
+}
+
+func waitUntilGone(t *testing.T, publishers []*publisher) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for slices.ContainsFunc(publishers, func(p *publisher) bool { return p.conn.IsConnected() }) {
+		if time.Now().After(deadline) {
+			t.Fatal("the connections outlive the server")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func lastAcknowledged(publishers []*publisher) (last uint64) {
+	for _, p := range publishers {
+		for _, sequence := range p.facts {
+			last = max(last, sequence)
+		}
+	}
+	return last
+}
+
+// checkFacts wants every fact that was acknowledged under its own sequence, once, and each publisher's in their order.
+func checkFacts(t *testing.T, box events.Letterbox, round int, publishers []*publisher) {
+	t.Helper()
+	there := map[string]uint64{}
+	var last uint64
+	for recorded, err := range box.Read(t.Context(), events.Query{}) {
+		if err != nil || recorded.Err != nil {
+			t.Fatalf("round %d: %v, %v", round, err, recorded.Err)
+		}
+		if sequence := recorded.Message.Sequence; sequence <= last || there[recorded.Fact.ID] != 0 {
+			t.Errorf("round %d: fact %s at %d, after %d and before at %d", round, recorded.Fact.ID, sequence, last, there[recorded.Fact.ID])
+		}
+		last = recorded.Message.Sequence
+		there[recorded.Fact.ID] = last
+	}
+	for _, p := range publishers {
+		var before uint64
+		for n := range len(p.facts) {
+			id := fmt.Sprintf("%s-%d", p.name, n)
+			if there[id] == 0 || there[id] != p.facts[id] || there[id] <= before {
+				t.Errorf("round %d: fact %s is at %d, acknowledged at %d, after one at %d", round, id, there[id], p.facts[id], before)
+			}
+			before = there[id]
+		}
+		t.Logf("round %d: %s had %d facts acknowledged", round, p.name, len(p.facts))
+	}
+}
+
+// checkJobs takes all jobs off the queue: each that was acknowledged is there. One may come that nobody knows was accepted.
+func checkJobs(t *testing.T, box events.Letterbox, publishers []*publisher) {
+	t.Helper()
+	done := map[string]bool{}
+	for {
+		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+		if errors.Is(err, events.ErrEmpty) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := claim.Job()
+		if err := errors.Join(err, claim.Done(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		done[job.ID] = true
+	}
+	for _, p := range publishers {
+		if len(p.jobs) == 0 {
+			t.Errorf("%s offered no job: the test shows nothing", p.name)
+		}
+		for _, id := range p.jobs {
+			if !done[id] {
+				t.Errorf("job %s was accepted, and is gone", id)
+			}
+		}
+	}
+}

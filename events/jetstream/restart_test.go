@@ -1,0 +1,129 @@
+package jetstream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// Everyone who waits when the server restarts gets what is published after it, on the connection it has. A wait may end with an
+// error, as every caller expects; to wait again is enough.
+func TestWhoWaitsWhileTheServerRestartsGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server, err := bus.Start(t.Context(), bus.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	box := connect(t, server, jetstream.Options{Create: true})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	watch := box.Watch(ctx, "", "")
+	waits := map[string]func() error{
+		"follow": func() error { return untilDone(ctx, func() error { return followOne(ctx, box) }) },
+		"take":   func() error { return untilDone(ctx, func() error { return takeOne(ctx, box) }) },
+		"notice": func() error { return untilDone(ctx, func() error { return noticeOne(ctx, box) }) },
+		"read": func() error {
+			return untilDone(ctx, func() error {
+				for recorded, err := range box.Read(ctx, events.Query{Follow: true}) {
+					return errors.Join(err, recorded.Err)
+				}
+				return errors.New("nothing read")
+			})
+		},
+		"watch": func() error {
+			for _, err := range watch {
+				return err
+			}
+			return errors.New("nothing watched")
+		},
+	}
+	ended := make(chan error)
+	for name, wait := range waits {
+		go func() { ended <- named(name, wait()) }()
+	}
+	time.Sleep(500 * time.Millisecond) // so that they wait
+	port := portOf(t, server)
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := bus.Start(t.Context(), bus.Options{Dir: dir, Port: port})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Close() })
+	if _, err := publishUntilTaken(ctx, box, plainFact()); err != nil {
+		t.Fatal(err)
+	}
+	offer(t, box)
+	if _, err := dial(t, again).Request("buckets.primary", []byte("notice"), 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	report := time.NewTicker(50 * time.Millisecond) // progress may be lost: it is told again
+	defer report.Stop()
+	for range waits {
+		for got := false; !got; {
+			select {
+			case err := <-ended:
+				if err != nil {
+					t.Error(err)
+				}
+				got = true
+			case <-report.C:
+				if err := box.Report(ctx, events.Progress{Job: "job-1", Pipeline: "penguin", Run: "run-1"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+func named(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// untilDone tries again for as long as the bus is away, but not what no waiting mends.
+func untilDone(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil || ctx.Err() != nil || errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrRefused) {
+			return err
+		}
+	}
+}
+
+const longWait = 30 * time.Second
+
+func followOne(ctx context.Context, box events.Letterbox) error {
+	delivery, err := box.Follow(ctx, "dispatch", longWait)
+	if err != nil {
+		return err
+	}
+	return delivery.Done(ctx)
+}
+
+func noticeOne(ctx context.Context, box events.Letterbox) error {
+	notice, err := box.FollowBuckets(ctx, "bridge", longWait)
+	if err != nil {
+		return err
+	}
+	return notice.Done(ctx)
+}
+
+func takeOne(ctx context.Context, box events.Letterbox) error {
+	claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, longWait)
+	if err != nil {
+		return err
+	}
+	return errors.Join(claim.Hold(ctx, func(context.Context) error { return nil }), claim.Done(ctx))
+}
