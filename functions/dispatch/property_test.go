@@ -79,6 +79,7 @@ type world struct {
 	mu        sync.Mutex
 	cancelled map[string]bool                  // runs that someone called off in time
 	offered   map[string]map[string]events.Job // by run and id
+	committed map[string]events.Fact           // by job: what came of it
 	busy      map[string]bool                  // runs with a job and no outcome
 	most      int                              // of busy, ever
 }
@@ -87,6 +88,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, box: eventstest.NewMemory(0), random: rand.New(rand.NewPCG(seed, 99)), policy: policies[seed%uint64(len(policies))],
 		cancelled: map[string]bool{}, offered: map[string]map[string]events.Job{}, busy: map[string]bool{},
+		committed: map[string]events.Fact{},
 	}
 	apply(t, w.box, w.policy.text())
 	for i := range 12 {
@@ -259,11 +261,21 @@ func (w *world) train(ctx context.Context, claim events.Claim, takes time.Durati
 	if errors.Is(context.Cause(ctx), events.ErrCancelled) || claim.Attempt().Cancelled {
 		fact = events.NewJobFailed(job, claim.Attempt(), &events.Failure{Kind: events.FailureCancelled, Err: errors.New("cancelled")})
 	}
-	w.mu.Lock()
-	delete(w.busy, job.Run) // before it is told: who reads it may offer the next job at once
-	w.mu.Unlock()
-	_, err = w.box.Publish(context.WithoutCancel(ctx), fact)
+	_, err = w.box.Publish(context.WithoutCancel(ctx), w.commit(job, fact))
 	return err
+}
+
+// commit keeps the first outcome of a job, as the store does: a job that was offered twice is told the same, even if it is called off
+// the second time.
+func (w *world) commit(job events.Job, fact events.Fact) events.Fact {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.busy, job.Run) // before it is told: who reads it may offer the next job at once
+	if first, done := w.committed[job.ID]; done {
+		return first
+	}
+	w.committed[job.ID] = fact
+	return fact
 }
 
 // outcomeOf is a model for most jobs, a failure for some; the same for the same job.
