@@ -93,7 +93,8 @@ func (b *Letterbox) readLease(ctx context.Context, key string) (jetstream.KeyVal
 }
 
 // busy is how long someone else's lease has to be waited for, at most a heartbeat at a time; 0 if it is free or has been
-// seen unchanged for its whole length.
+// seen unchanged for its whole length. A worker that has just started waits that long for a job whose worker is dead, even if it died
+// yesterday: the entry's own time is by another clock, and trusting that could give a job to two.
 func (b *Letterbox) busy(entry jetstream.KeyValueEntry, lease events.Lease) time.Duration {
 	if entry == nil || lease.Holder == "" {
 		return 0
