@@ -83,6 +83,9 @@ type Notices interface {
 	// FollowBuckets takes the next unread notice for the named durable reader, the first time from the oldest that is kept,
 	// waiting up to wait; then ErrEmpty. It is delivered again until Done or Never.
 	FollowBuckets(ctx context.Context, reader string, wait time.Duration) (Notice, error)
+	// Notify adds a notice on the subject buckets.<from>, for a store without a connection of its own, and to tell one again. A
+	// message told again is kept again.
+	Notify(ctx context.Context, from string, message []byte) error
 }
 
 // Receipt says where a fact was stored.

@@ -32,6 +32,14 @@ func (m *Memory) FollowBuckets(ctx context.Context, name string, wait time.Durat
 	return notice, nil
 }
 
+// Notify implements events.Notices.
+func (m *Memory) Notify(ctx context.Context, from string, message []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return m.Inject(ctx, "buckets."+from, nil, message)
+}
+
 func (m *Memory) follow(ctx context.Context, s *stream, name string, wait time.Duration) (found *notice, err error) {
 	err = m.await(ctx, wait, func(now time.Time) (bool, time.Time) {
 		r := m.reader(s, name)

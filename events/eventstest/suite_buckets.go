@@ -12,6 +12,7 @@ func bucketTests() map[string]func(*testing.T, Box) {
 		"a reader of notices goes on where it was":            bucketsGoOn,
 		"a notice that can never be used is buried verbatim":  bucketsNever,
 		"a notice that was handed back comes after its delay": bucketsLater,
+		"a store without a connection has its notices told":   bucketsNotified,
 		"notices are no facts, and readers of both are apart": bucketsApart,
 	}
 }
@@ -28,6 +29,15 @@ func followBuckets(t *testing.T, box Box, reader string) events.Notice {
 	notice, err := box.FollowBuckets(t.Context(), reader, soon)
 	must(t, err)
 	return notice
+}
+
+func bucketsNotified(t *testing.T, box Box) {
+	must(t, box.Notify(t.Context(), "primary", []byte("one")))
+	notice := followBuckets(t, box, "bridge")
+	if got := notice.Message(); string(got.Body) != "one" || got.Subject != bucketSubject {
+		t.Errorf("notice %+v", got)
+	}
+	must(t, notice.Done(t.Context()))
 }
 
 func bucketsInOrder(t *testing.T, box Box) {

@@ -11,8 +11,9 @@ import (
 
 // The streams whose messages can be tried again.
 const (
-	streamFacts = "FACTS"
-	streamJobs  = "JOBS"
+	streamFacts   = "FACTS"
+	streamJobs    = "JOBS"
+	streamBuckets = "BUCKETS"
 )
 
 // RunOf says which run a dead letter is about; "" for what can't be known of a message that nobody can read.
@@ -39,7 +40,8 @@ type Redoer interface {
 
 // Retry gives the message of a dead letter another try, and drops the letter then. A job goes back on the queue as it was, but
 // for its Request, which says that it was asked for again; its attempts are counted anew. A fact is read from the log, where
-// it stands unchanged, and handled as if it had just come. If it is refused again, the letter stays, and the error says why.
+// it stands unchanged, and handled as if it had just come. If it is refused again, the letter stays, and the error says why. What a
+// store told of a bucket is told again, to the bridge.
 // Retrying twice, or after half of it was done, does it once.
 func Retry(ctx context.Context, box events.Letterbox, d Redoer, letter events.DeadLetter) error {
 	var err error
@@ -48,8 +50,10 @@ func Retry(ctx context.Context, box events.Letterbox, d Redoer, letter events.De
 		err = retryJob(ctx, box, letter)
 	case streamFacts:
 		err = retryFact(ctx, box, d, letter.Message.Sequence)
+	case streamBuckets:
+		err = retryNotice(ctx, box, letter.Message)
 	default:
-		err = fmt.Errorf("only facts and jobs can be tried again, this came from %s", letter.Message.Stream)
+		err = fmt.Errorf("only facts, jobs and notices of buckets can be tried again, this came from %s", letter.Message.Stream)
 	}
 	if err != nil {
 		return fmt.Errorf("retry dead letter %d: %w", letter.Sequence, err)
@@ -70,6 +74,14 @@ func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLette
 	}
 	job.Request = fmt.Sprintf("dead-%d", letter.Sequence)
 	return box.Offer(ctx, job)
+}
+
+func retryNotice(ctx context.Context, box events.Letterbox, message events.Message) error {
+	from, ok := strings.CutPrefix(message.Subject, "buckets.")
+	if !ok || message.Cut != nil {
+		return fmt.Errorf("the letter does not hold the whole notice of %s", message.Subject)
+	}
+	return box.Notify(ctx, from, message.Body)
 }
 
 func retryFact(ctx context.Context, box events.Letterbox, d Redoer, sequence uint64) error {

@@ -122,14 +122,14 @@ func TestWhatIsNoJobStaysDead(t *testing.T) {
 	}
 	cut := events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 9, Subject: "jobs.train.cpu.y", Body: []byte("{"), Cut: &events.Cut{Bytes: 99}}}
 	gone := events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 8, Subject: "jobs.train.cpu.z"}}
-	other := events.DeadLetter{Message: events.Message{Stream: "BUCKETS", Sequence: 7, Subject: "buckets.x"}}
+	other := events.DeadLetter{Message: events.Message{Stream: "OTHERS", Sequence: 7, Subject: "others.x"}}
 	for _, letter := range []events.DeadLetter{cut, other, gone} {
 		if err := box.Bury(t.Context(), letter); err != nil {
 			t.Fatal(err)
 		}
 	}
 	wants := []string{
-		"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the letter holds 1 of the job's 99 bytes", "this came from BUCKETS", "message 8 is gone from the queue",
+		"retry dead letter 1: message 1 of the queue is no job", "retry dead letter 2: the letter holds 1 of the job's 99 bytes", "this came from OTHERS", "message 8 is gone from the queue",
 	}
 	for i, letter := range letters(t, box) {
 		if err := replay.Retry(t.Context(), box, &redone{}, letter); err == nil || !strings.Contains(err.Error(), wants[i]) {
@@ -138,6 +138,25 @@ func TestWhatIsNoJobStaysDead(t *testing.T) {
 	}
 	if left := letters(t, box); len(left) != 4 {
 		t.Errorf("%d letters left, want 4", len(left))
+	}
+}
+
+func TestANoticeIsToldAgain(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	notice := events.Message{Stream: "BUCKETS", Sequence: 7, Subject: "buckets.raw.data", Body: []byte("{}")}
+	if err := box.Bury(t.Context(), events.DeadLetter{Message: notice}); err != nil {
+		t.Fatal(err)
+	}
+	if err := replay.Retry(t.Context(), box, &redone{}, letters(t, box)[0]); err != nil {
+		t.Fatal(err)
+	}
+	told, err := box.FollowBuckets(t.Context(), "bridge", 0)
+	if err != nil || told.Message().Subject != notice.Subject || string(told.Message().Body) != "{}" {
+		t.Errorf("told %+v, %v", told, err)
+	}
+	if left := letters(t, box); len(left) != 0 {
+		t.Errorf("%d letters left", len(left))
 	}
 }
 
