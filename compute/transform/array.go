@@ -21,6 +21,7 @@ type tensor interface {
 
 	copy(at int, from tensor, start, count int) // elements from start on to place at
 	take(from tensor, places []int)             // element i is the one at places[i]
+	put(from tensor, places []int)              // the inverse: places[i] is for element i
 	fill(from tensor, place int)                // all elements are the one at place
 	zero()
 }
@@ -47,6 +48,13 @@ func (a *array[T]) take(from tensor, places []int) {
 	data := from.(*array[T]).data
 	for i, p := range places {
 		a.data[i] = data[p]
+	}
+}
+
+func (a *array[T]) put(from tensor, places []int) {
+	data := from.(*array[T]).data
+	for i, p := range places {
+		a.data[p] = data[i]
 	}
 }
 

@@ -45,20 +45,20 @@ func (f feature) sparseColumns(values example.Feature) (example.Spec, error) {
 }
 
 // write puts the feature's tensors into its columns.
-func (f feature) write(columns []*example.Column, tensors []value, rows int) error {
+func (f feature) write(b *example.Batch, columns example.Spec, tensors []value) error {
+	c := b.Column(columns[0].Name)
 	switch f.layout {
 	case dense:
-		return f.writeDense(columns[0], tensors[0].(tensor), rows)
+		return f.writeDense(c, tensors[0].(tensor), b.Rows)
 	case ragged:
-		return f.writeRagged(columns[0], tensors[0].(tensor), integers(tensors[1]), rows)
+		return f.writeRagged(c, tensors[0].(tensor), integers(tensors[1]), b.Rows)
 	}
-	return f.writeSparse(columns, tensors, rows)
+	return f.writeSparse(b, columns, tensors)
 }
 
 func (f feature) writeDense(c *example.Column, t tensor, rows int) error {
-	dims := append([]int{rows}, c.Feature.Shape...)
-	if !slices.Equal(t.shape(), dims) {
-		return fmt.Errorf("has shape %v, wants %v", t.shape(), dims)
+	if dims := t.shape(); len(dims) == 0 || dims[0] != rows || !slices.Equal(dims[1:], c.Feature.Shape) {
+		return fmt.Errorf("has shape %v, wants %d rows of %v", dims, rows, c.Feature.Shape)
 	}
 	c.Offsets = slices.Grow(c.Offsets, rows)
 	for r, size := 1, c.Feature.Size(); r <= rows; r++ {
@@ -88,7 +88,8 @@ func (r transformedRows) check(shape []int) error {
 	return rows{r.splits}.check(shape[0])
 }
 
-func (f feature) writeSparse(columns []*example.Column, tensors []value, rows int) error {
+func (f feature) writeSparse(b *example.Batch, columns example.Spec, tensors []value) error {
+	rows := b.Rows
 	one := call{in: tensors}
 	s, err := sparseArg(&one, 0)
 	if err != nil {
@@ -105,7 +106,8 @@ func (f feature) writeSparse(columns []*example.Column, tensors []value, rows in
 		}
 		counts[index[0]]++
 	}
-	for d, c := range columns {
+	for d := range columns {
+		c := b.Column(columns[d].Name)
 		for r, n := range counts {
 			c.Offsets = append(c.Offsets, c.Offsets[r]+n)
 		}
@@ -123,9 +125,9 @@ func (f feature) writeSparse(columns []*example.Column, tensors []value, rows in
 func writeValues(c *example.Column, t tensor) error {
 	switch a := t.(type) {
 	case *array[float32]:
-		c.Floats = slices.Clone(a.data)
+		c.Floats = append(c.Floats, a.data...)
 	case *array[int64]:
-		c.Ints = slices.Clone(a.data)
+		c.Ints = append(c.Ints, a.data...)
 	case *array[string]:
 		c.Ends = slices.Grow(c.Ends, len(a.data))
 		for _, s := range a.data {

@@ -28,9 +28,11 @@ func BenchmarkRun(b *testing.B) {
 	for _, name := range []string{"penguin", "taxi"} {
 		b.Run(name, func(b *testing.B) {
 			g, raw, _ := openBench(b, name)
+			var into *example.Batch
+			var err error
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := g.Run(raw); err != nil {
+				if into, err = g.Run(raw, into); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -68,8 +70,10 @@ func BenchmarkAgainstTensorFlow(b *testing.B) {
 func rowsPerCPUSecond(b *testing.B, g *transform.Graph, raw *example.Batch) float64 {
 	b.Helper()
 	start, end, rows := cpuSeconds(b), time.Now().Add(time.Second), 0
+	var into *example.Batch
 	for time.Now().Before(end) {
-		if _, err := g.Run(raw); err != nil {
+		var err error
+		if into, err = g.Run(raw, into); err != nil {
 			b.Fatal(err)
 		}
 		rows += raw.Rows

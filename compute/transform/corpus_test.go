@@ -66,7 +66,7 @@ func TestRawRecordsBecomeTheTransformedOnesBitForBit(t *testing.T) {
 			want := readSplit(t, 100, g.Spec(), tt.name, "transformed_examples", tt.split)
 			rows := 0
 			for i := range raw {
-				got, err := g.Run(raw[i])
+				got, err := g.Run(raw[i], nil)
 				if err != nil {
 					t.Fatal(err)
 				}

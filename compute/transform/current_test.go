@@ -32,8 +32,18 @@ func TestGraphsAreCurrent(t *testing.T) {
 		t.Fatalf("testdata has graphs %v, functions.py makes %v", names, fresh)
 	}
 	for _, name := range names {
-		if !reflect.DeepEqual(readGolden(t, graphs, name), readGolden(t, made, name)) {
+		if !reflect.DeepEqual(withoutMessages(readGolden(t, graphs, name)), withoutMessages(readGolden(t, made, name))) {
 			t.Errorf("%s is not current: task generate:transform makes it so", name)
 		}
 	}
+}
+
+// withoutMessages leaves out what errors say: of two rows that are errors either may be told.
+func withoutMessages(g golden) golden {
+	for i, b := range g.Batches {
+		if b.Error != "" {
+			g.Batches[i].Error = "some error"
+		}
+	}
+	return g
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/stoker-ml/stoker/compute/example"
@@ -26,7 +27,8 @@ func kindOf(t dtype) (example.Kind, error) {
 type source struct {
 	feature
 	values  string
-	indices []string // sparse, unless the place of a value is its number in the row
+	indices []string     // sparse, unless the place of a value is its number in the row
+	columns example.Spec // both: the values first
 }
 
 // sourceOf finds the columns that are put together for f.
@@ -45,27 +47,21 @@ func sourceOf(f feature, composites []example.Composite) (source, error) {
 	case f.layout == sparse && len(s.indices) > 0 && len(f.shape) != len(s.indices)+1:
 		return s, fmt.Errorf("is sparse of shape %v, the schema names %d columns of indices", f.shape, len(s.indices))
 	}
-	_, err := kindOf(f.dtype)
-	return s, err
-}
-
-// spec is the columns it reads.
-func (s source) spec() example.Spec {
-	kind, _ := kindOf(s.dtype)
-	f := example.Feature{Name: s.values, Kind: kind}
+	kind, err := kindOf(f.dtype)
+	values := example.Feature{Name: s.values, Kind: kind}
 	if s.layout == dense {
-		f.Shape = slices.Clone(s.shape[1:])
+		values.Shape = slices.Clone(s.shape[1:])
 	}
-	spec := example.Spec{f}
+	s.columns = example.Spec{values}
 	for _, name := range s.indices {
-		spec = append(spec, example.Feature{Name: name, Kind: example.Int64})
+		s.columns = append(s.columns, example.Feature{Name: name, Kind: example.Int64})
 	}
-	return spec
+	return s, err
 }
 
 // fill makes the feature's tensors of a batch, in the memory of those of the last.
 func (s source) fill(args []value, b *example.Batch) error {
-	c, err := s.find(b, s.spec()[0])
+	c, err := s.find(b, s.columns[0])
 	if err != nil {
 		return err
 	}
@@ -132,10 +128,18 @@ func columnValues(old value, c *example.Column, dims []int) value {
 // flushed has 0 where there are numbers so small that they aren't held in full, as TensorFlow computes with 0 in their place. It
 // does so within the graph too, which we don't: there the difference is below 1.2e-38.
 func flushed(floats []float32) []float32 {
-	isTiny := func(v float32) bool { return v != 0 && v < 0x1p-126 && v > -0x1p-126 }
-	if !slices.ContainsFunc(floats, isTiny) {
-		return floats
+	for i := range floats {
+		if isTiny(floats[i]) {
+			return flush(floats)
+		}
 	}
+	return floats
+}
+
+// isTiny holds for a float32 whose exponent is that of 0, and whose fraction isn't.
+func isTiny(v float32) bool { return math.Float32bits(v)<<1-1 < 1<<24-1 }
+
+func flush(floats []float32) []float32 {
 	floats = slices.Clone(floats)
 	for i, v := range floats {
 		if isTiny(v) {
@@ -166,7 +170,7 @@ func (s source) placed(args []value, b *example.Batch, c *example.Column) error 
 	rank := len(s.indices) + 1
 	indices := roomIn[int64](args[0], c.Len(), rank)
 	for d, name := range s.indices {
-		by, err := s.find(b, example.Feature{Name: name, Kind: example.Int64})
+		by, err := s.find(b, s.columns[d+1])
 		if err != nil {
 			return err
 		}

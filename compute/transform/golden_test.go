@@ -19,8 +19,9 @@ import (
 
 // golden is what TensorFlow made of the rows, in batches, with a graph of testdata/functions.py.
 type golden struct {
-	Features []string // the raw features that the graph takes
-	Batches  []struct {
+	Features    []string // the raw features that the graph takes
+	Transformed [][]byte // the first rows as Transform writes them, none if one of them is an error
+	Batches     []struct {
 		Rows    []int
 		Error   string
 		Outputs map[string][]goldenTensor
@@ -42,6 +43,7 @@ const maxDistance = 4
 var magnitudes = map[string]float32{
 	"scale_by_min_max_per_key/x": 2, // 4 sigmoid(x) - 2
 	"transcendental/elu":         1, // exp(x) - 1
+	"more_functions/selu":        2, // 1.76 exp(x) - 1.76
 }
 
 // graphs is where the graphs lie.
@@ -160,6 +162,50 @@ func compareGolden(t *testing.T, name string, g *Graph, rows [][]byte, want gold
 	}
 }
 
+// What Run gives is what reading Transform's own transformed examples gives.
+func TestBatchIsAsTransformedExamplesAreRead(t *testing.T) {
+	t.Parallel()
+	rows := goldenRows(t)
+	for _, name := range goldenNames(t, graphs) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, golden := openGolden(t, name)
+			if golden.Transformed == nil && name != "to_number" {
+				t.Fatal("no transformed examples")
+			}
+			want, err := example.Parse(g.Spec(), golden.Transformed...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := example.Parse(g.Raw(), rows[:len(golden.Transformed)]...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := g.Run(raw, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second time in memory that was used
+				for i := range want.Columns {
+					compareColumn(t, &got.Columns[i], &want.Columns[i])
+				}
+				if got, err = g.Run(raw, got); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func compareColumn(t *testing.T, got, want *example.Column) {
+	t.Helper()
+	near := func(a, b float32) bool { return distance(a, b) <= maxDistance }
+	if !slices.Equal(got.Offsets, want.Offsets) || !slices.EqualFunc(got.Floats, want.Floats, near) || !slices.Equal(got.Ints, want.Ints) ||
+		!slices.Equal(got.Data, want.Data) || !slices.Equal(got.Ends, want.Ends) {
+		t.Errorf("column %s is %v, want %v", want.Feature.Name, *got, *want)
+	}
+}
+
 func compareOutputs(t *testing.T, graph string, g *Graph, f *frame, rows []int, want map[string][]goldenTensor) {
 	t.Helper()
 	at := 0
@@ -233,7 +279,7 @@ func (w goldenTensor) decode(to any) error {
 
 // distance is how many float32s lie between two, 0 for two NaNs.
 func distance(a, b float32) float64 {
-	if a == b || a != a && b != b || isTiny(a) && isTiny(b) {
+	if a == b || a != a && b != b || isNothing(a) && isNothing(b) {
 		return 0
 	}
 	if a != a || b != b || math.IsInf(float64(a), 0) != math.IsInf(float64(b), 0) {
@@ -242,8 +288,8 @@ func distance(a, b float32) float64 {
 	return math.Abs(float64(ordinal(a)) - float64(ordinal(b)))
 }
 
-// isTiny holds for 0 and what TensorFlow takes for it.
-func isTiny(f float32) bool { return math.Abs(float64(f)) < 0x1p-126 }
+// isNothing holds for 0 and what TensorFlow takes for it.
+func isNothing(f float32) bool { return math.Abs(float64(f)) < 0x1p-126 }
 
 // ordinal numbers the float32s in their order.
 func ordinal(f float32) int64 {

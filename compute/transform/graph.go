@@ -115,7 +115,7 @@ func (g *Graph) describe(a *artifact) error {
 		if err != nil {
 			return fmt.Errorf("raw feature %q: %w", f.name, err)
 		}
-		g.sources, g.raw = append(g.sources, s), append(g.raw, s.spec()...)
+		g.sources, g.raw = append(g.sources, s), append(g.raw, s.columns...)
 	}
 	slices.SortFunc(g.raw, func(a, b example.Feature) int { return strings.Compare(a.Name, b.Name) })
 	for _, f := range g.outputs {
@@ -136,32 +136,32 @@ func (g *Graph) Raw() example.Spec { return slices.Clone(g.raw) }
 // Spec is the features that come out: those that reading tf.Transform's transformed examples would give.
 func (g *Graph) Spec() example.Spec { return slices.Clone(g.spec) }
 
-// Run transforms a batch of raw features. The outcome is the caller's, and shares no memory with raw. A row that TensorFlow has an
-// error for is one here too, and spoils its batch.
-func (g *Graph) Run(raw *example.Batch) (*example.Batch, error) {
+// Run transforms a batch of raw features. The outcome shares no memory with raw; it is in the memory of into, a batch that Run
+// returned before and that nobody needs any more, or of its own if into is nil. A row that TensorFlow has an error for is one here too,
+// and spoils its batch.
+func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 	f := g.frames.Get().(*frame)
 	defer g.frames.Put(f)
 	if err := g.run(f, raw); err != nil {
 		return nil, fmt.Errorf("transform: %w", err)
 	}
-	b := example.NewBatch(g.spec)
-	b.Rows = raw.Rows
+	if into == nil {
+		into = example.NewBatch(g.spec)
+	}
+	into.Reset()
+	into.Rows = raw.Rows
 	at := 0
 	for i, out := range g.outputs {
-		var tensors []value
+		f.results = f.results[:0]
 		for range out.tensors() {
-			tensors = append(tensors, f.slots[g.plan.results[at]])
+			f.results = append(f.results, f.slots[g.plan.results[at]])
 			at++
 		}
-		var columns []*example.Column
-		for _, c := range g.written[i] {
-			columns = append(columns, b.Column(c.Name))
-		}
-		if err := out.write(columns, tensors, raw.Rows); err != nil {
+		if err := out.write(into, g.written[i], f.results); err != nil {
 			return nil, fmt.Errorf("transform: transformed feature %q: %w", out.name, err)
 		}
 	}
-	return b, nil
+	return into, nil
 }
 
 // run feeds the batch to the plan. What the plan gives is in the frame then.

@@ -3,6 +3,7 @@ package transform
 import (
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 
 	"github.com/dchest/siphash"
 	farm "github.com/dgryski/go-farm"
@@ -21,7 +22,10 @@ func buckets(n *node, hash func(s string) uint64) (kernel, error) {
 func buildHashFast(n *node) (kernel, error) { return buckets(n, fingerprint) }
 
 // fingerprint is FarmHash's Fingerprint64, which never changes.
-func fingerprint(s string) uint64 { return farm.Fingerprint64([]byte(s)) }
+func fingerprint(s string) uint64 { return farm.Fingerprint64(bytesOf(s)) }
+
+// bytesOf is s without a copy, for libraries that take bytes and only read them: hashing is much of what a graph does.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // buildHashStrong hashes with SipHash and a key of two numbers.
 func buildHashStrong(n *node) (kernel, error) {
@@ -29,7 +33,7 @@ func buildHashStrong(n *node) (kernel, error) {
 	if len(key) != 2 {
 		return nil, fmt.Errorf("key has %d numbers, wants 2", len(key))
 	}
-	return buckets(n, func(s string) uint64 { return siphash.Hash(uint64(key[0]), uint64(key[1]), []byte(s)) })
+	return buckets(n, func(s string) uint64 { return siphash.Hash(uint64(key[0]), uint64(key[1]), bytesOf(s)) })
 }
 
 func buildHashLegacy(n *node) (kernel, error) { return buckets(n, hash64) }

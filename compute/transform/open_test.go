@@ -142,7 +142,7 @@ func TestColumnsThatAreNeededAreAskedForByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Run(raw); err == nil || !strings.Contains(err.Error(), `raw feature "culmen_length_mm": the batch has no column`) {
+	if _, err := g.Run(raw, nil); err == nil || !strings.Contains(err.Error(), `raw feature "culmen_length_mm": the batch has no column`) {
 		t.Errorf("error %v doesn't name the column", err)
 	}
 }
@@ -183,6 +183,6 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		g.Run(raw) // an error is fine, a panic isn't
+		g.Run(raw, nil) // an error is fine, a panic isn't
 	})
 }

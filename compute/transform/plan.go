@@ -39,9 +39,10 @@ type call struct {
 
 // frame is the memory of one run of a plan.
 type frame struct {
-	slots []value
-	args  []value // what was fed last
-	call  call
+	slots   []value
+	args    []value // what was fed last
+	results []value // of one feature
+	call    call
 }
 
 func (p *plan) newFrame(most int) *frame {

@@ -1,17 +1,13 @@
 package transform
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 )
 
-// searchOp is UpperBound and LowerBound: for each value the number of boundaries that pass, of those in the same row.
-func searchOp(f32 func(boundary, v float32) bool, f64 func(boundary, v float64) bool, i32 func(boundary, v int32) bool,
-	i64 func(boundary, v int64) bool,
-) op {
+// searchOp is UpperBound and LowerBound: for each value its place among the boundaries in the same row.
+func searchOp(f32 place[float32], f64 place[float64], i32 place[int32], i64 place[int64]) op {
 	return op{build: func(n *node) (kernel, error) {
 		out := n.dtype("out_type", int32Type)
 		n.out = []dtype{out}
@@ -32,23 +28,46 @@ func searchOp(f32 func(boundary, v float32) bool, f64 func(boundary, v float64) 
 	}}
 }
 
-// notAbove passes for UpperBound, and for every boundary of a NaN.
-func notAbove[T cmp.Ordered](boundary, v T) bool { return !(v < boundary) }
+// place is the number of boundaries, which ascend, that stand before v.
+type place[T number] func(boundaries []T, v T) int
 
-// below passes for LowerBound, and for no boundary of a NaN.
-func below[T cmp.Ordered](boundary, v T) bool { return boundary < v }
+// upperBound counts the boundaries that aren't above v: of a NaN all.
+func upperBound[T number](boundaries []T, v T) int {
+	low, high := 0, len(boundaries)
+	for low < high {
+		if middle := (low + high) / 2; !(v < boundaries[middle]) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
 
-func search[T number](out dtype, passes func(boundary, v T) bool) (kernel, error) {
+// lowerBound counts the boundaries that are below v: of a NaN none.
+func lowerBound[T number](boundaries []T, v T) int {
+	low, high := 0, len(boundaries)
+	for low < high {
+		if middle := (low + high) / 2; boundaries[middle] < v {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+func search[T number](out dtype, find place[T]) (kernel, error) {
 	switch out {
 	case int32Type:
-		return searchInto[T, int32](passes), nil
+		return searchInto[T, int32](find), nil
 	case int64Type:
-		return searchInto[T, int64](passes), nil
+		return searchInto[T, int64](find), nil
 	}
 	return nil, fmt.Errorf("out_type is %v: %w", out, errType)
 }
 
-func searchInto[T number, I int32 | int64](passes func(boundary, v T) bool) kernel {
+func searchInto[T number, I int32 | int64](find place[T]) kernel {
 	return func(c *call) error {
 		sorted, values := arg[T](c, 0), arg[T](c, 1)
 		if len(sorted.dims) != 2 || len(values.dims) != 2 || sorted.dims[0] != values.dims[0] {
@@ -59,16 +78,7 @@ func searchInto[T number, I int32 | int64](passes func(boundary, v T) bool) kern
 		for row := range values.dims[0] {
 			boundaries := sorted.data[row*width : (row+1)*width]
 			for i := row * across; i < (row+1)*across; i++ {
-				v := values.data[i]
-				low, high := 0, width
-				for low < high {
-					if middle := (low + high) / 2; passes(boundaries[middle], v) {
-						low = middle + 1
-					} else {
-						high = middle
-					}
-				}
-				out[i] = I(low)
+				out[i] = I(find(boundaries, values.data[i]))
 			}
 		}
 		return nil
@@ -82,9 +92,7 @@ func buildBucketize(n *node) (kernel, error) {
 	if err := n.want(0); err != nil {
 		return nil, err
 	}
-	bucket := func(v float32) int32 {
-		return int32(sort.Search(len(boundaries), func(i int) bool { return v < boundaries[i] }))
-	}
+	bucket := func(v float32) int32 { return int32(upperBound(boundaries, v)) }
 	kernels := byType{
 		float32Type: each(mapping(bucket)),
 		float64Type: each(mapping(func(v float64) int32 { return bucket(float32(v)) })),

@@ -16,6 +16,24 @@ func buildIdentityN(n *node) (kernel, error) {
 	return func(c *call) error { copy(c.out, c.in); return nil }, nil
 }
 
+// buildEnsureShape hands on a tensor whose shape is as the attribute says; -1 there is any size.
+func buildEnsureShape(n *node) (kernel, error) {
+	if n.attr("shape").GetShape().GetUnknownRank() {
+		return buildIdentity(n)
+	}
+	want := shapeOf(n.attr("shape").GetShape())
+	n.out = n.in
+	return func(c *call) error {
+		have := c.tensor(0).shape()
+		fits := func(have, want int) bool { return want < 0 || have == want }
+		if !slices.EqualFunc(have, want, fits) {
+			return fmt.Errorf("shape %v isn't %v", have, want)
+		}
+		c.out[0] = c.in[0]
+		return nil
+	}, n.want(0)
+}
+
 // integerOut gives shapes and sizes, as int32 or int64.
 func integerOut(n *node, list func(t tensor) []int, isScalar bool) (kernel, error) {
 	out := n.dtype("out_type", int32Type)

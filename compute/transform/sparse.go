@@ -67,33 +67,63 @@ func buildSparseToDense(n *node) (kernel, error) {
 
 // sparseToDense refuses indices out of bounds, and if they are to be validated, those that repeat or don't ascend.
 func sparseToDense(c *call, validate bool) error {
-	indices, dims, values := integers(c.in[0]), integers(c.in[1]), c.tensor(2)
+	indices, dims, values := c.tensor(0), integers(c.in[1]), c.tensor(2)
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	shape := c.tensor(0).shape()
-	entries := c.tensor(0).size()
-	if len(shape) == 2 {
-		entries = shape[0]
+	entries := indices.size()
+	if len(indices.shape()) == 2 {
+		entries = indices.shape()[0]
 	}
-	if len(shape) > 2 || entries*len(dims) != len(indices) || values.size() != entries && values.size() != 1 || c.tensor(3).size() != 1 {
-		return fmt.Errorf("indices of shape %v, %d values, shape %v", shape, values.size(), dims)
+	if len(indices.shape()) > 2 || entries*len(dims) != indices.size() || values.size() != entries && values.size() != 1 ||
+		c.tensor(3).size() != 1 {
+		return fmt.Errorf("indices of shape %v, %d values, shape %v", indices.shape(), values.size(), dims)
+	}
+	places, err := placesOf(indices, dims, validate)
+	if err != nil {
+		return err
 	}
 	out := c.roomLike(0, values, dims...)
 	out.fill(c.tensor(3), 0)
-	last := -1
-	for i := range entries {
-		at, err := flatIndex(indices[i*len(dims):(i+1)*len(dims)], dims)
-		if err != nil {
-			return fmt.Errorf("indices[%d]: %w", i, err)
-		}
-		if validate && at <= last {
-			return fmt.Errorf("indices[%d] %v is repeated or out of order", i, indices[i*len(dims):(i+1)*len(dims)])
-		}
-		last = at
-		out.copy(at, values, min(i, values.size()-1), 1)
+	if values.size() == 1 {
+		values = values.room(nil, []int{entries})
+		values.fill(c.tensor(2), 0)
 	}
+	out.put(values, places)
 	return nil
+}
+
+// placesOf turns indices into places in a tensor of shape dims.
+func placesOf(indices tensor, dims []int, ascending bool) ([]int, error) {
+	switch a := indices.(type) {
+	case *array[int32]:
+		return flatIndices(a.data, dims, ascending)
+	case *array[int64]:
+		return flatIndices(a.data, dims, ascending)
+	}
+	return nil, errType
+}
+
+func flatIndices[I int32 | int64](indices []I, dims []int, ascending bool) ([]int, error) {
+	if len(dims) == 0 {
+		return nil, errors.New("a scalar has no indices")
+	}
+	list, last := make([]int, len(indices)/len(dims)), -1
+	for i := range list {
+		index := indices[i*len(dims) : (i+1)*len(dims)]
+		at := 0
+		for d, k := range index {
+			if k < 0 || int(k) >= dims[d] {
+				return nil, fmt.Errorf("indices[%d] = %v is not in shape %v", i, index, dims)
+			}
+			at = at*dims[d] + int(k)
+		}
+		if ascending && at <= last {
+			return nil, fmt.Errorf("indices[%d] = %v is repeated or out of order", i, index)
+		}
+		list[i], last = at, at
+	}
+	return list, nil
 }
 
 func buildSparseReorder(n *node) (kernel, error) {

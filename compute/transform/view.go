@@ -176,9 +176,7 @@ func buildPad(n *node) (kernel, error) {
 		} else {
 			out.zero()
 		}
-		for from, to := range places(start, t.shape(), steps) {
-			out.copy(to, t, from, 1)
-		}
+		out.put(t, places(start, t.shape(), steps))
 		return nil
 	}, anyThenInts(n, 1)
 }

@@ -375,6 +375,34 @@ def transcendental(f):
             "atan2": tf.atan2(x, tf.squeeze(f["y"], 1) + 1.0), "elu": tf.nn.elu(x), "relu6": tf.nn.relu6(x)}
 
 
+@graph("x", "y", "n")
+def more_functions(f):
+    x, y = f["x"], tf.squeeze(f["y"], 1)
+    unit, finite = tf.clip_by_value(x, -1.0, 1.0), tf.where(tf.math.is_finite(x), tf.clip_by_value(x, -80.0, 80.0), tf.zeros_like(x))
+    return {"tan": tf.tan(unit), "asin": tf.asin(unit), "acos": tf.acos(unit), "atanh": tf.atanh(unit * 0.9), "sinh": tf.sinh(finite),
+            "cosh": tf.cosh(finite), "asinh": tf.asinh(finite), "acosh": tf.acosh(tf.abs(finite) + 1.0), "erfc": tf.math.erfc(unit),
+            "softsign": tf.nn.softsign(finite), "selu": tf.nn.selu(finite), "no_nan": tf.math.multiply_no_nan(x, y),
+            "int_pow": tf.pow(tf.math.floormod(f["n"], 10), tf.constant(3, tf.int64))}
+
+
+@graph("v", "x", "rx", "n")
+def more_shapes(f):
+    v, rx, n = f["v"], f["rx"], f["n"]
+    first, rest = tf.split(v, [1, -1], axis=1)
+    same, = tf.raw_ops.IdentityN(input=[tf.ensure_shape(v, [None, 3])])
+    ids = tf.math.floormod(n, 3)
+    return {"first": first, "rest": rest, "padded": tf.pad(v, [[0, 0], [1, 2]], constant_values=-7.0), "same": same,
+            "min": tf.reduce_min(rx, 1), "prod": tf.math.unsorted_segment_prod(rx.values, rx.value_rowids(), rx.nrows()),
+            "exclusive": tf.cumsum(tf.clip_by_value(v, -1e3, 1e3), 1, exclusive=True, reverse=True),
+            "counts": tf.gather(tf.math.bincount(tf.cast(ids, tf.int32), minlength=3, maxlength=3, dtype=tf.int64), ids)}
+
+
+@graph("s")
+def patterns_that_are_tensors(f):
+    digits, letters = tf.constant("[0-9]"), tf.constant("[a-zé]+.*")
+    return {"replace": tf.strings.regex_replace(f["s"], digits, r"<\0>"), "match": tf.cast(tf.strings.regex_full_match(f["s"], letters), tf.int64)}
+
+
 @graph("x", "y", "n", "m")
 def comparisons(f):
     x, y, n, m = f["x"], tf.squeeze(f["y"], 1), f["n"], tf.squeeze(f["m"], 1)

@@ -15,11 +15,14 @@ import tensorflow as tf
 import tensorflow_transform as tft
 import tensorflow_transform.beam as tft_beam
 from apache_beam.runners.portability import fn_api_runner
+from tensorflow_transform import impl_helper
 from tensorflow_transform.tf_metadata import metadata_io, schema_utils
+from tfx_bsl.coders import example_coder
 from tfx_bsl.public import tfxio
+from tfx_bsl.tfxio import tensor_to_arrow
 
 from functions import FUNCTIONS
-from golden import golden
+from golden import golden, parsed
 from rows import FEATURES, clean, nasty
 
 
@@ -34,6 +37,19 @@ def analyze(name, folder, examples):
         result = (data, source.TensorAdapterConfig()) | tft_beam.AnalyzeDataset(function)
         _ = result | tft_beam.WriteTransformFn(folder)
     metadata_io.write_metadata(tft.DatasetMetadata(schema), os.path.join(folder, "metadata"))
+
+
+def encoded(folder, features, examples):
+    """The transformed examples that Transform would write, None if a row is an error."""
+    loaded, output = tf.saved_model.load(os.path.join(folder, "transform_fn")), tft.TFTransformOutput(folder)
+    try:
+        columns = loaded.transform_fn(parsed({f: FEATURES[f] for f in features}, examples))
+    except tf.errors.OpError:
+        return None
+    specs = impl_helper.get_type_specs_from_feature_specs(output.transformed_feature_spec())
+    batch = tensor_to_arrow.TensorsToRecordBatchConverter(specs).convert(columns)
+    records = example_coder.RecordBatchToExamplesEncoder(output.transformed_metadata.schema).encode(batch)
+    return [base64.b64encode(r).decode() for r in records]
 
 
 def pack(folder, answers, path):
@@ -62,7 +78,9 @@ def main(out, names):
             folder = os.path.join(temp, "graph")
             try:
                 analyze(name, folder, train)
-                answers = {"tensorflow": tf.__version__, "transform": tft.__version__, **golden(folder, FUNCTIONS[name][0], rows)}
+                features = FUNCTIONS[name][0]
+                answers = {"tensorflow": tf.__version__, "transform": tft.__version__, **golden(folder, features, rows),
+                           "transformed": encoded(folder, features, rows[:8])}
                 pack(folder, answers, os.path.join(out, name + ".zip"))
                 print(name, os.path.getsize(os.path.join(out, name + ".zip")), flush=True)
             except Exception as e:  # the other graphs are made all the same
