@@ -25,7 +25,7 @@ type Letterbox interface {
 	Log
 	Queue
 	Notices
-	// Register opens a compare-and-swap map: RegisterPipelines, RegisterJoins or RegisterLeases.
+	// Register opens a compare-and-swap map, one of those named below.
 	Register(ctx context.Context, name string) (Register, error)
 	// Report tells how a job is getting on, to whoever watches. It is cheap, may be lost, and never blocks on the bus.
 	Report(ctx context.Context, p Progress) error
@@ -155,7 +155,7 @@ type Claim interface {
 	// Prove returns ErrLeaseLost unless the lease is provably ours at this moment. It asks nobody. Work calls it right before
 	// each effect on bus or store: a process that was frozen may go on before anything has told it that its ctx is over.
 	Prove() error
-	// Done, Later and Never as for Delivery; each first proves the lease and returns ErrLeaseLost without touching the
+	// Done, Later and Never as for Notice; each first proves the lease and returns ErrLeaseLost without touching the
 	// bus if it is not ours. cause counts the failed attempt in the lease's entry.
 	Done(ctx context.Context) error
 	Later(ctx context.Context, delay time.Duration, cause FailureKind) error

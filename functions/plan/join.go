@@ -21,7 +21,8 @@ const (
 )
 
 // Join is what is known of one run of one pipeline: the facts that came, and, once it is complete, everything that its job is
-// made from. From then on it never changes but in State, Job and Ending, so that its job is the same however often it is made.
+// made from. From then on only State, Job, After and Ending change, none of which goes into its job: that is the same however often it
+// is made.
 type Join struct {
 	Pipeline string   `json:"pipeline"`
 	Run      string   `json:"run"`
