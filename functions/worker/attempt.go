@@ -122,8 +122,8 @@ func (a attempt) callOff(ctx context.Context, failure *events.Failure) error {
 	return a.claim.Done(ctx)
 }
 
-// bury keeps the order for never: dead letter, fact, off the queue. Each step can be repeated, so a crash between two of them only
-// repeats the first.
+// bury keeps the order for never: dead letter, fact, then off the queue. Each step can be repeated, so a crash between two of them
+// only repeats the first.
 func (a attempt) bury(ctx context.Context, failure *events.Failure) error {
 	job := a.task.Job
 	causes, err := a.causes(ctx)

@@ -11,7 +11,7 @@ import (
 // told stands: the job is not worked on again.
 type givenUp struct{ *events.Failure }
 
-func (g givenUp) Error() string { return g.Failure.Error() }
+// Unwrap finds the failure itself, not only what it wraps.
 func (g givenUp) Unwrap() error { return g.Failure }
 
 // earlier returns a givenUp if an earlier attempt at the job told of its end, else nil or what kept it from knowing.
@@ -28,7 +28,7 @@ func (a attempt) earlier(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look for an earlier end of job %s: %w", job.ID, err)
 		}
-		if failed, ok := told(recorded); ok && recorded.Fact.ID == events.FailedID(job) && recorded.Fact.Source == events.Source(job.Function) {
+		if failed, ok := failureIn(recorded); ok && recorded.Fact.ID == events.FailedID(job) && recorded.Fact.Source == events.Source(job.Function) {
 			return givenUp{&events.Failure{
 				Kind: failed.Reason, Err: fmt.Errorf("told by an earlier attempt: %s", failed.Message), Execution: failed.Execution,
 			}}
@@ -37,7 +37,8 @@ func (a attempt) earlier(ctx context.Context) error {
 	return nil
 }
 
-func told(recorded events.Recorded) (events.Failed, bool) {
+// failureIn is what a message of the log says of a job that was given up; false if it says something else.
+func failureIn(recorded events.Recorded) (events.Failed, bool) {
 	if recorded.Err != nil {
 		return events.Failed{}, false
 	}
