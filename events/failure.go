@@ -1,6 +1,9 @@
 package events
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // FailureKind is the closed list of what can go wrong with a job. functions/worker alone turns a kind into a fate.
 type FailureKind string
@@ -23,7 +26,8 @@ func FailureKinds() []FailureKind {
 		FailureCancelled, FailureUnavailable}
 }
 
-// Failure is an error with its kind. Rooms wrap what went wrong in one with Fail; errors.As finds it again.
+// Failure is an error with its kind. Rooms wrap what went wrong in one with Fail; errors.AsType finds it again, and AsKind only
+// one of a kind.
 type Failure struct {
 	Kind    FailureKind
 	Err     error
@@ -39,6 +43,15 @@ func Fail(kind FailureKind, err error) error {
 		return nil
 	}
 	return &Failure{Kind: kind, Err: err}
+}
+
+// AsKind finds the failure in err; false if there is none, or if it is of another kind.
+func AsKind(err error, kind FailureKind) (*Failure, bool) {
+	failure, ok := errors.AsType[*Failure](err)
+	if !ok || failure.Kind != kind {
+		return nil, false
+	}
+	return failure, true
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }

@@ -90,7 +90,7 @@ func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	err = b.handle(ctx, notice.Message())
-	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureInput {
+	if failure, ok := events.AsKind(err, events.FailureInput); ok {
 		b.log.Error("notification refused", "sequence", notice.Message().Sequence, "error", failure)
 		return notice.Never(ctx, failure.Reason())
 	}

@@ -92,7 +92,7 @@ func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	err = d.Redo(ctx, delivery.Recorded())
-	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureInput {
+	if failure, refused := events.AsKind(err, events.FailureInput); refused {
 		return d.refuse(ctx, delivery, failure)
 	}
 	if err != nil {

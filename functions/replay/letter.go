@@ -93,7 +93,7 @@ func retryFact(ctx context.Context, box events.Letterbox, d Redoer, sequence uin
 		return fmt.Errorf("fact %d can't be read, and facts never change; publish a right one: %w", sequence, recorded.Err)
 	}
 	err = d.Redo(ctx, recorded)
-	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureInput {
+	if _, again := events.AsKind(err, events.FailureInput); again {
 		return fmt.Errorf("fact %d is refused again: %w", sequence, err)
 	}
 	return err

@@ -49,7 +49,7 @@ func redo(ctx context.Context, box events.Letterbox, d Redoer, facts []uint64) e
 			return err
 		}
 		err = d.Redo(ctx, recorded)
-		if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureInput {
+		if _, again := events.AsKind(err, events.FailureInput); again {
 			refused = fmt.Errorf("fact %d is refused: %w", sequence, err)
 			continue
 		}

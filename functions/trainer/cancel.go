@@ -52,6 +52,6 @@ func (t *Trainer) commitCancelled(ctx context.Context, e execution, attempt stri
 }
 
 func isCancelled(err error) bool {
-	failure, ok := errors.AsType[*events.Failure](err)
-	return ok && failure.Kind == events.FailureCancelled
+	_, is := events.AsKind(err, events.FailureCancelled)
+	return is
 }
