@@ -241,7 +241,12 @@ func TestPublishFollowsLinksInsideAndRefusesThoseThatLeadOut(t *testing.T) {
 func TestPublishLeavesNoManifestAfterAnError(t *testing.T) {
 	t.Parallel()
 	mem := storagetest.NewMemory()
-	store := storagetest.Faulty(mem, storagetest.Nth(storagetest.OpPut, 3, storagetest.Fault{ResetAt: 2}))
+	store := storagetest.Faulty(mem, func(c storagetest.Call) storagetest.Fault {
+		if c.Op == storagetest.OpPut && path.Base(c.Ref.Key) == "saved_model.pb" {
+			return storagetest.Fault{ResetAt: 2}
+		}
+		return storagetest.Fault{}
+	})
 	if _, err := storage.Publish(t.Context(), store, publication(t, "a1")); !errors.Is(err, storage.ErrUnavailable) {
 		t.Error(err)
 	}
