@@ -96,6 +96,15 @@ func readCommit(ctx context.Context, store Store, place Place) (Commit, error) {
 	return c, err
 }
 
+// CommitOf reads the commit of an execution as it stands, without a look at what it stands for. ErrNotFound: there is none.
+func CommitOf(ctx context.Context, store Store, root Ref, execution string) (Commit, error) {
+	place := Place{Root: root, Execution: execution}
+	if err := place.Validate(); err != nil {
+		return Commit{}, fmt.Errorf("read commit: %w", err)
+	}
+	return readCommit(ctx, store, place)
+}
+
 // Committed looks for the outcome of an execution. It is valid only if the winner's manifest is there, and every object of
 // it, with its size and ETag. ErrNotFound: there is no commit. ErrIncomplete: there is one, which is returned for Recommit,
 // but what it stands for is gone. A cancelled execution has a commit and an empty manifest.

@@ -2,11 +2,9 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
-
-// systemFolder holds what stands beside artifacts, never inside them. TFX keeps a folder of the same name there.
-const systemFolder = ".system"
 
 // Place says where one attempt at an execution keeps its things. It is the only place that knows the layout:
 //
@@ -24,6 +22,13 @@ type Place struct {
 	Attempt   string // names one try, unique for ever; empty where only the execution is meant
 }
 
+const (
+	systemFolder      = ".system" // beside artifacts, never inside them; TFX keeps a folder of the same name there
+	commitFile        = "commit.json"
+	pointerFile       = "checkpoint.json"
+	checkpointsFolder = "checkpoints" // beside the folders of attempts, so no attempt may be called that
+)
+
 // Output is the folder of the artifact under a TFX output key: model, model_run, ...
 func (p Place) Output(key string) Ref { return p.Root.Join(key, executionHex(p.Execution), p.Attempt) }
 
@@ -34,10 +39,10 @@ func (p Place) Manifest() Ref { return p.system().Join(p.Attempt, "manifest.json
 func (p Place) Log() Ref { return p.system().Join(p.Attempt, "log.txt") }
 
 // Commit is the execution's commit.
-func (p Place) Commit() Ref { return p.system().Join("commit.json") }
+func (p Place) Commit() Ref { return p.system().Join(commitFile) }
 
 // pointer says which checkpoint is the newest.
-func (p Place) pointer() Ref { return p.system().Join("checkpoint.json") }
+func (p Place) pointer() Ref { return p.system().Join(pointerFile) }
 
 // checkpoints is the folder of all checkpoints of the execution, checkpoint that of one of them.
 func (p Place) checkpoints() Ref { return p.system().Join(checkpointsFolder) }
@@ -45,9 +50,6 @@ func (p Place) checkpoints() Ref { return p.system().Join(checkpointsFolder) }
 func (p Place) checkpoint(attempt string, number int) Ref {
 	return p.checkpoints().Join(attempt, fmt.Sprintf("%06d", number))
 }
-
-// checkpointsFolder stands beside the folders of attempts, so no attempt may be called that.
-const checkpointsFolder = "checkpoints"
 
 func (p Place) system() Ref { return p.Root.Join(systemFolder, executionHex(p.Execution)) }
 
@@ -72,6 +74,25 @@ func (p Place) validateAttempt() error {
 	return p.Validate()
 }
 
+// PlaceOf finds the attempt that made an artifact of Stoker's own, from the artifact's address alone. ok is false for every
+// other address.
+func PlaceOf(artifact Ref) (place Place, ok bool) {
+	place, _, ok = placeOf(artifact)
+	return place, ok
+}
+
+// ExecutionAt is the execution that made an artifact of Stoker's own: PlaceOf a URI, without the attempt. Two artifacts of one
+// execution have equal ones. ok is false, and the Place zero, for every other address.
+func ExecutionAt(uri string) (execution Place, ok bool) {
+	ref, err := ParseRef(uri)
+	if err != nil {
+		return Place{}, false
+	}
+	execution, ok = PlaceOf(ref)
+	execution.Attempt = ""
+	return execution, ok
+}
+
 // placeOf finds where an artifact of Stoker's own stands, from its address alone. ok is false for every other address.
 func placeOf(artifact Ref) (p Place, key string, ok bool) {
 	elem := strings.Split(strings.TrimSuffix(artifact.Key, "/"), "/")
@@ -81,6 +102,57 @@ func placeOf(artifact Ref) (p Place, key string, ok bool) {
 	}
 	root := Ref{Bucket: artifact.Bucket, Key: strings.Join(elem[:n-3], "/")}
 	return Place{Root: root, Execution: digestPrefix + elem[n-2], Attempt: elem[n-1]}, elem[n-3], true
+}
+
+// Part says what an object of an execution is for.
+type Part string
+
+// The parts of an execution.
+const (
+	PartCommit     Part = "commit"     // which attempt won; the execution's own
+	PartPointer    Part = "pointer"    // which checkpoint is the newest; the execution's own
+	PartCheckpoint Part = "checkpoint" // files of one attempt's checkpoint
+	PartPaper      Part = "paper"      // an attempt's manifest or log
+	PartOutput     Part = "output"     // a file of an artifact
+)
+
+// OwnerOf says from an object's address alone which execution, and where there is one which attempt, it belongs to, and as
+// what. ok is false for every object below root that Stoker has not laid out like this. An output looks like what others may
+// have put there too: it is Stoker's only if its execution has objects of another part.
+func OwnerOf(root, object Ref) (owner Place, part Part, ok bool) {
+	below, ok := object.Below(root)
+	if !ok {
+		return Place{}, "", false
+	}
+	elem := strings.Split(below, "/")
+	for i := range elem {
+		if elem[i] == systemFolder && i+2 < len(elem) && isHex64(elem[i+1]) {
+			owner, part, ok = systemPart(elem[i+2:])
+			owner.Root, owner.Execution = root.Join(strings.Join(elem[:i], "/")), digestPrefix+elem[i+1]
+			return owner, part, ok
+		}
+	}
+	at := slices.IndexFunc(elem, isHex64)
+	if at < 1 || at+2 >= len(elem) || !isName(elem[at-1]) || !isName(elem[at+1]) {
+		return Place{}, "", false
+	}
+	component := root.Join(strings.Join(elem[:at-1], "/"))
+	return Place{Root: component, Execution: digestPrefix + elem[at], Attempt: elem[at+1]}, PartOutput, true
+}
+
+// systemPart reads what stands below <root>/.system/<execution>/.
+func systemPart(elem []string) (Place, Part, bool) {
+	switch {
+	case len(elem) == 1 && elem[0] == commitFile:
+		return Place{}, PartCommit, true
+	case len(elem) == 1 && elem[0] == pointerFile:
+		return Place{}, PartPointer, true
+	case len(elem) > 2 && elem[0] == checkpointsFolder && isName(elem[1]):
+		return Place{Attempt: elem[1]}, PartCheckpoint, true
+	case len(elem) > 1 && elem[0] != checkpointsFolder && isName(elem[0]):
+		return Place{Attempt: elem[0]}, PartPaper, true
+	}
+	return Place{}, "", false
 }
 
 const digestPrefix = "sha256:"

@@ -64,6 +64,22 @@ func TestAnArtifactsAddressTellsItsAttempt(t *testing.T) {
 	}
 }
 
+func TestTheArtifactsOfOneExecutionAreOfOnePlace(t *testing.T) {
+	t.Parallel()
+	hex := strings.TrimPrefix(execution, "sha256:")
+	want := storage.Place{Root: trainer, Execution: execution}
+	for _, artifact := range []string{"model/" + hex + "/a1", "model/" + hex + "/a2/", "model_run/" + hex + "/a1"} {
+		if at, ok := storage.ExecutionAt(trainer.Join(artifact).String()); !ok || at != want {
+			t.Errorf("%s: %+v, %v", artifact, at, ok)
+		}
+	}
+	for _, other := range []string{"", "a model", trainer.Join("model", hex).String(), root.Join("penguin-data/model").String()} {
+		if at, ok := storage.ExecutionAt(other); ok || at != (storage.Place{}) {
+			t.Errorf("%s: %+v, %v", other, at, ok)
+		}
+	}
+}
+
 func TestACommitIsReadWithoutWhatItStandsFor(t *testing.T) {
 	t.Parallel()
 	store := storagetest.NewMemory()
