@@ -67,7 +67,7 @@ func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opt
 	c := collector{store: store, models: models, before: now.Add(-opts.OlderThan), leased: leased, dryRun: opts.DryRun, on: on}
 	for _, e := range executions {
 		if err := c.collect(ctx, e); err != nil {
-			return fmt.Errorf("collect garbage of execution %s in %s: %w", e.id, e.component, err)
+			return fmt.Errorf("collect garbage of execution %s in %s: %w", e.place.Execution, e.place.Root, err)
 		}
 	}
 	return nil
@@ -84,7 +84,7 @@ type collector struct {
 }
 
 func (c collector) collect(ctx context.Context, e *execution) error {
-	commit, err := storage.CommitOf(ctx, c.store, e.component, e.id)
+	commit, err := storage.CommitOf(ctx, c.store, e.place.Root, e.place.Execution)
 	if errors.Is(err, storage.ErrNotFound) {
 		commit, err = storage.Commit{}, nil
 	}
@@ -100,7 +100,7 @@ func (c collector) collect(ctx context.Context, e *execution) error {
 	if !ok {
 		return nil
 	}
-	replaced, err := c.models.replaced(ctx, e.key()) // a last look: a run may have been given this model just now
+	replaced, err := c.models.replaced(ctx, e.place) // a last look: a run may have been given this model just now
 	if err != nil || !replaced {
 		return err
 	}

@@ -86,7 +86,7 @@ func (e *execution) of(attempt string, kinds ...storage.Part) (parts []part) {
 // removal takes what names other objects first, so that no manifest and no pointer ever names what is gone.
 func (e *execution) removal(what, attempt, why string, parts []part) Removal {
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(rank(a), rank(b)) })
-	r := Removal{Component: e.component, Execution: e.id, What: what, Attempt: attempt, Why: why, Objects: len(parts)}
+	r := Removal{Component: e.place.Root, Execution: e.place.Execution, What: what, Attempt: attempt, Why: why, Objects: len(parts)}
 	for _, p := range parts {
 		r.Bytes += p.Size
 		r.refs = append(r.refs, p.Ref)

@@ -10,22 +10,28 @@ import (
 // models knows which executions facts name as a model, and which of them are kept.
 type models struct {
 	box   events.Letterbox
-	keep  int                // of each pipeline; 0: all
-	named map[string][]model // by pipeline, oldest first
-	fixed map[key]bool       // kept whatever their age
-	last  uint64             // sequence of the newest fact seen
+	keep  int                    // of each pipeline; 0: all
+	named map[string][]model     // by pipeline, oldest first
+	fixed map[storage.Place]bool // kept whatever their age
+	last  uint64                 // sequence of the newest fact seen
 }
 
-// model is what a ModelTrained says of it.
-type model struct {
-	key
-	base key // of the model it started from
+// model is what a ModelTrained says of it: which execution made it, and which one the model that it started from. The zero Place
+// is a model of someone else.
+type model struct{ made, base storage.Place }
+
+func modelOf(told *events.ModelTrained) (m model) {
+	m.made, _ = storage.ExecutionAt(told.Model.URI)
+	m.base, _ = storage.ExecutionAt(told.BaseModel)
+	return m
 }
 
 func readModels(ctx context.Context, box events.Letterbox, opts Options) (*models, error) {
-	m := &models{box: box, keep: opts.KeepModels, named: map[string][]model{}, fixed: map[key]bool{}}
+	m := &models{box: box, keep: opts.KeepModels, named: map[string][]model{}, fixed: map[storage.Place]bool{}}
 	for _, ref := range opts.Keep {
-		m.fixed[keyOf(ref.String())] = true
+		if made, ok := storage.ExecutionAt(ref.String()); ok {
+			m.fixed[made] = true
+		}
 	}
 	return m, m.refresh(ctx)
 }
@@ -40,28 +46,15 @@ func (m *models) refresh(ctx context.Context) error {
 		m.last = recorded.Message.Sequence
 		if data, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil {
 			pipeline := recorded.Fact.Pipeline
-			m.named[pipeline] = append(m.named[pipeline], model{keyOf(data.Model.URI), keyOf(data.BaseModel)})
+			m.named[pipeline] = append(m.named[pipeline], modelOf(data))
 		}
 	}
 	return nil
 }
 
-// keyOf is the execution that made a model; the zero key for a model of someone else.
-func keyOf(uri string) key {
-	ref, err := storage.ParseRef(uri)
-	if err != nil {
-		return key{}
-	}
-	place, ok := storage.PlaceOf(ref)
-	if !ok {
-		return key{}
-	}
-	return key{place.Root, place.Execution}
-}
-
-// replaced says whether facts of this bus name the model, and enough newer ones too. One that no fact names is left alone: its
+// replaced says whether facts of this bus name the model that an execution made, and enough newer ones too. One that no fact names is left alone: its
 // fact may be about to be told, or is on another bus.
-func (m *models) replaced(ctx context.Context, of key) (bool, error) {
+func (m *models) replaced(ctx context.Context, of storage.Place) (bool, error) {
 	if m.keep == 0 {
 		return false, nil
 	}
@@ -72,10 +65,10 @@ func (m *models) replaced(ctx context.Context, of key) (bool, error) {
 	for _, told := range m.named {
 		kept := newestOf(told, m.keep)
 		for _, one := range told {
-			isNamed = isNamed || one.key == of
+			isNamed = isNamed || one.made == of
 		}
 		for _, one := range kept {
-			if one.key == of || one.base == of {
+			if one.made == of || one.base == of {
 				return false, nil
 			}
 		}
@@ -85,9 +78,9 @@ func (m *models) replaced(ctx context.Context, of key) (bool, error) {
 
 // newestOf are the last facts that name at most n different models: a model that was told of again is as new as that.
 func newestOf(told []model, n int) (kept []model) {
-	seen := map[key]bool{}
+	seen := map[storage.Place]bool{}
 	for i := len(told) - 1; i >= 0; i-- {
-		if seen[told[i].key] = true; len(seen) > n {
+		if seen[told[i].made] = true; len(seen) > n {
 			break
 		}
 		kept = append(kept, told[i])

@@ -12,9 +12,8 @@ import (
 
 // execution is what the store holds of one execution.
 type execution struct {
-	component storage.Ref
-	id        string // sha256:<hex>
-	parts     []part
+	place storage.Place // without an attempt: it tells executions apart, for the same one may have been done in two places
+	parts []part
 }
 
 // part is one object, and what it is for.
@@ -24,18 +23,10 @@ type part struct {
 	attempt string // "" for the execution's own
 }
 
-// key tells executions apart: the same one may have been done in two places.
-type key struct {
-	component storage.Ref
-	id        string
-}
-
-func (e *execution) key() key { return key{e.component, e.id} }
-
 // survey lists everything below root, and keeps what belongs to an execution that Stoker has laid out. The executions come in
 // a fixed order.
 func survey(ctx context.Context, store storage.Store, root storage.Ref) ([]*execution, error) {
-	found, ours := map[key]*execution{}, map[key]bool{}
+	found, ours := map[storage.Place]*execution{}, map[storage.Place]bool{}
 	for object, err := range store.List(ctx, root.Folder()) {
 		if err != nil {
 			return nil, err
@@ -44,16 +35,16 @@ func survey(ctx context.Context, store storage.Store, root storage.Ref) ([]*exec
 		if !ok {
 			continue
 		}
-		at := key{owner.Root, owner.Execution}
+		at := storage.Place{Root: owner.Root, Execution: owner.Execution}
 		if found[at] == nil {
-			found[at] = &execution{component: owner.Root, id: owner.Execution}
+			found[at] = &execution{place: at}
 		}
 		found[at].parts = append(found[at].parts, part{object, kind, owner.Attempt})
 		ours[at] = ours[at] || kind != storage.PartOutput
 	}
-	maps.DeleteFunc(found, func(at key, _ *execution) bool { return !ours[at] })
+	maps.DeleteFunc(found, func(at storage.Place, _ *execution) bool { return !ours[at] })
 	return slices.SortedFunc(maps.Values(found), func(a, b *execution) int {
-		return cmp.Or(cmp.Compare(a.component.String(), b.component.String()), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.place.Root.String(), b.place.Root.String()), cmp.Compare(a.place.Execution, b.place.Execution))
 	}), nil
 }
 
