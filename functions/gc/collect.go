@@ -21,10 +21,10 @@ type Options struct {
 
 // Why something may go.
 const (
-	WhyUncommitted = "no commit names this attempt"
-	WhyCommitted   = "its execution is committed"
-	WhyUntouched   = "its execution was not touched for long"
-	WhyReplaced    = "newer models of its pipeline have replaced it"
+	whyUncommitted = "no commit names this attempt"
+	whyCommitted   = "its execution is committed"
+	whyUntouched   = "its execution was not touched for long"
+	whyReplaced    = "newer models of its pipeline have replaced it"
 )
 
 // Removal is one thing that goes: all of it or, after an error, what could be removed.

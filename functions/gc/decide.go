@@ -16,7 +16,7 @@ func (e *execution) garbage(c storage.Commit, before time.Time, leased map[strin
 	for _, attempt := range e.attempts() {
 		parts := e.of(attempt, storage.PartPaper, storage.PartOutput)
 		if len(parts) > 0 && attempt != winner(c) && !leased[attempt] && newest(parts).Before(before) {
-			all = append(all, e.removal("attempt", attempt, WhyUncommitted, parts))
+			all = append(all, e.removal("attempt", attempt, whyUncommitted, parts))
 		}
 	}
 	return append(all, e.checkpoints(c, before, leased)...)
@@ -29,9 +29,9 @@ func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[s
 	for _, attempt := range e.attempts() {
 		parts = append(parts, e.of(attempt, storage.PartCheckpoint)...)
 	}
-	why, touched := WhyUntouched, e.newest()
+	why, touched := whyUntouched, e.newest()
 	if winner(c) != "" {
-		why, touched = WhyCommitted, newest(parts)
+		why, touched = whyCommitted, newest(parts)
 	}
 	if len(parts) == 0 || e.atWork(leased) || !touched.Before(before) {
 		return nil
@@ -46,7 +46,7 @@ func (e *execution) model(c storage.Commit, before time.Time, leased map[string]
 	if winner(c) == "" || len(parts) == 0 || e.atWork(leased) || !e.newest().Before(before) {
 		return Removal{}, false
 	}
-	return e.removal("model", winner(c), WhyReplaced, parts), true
+	return e.removal("model", winner(c), whyReplaced, parts), true
 }
 
 // winner is the attempt that a commit names; "" if there is no commit, or if it says that the execution was cancelled.
