@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // known is all there is to know of a run before something is decided about it.
@@ -76,7 +77,8 @@ func (s Step) trained(k known, data *events.ModelTrained) Step {
 
 // remade makes the model of a fact once more: the same execution, as another generation.
 func (s Step) remade(v verdict, data *events.ModelTrained, lost bool) Step {
-	s.Action, s.Why, s.rejoin, s.makes = Train, v.why, lost, modelAt(data.Model.URI)
+	s.Action, s.Why, s.rejoin = Train, v.why, lost
+	s.makes, _ = storage.ExecutionAt(data.Model.URI)
 	s.again = plan.Again{Generation: v.generation, Salt: data.Salt}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // Progress is one thing that Do did, or that came of it.
@@ -160,7 +161,8 @@ func (s Step) answered(fact events.Fact) bool {
 	case !trained:
 		return isOutcome(fact)
 	case s.Action == Train:
-		return modelAt(data.Model.URI) == s.makes && data.Generation >= s.again.Generation
+		made, _ := storage.ExecutionAt(data.Model.URI)
+		return made == s.makes && data.Generation >= s.again.Generation
 	}
 	return true
 }

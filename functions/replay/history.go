@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // history is what the log says of one run.
@@ -20,14 +21,14 @@ type history struct {
 // chronicle is what the log says of all runs.
 type chronicle struct {
 	runs   map[Run]*history
-	made   map[model]*events.Recorded // the newest ModelTrained that names a model
-	latest map[string]Run             // by pipeline, whose model was told last
-	tail   uint64                     // sequence of the newest fact
+	made   map[storage.Place]*events.Recorded // the newest ModelTrained of an execution
+	latest map[string]Run                     // by pipeline, whose model was told last
+	tail   uint64                             // sequence of the newest fact
 }
 
 // readLog walks through the log once. What is no valid fact is no run's: it lies in DEAD.
 func readLog(ctx context.Context, box events.Letterbox, from From) (chronicle, error) {
-	c := chronicle{runs: map[Run]*history{}, made: map[model]*events.Recorded{}, latest: map[string]Run{}}
+	c := chronicle{runs: map[Run]*history{}, made: map[storage.Place]*events.Recorded{}, latest: map[string]Run{}}
 	for recorded, err := range box.Read(ctx, events.Query{}) {
 		if err != nil {
 			return c, fmt.Errorf("read the log: %w", err)
@@ -54,7 +55,7 @@ func (c chronicle) add(recorded events.Recorded, from From) {
 	switch data := recorded.Fact.Data.(type) {
 	case *events.ModelTrained:
 		h.outcome, c.latest[run.Pipeline] = &recorded, run
-		if made := modelAt(data.Model.URI); made != (model{}) {
+		if made, ok := storage.ExecutionAt(data.Model.URI); ok {
 			c.made[made] = &recorded
 		}
 	case *events.TrainingFailed:

@@ -9,13 +9,14 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/storage"
 )
 
-// known gathers what decide needs to know of a run, and the model that its job starts from.
-func (l *look) known(ctx context.Context, h *history) (k known, base model, err error) {
+// known gathers what decide needs to know of a run, and the execution whose model its job starts from.
+func (l *look) known(ctx context.Context, h *history) (k known, base storage.Place, err error) {
 	k.history, k.completed = h, h.newest()
 	if data, ok := h.trained(); ok {
-		base = modelAt(data.BaseModel)
+		base, _ = storage.ExecutionAt(data.BaseModel)
 		if k.model, err = verify(ctx, l.store, data); err != nil {
 			return k, base, err
 		}
@@ -35,7 +36,7 @@ func (l *look) known(ctx context.Context, h *history) (k known, base model, err 
 		return k, base, err
 	}
 	if job, err := l.job(ctx, &k, join); err == nil {
-		base = modelAt(job.Inputs.BaseModel)
+		base, _ = storage.ExecutionAt(job.Inputs.BaseModel)
 	} else if !errors.Is(err, errNoJob) {
 		return k, base, err
 	}

@@ -3,6 +3,8 @@ package replay
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stoker-ml/stoker/storage"
 )
 
 // order puts the steps in the order in which their runs were completed. Of two steps of one run the one for the sake of others
@@ -25,7 +27,7 @@ func rank(s Step) int {
 // one job at a time. And the run whose model is the newest of its pipeline is told of last, so that "latest" means the same
 // afterwards. The steps are in their order.
 func link(steps []Step, latest map[string]Run) {
-	maker := map[model]int{}
+	maker := map[storage.Place]int{}
 	for i, step := range steps {
 		if step.Action == Train {
 			maker[step.makes] = i

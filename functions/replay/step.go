@@ -40,34 +40,15 @@ type Step struct {
 	facts     []uint64   // what the join is made of, by sequence
 	rejoin    bool       // there is no join: it comes back from the facts, without its job
 
-	makes      model // what the step makes again; zero for none
-	startsFrom model // zero for none
-	fetched    bool  // it is there because other runs start from what it makes
-	after      []int // steps whose outcome comes first
-	base       *int  // the one of them that makes what this one starts from
+	makes      storage.Place // the execution whose model the step makes again; zero for none
+	startsFrom storage.Place // the execution whose model it starts from; zero for none
+	fetched    bool          // it is there because other runs start from what it makes
+	after      []int         // steps whose outcome comes first
+	base       *int          // the one of them that makes what this one starts from
 }
 
 // idle says whether the step has no effect.
 func (s Step) idle() bool { return s.Action == Leave || s.Action == Stuck }
-
-// model tells one execution's model from all others.
-type model struct {
-	root      storage.Ref
-	execution string
-}
-
-// modelAt is the model at an address; the zero model if it is not one of Stoker's.
-func modelAt(uri string) model {
-	ref, err := storage.ParseRef(uri)
-	if err != nil {
-		return model{}
-	}
-	place, ok := storage.PlaceOf(ref)
-	if !ok {
-		return model{}
-	}
-	return model{place.Root, place.Execution}
-}
 
 // Options say which runs are looked at, and how.
 type Options struct {

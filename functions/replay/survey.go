@@ -4,38 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/storage"
 )
-
-// Replay looks at a bus and a store, and does again what is missing.
-type Replay struct {
-	box        events.Letterbox
-	store      storage.Store
-	dispatcher *dispatch.Dispatcher
-	joiner     *dispatch.Dispatcher // offers nothing
-	log        *slog.Logger
-}
-
-// New opens what a replay needs. log may be nil.
-func New(ctx context.Context, box events.Letterbox, store storage.Store, log *slog.Logger) (*Replay, error) {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	dispatcher, err := dispatch.New(ctx, box, log)
-	if err != nil {
-		return nil, err
-	}
-	joiner, err := dispatch.New(ctx, quiet{box}, log)
-	if err != nil {
-		return nil, err
-	}
-	return &Replay{box: box, store: store, dispatcher: dispatcher, joiner: joiner, log: log}, nil
-}
 
 // Survey says what is to be done for each run that opts ask for, in the order in which Do does it, without changing anything. A run
 // that nobody asked for comes in when another starts from its model, and that is gone.
@@ -126,7 +99,7 @@ func isAway(ctx context.Context, err error) bool {
 // fetchBases adds steps for the models which others start from, where those are gone, and for the models which those started
 // from.
 func (l *look) fetchBases(ctx context.Context) error {
-	made := map[model]bool{{}: true}
+	made := map[storage.Place]bool{{}: true}
 	for _, step := range l.steps {
 		made[step.makes] = true
 	}
@@ -149,13 +122,13 @@ func (l *look) fetchBases(ctx context.Context) error {
 // fetch adds the step that makes the model again which user starts from, if that is gone.
 func (l *look) fetch(ctx context.Context, user Step) error {
 	base := user.startsFrom
-	_, _, err := storage.Committed(ctx, l.store, base.root, base.execution)
+	_, _, err := storage.Committed(ctx, l.store, base.Root, base.Execution)
 	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrIncomplete) {
 		return err
 	}
 	told := l.log.made[base]
 	if told == nil {
-		return fmt.Errorf("%s in %s is gone, and no fact tells how it was made", base.execution, base.root)
+		return fmt.Errorf("%s in %s is gone, and no fact tells how it was made", base.Execution, base.Root)
 	}
 	data := told.Fact.Data.(*events.ModelTrained)
 	k, _, err := l.known(ctx, l.log.runs[Run{told.Fact.Pipeline, told.Fact.Run}])
@@ -168,7 +141,7 @@ func (l *look) fetch(ctx context.Context, user Step) error {
 	}
 	lost.why += fmt.Sprintf("; run %s starts from it", user.Run.Run)
 	step := Step{Run: k.run, facts: k.facts, completed: k.completed, fetched: true}.remade(lost, data, k.lost)
-	step.startsFrom = modelAt(data.BaseModel)
+	step.startsFrom, _ = storage.ExecutionAt(data.BaseModel)
 	l.steps = append(l.steps, step)
 	return nil
 }
