@@ -14,19 +14,22 @@ import (
 type Progress struct {
 	Number int // of the step, in Plan.Steps
 	Step   Step
-	Did    string       // joined, offered, trained, failed or skipped
+	Did    Did
 	Job    string       // id, once there is one
 	Fact   *events.Fact // the outcome, once there is one
 	Err    error        // why a step failed or was skipped
 }
 
-// What Do did, or what came of it.
+// Did is what Do did for a step, or what came of it.
+type Did string
+
+// The things done, and what may come of them.
 const (
-	DidJoin  = "joined"
-	DidOffer = "offered"
-	Trained  = "trained"
-	Failed   = "failed"
-	Skipped  = "skipped"
+	Joined  Did = "joined"
+	Offered Did = "offered"
+	Trained Did = "trained"
+	Failed  Did = "failed"
+	Skipped Did = "skipped"
 )
 
 // Do takes the steps of a plan. It offers a job once the outcomes are there that its step comes after, and returns when the last one

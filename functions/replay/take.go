@@ -21,7 +21,7 @@ func (r *Replay) take(ctx context.Context, step Step) (Progress, error) {
 		}
 	}
 	job, err := r.dispatcher.Again(ctx, step.Pipeline, step.Run.Run, step.again)
-	return Progress{Did: DidOffer, Job: job.ID}, err
+	return Progress{Did: Offered, Job: job.ID}, err
 }
 
 // rejoin handles the facts of a run again. It may get its job by that.
@@ -31,12 +31,12 @@ func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 	}
 	join, err := dispatch.ReadJoin(ctx, r.box, step.Pipeline, step.Run.Run)
 	if errors.Is(err, events.ErrNotFound) {
-		return Progress{Did: DidJoin}, nil // its facts mean nothing alone
+		return Progress{Did: Joined}, nil // its facts mean nothing alone
 	}
 	if err != nil || join.State != plan.Dispatched {
-		return Progress{Did: DidJoin}, err
+		return Progress{Did: Joined}, err
 	}
-	return Progress{Did: DidOffer, Job: join.Job}, nil
+	return Progress{Did: Offered, Job: join.Job}, nil
 }
 
 // redo handles facts again, in their order. One that is refused was refused before, and lies in DEAD; if all are, that is told.

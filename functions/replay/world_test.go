@@ -229,7 +229,7 @@ func (w *world) replay(opts replay.Options) []string {
 	var did []string
 	bounded, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	err = r.Do(bounded, w.survey(opts), true, func(p replay.Progress) { did = append(did, p.Step.Run.Run+" "+p.Did) })
+	err = r.Do(bounded, w.survey(opts), true, func(p replay.Progress) { did = append(did, p.Step.Run.Run+" "+string(p.Did)) })
 	stop()
 	worker.Wait()
 	w.check(err)

@@ -21,10 +21,10 @@ type replayed struct {
 // replayedRun is what was to be done for one run, and what came of it.
 type replayedRun struct {
 	replay.Step
-	Did   string `json:"did,omitempty"`
-	Job   string `json:"job,omitempty"`
-	Model string `json:"model,omitempty"`
-	Error string `json:"error,omitempty"`
+	Did   replay.Did `json:"did,omitempty"`
+	Job   string     `json:"job,omitempty"`
+	Model string     `json:"model,omitempty"`
+	Error string     `json:"error,omitempty"`
 }
 
 // replay says what is to be done, then does it.
