@@ -80,14 +80,11 @@ func (s slicer) along(dim, begin, end, stride, bit int) (first, size int, err er
 	if stride == 0 {
 		return 0, 0, fmt.Errorf("stride is 0")
 	}
-	if s.shrink&bit != 0 {
+	if s.shrink&bit != 0 { // one element: the masks don't matter
 		if begin < 0 {
 			begin += dim
 		}
-		if s.begin&bit != 0 {
-			begin = 0
-		}
-		if begin < 0 || begin >= dim {
+		if stride < 0 || begin < 0 || begin >= dim {
 			return 0, 0, fmt.Errorf("index %d of a dimension of %d", begin, dim)
 		}
 		return begin, 1, nil
