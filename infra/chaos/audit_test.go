@@ -23,7 +23,7 @@ type outcome struct {
 // outcome reads the bus as it stands.
 func (w *world) outcome(ctx context.Context) (o outcome, err error) {
 	o.trained, o.failed = map[string][]*events.ModelTrained{}, map[string][]*events.TrainingFailed{}
-	for recorded, err := range w.box.Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained, events.KindTrainingFailed}}) {
+	for recorded, err := range w.box.Read(ctx, events.Query{Kinds: events.OutcomeKinds()}) {
 		if err != nil {
 			return o, err
 		}

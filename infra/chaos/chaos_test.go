@@ -120,7 +120,7 @@ func (w *world) coverage() {
 		_, at, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		done[at]++
 	}
-	w.t.Logf("cut off: %v; the store: %v; the bus: %v", done, w.proxy.mishaps, w.plan.busStops())
+	w.t.Logf("cut off: %v; the store: %v; the bus: %v", done, w.proxy.told(), w.plan.busStops())
 	for _, c := range append(w.plan.workerCuts(), w.plan.dispatcherCuts()...) {
 		if at := fmt.Sprintf("%s\t%t", c.Point, c.After); done[at] == 0 && w.plan.jobs >= 120 {
 			w.t.Errorf("nobody was cut off %s", c)

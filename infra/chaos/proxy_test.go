@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -183,6 +184,13 @@ func (x *proxy) count(m mishap) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.mishaps[m]++
+}
+
+// told is how often each mishap came.
+func (x *proxy) told() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return fmt.Sprint(x.mishaps)
 }
 
 func (x *proxy) close() {
