@@ -49,12 +49,12 @@ func FailedID(job Job) string {
 	return DerivedID("failed", job.ID, job.Request)
 }
 
-// NewTrainingFailed tells that a fact can never lead to a job. Its id follows from the fact, and its time is when that was
-// stored: who is told again gets the same.
-func NewTrainingFailed(refused Recorded, failure *Failure) Fact {
+// NewFactRefused tells that a fact can never lead to a job. Its id is RefusedID, and its time is when the fact was stored: who is
+// told again gets the same.
+func NewFactRefused(refused Recorded, failure *Failure) Fact {
 	cause := refused.Fact
 	return Fact{
-		ID:        DerivedID("refused", string(cause.Data.Kind()), cause.Source, cause.ID),
+		ID:        RefusedID(cause),
 		Source:    dispatchSource,
 		Pipeline:  cause.Pipeline,
 		Run:       cause.Run,
@@ -65,12 +65,16 @@ func NewTrainingFailed(refused Recorded, failure *Failure) Fact {
 	}
 }
 
+// RefusedID is the id of the fact that another one was refused.
+func RefusedID(cause Fact) string {
+	return DerivedID("refused", string(cause.Data.Kind()), cause.Source, cause.ID)
+}
+
 // NewRunEnded tells that nothing will come of a run that has no job yet: its join expired, or it was cancelled or superseded.
-// Its id follows from the run, for that happens once; last is the newest fact of the run, and ended is when, by the bus's
-// clock.
+// Its id is EndedID, for that happens once; last is the newest fact of the run, and ended is when, by the bus's clock.
 func NewRunEnded(pipeline, run string, last Cause, ended time.Time, failure *Failure) Fact {
 	return Fact{
-		ID:        DerivedID("ended", pipeline, run),
+		ID:        EndedID(pipeline, run),
 		Source:    dispatchSource,
 		Pipeline:  pipeline,
 		Run:       run,
@@ -79,6 +83,9 @@ func NewRunEnded(pipeline, run string, last Cause, ended time.Time, failure *Fai
 		Data:      &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure)}},
 	}
 }
+
+// EndedID is the id of the fact that a run has ended without a job.
+func EndedID(pipeline, run string) string { return DerivedID("ended", pipeline, run) }
 
 // DerivedID makes the id of what follows from parts: the same parts, the same id; other parts, another.
 func DerivedID(parts ...string) string {

@@ -81,7 +81,7 @@ func TestARefusedFactIsToldUnderItsOwnRun(t *testing.T) {
 	cause := sampleFact(KindExamplesReady)
 	cause.ID, cause.Trace = "50 % \x7f", "not a trace"
 	stored := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
-	fact := NewTrainingFailed(Recorded{Fact: cause, Message: Message{Stored: stored}}, &Failure{Kind: FailureInput, Err: errors.New("")})
+	fact := NewFactRefused(Recorded{Fact: cause, Message: Message{Stored: stored}}, &Failure{Kind: FailureInput, Err: errors.New("")})
 	if _, _, err := Encode(fact); err != nil {
 		t.Errorf("what was not plain in the cause makes it unfit: %v", err)
 	}
@@ -90,7 +90,7 @@ func TestARefusedFactIsToldUnderItsOwnRun(t *testing.T) {
 	}
 	other := cause
 	other.Source = "/another"
-	if NewTrainingFailed(Recorded{Fact: other}, &Failure{Kind: FailureInput, Err: errors.New("x")}).ID == fact.ID {
+	if NewFactRefused(Recorded{Fact: other}, &Failure{Kind: FailureInput, Err: errors.New("x")}).ID == fact.ID {
 		t.Error("facts of two sources lead to the same id")
 	}
 }

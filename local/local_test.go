@@ -94,7 +94,7 @@ func outcome(t *testing.T, facts ...events.Fact) events.Fact {
 		}
 	}
 	query := events.Query{
-		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Kinds:    events.OutcomeKinds(),
 		Pipeline: facts[0].Pipeline, Run: facts[0].Run, Follow: true,
 	}
 	for recorded, err := range stack.Box.Read(ctx, query) {

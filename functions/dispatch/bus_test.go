@@ -131,7 +131,7 @@ func trainEverything(ctx context.Context, box events.Letterbox) error {
 func outcomes(t *testing.T, box events.Letterbox) int {
 	t.Helper()
 	count := map[string]int{}
-	query := events.Query{Kinds: []events.Kind{events.KindModelTrained, events.KindTrainingFailed}}
+	query := events.Query{Kinds: events.OutcomeKinds()}
 	for r, err := range box.Read(t.Context(), query) {
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ func (d *Dispatcher) Redo(ctx context.Context, recorded events.Recorded) error {
 	if recorded.Err != nil {
 		return events.Fail(events.FailureInput, recorded.Err)
 	}
-	if isOutcome(recorded.Fact) {
+	if events.EndsJob(recorded.Fact) {
 		return d.leave(ctx, recorded.Fact)
 	}
 	fact, ok := plan.Pin(recorded)

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
@@ -28,16 +27,11 @@ func (d *Dispatcher) told(ctx context.Context, join plan.Join, until uint64) ([]
 		}
 	}
 	for _, r := range recorded {
-		if fact, ok := plan.Pin(r); ok && !refused[refusalID(r)] {
+		if fact, ok := plan.Pin(r); ok && !refused[events.RefusedID(r.Fact)] {
 			facts = append(facts[:len(facts):len(facts)], fact)
 		}
 	}
 	return facts, nil
-}
-
-// refusalID is the id under which the refusal of a fact is told.
-func refusalID(r events.Recorded) string {
-	return events.NewTrainingFailed(r, &events.Failure{Err: errors.ErrUnsupported}).ID
 }
 
 // usable says whether a message of the log holds a fact that is taken into account at all: what was refused for its content never is.
@@ -107,23 +101,17 @@ func (d *Dispatcher) spans(ctx context.Context, join plan.Join, size int) ([]eve
 	return window.Examples(), nil
 }
 
-// isOutcome says whether a fact tells what came of a job.
-func isOutcome(f events.Fact) bool {
-	kind := f.Data.Kind()
-	return f.Source == events.Source(events.FunctionTrain) && (kind == events.KindModelTrained || kind == events.KindTrainingFailed)
-}
-
 // outcome is the newest fact that tells what came of a run's last job; false if nothing has yet.
 func (d *Dispatcher) outcome(ctx context.Context, join plan.Join) (outcome events.Recorded, found bool, err error) {
 	query := events.Query{
-		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Kinds:    events.OutcomeKinds(),
 		Pipeline: join.Pipeline, Run: join.Run, From: max(join.Completed(), join.After) + 1,
 	}
 	for recorded, err := range d.box.Read(ctx, query) {
 		if err != nil {
 			return outcome, false, fmt.Errorf("look up the outcome of run %s of %s: %w", join.Run, join.Pipeline, err)
 		}
-		if recorded.Err == nil && isOutcome(recorded.Fact) {
+		if recorded.Err == nil && events.EndsJob(recorded.Fact) {
 			outcome, found = recorded, true
 		}
 	}

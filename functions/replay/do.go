@@ -43,7 +43,7 @@ func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) e
 	if !slices.Contains(w.at, begun) {
 		return errors.New("the steps wait for one another")
 	}
-	query := events.Query{Kinds: []events.Kind{events.KindModelTrained, events.KindTrainingFailed}, From: p.tail + 1, Follow: true}
+	query := events.Query{Kinds: events.OutcomeKinds(), From: p.tail + 1, Follow: true}
 	for recorded, err := range r.box.Read(ctx, query) {
 		if err != nil {
 			return fmt.Errorf("follow the log: %w", err)
@@ -162,7 +162,7 @@ func (s Step) answered(fact events.Fact) bool {
 	case s.Run != Run{fact.Pipeline, fact.Run}:
 		return false
 	case !trained:
-		return isOutcome(fact)
+		return events.EndsRun(fact)
 	case s.Action == Train:
 		made, _ := storage.ExecutionAt(data.Model.URI)
 		return made == s.makes && data.Generation >= s.again.Generation

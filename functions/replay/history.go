@@ -59,15 +59,10 @@ func (c chronicle) add(recorded events.Recorded, from From) {
 			c.made[made] = &recorded
 		}
 	case *events.TrainingFailed:
-		if isOutcome(recorded.Fact) {
+		if events.EndsRun(recorded.Fact) {
 			h.outcome = &recorded
 		}
 	}
-}
-
-// isOutcome tells a failure of the run from one of a single fact of it, which was refused.
-func isOutcome(f events.Fact) bool {
-	return f.Source == events.Source(events.FunctionTrain) || f.ID == events.DerivedID("ended", f.Pipeline, f.Run)
 }
 
 // trained is the run's last outcome if that is a model.

@@ -95,14 +95,14 @@ func nextOutcome(ctx context.Context, box events.Letterbox, key runKey) (events.
 		return events.Recorded{}, err
 	}
 	query := events.Query{
-		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Kinds:    events.OutcomeKinds(),
 		Pipeline: key.pipeline, Run: key.run, From: max(join.After, join.Completed()) + 1, Follow: true,
 	}
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {
 			return recorded, err
 		}
-		if recorded.Err == nil && ofRun(recorded.Fact) {
+		if recorded.Err == nil && events.EndsRun(recorded.Fact) {
 			return recorded, nil
 		}
 	}

@@ -88,7 +88,7 @@ func publishAll(ctx context.Context, box events.Letterbox, facts []events.Fact) 
 		}
 	}
 	query := events.Query{
-		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Kinds:    events.OutcomeKinds(),
 		Pipeline: facts[0].Pipeline, Run: facts[0].Run, From: first, Follow: true,
 	}
 	for recorded, err := range box.Read(ctx, query) {

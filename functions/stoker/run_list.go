@@ -23,7 +23,7 @@ type runKey struct{ pipeline, run string }
 // single fact.
 func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query) (map[runKey]told, error) {
 	runs := map[runKey]told{}
-	query.Kinds = []events.Kind{events.KindModelTrained, events.KindTrainingFailed}
+	query.Kinds = events.OutcomeKinds()
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {
 			return nil, err
@@ -32,17 +32,12 @@ func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query)
 			continue
 		}
 		key := runKey{recorded.Fact.Pipeline, recorded.Fact.Run}
-		now := told{outcome(recorded), recorded.Message.Sequence, !ofRun(recorded.Fact)}
+		now := told{outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Fact)}
 		if before, there := runs[key]; !there || before.ofFact || !now.ofFact {
 			runs[key] = now
 		}
 	}
 	return runs, nil
-}
-
-// ofRun tells the end of a run from the refusal of one of its facts.
-func ofRun(f events.Fact) bool {
-	return f.Source == events.Source(events.FunctionTrain) || f.ID == events.DerivedID("ended", f.Pipeline, f.Run)
 }
 
 // listRuns joins what the log of facts and the register of joins know, newest first. A join that can't be explained is listed

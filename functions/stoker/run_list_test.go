@@ -58,7 +58,7 @@ func TestARunGoesOnAfterOneOfItsFactsWasRefused(t *testing.T) {
 		Execution: digest, Inputs: []events.Artifact{}, Module: "m",
 	})
 	bad := events.Fact{ID: "x", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
-	refused := events.NewTrainingFailed(events.Recorded{Fact: bad}, &events.Failure{Kind: events.FailureInput, Err: errors.New("refused")})
+	refused := events.NewFactRefused(events.Recorded{Fact: bad}, &events.Failure{Kind: events.FailureInput, Err: errors.New("refused")})
 	for i, fact := range []events.Fact{refused, trained, refused} {
 		fact.ID += string(rune('a' + i))
 		if _, err := box.Publish(t.Context(), fact); err != nil {

@@ -116,7 +116,7 @@ func (d *runDetail) readFacts(ctx context.Context, box events.Letterbox) error {
 		if len(d.Facts) == 1 {
 			d.Since = recorded.Message.Stored
 		}
-		if ofRun(fact) {
+		if events.EndsRun(fact) {
 			d.Outcome = factJSON(fact)
 		}
 	}

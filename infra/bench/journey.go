@@ -110,7 +110,7 @@ func (j *journey) heard(phase string, at time.Duration) {
 // await returns when the run's model is there.
 func (w walker) await(ctx context.Context, fact events.Fact) (*events.ModelTrained, error) {
 	query := events.Query{
-		Kinds:    []events.Kind{events.KindModelTrained, events.KindTrainingFailed},
+		Kinds:    events.OutcomeKinds(),
 		Pipeline: fact.Pipeline, Run: fact.Run, Follow: true,
 	}
 	for recorded, err := range w.box.Read(ctx, query) {

@@ -1,0 +1,15 @@
+package events
+
+import "slices"
+
+// OutcomeKinds are the kinds of the facts that may tell what came of a run.
+func OutcomeKinds() []Kind { return []Kind{KindModelTrained, KindTrainingFailed} }
+
+// EndsJob says whether a fact tells what came of a run's job.
+func EndsJob(f Fact) bool {
+	return f.Source == Source(FunctionTrain) && slices.Contains(OutcomeKinds(), f.Data.Kind())
+}
+
+// EndsRun says whether a fact tells what came of a run: of its job, or that it ended without one. That one of its facts was refused
+// is no end: the run may go on.
+func EndsRun(f Fact) bool { return EndsJob(f) || f.ID == EndedID(f.Pipeline, f.Run) }

@@ -1,0 +1,29 @@
+package events
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestWhatEndsARun(t *testing.T) {
+	t.Parallel()
+	why := &Failure{Kind: FailureInput, Err: errors.New("bad")}
+	tuning := sampleJob()
+	tuning.Function = FunctionTune
+	for name, tc := range map[string]struct {
+		fact     Fact
+		job, run bool
+	}{
+		"its model":             {NewModelTrained(sampleJob(), &ModelTrained{}), true, true},
+		"its job is given up":   {NewJobFailed(sampleJob(), Attempt{}, why), true, true},
+		"it ends without a job": {NewRunEnded("penguin", "run 1", Cause{}, time.Time{}, why), false, true},
+		"a fact is refused":     {NewFactRefused(Recorded{Fact: sampleFact(KindExamplesReady)}, why), false, false},
+		"its tuning fails":      {NewJobFailed(tuning, Attempt{}, why), false, false},
+		"upstream's fact":       {sampleFact(KindExamplesReady), false, false},
+	} {
+		if job, run := EndsJob(tc.fact), EndsRun(tc.fact); job != tc.job || run != tc.run {
+			t.Errorf("%s: ends the job: %t, the run: %t", name, job, run)
+		}
+	}
+}
