@@ -189,7 +189,7 @@ func TestAJobThatWasOfferedTooLateByTheDeadIsCalledBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for r := range box.Read(t.Context(), events.Query{Run: "monday", Kinds: []events.Kind{events.KindTransformReady}}) {
-		if err := d.Redo(t.Context(), r); err != nil { // it is delivered again
+		if err := d.Handle(t.Context(), r); err != nil { // it is delivered again
 			t.Error(err)
 		}
 	}

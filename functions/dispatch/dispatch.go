@@ -91,7 +91,7 @@ func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	err = d.Redo(ctx, delivery.Recorded())
+	err = d.Handle(ctx, delivery.Recorded())
 	if failure, refused := events.AsKind(err, events.FailureInput); refused {
 		return d.refuse(ctx, delivery, failure)
 	}

@@ -140,7 +140,7 @@ func TestARunPassesTheGateWhereverADispatcherDies(t *testing.T) {
 				return
 			}
 			for r := range box.Read(t.Context(), events.Query{Run: "a"}) {
-				if err := d.Redo(t.Context(), r); err != nil { // the fact is delivered again
+				if err := d.Handle(t.Context(), r); err != nil { // the fact is delivered again
 					t.Error(err)
 				}
 			}

@@ -10,9 +10,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// Redo brings one fact of the log to its effect, whether it has just come or is handled again: what was done for it before stays
+// Handle brings one fact of the log to its effect, whether it has just come or is handled again: what was done for it before stays
 // as it is, what is missing is done. A *events.Failure of kind input means that it never will have an effect.
-func (d *Dispatcher) Redo(ctx context.Context, recorded events.Recorded) error {
+func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error {
 	if recorded.Err != nil {
 		return events.Fail(events.FailureInput, recorded.Err)
 	}

@@ -139,7 +139,7 @@ func TestLatestIsFoundHoweverFarBackItIs(t *testing.T) {
 		}
 		publish(t, box, "monday", "t", transform())
 		for r := range box.Read(t.Context(), events.Query{Run: "monday"}) {
-			if err := d.Redo(t.Context(), r); err != nil {
+			if err := d.Handle(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -201,7 +201,7 @@ func TestTheOrderInWhichFactsAreHandledMeansNothing(t *testing.T) {
 		log = append(log, r)
 	}
 	for i := len(log) - 1; i >= 0; i-- {
-		if err := d.Redo(t.Context(), log[i]); err != nil {
+		if err := d.Handle(t.Context(), log[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -224,7 +224,7 @@ func TestARefusedFactCountsOnceItIsHandledAgain(t *testing.T) {
 		apply(t, box, joined)
 		if again {
 			for r := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindTransformReady}}) {
-				if err := d.Redo(t.Context(), r); err != nil {
+				if err := d.Handle(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 			}

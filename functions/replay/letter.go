@@ -33,9 +33,9 @@ func RunOf(letter events.DeadLetter) (pipeline, run string) {
 	return "", ""
 }
 
-// Redoer handles a fact of the log again: *dispatch.Dispatcher.
-type Redoer interface {
-	Redo(ctx context.Context, recorded events.Recorded) error
+// Handler handles a fact of the log, again too: *dispatch.Dispatcher.
+type Handler interface {
+	Handle(ctx context.Context, recorded events.Recorded) error
 }
 
 // Retry gives the message of a dead letter another try, and drops the letter then. A job goes back on the queue as it was, but
@@ -43,7 +43,7 @@ type Redoer interface {
 // it stands unchanged, and handled as if it had just come. If it is refused again, the letter stays, and the error says why. What a
 // store told of a bucket is told again, to the bridge.
 // Retrying twice, or after half of it was done, does it once.
-func Retry(ctx context.Context, box events.Letterbox, d Redoer, letter events.DeadLetter) error {
+func Retry(ctx context.Context, box events.Letterbox, d Handler, letter events.DeadLetter) error {
 	var err error
 	switch letter.Message.Stream {
 	case streamJobs:
@@ -84,7 +84,7 @@ func retryNotice(ctx context.Context, box events.Letterbox, message events.Messa
 	return box.Notify(ctx, from, message.Body)
 }
 
-func retryFact(ctx context.Context, box events.Letterbox, d Redoer, sequence uint64) error {
+func retryFact(ctx context.Context, box events.Letterbox, d Handler, sequence uint64) error {
 	recorded, err := readFact(ctx, box, sequence)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func retryFact(ctx context.Context, box events.Letterbox, d Redoer, sequence uin
 	if recorded.Err != nil {
 		return fmt.Errorf("fact %d can't be read, and facts never change; publish a right one: %w", sequence, recorded.Err)
 	}
-	err = d.Redo(ctx, recorded)
+	err = d.Handle(ctx, recorded)
 	if _, again := events.AsKind(err, events.FailureInput); again {
 		return fmt.Errorf("fact %d is refused again: %w", sequence, err)
 	}

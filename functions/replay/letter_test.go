@@ -17,7 +17,7 @@ type redone struct {
 	err   error
 }
 
-func (r *redone) Redo(_ context.Context, recorded events.Recorded) error {
+func (r *redone) Handle(_ context.Context, recorded events.Recorded) error {
 	r.facts = append(r.facts, recorded.Fact.ID)
 	return r.err
 }

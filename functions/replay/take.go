@@ -40,7 +40,7 @@ func (r *Replay) rejoin(ctx context.Context, step Step) (Progress, error) {
 }
 
 // redo handles facts again, in their order. One that is refused was refused before, and lies in DEAD; if all are, that is told.
-func redo(ctx context.Context, box events.Letterbox, d Redoer, facts []uint64) error {
+func redo(ctx context.Context, box events.Letterbox, d Handler, facts []uint64) error {
 	var refused error
 	taken := 0
 	for _, sequence := range facts {
@@ -48,7 +48,7 @@ func redo(ctx context.Context, box events.Letterbox, d Redoer, facts []uint64) e
 		if err != nil {
 			return err
 		}
-		err = d.Redo(ctx, recorded)
+		err = d.Handle(ctx, recorded)
 		if _, again := events.AsKind(err, events.FailureInput); again {
 			refused = fmt.Errorf("fact %d is refused: %w", sequence, err)
 			continue
