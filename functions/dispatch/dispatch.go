@@ -69,14 +69,14 @@ func (d *Dispatcher) follow(ctx context.Context) error {
 		}
 		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
 			d.log.Warn("fact not handled; it will be delivered again", "error", err)
-			pause(ctx, retryDelay)
+			sleep(ctx, retryDelay)
 		}
 	}
 	return nil
 }
 
-// pause waits, or returns early when ctx ends.
-func pause(ctx context.Context, length time.Duration) {
+// sleep waits, or returns early when ctx ends.
+func sleep(ctx context.Context, length time.Duration) {
 	timer := time.NewTimer(length)
 	defer timer.Stop()
 	select {

@@ -107,7 +107,7 @@ func (d *Dispatcher) admit(ctx context.Context, current deployed, name string) (
 		}
 	}
 	if run.State == plan.Ended {
-		return false, errors.Join(d.tell(ctx, run), d.recall(ctx, run, current))
+		return false, errors.Join(d.tell(ctx, run), d.withdraw(ctx, run, current))
 	}
 	return run.State == plan.Dispatched && current.spec.Concurrency != nil, nil
 }

@@ -49,7 +49,7 @@ func (d *Dispatcher) advance(ctx context.Context, run held, current deployed) er
 	case plan.Complete:
 		return d.enter(ctx, run, current)
 	case plan.Ended:
-		return errors.Join(d.tell(ctx, run), d.recall(ctx, run, current))
+		return errors.Join(d.tell(ctx, run), d.withdraw(ctx, run, current))
 	}
 	return nil
 }

@@ -65,9 +65,9 @@ func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job) error {
 	return d.box.Cancel(ctx, job.ID)
 }
 
-// recall cancels the job that a run may have had when it ended: a dispatcher may have died between offering it and finding out
+// withdraw cancels the job that a run may have had when it ended: a dispatcher may have died between offering it and finding out
 // that the run was over.
-func (d *Dispatcher) recall(ctx context.Context, run held, current deployed) error {
+func (d *Dispatcher) withdraw(ctx context.Context, run held, current deployed) error {
 	if run.Revision == 0 {
 		return nil // it never was complete
 	}

@@ -16,7 +16,7 @@ const sweepShare = 20
 
 // sweeps sweeps whenever it is this dispatcher's turn, until ctx ends.
 func (d *Dispatcher) sweeps(ctx context.Context) error {
-	for interval := d.SweepEvery; ctx.Err() == nil; pause(ctx, interval) {
+	for interval := d.SweepEvery; ctx.Err() == nil; sleep(ctx, interval) {
 		began := time.Now()
 		mine, err := d.turn(ctx, interval)
 		if err == nil && mine {
