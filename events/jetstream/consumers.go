@@ -27,6 +27,8 @@ func (c *consumers) open(ctx context.Context, d ConsumerDefinition) (jetstream.C
 	if ok {
 		return consumer, nil
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
 	consumer, err := c.js.Consumer(ctx, d.Stream, d.Name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		consumer, err = c.js.CreateOrUpdateConsumer(ctx, d.Stream, d.config(c.lease))

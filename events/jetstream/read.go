@@ -68,7 +68,7 @@ const (
 	batchSize  = 256
 	followWait = 5 * time.Second  // of one pull when all is read
 	scanKept   = 30 * time.Second // how long the server keeps a consumer that nobody reads from
-	answerTime = 5 * time.Second  // what nats.go waits where ctx has no deadline: the answer may be lost with its server
+	answerTime = 5 * time.Second  // what nats.go waits where ctx has no deadline: an answer may be lost with its server
 )
 
 var errNoAnswer = errors.New("no answer from the bus")
@@ -139,7 +139,7 @@ func (s *scan) open(ctx context.Context) error {
 	if s.consumer != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer) // that of a reader may be a day's
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer) // a reader's own may be a day
 	defer cancel()
 	consumer, err := s.box.js.CreateConsumer(ctx, s.stream, jetstream.ConsumerConfig{
 		FilterSubjects:    s.filters,
