@@ -97,9 +97,12 @@ func (h *Host) Close() {
 type Limits struct {
 	Timeout     time.Duration
 	MemoryBytes int64         // resident, of all processes that the module started, together
-	Grace       time.Duration // between the request to leave and the end; default 10 s
+	Grace       time.Duration // between the request to leave and the end; default: DefaultGrace
 	LogPath     string        // the log is written there, its middle left out where it is long; "": only its tail is kept
 }
+
+// DefaultGrace is what a module has to leave where nobody says otherwise.
+const DefaultGrace = 10 * time.Second
 
 // Outcome tells how a module ended that finished.
 type Outcome struct {
@@ -181,7 +184,7 @@ func (h *Host) sendWarm(ctx context.Context, e *errand) (Outcome, error) {
 
 func (l Limits) withDefaults() Limits {
 	if l.Grace == 0 {
-		l.Grace = 10 * time.Second
+		l.Grace = DefaultGrace
 	}
 	return l
 }
