@@ -3,6 +3,7 @@ package trainer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -19,12 +20,11 @@ const callOffTime = time.Minute
 func (t *Trainer) callOff(ctx context.Context, task worker.Task) ([]events.Fact, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callOffTime)
 	defer cancel()
-	e, err := t.identify(ctx, task)
-	switch failure, _ := errors.AsType[*events.Failure](err); {
-	case err == nil:
-	case failure != nil && failure.Kind != events.FailureUnavailable:
-		return nil, cancelled("cancelled; nothing could have come of it: " + err.Error())
-	default:
+	e, err := t.identify(ctx, task, storage.Fenced(t.store, task.Prove))
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind != events.FailureUnavailable {
+		return nil, cancelled(fmt.Errorf("cancelled; nothing could have come of it: %w", err))
+	}
+	if err != nil {
 		return nil, err
 	}
 	done, err := t.commitCancelled(ctx, e, task.Attempt.ID)

@@ -28,13 +28,13 @@ func (t *Trainer) committed(ctx context.Context, e *execution) (*result, error) 
 		e.replaced = nil
 		return nil, nil
 	case errors.Is(err, storage.ErrIncomplete):
-		t.opts.Logger.Warn("a committed execution has lost files; it is done again", "execution", e.id, "error", err)
+		e.log.Warn("a committed execution has lost files; it is done again", "error", err)
 		e.replaces(commit, commit.Generation+1)
 		return nil, nil
 	case err != nil:
 		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("look up execution: %w", err))
 	case commit.Cancelled && commit.Job == e.job.ID:
-		return nil, cancelled("cancelled before its model was committed")
+		return nil, cancelled(errors.New("cancelled before its model was committed"))
 	case commit.Cancelled:
 		e.replaces(commit, commit.Generation)
 		return nil, nil
@@ -49,7 +49,7 @@ func (t *Trainer) committed(ctx context.Context, e *execution) (*result, error) 
 func (t *Trainer) raise(ctx context.Context, e *execution, commit storage.Commit) (*result, error) {
 	next := commit
 	next.Generation = e.job.Generation
-	if _, _, err := storage.Recommit(ctx, e.store, e.root, commit, next); err != nil {
+	if _, _, err := storage.Recommit(ctx, e.fenced, e.root, commit, next); err != nil {
 		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("count a model anew: %w", err))
 	}
 	return t.committed(ctx, e)
@@ -81,15 +81,15 @@ func (t *Trainer) commit(ctx context.Context, e execution, ours storage.Manifest
 func (t *Trainer) putCommit(ctx context.Context, e execution, c storage.Commit) (storage.Commit, bool, error) {
 	c.Execution, c.Generation, c.Job, c.Time = e.id, e.generation, e.job.ID, t.opts.Now()
 	if e.replaced != nil {
-		return storage.Recommit(ctx, e.store, e.root, *e.replaced, c)
+		return storage.Recommit(ctx, e.fenced, e.root, *e.replaced, c)
 	}
-	return storage.PutCommit(ctx, e.store, e.root, c)
+	return storage.PutCommit(ctx, e.fenced, e.root, c)
 }
 
 // discard removes an attempt that lost. What stays behind is seen by no reader, and is garbage for later.
 func (t *Trainer) discard(ctx context.Context, e execution, attempt string, outputs ...string) {
-	if err := storage.Discard(ctx, e.store, e.place(attempt), outputs...); err != nil {
-		t.opts.Logger.Warn("a lost attempt is left in the store", "attempt", attempt, "error", err)
+	if err := storage.Discard(ctx, e.fenced, e.place(attempt), outputs...); err != nil {
+		e.log.Warn("a lost attempt is left in the store", "error", err)
 	}
 }
 

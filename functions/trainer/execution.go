@@ -1,16 +1,15 @@
 package trainer
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -22,7 +21,8 @@ type execution struct {
 	spec   pipeline.Pipeline
 	inputs []input
 	job    events.Job
-	store  storage.Store // refuses to write once the job is not provably ours
+	fenced storage.Store // refuses to write once the job is not provably ours
+	log    *slog.Logger
 
 	replaced   *storage.Commit // a commit that is in the way: its objects are gone, or it cancels another job. nil: none
 	generation int             // that our model will have
@@ -82,16 +82,11 @@ type identityInput struct {
 // shards is the number of data-parallel parts of a batch. It decides the result, so it never comes from a machine's cores.
 const shards = 1
 
-// execution computes what the job comes down to.
-func (t *Trainer) execution(ctx context.Context, task worker.Task, spec pipeline.Pipeline, inputs []input) (execution, error) {
-	job := task.Job
-	digest, err := t.guest.Digest(ctx, spec.Module)
-	if err != nil {
-		return execution{}, moduleFailure(err, "")
-	}
-	id, err := identity{
+// identityOf is what the job comes down to, with the digest of its module's code.
+func identityOf(job events.Job, spec pipeline.Pipeline, module string, inputs []input) identity {
+	return identity{
 		Function:    job.Function,
-		Module:      digest,
+		Module:      module,
 		Inputs:      byContent(inputs),
 		TrainArgs:   spec.Trainer.TrainArgs,
 		EvalArgs:    spec.Trainer.EvalArgs,
@@ -101,12 +96,7 @@ func (t *Trainer) execution(ctx context.Context, task worker.Task, spec pipeline
 		Shards:      shards,
 		Transformed: transformed(job),
 		Salt:        job.Salt,
-	}.digest()
-	root := t.opts.Root.Join(job.Pipeline, "Trainer")
-	return execution{
-		id: id, module: digest, root: root, spec: spec, inputs: inputs, job: job, generation: job.Generation,
-		store: storage.Fenced(t.store, task.Prove),
-	}, err
+	}
 }
 
 // digest is canonical: encoding/json writes struct fields in their order and map keys sorted.

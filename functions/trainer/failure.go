@@ -10,7 +10,7 @@ import (
 
 func inputFailure(err error) error { return events.Fail(events.FailureInput, err) }
 
-func cancelled(why string) error { return events.Fail(events.FailureCancelled, errors.New(why)) }
+func cancelled(why error) error { return events.Fail(events.FailureCancelled, why) }
 
 // storeFailure says whose fault a store's error is: what is missing or can't be an address is the input's; the rest is
 // the world's, and passes. What changed since it was listed is another input now: the next attempt lists again.

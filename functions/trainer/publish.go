@@ -24,7 +24,7 @@ func (t *Trainer) publish(ctx context.Context, a attempt) (storage.Manifest, err
 	if err != nil {
 		return storage.Manifest{}, checkFailure(fmt.Errorf("what the module reported: %w", err))
 	}
-	manifest, err := storage.Publish(ctx, a.execution.store, storage.Publication{
+	manifest, err := storage.Publish(ctx, a.execution.fenced, storage.Publication{
 		Root: a.execution.root, Execution: a.execution.id, Attempt: a.Attempt.ID, Result: told,
 		Outputs: map[string]storage.Source{
 			modelKey:    {Type: "Model", Dir: a.desk.out(modelKey)},

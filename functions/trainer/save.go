@@ -35,16 +35,19 @@ type snapshot struct {
 // execution is committed, since nobody needs them then; else the last one is waited for, so that the next attempt finds it. A
 // job that was cancelled, or is another's by now, sends nothing more.
 func (t *Trainer) saving(ctx context.Context, a *attempt, finish func(take func(step int)) error) error {
-	s := &saver{
-		desk: a.desk, checkpoints: a.checkpoints, latest: make(chan snapshot, 1),
-		log: t.opts.Logger.With("job", a.Job.ID, "attempt", a.Attempt.ID),
-	}
+	s := &saver{desk: a.desk, checkpoints: a.checkpoints, log: a.execution.log, latest: make(chan snapshot, 1)}
 	sending, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, func() { t.leave(context.Cause(ctx), sending, stop) })()
 
 	var uploads sync.WaitGroup
 	uploads.Go(func() { s.sendAll(sending) })
-	defer func() { close(s.latest); uploads.Wait(); stop(nil); a.saves = a.saves || s.taken > 0 }()
+	sent := func() {
+		close(s.latest)
+		uploads.Wait()
+		stop(nil)
+		a.mayHaveCheckpoints = a.mayHaveCheckpoints || s.taken > 0
+	}
+	defer sent()
 
 	err := finish(s.take)
 	if err == nil {
@@ -59,27 +62,20 @@ var (
 )
 
 // leave ends the sending when the job's ctx has ended: at once where the job is not ours to save, else when a worker that was
-// told to leave has no more time. Half as long again as its module has is well within what it has itself.
+// told to leave has no more time. Options.Grace is the module's, and the sending ends at 3/2 of that. `stoker worker` gives its
+// module 3/5 of its own time, so that this is 9/10 of it.
 func (t *Trainer) leave(cause error, sending context.Context, stop context.CancelCauseFunc) {
 	if errors.Is(cause, events.ErrLeaseLost) || errors.Is(cause, events.ErrCancelled) {
 		stop(cause)
 		return
 	}
-	timer := time.NewTimer(t.grace() * 3 / 2)
+	timer := time.NewTimer(t.opts.Grace * 3 / 2)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		stop(errLeaving)
 	case <-sending.Done():
 	}
-}
-
-// grace is what a module has to leave.
-func (t *Trainer) grace() time.Duration {
-	if t.opts.Grace > 0 {
-		return t.opts.Grace
-	}
-	return 10 * time.Second
 }
 
 // take keeps the module's folder as it is now, instead of one that still waits. It holds up the module's messages, so it is

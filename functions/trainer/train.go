@@ -41,8 +41,8 @@ func (t *Trainer) keepLog(ctx context.Context, a attempt) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLogTime)
 	defer cancel()
 	place := a.execution.place(a.Attempt.ID)
-	if _, err := storage.PutFile(ctx, a.execution.store, place.Log(), a.desk.log()); err != nil {
-		t.opts.Logger.Warn("the module's log is not kept", "attempt", a.Attempt.ID, "error", err)
+	if _, err := storage.PutFile(ctx, a.execution.fenced, place.Log(), a.desk.log()); err != nil {
+		a.execution.log.Warn("the module's log is not kept", "error", err)
 		return ""
 	}
 	return place.Log().String()

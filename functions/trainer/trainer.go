@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -33,7 +34,7 @@ type Guest interface {
 type Options struct {
 	Root    storage.Ref   // where artifacts go: <root>/<pipeline>/Trainer/<output>/<execution>/<attempt>
 	WorkDir string        // holds one folder for each running attempt; default: the system's temporary folder
-	Grace   time.Duration // what a module has to write a checkpoint when it is told to leave; default: that of guest.Limits
+	Grace   time.Duration // what a module has to write a checkpoint when it is told to leave; default: guest.DefaultGrace
 	Logger  *slog.Logger
 	Now     func() time.Time
 }
@@ -43,6 +44,7 @@ func New(store storage.Store, g Guest, opts Options) *Trainer {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	opts.Grace = cmp.Or(opts.Grace, guest.DefaultGrace)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
@@ -80,38 +82,54 @@ func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, 
 
 // work is the walk of a job: list the inputs, know the execution, skip what is done already; else do it, and tell.
 func (t *Trainer) work(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-	execution, err := t.identify(ctx, task)
+	e, err := t.identify(ctx, task, storage.Fenced(t.store, task.Prove))
 	if err != nil {
 		return nil, err
 	}
-	done, err := t.committed(ctx, &execution)
+	done, err := t.committed(ctx, &e)
 	if err != nil {
-		return nil, execution.failed(err)
+		return nil, e.failed(err)
 	}
 	if done == nil {
-		if done, err = t.execute(ctx, task, execution); err != nil {
-			return nil, execution.failed(err)
+		if done, err = t.execute(ctx, task, e); err != nil {
+			return nil, e.failed(err)
 		}
 	}
 	return []events.Fact{trained(task.Job, *done)}, nil
 }
 
-// identify reads what the job asks for and lists its inputs, to know which execution it is.
-func (t *Trainer) identify(ctx context.Context, task worker.Task) (execution, error) {
-	spec, err := pipeline.FromJSON(task.Job.Spec)
+// identify reads what the job asks for and lists its inputs, to know which execution it is. All that is written for it goes
+// through fenced.
+func (t *Trainer) identify(ctx context.Context, task worker.Task, fenced storage.Store) (execution, error) {
+	job := task.Job
+	spec, err := pipeline.FromJSON(job.Spec)
 	if err != nil {
 		return execution{}, inputFailure(err)
 	}
-	inputs, err := t.list(ctx, task.Job, spec)
+	inputs, err := t.list(ctx, job, spec)
 	if err != nil {
 		return execution{}, err
 	}
-	return t.execution(ctx, task, spec, inputs)
+	module, err := t.guest.Digest(ctx, spec.Module)
+	if err != nil {
+		return execution{}, moduleFailure(err, "")
+	}
+	id, err := identityOf(job, spec, module, inputs).digest()
+	return execution{
+		id: id, module: module, root: t.opts.Root.Join(job.Pipeline, "Trainer"), spec: spec, inputs: inputs, job: job,
+		fenced: fenced, log: t.logger(task).With("execution", id), generation: job.Generation,
+	}, err
+}
+
+// logger says with every line what is being worked on.
+func (t *Trainer) logger(task worker.Task) *slog.Logger {
+	return t.opts.Logger.With(
+		"job", task.Job.ID, "pipeline", task.Job.Pipeline, "run", task.Job.Run, "attempt", task.Attempt.ID)
 }
 
 // execute does the work of an execution that nobody has done yet, and returns what was committed: ours, or that of
 // another attempt which came first.
-func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (*result, error) {
+func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (done *result, err error) {
 	desk, err := t.openDesk(task.Attempt)
 	if err != nil {
 		return nil, err
@@ -127,8 +145,7 @@ func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (*
 	if a.assignment, err = assign(a); err != nil {
 		return nil, err
 	}
-	var done *result
-	err = t.saving(ctx, &a, func(take func(step int)) error {
+	err = t.saving(ctx, &a, func(take func(step int)) (err error) {
 		done, err = t.finish(ctx, a, take)
 		return err
 	})
@@ -161,9 +178,9 @@ type attempt struct {
 	desk      desk
 	started   time.Time
 
-	checkpoints *storage.Checkpoints // of the execution; nil before it was looked for one
-	resumed     int                  // step of the checkpoint that it goes on from; 0: from the start
-	saves       bool                 // there are checkpoints, of this attempt or of another
+	checkpoints        *storage.Checkpoints // of the execution; nil before it was looked for one
+	resumed            int                  // step of the checkpoint that it goes on from; 0: from the start
+	mayHaveCheckpoints bool                 // of this attempt or of another
 
 	assignment module.Assignment // what the module is told
 	outcome    guest.Outcome     // what the module reported
