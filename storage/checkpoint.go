@@ -37,6 +37,8 @@ type Checkpoints struct {
 	store Store
 	place Place
 	by    Checkpoint // Job, Attempt and Try of whoever saves; Number is that of the last one
+
+	passed []Checkpoint // those that Load found without their files
 }
 
 // kept is how many checkpoints the pointer names.

@@ -58,6 +58,7 @@ func (c *Checkpoints) newest(ctx context.Context, p pointer, dir string) (loaded
 			return loaded, nil
 		case errors.Is(err, ErrNotFound), errors.Is(err, ErrChanged), errors.Is(err, ErrIncomplete):
 			loaded.Passed = append(loaded.Passed, fmt.Errorf("checkpoint of step %d: %w", one.Step, err))
+			c.passed = append(c.passed, one)
 		default:
 			return loaded, err
 		}

@@ -34,7 +34,7 @@ func (c *Checkpoints) save(ctx context.Context, dir string, next *Checkpoint) er
 	if err != nil {
 		return err
 	}
-	if err := was.refuses(*next); err != nil {
+	if err := c.refuses(was, *next); err != nil {
 		return err
 	}
 	if next.Files, err = c.send(ctx, dir, was, next.Number); err != nil {

@@ -367,3 +367,22 @@ func TestCheckpointsOnARealServer(t *testing.T) {
 		t.Errorf("left %s, %v", o.Ref, err)
 	}
 }
+
+// A lifecycle rule took the files of a job that was given up, and left the pointer.
+func TestACheckpointWithoutItsFilesKeepsNobodyFromSaving(t *testing.T) {
+	t.Parallel()
+	store := storagetest.NewMemory()
+	save(t, by(store, "job-1", "a1", 1), 1000, map[string]string{"w": "1000"})
+	for _, key := range keys(t, store) {
+		if strings.Contains(key, "/checkpoints/") {
+			if err := store.Delete(t.Context(), storage.Ref{Bucket: trainer.Bucket, Key: key}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	other := by(store, "job-2", "b1", 1)
+	if loaded, err := other.Load(t.Context(), t.TempDir()); err != nil || loaded.Found() || len(loaded.Passed) != 1 {
+		t.Fatalf("loaded %+v, %v", loaded, err)
+	}
+	save(t, other, 10, map[string]string{"w": "10"})
+}

@@ -90,10 +90,22 @@ func readCommit(ctx context.Context, store Store, place Place) (Commit, error) {
 	var c Commit
 	obj, err := readJSON(ctx, store, place.Commit(), &c)
 	c.ETag = obj.ETag
-	if err == nil && executionHex(c.Execution) != executionHex(place.Execution) {
-		err = fmt.Errorf("commit %s: is of execution %s: %w", place.Commit(), c.Execution, ErrIncomplete)
+	if err == nil {
+		err = c.check(place)
 	}
 	return c, err
+}
+
+// check refuses a document that is no commit of its execution, whatever else it is.
+func (c Commit) check(place Place) error {
+	place.Attempt = c.Attempt
+	if executionHex(c.Execution) != executionHex(place.Execution) {
+		return fmt.Errorf("commit %s: is of execution %s: %w", place.Commit(), c.Execution, ErrIncomplete)
+	}
+	if err := place.validateAttempt(); err != nil || c.Generation < 0 {
+		return fmt.Errorf("commit %s: generation %d, attempt %q: %w", place.Commit(), c.Generation, c.Attempt, ErrIncomplete)
+	}
+	return nil
 }
 
 // CommitOf reads the commit of an execution as it stands, without a look at what it stands for. ErrNotFound: there is none.

@@ -291,3 +291,31 @@ func TestProbeRefusesAStoreWithoutConditions(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Whatever stands where a commit or a manifest belongs, the execution can be done again over it.
+func TestWhatIsNoCommitCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		fmt.Sprintf(`{"execution":%q,"attempt":"../x"}`, execution), fmt.Sprintf(`{"execution":%q}`, execution),
+		fmt.Sprintf(`{"execution":%q,"attempt":"a1","generation":-1}`, execution), "garbage", "{}",
+	} {
+		store := storagetest.NewMemory()
+		put(t, store, storage.Place{Root: trainer, Execution: execution}.Commit(), text)
+		broken, _, err := storage.Committed(t.Context(), store, trainer, execution)
+		if !errors.Is(err, storage.ErrIncomplete) {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		broken.Generation = 0
+		if _, won, err := storage.Recommit(t.Context(), store, trainer, broken, commit("a2")); err != nil || !won {
+			t.Errorf("%s: replaced: %v, %v", text, won, err)
+		}
+	}
+	store, m := done(t)
+	path := publication(t, "a1").Place()
+	text := fmt.Sprintf(`{"execution":%q,"attempt":"a1","outputs":{"model":{"uri":%q,"digest":"x","files":[{"path":"a//b"}]}}}`, execution, m.Outputs["model"].URI)
+	put(t, store, path.Manifest(), text)
+	if _, _, err := storage.Committed(t.Context(), store, trainer, execution); !errors.Is(err, storage.ErrIncomplete) || errors.Is(err, storage.ErrBadRef) {
+		t.Errorf("a manifest with a path that is none: %v", err)
+	}
+}

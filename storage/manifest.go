@@ -80,7 +80,7 @@ func (o Output) validate(folder Ref) error {
 	}
 	for i, f := range o.Files {
 		if err := folder.Join(f.Path).Validate(); err != nil {
-			return fmt.Errorf("file %d (from 0): %w", i, err)
+			return fmt.Errorf("file %d (from 0): %w: %w", i, ErrIncomplete, withoutKind(err))
 		}
 	}
 	if o.Digest != digestOfFiles(o.Files) {
@@ -107,7 +107,7 @@ func readJSON(ctx context.Context, store Store, ref Ref, into any) (Object, erro
 	}
 	defer body.Close()
 	if obj.Size > maxDocumentBytes {
-		return Object{}, fmt.Errorf("read %s: %d bytes are more than the %d that such a document may have", ref, obj.Size, maxDocumentBytes)
+		return obj, fmt.Errorf("read %s: %d bytes are more than the %d that such a document may have: %w", ref, obj.Size, maxDocumentBytes, ErrIncomplete)
 	}
 	data, err := io.ReadAll(io.LimitReader(body, maxDocumentBytes))
 	if err != nil {

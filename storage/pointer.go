@@ -77,11 +77,14 @@ func (p pointer) with(place Place, next Checkpoint) pointer {
 }
 
 // refuses says why next may not replace what p names; nil if it may.
-func (p pointer) refuses(next Checkpoint) error {
+// What Load passed over, because its files are gone, keeps nobody else's job from saving.
+func (c *Checkpoints) refuses(p pointer, next Checkpoint) error {
 	if len(p.Checkpoints) == 0 {
 		return nil
 	}
 	switch there := p.Checkpoints[0]; {
+	case there.Job != next.Job && slices.ContainsFunc(c.passed, there.is):
+		return nil
 	case there.Job == next.Job && there.Try > next.Try:
 		return fmt.Errorf("attempt %s, number %d at this job, has saved step %d: %w", there.Attempt, there.Try, there.Step, ErrSuperseded)
 	case there.Job != next.Job && there.Step >= next.Step:
