@@ -112,22 +112,24 @@ func TestOfCheckpointsThatWaitTheNewestIsSent(t *testing.T) {
 func TestATrainingDoesNotDependOnItsCheckpoints(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]storagetest.Op{"files": storagetest.OpPut, "pointer": storagetest.OpPutIf} {
-		b := setup(t, nil)
-		refused := atomic.Int64{}
-		store := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {
-			if c.Op == op && strings.Contains(c.Ref.Key, "checkpoint") {
-				refused.Add(1)
-				return storagetest.Fault{Refuse: storage.ErrUnavailable}
+		synctest.Test(t, func(t *testing.T) {
+			b := setup(t, nil)
+			refused := atomic.Int64{}
+			store := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {
+				if c.Op == op && strings.Contains(c.Ref.Key, "checkpoint") {
+					refused.Add(1)
+					return storagetest.Fault{Refuse: storage.ErrUnavailable}
+				}
+				return storagetest.Fault{}
+			})
+			g := &stepper{steps: 50, every: 10, after: func(context.Context, int) error { synctest.Wait(); return nil }}
+			if _, err := b.shift(t, store, g, "a1", 1).handle(t.Context()); err != nil || refused.Load() == 0 {
+				t.Errorf("%s: %d refused, %v", name, refused.Load(), err)
 			}
-			return storagetest.Fault{}
+			if left := checkpointKeys(t, b); len(left) > 0 {
+				t.Errorf("%s: left %q", name, left)
+			}
 		})
-		g := &stepper{steps: 50, every: 10, after: func(context.Context, int) error { time.Sleep(time.Millisecond); return nil }}
-		if _, err := b.shift(t, store, g, "a1", 1).handle(t.Context()); err != nil || refused.Load() == 0 {
-			t.Errorf("%s: %d refused, %v", name, refused.Load(), err)
-		}
-		if left := checkpointKeys(t, b); len(left) > 0 {
-			t.Errorf("%s: left %q", name, left)
-		}
 	}
 }
 
@@ -209,35 +211,37 @@ func TestAZombieWritesNothing(t *testing.T) {
 
 func TestALostLeaseEndsATrainingWithoutAnotherWrite(t *testing.T) {
 	t.Parallel()
-	b := setup(t, nil)
-	ctx, lose := context.WithCancelCause(t.Context())
-	var lost atomic.Bool
-	store := watched{b.store, func(op, key string) {
-		if lost.Load() {
-			t.Errorf("%s %s", op, key)
-		}
-	}}
-	g := &stepper{steps: 50, every: 10, after: func(_ context.Context, step int) error {
-		if step == 45 {
-			for len(checkpointKeys(t, b)) == 0 { // none is under way
-				time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, nil)
+		ctx, lose := context.WithCancelCause(t.Context())
+		var lost atomic.Bool
+		store := watched{b.store, func(op, key string) {
+			if lost.Load() {
+				t.Errorf("%s %s", op, key)
 			}
-			time.Sleep(20 * time.Millisecond)
-			lost.Store(true)
-			lose(events.ErrLeaseLost)
+		}}
+		g := &stepper{steps: 50, every: 10, after: func(_ context.Context, step int) error {
+			if step == 45 {
+				synctest.Wait() // no checkpoint is under way
+				lost.Store(true)
+				lose(events.ErrLeaseLost)
+			}
+			return nil
+		}}
+		s := b.shift(t, store, g, "a1", 1)
+		s.prove = func() error {
+			if lost.Load() {
+				return events.ErrLeaseLost
+			}
+			return nil
 		}
-		return nil
-	}}
-	s := b.shift(t, store, g, "a1", 1)
-	s.prove = func() error {
-		if lost.Load() {
-			return events.ErrLeaseLost
+		if _, err := s.handle(ctx); err == nil {
+			t.Error("no error")
 		}
-		return nil
-	}
-	if _, err := s.handle(ctx); err == nil {
-		t.Error("no error")
-	}
+		if len(checkpointKeys(t, b)) == 0 {
+			t.Error("no checkpoint was saved before")
+		}
+	})
 }
 
 // The worker dies without a word, at any step: another one goes on from less than one interval before.
