@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -40,19 +41,21 @@ func TestThePartsThatMeasureFunctionsGiveAllTheirFigures(t *testing.T) {
 
 func TestATallyCountsEachNameOnce(t *testing.T) {
 	t.Parallel()
-	count := &tally{want: 2, seen: map[string]bool{}, all: make(chan struct{})}
-	count.note("a")
-	count.note("a")
-	select {
-	case <-count.all:
-		t.Fatal("one name is two")
-	default:
-	}
-	count.note("b")
-	<-count.all
-	last := count.last
-	time.Sleep(time.Millisecond)
-	if count.note("c"); count.last != last {
-		t.Error("it goes on counting")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		count := &tally{want: 2, seen: map[string]bool{}, all: make(chan struct{})}
+		count.note("a")
+		count.note("a")
+		select {
+		case <-count.all:
+			t.Fatal("one name is two")
+		default:
+		}
+		count.note("b")
+		<-count.all
+		last := count.last
+		time.Sleep(time.Millisecond)
+		if count.note("c"); count.last != last {
+			t.Error("it goes on counting")
+		}
+	})
 }
