@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// upload is an object that was created, as a notification tells of it. Its address is as foreign as the rest: valid says whether
-// anything can lie there.
+// upload is an object that was created, as a notification tells of it. Its address is as foreign as the rest: at.Validate says
+// whether anything can lie there.
 type upload struct {
 	at       storage.Ref
 	version  string // tells one object under this key from the next
