@@ -131,7 +131,7 @@ func (s servers) watch(ctx context.Context) error {
 	}
 }
 
-// withFunctions runs dispatcher and worker beside do. They end when do returns.
+// withFunctions runs dispatcher, worker and bridge beside do. They end when do returns.
 func withFunctions(ctx context.Context, opts Options, s servers, do func(context.Context, *Stack) error) (err error) {
 	stack, err := open(ctx, opts, s)
 	if err != nil {
