@@ -5,8 +5,8 @@ import "fmt"
 // value is what a slot of a plan holds: a tensor, a *table or a list of tensors.
 type value any
 
-// tensor is an *array of any element type. Its methods are what can be done without knowing the type; two tensors that meet in
-// one have the same.
+// tensor is an *array of any element type. Its methods are what can be done without knowing the type; two tensors that meet
+// in one have the same.
 type tensor interface {
 	dtype() dtype
 	shape() []int
@@ -15,8 +15,8 @@ type tensor interface {
 	// as is the same elements in another shape. Nothing is copied.
 	as(dims []int) tensor
 
-	// room is a tensor of this type and of that shape, in the memory of old if that is one of this type too. Its elements are
-	// whatever they were.
+	// room is a tensor of this type and of that shape, in the memory of old if that is one of this type too. Its elements
+	// are whatever they were.
 	room(old value, dims []int) tensor
 
 	copy(at int, from tensor, start, count int) // elements from start on to place at

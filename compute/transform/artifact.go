@@ -19,8 +19,8 @@ import (
 // maxGraphBytes bounds what is read at once. Vocabularies are files of their own.
 const maxGraphBytes = 512 << 20
 
-// artifact is the SavedModel in a TransformGraph artifact, with the one function in it that counts. Features are named through
-// the object graph, never through the flat signature, whose inputs are numbered and sorted as text.
+// artifact is the SavedModel in a TransformGraph artifact, with the one function in it that counts. Features are named
+// through the object graph, never through the flat signature, whose inputs are numbered and sorted as text.
 type artifact struct {
 	dir      string // of the SavedModel
 	meta     *corepb.MetaGraphDef
@@ -142,8 +142,8 @@ func (a *artifact) child(id int32, name string) (int32, bool) {
 	return to, to >= 0 && int(to) < len(a.objects)
 }
 
-// composites are the raw features that are put together of several columns, as the raw schema in the artifact says. Without a
-// schema there are none.
+// composites are the raw features that are put together of several columns, as the raw schema in the artifact says. Without
+// a schema there are none.
 func (a *artifact) composites() ([]example.Composite, error) {
 	schema, err := example.ReadSchema(filepath.Join(filepath.Dir(a.dir), "metadata", "schema.pbtxt"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/example"
 )
 
-// columns is how a transformed feature stands in examples: as tf.Transform writes it to its transformed examples, and describes it in
-// the schema beside them.
+// columns is how a transformed feature stands in examples: as tf.Transform writes it to its transformed examples, and
+// describes it in the schema beside them.
 func (f feature) columns() (example.Spec, error) {
 	kind, err := kindOf(f.dtype)
 	if err != nil {
@@ -67,25 +67,18 @@ func (f feature) writeDense(c *example.Column, t tensor, rows int) error {
 	return writeValues(c, t)
 }
 
-func (f feature) writeRagged(c *example.Column, t tensor, splits []int, rows int) error {
-	if err := (transformedRows{splits}).check(t.shape()); err != nil || len(splits) != rows+1 {
-		return fmt.Errorf("%d row splits for %d rows and values of shape %v", len(splits), rows, t.shape())
+func (f feature) writeRagged(c *example.Column, t tensor, splits []int, rowsWanted int) error {
+	if len(t.shape()) == 0 || len(splits) != rowsWanted+1 {
+		return fmt.Errorf("has %d row splits for values of shape %v, wants %d rows", len(splits), t.shape(), rowsWanted)
+	}
+	if err := (rows{splits}).check(t.shape()[0]); err != nil {
+		return err
 	}
 	inner := count(t.shape()[1:])
 	for _, s := range splits[1:] {
 		c.Offsets = append(c.Offsets, int32(s*inner))
 	}
 	return writeValues(c, t)
-}
-
-// transformedRows are the row splits of an output.
-type transformedRows struct{ splits []int }
-
-func (r transformedRows) check(shape []int) error {
-	if len(shape) == 0 {
-		return errors.New("values have no dimension")
-	}
-	return rows{r.splits}.check(shape[0])
 }
 
 func (f feature) writeSparse(b *example.Batch, columns example.Spec, tensors []value) error {

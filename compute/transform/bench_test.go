@@ -41,8 +41,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkAgainstTensorFlow compares rows per CPU-second, of the same graph on the same rows, parsed beforehand on both sides. Each
-// has the best of some windows of a second, so that one round is enough.
+// BenchmarkAgainstTensorFlow compares rows per CPU-second, of the same graph on the same rows, parsed beforehand on both
+// sides. Each has the best of some windows of a second, so that one round is enough.
 func BenchmarkAgainstTensorFlow(b *testing.B) {
 	for _, name := range []string{"penguin", "taxi"} {
 		b.Run(name, func(b *testing.B) {

@@ -98,8 +98,8 @@ func (a *artifact) input(node *nodepb.NodeDef, i int, args map[string]int32) (va
 }
 
 // textTable reads a vocabulary file.
-func (a *artifact) textTable(id int32, node *nodepb.NodeDef, args map[string]int32) (*table, error) {
-	v, err := a.input(node, 1, args)
+func (a *artifact) textTable(id int32, def *nodepb.NodeDef, args map[string]int32) (*table, error) {
+	v, err := a.input(def, 1, args)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (a *artifact) textTable(id int32, node *nodepb.NodeDef, args map[string]int
 	if !ok {
 		return nil, errors.New("its file isn't an asset")
 	}
-	n := &nodeAttrs{node}
+	n := &node{def: def}
 	key, content, err := a.tableTypes(id)
 	if err != nil {
 		return nil, err
@@ -118,14 +118,6 @@ func (a *artifact) textTable(id int32, node *nodepb.NodeDef, args map[string]int
 	}
 	return readTextTable(file.path, columns)
 }
-
-type nodeAttrs struct{ def *nodepb.NodeDef }
-
-func (n nodeAttrs) integer(name string, absent int) int {
-	return (&node{def: n.def}).integer(name, absent)
-}
-
-func (n nodeAttrs) text(name, absent string) string { return (&node{def: n.def}).text(name, absent) }
 
 // tableTypes are the types of keys and values, which only the node that creates the table names.
 func (a *artifact) tableTypes(id int32) (key, content dtype, err error) {

@@ -17,8 +17,8 @@ const (
 	maxFolded = 1 << 16 // elements of a tensor that is computed at once, and kept
 )
 
-// compiler makes a plan of one function. Only what the results need is compiled; calls of functions are unfolded; what depends
-// on constants alone is computed at once.
+// compiler makes a plan of one function. Only what the results need is compiled; calls of functions are unfolded; what
+// depends on constants alone is computed at once.
 type compiler struct {
 	library map[string]*functionpb.FunctionDef
 	plan    *plan

@@ -18,7 +18,8 @@ func buildConst(n *node) (kernel, error) {
 	return func(c *call) error { c.out[0] = v; return nil }, n.takes(0)
 }
 
-// constant reads a tensor that stands in a graph: its bytes if it has some, else a typed list, whose last value fills the rest.
+// constant reads a tensor that stands in a graph: its bytes if it has some, else a typed list, whose last value fills the
+// rest.
 func constant(p *tensorpb.TensorProto) (tensor, error) {
 	dims, err := fixedShape(p.GetTensorShape())
 	if err != nil {

@@ -31,9 +31,6 @@ func cumulateProduct(exclusive, reverse bool) byType {
 	}
 }
 
-func plus[T number](a, b T) T  { return a + b }
-func times[T number](a, b T) T { return a * b }
-
 func cumulate[T number](start T, f func(a, b T) T, exclusive, reverse bool) kernel {
 	return func(c *call) error {
 		a := arg[T](c, 0)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// loop computes out[i] from a[i] and b[i]. The masks are for their indices: 0 where one element stands for all, -1 otherwise.
+// loop computes out[i] from a[i] and b[i]. The masks are for their indices: 0 where one element stands for all, -1
+// otherwise.
 type loop[T, R element] func(out []R, a, b []T, ma, mb int)
 
 // pairwise is the kernel of an op on two tensors that broadcast.

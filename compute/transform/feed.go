@@ -125,8 +125,8 @@ func columnValues(old value, c *example.Column, dims []int) value {
 	return a
 }
 
-// flushed has 0 where there are numbers so small that they aren't held in full, as TensorFlow computes with 0 in their place. It
-// does so within the graph too, which we don't: there the difference is below 1.2e-38.
+// flushed has 0 where there are numbers so small that they aren't held in full, as TensorFlow computes with 0 in their
+// place. It does so within the graph too, which we don't: there the difference is below 1.2e-38.
 func flushed(floats []float32) []float32 {
 	for i := range floats {
 		if isTiny(floats[i]) {

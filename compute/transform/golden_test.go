@@ -35,11 +35,12 @@ type goldenTensor struct {
 	Data  json.RawMessage // the bytes in base64; of strings a list of those
 }
 
-// maxDistance is how many float32s may lie between ours and TensorFlow's. Addition, division and the like have no choice; exp, log
-// and their kin are polynomials there, of which each step is rounded.
+// maxDistance is how many float32s may lie between ours and TensorFlow's. Addition, division and the like have no choice;
+// exp, log and their kin are polynomials there, of which each step is rounded.
 const maxDistance = 4
 
-// magnitudes are the largest numbers that some outputs are differences of. An error in those doesn't get smaller by subtracting.
+// magnitudes are the largest numbers that some outputs are differences of. An error in those doesn't get smaller by
+// subtracting.
 var magnitudes = map[string]float32{
 	"scale_by_min_max_per_key/x": 2, // 4 sigmoid(x) - 2
 	"transcendental/elu":         1, // exp(x) - 1

@@ -10,7 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/example"
 )
 
-// Graph is the transformation of a TransformGraph artifact, ready to run. It may be used by any number of goroutines at once.
+// Graph is the transformation of a TransformGraph artifact, ready to run. It may be used by any number of goroutines at
+// once.
 type Graph struct {
 	sources []source
 	outputs []feature
@@ -22,8 +23,8 @@ type Graph struct {
 	frames  sync.Pool // of *frame: memory of runs that have ended
 }
 
-// Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that isn't known is an error that names
-// the op, its node and the transformed feature that needs it; nothing is left to be found out when data are there.
+// Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that isn't known is an error that
+// names the op, its node and the transformed feature that needs it; nothing is left to be found out when data are there.
 func Open(dir string) (*Graph, error) {
 	a, err := readArtifact(filepath.Join(dir, "transform_fn"))
 	if err == nil {
@@ -110,12 +111,15 @@ func (g *Graph) describe(a *artifact) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range a.inputs {
+	for i, f := range a.inputs {
 		s, err := sourceOf(f, composites)
 		if err != nil {
 			return fmt.Errorf("raw feature %q: %w", f.name, err)
 		}
-		g.sources, g.raw = append(g.sources, s), append(g.raw, s.columns...)
+		g.sources = append(g.sources, s)
+		if g.used[i] {
+			g.raw = append(g.raw, s.columns...)
+		}
 	}
 	slices.SortFunc(g.raw, func(a, b example.Feature) int { return strings.Compare(a.Name, b.Name) })
 	for _, f := range g.outputs {
@@ -129,16 +133,16 @@ func (g *Graph) describe(a *artifact) error {
 	return g.spec.Validate()
 }
 
-// Raw is the features that go in, as they are read from examples. A batch with more columns does too, and a column that no
-// transformed feature needs may be left out; Needs tells which do.
+// Raw is the features that go in, as they are read from examples: those that a transformed feature needs. A batch may have
+// more.
 func (g *Graph) Raw() example.Spec { return slices.Clone(g.raw) }
 
 // Spec is the features that come out: those that reading tf.Transform's transformed examples would give.
 func (g *Graph) Spec() example.Spec { return slices.Clone(g.spec) }
 
-// Run transforms a batch of raw features. The outcome shares no memory with raw; it is in the memory of into, a batch that Run
-// returned before and that nobody needs any more, or of its own if into is nil. A row that TensorFlow has an error for is one here too,
-// and spoils its batch.
+// Run transforms a batch of raw features. The outcome shares no memory with raw; it is in the memory of into, a batch that
+// Run returned before and that nobody needs any more, or of its own if into is nil. A row that TensorFlow has an error for
+// is one here too, and spoils its batch.
 func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 	f := g.frames.Get().(*frame)
 	defer g.frames.Put(f)

@@ -64,7 +64,7 @@ func softmax[T floating](c *call) error {
 	out, width := room[T](c, 0, in.dims...), in.dims[last]
 	for row := range count(in.dims[:last]) {
 		from, to := in.data[row*width:(row+1)*width], out.data[row*width:(row+1)*width]
-		largest, sum := highest(from), T(0)
+		largest, sum := folding(T(math.Inf(-1)), greatest[T])(from), T(0)
 		for i, v := range from {
 			to[i] = T(math.Exp(float64(v - largest)))
 			sum += to[i]

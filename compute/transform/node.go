@@ -14,7 +14,8 @@ type op struct {
 	// build checks types and attributes, sets node.out, and gives the kernel.
 	build func(n *node) (kernel, error)
 
-	// outputs names the outputs, for the ops that have several, in their order. Within a function, other nodes refer to them so.
+	// outputs names the outputs, for the ops that have several, in their order. Within a function, other nodes refer to them
+	// so.
 	outputs []string
 }
 

@@ -155,11 +155,13 @@ var numberOps = map[string]op{
 	"IsInf":        byType{float32Type: each(mapping(isInf[float32])), float64Type: each(mapping(isInf[float64]))}.boolOut(1),
 	"IsFinite":     byType{float32Type: each(mapping(isFinite[float32])), float64Type: each(mapping(isFinite[float64]))}.boolOut(1),
 
-	"Sum":     reduction(reduceNumbers(total, total, total, total)),
-	"Mean":    reduction(reduceNumbers(meanOf, meanOf, meanOf, meanOf)),
-	"Prod":    reduction(reduceNumbers(product, product, product, product)),
-	"Max":     reduction(reduceNumbers(highest, highest, highest, highest)),
-	"Min":     reduction(reduceNumbers(lowest, lowest, lowest, lowest)),
+	"Sum":  reduction(reduceNumbers(folding(0, plus[float32]), folding(0, plus[float64]), folding(0, plus[int32]), folding(0, plus[int64]))),
+	"Prod": reduction(reduceNumbers(folding(1, times[float32]), folding(1, times[float64]), folding(1, times[int32]), folding(1, times[int64]))),
+	"Max": reduction(reduceNumbers(folding(-infinity32, greatest), folding(-infinity64, greatest),
+		folding(math.MinInt32, greatest[int32]), folding(math.MinInt64, greatest[int64]))),
+	"Min": reduction(reduceNumbers(folding(infinity32, least), folding(infinity64, least),
+		folding(math.MaxInt32, least[int32]), folding(math.MaxInt64, least[int64]))),
+	"Mean":    reduction(reduceNumbers(mean, mean, meanInt, meanInt)),
 	"Any":     reduction(map[dtype]func(bool) kernel{boolType: reduced(anyOf)}),
 	"All":     reduction(map[dtype]func(bool) kernel{boolType: reduced(allOf)}),
 	"ArgMax":  extreme(-math.MaxFloat32, isMore, -math.MaxFloat64, isMore, math.MinInt64, isMore),
@@ -168,15 +170,20 @@ var numberOps = map[string]op{
 	"Cumprod": cumulated(cumulateProduct),
 
 	"SegmentSum": sortedSegments(unsortedNumbers(addSegments[float32], addSegments[float64], addSegments[int32], addSegments[int64])),
-	"UnsortedSegmentSum": unsorted(unsortedNumbers(intoSegments(zeroOf, plus[float32]), intoSegments(zeroOf, plus[float64]),
-		intoSegments(zeroOf, plus[int32]), intoSegments(zeroOf, plus[int64]))),
-	"UnsortedSegmentProd": unsorted(unsortedNumbers(intoSegments(oneOf, times[float32]), intoSegments(oneOf, times[float64]),
-		intoSegments(oneOf, times[int32]), intoSegments(oneOf, times[int64]))),
-	"UnsortedSegmentMax": unsorted(unsortedNumbers(intoSegments(leastFinite, above[float32]), intoSegments(leastFinite, above[float64]),
-		intoSegments(leastFinite, above[int32]), intoSegments(leastFinite, above[int64]))),
-	"UnsortedSegmentMin": unsorted(unsortedNumbers(intoSegments(mostFinite, under[float32]), intoSegments(mostFinite, under[float64]),
-		intoSegments(mostFinite, under[int32]), intoSegments(mostFinite, under[int64]))),
+	"UnsortedSegmentSum": unsorted(unsortedNumbers(intoSegments(0, plus[float32]), intoSegments(0, plus[float64]),
+		intoSegments(0, plus[int32]), intoSegments(0, plus[int64]))),
+	"UnsortedSegmentProd": unsorted(unsortedNumbers(intoSegments(1, times[float32]), intoSegments(1, times[float64]),
+		intoSegments(1, times[int32]), intoSegments(1, times[int64]))),
+	"UnsortedSegmentMax": unsorted(unsortedNumbers(intoSegments(-math.MaxFloat32, above[float32]),
+		intoSegments(-math.MaxFloat64, above[float64]), intoSegments(math.MinInt32, above[int32]), intoSegments(math.MinInt64, above[int64]))),
+	"UnsortedSegmentMin": unsorted(unsortedNumbers(intoSegments(math.MaxFloat32, under[float32]),
+		intoSegments(math.MaxFloat64, under[float64]), intoSegments(math.MaxInt32, under[int32]), intoSegments(math.MaxInt64, under[int64]))),
 }
+
+var (
+	infinity64 = math.Inf(1)
+	infinity32 = float32(infinity64)
+)
 
 var stringOps = map[string]op{
 	"AsString":                 built(buildAsString),
@@ -187,6 +194,7 @@ var stringOps = map[string]op{
 	"StringJoin":               built(buildStringJoin),
 	"StringLength":             built(buildStringLength),
 	"StringLower":              built(buildLower),
+	"StringSplit":              built(buildSplitAtAny, "indices", "values", "shape"),
 	"StringSplitV2":            built(buildSplitStrings, "indices", "values", "shape"),
 	"StringStrip":              built(buildStrip),
 	"StringToHashBucket":       built(buildHashLegacy),

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// plan is a function of a graph, flat: steps that read and write numbered slots. It is not changed after it has been compiled.
+// plan is a function of a graph, flat: steps that read and write numbered slots. It is not changed after it has been
+// compiled.
 type plan struct {
 	args    []int   // slots that the caller fills
 	steps   []step  // in an order in which each finds what it needs
@@ -30,8 +31,8 @@ type kernel func(c *call) error
 type call struct {
 	in []value
 
-	// out takes the outputs. On entry it holds those of the last batch, whose memory may be used again: nobody has use for them
-	// any more. A kernel that hands on an input as its output must therefore never use that memory.
+	// out takes the outputs. On entry it holds those of the last batch, whose memory may be used again: nobody has use for
+	// them any more. A kernel that hands on an input as its output must therefore never use that memory.
 	out []value
 
 	most int // elements that a tensor may have

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// rows are the row splits of a ragged tensor, from the outermost dimension on: row i goes from splits[i] to splits[i+1] of what the
-// next has.
+// rows are the row splits of a ragged tensor, from the outermost dimension on: row i goes from splits[i] to splits[i+1] of
+// what the next has.
 type rows [][]int
 
 // check makes sure that each level begins at 0, doesn't fall, and ends where the next has its end.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -100,89 +99,34 @@ func reduceNumbers(f32 reducer[float32, float32], f64 reducer[float64, float64],
 	}
 }
 
-// total adds up in the type itself.
-func total[T number](group []T) T {
-	sum := T(0)
-	for _, v := range group {
-		sum += v
+// folding goes through a group from a start on, and computes in the type itself.
+func folding[T number](start T, f func(a, b T) T) reducer[T, T] {
+	return func(group []T) T {
+		folded := start
+		for _, v := range group {
+			folded = f(folded, v)
+		}
+		return folded
 	}
-	return sum
 }
 
-func product[T number](group []T) T {
-	p := T(1)
-	for _, v := range group {
-		p *= v
-	}
-	return p
-}
+func plus[T number](a, b T) T  { return a + b }
+func times[T number](a, b T) T { return a * b }
 
-// meanOf is the sum by the number: NaN for none.
-func meanOf[T number](group []T) T {
-	if len(group) == 0 && !isFloat[T]() {
-		return 0
-	}
-	return total(group) / T(len(group))
-}
+// greatest and least give NaN where either is NaN, as Go's max and min do.
+func greatest[T number](a, b T) T { return max(a, b) }
+func least[T number](a, b T) T    { return min(a, b) }
 
-// highest of none is the lowest there is.
-func highest[T number](group []T) T {
-	m := lowestOf[T]()
-	for _, v := range group {
-		m = max(m, v)
-	}
-	return m
-}
+// mean of no floats is NaN.
+func mean[T floating](group []T) T { return folding(0, plus[T])(group) / T(len(group)) }
 
-func lowest[T number](group []T) T {
-	m := highestOf[T]()
-	for _, v := range group {
-		m = min(m, v)
-	}
-	return m
-}
-
-func isFloat[T number]() bool { return T(1)/T(2) != 0 }
-
-func lowestOf[T number]() T {
-	var v any
-	switch any(T(0)).(type) {
-	case float32:
-		v = float32(math.Inf(-1))
-	case float64:
-		v = math.Inf(-1)
-	case int32:
-		v = int32(math.MinInt32)
-	case int64:
-		v = int64(math.MinInt64)
-	default:
-		v = T(0)
-	}
-	return v.(T)
-}
-
-func highestOf[T number]() T {
-	var v any
-	switch any(T(0)).(type) {
-	case float32:
-		v = float32(math.Inf(1))
-	case float64:
-		v = math.Inf(1)
-	case int32:
-		v = int32(math.MaxInt32)
-	case int64:
-		v = int64(math.MaxInt64)
-	default:
-		v = T(0)
-	}
-	return v.(T)
-}
+func meanInt[T integer](group []T) T { return folding(0, plus[T])(group) / T(max(1, len(group))) }
 
 func anyOf(group []bool) bool { return slices.Contains(group, true) }
 func allOf(group []bool) bool { return !slices.Contains(group, false) }
 
-// extreme is the op that gives the place of the largest or smallest element along an axis, the first of several. It begins with
-// the least or most finite number at place 0, so that NaN is passed over, and 0 the place of nothing better.
+// extreme is the op that gives the place of the largest or smallest element along an axis, the first of several. It begins
+// with the least or most finite number at place 0, so that NaN is passed over, and 0 the place of nothing better.
 func extreme(start32 float32, better32 func(a, b float32) bool, start64 float64, better64 func(a, b float64) bool,
 	startInt int64, betterInt func(a, b int64) bool,
 ) op {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a regular expression as RE2 has it, of whose syntax Go's is a copy. They differ about bytes that are no UTF-8: to
-// Go such a byte is a character, in RE2 nothing matches it.
+// pattern is a regular expression as RE2 has it, of whose syntax Go's is a copy. They differ about bytes that are no UTF-8:
+// to Go such a byte is a character, in RE2 nothing matches it.
 type pattern struct {
 	plain *regexp.Regexp // for texts that are UTF-8
 	torn  *regexp.Regexp // never matches stray, which stands for bytes that are no UTF-8

@@ -2,12 +2,11 @@ package transform
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
-// unsorted is an op that reduces the rows of input 0 that have the same segment in input 1, of as many segments as input 2 says. A
-// row of a negative segment is left out.
+// unsorted is an op that reduces the rows of input 0 that have the same segment in input 1, of as many segments as input 2
+// says. A row of a negative segment is left out.
 func unsorted(kernels byType) op {
 	return op{build: func(n *node) (kernel, error) {
 		if err := n.takes(3); err != nil {
@@ -26,15 +25,15 @@ func unsortedNumbers(f32 kernel, f64 kernel, i32 kernel, i64 kernel) byType {
 	return byType{float32Type: f32, float64Type: f64, int32Type: i32, int64Type: i64}
 }
 
-// intoSegments folds with f, from start on.
-func intoSegments[T number](start func() T, f func(a, b T) T) kernel {
+// intoSegments folds with f, from start on: what a segment without rows has.
+func intoSegments[T number](start T, f func(a, b T) T) kernel {
 	return func(c *call) error {
 		a := arg[T](c, 0)
 		segments, err := integer1(c.in[2])
 		if err != nil {
 			return fmt.Errorf("number of segments %w", err)
 		}
-		return foldSegments(c, a, integers(c.in[1]), segments, start(), f)
+		return foldSegments(c, a, integers(c.in[1]), segments, start, f)
 	}
 }
 
@@ -65,30 +64,6 @@ func foldSegments[T number](c *call, a *array[T], ids []int, segments int, start
 		}
 	}
 	return nil
-}
-
-func zeroOf[T number]() T { return 0 }
-func oneOf[T number]() T  { return 1 }
-
-// Of no rows TensorFlow gives the largest or smallest finite number, not an infinity.
-func leastFinite[T number]() T {
-	var v any
-	switch any(T(0)).(type) {
-	case float32:
-		v = float32(-math.MaxFloat32)
-	case float64:
-		v = float64(-math.MaxFloat64)
-	default:
-		return lowestOf[T]()
-	}
-	return v.(T)
-}
-
-func mostFinite[T number]() T {
-	if isFloat[T]() {
-		return -leastFinite[T]()
-	}
-	return highestOf[T]()
 }
 
 // above and under go on from a NaN as if it hadn't been there, which Max and Min of a dense tensor don't.

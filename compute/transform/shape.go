@@ -105,8 +105,8 @@ func buildReshape(n *node) (kernel, error) {
 	return reshaped(n, 2, func(c *call, t tensor) ([]int, error) { return inferShape(t.shape(), integers(c.in[1])) })
 }
 
-// inferShape fills in the dimension -1, of which there may be one. Where another is 0, so is the number of elements, and what the
-// dimension is follows from the dimensions that aren't: (0, 4) as (-1, 0) is (4, 0).
+// inferShape fills in the dimension -1, of which there may be one. Where another is 0, so is the number of elements, and
+// what the dimension is follows from the dimensions that aren't: (0, 4) as (-1, 0) is (4, 0).
 func inferShape(from, dims []int) ([]int, error) {
 	open, known, empty := -1, 1, false
 	for i, d := range dims {

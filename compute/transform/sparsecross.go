@@ -8,8 +8,8 @@ import (
 // crossing is one column of a cross: the fingerprints of each row's values.
 type crossing [][]uint64
 
-// buildSparseCross hashes every combination of the values that a row has in the columns, sparse ones before dense ones. The inputs
-// are all indices, all values, all shapes, then the dense columns.
+// buildSparseCross hashes every combination of the values that a row has in the columns, sparse ones before dense ones. The
+// inputs are all indices, all values, all shapes, then the dense columns.
 func buildSparseCross(n *node) (kernel, error) {
 	parts, number := n.integer("N", 0), n.integer("num_buckets", 0)
 	if !n.boolean("hashed_output", false) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// buildFillEmptyRows gives each row without values one: the default, at the start of the row. It says too which rows those are, and
-// where each value went.
+// buildFillEmptyRows gives each row without values one: the default, at the start of the row. It says too which rows those
+// are, and where each value went.
 func buildFillEmptyRows(n *node) (kernel, error) {
 	if err := n.takes(4); err != nil {
 		return nil, err

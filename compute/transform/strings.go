@@ -3,6 +3,7 @@ package transform
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -118,9 +119,42 @@ func buildStringJoin(n *node) (kernel, error) {
 	}, nil
 }
 
-// buildSplitStrings cuts a list of strings at a separator, or where that is empty at white space, into a sparse tensor.
+// buildSplitStrings cuts at a separator, or where that is empty at white space.
 func buildSplitStrings(n *node) (kernel, error) {
 	most := n.integer("maxsplit", -1)
+	return splitting(n, func(line, separator string) []string { return splitLine(line, separator, most) })
+}
+
+// buildSplitAtAny is the op that was before: it cuts at each of some bytes, or where there are none of them between all
+// bytes.
+func buildSplitAtAny(n *node) (kernel, error) {
+	skip := n.boolean("skip_empty", true)
+	return splitting(n, func(line, separators string) []string {
+		var words []string
+		if separators == "" {
+			for i := range len(line) {
+				words = append(words, line[i:i+1])
+			}
+			return words
+		}
+		start := 0
+		for i := range len(line) {
+			if strings.IndexByte(separators, line[i]) >= 0 {
+				words, start = append(words, line[start:i]), i+1
+			}
+		}
+		if line != "" {
+			words = append(words, line[start:])
+		}
+		if skip {
+			words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+		}
+		return words
+	})
+}
+
+// splitting cuts a list of strings into a sparse tensor.
+func splitting(n *node, split func(line, separator string) []string) (kernel, error) {
 	n.out = []dtype{int64Type, stringType, int64Type}
 	return func(c *call) error {
 		lines, separator := arg[string](c, 0), arg[string](c, 1)
@@ -131,7 +165,7 @@ func buildSplitStrings(n *node) (kernel, error) {
 		var indices []int64
 		widest := 0
 		for row, line := range lines.data {
-			parts := splitLine(line, separator.data[0], most)
+			parts := split(line, separator.data[0])
 			for i := range parts {
 				indices = append(indices, int64(row), int64(i))
 			}

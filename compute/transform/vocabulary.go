@@ -32,8 +32,8 @@ const (
 // maxLine bounds one token of a vocabulary.
 const maxLine = 16 << 20
 
-// readTextTable reads a file of a line a key. As in TensorFlow, blanks are kept, a CR before the newline isn't, the last line needs no
-// newline, and an empty line or none at all is an error.
+// readTextTable reads a file of a line a key. As in TensorFlow, blanks are kept, a CR before the newline isn't, the last
+// line needs no newline, and an empty line or none at all is an error.
 func readTextTable(path string, columns textColumns) (*table, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -128,8 +128,8 @@ func (c *column) tensor() tensor {
 // datasetOps are the ops of the one pipeline that tf.Transform reads a vocabulary of records with: record i is the key of i.
 var datasetOps = []string{"FlatMapDataset", "MapDataset", "RangeDataset", "TFRecordDataset", "TensorSliceDataset", "ZipDataset"}
 
-// recordTable reads a vocabulary that is a file of compressed records. The pipeline that TensorFlow reads it with isn't executed: it
-// has to be the one that tf.Transform writes.
+// recordTable reads a vocabulary that is a file of compressed records. The pipeline that TensorFlow reads it with isn't
+// executed: it has to be the one that tf.Transform writes.
 func (a *artifact) recordTable(node *nodepb.NodeDef, args map[string]int32) (*table, error) {
 	if len(node.GetInput()) < 2 {
 		return nil, fmt.Errorf("node %s has %d inputs", node.GetName(), len(node.GetInput()))

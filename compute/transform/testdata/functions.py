@@ -170,6 +170,14 @@ def ngrams_vocabulary(f):
 
 
 @graph("t")
+def split_as_before(f):
+    lines = tf.squeeze(f["t"], 1)
+    split = lambda separators, skip: tf.raw_ops.StringSplit(input=lines, delimiter=separators, skip_empty=skip)
+    return {name: tf.SparseTensor(*split(*how)) for name, how in
+            {"at": (" \t", True), "all": (" \t", False), "bytes": ("", True)}.items()}
+
+
+@graph("t")
 def bag_of_words(f):
     return {"t": tft.bag_of_words(tf.compat.v1.strings.split(tf.squeeze(f["t"], 1)), (1, 2), " ")}
 
