@@ -9,11 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Entries among the gates that are no gates: no pipeline's name has a slash.
-const (
-	clockKey = "sweep/clock" // written to learn what time it is
-	turnKey  = "sweep/turn"  // written by whoever sweeps
-)
+// clockKey is an entry among the gates that is written to learn what time it is.
+const clockKey = sweepPrefix + "clock"
 
 // now is the time by the bus's clock, the one that also stamps facts. This machine's own is never compared with those: it may jump.
 func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
@@ -47,24 +44,4 @@ func (d *Dispatcher) stamp(ctx context.Context, key string, before events.Entry)
 		_, err = d.gates.Update(ctx, key, []byte("{}"), before.Revision)
 	}
 	return err
-}
-
-// turn says whether it is this dispatcher's turn to sweep: nobody has for most of an interval, and nobody else has just begun.
-func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, error) {
-	now, err := d.now(ctx)
-	if err != nil {
-		return false, err
-	}
-	last, err := d.gates.Get(ctx, turnKey)
-	if err != nil && !errors.Is(err, events.ErrNotFound) {
-		return false, fmt.Errorf("look up the last sweep: %w", err)
-	}
-	if last.Revision != 0 && now.Sub(last.Written) < interval*3/4 {
-		return false, nil
-	}
-	err = d.stamp(ctx, turnKey, last)
-	if errors.Is(err, events.ErrConflict) {
-		return false, nil
-	}
-	return err == nil, err
 }

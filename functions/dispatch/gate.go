@@ -6,10 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
+
+// sweepPrefix begins the keys of entries among the gates that are no gates: no pipeline's name has a slash.
+const sweepPrefix = "sweep/"
+
+func isGate(key string) bool { return !strings.HasPrefix(key, sweepPrefix) }
 
 // GateOf is the gate of a pipeline as it stands.
 func GateOf(ctx context.Context, box events.Letterbox, pipeline string) (plan.Gate, error) {

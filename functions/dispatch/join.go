@@ -57,7 +57,7 @@ func (d *Dispatcher) decide(ctx context.Context, join plan.Join, current deploye
 	if known.State == plan.Waiting && !known.Ready(current.spec) {
 		return join, nil
 	}
-	facts, err := d.told(ctx, join, join.Completed()+1)
+	facts, err := d.factsOf(ctx, join, join.Completed()+1)
 	if err != nil {
 		return plan.Join{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -52,7 +51,7 @@ func (d *Dispatcher) Sweep(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("sweep gates: %w", err)
 		}
-		if !strings.Contains(entry.Key, "/") {
+		if isGate(entry.Key) {
 			s.of(ctx, entry.Key)
 		}
 	}
@@ -120,7 +119,7 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	if !over && !run.Ready(current.spec) {
 		return nil
 	}
-	facts, err := s.told(ctx, run.Join, 0)
+	facts, err := s.factsOf(ctx, run.Join, 0)
 	if err != nil {
 		return err
 	}

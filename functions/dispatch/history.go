@@ -8,9 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// told are the facts of a join's run that the log holds below a sequence, 0 for all, together with those that the join holds. A
+// factsOf are the facts of a join's run that the log holds below a sequence, 0 for all, together with those that the join holds. A
 // fact that was refused when it came counts only if it was handled again since, and so is in the join.
-func (d *Dispatcher) told(ctx context.Context, join plan.Join, until uint64) ([]plan.Pinned, error) {
+func (d *Dispatcher) factsOf(ctx context.Context, join plan.Join, until uint64) ([]plan.Pinned, error) {
 	facts := join.Facts
 	refused := map[string]bool{} // by id of the fact that says so
 	var recorded []events.Recorded

@@ -1,0 +1,90 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// deployed is a pipeline and the revision it is at.
+type deployed struct {
+	spec     pipeline.Pipeline
+	revision uint64
+}
+
+// Spec is a pipeline as it is deployed; events.ErrNotFound if it is not.
+func Spec(ctx context.Context, box events.Letterbox, name string) (pipeline.Pipeline, error) {
+	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return pipeline.Pipeline{}, fmt.Errorf("open pipelines: %w", err)
+	}
+	found, err := readPipeline(ctx, pipelines, name)
+	return found.spec, err
+}
+
+// SpecOf is the pipeline that counts for a join: while that waits, as it is deployed; from then on at the revision that it has
+// pinned, which a newer apply does not change. pipelines is RegisterPipelines.
+func SpecOf(ctx context.Context, pipelines events.Register, join plan.Join) (pipeline.Pipeline, error) {
+	if join.Revision == 0 {
+		found, err := readPipeline(ctx, pipelines, join.Pipeline)
+		return found.spec, err
+	}
+	entry, err := pipelines.Revision(ctx, join.Pipeline, join.Revision)
+	if err != nil {
+		return pipeline.Pipeline{}, fmt.Errorf("read pipeline %s, revision %d: %w", join.Pipeline, join.Revision, err)
+	}
+	found, err := decodePipeline(entry)
+	return found.spec, err
+}
+
+// pipeline reads the deployed pipeline. One that isn't there makes the fact a dead letter: its publisher may have mistyped
+// the name, or be ahead of those who deploy. So does one that this Stoker does not understand.
+func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error) {
+	found, err := readPipeline(ctx, d.pipelines, name)
+	if errors.Is(err, events.ErrNotFound) {
+		invalid := &events.Invalid{Field: "subject", Expected: "the name of an applied pipeline", Got: name}
+		return deployed{}, events.Fail(events.FailureInput, invalid)
+	}
+	if _, unreadable := errors.AsType[*pipeline.Error](err); unreadable {
+		return deployed{}, events.Fail(events.FailureInput, err)
+	}
+	return found, err
+}
+
+// pinned is the pipeline at the revision that a join has pinned; mostly the one that is deployed still.
+func (d *Dispatcher) pinned(ctx context.Context, join plan.Join, current deployed) (pipeline.Pipeline, error) {
+	if join.Revision == current.revision {
+		return current.spec, nil
+	}
+	return SpecOf(ctx, d.pipelines, join)
+}
+
+func readPipeline(ctx context.Context, pipelines events.Register, name string) (deployed, error) {
+	entry, err := pipelines.Get(ctx, name)
+	if err != nil {
+		return deployed{}, fmt.Errorf("read pipeline %s: %w", name, err)
+	}
+	return decodePipeline(entry)
+}
+
+func decodePipeline(entry events.Entry) (deployed, error) {
+	spec, err := pipeline.FromJSON(entry.Value)
+	if err != nil {
+		return deployed{}, fmt.Errorf("read pipeline %s, revision %d: %w", entry.Key, entry.Revision, err)
+	}
+	return deployed{spec, entry.Revision}, nil
+}
+
+// refuseInline refuses a fact that brings a pipeline of its own: it would run code that its publisher chose. A pipeline is
+// deployed by those who may, with Apply.
+func refuseInline(data events.Data) error {
+	if len(events.RequestOf(data).PipelineSpec) == 0 {
+		return nil
+	}
+	invalid := &events.Invalid{Field: "data.pipeline_spec", Expected: "none: this bus takes only pipelines that were applied", Got: "a pipeline"}
+	return events.Fail(events.FailureInput, invalid)
+}

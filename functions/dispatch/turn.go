@@ -1,0 +1,33 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// turnKey is an entry among the gates that is written by whoever sweeps.
+const turnKey = sweepPrefix + "turn"
+
+// turn says whether it is this dispatcher's turn to sweep: nobody has for most of an interval, and nobody else has just begun.
+func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, error) {
+	now, err := d.now(ctx)
+	if err != nil {
+		return false, err
+	}
+	last, err := d.gates.Get(ctx, turnKey)
+	if err != nil && !errors.Is(err, events.ErrNotFound) {
+		return false, fmt.Errorf("look up the last sweep: %w", err)
+	}
+	if last.Revision != 0 && now.Sub(last.Written) < interval*3/4 {
+		return false, nil
+	}
+	err = d.stamp(ctx, turnKey, last)
+	if errors.Is(err, events.ErrConflict) {
+		return false, nil
+	}
+	return err == nil, err
+}
