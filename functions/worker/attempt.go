@@ -36,24 +36,24 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim)
 	return a.settle(ctx, claim.Hold(ctx, a.work))
 }
 
-// work handles the task and publishes what it led to, all while the lease is held.
+// work handles the task and publishes what it led to, all while the lease is held. A model that is there is counted anew, by handling
+// its job again with a higher generation, where the log knows one of its name that was lost.
 func (a attempt) work(ctx context.Context) error {
 	if err := a.earlier(ctx); err != nil {
 		return err
 	}
-	facts, err := a.handle(ctx)
-	if err != nil {
-		return err
-	}
-	for _, fact := range facts {
-		if err := a.task.Prove(); err != nil {
+	for {
+		facts, err := a.handle(ctx)
+		if err != nil {
 			return err
 		}
-		if _, err := a.box.Publish(ctx, fact); err != nil {
-			return unpublished(fact, err)
+		generation, err := a.publish(ctx, facts)
+		if err != nil || generation == 0 {
+			return err
 		}
+		a.log.Warn("another model was told under this one's name; it is counted as the next generation", "generation", generation)
+		a.task.Job.Generation = generation
 	}
-	return nil
 }
 
 // handle recovers once, here, where code of a function runs: a panic is a fault of ours in handling this job.
@@ -64,16 +64,6 @@ func (a attempt) handle(ctx context.Context) (facts []events.Fact, err error) {
 		}
 	}()
 	return a.function.Handle(ctx, a.task)
-}
-
-// unpublished says what a fact that the bus did not take means for its job: one that is not valid never will be taken,
-// however often the job is done. A bus that lacks a permission for us may have it tomorrow.
-func unpublished(fact events.Fact, err error) error {
-	err = fmt.Errorf("publish %s of run %s: %w", fact.Data.Kind(), fact.Run, err)
-	if _, invalid := errors.AsType[*events.Invalid](err); invalid {
-		return events.Fail(events.FailureCheck, err)
-	}
-	return err
 }
 
 // stopDelay keeps a job that a stopping worker hands back from another slot of the same worker, whose last look at the queue

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -338,6 +339,44 @@ func TestProgressSaysWhoseItIs(t *testing.T) {
 		}
 		if p := <-seen; p.Job != "j1" || p.Pipeline != "penguin" || p.Run != "monday" || p.Attempt == "" || p.Step != 3 || p.Time.IsZero() {
 			t.Errorf("progress %+v", p)
+		}
+	})
+}
+
+// The store was wiped between the fact and the acknowledgement: the job is done again, and nobody knows that there was a model.
+func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		trained := func(job events.Job, attempt string) events.Fact {
+			digest := "sha256:" + strings.Repeat("0", 64)
+			return events.NewModelTrained(job, &events.ModelTrained{
+				Model:     events.Model{URI: "s3://bkt/model/" + attempt, Digest: digest, Formats: []string{"Format-Serving"}},
+				Execution: digest, Generation: job.Generation, Inputs: []events.Artifact{}, Module: "m",
+			})
+		}
+		f := &function{handle: func(_ context.Context, task worker.Task) ([]events.Fact, error) {
+			return []events.Fact{trained(task.Job, "second")}, nil
+		}}
+		box := offered(t)
+		claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := claim.Job()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, generation := range []int{0, 1} { // lost twice
+			job.Generation = generation
+			if _, err := box.Publish(t.Context(), trained(job, "first")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		work(t, box, f, time.Hour)
+		told := facts(t, box, events.KindModelTrained)
+		last, _ := told[len(told)-1].Data.(*events.ModelTrained)
+		if len(told) != 3 || last.Generation != 2 || last.Model.URI != "s3://bkt/model/second" || left(t, box) {
+			t.Errorf("told %d facts, the last of %+v", len(told), last)
 		}
 	})
 }

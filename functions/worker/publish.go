@@ -1,0 +1,57 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// publish tells the facts that the task led to. It returns the generation that the task's model must have instead, if the log
+// has told another model under the same name: one that was lost before anyone knew how often there had been one. 0: all is told.
+func (a attempt) publish(ctx context.Context, facts []events.Fact) (generation int, err error) {
+	for _, fact := range facts {
+		if err := a.task.Prove(); err != nil {
+			return 0, err
+		}
+		receipt, err := a.box.Publish(ctx, fact)
+		if err != nil {
+			return 0, unpublished(fact, err)
+		}
+		trained, ok := fact.Data.(*events.ModelTrained)
+		if !ok || !receipt.Duplicate {
+			continue
+		}
+		same, err := a.tells(ctx, receipt.Sequence, trained.Model)
+		if err != nil {
+			return 0, err
+		}
+		if !same {
+			return trained.Generation + 1, nil
+		}
+	}
+	return 0, nil
+}
+
+// tells says whether a fact of the log names that model.
+func (a attempt) tells(ctx context.Context, sequence uint64, model events.Model) (bool, error) {
+	for recorded, err := range a.box.Read(ctx, events.Query{From: sequence, Until: sequence + 1}) {
+		if err != nil {
+			return false, fmt.Errorf("read fact %d, which was told before: %w", sequence, err)
+		}
+		trained, ok := recorded.Fact.Data.(*events.ModelTrained)
+		return ok && trained.Model.URI == model.URI, nil
+	}
+	return false, fmt.Errorf("read fact %d, which was told before: %w", sequence, events.ErrNotFound)
+}
+
+// unpublished says what a fact that the bus did not take means for its job: one that is not valid never will be taken,
+// however often the job is done. A bus that lacks a permission for us may have it tomorrow.
+func unpublished(fact events.Fact, err error) error {
+	err = fmt.Errorf("publish %s of run %s: %w", fact.Data.Kind(), fact.Run, err)
+	if _, invalid := errors.AsType[*events.Invalid](err); invalid {
+		return events.Fail(events.FailureCheck, err)
+	}
+	return err
+}
