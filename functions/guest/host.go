@@ -22,12 +22,12 @@ import (
 // emptied and its limits are set anew; logs and limits are each job's own. What it keeps is its memory, which is that of
 // Stoker's own code alone: modules of others get a process of their own for each assignment, always.
 type Host struct {
-	opts  Options
-	env   []string
-	files *fileDigests
-	warm  *warmPool
-	homes *scratch.Folder // of the running processes
-	group *cgroups        // nil: memory is polled
+	opts    Options
+	env     []string
+	files   *fileDigests
+	warm    *warmPool
+	homes   *scratch.Folder // of the running processes
+	cgroups *cgroups        // nil: memory is polled
 }
 
 // Options of a Host.
@@ -66,13 +66,13 @@ func New(opts Options) (*Host, error) {
 		return nil, err
 	}
 	var err error
-	if h.group, err = openCgroups(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
+	if h.cgroups, err = openCgroups(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
 		return nil, err
 	}
 	if h.homes, err = scratch.Open("", endStrays); err != nil {
-		return nil, errors.Join(err, h.group.end())
+		return nil, errors.Join(err, h.cgroups.end())
 	}
-	opts.Logger.Info("modules can be started", "memory_limited_by", h.group.String())
+	opts.Logger.Info("modules can be started", "memory_limited_by", h.cgroups.String())
 	self := append([]string{opts.Self}, opts.Args...)
 	h.warm = newWarmPool(opts.Warm, func() (*process, error) { return h.start(self) }, opts.Logger)
 	return h, nil
@@ -82,13 +82,13 @@ func New(opts Options) (*Host, error) {
 const cgroupEnv = "STOKER_CGROUP"
 
 func (h *Host) start(command []string) (*process, error) {
-	return start(h.homes.Path(), h.group, command, h.env)
+	return start(h.homes.Path(), h.cgroups, command, h.env)
 }
 
 // Close ends the idle processes and waits for them. Running modules are their callers' to end, before.
 func (h *Host) Close() {
 	h.warm.close()
-	if err := errors.Join(h.homes.Close(), h.group.end()); err != nil {
+	if err := errors.Join(h.homes.Close(), h.cgroups.end()); err != nil {
 		h.opts.Logger.Warn("the homes or cgroups of modules are not removed", "error", err)
 	}
 }

@@ -41,8 +41,8 @@ func (w *memoryWatch) exceeded() bool {
 	if w.limit <= 0 {
 		return false
 	}
-	if group := w.process.cgroup; group != nil {
-		return group.exceeded()
+	if cgroup := w.process.cgroup; cgroup != nil {
+		return cgroup.exceeded()
 	}
 	w.peak = max(w.peak, groupRSS(w.process.pid()))
 	return w.peak > w.limit
@@ -50,8 +50,8 @@ func (w *memoryWatch) exceeded() bool {
 
 // used is the text of how much it was when the limit was exceeded.
 func (w *memoryWatch) used() string {
-	if group := w.process.cgroup; group != nil {
-		return bytesText(group.peak()) + " of memory and asked for more"
+	if cgroup := w.process.cgroup; cgroup != nil {
+		return bytesText(cgroup.peak()) + " of memory and asked for more"
 	}
 	return bytesText(w.peak) + " of memory"
 }

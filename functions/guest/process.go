@@ -26,8 +26,8 @@ type process struct {
 // markEnv names the home of the module that a process belongs to. Processes that leave its group are found by it.
 const markEnv = "STOKER_MODULE"
 
-// start runs a command, with a home in dir and a cgroup of groups. The process waits on its standard input.
-func start(dir string, groups *cgroups, command, env []string) (p *process, err error) {
+// start runs a command, with a home in dir and a cgroup of cgroups. The process waits on its standard input.
+func start(dir string, cgroups *cgroups, command, env []string) (p *process, err error) {
 	p = &process{}
 	defer func() {
 		if err != nil {
@@ -38,7 +38,7 @@ func start(dir string, groups *cgroups, command, env []string) (p *process, err 
 	if p.home, err = os.MkdirTemp(dir, "module-"); err != nil {
 		return p, err
 	}
-	if p.cgroup, err = groups.open(filepath.Base(p.home)); err != nil {
+	if p.cgroup, err = cgroups.open(filepath.Base(p.home)); err != nil {
 		return p, err
 	}
 	var ends childEnds
