@@ -43,13 +43,7 @@ func start(dir string, cgroups *cgroups, command, env []string) (p *process, err
 	}
 	var ends childEnds
 	defer ends.close()
-	if ends.stdin, p.stdin, err = os.Pipe(); err != nil {
-		return p, err
-	}
-	if p.output, ends.output, err = os.Pipe(); err != nil {
-		return p, err
-	}
-	if p.progress, ends.progress, err = os.Pipe(); err != nil {
+	if err = ends.open(p); err != nil {
 		return p, err
 	}
 	p.cmd = exec.Command(command[0], command[1:]...)
@@ -81,6 +75,18 @@ func (p *process) dead() bool {
 
 // childEnds are the ends of the pipes that only the child keeps, and the folder of the cgroup that it begins in.
 type childEnds struct{ stdin, output, progress, cgroup *os.File }
+
+// open makes the pipes. Of each, the other end is p's.
+func (e *childEnds) open(p *process) (err error) {
+	if e.stdin, p.stdin, err = os.Pipe(); err != nil {
+		return err
+	}
+	if p.output, e.output, err = os.Pipe(); err != nil {
+		return err
+	}
+	p.progress, e.progress, err = os.Pipe()
+	return err
+}
 
 func (e *childEnds) close() { closeAll(e.stdin, e.output, e.progress, e.cgroup) }
 
