@@ -33,21 +33,17 @@ type artifact struct {
 	outputs  []feature
 }
 
-// readArtifact reads the SavedModel in dir.
-func readArtifact(dir string) (*artifact, error) {
+// readGraph reads the SavedModel in dir.
+func readGraph(dir string) ([]byte, error) {
 	path := filepath.Join(dir, "saved_model.pb")
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if info.Size() > maxGraphBytes {
-		return nil, fmt.Errorf("saved_model.pb has %d bytes, %d are read at most", info.Size(), maxGraphBytes)
+		return nil, inputError{fmt.Errorf("saved_model.pb has %d bytes, %d are read at most", info.Size(), maxGraphBytes)}
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return parseArtifact(dir, data)
+	return os.ReadFile(path)
 }
 
 func parseArtifact(dir string, data []byte) (*artifact, error) {

@@ -24,16 +24,26 @@ type Graph struct {
 }
 
 // Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that isn't known is an error that
-// names the op, its node and the transformed feature that needs it; nothing is left to be found out when data are there.
+// names the op, its node and the transformed feature that needs it; nothing is left to be found out when data are there. An
+// error that has example.ErrInput in its chain is the artifact's fault.
 func Open(dir string) (*Graph, error) {
-	a, err := readArtifact(filepath.Join(dir, "transform_fn"))
-	if err == nil {
-		var g *Graph
-		if g, err = compileGraph(a); err == nil {
-			return g, nil
-		}
+	data, err := readGraph(filepath.Join(dir, "transform_fn"))
+	if err != nil {
+		return nil, fmt.Errorf("transform graph %s: %w", dir, err)
 	}
-	return nil, fmt.Errorf("transform graph %s: %w", dir, err)
+	g, err := parse(filepath.Join(dir, "transform_fn"), data)
+	if err != nil {
+		return nil, fmt.Errorf("transform graph %s: %w", dir, inputError{err})
+	}
+	return g, nil
+}
+
+func parse(dir string, data []byte) (*Graph, error) {
+	a, err := parseArtifact(dir, data)
+	if err != nil {
+		return nil, err
+	}
+	return compileGraph(a)
 }
 
 func compileGraph(a *artifact) (*Graph, error) {
@@ -147,7 +157,7 @@ func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 	f := g.frames.Get().(*frame)
 	defer g.frames.Put(f)
 	if err := g.run(f, raw); err != nil {
-		return nil, fmt.Errorf("transform: %w", err)
+		return nil, fmt.Errorf("transform: %w", inputError{err})
 	}
 	if into == nil {
 		into = example.NewBatch(g.spec)
@@ -162,7 +172,7 @@ func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 			at++
 		}
 		if err := out.write(into, g.written[i], f.results); err != nil {
-			return nil, fmt.Errorf("transform: transformed feature %q: %w", out.name, err)
+			return nil, fmt.Errorf("transform: transformed feature %q: %w", out.name, inputError{err})
 		}
 	}
 	return into, nil

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,8 +105,8 @@ func TestWhatCanNotBeExecutedIsNamedBeforeAnyDataAreThere(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := Open(edited(t, tt.graph, tt.change))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v, want one with %q", err, tt.want)
+			if !errors.Is(err, example.ErrInput) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want an ErrInput with %q", err, tt.want)
 			}
 		})
 	}
@@ -142,7 +143,7 @@ func TestColumnsThatAreNeededAreAskedForByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Run(raw, nil); err == nil || !strings.Contains(err.Error(), `raw feature "culmen_length_mm": the batch has no column`) {
+	if _, err := g.Run(raw, nil); !errors.Is(err, example.ErrInput) || !strings.Contains(err.Error(), `raw feature "culmen_length_mm": the batch has no column`) {
 		t.Errorf("error %v doesn't name the column", err)
 	}
 }
@@ -171,11 +172,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	rows := goldenRows(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := parseArtifact(filepath.Join(taxiGraph, "transform_fn"), data)
-		if err != nil {
-			return
-		}
-		g, err := compileGraph(a)
+		g, err := parse(filepath.Join(taxiGraph, "transform_fn"), data)
 		if err != nil {
 			return
 		}
