@@ -18,7 +18,7 @@ const (
 
 // keep makes the process ready for another assignment, and ends it where it is not fit for one. The assignment has succeeded
 // either way.
-func (e *errand) keep() (outcome Outcome, kept bool, err error) {
+func (e *errand) keep() (outcome Outcome, kept bool) {
 	p := e.process
 	e.stopHelpers()
 	resident, peak := residentBytes(p.pid())
@@ -26,9 +26,9 @@ func (e *errand) keep() (outcome Outcome, kept bool, err error) {
 	if reason := e.unfit(resident); reason != nil {
 		e.logger.Debug("a module's process is not used again", "module", e.assignment.Module, "reason", reason)
 		p.end()
-		return outcome, false, nil
+		return outcome, false
 	}
-	return outcome, true, nil
+	return outcome, true
 }
 
 // stopHelpers has them return while the process goes on. What it printed before its last word is in the pipe by now, and goes

@@ -66,7 +66,8 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 	e.supervise(ctx)
 	if e.again && e.doneInPeace(ctx) {
 		close(over)
-		return e.keep()
+		outcome, kept = e.keep()
+		return outcome, kept, nil
 	}
 	e.leave(ctx)
 	close(over)
