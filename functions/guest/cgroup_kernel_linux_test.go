@@ -1,11 +1,9 @@
 package guest_test
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -95,29 +93,18 @@ func TestTheCgroupsOfAKilledHostAreEnded(t *testing.T) {
 	t.Setenv("STOKER_CGROUP", parent)
 	t.Setenv("TMPDIR", t.TempDir())
 	file := filepath.Join(t.TempDir(), "pid")
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), hostEnv+"=fork away unmarked and wait", fileEnv+"="+file)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("host says %q: %v", line, err)
-	}
+	host := startHost(t, "fork away unmarked and wait", file)
 	lost := folders(t, parent)
-	_, _ = cmd.Process.Kill(), cmd.Wait()
+	kill(host)
 	if pid := readPID(t, file); syscall.Kill(pid, 0) != nil || isZombie(pid) {
 		t.Errorf("process %d was gone with its host", pid)
 	}
 
-	host, err := guest.New(guest.Options{})
+	next, err := guest.New(guest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer host.Close()
+	defer next.Close()
 	waitUntilGone(t, file)
 	if now := folders(t, parent); len(lost) != 1 || len(now) != 1 || now[0] == lost[0] {
 		t.Errorf("cgroups were %q and are %q", lost, now)

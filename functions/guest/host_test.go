@@ -1,9 +1,12 @@
 package guest_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"testing"
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -35,3 +38,23 @@ func runHost(do string) int {
 	}
 	return 0
 }
+
+// startHost starts such a host, and returns when its module runs.
+func startHost(t *testing.T, do, file string) *exec.Cmd {
+	t.Helper()
+	host := exec.CommandContext(t.Context(), os.Args[0])
+	host.Env = append(os.Environ(), hostEnv+"="+do, fileEnv+"="+file)
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("host says %q: %v", line, err)
+	}
+	return host
+}
+
+func kill(host *exec.Cmd) { _, _ = host.Process.Kill(), host.Wait() }

@@ -1,7 +1,6 @@
 package guest_test
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"os/exec"
@@ -17,30 +16,19 @@ func TestWhatTheModulesOfAKilledHostLeftBehindIsEnded(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	file := filepath.Join(t.TempDir(), "pid")
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), hostEnv+"=fork away and wait", fileEnv+"="+file)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("host says %q: %v", line, err)
-	}
-	_, _ = cmd.Process.Kill(), cmd.Wait()
+	host := startHost(t, "fork away and wait", file)
+	kill(host)
 	pid := readPID(t, file)
 	if err := syscall.Kill(pid, 0); err != nil || isZombie(pid) {
 		t.Errorf("process %d was gone with its host: %v", pid, err)
 	}
 
-	host, err := guest.New(guest.Options{})
+	next, err := guest.New(guest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	waitUntilGone(t, file)
-	host.Close()
+	next.Close()
 	if left, err := os.ReadDir(temporary); len(left) != 0 || err != nil {
 		t.Errorf("left are %v, error %v", left, err)
 	}
