@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
@@ -20,9 +21,25 @@ func storeFailure(err error) error {
 		return events.Fail(events.FailureUnavailable, err)
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrBadRef), errors.Is(err, storage.ErrIncomplete):
 		return inputFailure(err)
+	case errors.Is(err, storage.ErrDenied):
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("%w: %w", errUnreadable, err))
 	default:
 		return events.Fail(events.FailureUnavailable, err)
 	}
+}
+
+// errUnreadable marks an input that the store won't let us read. S3 also says so of what is not there, to those who may not list.
+var errUnreadable = errors.New("input can't be read")
+
+// deniedTries is how often an input is asked for that the store denies: a permission that was just given takes a while.
+const deniedTries = 5
+
+// unreadable makes it the job's own fault that its inputs are still denied, so that a mistyped bucket is told of.
+func unreadable(attempt events.Attempt, err error) error {
+	if errors.Is(err, errUnreadable) && attempt.Number >= deniedTries {
+		return inputFailure(err)
+	}
+	return err
 }
 
 // publishFailure says whose fault it is that outputs are not in the store. What it has no address for, the module has named.

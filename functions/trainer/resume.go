@@ -12,7 +12,7 @@ import (
 // anew: then another attempt comes later.
 func (t *Trainer) resume(ctx context.Context, a *attempt) error {
 	e := a.execution
-	a.checkpoints = storage.OpenCheckpoints(e.fenced, e.place(a.Attempt.ID), a.Job.ID, a.Attempt.Number)
+	a.checkpoints = storage.OpenCheckpoints(e.fenced, e.place(a.Attempt.ID), asked(a.Job), a.Attempt.Number)
 	loaded, err := a.checkpoints.Load(ctx, a.desk.working())
 	if err != nil {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
@@ -28,6 +28,14 @@ func (t *Trainer) resume(ctx context.Context, a *attempt) error {
 	e.log.Info("going on from a checkpoint", "step", loaded.Step, "left_by", loaded.Attempt)
 	a.Report(events.Progress{Phase: "resuming", Step: loaded.Step})
 	return nil
+}
+
+// asked names a job as it was asked for: attempts at one that is tried again by hand are counted anew.
+func asked(job events.Job) string {
+	if job.Request == "" {
+		return job.ID
+	}
+	return job.ID + " " + job.Request
 }
 
 // forget removes the checkpoints of an execution that is committed. What stays behind is garbage for later.

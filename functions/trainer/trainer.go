@@ -77,7 +77,7 @@ func (t *Trainer) Handle(ctx context.Context, task worker.Task) ([]events.Fact, 
 	if err != nil && errors.Is(context.Cause(ctx), events.ErrCancelled) {
 		return t.callOff(ctx, task)
 	}
-	return facts, err
+	return facts, unreadable(task.Attempt, err)
 }
 
 // work is the walk of a job: list the inputs, know the execution, skip what is done already; else do it, and tell.
@@ -136,6 +136,9 @@ func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (d
 	}
 	defer desk.clear()
 	a := attempt{Task: task, execution: e, desk: desk, started: t.opts.Now()}
+	if err := checkStory(tell(a, a.started)); err != nil {
+		return nil, err // inputs alone that no fact could tell of: nothing that a training could change
+	}
 	if err := t.stageIn(ctx, a); err != nil {
 		return nil, err
 	}

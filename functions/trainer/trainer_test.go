@@ -440,3 +440,37 @@ func TestHyperparametersThatAreNotOneJSONFileAreAnInputFailure(t *testing.T) {
 		})
 	}
 }
+
+// A bucket with a wrong name is denied by S3, not missing, to those who may not list it.
+func TestAnInputThatStaysDeniedIsTheJobsOwnFault(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	closed := storagetest.Faulty(b.store, func(c storagetest.Call) storagetest.Fault {
+		if strings.HasPrefix(c.Ref.Key, "up/tx") {
+			return storagetest.Fault{Refuse: storage.ErrDenied}
+		}
+		return storagetest.Fault{}
+	})
+	b.trainer = trainer.New(closed, b.guest, trainer.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
+	for number, want := range map[int]events.FailureKind{1: events.FailureUnavailable, 4: events.FailureUnavailable, 5: events.FailureInput} {
+		task := worker.Task{
+			Job: job(t, "j1", "monday", spec), Attempt: events.Attempt{ID: "a1", Number: number},
+			Report: func(events.Progress) {}, Prove: func() error { return nil },
+		}
+		if _, err := b.trainer.Handle(t.Context(), task); kindOf(err) != want || !errors.Is(err, storage.ErrDenied) {
+			t.Errorf("attempt %d: %s, %v; want %s", number, kindOf(err), err, want)
+		}
+	}
+}
+
+func TestInputsThatNoFactCouldTellOfAreRefusedBeforeTraining(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	j := job(t, "j1", "monday", spec)
+	for one := j.Inputs.TransformedExamples[0]; len(j.Inputs.TransformedExamples) < 2500; {
+		j.Inputs.TransformedExamples = append(j.Inputs.TransformedExamples, one)
+	}
+	if _, err := b.handle(t, j, "a1"); kindOf(err) != events.FailureCheck || b.guest.runs.Load() != 0 {
+		t.Errorf("trained %d times, %s", b.guest.runs.Load(), kindOf(err))
+	}
+}
