@@ -66,15 +66,12 @@ func (a *app) cancel(ctx context.Context, box events.Letterbox, key runKey) (dis
 
 // awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
 func (a *app) awaitEnd(ctx context.Context, box events.Letterbox, key runKey, timeout time.Duration) error {
-	bounded, cancel := ctx, context.CancelFunc(func() {})
-	if timeout > 0 {
-		bounded, cancel = context.WithTimeout(ctx, timeout)
-	}
-	defer cancel()
-	recorded, err := nextOutcome(bounded, box, key)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return timedOut(fmt.Errorf("run %s: nothing came of it within %s; it is still asked to stop", key.run, timeout))
-	}
+	var recorded events.Recorded
+	late := fmt.Errorf("run %s: nothing came of it within %s; it is still asked to stop", key.run, timeout)
+	err := atMost(ctx, timeout, late, func(ctx context.Context) (err error) {
+		recorded, err = nextOutcome(ctx, box, key)
+		return err
+	})
 	if err != nil {
 		return err
 	}

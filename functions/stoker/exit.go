@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/storage"
@@ -36,8 +37,19 @@ func usage(err error) error       { return &status{exitUsage, err} }
 func notFound(err error) error    { return &status{exitNotFound, err} }
 func unreachable(err error) error { return &status{exitUnreachable, err} }
 
-// timedOut is for a wait that was bounded by a flag.
-func timedOut(err error) error { return &status{exitTimeout, err} }
+// atMost runs do for no longer than timeout, where that is not 0. Once that is over the error is late, with its exit status.
+func atMost(ctx context.Context, timeout time.Duration, late error, do func(context.Context) error) error {
+	if timeout <= 0 {
+		return do(ctx)
+	}
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := do(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return &status{exitTimeout, late}
+	}
+	return err
+}
 
 // interrupted says what stays when err is that ctx, which ends on Ctrl-C, has ended.
 func interrupted(ctx context.Context, err error, stays string) error {

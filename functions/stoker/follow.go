@@ -13,20 +13,15 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// publishAndFollowFor gives up after a while. The run goes on.
-func (a *app) publishAndFollowFor(ctx context.Context, box events.Letterbox, fact events.Fact, timeout time.Duration) error {
-	bounded, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	err := a.publishAndFollow(bounded, box, fact)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return timedOut(fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for", fact.Run, timeout))
-	}
-	return err
-}
-
-// publishAndFollow publishes a fact and shows how its run gets on, until a fact tells of its end.
-func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact events.Fact) error {
-	outcome, err := a.follow(ctx, box, []events.Fact{fact})
+// publishAndFollow publishes a fact and shows how its run gets on, until a fact tells of its end, or timeout is over and not 0.
+// The run goes on then.
+func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact events.Fact, timeout time.Duration) error {
+	var outcome events.Fact
+	late := fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for", fact.Run, timeout)
+	err := atMost(ctx, timeout, late, func(ctx context.Context) (err error) {
+		outcome, err = a.follow(ctx, box, []events.Fact{fact})
+		return err
+	})
 	if err != nil {
 		return interrupted(ctx, err, fmt.Sprintf("run %s goes on, `stoker runs` shows it", fact.Run))
 	}

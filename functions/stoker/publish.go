@@ -59,10 +59,7 @@ func newPublish(app *app) *cobra.Command {
 				if !wait {
 					return app.publish(ctx, box, fact)
 				}
-				if timeout > 0 {
-					return app.publishAndFollowFor(ctx, box, fact, timeout)
-				}
-				return app.publishAndFollow(ctx, box, fact)
+				return app.publishAndFollow(ctx, box, fact, timeout)
 			})
 		},
 	}

@@ -50,13 +50,11 @@ func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
 		}
 	}
 	if !f.dryRun {
-		bounded, cancel := ctx, context.CancelFunc(func() {})
-		if f.timeout > 0 {
-			bounded, cancel = context.WithTimeout(ctx, f.timeout)
-		}
-		defer cancel()
-		err = r.Do(bounded, plan, f.wait, func(p replay.Progress) { report.Runs[p.Number].add(p); a.sayProgress(p) })
-		err = errors.Join(report.err(), a.whyStopped(ctx, bounded, err, f))
+		late := fmt.Errorf("not everything was there within %s; the same command goes on", f.timeout)
+		err = atMost(ctx, f.timeout, late, func(ctx context.Context) error {
+			return r.Do(ctx, plan, f.wait, func(p replay.Progress) { report.Runs[p.Number].add(p); a.sayProgress(p) })
+		})
+		err = errors.Join(report.err(), interrupted(ctx, err, "jobs that were offered go on; the same command does the rest"))
 	}
 	if a.output == formatJSON {
 		err = errors.Join(err, a.print(report, nil))
@@ -84,17 +82,6 @@ func (a *app) sayProgress(p replay.Progress) {
 		line += ": " + firstLine(p.Err.Error())
 	}
 	fmt.Fprintln(a.stderr, line)
-}
-
-// whyStopped says what is left when Do did not get to its end.
-func (a *app) whyStopped(ctx, bounded context.Context, err error, f replayFlags) error {
-	switch {
-	case err == nil:
-		return nil
-	case bounded.Err() != nil && ctx.Err() == nil:
-		return timedOut(fmt.Errorf("not everything was there within %s; the same command goes on", f.timeout))
-	}
-	return interrupted(ctx, err, "jobs that were offered go on; the same command does the rest")
 }
 
 // err counts the runs that something went wrong with.
