@@ -1,6 +1,8 @@
 package events
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"time"
 )
@@ -18,6 +20,14 @@ type Lease struct {
 	Beats    uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
 
 	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
+}
+
+// DecodeLease reads the entry of a job in RegisterLeases.
+func DecodeLease(entry Entry) (lease Lease, err error) {
+	if err := json.Unmarshal(entry.Value, &lease); err != nil {
+		return lease, fmt.Errorf("read lease of job %s, revision %d: %w", entry.Key, entry.Revision, err)
+	}
+	return lease, nil
 }
 
 // For is what l says about one message of its job. What an earlier message left behind, by a worker that died between taking it

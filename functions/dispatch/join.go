@@ -23,6 +23,14 @@ func ReadJoin(ctx context.Context, box events.Letterbox, pipeline, run string) (
 	return found.Join, err
 }
 
+// DecodeJoin reads the entry of a run in events.RegisterJoins.
+func DecodeJoin(entry events.Entry) (join plan.Join, err error) {
+	if err := json.Unmarshal(entry.Value, &join); err != nil {
+		return join, fmt.Errorf("read join %s, revision %d: %w", entry.Key, entry.Revision, err)
+	}
+	return join, nil
+}
+
 // held is a join and the revision at which its register has it: what the next compare-and-swap needs.
 type held struct {
 	plan.Join
@@ -90,13 +98,13 @@ func readJoin(ctx context.Context, joins events.Register, key string) (held, err
 	if err != nil {
 		return held{}, fmt.Errorf("read join %s: %w", key, err)
 	}
-	return decodeJoin(entry)
+	return hold(entry)
 }
 
-func decodeJoin(entry events.Entry) (held, error) {
-	var join plan.Join
-	if err := json.Unmarshal(entry.Value, &join); err != nil {
-		return held{}, fmt.Errorf("read join %s, revision %d: %w", entry.Key, entry.Revision, err)
+func hold(entry events.Entry) (held, error) {
+	join, err := DecodeJoin(entry)
+	if err != nil {
+		return held{}, err
 	}
 	return held{join, entry.Revision}, nil
 }

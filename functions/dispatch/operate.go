@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -127,11 +126,8 @@ func (d *Dispatcher) tried(ctx context.Context, job string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read lease of job %s: %w", job, err)
 	}
-	var lease events.Lease
-	if err := json.Unmarshal(entry.Value, &lease); err != nil {
-		return false, fmt.Errorf("read lease of job %s: %w", job, err)
-	}
-	return lease.Number > 0, nil
+	lease, err := events.DecodeLease(entry)
+	return lease.Number > 0, err
 }
 
 func tooLate(join plan.Join, what string) error {

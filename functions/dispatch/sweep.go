@@ -94,7 +94,7 @@ func (s *sweep) of(ctx context.Context, pipeline string) *swept {
 
 // run looks at one join.
 func (s *sweep) run(ctx context.Context, entry events.Entry) error {
-	run, err := decodeJoin(entry)
+	run, err := hold(entry)
 	if err != nil {
 		return err
 	}

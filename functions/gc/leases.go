@@ -2,8 +2,6 @@ package gc
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
 )
@@ -19,9 +17,9 @@ func leased(ctx context.Context, box events.Letterbox) (map[string]bool, error) 
 		if err != nil {
 			return nil, err
 		}
-		var lease events.Lease
-		if err := json.Unmarshal(entry.Value, &lease); err != nil {
-			return nil, fmt.Errorf("lease of job %s: %w", entry.Key, err)
+		lease, err := events.DecodeLease(entry)
+		if err != nil {
+			return nil, err
 		}
 		if lease.Holder != "" {
 			holders[lease.Holder] = true

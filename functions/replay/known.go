@@ -7,7 +7,6 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -46,7 +45,7 @@ func (l *look) known(ctx context.Context, h *history) (k known, base storage.Pla
 // lostJoin works out from the facts alone what a run's join would be.
 func (l *look) lostJoin(ctx context.Context, k *known) error {
 	k.lost = true
-	spec, err := l.spec(ctx, k.run.Pipeline)
+	spec, err := dispatch.Spec(ctx, l.box, k.run.Pipeline)
 	if errors.Is(err, events.ErrNotFound) {
 		k.state, k.ending = plan.Ended, "its pipeline is not applied"
 		return nil
@@ -54,7 +53,7 @@ func (l *look) lostJoin(ctx context.Context, k *known) error {
 	if err != nil {
 		return err
 	}
-	join := plan.Decide(spec, k.run.Run, k.pinned)
+	join := k.past.Join(spec, k.run.Run)
 	switch {
 	case join.State == plan.Ended:
 		k.state, k.ending = plan.Ended, join.Ending.Message
@@ -66,24 +65,11 @@ func (l *look) lostJoin(ctx context.Context, k *known) error {
 	return nil
 }
 
-// spec is the pipeline as it is deployed.
-func (l *look) spec(ctx context.Context, name string) (pipeline.Pipeline, error) {
-	pipelines, err := l.box.Register(ctx, events.RegisterPipelines)
-	if err != nil {
-		return pipeline.Pipeline{}, err
-	}
-	entry, err := pipelines.Get(ctx, name)
-	if err != nil {
-		return pipeline.Pipeline{}, err
-	}
-	return pipeline.FromJSON(entry.Value)
-}
-
 // whatHolds says what a run that has no job waits for: facts, or its turn at the gate.
 func (l *look) whatHolds(ctx context.Context, join plan.Join, k *known) error {
 	switch join.State {
 	case plan.Waiting:
-		spec, err := l.spec(ctx, join.Pipeline)
+		spec, err := dispatch.Spec(ctx, l.box, join.Pipeline)
 		k.waits = join.Missing(spec)
 		return err
 	case plan.Complete:

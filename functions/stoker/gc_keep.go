@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -38,7 +39,7 @@ func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		if err != nil {
 			return nil, err
 		}
-		join, err := readJoin(entry)
+		join, err := dispatch.DecodeJoin(entry)
 		if err != nil {
 			return nil, err
 		}

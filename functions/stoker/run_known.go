@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
@@ -38,18 +36,11 @@ func (r registers) run(ctx context.Context, pipelineName, run string) (runState,
 	if err != nil {
 		return runState{}, err
 	}
-	join, err := readJoin(entry)
+	join, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		return runState{}, err
 	}
 	return r.state(ctx, join)
-}
-
-func readJoin(entry events.Entry) (join plan.Join, err error) {
-	if err := json.Unmarshal(entry.Value, &join); err != nil {
-		return join, fmt.Errorf("join %s: %w", entry.Key, err)
-	}
-	return join, nil
 }
 
 // state says how far a run is by its join. What has come of its job, the log knows.
@@ -59,7 +50,7 @@ func (r registers) state(ctx context.Context, join plan.Join) (runState, error) 
 		state.State, state.Error, state.Updated = failedState(join.Ending.Kind), join.Ending.Message, join.Ending.At
 		return state, nil
 	}
-	spec, err := r.spec(ctx, join)
+	spec, err := dispatch.SpecOf(ctx, r.pipelines, join)
 	if err != nil {
 		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
 	}
@@ -80,30 +71,15 @@ func (r registers) state(ctx context.Context, join plan.Join) (runState, error) 
 	return state, err
 }
 
-// spec is the pipeline as it is deployed, or at the revision that a complete join has pinned.
-func (r registers) spec(ctx context.Context, join plan.Join) (pipeline.Pipeline, error) {
-	entry, err := r.pipelines.Get(ctx, join.Pipeline)
-	if err == nil && join.State != plan.Waiting && join.Revision != entry.Revision {
-		entry, err = r.pipelines.Revision(ctx, join.Pipeline, join.Revision)
-	}
-	if err != nil {
-		return pipeline.Pipeline{}, err
-	}
-	return pipeline.FromJSON(entry.Value)
-}
-
 // lease is the entry of a job in its register.
 type lease struct {
 	events.Lease
 	written time.Time // by the bus's clock
 }
 
-func readLease(entry events.Entry) (l lease, err error) {
-	if err := json.Unmarshal(entry.Value, &l.Lease); err != nil {
-		return l, fmt.Errorf("lease of job %s: %w", entry.Key, err)
-	}
-	l.written = entry.Written
-	return l, nil
+func readLease(entry events.Entry) (lease, error) {
+	found, err := events.DecodeLease(entry)
+	return lease{found, entry.Written}, err
 }
 
 // lease is what the lease's entry of a job says; the zero lease if there is none.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
@@ -74,7 +75,7 @@ func listRuns(ctx context.Context, box events.Letterbox, pipelineName string) ([
 
 // explain is the state of a run by its join and by what the log told of it last.
 func (r registers) explain(ctx context.Context, entry events.Entry, last told) runState {
-	join, err := readJoin(entry)
+	join, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		name, run, _ := strings.Cut(entry.Key, "/")
 		return runState{Pipeline: name, Run: run, State: runUnclear, Error: err.Error(), Updated: entry.Written}

@@ -86,7 +86,7 @@ func showRun(ctx context.Context, box events.Letterbox, key runKey) (runDetail, 
 	if d.State == runUnclear {
 		return d, nil
 	}
-	join, err := readJoin(entry)
+	join, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		return d, err
 	}
@@ -126,7 +126,7 @@ func (d *runDetail) readFacts(ctx context.Context, box events.Letterbox) error {
 func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Join) error {
 	d.Job = join.Job
 	if d.State == runWaiting {
-		spec, err := known.spec(ctx, join)
+		spec, err := dispatch.SpecOf(ctx, known.pipelines, join)
 		if err != nil {
 			return err
 		}
