@@ -42,7 +42,7 @@ func sourceOf(f feature, composites []example.Composite) (source, error) {
 		return s, fmt.Errorf("has shape %v, of which examples can't be read", f.shape)
 	case f.layout == ragged && f.levels > 1:
 		return s, errors.New("is ragged in more than one dimension, which isn't fed from examples")
-	case f.layout == sparse && len(s.indices) == 0 && len(f.shape) != 2:
+	case f.layout == sparse && len(s.indices) == 0 && (len(f.shape) != 2 || f.shape[1] >= 0):
 		return s, fmt.Errorf("is sparse of shape %v, and no schema in the artifact names its columns", f.shape)
 	case f.layout == sparse && len(s.indices) > 0 && len(f.shape) != len(s.indices)+1:
 		return s, fmt.Errorf("is sparse of shape %v, the schema names %d columns of indices", f.shape, len(s.indices))
@@ -158,9 +158,6 @@ func (s source) numbered(args []value, rows int, c *example.Column) {
 			indices.data[2*i], indices.data[2*i+1] = int64(r), int64(i-start)
 		}
 		widest = max(widest, end-start)
-	}
-	if known := s.shape[1]; known >= 0 {
-		widest = known
 	}
 	args[0], args[2] = indices, vector(int64(rows), int64(widest))
 }

@@ -131,6 +131,18 @@ func TestDamagedVocabularyIsNamedWithItsLine(t *testing.T) {
 	}
 }
 
+// Without the raw schema nothing says which columns hold the places of a sparse feature's values.
+func TestSparseFeatureWithoutASchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := unpack(t, "sparse_feature")
+	if err := os.Remove(filepath.Join(dir, "metadata", "schema.pbtxt")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), `raw feature "sp": is sparse of shape [-1 8]`) {
+		t.Errorf("error %v doesn't name the feature", err)
+	}
+}
+
 func TestColumnsThatAreNeededAreAskedForByName(t *testing.T) {
 	t.Parallel()
 	g, err := Open(penguinGraph)
