@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -103,5 +102,5 @@ func nextOutcome(ctx context.Context, box events.Letterbox, key runKey) (events.
 			return recorded, nil
 		}
 	}
-	return events.Recorded{}, errors.Join(context.Cause(ctx))
+	return events.Recorded{}, context.Cause(ctx)
 }
