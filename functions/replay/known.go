@@ -53,7 +53,7 @@ func (l *look) lostJoin(ctx context.Context, k *known) error {
 	if err != nil {
 		return err
 	}
-	join := k.past.Join(spec, k.run.Run)
+	join := plan.Decide(spec, k.run.Run, k.pinned)
 	switch {
 	case join.State == plan.Ended:
 		k.state, k.ending = plan.Ended, join.Ending.Message
