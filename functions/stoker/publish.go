@@ -25,10 +25,15 @@ type published struct {
 	Duplicate bool   `json:"duplicate"`
 }
 
+// publishFlags are the flags of `stoker publish`.
+type publishFlags struct {
+	kind, pipeline, run string // of a file that holds data alone
+	wait, force         bool
+	timeout             time.Duration
+}
+
 func newPublish(app *app) *cobra.Command {
-	var kind, pipeline, run string
-	var wait, force bool
-	var timeout time.Duration
+	var f publishFlags
 	cmd := &cobra.Command{
 		Use:   "publish FILE",
 		Short: "Publish a fact; - reads standard input",
@@ -38,38 +43,51 @@ func newPublish(app *app) *cobra.Command {
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
 		Args: exactly(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(together(cmd, "kind", "pipeline", "run"), checkKind(kind)); err != nil {
-				return err
-			}
-			text, err := readInput(cmd.InOrStdin(), args[0])
+			fact, err := f.fact(cmd, args[0])
 			if err != nil {
 				return err
-			}
-			fact, err := readFact(text, kind, pipeline, run)
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			if force {
-				if fact, err = forced(fact, kind != ""); err != nil {
-					return err
-				}
 			}
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				app.noteUnknown(ctx, box, fact.Pipeline)
-				if !wait {
+				if !f.wait {
 					return app.publish(ctx, box, fact)
 				}
-				return app.publishAndFollow(ctx, box, fact, timeout)
+				return app.publishAndFollow(ctx, box, fact, f.timeout)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "kind of the fact, for a file that holds data alone: "+strings.Join(publishedKinds(), ", "))
-	cmd.Flags().StringVar(&pipeline, "pipeline", "", "pipeline of the fact")
-	cmd.Flags().StringVar(&run, "run", "", "run key of the fact")
-	cmd.Flags().BoolVar(&force, "force", false, "train even if the same was trained before; for a run that has its job already there is replay --force")
-	cmd.Flags().BoolVar(&wait, "wait", false, "follow the run until its model is trained or it failed")
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "how long --wait waits; default: for ever")
+	f.add(cmd)
 	return cmd
+}
+
+func (f *publishFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "kind", "", "kind of the fact, for a file that holds data alone: "+strings.Join(publishedKinds(), ", "))
+	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the fact")
+	flags.StringVar(&f.run, "run", "", "run key of the fact")
+	flags.BoolVar(&f.force, "force", false,
+		"train even if the same was trained before; for a run that has its job already there is replay --force")
+	flags.BoolVar(&f.wait, "wait", false, "follow the run until its model is trained or it failed")
+	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: for ever")
+}
+
+// fact is what is to be published: the event in a file, or its data with what the flags say of it.
+func (f publishFlags) fact(cmd *cobra.Command, file string) (events.Fact, error) {
+	if err := errors.Join(together(cmd, "kind", "pipeline", "run"), checkKind(f.kind)); err != nil {
+		return events.Fact{}, err
+	}
+	text, err := readInput(cmd.InOrStdin(), file)
+	if err != nil {
+		return events.Fact{}, err
+	}
+	fact, err := readFact(text, f.kind, f.pipeline, f.run)
+	if err != nil {
+		return fact, fmt.Errorf("%s: %w", file, err)
+	}
+	if f.force {
+		return forced(fact, f.kind != "")
+	}
+	return fact, nil
 }
 
 // publishedKinds are those that upstream tells of.
