@@ -26,7 +26,7 @@ func newPlan(t testing.TB, jobs int) plan {
 	if p.seed == 0 {
 		p.seed = rand.Uint64N(1_000_000) + 1
 	}
-	fmt.Fprintf(os.Stderr, "%s: SEED=%d JOBS=%d\n", t.Name(), p.seed, p.jobs)
+	fmt.Fprintf(os.Stderr, "%s: seed %d\n", t.Name(), p.seed)
 	return p
 }
 

@@ -7,7 +7,7 @@
 // after its 2nd commit", not "after 3 seconds". The same seed makes the same plan.
 //
 //	go test ./infra/chaos                            a small one
-//	task chaos SEED=7 JOBS=300 FACTS=10000           any
+//	task chaos SEED=7 COUNT=300 FACTS=10000           any
 //
 // Read TestOneModelForEveryCause first, then world.
 package chaos

@@ -146,7 +146,7 @@ func (w *world) tell() {
 	if !w.t.Failed() {
 		return
 	}
-	w.t.Logf("to repeat it: task chaos SEED=%d JOBS=%d", w.plan.seed, w.plan.jobs)
+	w.t.Logf("to repeat it: go test ./infra/chaos -run '^%s$' -seed %d -jobs %d -facts %d", w.t.Name(), w.plan.seed, *jobsFlag, *factsFlag)
 	logs, _ := filepath.Glob(filepath.Join(w.dir, "*.log"))
 	for _, path := range append(logs, w.cutsFile()) {
 		text, err := os.ReadFile(path)
