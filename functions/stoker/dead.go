@@ -141,4 +141,7 @@ func deadLetter(w io.Writer, line deadLine) {
 		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, cause.Subject, cause.Body)
 	}
 	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
+	if job, ok := jobOf(line.Letter); ok {
+		fmt.Fprintln(w, pinnedNote(job.Revision))
+	}
 }

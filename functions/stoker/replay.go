@@ -33,7 +33,7 @@ func newReplay(app *app) *cobra.Command {
 			"from a model that is gone too waits for that one, so that the command may have to stay for a while.\n\n" +
 			"--from is a sequence from `stoker runs show`, a time (2026-11-21T09:00:00Z), or how long ago (24h).\n\n" +
 			"--force trains the runs anew, whether their models are there or not, as executions of their own. It prints the name of its\n" +
-			"request; the same --request again makes the same executions, and so nothing twice.",
+			"request; the same --request again makes the same executions, and so nothing twice.\n\n" + pinnedHelp,
 		Example: `  stoker replay --from 24h --dry-run
   stoker replay --from 1 --pipeline penguin --wait
   stoker replay --run monday --force`,

@@ -20,6 +20,7 @@ type runDetail struct {
 	Since      time.Time        `json:"since,omitzero"`   // of the first fact
 	Expires    time.Time        `json:"expires,omitzero"` // if it waits for facts until then
 	Job        string           `json:"job,omitempty"`
+	Revision   uint64           `json:"revision,omitempty"` // of the pipeline, pinned when its facts had come
 	Lease      *events.Lease    `json:"lease,omitempty"`
 	Progress   *events.Progress `json:"progress,omitempty"` // the last that its worker reported
 	DeadLetter uint64           `json:"dead_letter,omitempty"`
@@ -124,7 +125,7 @@ func (d *runDetail) readFacts(ctx context.Context, box events.Letterbox) error {
 }
 
 func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Join) error {
-	d.Job = join.Job
+	d.Job, d.Revision = join.Job, join.Revision
 	if d.State == runWaiting {
 		spec, err := dispatch.SpecOf(ctx, known.pipelines, join)
 		if err != nil {

@@ -40,6 +40,9 @@ func (d runDetail) table(w io.Writer) {
 	for i, next := range d.Next {
 		row(w, map[bool]string{true: "go on"}[i == 0], next)
 	}
+	if d.Job != "" && (d.State == runFailed || d.State == runCancelled) {
+		row(w, "", pinnedNote(d.Revision))
+	}
 }
 
 func localTime(t time.Time) string { return t.Local().Format(time.DateTime) }

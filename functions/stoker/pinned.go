@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// pinnedHelp is for whoever means to mend a pipeline and try again.
+const pinnedHelp = "A job keeps the pipeline as it was when its facts had come, whatever was applied since: for a changed pipeline publish the\n" +
+	"facts under another run."
+
+// pinnedNote says the same of one job.
+func pinnedNote(revision uint64) string {
+	return fmt.Sprintf("a retry uses the pipeline as it was at revision %d; for a changed pipeline publish the facts under another run", revision)
+}
+
+// jobOf is the job that a dead letter keeps, if it keeps one whole.
+func jobOf(letter events.DeadLetter) (events.Job, bool) {
+	if letter.Message.Stream != "JOBS" || letter.Message.Cut != nil {
+		return events.Job{}, false
+	}
+	job, err := events.DecodeJob(letter.Message.Body)
+	return job, err == nil
+}
+
+// warnPinned warns who tries a job again that a newer revision of its pipeline is applied: that one will not be used. It is advice
+// alone, and nothing that goes wrong with it holds up the retry.
+func (a *app) warnPinned(ctx context.Context, box events.Letterbox, line deadLine) {
+	job, ok := jobOf(line.Letter)
+	if !ok {
+		return
+	}
+	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return
+	}
+	if applied, err := pipelines.Get(ctx, job.Pipeline); err == nil && applied.Revision > job.Revision {
+		fmt.Fprintf(a.stderr, "dead letter %d: revision %d of pipeline %s is applied, but %s\n",
+			line.Number, applied.Revision, job.Pipeline, pinnedNote(job.Revision))
+	}
+}
