@@ -2,6 +2,8 @@ package house
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +19,43 @@ func (t Table) doors(s source) (faults []string) {
 		faults = append(faults, t.fenced(s, imported)...)
 	}
 	return faults
+}
+
+// door is a way from room to room that is gone, by code or by tests.
+type door struct {
+	from, to string
+	test     bool
+}
+
+// unused are doors on the table that nobody goes through. One that only tests go through is a door for tests.
+func (t Table) unused(sources []source) (faults []string) {
+	gone := map[door]bool{}
+	for _, s := range sources {
+		for _, imported := range s.imports {
+			if room, ours := t.ours(imported); ours {
+				gone[door{s.room(), room, s.test}] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Rooms)) {
+		room := t.Rooms[name]
+		for _, d := range slices.Concat(t.from(name, room.Opens, false), t.from(name, room.Tests, true)) {
+			if !gone[d] {
+				faults = append(faults, fmt.Sprintf("room %s has a door%s to %s that nobody uses", d.from, forTests(d.test), d.to))
+			}
+		}
+	}
+	return faults
+}
+
+// from are the doors of a room to a list of others, without those that stand for nothing in particular.
+func (t Table) from(name, rooms string, test bool) (doors []door) {
+	for _, to := range strings.Fields(rooms) {
+		if _, known := t.Rooms[to]; known {
+			doors = append(doors, door{name, to, test})
+		}
+	}
+	return doors
 }
 
 // ours turns an import path of this module into a room.

@@ -19,7 +19,8 @@ func (t Table) Faults(root fs.FS) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the top folder: %w", err)
 	}
-	faults := slices.Concat(t.strangers(top, skip), t.unknown(sources), t.empty(sources), t.uncommented(sources))
+	faults := slices.Concat(
+		t.strangers(top, skip), t.unknown(sources), t.empty(sources), t.uncommented(sources), t.unused(sources))
 	for _, s := range sources {
 		faults = append(faults, t.doors(s)...)
 	}

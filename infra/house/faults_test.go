@@ -35,8 +35,8 @@ func sources() fstest.MapFS {
 		".gitignore":              "# built\n/bin/\n*.test\n",
 		"cellar/doc.go":           "// Package cellar keeps.\npackage cellar\nimport _ \"example.com/wine/red\"",
 		"kitchen/cook.go":         "// Package kitchen cooks.\npackage kitchen\nimport _ \"example.org/house/cellar\"",
-		"kitchen/cook_test.go":    "package kitchen_test\nimport (\n_ \"example.org/house/kitchen\"\n_ \"example.org/house/help\"\n_ \"example.com/wine\"\n)",
-		"help/doc.go":             "// Package help tests.\npackage help",
+		"kitchen/cook_test.go":    "package kitchen_test\nimport (\n_ \"example.org/house/kitchen\"\n_ \"example.org/house/cellar\"\n_ \"example.org/house/help\"\n_ \"example.com/wine\"\n)",
+		"help/doc.go":             "// Package help tests.\npackage help\nimport _ \"example.org/house/cellar\"",
 		"kitchen/testdata/x/x.go": "package x\nimport _ \"example.com/fire\"",
 		"bin/generated.go":        "package none",
 		"cellar/_old/old.go":      "package old",
@@ -91,8 +91,14 @@ func TestEachFaultIsNamed(t *testing.T) {
 		"a stranger at the top": {
 			"util/notes.txt", "",
 			"util: not on the list of what may stand at the top"},
+		"a door that nobody uses": {
+			"help/doc.go", "// Package help tests.\npackage help",
+			"room help has a door to cellar that nobody uses"},
+		"a door that only tests use": {
+			"kitchen/cook.go", "// Package kitchen orders out.\npackage kitchen",
+			"room kitchen has a door to cellar that nobody uses"},
 		"a package comment in another form": {
-			"help/doc.go", "// Helps tests.\npackage help",
+			"help/doc.go", "// Helps tests.\npackage help\nimport _ \"example.org/house/cellar\"",
 			`help: no package comment that begins with "Package help"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,6 +125,16 @@ func TestATableThatNamesWhatIsNotThereIsAFault(t *testing.T) {
 		"fence of example.com/rope names tower, which is no room on the table",
 	}
 	if err != nil || !slices.Equal(faults, want) {
+		t.Fatalf("faults %q, error %v, want %q", faults, err, want)
+	}
+}
+
+func TestADoorForTestsThatNobodyUsesIsAFault(t *testing.T) {
+	t.Parallel()
+	wrong := table()
+	wrong.Rooms["cellar"] = house.Room{Tests: "kitchen"}
+	faults, err := wrong.Faults(sources())
+	if want := []string{"room cellar has a door for tests to kitchen that nobody uses"}; err != nil || !slices.Equal(faults, want) {
 		t.Fatalf("faults %q, error %v, want %q", faults, err, want)
 	}
 }
