@@ -32,8 +32,8 @@ type Options struct {
 	Warm     int               // idle module processes, as in guest.Options; default 0
 	NoWorker bool              // jobs are left to workers of their own
 	Bridge   *bridge.Options   // makes facts of markers that are uploaded to the store; nil: nobody does
-	BusPort  int               // 0: any free one
-	S3Port   int               // 0: any free one
+	BusPort  int               // 0: the one of last time while it is free, else any
+	S3Port   int               // the same
 	Logger   *slog.Logger
 }
 
@@ -87,15 +87,19 @@ type servers struct {
 
 // withServers starts both at once.
 func withServers(ctx context.Context, opts Options, do func(context.Context, servers) error) (err error) {
-	s := servers{notices: new(notices)}
+	s, last := servers{notices: new(notices)}, lastPorts(opts.DataDir)
 	var starting errgroup.Group
 	starting.Go(func() (err error) {
-		s.bus, err = bus.Start(ctx, bus.Options{Dir: filepath.Join(opts.DataDir, "bus"), Port: opts.BusPort, Logger: opts.Logger})
+		s.bus, err = onPort(opts.BusPort, last.Bus, func(port int) (*bus.Server, error) {
+			return bus.Start(ctx, bus.Options{Dir: filepath.Join(opts.DataDir, "bus"), Port: port, Logger: opts.Logger})
+		})
 		return err
 	})
 	starting.Go(func() (err error) {
-		s.bucket, err = bucket.Start(ctx, bucket.Options{
-			Dir: filepath.Join(opts.DataDir, "store"), Port: opts.S3Port, Tell: s.notices.tell(opts.Bridge), Logger: opts.Logger,
+		s.bucket, err = onPort(opts.S3Port, last.S3, func(port int) (*bucket.Server, error) {
+			return bucket.Start(ctx, bucket.Options{
+				Dir: filepath.Join(opts.DataDir, "store"), Port: port, Tell: s.notices.tell(opts.Bridge), Logger: opts.Logger,
+			})
 		})
 		return err
 	})
@@ -178,7 +182,7 @@ func open(ctx context.Context, opts Options, s servers) (*Stack, error) {
 		return nil, errors.Join(fmt.Errorf("open bus: %w", err), store.Close())
 	}
 	s.notices.to.Store(box)
-	if err := connection.write(opts.DataDir); err != nil {
+	if err := errors.Join(connection.keepPorts(opts.DataDir), connection.write(opts.DataDir)); err != nil {
 		return nil, errors.Join(err, box.Close(), store.Close())
 	}
 	return &Stack{Box: box, Store: store, Root: root, connection: connection, address: s.bus.Address()}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
@@ -25,6 +26,28 @@ type target struct {
 	nats  natsFlags
 	store func() (s3.Config, error)
 	root  storage.Ref
+
+	isLocal bool // found through the data folder
+}
+
+// busName is where the bus is, without credentials.
+func (t target) busName() string {
+	servers := strings.Split(t.nats.url, ",")
+	for i, server := range servers {
+		if at := strings.LastIndex(server, "@"); at >= 0 {
+			scheme, _, _ := strings.Cut(server, "://")
+			servers[i] = scheme + "://" + server[at+1:]
+		}
+	}
+	return strings.Join(servers, ",")
+}
+
+// away is the error for a bus or a store that does not answer. A stack that was killed leaves its address in the data folder.
+func (t target) away(a *app, what string, err error) error {
+	if t.isLocal {
+		err = fmt.Errorf("%w: no stack answers where the data folder says; start `%s`", err, a.command("up"))
+	}
+	return unreachable(fmt.Errorf("%s: %w", what, err))
 }
 
 // target finds the servers that flags or environment name, else the local stack, which also says where its artifacts go.
@@ -45,7 +68,7 @@ func (a *app) target() (target, error) {
 	}
 	store := func() (s3.Config, error) { return connection.Store(), nil }
 	root, err = storage.ParseRef(connection.Root)
-	return target{nats: natsFlags{url: connection.NATS}, store: store, root: root}, err
+	return target{nats: natsFlags{url: connection.NATS}, store: store, root: root, isLocal: true}, err
 }
 
 // withBus connects to the bus alone for as long as do runs.
@@ -57,7 +80,7 @@ func (a *app) withBus(ctx context.Context, do func(context.Context, events.Lette
 	options := jetstream.Options{Creds: at.nats.creds, NKey: at.nats.nkey, RootCA: at.nats.ca, Logger: a.logger()}
 	box, err := jetstream.Connect(ctx, at.nats.url, options)
 	if err != nil {
-		return unreachable(fmt.Errorf("bus: %w", err))
+		return at.away(a, "bus", err)
 	}
 	defer box.Close()
 	return do(ctx, box)
@@ -88,4 +111,11 @@ func (a *app) withLink(ctx context.Context, do func(context.Context, link) error
 			return do(ctx, link{box: box, store: store, root: root})
 		})
 	})
+}
+
+// sayStarted tells who started something that stays which bus it serves, and how.
+func (a *app) sayStarted(what string, how ...string) {
+	if at, err := a.target(); err == nil {
+		fmt.Fprintf(a.stderr, "stoker %s: %s\n", what, strings.Join(append([]string{"bus " + at.busName()}, how...), ", "))
+	}
 }

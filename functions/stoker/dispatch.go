@@ -20,6 +20,7 @@ func newDispatch(app *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				app.sayStarted("dispatch")
 				return dispatcher.Run(ctx)
 			})
 		},

@@ -36,8 +36,8 @@ func newUp(app *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: any free one")
-	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: any free one")
+	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: that of last time if it is free, else any")
+	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: that of last time if it is free, else any")
 	cmd.Flags().IntVar(&warm, "warm", 1, "processes for builtin modules kept ready, once one has run")
 	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
 	withBridge = upBridge(cmd)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,6 +115,7 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 		train := trainer.New(l.store, host, trainer.Options{
 			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(),
 		})
+		a.sayStarted("worker", "classes "+strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots))
 		return do(ctx, worker.New(l.box, worker.Options{
 			Functions: []worker.Function{train}, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
 		}))
