@@ -82,6 +82,9 @@ func publishAll(ctx context.Context, box events.Letterbox, facts []events.Fact) 
 			first = receipt.Sequence
 		}
 	}
+	if err := checkGoesOn(ctx, box, facts[0], first); err != nil {
+		return events.Fact{}, err
+	}
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
 		Pipeline: facts[0].Pipeline, Run: facts[0].Run, From: first, Follow: true,

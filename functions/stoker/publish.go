@@ -49,6 +49,9 @@ func newPublish(app *app) *cobra.Command {
 			}
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				app.noteUnknown(ctx, box, fact.Pipeline)
+				if f.force {
+					app.noteHasJob(ctx, box, fact)
+				}
 				if !f.wait {
 					return app.publish(ctx, box, fact)
 				}

@@ -30,19 +30,6 @@ func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err 
 	return r, nil
 }
 
-// run is the state of one run by its join; ErrNotFound if no dispatcher has seen a fact of it.
-func (r registers) run(ctx context.Context, pipelineName, run string) (runState, error) {
-	entry, err := r.joins.Get(ctx, dispatch.JoinKey(pipelineName, run))
-	if err != nil {
-		return runState{}, err
-	}
-	join, err := dispatch.DecodeJoin(entry)
-	if err != nil {
-		return runState{}, err
-	}
-	return r.state(ctx, join)
-}
-
 // state says how far a run is by its join. What has come of its job, the log knows.
 func (r registers) state(ctx context.Context, join plan.Join) (runState, error) {
 	state := runState{Pipeline: join.Pipeline, Run: join.Run, Updated: join.Last().Stored}

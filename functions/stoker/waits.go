@@ -25,20 +25,21 @@ func (a *app) explainQuiet(ctx context.Context, box events.Letterbox, of events.
 		case <-ticks.C:
 		}
 		why, err := a.whyQuiet(ctx, box, of)
-		if err == nil && why != said { // what can't be found out is no reason to stop waiting
+		if err == nil && why != "" && why != said { // what can't be found out is no reason to stop waiting
 			fmt.Fprintf(a.stderr, "run %s %s\n", of.Run, why)
 			said = why
 		}
 	}
 }
 
-// whyQuiet says what the run of a fact waits for, and who can help.
+// whyQuiet says what the run of a fact waits for, and who can help; "" if it waits no more.
 func (a *app) whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string, error) {
-	known, err := openRegisters(ctx, box)
+	key := runKey{of.Pipeline, of.Run}
+	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
 	if err != nil {
 		return "", err
 	}
-	state, err := known.run(ctx, of.Pipeline, of.Run)
+	state, err := currentState(ctx, box, key, finished[key])
 	switch {
 	case errors.Is(err, events.ErrNotFound):
 		return "waits for a dispatcher: `stoker up` or `stoker dispatch` runs one", nil
@@ -48,6 +49,9 @@ func (a *app) whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact
 		return fmt.Sprintf("is queued; no worker has taken it: a job of class %s needs `stoker worker --classes %[1]s`", state.Class), nil
 	case state.State == runRunning:
 		return "is being worked on", nil
+	}
+	if _, over := whatEnded[state.State]; over {
+		return "", nil
 	}
 	return state.what(), nil
 }

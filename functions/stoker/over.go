@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// whatEnded are the states that a run does not leave because of another fact, in words.
+var whatEnded = map[string]string{
+	runTrained: "was trained before", runFailed: "has failed", runCancelled: "was cancelled", runExpired: "has expired",
+}
+
+// checkGoesOn refuses to wait for a run that was over before a fact of it was stored at sequence: nothing comes of that fact.
+func checkGoesOn(ctx context.Context, box events.Letterbox, of events.Fact, sequence uint64) error {
+	key := runKey{of.Pipeline, of.Run}
+	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
+	last := finished[key]
+	if err != nil || last.State == "" || last.sequence >= sequence {
+		return err
+	}
+	state, err := currentState(ctx, box, key, last)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil // its join is lost: the fact starts one
+	}
+	if how, over := whatEnded[state.State]; err == nil && over {
+		err = fmt.Errorf("run %s %s; publish under another run", of.Run, how)
+	}
+	return err
+}
+
+// currentState is the state of one run by its join and by what the log told of it last; ErrNotFound if no dispatcher has seen a fact
+// of it.
+func currentState(ctx context.Context, box events.Letterbox, key runKey, last told) (runState, error) {
+	known, err := openRegisters(ctx, box)
+	if err != nil {
+		return runState{}, err
+	}
+	entry, err := known.joins.Get(ctx, dispatch.JoinKey(key.pipeline, key.run))
+	if err != nil {
+		return runState{}, err
+	}
+	return known.explain(ctx, entry, last), nil
+}
+
+// noteHasJob warns who asks with a fact for a training anew of a run that has its job: no fact changes that.
+func (a *app) noteHasJob(ctx context.Context, box events.Letterbox, of events.Fact) {
+	join, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
+	if err == nil && join.State == plan.Dispatched {
+		fmt.Fprintf(a.stderr, "run %s has its job already: `%s`\n", of.Run,
+			a.command("replay --run "+quoted(of.Run)+" --pipeline "+of.Pipeline+" --force"))
+	}
+}
