@@ -45,7 +45,7 @@ func TestOneModelForEveryCause(t *testing.T) {
 	p := newPlan(t, *jobsFlag)
 	w := newWorld(t, p, lease)
 	up := newUpstream(w, p.jobs)
-	reader := &reader{w: w}
+	reader := &reader{w: w, box: w.connect("reader")}
 	poisons := w.chaos(up, reader)
 
 	var o outcome
@@ -64,6 +64,7 @@ func TestOneModelForEveryCause(t *testing.T) {
 
 // chaos runs the plan until all of it was told and done; the functions work on after it.
 func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
+	boxes := w.clients()
 	workerCuts, dispatcherCuts := inTurn(w.plan.workerCuts()), inTurn(w.plan.dispatcherCuts())
 	for range dispatchers {
 		w.add(roleDispatcher, dispatcherCuts)
@@ -79,7 +80,7 @@ func (w *world) chaos(up *upstream, reader *reader) (poisons []*poison) {
 
 	defer cancel()
 	running, ctx := errgroup.WithContext(ctx)
-	running.Go(func() error { return up.tell(ctx, reader.told) })
+	running.Go(func() error { return up.tell(ctx, boxes, reader.told) })
 	for round := range 1 + w.plan.jobs/60 {
 		poisons = append(poisons, w.poisons(round)...)
 	}

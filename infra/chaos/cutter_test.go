@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 )
 
 // cutter counts the effects of this process, and ends or freezes it at one of them.
@@ -56,11 +58,18 @@ func (c *cutter) count(p point) int {
 	return c.counts[p]
 }
 
+// at ends or freezes the process if its time has come. Until it has died or was woken nobody in it begins another effect: a
+// signal to oneself takes its time on a busy machine.
 func (c *cutter) at(p point, after bool, nth int) {
 	if c.cut.Point != p || c.cut.After != after || c.cut.Nth != nth {
 		return
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.note()
+	woken := make(chan os.Signal, 1)
+	signal.Notify(woken, syscall.SIGCONT)
+	defer signal.Stop(woken)
 	self, err := os.FindProcess(os.Getpid())
 	if err == nil {
 		err = self.Signal(c.cut.Signal)
@@ -68,6 +77,7 @@ func (c *cutter) at(p point, after bool, nth int) {
 	if err != nil {
 		panic(fmt.Sprintf("%s can't be cut off: %v", c.name, err))
 	}
+	<-woken
 }
 
 // note tells of the cut. Lines of several processes don't mix: each is one short write at the end.

@@ -16,7 +16,8 @@ import (
 // reader is downstream: it takes each model as soon as it is told of, all the while things go wrong. What it finds must be
 // whole, committed, and what the fact says.
 type reader struct {
-	w *world
+	w   *world
+	box events.Letterbox
 
 	mu     sync.Mutex
 	models int
@@ -25,9 +26,9 @@ type reader struct {
 
 // follow reads until ctx ends.
 func (r *reader) follow(ctx context.Context) {
-	box, next := r.w.connect("reader"), uint64(1)
+	next := uint64(1)
 	for ctx.Err() == nil {
-		for recorded, err := range box.Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, From: next, Follow: true}) {
+		for recorded, err := range r.box.Read(ctx, events.Query{Kinds: []events.Kind{events.KindModelTrained}, From: next, Follow: true}) {
 			if err != nil {
 				break // the bus is away; it goes on from there
 			}

@@ -135,9 +135,17 @@ const (
 	waves   = 6
 )
 
+// clients connect while the bus is there.
+func (w *world) clients() (boxes [clients]events.Letterbox) {
+	for c := range boxes {
+		boxes[c] = w.connect(fmt.Sprintf("client-%d", c))
+	}
+	return boxes
+}
+
 // tell has several clients publish every fact, each one to three times, in an order of their own. They go wave by wave:
 // a wave begins when half of the models of the one before have been told.
-func (u *upstream) tell(ctx context.Context, told func() int) error {
+func (u *upstream) tell(ctx context.Context, boxes [clients]events.Letterbox, told func() int) error {
 	var telling errgroup.Group
 	size := (len(u.runs) + waves - 1) / waves
 	lists := make([][][]events.Fact, clients)
@@ -147,14 +155,13 @@ func (u *upstream) tell(ctx context.Context, told func() int) error {
 		}
 	}
 	for c, list := range lists {
-		box := u.w.connect(fmt.Sprintf("client-%d", c))
 		telling.Go(func() error {
 			for wave, facts := range list {
 				if err := waitFor(ctx, func() bool { return told() >= (wave-1)*size+size/2 || wave == 0 }); err != nil {
 					return err
 				}
 				for _, fact := range facts {
-					if err := publish(ctx, box, fact); err != nil {
+					if err := publish(ctx, boxes[c], fact); err != nil {
 						return err
 					}
 				}
