@@ -42,16 +42,17 @@ func Hold(ctx context.Context, heart Heart, pause time.Duration, work func(conte
 }
 
 // keep beats until work has returned, and returns ErrLeaseLost, with the last failed beat, if the lease is lost before. It calls
-// cancel when the job is known to be cancelled, and beats on.
+// cancel when the job is known to be cancelled, and beats on. After a beat that failed it takes a breath whatever the news: what made
+// it fail may be what brings them.
 func keep(ctx context.Context, heart Heart, pause time.Duration, returned <-chan struct{}, cancel func()) error {
 	var failed error
-	for next := pause; ; {
+	for next, news := pause, heart.News(); ; {
 		timer := time.NewTimer(min(next, heart.Left()))
 		select {
 		case <-returned:
 			timer.Stop()
 			return nil
-		case <-heart.News():
+		case <-news:
 			timer.Stop()
 		case <-timer.C:
 		}
@@ -66,8 +67,8 @@ func keep(ctx context.Context, heart Heart, pause time.Duration, returned <-chan
 			cancel()
 			failed = nil
 		}
-		if next = pause; failed != nil {
-			next = pause / 4 // it may pass before the lease runs out
+		if next, news = pause, heart.News(); failed != nil {
+			next, news = pause/4, nil // it may pass before the lease runs out
 		}
 	}
 }

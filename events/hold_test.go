@@ -155,3 +155,25 @@ func TestHoldLooksAtOnceWhenThereIsNews(t *testing.T) {
 		})
 	}
 }
+
+func TestABeatThatFailsIsNotRepeatedAtEveryNews(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		away := errors.New("bus away")
+		heart := &fakeHeart{until: time.Now().Add(fakeLease), news: make(chan struct{}, 1)}
+		heart.beat = func(n int) error {
+			if n > 100 {
+				return ErrLeaseLost // or this would never end
+			}
+			select {
+			case heart.news <- struct{}{}: // as a write does that someone else seems to have made
+			default:
+			}
+			return away
+		}
+		err := Hold(t.Context(), heart, fakeLease/3, func(ctx context.Context) error { <-ctx.Done(); return nil })
+		if most := 9; !errors.Is(err, away) || heart.beats > most { // a third of the lease, then every twelfth
+			t.Errorf("got %v after %d beats, want at most %d", err, heart.beats, most)
+		}
+	})
+}

@@ -27,14 +27,15 @@ func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind,
 	return d.tell(ctx, ended)
 }
 
-// tell publishes that a run has ended, and marks the join. The fact is the same whoever tells it, so that the log has it once.
+// tell publishes that a run has ended, and marks the join. The fact is the same whoever tells it, so that the log has it once. One that
+// another source told under the same id, a mirror of the log say, tells the same.
 func (d *Dispatcher) tell(ctx context.Context, run held) error {
 	if run.Ending.Told {
 		return nil
 	}
 	failure := &events.Failure{Kind: run.Ending.Kind, Err: errors.New(run.Ending.Message)}
 	fact := events.NewRunEnded(run.Pipeline, run.Run, run.Last().Cause, run.Ending.At, failure)
-	if _, err := d.box.Publish(ctx, fact); err != nil {
+	if _, err := d.box.Publish(ctx, fact); err != nil && !errors.Is(err, events.ErrConflict) {
 		return fmt.Errorf("tell that run %s of %s has ended: %w", run.Run, run.Pipeline, err)
 	}
 	d.log.Info("run ended", "pipeline", run.Pipeline, "run", run.Run, "kind", run.Ending.Kind, "message", run.Ending.Message)

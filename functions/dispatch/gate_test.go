@@ -1,11 +1,13 @@
 package dispatch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
@@ -239,4 +241,30 @@ func TestARunThatCanHaveNoJobHoldsUpNobody(t *testing.T) {
 			t.Errorf("%s was told %q, want %q", run, got, want)
 		}
 	}
+}
+
+// The end of a run may stand in the log before any dispatcher tells it: a mirror of another bus told it. It is told then; to try again
+// would never end.
+func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
+	mirrored := events.NewRunEnded("penguin", "b", events.Cause{}, time.Unix(1, 0), &events.Failure{Kind: events.FailureCancelled, Err: errors.New("x")})
+	mirrored.Source = "/mirror"
+	if _, err := box.Publish(t.Context(), mirrored); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second) // it went on at full speed
+	defer stop()
+	for _, run := range []string{"a", "b", "c"} {
+		publish(t, box, run, "t", transform())
+	}
+	for range 4 {
+		if err := d.Next(ctx, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if join := joinOf(t, box, "b"); join.State != plan.Ended || !join.Ending.Told {
+		t.Errorf("b is %+v", join)
+	}
+	wantJobs(t, box, "then", "a")
 }

@@ -22,7 +22,8 @@ func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, er
 	if err != nil && !errors.Is(err, events.ErrNotFound) {
 		return false, fmt.Errorf("look up the last sweep: %w", err)
 	}
-	if last.Revision != 0 && now.Sub(last.Written) < interval*3/4 {
+	since := now.Sub(last.Written) // below zero when the bus's clock was set back: to sweep too often is harmless, never is not
+	if last.Revision != 0 && since >= 0 && since < interval*3/4 {
 		return false, nil
 	}
 	err = d.stamp(ctx, turnKey, last)

@@ -1,0 +1,81 @@
+package dispatch_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+)
+
+// A bus whose clock is set back, or that moved to a server with another one, must not keep dispatchers from sweeping until the old
+// time comes again.
+func TestSweepsGoOnWhenTheBussClockIsSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, _ := setup(t, alone)
+		back, counted := new(atomic.Bool), &counting{Memory: box}
+		d, err := dispatch.New(t.Context(), &setBack{Letterbox: counted, back: back}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = d.Run(ctx) })
+		time.Sleep(3 * time.Minute)
+		back.Store(true)
+		synctest.Wait()
+		before := counted.sweeps
+		time.Sleep(5 * time.Minute)
+		stop()
+		running.Wait()
+		if more := counted.sweeps - before; more < 3 {
+			t.Errorf("%d sweeps in five minutes after the clock was set back", more)
+		}
+	})
+}
+
+// setBack is a bus whose clock is a day behind where it was, from some moment on.
+type setBack struct {
+	events.Letterbox
+	back *atomic.Bool
+}
+
+func (b *setBack) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := b.Letterbox.Register(ctx, name)
+	return setBackRegister{register, b.back, map[string]time.Time{}}, err
+}
+
+// setBackRegister is used by one goroutine at a time: only sweeps look at the clock.
+type setBackRegister struct {
+	events.Register
+	back    *atomic.Bool
+	written map[string]time.Time
+}
+
+func (r setBackRegister) stamp(key string) {
+	r.written[key] = time.Now()
+	if r.back.Load() {
+		r.written[key] = time.Now().Add(-24 * time.Hour)
+	}
+}
+
+func (r setBackRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	r.stamp(key)
+	return r.Register.Create(ctx, key, value)
+}
+
+func (r setBackRegister) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
+	r.stamp(key)
+	return r.Register.Update(ctx, key, value, at)
+}
+
+func (r setBackRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+	entry, err := r.Register.Get(ctx, key)
+	entry.Written = r.written[key]
+	return entry, err
+}
