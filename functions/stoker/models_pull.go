@@ -39,6 +39,10 @@ func newModelsPull(app *app) *cobra.Command {
 					return err
 				}
 				path, err := pull(ctx, l.store, model, to, serving)
+				if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrIncomplete) {
+					again := app.command("replay --run " + quoted(model.Run) + " --pipeline " + model.Pipeline)
+					return notFound(fmt.Errorf("the model of run %s is gone: `%s` trains it again: %w", model.Run, again, err))
+				}
 				if err != nil {
 					return err
 				}
