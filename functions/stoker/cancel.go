@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -51,6 +52,9 @@ func newCancel(app *app) *cobra.Command {
 
 func (a *app) cancel(ctx context.Context, box events.Letterbox, key runKey) (dispatch.Cancelled, error) {
 	done, err := dispatch.Cancel(ctx, box, key.pipeline, key.run)
+	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, box, key) {
+		return done, fmt.Errorf("run %s is cancelled already", key.run)
+	}
 	if err != nil {
 		return done, err
 	}
@@ -61,6 +65,12 @@ func (a *app) cancel(ctx context.Context, box events.Letterbox, key runKey) (dis
 		}
 		fmt.Fprintf(w, "run %s of pipeline %s: its job is asked to stop\n", key.run, key.pipeline)
 	})
+}
+
+// isCancelled says whether that is what the log told of a run last.
+func isCancelled(ctx context.Context, box events.Letterbox, key runKey) bool {
+	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
+	return err == nil && finished[key].State == runCancelled
 }
 
 // awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.

@@ -31,7 +31,7 @@ func describe(w io.Writer, fact events.Fact) {
 		}
 	case *events.TrainingFailed:
 		row(w, "run", fact.Run)
-		row(w, "failed", fmt.Sprintf("%s: %s", data.Reason, firstLine(data.Message)))
+		row(w, "failed", failureLine(data))
 		if more := details(data.Message, data.LogTail); more != "" {
 			fmt.Fprintln(w, more)
 		}

@@ -1,11 +1,24 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+)
 
 // firstLine is a text as it fits in a table: what comes after, a stack or a traceback, is for those who look closer.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.ReplaceAll(line, "\t", " ")
+}
+
+// failureLine is how a run failed, on one line. A kind that its message begins with is not said twice.
+func failureLine(failed *events.TrainingFailed) string {
+	line := firstLine(failed.Message)
+	if strings.HasPrefix(line, string(failed.Reason)) {
+		return line
+	}
+	return string(failed.Reason) + ": " + line
 }
 
 // oneLine is an error told by its first line.

@@ -1,6 +1,11 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+)
 
 func TestDetailsShowEachThingOnce(t *testing.T) {
 	t.Parallel()
@@ -26,5 +31,29 @@ func TestTablesKeepOneLineARow(t *testing.T) {
 	}
 	if got := (runState{State: runFailed, Error: "a\nb"}).what(); got != "a" {
 		t.Errorf("a failed run's line says %q", got)
+	}
+}
+
+func TestAKindThatTheMessageBeginsWithIsNotSaidTwice(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"module builtin:dnn: panic\nstack": "module builtin:dnn: panic",
+		"split \"eval\" does not exist":    "module: split \"eval\" does not exist",
+	} {
+		failed := &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: message}}
+		if got := failureLine(failed); got != want {
+			t.Errorf("%q: %q, want %q", message, got, want)
+		}
+	}
+}
+
+func TestAttemptsAndProgressAreToldInPlainWords(t *testing.T) {
+	t.Parallel()
+	lost := events.Lease{Number: 3, Failures: map[events.FailureKind]int{events.FailureUnavailable: 2}}
+	if got := attemptLine(lost); got != "number 3, 2 ended: handed back or lost" {
+		t.Error(got)
+	}
+	if got := progressLine(events.Progress{Phase: "resuming", Step: 60}); !strings.HasSuffix(got, "goes on from step 60") {
+		t.Error(got)
 	}
 }

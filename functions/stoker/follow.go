@@ -29,6 +29,9 @@ func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact e
 		return err
 	}
 	if failed, ok := outcome.Data.(*events.TrainingFailed); ok {
+		if failed.Reason == events.FailureCancelled {
+			return fmt.Errorf("run %s was %s", outcome.Run, firstLine(failed.Message)) // cancelled, or superseded by which
+		}
 		return fmt.Errorf("run %s failed: %s", outcome.Run, firstLine(failed.Message))
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -16,6 +17,7 @@ type paused struct {
 	Pipeline string `json:"pipeline"`
 	Paused   bool   `json:"paused"`
 	Waiting  int    `json:"waiting"` // runs at the gate
+	WentOn   int    `json:"went_on"` // of those that waited before
 }
 
 func newPause(app *app) *cobra.Command {
@@ -32,24 +34,45 @@ func newResume(app *app) *cobra.Command {
 	})
 }
 
+// gateChange is dispatch.Pause or dispatch.Resume.
+type gateChange func(ctx context.Context, box events.Letterbox, pipeline string) error
+
 // newGateCommand completes a command that changes a pipeline's gate.
-func newGateCommand(app *app, change func(context.Context, events.Letterbox, string) error, cmd *cobra.Command) *cobra.Command {
+func newGateCommand(app *app, change gateChange, cmd *cobra.Command) *cobra.Command {
 	cmd.Args = exactly(1, "a pipeline")
 	cmd.ValidArgsFunction = app.pipelineNames
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-			if err := change(ctx, box, args[0]); err != nil {
-				return err
+			now, err := changeGate(ctx, box, args[0], change)
+			if errors.Is(err, events.ErrNotFound) {
+				return notFound(fmt.Errorf("no pipeline %s is applied: `%s`", args[0], app.command("apply FILE")))
 			}
-			gate, err := dispatch.GateOf(ctx, box, args[0])
 			if err != nil {
 				return err
 			}
-			now := paused{args[0], gate.Paused, len(gate.Waiting)}
-			return app.print(now, func(w io.Writer) {
-				fmt.Fprintf(w, "pipeline %s %s, %d runs wait\n", now.Pipeline, map[bool]string{true: "is paused", false: "goes on"}[now.Paused], now.Waiting)
-			})
+			return app.print(now, func(w io.Writer) { fmt.Fprintln(w, now) })
 		})
 	}
 	return cmd
+}
+
+// changeGate says also how many of the runs that waited go on.
+func changeGate(ctx context.Context, box events.Letterbox, name string, change gateChange) (paused, error) {
+	before, err := dispatch.GateOf(ctx, box, name)
+	if err != nil {
+		return paused{}, err
+	}
+	if err := change(ctx, box, name); err != nil {
+		return paused{}, err
+	}
+	gate, err := dispatch.GateOf(ctx, box, name)
+	wentOn := max(0, len(before.Waiting)-len(gate.Waiting))
+	return paused{name, gate.Paused, len(gate.Waiting), wentOn}, err
+}
+
+func (p paused) String() string {
+	if p.Paused {
+		return fmt.Sprintf("pipeline %s is paused, %d runs wait", p.Pipeline, p.Waiting)
+	}
+	return fmt.Sprintf("pipeline %s goes on: of %d runs that were held %d go on, %d wait", p.Pipeline, p.WentOn+p.Waiting, p.WentOn, p.Waiting)
 }

@@ -49,8 +49,8 @@ func (r registers) state(ctx context.Context, join plan.Join) (runState, error) 
 		state.State = runHeld
 		state.Gate, err = r.gates.place(ctx, join.Pipeline, join.Run)
 	default:
-		state.State = runQueued
 		lease, leaseErr := r.lease(ctx, join.Job)
+		state.State, state.Stopping = runQueued, lease.Cancelled
 		if err = leaseErr; lease.Holder != "" {
 			state.State = runRunning
 		}

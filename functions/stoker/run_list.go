@@ -95,7 +95,7 @@ func (r registers) now(ctx context.Context, join plan.Join, last told) (runState
 	}
 	lease, err := r.lease(ctx, join.Job)
 	if err == nil && lease.Holder != "" && lease.written.After(last.Updated) { // an older one was left behind by a worker that died
-		last.State = runRunning
+		last.State, last.Stopping = runRunning, lease.Cancelled
 	}
 	return last.runState, err
 }

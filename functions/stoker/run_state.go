@@ -28,9 +28,18 @@ type runState struct {
 	WaitsFor []events.Kind `json:"waits_for,omitempty"`
 	Class    string        `json:"class,omitempty"` // of the workers that may take its job
 	Gate     *gatePlace    `json:"gate,omitempty"`  // where it is held
+	Stopping bool          `json:"asked_to_stop,omitempty"`
 	Model    string        `json:"model,omitempty"`
 	Error    string        `json:"error,omitempty"`
 	Updated  time.Time     `json:"updated"`
+}
+
+// headline is the state for people.
+func (r runState) headline() string {
+	if r.Stopping {
+		return r.State + ", asked to stop"
+	}
+	return r.State
 }
 
 // what is the one thing worth knowing of a run in its state.
@@ -53,6 +62,8 @@ func (r runState) what() string {
 		return "a worker has it"
 	case runTrained:
 		return r.Model
+	case runCancelled: // mostly the message is that word alone
+		return strings.TrimLeft(strings.TrimPrefix(firstLine(r.Error), runCancelled), "; ")
 	}
 	return firstLine(r.Error)
 }

@@ -22,6 +22,8 @@ type runDetail struct {
 	Job        string           `json:"job,omitempty"`
 	Revision   uint64           `json:"revision,omitempty"` // of the pipeline, pinned when its facts had come
 	Lease      *events.Lease    `json:"lease,omitempty"`
+	Heartbeat  time.Time        `json:"heartbeat,omitzero"` // the last of its worker, by the bus's clock
+	Asked      time.Time        `json:"-"`
 	Progress   *events.Progress `json:"progress,omitempty"` // the last that its worker reported
 	DeadLetter uint64           `json:"dead_letter,omitempty"`
 	Outcome    json.RawMessage  `json:"outcome,omitempty"`
@@ -53,7 +55,7 @@ func newRunsShow(app *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				detail.Next = app.nextSteps(detail)
+				detail.Next, detail.Asked = app.nextSteps(detail), time.Now()
 				return app.print(detail, detail.table)
 			})
 		},
@@ -136,6 +138,9 @@ func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Joi
 	held, err := known.lease(ctx, join.Job)
 	if held.Number > 0 && (d.State == runRunning || d.State == runQueued) {
 		d.Lease = &held.Lease
+		if held.Holder != "" {
+			d.Heartbeat = held.written
+		}
 	}
 	return err
 }

@@ -14,13 +14,13 @@ import (
 func (d runDetail) table(w io.Writer) {
 	row(w, "run", d.Run)
 	row(w, "pipeline", d.Pipeline)
-	row(w, "state", d.State)
+	row(w, "state", d.headline())
 	if what := d.what(); what != "" {
 		row(w, "", what)
 	}
 	row(w, "since", localTime(d.Since))
 	if !d.Expires.IsZero() {
-		row(w, "expires", localTime(d.Expires))
+		row(w, "expires", "within a minute of "+localTime(d.Expires))
 	}
 	for _, f := range d.Facts {
 		row(w, fmt.Sprintf("fact %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", localTime(f.Stored), f.Kind, f.ID, f.Source))
@@ -31,8 +31,12 @@ func (d runDetail) table(w io.Writer) {
 	if d.Lease != nil {
 		row(w, "attempt", attemptLine(*d.Lease))
 	}
-	if p := d.Progress; p != nil {
-		row(w, "progress", strings.TrimSpace(fmt.Sprintf("%s  %s %s%s", localTime(p.Time), p.Phase, stepOf(*p), metricsLine(p.Metrics))))
+	if !d.Heartbeat.IsZero() {
+		age := max(0, d.Asked.Sub(d.Heartbeat)).Truncate(time.Second)
+		row(w, "heartbeat", fmt.Sprintf("%s, %s ago", localTime(d.Heartbeat), age))
+	}
+	if d.Progress != nil {
+		row(w, "progress", progressLine(*d.Progress))
 	}
 	if d.DeadLetter != 0 {
 		row(w, "dead letter", d.DeadLetter)
@@ -54,12 +58,25 @@ func attemptLine(lease events.Lease) string {
 		line += ", " + lease.Holder + " holds the lease"
 	}
 	for _, kind := range slices.Sorted(maps.Keys(lease.Failures)) {
-		line += fmt.Sprintf(", %d ended: %s", lease.Failures[kind], kind)
-	}
-	if lease.Cancelled {
-		line += ", asked to stop"
+		line += fmt.Sprintf(", %d ended: %s", lease.Failures[kind], endedWords(kind))
 	}
 	return line
+}
+
+// endedWords says how an attempt ended.
+func endedWords(kind events.FailureKind) string {
+	if kind == events.FailureUnavailable {
+		return "handed back or lost"
+	}
+	return string(kind)
+}
+
+func progressLine(p events.Progress) string {
+	what := p.Phase + " " + stepOf(p)
+	if p.Phase == "resuming" {
+		what = fmt.Sprintf("goes on from step %d ", p.Step)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s  %s%s", localTime(p.Time), what, metricsLine(p.Metrics)))
 }
 
 // nextSteps are commands that help a run on from its state.
@@ -77,7 +94,9 @@ func (a *app) nextSteps(d runDetail) []string {
 	case runTrained:
 		next = append(next, a.command("models pull "+d.Pipeline+" --run "+quoted(d.Run))+"  # copies its model")
 	case runCancelled, runFailed, runExpired:
-		if d.DeadLetter == 0 && d.Job != "" {
+		if d.Job == "" && d.DeadLetter == 0 {
+			next = append(next, a.command("publish FACT")+"  # its facts, under another run: this one is over")
+		} else if d.DeadLetter == 0 {
 			next = append(next, a.command("replay --run "+run+" --force")+"  # trains anew")
 		}
 	}
