@@ -49,7 +49,8 @@ def encoded(folder, features, examples):
     specs = impl_helper.get_type_specs_from_feature_specs(output.transformed_feature_spec())
     batch = tensor_to_arrow.TensorsToRecordBatchConverter(specs).convert(columns)
     records = example_coder.RecordBatchToExamplesEncoder(output.transformed_metadata.schema).encode(batch)
-    return [base64.b64encode(r).decode() for r in records]
+    ordered = [tf.train.Example.FromString(r).SerializeToString(deterministic=True) for r in records]  # features come in any order
+    return [base64.b64encode(r).decode() for r in ordered]
 
 
 def pack(folder, answers, path):
