@@ -59,7 +59,7 @@ func (s Step) joined(why string, k known) Step {
 func (s Step) forced(k known, request string) Step {
 	switch {
 	case k.state == plan.Ended:
-		return s.leave("it never had all that it waits for: " + k.ending)
+		return s.leave("it ended before it had a job: " + k.ending)
 	case k.asked:
 		return s.leave("request " + request + " was served")
 	}
@@ -100,6 +100,11 @@ func (s Step) unfinished(k known) Step {
 func failedWhy(data *events.TrainingFailed, letter uint64) string {
 	line, _, _ := strings.Cut(data.Message, "\n")
 	why := fmt.Sprintf("it failed: %s: %s", data.Reason, line)
+	if data.Reason == events.FailureCancelled {
+		why = "it was " + line // cancelled, or superseded by whom
+	} else if strings.HasPrefix(line, string(data.Reason)) {
+		why = "it failed: " + line
+	}
 	if letter != 0 {
 		why += fmt.Sprintf("; `stoker dead retry %d` tries again", letter)
 	}
