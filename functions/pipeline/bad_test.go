@@ -84,7 +84,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"a window below zero", head + "trainer: {window: -1}\n", `p.yaml:3:11: trainer.window: expected 0 or more, got -1`},
 		{"no run at once", head + "concurrency: 0\n", `p.yaml:3:14: concurrency.runs: expected 1 to 1000, got 0`},
 		{"too many runs at once", head + "concurrency: {runs: 1001}\n", `p.yaml:3:15: concurrency.runs: expected 1 to 1000, got 1001`},
-		{"concurrency in words", head + "concurrency: one\n", `p.yaml:3:1: concurrency: expected a mapping, got text "one"`},
+		{"concurrency in words", head + "concurrency: one\n", `p.yaml:3:1: concurrency: expected a number of runs or a mapping like {runs: 1, newest: supersede}, got text "one"`},
 		{"an unknown way to wait", head + "concurrency: {runs: 1, newest: superseed}\n",
 			`p.yaml:3:24: concurrency.newest: expected one of queue, supersede, got "superseed"; did you mean supersede?`},
 		{"a tuner without when", head + "tuner: {on_failed: fail}\n", `p.yaml:3:1: tuner.when: missing, expected never`},

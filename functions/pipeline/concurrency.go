@@ -26,6 +26,10 @@ func (c *Concurrency) long(n node) node {
 	return node{at: n.at, value: []field{{key: "runs", at: n.at, node: n}}}
 }
 
+func (c *Concurrency) forms() string {
+	return "a number of runs or a mapping like {runs: 1, newest: supersede}"
+}
+
 func (r *report) concurrency(c *Concurrency) {
 	if c == nil {
 		return

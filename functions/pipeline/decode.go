@@ -12,6 +12,7 @@ import (
 // shorthand is a type that has a short way to be written.
 type shorthand interface {
 	long(n node) node // n itself if it is written in full
+	forms() string    // what may be written, in an error
 }
 
 // decode fills target, a struct with json tags, from n. What is left out, or null, stays as it is in target. Unknown
@@ -49,7 +50,7 @@ func (r *report) decode(n node, target reflect.Value, key string) {
 func (r *report) decodeStruct(n node, target reflect.Value, key string) {
 	fields, ok := n.value.([]field)
 	if !ok {
-		r.add(key, "expected a mapping, got %s", n.what())
+		r.add(key, "expected %s, got %s", formsOf(target), n.what())
 		return
 	}
 	index, names := fieldsOf(target.Type())
@@ -65,6 +66,13 @@ func (r *report) decodeStruct(n node, target reflect.Value, key string) {
 		}
 		r.decode(f.node, target.Field(i), path)
 	}
+}
+
+func formsOf(target reflect.Value) string {
+	if short, ok := target.Addr().Interface().(shorthand); ok {
+		return short.forms()
+	}
+	return "a mapping"
 }
 
 func (r *report) decodeText(n node, target encoding.TextUnmarshaler, key string) {
