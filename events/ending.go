@@ -13,3 +13,8 @@ func EndsJob(f Fact) bool {
 // EndsRun says whether a fact tells what came of a run: of its job, or that it ended without one. That one of its facts was refused
 // is no end: the run may go on.
 func EndsRun(f Fact) bool { return EndsJob(f) || f.ID == EndedID(f.Pipeline, f.Run) }
+
+// CausedBy says whether a fact names another one as what led to it.
+func CausedBy(f Fact, cause Cause) bool {
+	return f.Causation != "" && f.Causation == plainText(cause.ID)
+}

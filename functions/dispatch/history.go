@@ -3,35 +3,29 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// factsOf are the facts of a join's run that the log holds below a sequence, 0 for all, together with those that the join holds. A
-// fact that was refused when it came counts only if it was handled again since, and so is in the join.
+// factsOf are the facts of a join's run that the log holds below a sequence, 0 for all, together with those that the join holds: the one
+// that was refused when it came is among them if it was handled again.
 func (d *Dispatcher) factsOf(ctx context.Context, join plan.Join, until uint64) ([]plan.Pinned, error) {
-	facts := join.Facts
-	refused := map[string]bool{} // by id of the fact that says so
-	var recorded []events.Recorded
-	query := events.Query{Pipeline: join.Pipeline, Run: join.Run}
-	for r, err := range d.box.Read(ctx, query) {
+	past, err := d.past(ctx, join.Pipeline, join.Run)
+	return append(slices.Clip(join.Facts), past.Facts(until)...), err
+}
+
+// past is all that the log holds of a run.
+func (d *Dispatcher) past(ctx context.Context, pipeline, run string) (*plan.Past, error) {
+	var past plan.Past
+	for recorded, err := range d.box.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
 		if err != nil {
-			return nil, fmt.Errorf("read the facts of run %s of %s: %w", join.Run, join.Pipeline, err)
+			return &past, fmt.Errorf("read the facts of run %s of %s: %w", run, pipeline, err)
 		}
-		if r.Err == nil && r.Fact.Data.Kind() == events.KindTrainingFailed {
-			refused[r.Fact.ID] = true
-		}
-		if usable(r) && (until == 0 || r.Message.Sequence < until) {
-			recorded = append(recorded, r)
-		}
+		past.Add(recorded)
 	}
-	for _, r := range recorded {
-		if fact, ok := plan.Pin(r); ok && !refused[events.RefusedID(r.Fact)] {
-			facts = append(facts[:len(facts):len(facts)], fact)
-		}
-	}
-	return facts, nil
+	return &past, nil
 }
 
 // usable says whether a message of the log holds a fact that is taken into account at all: what was refused for its content never is.

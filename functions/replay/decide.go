@@ -26,7 +26,11 @@ type known struct {
 
 // decide says what is missing of a run. It is pure, so that what a dry run says is what is done.
 func decide(k known, opts Options) Step {
-	step := Step{Run: k.run, facts: k.facts, completed: k.completed, WaitsFor: k.waits}
+	step := Step{Run: k.run, facts: k.facts(), completed: k.completed, WaitsFor: k.waits}
+	if k.lost && k.outcome == nil && len(step.facts) == 0 {
+		step.WaitsFor = nil
+		return step.leave("it has no fact that counts: one that was refused counts once `stoker dead retry` has handled it again")
+	}
 	if k.state == plan.Waiting && (!k.lost || k.outcome == nil) {
 		return step.joined("it waits for facts", k)
 	}

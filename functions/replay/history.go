@@ -12,8 +12,7 @@ import (
 // history is what the log says of one run.
 type history struct {
 	run     Run
-	facts   []uint64         // sequences of those that a join is made of
-	pinned  []plan.Pinned    // the same, as a join keeps them
+	past    plan.Past        // what its join follows from
 	outcome *events.Recorded // the last one, nil if nothing came of it
 	touched bool             // it has a fact from Options.From on
 }
@@ -49,9 +48,7 @@ func (c chronicle) add(recorded events.Recorded, from From) {
 		c.runs[run] = h
 	}
 	h.touched = h.touched || from.reached(recorded.Message)
-	if pinned, ok := plan.Pin(recorded); ok {
-		h.facts, h.pinned = append(h.facts, recorded.Message.Sequence), append(h.pinned, pinned)
-	}
+	h.past.Add(recorded)
 	switch data := recorded.Fact.Data.(type) {
 	case *events.ModelTrained:
 		h.outcome, c.latest[run.Pipeline] = &recorded, run
@@ -82,10 +79,19 @@ func (h *history) failed() (*events.TrainingFailed, bool) {
 	return data, ok
 }
 
-// newest is the sequence of the run's newest fact that a join could be made of.
+// facts are the sequences of those that a join can be made of. What was refused lies in DEAD, and is not handled again by this.
+func (h *history) facts() (all []uint64) {
+	for _, fact := range h.past.Facts(0) {
+		all = append(all, fact.Sequence)
+	}
+	return all
+}
+
+// newest is the sequence of the last of them, 0 if there are none.
 func (h *history) newest() uint64 {
-	if len(h.facts) == 0 {
+	facts := h.facts()
+	if len(facts) == 0 {
 		return 0
 	}
-	return h.facts[len(h.facts)-1]
+	return facts[len(facts)-1]
 }

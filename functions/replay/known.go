@@ -53,7 +53,7 @@ func (l *look) lostJoin(ctx context.Context, k *known) error {
 	if err != nil {
 		return err
 	}
-	join := plan.Decide(spec, k.run.Run, k.pinned)
+	join := k.past.Join(spec, k.run.Run)
 	switch {
 	case join.State == plan.Ended:
 		k.state, k.ending = plan.Ended, join.Ending.Message

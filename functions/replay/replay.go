@@ -14,7 +14,6 @@ type Replay struct {
 	box        events.Letterbox
 	store      storage.Store
 	dispatcher *dispatch.Dispatcher
-	joiner     *dispatch.Dispatcher // offers nothing
 }
 
 // New opens what a replay needs. log may be nil.
@@ -26,9 +25,5 @@ func New(ctx context.Context, box events.Letterbox, store storage.Store, log *sl
 	if err != nil {
 		return nil, err
 	}
-	joiner, err := dispatch.New(ctx, quiet{box}, log)
-	if err != nil {
-		return nil, err
-	}
-	return &Replay{box: box, store: store, dispatcher: dispatcher, joiner: joiner}, nil
+	return &Replay{box: box, store: store, dispatcher: dispatcher}, nil
 }

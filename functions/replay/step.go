@@ -38,7 +38,7 @@ type Step struct {
 	completed uint64     // sequence of the run's newest fact: steps are taken in this order
 	again     plan.Again // how the job differs from the first
 	facts     []uint64   // what the join is made of, by sequence
-	rejoin    bool       // there is no join: it comes back from the facts, without its job
+	rejoin    bool       // there is no join: it comes back from the log first
 
 	makes      storage.Place // the execution whose model the step makes again; zero for none
 	startsFrom storage.Place // the execution whose model it starts from; zero for none

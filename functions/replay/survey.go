@@ -140,7 +140,7 @@ func (l *look) fetch(ctx context.Context, user Step) error {
 		return err
 	}
 	lost.why += fmt.Sprintf("; run %s starts from it", user.Run.Run)
-	step := Step{Run: k.run, facts: k.facts, completed: k.completed, fetched: true}.remade(lost, data, k.lost)
+	step := Step{Run: k.run, completed: k.completed, fetched: true}.remade(lost, data, k.lost)
 	step.startsFrom, _ = storage.ExecutionAt(data.BaseModel)
 	l.steps = append(l.steps, step)
 	return nil

@@ -16,7 +16,7 @@ func (r *Replay) take(ctx context.Context, step Step) (Progress, error) {
 		return r.rejoin(ctx, step)
 	}
 	if step.rejoin {
-		if err := redo(ctx, r.box, r.joiner, step.facts); err != nil {
+		if err := r.dispatcher.Rejoin(ctx, step.Pipeline, step.Run.Run); err != nil {
 			return Progress{}, err
 		}
 	}

@@ -217,6 +217,7 @@ func (w *world) replay(opts replay.Options) []string {
 	w.t.Helper()
 	r, err := replay.New(w.t.Context(), w.box, w.store, nil)
 	w.check(err)
+	plan := w.survey(opts) // before the worker changes what it finds
 	ctx, stop := context.WithCancel(w.t.Context())
 	var worker sync.WaitGroup
 	worker.Go(func() {
@@ -229,7 +230,7 @@ func (w *world) replay(opts replay.Options) []string {
 	var did []string
 	bounded, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
-	err = r.Do(bounded, w.survey(opts), true, func(p replay.Progress) { did = append(did, p.Step.Run.Run+" "+string(p.Did)) })
+	err = r.Do(bounded, plan, true, func(p replay.Progress) { did = append(did, p.Step.Run.Run+" "+string(p.Did)) })
 	stop()
 	worker.Wait()
 	w.check(err)

@@ -1,0 +1,51 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// Rejoin brings back the join of a run that the register has lost, from the log alone, for Again. The run has had its turn: its
+// join comes back as dispatched, so that it is neither let through its pipeline's gate once more nor superseded there, and no job of
+// this run or another is offered. A join that is there is left as it is.
+func (d *Dispatcher) Rejoin(ctx context.Context, pipeline, run string) error {
+	lost, err := d.read(ctx, pipeline, run)
+	if err != nil || lost.at != 0 {
+		return err
+	}
+	join, err := d.lost(ctx, pipeline, run)
+	if err != nil {
+		return fmt.Errorf("join run %s of %s again: %w", run, pipeline, err)
+	}
+	_, err = d.swap(ctx, lost, join)
+	if errors.Is(err, events.ErrConflict) {
+		return nil // someone else has joined it
+	}
+	return err
+}
+
+// lost is what a run's join was when its job had been offered.
+func (d *Dispatcher) lost(ctx context.Context, pipeline, run string) (plan.Join, error) {
+	current, err := d.pipeline(ctx, pipeline)
+	if err != nil {
+		return plan.Join{}, err
+	}
+	past, err := d.past(ctx, pipeline, run)
+	if err != nil {
+		return plan.Join{}, err
+	}
+	join, err := d.complete(ctx, past.Join(current.spec, run), current)
+	if err != nil {
+		return plan.Join{}, err
+	}
+	if join.State != plan.Complete {
+		return plan.Join{}, fmt.Errorf("by the log it is %s: there is no job that it could have", join.State)
+	}
+	job, err := d.job(ctx, join, current, plan.Again{})
+	join.State, join.Job = plan.Dispatched, job.ID
+	return join, err
+}

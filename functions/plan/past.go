@@ -1,0 +1,81 @@
+package plan
+
+import (
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Past is what the log holds of one run, as far as its join follows from it.
+type Past struct {
+	facts   []pastFact
+	refused map[string]bool  // by id of the fact that says so
+	outcome *events.Recorded // the first thing that came of a job of the run's
+}
+
+type pastFact struct {
+	Pinned
+	refusal string // id of the fact that would say that this one was refused
+}
+
+// Add takes one more fact of the run, in the order of the log.
+func (p *Past) Add(r events.Recorded) {
+	if r.Err != nil {
+		return
+	}
+	if r.Fact.Data.Kind() == events.KindTrainingFailed {
+		if p.refused == nil {
+			p.refused = map[string]bool{}
+		}
+		p.refused[r.Fact.ID] = true
+	}
+	if p.outcome == nil && events.EndsJob(r.Fact) {
+		p.outcome = &r
+	}
+	if fact, ok := Pin(r); ok && !bringsPipeline(r.Fact) {
+		p.facts = append(p.facts, pastFact{fact, events.RefusedID(r.Fact)})
+	}
+}
+
+// bringsPipeline says whether a fact is refused for its content, whenever it is handled.
+func bringsPipeline(f events.Fact) bool { return len(events.RequestOf(f.Data).PipelineSpec) > 0 }
+
+// Facts are those below a sequence, 0 for all, that were not refused when they came. One that was counts only if it was handled
+// again since, which the run's join knows.
+func (p *Past) Facts(until uint64) []Pinned {
+	return p.where(func(f pastFact) bool { return !p.refused[f.refusal] && (until == 0 || f.Sequence < until) })
+}
+
+// Join is the run's join, not pinned, where the register has lost it. What came of a job tells which fact had completed the run: what
+// was stored later did not count. A fact that had been refused must have been handled again where the run would have had no job
+// without it.
+func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
+	if p.outcome == nil {
+		return Decide(spec, run, p.Facts(0))
+	}
+	last := p.completedBy()
+	join := Decide(spec, run, p.Facts(last+1))
+	if join.State == Waiting && !join.Ready(spec) {
+		join = Decide(spec, run, p.where(func(f pastFact) bool { return f.Sequence <= last }))
+	}
+	return join
+}
+
+// completedBy is the sequence of the fact that the outcome names as its cause; that of the outcome if it names none.
+func (p *Past) completedBy() uint64 {
+	last := p.outcome.Message.Sequence
+	for _, fact := range p.facts {
+		if fact.Sequence < p.outcome.Message.Sequence && events.CausedBy(p.outcome.Fact, fact.Cause) {
+			last = fact.Sequence
+		}
+	}
+	return last
+}
+
+func (p *Past) where(counts func(pastFact) bool) (facts []Pinned) {
+	for _, fact := range p.facts {
+		if counts(fact) {
+			facts = append(facts, fact.Pinned)
+		}
+	}
+	return facts
+}
