@@ -6,13 +6,31 @@ import (
 	"strings"
 )
 
+// The streams that keep messages.
+const (
+	StreamFacts   = "FACTS"
+	StreamJobs    = "JOBS"
+	StreamDead    = "DEAD"
+	StreamBuckets = "BUCKETS" // what object stores tell
+)
+
 // The first token of each stream's subjects.
 const (
 	factToken     = "facts"
 	jobToken      = "jobs"
 	deadToken     = "dead"
+	bucketToken   = "buckets"
 	progressToken = "progress"
 )
+
+// StreamOf is the stream that keeps what is published on a subject; "" if none does.
+func StreamOf(subject string) string {
+	token, rest, _ := strings.Cut(subject, ".")
+	if rest == "" {
+		return ""
+	}
+	return map[string]string{factToken: StreamFacts, jobToken: StreamJobs, deadToken: StreamDead, bucketToken: StreamBuckets}[token]
+}
 
 // FactSubject is where a fact is published: facts.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
 func FactSubject(f Fact) string {
@@ -22,6 +40,16 @@ func FactSubject(f Fact) string {
 // factSubject is the subject without the id, which publishers may leave out.
 func factSubject(f Fact) string {
 	return join(factToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run))
+}
+
+// ParseFactSubject says which run a fact was published for, whatever it says inside; false for a subject that names none.
+func ParseFactSubject(subject string) (pipeline, run string, ok bool) {
+	tokens := strings.Split(subject, ".")
+	if len(tokens) < 4 || tokens[0] != factToken {
+		return "", "", false
+	}
+	run, err := Unescape(tokens[3])
+	return tokens[2], run, err == nil
 }
 
 // FactFilters are the subjects that match what q selects by kind, pipeline and run. No two of them overlap.
@@ -85,6 +113,20 @@ func ProgressFilter(pipeline, run string) string {
 	}
 	return join(progressToken, orAny(pipeline), orAny(run), "*")
 }
+
+// BucketSubject is where a store tells of its buckets: buckets.<from>. What stands there is the store's to choose.
+func BucketSubject(from string) string { return join(bucketToken, from) }
+
+// ParseBucketSubject is the inverse of BucketSubject; false for a subject of another stream.
+func ParseBucketSubject(subject string) (from string, ok bool) {
+	return strings.CutPrefix(subject, bucketToken+".")
+}
+
+// The subjects of all facts, and of all notices.
+const (
+	FactsFilter   = factToken + ".>"
+	BucketsFilter = bucketToken + ".>"
+)
 
 // DeadSubject is where a dead letter is kept: dead.<stream>.<sequence>, so that each message is buried once.
 func DeadSubject(stream string, sequence uint64) string {

@@ -1,11 +1,45 @@
 package events
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/quick"
 )
+
+func TestSubjectsAreReadBack(t *testing.T) {
+	t.Parallel()
+	for subject, want := range map[string]string{
+		FactSubject(exampleFact()):                 "penguin 2026-11-21T10:00 true",
+		"facts.examples-ready.penguin.run=201":     "penguin run 1 true", // without the id
+		"facts.examples-ready.penguin.=zz.x":       "penguin  false",     // an odd hand's
+		"facts.examples-ready.penguin":             "  false",
+		"buckets.examples-ready.penguin.run=201.x": "  false",
+	} {
+		if pipeline, run, ok := ParseFactSubject(subject); fmt.Sprint(pipeline, " ", run, " ", ok) != want {
+			t.Errorf("%s: %q %q %t, want %s", subject, pipeline, run, ok, want)
+		}
+	}
+	if from, ok := ParseBucketSubject(BucketSubject("raw.data")); from != "raw.data" || !ok {
+		t.Errorf("from %q", from)
+	}
+	if from, ok := ParseBucketSubject("facts.x"); ok {
+		t.Errorf("a fact is a notice from %q", from)
+	}
+}
+
+func TestASubjectHasOneStream(t *testing.T) {
+	t.Parallel()
+	for subject, want := range map[string]string{
+		FactSubject(exampleFact()): StreamFacts, JobSubject(sampleJob()): StreamJobs, DeadSubject(StreamJobs, 7): StreamDead,
+		BucketSubject("x"): StreamBuckets, ProgressSubject(Progress{}): "", "facts": "", "facts.": "", "": "",
+	} {
+		if got := StreamOf(subject); got != want {
+			t.Errorf("%q is kept by %q, want %q", subject, got, want)
+		}
+	}
+}
 
 func TestSubjectsOfFactsJobsProgressAndDeadLetters(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ func (m *Memory) Notify(ctx context.Context, from string, message []byte) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return m.Inject(ctx, "buckets."+from, nil, message)
+	return m.Inject(ctx, events.BucketSubject(from), nil, message)
 }
 
 func (m *Memory) follow(ctx context.Context, s *stream, name string, wait time.Duration) (found *notice, err error) {

@@ -41,10 +41,10 @@ func NewMemory(lease time.Duration) *Memory {
 	m := &Memory{
 		terms:     events.LeaseTerms{Length: lease, Margin: lease / 10},
 		changed:   make(chan struct{}),
-		facts:     stream{name: "FACTS"},
-		jobs:      stream{name: "JOBS"},
-		dead:      stream{name: "DEAD"},
-		buckets:   stream{name: "BUCKETS"},
+		facts:     stream{name: events.StreamFacts},
+		jobs:      stream{name: events.StreamJobs},
+		dead:      stream{name: events.StreamDead},
+		buckets:   stream{name: events.StreamBuckets},
 		readers:   map[string]*reader{},
 		registers: map[string]*register{},
 		watchers:  map[*watcher]struct{}{},
@@ -94,8 +94,8 @@ func (m *Memory) Inject(_ context.Context, subject string, header map[string][]s
 }
 
 func (m *Memory) stream(subject string) *stream {
-	for prefix, to := range map[string]*stream{"facts.": &m.facts, "jobs.": &m.jobs, "dead.": &m.dead, "buckets.": &m.buckets} {
-		if len(subject) > len(prefix) && subject[:len(prefix)] == prefix {
+	for _, to := range []*stream{&m.facts, &m.jobs, &m.dead, &m.buckets} {
+		if to.name == events.StreamOf(subject) {
 			return to
 		}
 	}

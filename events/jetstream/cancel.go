@@ -57,7 +57,7 @@ func (b *Letterbox) cancel(ctx context.Context, key, job string, message uint64)
 
 // queued is the sequence of a job's message on the queue, 0 if there is none.
 func (b *Letterbox) queued(ctx context.Context, job string) (uint64, error) {
-	stream, err := b.js.Stream(ctx, streamJobs)
+	stream, err := b.js.Stream(ctx, events.StreamJobs)
 	if err != nil {
 		return 0, fmt.Errorf("look at the queue: %w", b.explain(ctx, err))
 	}

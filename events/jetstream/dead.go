@@ -34,7 +34,7 @@ const maxHeader = 512
 func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
 		shown := map[string]bool{} // by DeadSubject: one letter for each message, however often others ended it
-		scan := scan{box: b, stream: streamDead, next: 1}
+		scan := scan{box: b, stream: events.StreamDead, next: 1}
 		for message, err := range scan.messages(ctx) {
 			var letter events.DeadLetter
 			told := true
@@ -78,7 +78,7 @@ func (b *Letterbox) foreign(ctx context.Context, a terminated, shown map[string]
 }
 
 func (b *Letterbox) isBuried(ctx context.Context, subject string) (bool, error) {
-	stream, err := b.js.Stream(ctx, streamDead)
+	stream, err := b.js.Stream(ctx, events.StreamDead)
 	if err == nil {
 		_, err = stream.GetLastMsgForSubject(ctx, subject)
 	}
@@ -101,7 +101,7 @@ func (b *Letterbox) drop(ctx context.Context, sequence uint64) error {
 	if sequence == 0 { // which NATS takes for a bad request
 		return events.ErrNotFound
 	}
-	message, err := b.stored(ctx, streamDead, sequence)
+	message, err := b.stored(ctx, events.StreamDead, sequence)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (b *Letterbox) drop(ctx context.Context, sequence uint64) error {
 
 // remove takes a message out of DEAD. That it is gone already is success.
 func (b *Letterbox) remove(ctx context.Context, sequence uint64) error {
-	stream, err := b.js.Stream(ctx, streamDead)
+	stream, err := b.js.Stream(ctx, events.StreamDead)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (b *Letterbox) remove(ctx context.Context, sequence uint64) error {
 	if err == nil {
 		return nil
 	}
-	if _, gone := b.stored(ctx, streamDead, sequence); errors.Is(gone, events.ErrNotFound) {
+	if _, gone := b.stored(ctx, events.StreamDead, sequence); errors.Is(gone, events.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -140,7 +140,7 @@ func (b *Letterbox) remove(ctx context.Context, sequence uint64) error {
 
 // advisories are the places in DEAD of what others did with a message, which is named by the subject of its letter.
 func (b *Letterbox) advisories(ctx context.Context, about string) (at []uint64, err error) {
-	scan := scan{box: b, stream: streamDead, filters: []string{terminatedSubject + ">"}, next: 1}
+	scan := scan{box: b, stream: events.StreamDead, filters: []string{terminatedSubject + ">"}, next: 1}
 	for message, err := range scan.messages(ctx) {
 		if err != nil {
 			return nil, err

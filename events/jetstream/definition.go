@@ -109,15 +109,15 @@ func (d ConsumerDefinition) config(lease time.Duration) jetstream.ConsumerConfig
 
 // jobConsumer defines the consumer of one function and class.
 func jobConsumer(f events.Function, class string) ConsumerDefinition {
-	return ConsumerDefinition{Stream: streamJobs, Name: string(f) + "-" + class, Filter: events.JobFilter(f, class)}
+	return ConsumerDefinition{Stream: events.StreamJobs, Name: string(f) + "-" + class, Filter: events.JobFilter(f, class)}
 }
 
 // factConsumer defines the consumer of one durable reader of facts.
 func factConsumer(reader string) ConsumerDefinition {
-	return ConsumerDefinition{Stream: streamFacts, Name: reader, Filter: "facts.>"}
+	return ConsumerDefinition{Stream: events.StreamFacts, Name: reader, Filter: events.FactsFilter}
 }
 
 // bucketConsumer defines the consumer of one durable reader of buckets' notices. Made on demand: most installations have none.
 func bucketConsumer(reader string) ConsumerDefinition {
-	return ConsumerDefinition{Stream: streamBuckets, Name: reader, Filter: "buckets.>"}
+	return ConsumerDefinition{Stream: events.StreamBuckets, Name: reader, Filter: events.BucketsFilter}
 }

@@ -16,14 +16,6 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// The streams, as streams.yaml names them.
-const (
-	streamFacts   = "FACTS"
-	streamJobs    = "JOBS"
-	streamDead    = "DEAD"
-	streamBuckets = "BUCKETS"
-)
-
 // Options of a letterbox. The zero value is good for a client of a bus that is set up.
 type Options struct {
 	Create   bool          // make streams, registers and consumers, or bring them up to date

@@ -3,11 +3,13 @@ package jetstream
 import (
 	"context"
 	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
 )
 
 // Notify implements events.Notices.
 func (b *Letterbox) Notify(ctx context.Context, from string, message []byte) error {
-	subject := "buckets." + from
+	subject := events.BucketSubject(from)
 	ctx, done := b.refusals.expect(ctx, subject)
 	defer done()
 	if _, err := b.js.Publish(ctx, subject, message); err != nil {

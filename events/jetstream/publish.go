@@ -31,7 +31,7 @@ func (b *Letterbox) Publish(ctx context.Context, f events.Fact) (events.Receipt,
 
 // duplicate finds the fact that was there first.
 func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string) (events.Receipt, error) {
-	stream, err := b.js.Stream(ctx, streamFacts)
+	stream, err := b.js.Stream(ctx, events.StreamFacts)
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, b.explain(ctx, err))
 	}

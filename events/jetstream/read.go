@@ -16,7 +16,7 @@ import (
 // when ctx does.
 func (b *Letterbox) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
-		scan := scan{box: b, stream: streamFacts, filters: events.FactFilters(q), next: max(q.From, 1), until: q.Until, follow: q.Follow}
+		scan := scan{box: b, stream: events.StreamFacts, filters: events.FactFilters(q), next: max(q.From, 1), until: q.Until, follow: q.Follow}
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
 				yield(events.Recorded{}, fmt.Errorf("read facts: %w", b.explain(ctx, err)))

@@ -4,31 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/stoker-ml/stoker/events"
-)
-
-// The streams whose messages can be tried again.
-const (
-	streamFacts   = "FACTS"
-	streamJobs    = "JOBS"
-	streamBuckets = "BUCKETS"
 )
 
 // RunOf says which run a dead letter is about; "" for what can't be known of a message that nobody can read.
 func RunOf(letter events.DeadLetter) (pipeline, run string) {
 	switch letter.Message.Stream {
-	case streamJobs:
+	case events.StreamJobs:
 		if job, err := events.DecodeJob(letter.Message.Body); err == nil {
 			return job.Pipeline, job.Run
 		}
-	case streamFacts: // facts.<kind>.<pipeline>.<run>: where it was published, whatever it says inside
-		tokens := strings.Split(letter.Message.Subject, ".")
-		if len(tokens) > 3 {
-			run, _ = events.Unescape(tokens[3])
-			return tokens[2], run
-		}
+	case events.StreamFacts:
+		pipeline, run, _ = events.ParseFactSubject(letter.Message.Subject)
+		return pipeline, run
 	}
 	return "", ""
 }
@@ -46,11 +35,11 @@ type Handler interface {
 func Retry(ctx context.Context, box events.Letterbox, d Handler, letter events.DeadLetter) error {
 	var err error
 	switch letter.Message.Stream {
-	case streamJobs:
+	case events.StreamJobs:
 		err = retryJob(ctx, box, letter)
-	case streamFacts:
+	case events.StreamFacts:
 		err = retryFact(ctx, box, d, letter.Message.Sequence)
-	case streamBuckets:
+	case events.StreamBuckets:
 		err = retryNotice(ctx, box, letter.Message)
 	default:
 		err = fmt.Errorf("only facts, jobs and notices of buckets can be tried again, this came from %s", letter.Message.Stream)
@@ -77,7 +66,7 @@ func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLette
 }
 
 func retryNotice(ctx context.Context, box events.Letterbox, message events.Message) error {
-	from, ok := strings.CutPrefix(message.Subject, "buckets.")
+	from, ok := events.ParseBucketSubject(message.Subject)
 	if !ok || message.Cut != nil {
 		return fmt.Errorf("the letter does not hold the whole notice of %s", message.Subject)
 	}

@@ -59,7 +59,7 @@ func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*loo
 		if err != nil {
 			return nil, fmt.Errorf("read dead letters: %w", err)
 		}
-		if letter.Message.Stream == streamJobs {
+		if letter.Message.Stream == events.StreamJobs {
 			l.letters[events.JobID(letter.Message.Subject)] = letter.Sequence
 		}
 	}
