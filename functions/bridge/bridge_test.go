@@ -61,16 +61,21 @@ func (w world) folder(name string) {
 	w.put(name+"/Splitter/a", "x")
 }
 
-// message tells of one key, as MinIO does.
-func message(key, version string, metadata map[string]string) string {
+// message tells of one key as it is now, as MinIO does.
+func (w world) message(key, version string, metadata map[string]string) string {
+	w.Helper()
 	told, err := json.Marshal(metadata)
 	if err != nil {
-		panic(err)
+		w.Fatal(err)
+	}
+	etag := "of an object that is gone"
+	if object, err := w.store.Stat(w.Context(), storage.Ref{Bucket: "data", Key: key}); err == nil {
+		etag = object.ETag
 	}
 	return fmt.Sprintf(`{"EventName": "s3:ObjectCreated:Put", "Key": "data/%s", "Records": [{"eventVersion": "2.0", "eventSource": "minio:s3",
 		"eventTime": "2026-01-02T03:04:05.678Z", "eventName": "s3:ObjectCreated:Put", "s3": {"configurationId": "Config",
-		"bucket": {"name": "data"}, "object": {"key": %q, "eTag": "d41d8cd98f00b204e9800998ecf8427e", "sequencer": %q, "userMetadata": %s}}}]}`,
-		key, url.QueryEscape(key), version, told)
+		"bucket": {"name": "data"}, "object": {"key": %q, "eTag": %q, "sequencer": %q, "userMetadata": %s}}}]}`,
+		key, url.QueryEscape(key), etag, version, told)
 }
 
 func (w world) tell(body string) {
@@ -136,7 +141,7 @@ func TestAnEmptyMarkerTellsOfItsFolder(t *testing.T) {
 	w := setup(t, bridge.Options{})
 	w.folder("penguin/monday 1+2")
 	w.put("penguin/monday 1+2/_SUCCESS", "")
-	w.tell(message("penguin/monday 1+2/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipeline": "penguin", "content-type": "text/plain"}))
+	w.tell(w.message("penguin/monday 1+2/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipeline": "penguin", "content-type": "text/plain"}))
 	w.drain()
 	fact := w.only()
 	if fact.Pipeline != "penguin" || fact.Run != "monday 1+2" || fact.Source != "/stoker/bridge" {
@@ -156,7 +161,7 @@ func TestAMarkerSaysInItsBodyWhatItsFolderIs(t *testing.T) {
 	w := setup(t, bridge.Options{Pipeline: "other"})
 	w.put("penguin/monday/_SUCCESS", `{"pipeline": "penguin", "run": "2026-01-02", "schema": "../schema", "force": true, "committer": "magic",
 		"examples": [{"uri": ".", "splits": ["train"], "span": 3}, {"uri": "more/"}, {"uri": "s3://elsewhere/x"}], "statistics": "s3://data/stats"}`)
-	w.tell(message("penguin/monday/_SUCCESS", "1", nil))
+	w.tell(w.message("penguin/monday/_SUCCESS", "1", nil))
 	w.drain()
 	fact := w.only()
 	want := &events.ExamplesReady{
@@ -193,7 +198,7 @@ func TestMetadataComesBeforeBodyBeforeDefaults(t *testing.T) {
 			w := setup(t, bridge.Options{Pipeline: "of-option"})
 			w.folder("penguin/monday")
 			w.put("penguin/monday/_SUCCESS", c.body)
-			w.tell(message("penguin/monday/_SUCCESS", "1", c.metadata))
+			w.tell(w.message("penguin/monday/_SUCCESS", "1", c.metadata))
 			w.drain()
 			if fact := w.only(); fact.Pipeline != c.pipeline || fact.Run != c.run {
 				t.Errorf("got pipeline %s, run %s", fact.Pipeline, fact.Run)
@@ -208,14 +213,33 @@ func TestOneNotificationIsOneFactHoweverOftenItComes(t *testing.T) {
 	w.folder("monday")
 	w.put("monday/_SUCCESS", "")
 	for range 3 {
-		w.tell(message("monday/_SUCCESS", "1", nil))
+		w.tell(w.message("monday/_SUCCESS", "1", nil))
 		w.drain()
 	}
 	w.only()
-	w.tell(message("monday/_SUCCESS", "2", nil)) // written again
+	w.tell(w.message("monday/_SUCCESS", "2", nil)) // written again
 	w.drain()
 	if facts := w.facts(); len(facts) != 2 || facts[0].ID == facts[1].ID {
 		t.Errorf("after a second upload: %+v", facts)
+	}
+}
+
+// Each notice is about the body that it told of: a bridge that was away reads no newer one in its place.
+func TestAMarkerThatWasOverwrittenIsADeadLetterOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{Pipeline: "penguin"})
+	w.folder("latest")
+	for _, run := range []string{"monday", "tuesday"} {
+		w.put("latest/_SUCCESS", `{"run": "`+run+`"}`)
+		w.tell(w.message("latest/_SUCCESS", run, nil))
+	}
+	w.drain()
+	letters := w.dead()
+	if len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "latest/_SUCCESS: it was overwritten since it was told") {
+		t.Errorf("dead letters %+v, want one that says so", letters)
+	}
+	if facts := w.facts(); len(facts) != 1 || facts[0].Run != "tuesday" {
+		t.Errorf("told %+v, want tuesday alone", facts)
 	}
 }
 
@@ -223,7 +247,7 @@ func TestWhatIsNoMarkerIsDoneInSilence(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin", Marker: "READY"})
 	for _, key := range []string{"monday/_SUCCESS", "monday/READY/", "monday/READY.txt", "monday/NOT_READY", "monday//x", "", "READY/part"} {
-		w.tell(message(key, "1", nil))
+		w.tell(w.message(key, "1", nil))
 	}
 	w.tell(`{"Event": "s3:TestEvent"}`)
 	w.drain()
@@ -260,7 +284,7 @@ func TestWhatCanNeverBeAFactIsBuriedWithItsReason(t *testing.T) {
 			if c.body != "-" {
 				w.put(c.key, c.body)
 			}
-			w.tell(message(c.key, "1", nil))
+			w.tell(w.message(c.key, "1", nil))
 			w.drain()
 			w.buried(c.reason, c.field)
 		})
@@ -301,7 +325,7 @@ func TestOneBadMarkerKeepsNoOtherBack(t *testing.T) {
 	w.folder("monday")
 	w.put("monday/_SUCCESS", "")
 	records := func(key string) string {
-		_, after, _ := strings.Cut(message(key, "1", nil), `"Records": [`)
+		_, after, _ := strings.Cut(w.message(key, "1", nil), `"Records": [`)
 		return strings.TrimSuffix(after, "]}")
 	}
 	w.tell(`{"Records": [` + records("gone/_SUCCESS") + "," + records("monday/_SUCCESS") + `]}`)
@@ -320,7 +344,7 @@ func TestWhileTheStoreIsAwayNotificationsWait(t *testing.T) {
 			w.put("monday/_SUCCESS", "")
 			away := storagetest.Faulty(w.store, storagetest.Nth(op, 0, storagetest.Fault{Refuse: storage.ErrUnavailable}))
 			w.bridge = open(t, w.box, away, bridge.Options{Pipeline: "penguin"})
-			w.tell(message("monday/_SUCCESS", "1", nil))
+			w.tell(w.message("monday/_SUCCESS", "1", nil))
 			if err := w.bridge.Next(t.Context(), 0); !errors.Is(err, storage.ErrUnavailable) {
 				t.Fatalf("%s: got %v", op, err)
 			}
@@ -344,14 +368,14 @@ func TestAFactThatSomebodyElseToldIsADeadLetter(t *testing.T) {
 		w.folder("monday")
 		w.put("monday/_SUCCESS", "")
 	}
-	first.tell(message("monday/_SUCCESS", "1", nil))
+	first.tell(first.message("monday/_SUCCESS", "1", nil))
 	first.drain()
 	fact := first.only()
 	fact.Source = "/elsewhere"
 	if _, err := second.box.Publish(t.Context(), fact); err != nil {
 		t.Fatal(err)
 	}
-	second.tell(message("monday/_SUCCESS", "1", nil))
+	second.tell(second.message("monday/_SUCCESS", "1", nil))
 	second.drain()
 	if letters := second.dead(); len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "/elsewhere told it first") {
 		t.Errorf("got %+v", letters)

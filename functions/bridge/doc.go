@@ -31,8 +31,10 @@
 // # Exactly one fact
 //
 // The fact's id follows from bucket, key, version and ETag alone. The same notification delivered again, or read by two bridges,
-// makes one fact; a marker that is written again makes another, which changes nothing for a run that has its model. What can
-// never be a fact is buried with a reason that names the marker. While the store is away, notifications wait.
+// makes one fact; a marker that is written again makes another, which changes nothing for a run that has its model. A
+// notification is about the body that it told of: where a newer one has taken that one's place before a bridge came to read it, the
+// older is a dead letter. What can never be a fact is buried with a reason that names the marker. While the store is away, notifications
+// wait.
 //
 // Read Bridge first.
 package bridge

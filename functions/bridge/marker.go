@@ -28,9 +28,10 @@ type Marker struct {
 // maxMarker keeps the fact that a marker makes below what a bus takes. Bytes.
 const maxMarker = 512 << 10
 
-// read returns what an uploaded marker says, in its metadata or in its body.
+// read returns what an uploaded marker says, in its metadata or in its body. It reads the body that was told of, and no newer one: each of
+// those has a notice of its own.
 func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
-	body, err := b.body(ctx, u.at)
+	body, err := b.body(ctx, u)
 	if err != nil {
 		return Marker{}, err
 	}
@@ -42,10 +43,13 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 	return marker, nil
 }
 
-func (b *Bridge) body(ctx context.Context, at storage.Ref) ([]byte, error) {
-	body, object, err := b.store.Open(ctx, at, "")
+func (b *Bridge) body(ctx context.Context, u upload) ([]byte, error) {
+	body, object, err := b.store.Open(ctx, u.at, u.etag)
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, refused(errors.New("it is gone: whoever wrote it has removed it, or its bucket"))
+	}
+	if errors.Is(err, storage.ErrChanged) {
+		return nil, refused(fmt.Errorf("it was overwritten since it was told with ETag %s: what it said then is lost", u.etag))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
