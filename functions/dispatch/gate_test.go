@@ -92,7 +92,7 @@ func TestAPausedPipelineKeepsItsRuns(t *testing.T) {
 	arrive(t, box, d, "a", "b")
 	wantJobs(t, box, "paused")
 	gate, err := dispatch.GateOf(t.Context(), box, "penguin")
-	if ahead, waits := gate.PlaceOf("b"); err != nil || !gate.Paused || !waits || ahead != 1 {
+	if ahead, waits := gate.Ahead("b"); err != nil || !gate.Paused || !waits || ahead != 1 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 	sweep(t, d)

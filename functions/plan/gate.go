@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -31,10 +32,28 @@ const mostWaiting = 1000
 // IsOpen says whether the gate holds nobody up, so that it needs no entry.
 func (g Gate) IsOpen() bool { return !g.Paused && len(g.Admitted) == 0 && len(g.Waiting) == 0 }
 
-// PlaceOf is how many runs wait before a run, 0 for the next one; false if it does not wait.
-func (g Gate) PlaceOf(run string) (ahead int, waits bool) {
+// Ahead is how many runs come before one that waits: those that have a place, and those that wait before it. false if it does not
+// wait.
+func (g Gate) Ahead(run string) (n int, waits bool) {
 	at := slices.IndexFunc(g.Waiting, at(run))
-	return max(at, 0), at >= 0
+	if at < 0 {
+		return 0, false
+	}
+	return len(g.Admitted) + at, true
+}
+
+// Why says, for people, what keeps a run here; "" if nothing does.
+func (g Gate) Why(run string) string {
+	ahead, waits := g.Ahead(run)
+	switch {
+	case !waits:
+		return ""
+	case g.Paused:
+		return "its pipeline is paused"
+	case ahead == 1:
+		return "waits for its turn: 1 run before it"
+	}
+	return fmt.Sprintf("waits for its turn: %d runs before it", ahead)
 }
 
 // Admits says whether a run has a place, so that its job may be offered.

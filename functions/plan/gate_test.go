@@ -114,6 +114,35 @@ func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
 	}
 }
 
+func TestWhoComesBeforeARunThatWaits(t *testing.T) {
+	t.Parallel()
+	two := queue(2)
+	gate := plan.Gate{}
+	for i := range 4 {
+		gate = gate.Enter(ready(i + 1)).Settle(two)
+	}
+	paused := gate
+	paused.Paused = true
+	last := gate.Leave("1", "2", "3").Settle(nil).Enter(ready(9))
+	for name, tc := range map[string]struct {
+		gate plan.Gate
+		run  string
+		want string
+	}{
+		"it has a place":    {gate, "2", ""},
+		"it is not there":   {gate, "7", ""},
+		"the next":          {gate, "3", "waits for its turn: 2 runs before it"},
+		"the one after":     {gate, "4", "waits for its turn: 3 runs before it"},
+		"one has the place": {last, "9", "waits for its turn: 1 run before it"},
+		"paused":            {paused, "3", "its pipeline is paused"},
+		"paused later":      {paused, "2", ""},
+	} {
+		if got := tc.gate.Why(tc.run); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 func TestAGateStaysWithinOneMessage(t *testing.T) {
 	t.Parallel()
 	gate := plan.Gate{Paused: true}
@@ -123,10 +152,10 @@ func TestAGateStaysWithinOneMessage(t *testing.T) {
 	if len(gate.Waiting) != 1000 || gate.IsOpen() {
 		t.Errorf("%d wait", len(gate.Waiting))
 	}
-	if ahead, waits := gate.PlaceOf("12"); !waits || ahead != 11 {
+	if ahead, waits := gate.Ahead("12"); !waits || ahead != 11 {
 		t.Errorf("run 12 has %d before it, %t", ahead, waits)
 	}
-	if _, waits := gate.PlaceOf("1200"); waits {
+	if _, waits := gate.Ahead("1200"); waits {
 		t.Error("a run that is not listed has a place")
 	}
 }

@@ -3,7 +3,6 @@ package replay
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
@@ -74,7 +73,7 @@ func (l *look) whatHolds(ctx context.Context, join plan.Join, k *known) error {
 		return err
 	case plan.Complete:
 		gate, err := l.gate(ctx, join.Pipeline)
-		k.held = heldBy(gate, join.Run)
+		k.held = gate.Why(join.Run)
 		return err
 	}
 	return nil
@@ -87,17 +86,6 @@ func (l *look) gate(ctx context.Context, pipeline string) (plan.Gate, error) {
 	gate, err := dispatch.GateOf(ctx, l.box, pipeline)
 	l.gates[pipeline] = gate
 	return gate, err
-}
-
-func heldBy(gate plan.Gate, run string) string {
-	ahead, waits := gate.PlaceOf(run)
-	switch {
-	case gate.Paused && waits:
-		return "its pipeline is paused"
-	case waits:
-		return fmt.Sprintf("it waits at the gate of its pipeline, %d runs before it", ahead)
-	}
-	return ""
 }
 
 var errNoJob = errors.New("it has no job yet")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
@@ -13,6 +12,7 @@ import (
 type gatePlace struct {
 	Paused bool `json:"paused"`
 	Ahead  int  `json:"ahead"` // runs that go on first
+	why    string
 }
 
 func (g *gatePlace) String() string {
@@ -20,11 +20,9 @@ func (g *gatePlace) String() string {
 	case g == nil:
 		return "waits for its job"
 	case g.Paused:
-		return "its pipeline is paused: `stoker resume` lets it go on"
-	case g.Ahead == 1:
-		return "waits for its turn: 1 run before it"
+		return g.why + ": `stoker resume` lets it go on"
 	}
-	return fmt.Sprintf("waits for its turn: %d runs before it", g.Ahead)
+	return g.why
 }
 
 // gates reads each pipeline's gate once.
@@ -43,9 +41,9 @@ func (g *gates) place(ctx context.Context, pipeline, run string) (*gatePlace, er
 		}
 		g.seen[pipeline] = gate
 	}
-	ahead, waits := gate.PlaceOf(run)
+	ahead, waits := gate.Ahead(run)
 	if !waits {
 		return nil, nil
 	}
-	return &gatePlace{Paused: gate.Paused, Ahead: ahead + len(gate.Admitted)}, nil
+	return &gatePlace{Paused: gate.Paused, Ahead: ahead, why: gate.Why(run)}, nil
 }
