@@ -37,40 +37,40 @@ func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error
 		scan := scan{box: b, stream: events.StreamDead, next: 1}
 		for message, err := range scan.messages(ctx) {
 			var letter events.DeadLetter
-			told := true
+			again := true
 			if err == nil {
-				letter, told, err = b.deadLetter(ctx, message, shown)
+				letter, again, err = b.deadLetter(ctx, message, shown)
 			}
 			if err != nil {
 				yield(events.DeadLetter{}, fmt.Errorf("read dead letters: %w", b.explain(ctx, err)))
 				return
 			}
-			if !told && !yield(letter, nil) {
+			if !again && !yield(letter, nil) {
 				return
 			}
 		}
 	}
 }
 
-// deadLetter reads what stands in DEAD. told says that another letter tells of the same message, so that there is no more to say.
-func (b *Letterbox) deadLetter(ctx context.Context, message events.Message, shown map[string]bool) (letter events.DeadLetter, told bool, err error) {
+// deadLetter reads what stands in DEAD. again says that another letter tells of the same message, so that there is no more to say.
+func (b *Letterbox) deadLetter(ctx context.Context, message events.Message, shown map[string]bool) (letter events.DeadLetter, again bool, err error) {
 	if a, ok := advisory(message); ok {
-		letter, told, err = b.foreign(ctx, a, shown)
+		letter, again, err = b.foreign(ctx, a, shown)
 	} else {
 		letter = written(message)
 	}
 	letter.Sequence, letter.Buried = message.Sequence, message.Stored
-	return letter, told, err
+	return letter, again, err
 }
 
 // foreign is the letter of a message that someone else ended, unless it was buried besides, is among shown, or was ended by the
 // server itself.
-func (b *Letterbox) foreign(ctx context.Context, a terminated, shown map[string]bool) (letter events.DeadLetter, told bool, err error) {
-	if told = a.own() || shown[a.about()]; !told {
-		told, err = b.isBuried(ctx, a.about())
+func (b *Letterbox) foreign(ctx context.Context, a terminated, shown map[string]bool) (letter events.DeadLetter, again bool, err error) {
+	if again = a.own() || shown[a.about()]; !again {
+		again, err = b.isBuried(ctx, a.about())
 	}
-	if told || err != nil {
-		return letter, told, err
+	if again || err != nil {
+		return letter, again, err
 	}
 	shown[a.about()] = true
 	letter, err = b.letter(ctx, a)

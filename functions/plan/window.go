@@ -19,11 +19,11 @@ type Window struct {
 	size        int
 	graph       string // "" for a window over raw examples
 	highestSpan int64
-	spans       map[int64]told
+	spans       map[int64]spanExamples
 }
 
-// told is what the fact that counts for a span names of it.
-type told struct {
+// spanExamples is what the fact that counts for a span names of it.
+type spanExamples struct {
 	version  int64
 	sequence uint64
 	examples []events.Examples
@@ -32,7 +32,7 @@ type told struct {
 // Window is that of a join which is ready, still empty: the pipeline's facts up to j.Completed() are to be added.
 func (j Join) Window(size int) Window {
 	in := j.inputs()
-	w := Window{size: size, spans: map[int64]told{}}
+	w := Window{size: size, spans: map[int64]spanExamples{}}
 	if len(in.TransformedExamples) > 0 {
 		w.graph = in.TransformGraph
 	}
@@ -78,7 +78,7 @@ func (w Window) take(examples events.Examples, sequence uint64) {
 	case known && have.version == examples.Version && have.sequence == sequence:
 		have.examples = append(have.examples, examples)
 	default:
-		have = told{version: examples.Version, sequence: sequence, examples: []events.Examples{examples}}
+		have = spanExamples{version: examples.Version, sequence: sequence, examples: []events.Examples{examples}}
 	}
 	w.spans[examples.Span] = have
 }

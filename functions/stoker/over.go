@@ -35,7 +35,7 @@ func checkGoesOn(ctx context.Context, box events.Letterbox, of events.Fact, sequ
 
 // currentState is the state of one run by its join and by what the log told of it last; ErrNotFound if no dispatcher has seen a fact
 // of it.
-func currentState(ctx context.Context, box events.Letterbox, key runKey, last told) (runState, error) {
+func currentState(ctx context.Context, box events.Letterbox, key runKey, last lastWord) (runState, error) {
 	known, err := openRegisters(ctx, box)
 	if err != nil {
 		return runState{}, err

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// told is what the log says has come of a run, and where.
-type told struct {
+// lastWord is what the log says has come of a run, and where.
+type lastWord struct {
 	runState
 	sequence uint64
 	ofFact   bool // a single fact of the run was refused; the run itself may go on
@@ -22,8 +22,8 @@ type runKey struct{ pipeline, run string }
 
 // finishedRuns are the runs of which something has come. The last word on each counts, and one on the whole run more than one on a
 // single fact.
-func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query) (map[runKey]told, error) {
-	runs := map[runKey]told{}
+func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query) (map[runKey]lastWord, error) {
+	runs := map[runKey]lastWord{}
 	query.Kinds = events.OutcomeKinds()
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {
@@ -33,7 +33,7 @@ func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query)
 			continue
 		}
 		key := runKey{recorded.Fact.Pipeline, recorded.Fact.Run}
-		now := told{outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Fact)}
+		now := lastWord{outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Fact)}
 		if before, there := runs[key]; !there || before.ofFact || !now.ofFact {
 			runs[key] = now
 		}
@@ -74,7 +74,7 @@ func listRuns(ctx context.Context, box events.Letterbox, pipelineName string) ([
 }
 
 // explain is the state of a run by its join and by what the log told of it last.
-func (r registers) explain(ctx context.Context, entry events.Entry, last told) runState {
+func (r registers) explain(ctx context.Context, entry events.Entry, last lastWord) runState {
 	join, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		name, run, _ := strings.Cut(entry.Key, "/")
@@ -88,7 +88,7 @@ func (r registers) explain(ctx context.Context, entry events.Entry, last told) r
 }
 
 // now is the state of a run: what was told of it, unless its job was asked for again since.
-func (r registers) now(ctx context.Context, join plan.Join, last told) (runState, error) {
+func (r registers) now(ctx context.Context, join plan.Join, last lastWord) (runState, error) {
 	over := last.State != "" && !last.ofFact && last.sequence > join.After
 	if !over {
 		return r.state(ctx, join)

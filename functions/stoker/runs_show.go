@@ -97,7 +97,7 @@ func showRun(ctx context.Context, box events.Letterbox, key runKey) (runDetail, 
 }
 
 // withoutJoin is a run that no dispatcher has joined: it has not come to that yet, or its facts were refused.
-func (d runDetail) withoutJoin(ctx context.Context, box events.Letterbox, last told) (runDetail, error) {
+func (d runDetail) withoutJoin(ctx context.Context, box events.Letterbox, last lastWord) (runDetail, error) {
 	d.runState.State, d.Updated = runWaiting, d.Since
 	if last.State != "" {
 		d.runState = last.runState
