@@ -42,6 +42,8 @@ const maxDistance = 4
 // magnitudes are the largest numbers that some outputs are differences of. An error in those doesn't get smaller by
 // subtracting.
 var magnitudes = map[string]float32{
+	"pca/v":                      100, // a sum of products of which one is up to 100
+	"covariance/v":               100,
 	"scale_by_min_max_per_key/x": 2, // 4 sigmoid(x) - 2
 	"transcendental/elu":         1, // exp(x) - 1
 	"more_functions/selu":        2, // 1.76 exp(x) - 1.76

@@ -479,14 +479,20 @@ def reductions(f):
 # whole data sets
 
 
+def bounded(v):
+    """Finite numbers of at most 100, so that it is known how large the terms of a sum are."""
+    return tf.where(tf.math.is_finite(v), tf.clip_by_value(v, -100.0, 100.0), v)
+
+
 @graph("v")
 def pca(f):
-    return {"v": tf.matmul(f["v"], tft.pca(f["v"], 2, tf.float32))}
+    return {"v": tf.matmul(bounded(f["v"]), tft.pca(f["v"], 2, tf.float32))}
 
 
 @graph("v")
 def covariance(f):
-    return {"v": tf.matmul(f["v"], tft.covariance(f["v"], tf.float32)), "dot": tf.linalg.matvec(tf.ones([2, 3]) * 0.5, f["v"][0])[0] + f["v"]}
+    v = bounded(f["v"])
+    return {"v": tf.matmul(v, tft.covariance(f["v"], tf.float32)), "dot": tf.linalg.matvec(tf.ones([2, 3]) * 0.5, v[0])[0] + v}
 
 
 @graph("x", "n", "s")
