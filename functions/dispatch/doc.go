@@ -5,5 +5,27 @@
 // join is marked told.
 //
 // Any number of dispatchers may run, and any of them may die between two effects: whoever finds something half done, because
-// the fact is delivered again or by a sweep over the registers, does the rest. Read Dispatcher first, then advance.
+// the fact is delivered again or by a sweep over the registers, does the rest.
+//
+// From a fact to its job, who calls whom:
+//
+//	Next                     takes a fact off the log, and acknowledges it last
+//	  Handle                 brings it to its effect
+//	    join                 adds it to the run's join, and completes that once no fact is missing
+//	    advance              does what the run's state asks for; Sweep comes in here too
+//	      enter              an open gate without a limit: offers at once; else
+//	        pass             goes on until nobody leaves the gate any more
+//	          changeGate     settles who is admitted, who waits and who is superseded
+//	          serve          ends the superseded, and sees each admitted run to its job
+//	            admit        says whether the run keeps its place
+//	              offer      puts the job on the queue
+//	                mark     notes in the join that it is there
+//
+// A fact that tells what came of a job goes from Handle to leave instead, and from there to pass.
+//
+// Two pipelines count. The one that is deployed now (deployed, current) says what a run waits for and for how long, which facts mean
+// something to it, and how many runs its gate lets through. The one at the revision that a join pinned when it completed (pinned)
+// is what its job is made from, whatever was applied since.
+//
+// Read Dispatcher first, then advance.
 package dispatch
