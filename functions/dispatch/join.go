@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/plan"
@@ -13,20 +15,32 @@ import (
 // JoinKey is the key of a run's join in its register. A pipeline's name has no slash, so that no two runs share a key.
 func JoinKey(pipeline, run string) string { return pipeline + "/" + run }
 
-// ReadJoin is the join of a run as it stands; events.ErrNotFound if no dispatcher has seen a fact of the run.
+// ReadJoin is the join of a run as it stands; events.ErrNotFound if no dispatcher has seen a fact of the run, or if what stands there is
+// no join of the run's.
 func ReadJoin(ctx context.Context, box events.Letterbox, pipeline, run string) (plan.Join, error) {
 	joins, err := box.Register(ctx, events.RegisterJoins)
 	if err != nil {
 		return plan.Join{}, fmt.Errorf("open joins: %w", err)
 	}
 	found, err := readJoin(ctx, joins, JoinKey(pipeline, run))
+	if found.damage != nil {
+		return plan.Join{}, fmt.Errorf("%w: %w", events.ErrNotFound, found.damage)
+	}
 	return found.Join, err
 }
 
-// DecodeJoin reads the entry of a run in events.RegisterJoins.
+// DecodeJoin reads the entry of a run in events.RegisterJoins. With an error comes the join to go on with, that of a run of which
+// nothing is known; if the key is that of no run either, it has no pipeline.
 func DecodeJoin(entry events.Entry) (join plan.Join, err error) {
-	if err := json.Unmarshal(entry.Value, &join); err != nil {
-		return join, fmt.Errorf("read join %s, revision %d: %w", entry.Key, entry.Revision, err)
+	pipeline, run, ofRun := strings.Cut(entry.Key, "/")
+	if !ofRun {
+		return plan.Join{}, fmt.Errorf("read join %s, revision %d: the key names no run", entry.Key, entry.Revision)
+	}
+	if err = json.Unmarshal(entry.Value, &join); err == nil {
+		err = join.Check(pipeline, run)
+	}
+	if err != nil {
+		return plan.New(pipeline, run), fmt.Errorf("read join %s, revision %d: %w", entry.Key, entry.Revision, err)
 	}
 	return join, nil
 }
@@ -34,13 +48,15 @@ func DecodeJoin(entry events.Entry) (join plan.Join, err error) {
 // held is a join and the revision at which its register has it: what the next compare-and-swap needs.
 type held struct {
 	plan.Join
-	at uint64 // 0: it is not there yet
+	at      uint64    // 0: it is not there yet
+	written time.Time // by the bus's clock, where it was read
+	damage  error     // why what stands there can't be read; Join is that of a run of which nothing is known
 }
 
 // join adds one fact to its run's join by compare-and-swap. It returns the join as it now stands, whoever wrote it.
 func (d *Dispatcher) join(ctx context.Context, run string, fact plan.Pinned, current deployed) (held, error) {
 	for {
-		before, err := d.read(ctx, current.spec.Name, run)
+		before, err := d.whole(ctx, current, run)
 		if err != nil || before.State != plan.Waiting || before.Has(fact) {
 			return before, err
 		}
@@ -98,15 +114,12 @@ func readJoin(ctx context.Context, joins events.Register, key string) (held, err
 	if err != nil {
 		return held{}, fmt.Errorf("read join %s: %w", key, err)
 	}
-	return hold(entry)
+	return hold(entry), nil
 }
 
-func hold(entry events.Entry) (held, error) {
+func hold(entry events.Entry) held {
 	join, err := DecodeJoin(entry)
-	if err != nil {
-		return held{}, err
-	}
-	return held{join, entry.Revision}, nil
+	return held{Join: join, at: entry.Revision, written: entry.Written, damage: err}
 }
 
 // swap stores after in the place of before; events.ErrConflict if that is no longer what is there.
@@ -125,5 +138,5 @@ func (d *Dispatcher) swap(ctx context.Context, before held, after plan.Join) (he
 	if err != nil {
 		return held{}, fmt.Errorf("write join %s: %w", key, err)
 	}
-	return held{after, revision}, nil
+	return held{Join: after, at: revision}, nil
 }

@@ -57,7 +57,7 @@ func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Ca
 		return Cancelled{}, err
 	}
 	for {
-		found, err := readJoin(ctx, d.joins, JoinKey(pipeline, run))
+		found, err := d.known(ctx, current, run)
 		if err != nil {
 			return Cancelled{}, err
 		}

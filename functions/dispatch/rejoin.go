@@ -11,10 +11,10 @@ import (
 
 // Rejoin brings back the join of a run that the register has lost, from the log alone, for Again. The run has had its turn: its
 // join comes back as dispatched, so that it is neither let through its pipeline's gate once more nor superseded there, and no job of
-// this run or another is offered. A join that is there is left as it is.
+// this run or another is offered. A join that is there, and can be read, is left as it is.
 func (d *Dispatcher) Rejoin(ctx context.Context, pipeline, run string) error {
 	lost, err := d.read(ctx, pipeline, run)
-	if err != nil || lost.at != 0 {
+	if err != nil || lost.at != 0 && lost.damage == nil {
 		return err
 	}
 	join, err := d.lost(ctx, pipeline, run)
@@ -45,7 +45,5 @@ func (d *Dispatcher) lost(ctx context.Context, pipeline, run string) (plan.Join,
 	if join.State != plan.Complete {
 		return plan.Join{}, fmt.Errorf("by the log it is %s: there is no job that it could have", join.State)
 	}
-	job, err := d.job(ctx, join, current, plan.Again{})
-	join.State, join.Job = plan.Dispatched, job.ID
-	return join, err
+	return d.dispatched(ctx, join, current)
 }

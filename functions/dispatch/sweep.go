@@ -94,9 +94,9 @@ func (s *sweep) of(ctx context.Context, pipeline string) *swept {
 
 // run looks at one join.
 func (s *sweep) run(ctx context.Context, entry events.Entry) error {
-	run, err := hold(entry)
-	if err != nil {
-		return err
+	run := hold(entry)
+	if run.damage != nil {
+		return s.mended(ctx, run)
 	}
 	switch run.State {
 	case plan.Ended:
@@ -110,6 +110,25 @@ func (s *sweep) run(ctx context.Context, entry events.Entry) error {
 		}
 	}
 	return nil
+}
+
+// mended makes a join anew that can't be read, and goes on from there.
+func (s *sweep) mended(ctx context.Context, broken held) error {
+	if broken.Pipeline == "" {
+		return broken.damage
+	}
+	pipeline := s.of(ctx, broken.Pipeline)
+	if pipeline.err != nil {
+		return errors.Join(broken.damage, pipeline.err)
+	}
+	run, err := s.mend(ctx, broken, pipeline.current)
+	if errors.Is(err, events.ErrConflict) {
+		return nil // someone else has
+	}
+	if err != nil {
+		return err
+	}
+	return s.advance(ctx, run, pipeline.current)
 }
 
 // waiting ends a run that has waited for too long, by all facts that the log has of it: those who handle them may be behind. A run

@@ -12,9 +12,9 @@ import (
 
 // Again says how a job that is made once more differs from the first. The zero value is no difference: the same job.
 type Again struct {
-	Generation int    // the least that its model may have
-	Salt       string // makes another execution
-	Request    string // who asked for it
+	Generation int    `json:"generation,omitempty"` // the least that its model may have
+	Salt       string `json:"salt,omitempty"`       // makes another execution
+	Request    string `json:"request,omitempty"`    // who asked for it
 }
 
 // Train makes the training job of a join that is, or was, complete. p is the pipeline at the join's revision.

@@ -21,8 +21,8 @@ const (
 )
 
 // Join is what is known of one run of one pipeline: the facts that came, and, once it is complete, everything that its job is
-// made from. From then on only State, Job, After and Ending change, none of which goes into its job: that is the same however often it
-// is made.
+// made from. From then on only what stands below Latest changes, and State. Nothing of that goes into its job but Again: the job is the
+// same however often it is made.
 type Join struct {
 	Pipeline string   `json:"pipeline"`
 	Run      string   `json:"run"`
@@ -30,8 +30,10 @@ type Join struct {
 	Facts    []Pinned `json:"facts"` // one for each kind, in the order of their sequence
 	Revision uint64   `json:"revision,omitempty"`
 	Latest   Latest   `json:"latest,omitzero"`
-	Job      string   `json:"job,omitempty"`   // id of the last job offered
-	After    uint64   `json:"after,omitempty"` // outcomes up to this sequence are those of earlier jobs
+	Job      string   `json:"job,omitempty"`     // id of the last job offered
+	Again    Again    `json:"again,omitzero"`    // how that job was asked for
+	After    uint64   `json:"after,omitempty"`   // outcomes up to this sequence are those of earlier jobs
+	Outcome  uint64   `json:"outcome,omitempty"` // sequence of the fact that tells what came of Job, once someone has noted it
 	Ending   *Ending  `json:"ending,omitempty"`
 }
 

@@ -10,6 +10,7 @@ type Past struct {
 	facts   []pastFact
 	refused map[string]bool  // by id of the fact that says so
 	outcome *events.Recorded // the first thing that came of a job of the run's
+	ended   *events.Recorded // that the run ended without one
 }
 
 type pastFact struct {
@@ -27,6 +28,9 @@ func (p *Past) Add(r events.Recorded) {
 			p.refused = map[string]bool{}
 		}
 		p.refused[r.Fact.ID] = true
+	}
+	if r.Fact.ID == events.EndedID(r.Fact.Pipeline, r.Fact.Run) {
+		p.ended = &r
 	}
 	if p.outcome == nil && events.EndsJob(r.Fact) {
 		p.outcome = &r
@@ -58,6 +62,26 @@ func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
 		join = Decide(spec, run, p.where(func(f pastFact) bool { return f.Sequence <= last }))
 	}
 	return join
+}
+
+// Ended is the run's join if the log says that the run ended without a job.
+func (p *Past) Ended(join Join) (Join, bool) {
+	if p.ended == nil {
+		return join, false
+	}
+	failed, ok := p.ended.Fact.Data.(*events.TrainingFailed)
+	if !ok {
+		return join, false
+	}
+	return join.End(failed.Reason, failed.Message, p.ended.Fact.Time).Told(), true
+}
+
+// Outcome is the first fact that tells what came of a job of the run's; false if there is none.
+func (p *Past) Outcome() (events.Recorded, bool) {
+	if p.outcome == nil {
+		return events.Recorded{}, false
+	}
+	return *p.outcome, true
 }
 
 // completedBy is the sequence of the fact that the outcome names as its cause; that of the outcome if it names none.

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -144,7 +145,8 @@ func TestTroubleWithOneRunHoldsUpNoOther(t *testing.T) {
 		w.check(err)
 		entry, err := joins.Get(t.Context(), dispatch.JoinKey("penguin", "b"))
 		w.check(err)
-		_, err = joins.Update(t.Context(), entry.Key, []byte("{"), entry.Revision)
+		gone := bytes.Replace(entry.Value, []byte(`"revision":1`), []byte(`"revision":999`), 1)
+		_, err = joins.Update(t.Context(), entry.Key, gone, entry.Revision)
 		w.check(err)
 		w.wipe()
 		got := w.survey(replay.Options{})
