@@ -68,6 +68,9 @@ type Queue interface {
 	// Take claims one job for function f of one of the classes, waiting up to wait; then ErrEmpty. It never prefetches,
 	// and claims only a job whose lease is free or has run out.
 	Take(ctx context.Context, f Function, classes []string, wait time.Duration) (Claim, error)
+	// Queued is the message of a job that is on the queue, whether it waits or someone works on it; ErrNotFound if there is none. A job
+	// that was given up is there until its worker takes it off, and as long as that, Offer adds nothing.
+	Queued(ctx context.Context, job string) (Message, error)
 	// Cancel asks whoever works on the job, or takes it next, to give it up: Hold's ctx ends with cause ErrCancelled, within a
 	// heartbeat at the latest, and later attempts find Attempt.Cancelled. It is kept in the lease's entry. Asking again is
 	// success. What comes of it is told by a fact, for the work may have been committed by then.

@@ -76,13 +76,37 @@ func (m *Memory) Cancel(ctx context.Context, job string) error {
 	if err := m.usable(ctx); err != nil {
 		return fmt.Errorf("cancel job %s: %w", job, err)
 	}
-	for _, message := range slices.Backward(m.jobs.messages) {
-		if events.JobID(message.Subject) == job {
-			m.cancel(job, message.Sequence)
-			return nil
-		}
+	if message, ok := m.queued(job); ok {
+		m.cancel(job, message.Sequence)
 	}
 	return nil
+}
+
+// Queued implements events.Queue.
+func (m *Memory) Queued(ctx context.Context, job string) (events.Message, error) {
+	if err := events.CheckJobID("job", job); err != nil {
+		return events.Message{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return events.Message{}, fmt.Errorf("look for job %s: %w", job, err)
+	}
+	message, ok := m.queued(job)
+	if !ok {
+		return events.Message{}, fmt.Errorf("look for job %s: %w", job, events.ErrNotFound)
+	}
+	return message, nil
+}
+
+// queued is the newest message of a job. m.mu is held.
+func (m *Memory) queued(job string) (events.Message, bool) {
+	for _, message := range slices.Backward(m.jobs.messages) {
+		if events.JobID(message.Subject) == job {
+			return message, true
+		}
+	}
+	return events.Message{}, false
 }
 
 func (m *Memory) cancel(job string, message uint64) {

@@ -14,6 +14,7 @@ func queueTests() map[string]func(*testing.T, Box) {
 	return map[string]func(*testing.T, Box){
 		"a job is offered once":                            offerOnce,
 		"a job that was done may be offered again":         offerAgain,
+		"a job can be seen until it has left the queue":    seenWhileQueued,
 		"an invalid job is not offered":                    offerInvalid,
 		"a job is taken whole, by one":                     takeOne,
 		"jobs are taken one at a time":                     takeNoMore,
@@ -53,6 +54,25 @@ func offerAgain(t *testing.T, box Box) {
 		}
 		must(t, claim.Done(t.Context()))
 	}
+}
+
+func seenWhileQueued(t *testing.T, box Box) {
+	_, err := box.Queued(t.Context(), "job-1")
+	wantError(t, err, events.ErrNotFound)
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	must(t, box.Offer(t.Context(), exampleJob("job-2", "cpu")))
+	waiting, err := box.Queued(t.Context(), "job-1")
+	must(t, err)
+	claim := take(t, box, "cpu")
+	taken, err := box.Queued(t.Context(), "job-1")
+	must(t, err)
+	wantSame(t, waiting, claim.Message())
+	wantSame(t, taken, claim.Message())
+	must(t, claim.Done(t.Context()))
+	_, err = box.Queued(t.Context(), "job-1")
+	wantError(t, err, events.ErrNotFound)
+	_, err = box.Queued(t.Context(), "no.job")
+	wantInvalid(t, err, "job")
 }
 
 func offerInvalid(t *testing.T, box Box) {

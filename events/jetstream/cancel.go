@@ -55,18 +55,27 @@ func (b *Letterbox) cancel(ctx context.Context, key, job string, message uint64)
 	return err
 }
 
+// Queued implements events.Queue.
+func (b *Letterbox) Queued(ctx context.Context, job string) (events.Message, error) {
+	if err := events.CheckJobID("job", job); err != nil {
+		return events.Message{}, err
+	}
+	var raw *jetstream.RawStreamMsg
+	stream, err := b.js.Stream(ctx, events.StreamJobs)
+	if err == nil {
+		raw, err = stream.GetLastMsgForSubject(ctx, events.JobFilterAny(job))
+	}
+	if err != nil {
+		return events.Message{}, fmt.Errorf("look for job %s on the queue: %w", job, b.explain(ctx, err))
+	}
+	return messageOf(events.StreamJobs, raw), nil
+}
+
 // queued is the sequence of a job's message on the queue, 0 if there is none.
 func (b *Letterbox) queued(ctx context.Context, job string) (uint64, error) {
-	stream, err := b.js.Stream(ctx, events.StreamJobs)
-	if err != nil {
-		return 0, fmt.Errorf("look at the queue: %w", b.explain(ctx, err))
-	}
-	msg, err := stream.GetLastMsgForSubject(ctx, events.JobFilterAny(job))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+	message, err := b.Queued(ctx, job)
+	if errors.Is(err, events.ErrNotFound) {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("look at the queue: %w", b.explain(ctx, err))
-	}
-	return msg.Sequence, nil
+	return message.Sequence, err
 }

@@ -75,7 +75,11 @@ func (b *Letterbox) stored(ctx context.Context, name string, sequence uint64) (e
 	if err != nil {
 		return events.Message{}, fmt.Errorf("read message %d of %s: %w", sequence, name, b.explain(ctx, err))
 	}
+	return messageOf(name, raw), nil
+}
+
+func messageOf(stream string, raw *jetstream.RawStreamMsg) events.Message {
 	return events.Message{
-		Stream: name, Sequence: sequence, Subject: raw.Subject, Stored: raw.Time.UTC(), Header: raw.Header, Body: raw.Data,
-	}, nil
+		Stream: stream, Sequence: raw.Sequence, Subject: raw.Subject, Stored: raw.Time.UTC(), Header: raw.Header, Body: raw.Data,
+	}
 }

@@ -62,7 +62,25 @@ func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLette
 		return fmt.Errorf("message %d of the queue is no job: %w", letter.Message.Sequence, err)
 	}
 	job.Request = fmt.Sprintf("dead-%d", letter.Sequence)
-	return box.Offer(ctx, job)
+	return reoffer(ctx, box, job, letter)
+}
+
+// reoffer puts a job on the queue, if that was not done before the letter could be dropped. While another message of the job is there,
+// offering it has no effect, and the letter must stay: whoever gave the job up buries it first, and takes it off its queue then.
+func reoffer(ctx context.Context, box events.Letterbox, job events.Job, letter events.DeadLetter) error {
+	queued, err := box.Queued(ctx, job.ID)
+	switch {
+	case errors.Is(err, events.ErrNotFound):
+		return box.Offer(ctx, job)
+	case err != nil:
+		return err
+	case queued.Sequence == letter.Message.Sequence:
+		return fmt.Errorf("job %s is still on the queue: its worker has not taken it off yet; try again in a moment", job.ID)
+	}
+	if there, err := events.DecodeJob(queued.Body); err != nil || there.Request != job.Request {
+		return fmt.Errorf("job %s is on the queue again already, as message %d; try again when that has ended", job.ID, queued.Sequence)
+	}
+	return nil
 }
 
 func retryNotice(ctx context.Context, box events.Letterbox, message events.Message) error {

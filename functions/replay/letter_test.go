@@ -92,6 +92,48 @@ func TestARetriedJobIsTheSameButForWhoAskedForIt(t *testing.T) {
 	}
 }
 
+// A worker buries a job first, and takes it off the queue then.
+func TestALetterStaysUntilItsJobHasLeftTheQueue(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	if err := box.Offer(t.Context(), job()); err != nil {
+		t.Fatal(err)
+	}
+	claim := take(t, box)
+	reason := events.DeadReason{Kind: events.FailureModule, Message: "it raised"}
+	if err := box.Bury(t.Context(), events.DeadLetter{Message: claim.Message(), Reason: reason}); err != nil {
+		t.Fatal(err)
+	}
+	letter := letters(t, box)[0]
+	if err := replay.Retry(t.Context(), box, &redone{}, letter); err == nil || !strings.Contains(err.Error(), "still on the queue") {
+		t.Errorf("retried: %v", err)
+	}
+	if err := claim.Never(t.Context(), reason); err != nil || len(letters(t, box)) != 1 {
+		t.Fatalf("%v, letters %+v; want the one", err, letters(t, box))
+	}
+	if err := replay.Retry(t.Context(), box, &redone{}, letter); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := take(t, box).Job(); err != nil || got.Request != "dead-1" {
+		t.Errorf("offered %+v, %v", got, err)
+	}
+}
+
+func TestALetterStaysWhileItsJobIsTriedForSomeoneElse(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	letter := buried(t, box, job())
+	if err := box.Offer(t.Context(), job()); err != nil {
+		t.Fatal(err)
+	}
+	if err := replay.Retry(t.Context(), box, &redone{}, letter); err == nil || !strings.Contains(err.Error(), "already, as message 2") {
+		t.Errorf("retried: %v", err)
+	}
+	if left := letters(t, box); len(left) != 1 {
+		t.Errorf("letters %+v, want the one", left)
+	}
+}
+
 func TestAJobThatFailsAgainIsAnotherFact(t *testing.T) {
 	t.Parallel()
 	box := eventstest.NewMemory(0)
