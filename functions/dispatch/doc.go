@@ -12,7 +12,7 @@
 //	Next                     takes a fact off the log, and acknowledges it last
 //	  Handle                 brings it to its effect
 //	    join                 adds it to the run's join, and completes that once no fact is missing
-//	    advance              does what the run's state asks for; Sweep comes in here too
+//	    advance              does what the run's state asks for; Sweep comes in here, and at pass
 //	      enter              an open gate without a limit: offers at once; else
 //	        pass             goes on until nobody leaves the gate any more
 //	          changeGate     settles who is admitted, who waits and who is superseded
