@@ -114,10 +114,12 @@ func TestALimitThatIsLiftedLetsEverybodyPass(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))
 	arrive(t, box, d, "a", "b", "c")
-	wantJobs(t, box, "limited", "a")
+	if gate, err := dispatch.GateOf(t.Context(), box, "penguin"); err != nil || len(gate.Admitted) != 1 || len(gate.Waiting) != 2 {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
 	apply(t, box, alone)
 	sweep(t, d)
-	wantJobs(t, box, "lifted", "b", "c")
+	wantJobs(t, box, "lifted", "a", "b", "c")
 	if gate, err := dispatch.GateOf(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}

@@ -15,7 +15,7 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 		return events.Fail(events.FailureInput, recorded.Err)
 	}
 	if events.EndsJob(recorded.Fact) {
-		return d.leave(ctx, recorded.Fact)
+		return d.conclude(ctx, recorded)
 	}
 	fact, ok := plan.Pin(recorded)
 	if !ok {

@@ -25,7 +25,7 @@ func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, agai
 		return job, fmt.Errorf("offer the job of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
 	d.log.Info("job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
-	return job, d.mark(ctx, run, job)
+	return job, d.mark(ctx, run, job, again)
 }
 
 // hopeless says whether there never will be a job: the revision of the pipeline that the run was completed with is gone, or is one that
@@ -51,9 +51,9 @@ func (d *Dispatcher) job(ctx context.Context, join plan.Join, current deployed, 
 
 // mark moves the join on to dispatched. A lost race means that another dispatcher marked it, or that the run ended while its job was
 // on its way: then the job is called back.
-func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job) error {
+func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again plan.Again) error {
 	after := run.Join
-	after.State, after.Job = plan.Dispatched, job.ID
+	after.State, after.Job, after.Again, after.Outcome = plan.Dispatched, job.ID, again, 0
 	_, err := d.swap(ctx, run, after)
 	if !errors.Is(err, events.ErrConflict) {
 		return err

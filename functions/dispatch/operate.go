@@ -63,7 +63,7 @@ func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Ca
 		}
 		switch found.State {
 		case plan.Dispatched:
-			return d.cancelJob(ctx, found)
+			return d.cancelJob(ctx, found, current)
 		case plan.Ended:
 			return Cancelled{}, errors.Join(tooLate(found.Join, found.Ending.Message), d.tell(ctx, found))
 		}
@@ -92,8 +92,9 @@ func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) 
 	return true, d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(run.Run) })
 }
 
-// cancelJob asks for the end of a job that was offered, unless something has come of it and nobody is at it again.
-func (d *Dispatcher) cancelJob(ctx context.Context, run held) (Cancelled, error) {
+// cancelJob asks for the end of a job that was offered, unless something has come of it and nobody is at it again. One that the bus has
+// lost is put on the queue again, for only a worker that finds it cancelled tells so.
+func (d *Dispatcher) cancelJob(ctx context.Context, run held, current deployed) (Cancelled, error) {
 	outcome, told, err := d.outcome(ctx, run.Join)
 	if err != nil {
 		return Cancelled{}, err
@@ -106,8 +107,10 @@ func (d *Dispatcher) cancelJob(ctx context.Context, run held) (Cancelled, error)
 		if !again {
 			return Cancelled{}, tooLate(run.Join, string(outcome.Fact.Data.Kind()))
 		}
+	} else {
+		err = d.offerAgain(ctx, run, current)
 	}
-	if err := d.box.Cancel(ctx, run.Job); err != nil {
+	if err := errors.Join(err, d.box.Cancel(ctx, run.Job)); err != nil {
 		return Cancelled{}, fmt.Errorf("cancel job %s of run %s: %w", run.Job, run.Run, err)
 	}
 	return Cancelled{Job: run.Job}, nil

@@ -228,11 +228,15 @@ func (w *world) note(job events.Job) {
 	w.offered[job.Run][job.ID] = job
 }
 
-// work is a worker of two slots that takes its time, and now and then has no model to show for it.
+// work is a worker that takes its time, and now and then has no model to show for it, or loses a job.
 func (w *world) work(ctx context.Context, random *rand.Rand) {
 	for ctx.Err() == nil {
 		claim, err := w.box.Take(ctx, events.FunctionTrain, []string{"cpu"}, time.Minute)
 		if err != nil {
+			continue
+		}
+		if !w.calm.Load() && random.IntN(12) == 0 {
+			_ = claim.Done(ctx) // the bus has lost the job: nobody tells what came of it
 			continue
 		}
 		err = claim.Hold(ctx, func(ctx context.Context) error {

@@ -33,7 +33,7 @@ func (d *Dispatcher) sweeps(ctx context.Context) error {
 }
 
 // Sweep looks at every run once and does what is left to do: it ends those that have waited for too long, tells of those that ended
-// without a word, offers complete ones again, and gives free the places at gates which nobody needs any more. Several may
+// without a word, offers complete ones again, looks for jobs of which nothing is heard, and gives free the places at gates which nobody needs any more. Several may
 // sweep at once.
 func (d *Dispatcher) Sweep(ctx context.Context) error {
 	now, err := d.now(ctx)
@@ -67,6 +67,8 @@ type sweep struct {
 	now  time.Time
 	seen map[string]*swept
 	errs []error
+
+	missed int // runs whose job was looked for
 }
 
 // swept is one pipeline in a sweep.
@@ -104,6 +106,10 @@ func (s *sweep) run(ctx context.Context, entry events.Entry) error {
 	case plan.Complete:
 		pipeline := s.of(ctx, run.Pipeline)
 		pipeline.complete = append(pipeline.complete, run)
+	case plan.Dispatched:
+		if s.overdue(run) {
+			return s.look(ctx, run)
+		}
 	case plan.Waiting:
 		if pipeline := s.of(ctx, run.Pipeline); pipeline.err == nil {
 			return s.waiting(ctx, run, pipeline.current)
@@ -177,10 +183,7 @@ func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
 		}
 		return nil
 	}
-	over, err := s.over(ctx, gate, current)
-	if err != nil {
-		return err
-	}
+	over := s.over(ctx, gate, current)
 	return s.pass(ctx, current, func(g plan.Gate) plan.Gate {
 		g = g.Leave(over...)
 		for _, run := range pipeline.complete {
@@ -192,22 +195,25 @@ func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
 
 // over are the runs that have a place and an outcome. It was told before they got the place: by a worker that was quicker than the
 // dispatcher which offered the job.
-func (s *sweep) over(ctx context.Context, gate plan.Gate, current deployed) (runs []string, err error) {
+func (s *sweep) over(ctx context.Context, gate plan.Gate, current deployed) (runs []string) {
 	for _, place := range gate.Admitted {
-		run, err := s.read(ctx, current.spec.Name, place.Run)
-		if err != nil {
-			return nil, err
-		}
-		if run.State != plan.Dispatched {
-			continue
-		}
-		_, told, err := s.outcome(ctx, run.Join)
-		if err != nil {
-			return nil, err
-		}
-		if told {
+		over, err := s.isOver(ctx, place, current)
+		s.note(err)
+		if over {
 			runs = append(runs, place.Run)
 		}
 	}
-	return runs, nil
+	return runs
+}
+
+// isOver looks at one of them. One that is not over must have its job on the queue, for others wait behind it.
+func (s *sweep) isOver(ctx context.Context, place plan.Place, current deployed) (bool, error) {
+	run, err := s.read(ctx, current.spec.Name, place.Run)
+	if err != nil || run.State != plan.Dispatched {
+		return false, err
+	}
+	if _, told, err := s.outcome(ctx, run.Join); told || err != nil {
+		return told, err
+	}
+	return false, s.offerAgain(ctx, run, current)
 }

@@ -1,0 +1,44 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// A run whose job was offered long ago, and of which nothing is told, may have lost it with a bus that was brought back from a backup,
+// say. It is looked at after so many sweeps without a word, and then after as many again; so many runs in one sweep, those that were
+// looked at last come last. That bounds what a long queue costs.
+const (
+	missedAfter = 10
+	mostMissed  = 100
+)
+
+// overdue says whether to look for the job of a run now.
+func (s *sweep) overdue(run held) bool {
+	since := s.now.Sub(run.written) // below zero if the bus's clock was set back
+	return run.Outcome == 0 && s.missed < mostMissed && (since < 0 || since > missedAfter*s.SweepEvery)
+}
+
+// look notes what came of a run's job if that was told, or else makes sure that the job is on the queue. The join is written anew, so
+// that the bus notes when that was.
+func (s *sweep) look(ctx context.Context, run held) error {
+	s.missed++
+	pipeline := s.of(ctx, run.Pipeline)
+	if pipeline.err != nil {
+		return pipeline.err
+	}
+	outcome, told, err := s.outcome(ctx, run.Join)
+	if err != nil {
+		return err
+	}
+	if told {
+		return s.noteOutcome(ctx, run, outcome.Message.Sequence)
+	}
+	err = s.offerAgain(ctx, run, pipeline.current)
+	if _, swapped := s.swap(ctx, run, run.Join); !errors.Is(swapped, events.ErrConflict) {
+		err = errors.Join(err, swapped)
+	}
+	return err
+}
