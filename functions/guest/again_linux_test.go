@@ -136,11 +136,12 @@ func TestTheResidentSizeOfAJobIsNotThatOfTheJobBefore(t *testing.T) {
 func TestWithoutWarmProcessesAndForModulesOfOthersEachJobHasItsOwn(t *testing.T) {
 	t.Parallel()
 	cold := newHost(t, 0)
-	if pid(t, cold, guest.Limits{}) == pid(t, cold, guest.Limits{}) {
+	if first, second := pid(t, cold, guest.Limits{}), pid(t, cold, guest.Limits{}); first == second {
 		t.Error("a host without warm processes used one twice")
 	}
 	warm := newHost(t, 1)
-	if pidOf(t, warm, os.Args[0], guest.Limits{}) == pidOf(t, warm, os.Args[0], guest.Limits{}) {
+	first, second := pidOf(t, warm, os.Args[0], guest.Limits{}), pidOf(t, warm, os.Args[0], guest.Limits{})
+	if first == second {
 		t.Error("a process of someone's own module served twice")
 	}
 }
