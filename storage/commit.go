@@ -83,7 +83,7 @@ func (w commitWrite) whoWon(ctx context.Context, lost error) (Commit, bool, erro
 
 // isOf says whether c is what the writer of other wrote: the JSON form may have shortened its time.
 func (c Commit) isOf(other Commit) bool {
-	return c.Attempt == other.Attempt && c.Cancelled == other.Cancelled && c.Generation == other.Generation
+	return c.Attempt == other.Attempt && c.Cancelled == other.Cancelled && c.Retired == other.Retired && c.Generation == other.Generation
 }
 
 func readCommit(ctx context.Context, store Store, place Place) (Commit, error) {
@@ -128,6 +128,9 @@ func Committed(ctx context.Context, store Store, root Ref, execution string) (Co
 	c, err := readCommit(ctx, store, place)
 	if err != nil || c.Cancelled {
 		return c, Manifest{}, err
+	}
+	if c.Retired {
+		return c, Manifest{}, fmt.Errorf("commit of attempt %s: its model is no longer kept: %w", c.Attempt, ErrIncomplete)
 	}
 	place.Attempt = c.Attempt
 	m, err := ReadManifest(ctx, store, place)

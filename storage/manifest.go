@@ -37,7 +37,8 @@ type Output struct {
 }
 
 // Commit is the one object that makes an execution done. It is written once, by PutIf, and replaced by compare-and-swap when
-// what it stands for is gone, or when it cancels a job and another job asks for the same execution.
+// what it stands for is gone, or when it cancels a job and another job asks for the same execution. Who is about to tell of its model
+// again, and who is about to remove that, note it here first, by compare-and-swap: so that only one of the two goes on.
 type Commit struct {
 	Execution  string    `json:"execution"`
 	Attempt    string    `json:"attempt,omitempty"`
@@ -45,6 +46,8 @@ type Commit struct {
 	Job        string    `json:"job,omitempty"`        // that the attempt worked on; of a cancelled one, the job that was cancelled
 	Manifest   string    `json:"manifest,omitempty"`   // address of the winner's manifest; PutCommit and Recommit set it
 	Cancelled  bool      `json:"cancelled,omitempty"`  // nothing will come of Job
+	FoundBy    string    `json:"found_by,omitempty"`   // the last attempt that took the model for its own outcome: see Found
+	Retired    bool      `json:"retired,omitempty"`    // the model is no longer kept: see Retire
 	Time       time.Time `json:"time"`
 
 	ETag string `json:"-"` // of commit.json itself, once it was read or written: what Recommit replaces

@@ -27,7 +27,7 @@ func Resolve(ctx context.Context, store Store, ref Ref) (Ref, error) {
 		return ref, nil
 	case err != nil:
 		return Ref{}, fmt.Errorf("resolve %s: %w", ref, err)
-	case c.Cancelled:
+	case c.Cancelled, c.Retired:
 		return ref, nil
 	}
 	place.Attempt = c.Attempt

@@ -43,7 +43,7 @@ type Removal struct {
 // Collect removes what opts let go, one thing after another, and tells of each once it is gone. It may run beside workers, and
 // may be run again after an error: what is half removed is finished then. The order of its looks is what makes it safe: objects
 // are listed first, leases read after that, so that an attempt whose objects were seen is either leased, or will never write
-// again; and the commit is read last, right before the effect.
+// again; and the commit is read last, right before the effect, and only counts if it is the one that was listed.
 func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opts Options, on func(Removal)) error {
 	if opts.OlderThan < 0 || opts.KeepModels < 0 {
 		return errors.New("collect garbage: age and number of models may not be negative")
@@ -56,13 +56,13 @@ func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opt
 	if err != nil {
 		return fmt.Errorf("collect garbage: list %s: %w", opts.Root, err)
 	}
-	leased, err := leased(ctx, box)
-	if err != nil {
-		return fmt.Errorf("collect garbage: read leases: %w", err)
-	}
 	models, err := readModels(ctx, box, opts)
 	if err != nil {
 		return fmt.Errorf("collect garbage: read facts: %w", err)
+	}
+	leased, err := leased(ctx, box, models.seen)
+	if err != nil {
+		return fmt.Errorf("collect garbage: read leases: %w", err)
 	}
 	c := collector{store: store, models: models, before: now.Add(-opts.OlderThan), leased: leased, dryRun: opts.DryRun, on: on}
 	for _, e := range executions {
@@ -104,7 +104,22 @@ func (c collector) collect(ctx context.Context, e *execution) error {
 	if err != nil || !replaced {
 		return err
 	}
+	retired, err := c.retire(ctx, e, commit)
+	if err != nil || !retired {
+		return err
+	}
 	return c.remove(ctx, model)
+}
+
+// retire has the last word about a model whose facts allow that it goes: a run may have found it, and not told of it yet. Both note it
+// in the commit, by compare-and-swap, before they go on. If the run was first, the commit is not the one that was read here, and the
+// model stays; what it noted makes the commit young, so that the model also stays until the fact is there. If the model was retired
+// first, the run finds none, and makes it again.
+func (c collector) retire(ctx context.Context, e *execution, commit storage.Commit) (bool, error) {
+	if c.dryRun {
+		return true, nil
+	}
+	return storage.Retire(ctx, c.store, e.place.Root, commit)
 }
 
 // remove takes the objects away in their order and tells of it.

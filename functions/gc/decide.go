@@ -15,9 +15,14 @@ func (e *execution) garbage(c storage.Commit, before time.Time, leased map[strin
 	var all []Removal
 	for _, attempt := range e.attempts() {
 		parts := e.of(attempt, storage.PartPaper, storage.PartOutput)
-		if len(parts) > 0 && attempt != winner(c) && !leased[attempt] && newest(parts).Before(before) {
-			all = append(all, e.removal("attempt", attempt, whyUncommitted, parts))
+		if len(parts) == 0 || attempt == winner(c) || leased[attempt] || !newest(parts).Before(before) {
+			continue
 		}
+		what, why := "attempt", whyUncommitted
+		if c.Retired && attempt == c.Attempt { // an earlier collection was cut off
+			what, why = "model", whyReplaced
+		}
+		all = append(all, e.removal(what, attempt, why, parts))
 	}
 	return append(all, e.checkpoints(c, before, leased)...)
 }
@@ -40,18 +45,27 @@ func (e *execution) checkpoints(c storage.Commit, before time.Time, leased map[s
 }
 
 // model is the committed attempt, as what retention may take. The commit itself stays: it is the memory that the execution was
-// done, and in which generation, so that one who does it again tells of a new one. false if there is nothing to take.
+// done, and in which generation, so that one who does it again tells of a new one. false if there is nothing to take, or if the
+// execution was touched since it was listed.
 func (e *execution) model(c storage.Commit, before time.Time, leased map[string]bool) (Removal, bool) {
 	parts := e.of(winner(c), storage.PartPaper, storage.PartOutput)
-	if winner(c) == "" || len(parts) == 0 || e.atWork(leased) || !e.newest().Before(before) {
+	if winner(c) == "" || len(parts) == 0 || !e.newest().Before(before) {
+		return Removal{}, false
+	}
+	if e.atWork(leased) || leased[c.FoundBy] || !e.listed(c) {
 		return Removal{}, false
 	}
 	return e.removal("model", winner(c), whyReplaced, parts), true
 }
 
-// winner is the attempt that a commit names; "" if there is no commit, or if it says that the execution was cancelled.
+// listed says whether a commit is the one that the survey saw.
+func (e *execution) listed(c storage.Commit) bool {
+	return slices.ContainsFunc(e.parts, func(p part) bool { return p.kind == storage.PartCommit && p.ETag == c.ETag })
+}
+
+// winner is the attempt whose model a commit stands for; "" if there is no commit, or no model.
 func winner(c storage.Commit) string {
-	if c.Cancelled {
+	if c.Cancelled || c.Retired {
 		return ""
 	}
 	return c.Attempt

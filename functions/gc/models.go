@@ -2,6 +2,7 @@ package gc
 
 import (
 	"context"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/storage"
@@ -14,6 +15,7 @@ type models struct {
 	named map[string][]model     // by pipeline, oldest first
 	fixed map[storage.Place]bool // kept whatever their age
 	last  uint64                 // sequence of the newest fact seen
+	seen  time.Time              // when that was stored, by the bus's clock
 }
 
 // model is what a ModelTrained says of it: which execution made it, and which one the model that it started from. The zero Place
@@ -43,7 +45,7 @@ func (m *models) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.last = recorded.Message.Sequence
+		m.last, m.seen = recorded.Message.Sequence, recorded.Message.Stored
 		if data, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil {
 			pipeline := recorded.Fact.Pipeline
 			m.named[pipeline] = append(m.named[pipeline], modelOf(data))

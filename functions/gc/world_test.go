@@ -95,8 +95,21 @@ func (w world) told(run string, of, base storage.Place) {
 	}
 }
 
-// lease says that an attempt is at work.
+// lease says that an attempt is at work on a job that is on the queue.
 func (w world) lease(attempt string) {
+	w.t.Helper()
+	job := events.Job{
+		ID: "job-of-" + attempt, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Revision: 1, Spec: []byte("{}"), Run: attempt,
+		Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: attempt, Sequence: 1}},
+	}
+	if err := w.box.Offer(w.t.Context(), job); err != nil {
+		w.t.Fatal(err)
+	}
+	w.leaseAlone(attempt)
+}
+
+// leaseAlone is a lease whose job has left the queue.
+func (w world) leaseAlone(attempt string) {
 	w.t.Helper()
 	leases, err := w.box.Register(w.t.Context(), events.RegisterLeases)
 	if err != nil {

@@ -41,6 +41,19 @@ func (t *Trainer) committed(ctx context.Context, e *execution) (*result, error) 
 	case commit.Generation < e.job.Generation:
 		return t.raise(ctx, e, commit)
 	}
+	return t.found(ctx, e, commit, manifest)
+}
+
+// found takes a model that is there for the outcome. The commit is told first: else gc, which knows of a model only what facts say of
+// it, might remove it before ours does.
+func (t *Trainer) found(ctx context.Context, e *execution, commit storage.Commit, manifest storage.Manifest) (*result, error) {
+	noted, err := storage.Found(ctx, e.fenced, e.root, commit, e.attempt)
+	if err != nil {
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("take a model that is there: %w", err))
+	}
+	if !noted { // it is being removed, or another attempt found it too
+		return t.committed(ctx, e)
+	}
 	return recall(commit, manifest)
 }
 

@@ -15,14 +15,15 @@ import (
 
 // execution is one training, known by everything that decides its result before any of it is done.
 type execution struct {
-	id     string // sha256:<hex>
-	module string // digest of the module's code
-	root   storage.Ref
-	spec   pipeline.Pipeline
-	inputs []input
-	job    events.Job
-	fenced storage.Store // refuses to write once the job is not provably ours
-	log    *slog.Logger
+	id      string // sha256:<hex>
+	module  string // digest of the module's code
+	root    storage.Ref
+	spec    pipeline.Pipeline
+	inputs  []input
+	job     events.Job
+	attempt string        // that works on the job
+	fenced  storage.Store // refuses to write once the job is not provably ours
+	log     *slog.Logger
 
 	replaced   *storage.Commit // a commit that is in the way: its objects are gone, or it cancels another job. nil: none
 	generation int             // that our model will have

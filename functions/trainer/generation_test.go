@@ -180,3 +180,37 @@ func TestASaltIsAnotherExecutionAndARequestIsNot(t *testing.T) {
 		t.Errorf("%d executions, %d trainings", len(executions), b.guest.runs.Load())
 	}
 }
+
+// Retention knows of a model what facts say of it. A run that was not told of yet notes in the commit that it found the model.
+func TestARunFindsAModelOrItIsRetired(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	handle := func(id, run, attempt string) (*events.ModelTrained, storage.Commit) {
+		t.Helper()
+		got, err := b.handle(t, job(t, id, run, spec), attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		place, _ := storage.ExecutionAt(got.Model.URI)
+		c, _, err := storage.Committed(t.Context(), b.store, place.Root, got.Execution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got, c
+	}
+	first, before := handle("j1", "monday", "a1")
+	_, found := handle("j2", "tuesday", "a2")
+	if found.Attempt != "a1" || found.FoundBy != "a2" {
+		t.Errorf("the commit is %+v, want it to be found by a2", found)
+	}
+	place, _ := storage.ExecutionAt(first.Model.URI)
+	if gone, err := storage.Retire(t.Context(), b.store, place.Root, before); err != nil || gone {
+		t.Errorf("retired although it was found: %v, %v", gone, err)
+	}
+	if gone, err := storage.Retire(t.Context(), b.store, place.Root, found); err != nil || !gone {
+		t.Fatalf("retired %v, %v", gone, err)
+	}
+	if third, now := handle("j3", "wednesday", "a3"); third.Cached || third.Generation != 1 || now.Retired {
+		t.Errorf("after it was retired: cached %v, generation %d, commit %+v", third.Cached, third.Generation, now)
+	}
+}

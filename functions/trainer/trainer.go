@@ -117,7 +117,7 @@ func (t *Trainer) identify(ctx context.Context, task worker.Task, fenced storage
 	id, err := identityOf(job, spec, module, inputs).digest()
 	return execution{
 		id: id, module: module, root: t.opts.Root.Join(job.Pipeline, "Trainer"), spec: spec, inputs: inputs, job: job,
-		fenced: fenced, log: t.logger(task).With("execution", id), generation: job.Generation,
+		attempt: task.Attempt.ID, fenced: fenced, log: t.logger(task).With("execution", id), generation: job.Generation,
 	}, err
 }
 
