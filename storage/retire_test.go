@@ -12,7 +12,8 @@ import (
 // committedModel is a store with a whole, committed execution, and its commit as it was read.
 func committedModel(t *testing.T) (storage.Store, storage.Ref, storage.Commit) {
 	t.Helper()
-	store, place := storagetest.NewMemory(), storage.Place{Root: storage.Ref{Bucket: "stoker", Key: "p/Trainer"}, Execution: "sha256:" + strings.Repeat("0", 64), Attempt: "a"}
+	store, root := storagetest.NewMemory(), storage.Ref{Bucket: "stoker", Key: "p/Trainer"}
+	place := storage.Place{Root: root, Execution: "sha256:" + strings.Repeat("0", 64), Attempt: "a"}
 	_, err := storage.Publish(t.Context(), store, storage.Publication{
 		Root: place.Root, Execution: place.Execution, Attempt: "a", Outputs: map[string]storage.Source{"model": {Type: "Model", Dir: t.TempDir()}},
 	})

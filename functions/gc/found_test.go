@@ -1,0 +1,108 @@
+package gc_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/gc"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// finding is a store in which a worker finds a model, while it is about to be removed, as trainers do: it notes that in the commit. It
+// tells of the model when all is over.
+type finding struct {
+	storage.Store
+	w     world
+	found bool
+}
+
+func (f *finding) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond storage.Condition) (storage.Object, error) {
+	if ref == (storage.Place{Root: trainer, Execution: execution(1)}).Commit() {
+		f.find(ctx)
+	}
+	return f.Store.PutIf(ctx, ref, body, cond)
+}
+
+func (f *finding) find(ctx context.Context) {
+	c, _, err := storage.Committed(ctx, f.Store, trainer, execution(1))
+	if errors.Is(err, storage.ErrIncomplete) {
+		return
+	}
+	if err == nil {
+		f.found, err = storage.Found(ctx, f.Store, trainer, c, "finder")
+	}
+	if err != nil {
+		f.w.t.Fatal(err)
+	}
+}
+
+// A model that was found, at whatever moment, and told of after the collection, is there.
+func TestAModelThatARunHasFoundStays(t *testing.T) {
+	moments := map[string]func(w world) (box events.Letterbox, store *finding){
+		"before the models are read": func(w world) (events.Letterbox, *finding) {
+			f := &finding{Store: w.store, w: w}
+			return &hitting{Letterbox: w.box, tell: func() { f.find(w.t.Context()) }, at: 1}, f
+		},
+		"before the last look at the facts": func(w world) (events.Letterbox, *finding) {
+			f := &finding{Store: w.store, w: w}
+			return &hitting{Letterbox: w.box, tell: func() { f.find(w.t.Context()) }, at: 2}, f
+		},
+		"right before the model is retired": func(w world) (events.Letterbox, *finding) { return w.box, &finding{Store: w.store, w: w} },
+	}
+	for name, moment := range moments {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w world) {
+				one := w.commit(1, "a")
+				w.told("r1", one, storage.Place{})
+				w.told("r2", w.commit(2, "b"), storage.Place{})
+				time.Sleep(2 * day)
+				box, store := moment(w)
+				opts := gc.Options{Root: root, OlderThan: day, KeepModels: 1}
+				for range 2 { // a later collection finds it young
+					if err := gc.Collect(t.Context(), box, store, opts, func(gc.Removal) {}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !store.found || !w.valid(1) {
+					t.Errorf("found %v, and the model is whole: %v", store.found, w.valid(1))
+				}
+				w.told("r3", one, storage.Place{})
+			})
+		})
+	}
+}
+
+func TestAModelThatARunFindsWhileItGoesIsNone(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		w.told("r1", w.commit(1, "a"), storage.Place{})
+		w.told("r2", w.commit(2, "b"), storage.Place{})
+		time.Sleep(2 * day)
+		c, _, err := storage.Committed(t.Context(), w.store, trainer, execution(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.collect(gc.Options{OlderThan: day, KeepModels: 1}); !slices.Equal(got, []string{"model a"}) {
+			t.Errorf("removed %q", got)
+		}
+		if found, err := storage.Found(t.Context(), w.store, trainer, c, "finder"); found || err != nil {
+			t.Errorf("found a model that is gone: %v, %v", found, err)
+		}
+	})
+}
+
+func TestAModelThatARunWithALeaseHasFoundStays(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		w.told("r1", w.commit(1, "a"), storage.Place{})
+		w.told("r2", w.commit(2, "b"), storage.Place{})
+		w.lease("finder")
+		(&finding{Store: w.store, w: w}).find(t.Context())
+		time.Sleep(2 * day) // and its worker can't reach the bus's log
+		if got := w.collect(gc.Options{OlderThan: day, KeepModels: 1}); len(got) > 0 || !w.valid(1) {
+			t.Errorf("removed %q", got)
+		}
+	})
+}
