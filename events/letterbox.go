@@ -14,7 +14,8 @@ var (
 	ErrLeaseLost = errors.New("lease lost")              // also the cause of Hold's cancelled context
 	ErrEmpty     = errors.New("nothing waiting")         // Take's wait ran out
 	ErrClosed    = errors.New("letterbox is closed")     // by Close: nothing comes of waiting
-	ErrRefused   = errors.New("refused by the bus")      // no permission, or a message too large
+	ErrRefused   = errors.New("refused by the bus")      // no permission
+	ErrTooLarge  = errors.New("too large for the bus")   // never will be taken; the error says how large, and what the bus takes
 	ErrCancelled = errors.New("cancelled")               // the cause of Hold's cancelled context after Cancel
 )
 

@@ -28,6 +28,9 @@ func (m *Memory) Publish(ctx context.Context, f events.Fact) (events.Receipt, er
 		}
 		return events.Receipt{Sequence: before.Sequence, Duplicate: true}, nil
 	}
+	if err := checkSize(body); err != nil {
+		return events.Receipt{}, fmt.Errorf("publish %s: %w", subject, err)
+	}
 	message := m.facts.add(subject, header, body)
 	m.wake()
 	return events.Receipt{Sequence: message.Sequence}, nil

@@ -169,7 +169,10 @@ func (m *Memory) Drop(ctx context.Context, sequence uint64) error {
 
 // bury needs m.mu.
 func (m *Memory) bury(ctx context.Context, d events.DeadLetter) error {
-	body, err := encode(ctx, d)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	body, err := d.Encode(maxPayload)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,9 @@ func (m *Memory) Offer(ctx context.Context, j events.Job) error {
 	if err := m.usable(ctx); err != nil {
 		return fmt.Errorf("offer job %s: %w", j.ID, err)
 	}
+	if err := checkSize(body); err != nil {
+		return fmt.Errorf("offer job %s: %w", j.ID, err)
+	}
 	if subject := events.JobSubject(j); m.jobs.find(subject) == nil {
 		m.jobs.add(subject, nil, body)
 		m.wake()

@@ -46,6 +46,9 @@ func (r *register) put(key string, value []byte, revision uint64) (uint64, error
 	if entry := r.newest[key]; entry.Revision != revision {
 		return 0, fmt.Errorf("write %s/%s at revision %d: %w: it is at %d", r.name, key, revision, events.ErrConflict, entry.Revision)
 	}
+	if err := checkSize(value); err != nil {
+		return 0, fmt.Errorf("write %s/%s: %w", r.name, key, err)
+	}
 	r.last++
 	now := time.Now()
 	entry := events.Entry{Key: key, Value: bytes.Clone(value), Revision: r.last, Written: now}

@@ -58,6 +58,16 @@ func (s *stream) delay(sequence uint64, by time.Duration) {
 
 func (s *stream) all() []events.Message { return slices.Clone(s.messages) }
 
+// maxPayload is what NATS takes as it comes.
+const maxPayload = 1 << 20
+
+func checkSize(body []byte) error {
+	if len(body) <= maxPayload {
+		return nil
+	}
+	return fmt.Errorf("%d bytes, where a message may have %d: %w", len(body), maxPayload, events.ErrTooLarge)
+}
+
 // encode also says no when ctx has ended, as a bus would.
 func encode(ctx context.Context, value any) ([]byte, error) {
 	if ctx.Err() != nil {

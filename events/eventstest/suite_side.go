@@ -1,7 +1,9 @@
 package eventstest
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
@@ -12,6 +14,7 @@ func sideTests() map[string]func(*testing.T, Box) {
 		"progress reaches who watches":          watchProgress,
 		"watching ends with its context":        watchCancelled,
 		"nothing works after its context ended": endedContext,
+		"what is too large for the bus says so": tooLarge,
 	}
 }
 
@@ -71,4 +74,25 @@ func endedContext(t *testing.T, box Box) {
 	for _, err := range []error{publish, get, create, offer} {
 		wantError(t, err, context.Canceled)
 	}
+}
+
+// tooLarge tries what no bus takes in one message.
+func tooLarge(t *testing.T, box Box) {
+	joins := open(t, box, events.RegisterJoins)
+	revision, err := joins.Create(t.Context(), "k", []byte("small"))
+	must(t, err)
+	large := bytes.Repeat([]byte("x"), 9<<20)
+	spec := fmt.Appendf(nil, `{"x":"%s"}`, large)
+	fact, job := exampleFact("run 1", "1"), exampleJob("job-1", "cpu")
+	fact.Data.(*events.ExamplesReady).PipelineSpec, job.Spec = spec, spec
+	_, publish := box.Publish(t.Context(), fact)
+	_, create := joins.Create(t.Context(), "large", large)
+	_, update := joins.Update(t.Context(), "k", large, revision)
+	for _, err := range []error{publish, create, update, box.Offer(t.Context(), job)} {
+		wantError(t, err, events.ErrTooLarge)
+	}
+	takeNothing(t, box, "cpu")
+	entry, err := joins.Get(t.Context(), "k")
+	must(t, err)
+	wantSame(t, entry.Revision, revision)
 }

@@ -23,7 +23,7 @@ func (b *Letterbox) explain(ctx context.Context, err error) error {
 	case b.closing.Err() != nil, errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, jetstream.ErrConnectionClosed):
 		return fmt.Errorf("%w: %w", events.ErrClosed, err)
 	case errors.Is(err, nats.ErrMaxPayload), hasCode(err, jetstream.JSErrCodeStreamMessageExceedsMaximum):
-		return fmt.Errorf("%w: %w", events.ErrRefused, err)
+		return fmt.Errorf("%w: %w", events.ErrTooLarge, err)
 	case errors.Is(err, nats.ErrPermissionViolation), errors.Is(err, nats.ErrAuthorization):
 		return fmt.Errorf("%w: %w", events.ErrRefused, err)
 	case wrongSequence(err):
@@ -32,6 +32,14 @@ func (b *Letterbox) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", events.ErrNotFound, err)
 	}
 	return err
+}
+
+// sized adds to an explained error how large what was too large is.
+func (b *Letterbox) sized(err error, bytes int) error {
+	if !errors.Is(err, events.ErrTooLarge) {
+		return err
+	}
+	return fmt.Errorf("%d bytes, where a message may have %d: %w", bytes, b.nc.MaxPayload(), err)
 }
 
 // wrongSequence says whether a write was refused because something else is there. Replicated streams have a code of

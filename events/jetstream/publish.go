@@ -52,7 +52,7 @@ func (b *Letterbox) once(ctx context.Context, msg *nats.Msg) (sequence uint64, e
 	defer done()
 	ack, err := b.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
 	if err != nil {
-		return 0, b.explain(ctx, err)
+		return 0, b.sized(b.explain(ctx, err), len(msg.Data))
 	}
 	return ack.Sequence, nil
 }

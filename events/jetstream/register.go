@@ -55,7 +55,7 @@ func (r register) Create(ctx context.Context, key string, value []byte) (uint64,
 	ctx, done := r.expect(ctx, key)
 	defer done()
 	revision, err := r.kv.Create(ctx, events.Escape(key), value)
-	return revision, r.written(ctx, "create", key, err)
+	return revision, r.written(ctx, "create", key, value, err)
 }
 
 // Update implements events.Register.
@@ -63,21 +63,21 @@ func (r register) Update(ctx context.Context, key string, value []byte, revision
 	ctx, done := r.expect(ctx, key)
 	defer done()
 	next, err := r.kv.Update(ctx, events.Escape(key), value, revision)
-	return next, r.written(ctx, "update", key, err)
+	return next, r.written(ctx, "update", key, value, err)
 }
 
 // Delete implements events.Register.
 func (r register) Delete(ctx context.Context, key string, revision uint64) error {
 	ctx, done := r.expect(ctx, key)
 	defer done()
-	return r.written(ctx, "delete", key, r.kv.Delete(ctx, events.Escape(key), jetstream.LastRevision(revision)))
+	return r.written(ctx, "delete", key, nil, r.kv.Delete(ctx, events.Escape(key), jetstream.LastRevision(revision)))
 }
 
-func (r register) written(ctx context.Context, what, key string, err error) error {
+func (r register) written(ctx context.Context, what, key string, value []byte, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s: %w", what, r.name(key), r.box.explain(ctx, err))
+	return fmt.Errorf("%s %s: %w", what, r.name(key), r.box.sized(r.box.explain(ctx, err), len(value)))
 }
 
 func (r register) expect(ctx context.Context, key string) (context.Context, func()) {

@@ -30,7 +30,7 @@ func (d *Dispatcher) noteOutcome(ctx context.Context, run held, sequence uint64)
 	after := run.Join
 	after.Outcome = sequence
 	_, err := d.swap(ctx, run, after)
-	if errors.Is(err, events.ErrConflict) {
+	if errors.Is(err, events.ErrConflict) || errors.Is(err, events.ErrTooLarge) {
 		return nil
 	}
 	return err

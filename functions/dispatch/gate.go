@@ -39,7 +39,8 @@ func (d *Dispatcher) enter(ctx context.Context, run held, current deployed) erro
 			return err
 		}
 	}
-	return d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Enter(run.Join) })
+	err := d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Enter(run.Join) })
+	return d.only(run.Run, err)
 }
 
 // leave gives the place of a run free whose outcome is told, and lets the next one pass.
@@ -52,36 +53,36 @@ func (d *Dispatcher) leave(ctx context.Context, outcome events.Fact) error {
 	if err != nil {
 		return err
 	}
-	return d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(outcome.Run) })
+	err = d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(outcome.Run) })
+	return d.only(outcome.Run, err)
 }
 
 // pass changes the gate of a pipeline, and brings everyone there to what the gate now says of them. It goes on until nobody leaves
 // any more, for who leaves makes room. Each step can be repeated: who was admitted by a dispatcher that died is found there by the
-// next one.
+// next one. A run that makes trouble does not hold up the others: the error is then a troubles.
 func (d *Dispatcher) pass(ctx context.Context, current deployed, change func(plan.Gate) plan.Gate) error {
 	for {
 		gate, err := d.changeGate(ctx, current, change)
 		if err != nil {
 			return err
 		}
-		gone, err := d.serve(ctx, gate, current)
-		if err != nil || len(gone) == 0 {
-			return err
+		gone, trouble := d.serve(ctx, gate, current)
+		if len(gone) == 0 {
+			return trouble.err()
 		}
 		change = func(g plan.Gate) plan.Gate { return g.Leave(gone...) }
 	}
 }
 
-// serve ends the runs that are superseded and offers the jobs of those admitted. It returns the runs that need no place any more. A
-// run that makes trouble does not hold up the others.
-func (d *Dispatcher) serve(ctx context.Context, gate plan.Gate, current deployed) (gone []string, err error) {
-	var errs []error
+// serve ends the runs that are superseded and offers the jobs of those admitted. It returns the runs that need no place any more.
+func (d *Dispatcher) serve(ctx context.Context, gate plan.Gate, current deployed) (gone []string, trouble troubles) {
+	trouble = troubles{}
 	for _, place := range gate.Waiting {
 		if place.SupersededBy == "" {
 			continue
 		}
 		if err := d.supersede(ctx, current, place); err != nil {
-			errs = append(errs, err)
+			trouble[place.Run] = err
 			continue
 		}
 		gone = append(gone, place.Run)
@@ -89,12 +90,12 @@ func (d *Dispatcher) serve(ctx context.Context, gate plan.Gate, current deployed
 	for _, place := range gate.Admitted {
 		keeps, err := d.admit(ctx, current, place.Run)
 		if err != nil {
-			errs = append(errs, err)
+			trouble[place.Run] = err
 		} else if !keeps {
 			gone = append(gone, place.Run)
 		}
 	}
-	return gone, errors.Join(errs...)
+	return gone, trouble
 }
 
 // admit offers the job of a run that has a place, if that is still to be done, and says whether it keeps the place until its

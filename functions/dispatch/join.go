@@ -122,8 +122,21 @@ func hold(entry events.Entry) held {
 	return held{Join: join, at: entry.Revision, written: entry.Written, damage: err}
 }
 
-// swap stores after in the place of before; events.ErrConflict if that is no longer what is there.
+// swap stores after in the place of before; events.ErrConflict if that is no longer what is there. A run that has no job yet, and whose
+// facts name more than the bus can hold for it, has ended by that: what comes back says so.
 func (d *Dispatcher) swap(ctx context.Context, before held, after plan.Join) (held, error) {
+	written, err := d.write(ctx, before, after)
+	if !errors.Is(err, events.ErrTooLarge) || before.State == plan.Dispatched {
+		return written, err
+	}
+	now, clock := d.now(ctx)
+	if clock != nil {
+		return held{}, clock
+	}
+	return d.write(ctx, before, after.TooLarge(err.Error(), now))
+}
+
+func (d *Dispatcher) write(ctx context.Context, before held, after plan.Join) (held, error) {
 	key := JoinKey(after.Pipeline, after.Run)
 	value, err := json.Marshal(after)
 	if err != nil {

@@ -29,11 +29,12 @@ func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, agai
 }
 
 // hopeless says whether there never will be a job: the revision of the pipeline that the run was completed with is gone, or is one that
-// this Stoker does not understand. Waiting would not help, and would hold up all who come behind.
+// this Stoker does not understand; or the job is larger than a message of the bus may be. Waiting would not help, and would hold up all
+// who come behind.
 func hopeless(err error) bool {
 	_, unreadable := errors.AsType[*pipeline.Error](err)
 	_, invalid := errors.AsType[*events.Invalid](err)
-	return unreadable || invalid || errors.Is(err, events.ErrNotFound)
+	return unreadable || invalid || errors.Is(err, events.ErrNotFound) || errors.Is(err, events.ErrTooLarge)
 }
 
 // job makes the job of a run from what its join has pinned.
@@ -54,15 +55,14 @@ func (d *Dispatcher) job(ctx context.Context, join plan.Join, current deployed, 
 func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again plan.Again) error {
 	after := run.Join
 	after.State, after.Job, after.Again, after.Outcome = plan.Dispatched, job.ID, again, 0
-	_, err := d.swap(ctx, run, after)
-	if !errors.Is(err, events.ErrConflict) {
-		return err
+	now, err := d.swap(ctx, run, after)
+	if errors.Is(err, events.ErrConflict) {
+		now, err = d.read(ctx, run.Pipeline, run.Run)
 	}
-	now, err := d.read(ctx, run.Pipeline, run.Run)
 	if err != nil || now.State != plan.Ended {
 		return err
 	}
-	return d.box.Cancel(ctx, job.ID)
+	return errors.Join(d.tell(ctx, now), d.box.Cancel(ctx, job.ID))
 }
 
 // withdraw cancels the job that a run may have had when it ended: a dispatcher may have died between offering it and finding out

@@ -89,7 +89,8 @@ func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) 
 	if err := d.cancel(ctx, run, "cancelled"); err != nil {
 		return false, err
 	}
-	return true, d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(run.Run) })
+	err = d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(run.Run) })
+	return true, d.only(run.Run, err)
 }
 
 // cancelJob asks for the end of a job that was offered, unless something has come of it and nobody is at it again. One that the bus has

@@ -98,6 +98,19 @@ func (j Join) End(kind events.FailureKind, message string, at time.Time) Join {
 	return j
 }
 
+// TooLarge ends a join that its register has no room for, and leaves out what its facts named. One that has ended stays ended as it has.
+func (j Join) TooLarge(message string, at time.Time) Join {
+	j.Facts = slices.Clone(j.Facts)
+	for i := range j.Facts {
+		j.Facts[i].Inputs = events.Inputs{}
+	}
+	j.Latest = Latest{}
+	if j.State != Ended {
+		j.State, j.Ending = Ended, &Ending{Kind: events.FailureInput, Message: message, At: at.UTC()}
+	}
+	return j
+}
+
 // Told is a join whose end is in the log.
 func (j Join) Told() Join {
 	ending := *j.Ending

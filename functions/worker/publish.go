@@ -46,11 +46,11 @@ func (a attempt) tells(ctx context.Context, sequence uint64, model events.Model)
 	return false, fmt.Errorf("read fact %d, which was told before: %w", sequence, events.ErrNotFound)
 }
 
-// unpublished says what a fact that the bus did not take means for its job: one that is not valid never will be taken,
-// however often the job is done. A bus that lacks a permission for us may have it tomorrow.
+// unpublished says what a fact that the bus did not take means for its job: one that is not valid, or too large, never
+// will be taken, however often the job is done. A bus that lacks a permission for us may have it tomorrow.
 func unpublished(fact events.Fact, err error) error {
 	err = fmt.Errorf("publish %s of run %s: %w", fact.Data.Kind(), fact.Run, err)
-	if _, invalid := errors.AsType[*events.Invalid](err); invalid {
+	if _, invalid := errors.AsType[*events.Invalid](err); invalid || errors.Is(err, events.ErrTooLarge) {
 		return events.Fail(events.FailureCheck, err)
 	}
 	return err

@@ -276,15 +276,23 @@ func TestOnceWorksOnOneJobAtMost(t *testing.T) {
 
 func TestAFactThatTheBusWillNeverTakeIsTheJobsOwnFault(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := &function{limits: worker.Limits{Attempts: 2, Crashes: 9}, handle: func(context.Context, worker.Task) ([]events.Fact, error) {
-			return []events.Fact{{ID: "x", Source: "/test", Pipeline: "penguin", Run: "monday", Data: &events.HParamsReady{Hyperparameters: "nowhere"}}}, nil
-		}}
-		box := run(t, f, time.Hour)
-		if told := facts(t, box, events.KindTrainingFailed); len(told) != 1 || f.calls.Load() != 2 || len(dead(t, box)) != 1 {
-			t.Errorf("%d facts after %d tries", len(told), f.calls.Load())
-		}
-	})
+	for name, data := range map[string]*events.HParamsReady{
+		"not valid": {Hyperparameters: "nowhere"},
+		"too large": {Hyperparameters: "s3://bkt/hp", Values: map[string]any{"x": strings.Repeat("x", 2<<20)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := &function{limits: worker.Limits{Attempts: 2, Crashes: 9}, handle: func(context.Context, worker.Task) ([]events.Fact, error) {
+					return []events.Fact{{ID: "x", Source: "/test", Pipeline: "penguin", Run: "monday", Data: data}}, nil
+				}}
+				box := run(t, f, time.Hour)
+				if told := facts(t, box, events.KindTrainingFailed); len(told) != 1 || f.calls.Load() != 2 || len(dead(t, box)) != 1 {
+					t.Errorf("%d facts after %d tries", len(told), f.calls.Load())
+				}
+			})
+		})
+	}
 }
 
 func TestAWorkerLeavesALetterboxThatIsClosed(t *testing.T) {

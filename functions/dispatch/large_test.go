@@ -1,0 +1,104 @@
+package dispatch_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// many are examples whose addresses take about a hundred bytes each.
+func many(n int) (all []events.Examples) {
+	for i := range n {
+		all = append(all, events.Examples{URI: fmt.Sprintf("s3://bkt/%s/%06d", strings.Repeat("x", 75), i)})
+	}
+	return all
+}
+
+const twoLists = `
+pipeline: penguin
+module: builtin:dnn
+trainer: {wait_for: [examples, transform], train_args: {num_steps: 1}, hyperparameters: none}
+`
+
+// wantTooLarge wants a run to have ended for its size, told once, with figures.
+func wantTooLarge(t *testing.T, box events.Letterbox, run string) {
+	t.Helper()
+	if join := joinOf(t, box, run); join.State != plan.Ended || !join.Ending.Told || join.Ending.Kind != events.FailureInput {
+		t.Errorf("%s is %s: %+v", run, join.State, join.Ending)
+	}
+	if got := called(t, box, run); !strings.HasPrefix(got, "input: ") || !strings.Contains(got, " bytes, where a message may have 1048576") {
+		t.Errorf("%s was told %q", run, got)
+	}
+}
+
+// boxes are the letterboxes that know what is too large: the real one, too, whose client and server both have a say.
+func boxes(t *testing.T) map[string]events.Letterbox {
+	t.Helper()
+	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	return map[string]events.Letterbox{"in memory": eventstest.NewMemory(0), "NATS": connect(t, server)}
+}
+
+// handled handles every fact that is there; none may fail.
+func handled(t *testing.T, box events.Letterbox) *dispatch.Dispatcher {
+	t.Helper()
+	d, err := dispatch.New(t.Context(), box, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		err := d.Next(t.Context(), 200*time.Millisecond)
+		if errors.Is(err, events.ErrEmpty) {
+			return d
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestARunWhoseFactsTheBusCanNotHoldTogetherEnds(t *testing.T) {
+	t.Parallel()
+	for name, box := range boxes(t) {
+		t.Run(name, func(t *testing.T) {
+			apply(t, box, twoLists)
+			publish(t, box, "big", "e", &events.ExamplesReady{Examples: many(9000)})
+			publish(t, box, "big", "t", &events.TransformReady{TransformGraph: "s3://bkt/graph", TransformedExamples: many(9000)})
+			publish(t, box, "big", "late", &events.ExamplesReady{Examples: many(1)})
+			d := handled(t, box)
+			wantTooLarge(t, box, "big")
+			sweep(t, d)
+			wantJobs(t, box, "swept")
+		})
+	}
+}
+
+func TestAJobThatTheBusCanNotHoldEndsItsRunAndHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	for name, box := range boxes(t) {
+		t.Run(name, func(t *testing.T) {
+			apply(t, box, "pipeline: penguin\nmodule: builtin:dnn\ntrainer:\n  wait_for: [examples]\n  hyperparameters: none\n"+
+				"  custom_config: {vocabulary: "+strings.Repeat("v", 200_000)+"}\nconcurrency: 1\n")
+			publish(t, box, "big", "e", &events.ExamplesReady{Examples: many(9000)})
+			for _, run := range []string{"a", "b"} {
+				publish(t, box, run, "e", &events.ExamplesReady{Examples: many(1)})
+			}
+			d := handled(t, box)
+			wantTooLarge(t, box, "big")
+			finish(t, box, d, wantJobs(t, box, "behind it", "a")[0])
+			handled(t, box)
+			wantJobs(t, box, "and then", "b")
+		})
+	}
+}
