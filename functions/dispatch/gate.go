@@ -43,13 +43,18 @@ func (d *Dispatcher) enter(ctx context.Context, run held, current deployed) erro
 	return d.only(run.Run, err)
 }
 
-// leave gives the place of a run free whose outcome is told, and lets the next one pass.
+// leave gives the place of a run free whose outcome is told, and lets the next one pass. An outcome is never refused: it says what
+// came of a run, and that the run failed must not be told for it. Where the pipeline is not applied any more, nobody passes; should it
+// be again, a sweep gives the place free.
 func (d *Dispatcher) leave(ctx context.Context, outcome events.Fact) error {
 	_, entry, err := readGate(ctx, d.gates, outcome.Pipeline)
 	if err != nil || entry.Revision == 0 {
 		return err
 	}
-	current, err := d.pipeline(ctx, outcome.Pipeline)
+	current, err := readPipeline(ctx, d.pipelines, outcome.Pipeline)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
