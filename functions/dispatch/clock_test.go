@@ -29,11 +29,11 @@ func TestSweepsGoOnWhenTheBussClockIsSetBack(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		back.Store(true)
 		synctest.Wait()
-		before := counted.sweeps
+		before := counted.sweeps.Load()
 		time.Sleep(5 * time.Minute)
 		stop()
 		running.Wait()
-		if more := counted.sweeps - before; more < 3 {
+		if more := counted.sweeps.Load() - before; more < 3 {
 			t.Errorf("%d sweeps in five minutes after the clock was set back", more)
 		}
 	})

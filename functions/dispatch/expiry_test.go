@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -278,8 +279,8 @@ func TestDispatchersTakeTurnsToSweep(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if counted.sweeps < 50 || counted.sweeps > 85 {
-			t.Errorf("%d sweeps in an hour, want about one a minute", counted.sweeps)
+		if sweeps := counted.sweeps.Load(); sweeps < 50 || sweeps > 85 {
+			t.Errorf("%d sweeps in an hour, want about one a minute", sweeps)
 		}
 	})
 }
@@ -287,7 +288,7 @@ func TestDispatchersTakeTurnsToSweep(t *testing.T) {
 // counting counts how often all joins are looked at.
 type counting struct {
 	*eventstest.Memory
-	sweeps int
+	sweeps atomic.Int32
 }
 
 func (c *counting) Register(ctx context.Context, name string) (events.Register, error) {
@@ -304,6 +305,6 @@ type countingRegister struct {
 }
 
 func (r countingRegister) All(ctx context.Context) iter.Seq2[events.Entry, error] {
-	r.c.sweeps++
+	r.c.sweeps.Add(1)
 	return r.Register.All(ctx)
 }
