@@ -27,15 +27,14 @@ func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind,
 	return d.tell(ctx, ended)
 }
 
-// tell publishes that a run has ended, and marks the join. The fact is the same whoever tells it, so that the log has it once. One that
-// another source told under the same id, a mirror of the log say, tells the same.
+// tell publishes that a run has ended, and marks the join. The fact is the same whoever tells it, so that the log has it once.
 func (d *Dispatcher) tell(ctx context.Context, run held) error {
 	if run.Ending.Told {
 		return nil
 	}
 	failure := &events.Failure{Kind: run.Ending.Kind, Err: errors.New(run.Ending.Message)}
 	fact := events.NewRunEnded(run.Pipeline, run.Run, run.Last().Cause, run.Ending.At, failure)
-	if _, err := d.box.Publish(ctx, fact); err != nil && !errors.Is(err, events.ErrConflict) {
+	if err := d.publish(ctx, fact); err != nil {
 		return fmt.Errorf("tell that run %s of %s has ended: %w", run.Run, run.Pipeline, err)
 	}
 	d.log.Info("run ended", "pipeline", run.Pipeline, "run", run.Run, "kind", run.Ending.Kind, "message", run.Ending.Message)
@@ -43,6 +42,17 @@ func (d *Dispatcher) tell(ctx context.Context, run held) error {
 		return err
 	}
 	return nil
+}
+
+// publish tells a fact of our own, whose id follows from what it tells. One that another source told under that id, a mirror of the log
+// say, tells the same: to try again would never end.
+func (d *Dispatcher) publish(ctx context.Context, fact events.Fact) error {
+	_, err := d.box.Publish(ctx, fact)
+	if errors.Is(err, events.ErrConflict) {
+		d.log.Warn("fact was told by another source", "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID, "error", err)
+		return nil
+	}
+	return err
 }
 
 // supersede ends a run that waits at its gate, because a newer one took its place. One that has a job by now keeps it.

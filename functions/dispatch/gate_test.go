@@ -245,6 +245,21 @@ func TestARunThatCanHaveNoJobHoldsUpNobody(t *testing.T) {
 	}
 }
 
+func TestARefusalThatAnotherSourceToldIsTold(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	stranger := events.Fact{ID: "x", Source: "/test", Pipeline: "pinguin", Run: "monday", Data: transform()}
+	if _, err := box.Publish(t.Context(), stranger); err != nil {
+		t.Fatal(err)
+	}
+	mirrored := events.NewFactRefused(events.Recorded{Fact: stranger}, &events.Failure{Kind: events.FailureInput, Err: errors.New("x")})
+	mirrored.Source = "/mirror"
+	if _, err := box.Publish(t.Context(), mirrored); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, d) // no fact fails
+}
+
 // The end of a run may stand in the log before any dispatcher tells it: a mirror of another bus told it. It is told then; to try again
 // would never end.
 func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {

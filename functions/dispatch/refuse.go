@@ -16,7 +16,7 @@ func (d *Dispatcher) refuse(ctx context.Context, delivery events.Delivery, failu
 		return fmt.Errorf("bury fact %d: %w", recorded.Message.Sequence, err)
 	}
 	if recorded.Err == nil {
-		if _, err := d.box.Publish(ctx, events.NewFactRefused(recorded, failure)); err != nil {
+		if err := d.publish(ctx, events.NewFactRefused(recorded, failure)); err != nil {
 			return fmt.Errorf("publish refusal of fact %d: %w", recorded.Message.Sequence, err)
 		}
 	}

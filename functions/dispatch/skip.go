@@ -24,7 +24,7 @@ func (d *Dispatcher) skipTuning(ctx context.Context, run held, current deployed)
 	if last != nil {
 		fact = events.NewHParamsReused(skipped, last)
 	}
-	if _, err := d.box.Publish(ctx, fact); err != nil {
+	if err := d.publish(ctx, fact); err != nil {
 		return fmt.Errorf("tell run %s of %s that tuning is skipped: %w", run.Run, run.Pipeline, err)
 	}
 	return nil
