@@ -43,7 +43,8 @@ type Removal struct {
 // Collect removes what opts let go, one thing after another, and tells of each once it is gone. It may run beside workers, and
 // may be run again after an error: what is half removed is finished then. The order of its looks is what makes it safe: objects
 // are listed first, leases read after that, so that an attempt whose objects were seen is either leased, or will never write
-// again; and the commit is read last, right before the effect, and only counts if it is the one that was listed.
+// again; and the commit is read last, right before the effect, and only counts if it is the one that was listed. An execution whose
+// commit can't be read stays as it is, is told of in the error, and keeps no other from being collected.
 func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opts Options, on func(Removal)) error {
 	if opts.OlderThan < 0 || opts.KeepModels < 0 {
 		return errors.New("collect garbage: age and number of models may not be negative")
@@ -65,12 +66,20 @@ func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opt
 		return fmt.Errorf("collect garbage: read leases: %w", err)
 	}
 	c := collector{store: store, models: models, before: now.Add(-opts.OlderThan), leased: leased, dryRun: opts.DryRun, on: on}
+	var damaged []error
 	for _, e := range executions {
-		if err := c.collect(ctx, e); err != nil {
-			return fmt.Errorf("collect garbage of execution %s in %s: %w", e.place.Execution, e.place.Root, err)
+		err := c.collect(ctx, e)
+		if err != nil {
+			err = fmt.Errorf("collect garbage of execution %s in %s: %w", e.place.Execution, e.place.Root, err)
+		}
+		switch {
+		case errors.Is(err, storage.ErrIncomplete):
+			damaged = append(damaged, err) // a commit that is none: the next attempt replaces it
+		case err != nil:
+			return err
 		}
 	}
-	return nil
+	return errors.Join(damaged...)
 }
 
 // collector is one collection on its way through the executions.

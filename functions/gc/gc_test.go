@@ -2,6 +2,7 @@ package gc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -213,6 +214,20 @@ func TestADryRunRemovesNothingAndSaysTheSame(t *testing.T) {
 		}
 		if done := w.collect(gc.Options{OlderThan: day}); len(said) != 2 || !slices.Equal(said, done) {
 			t.Errorf("said %q, did %q", said, done)
+		}
+	})
+}
+
+func TestACommitThatCanNotBeReadKeepsNoOtherFromBeingCollected(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		broken := w.attempt(1, "unknown")
+		w.put(broken.Commit(), "no commit")
+		w.attempt(2, "alone")
+		time.Sleep(2 * day)
+		var removed []string
+		err := gc.Collect(t.Context(), w.box, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) { removed = append(removed, r.Attempt) })
+		if !errors.Is(err, storage.ErrIncomplete) || !slices.Equal(removed, []string{"alone"}) {
+			t.Errorf("removed %q, %v", removed, err)
 		}
 	})
 }
