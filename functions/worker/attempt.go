@@ -51,6 +51,9 @@ func (a attempt) work(ctx context.Context) error {
 		if err != nil || generation == 0 {
 			return err
 		}
+		if generation <= a.task.Job.Generation {
+			return events.Fail(events.FailureCrash, fmt.Errorf("%s made generation %d, where %d was asked for", a.function.Name(), generation-1, generation))
+		}
 		a.log.Warn("another model was told under this one's name; it is counted as the next generation", "generation", generation)
 		a.task.Job.Generation = generation
 	}

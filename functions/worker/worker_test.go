@@ -388,3 +388,27 @@ func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 		}
 	})
 }
+
+// A function that does not count the model anew would be asked for it without end.
+func TestAGenerationThatIsNotMadeIsAskedForOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		digest := "sha256:" + strings.Repeat("0", 64)
+		trained := func(job events.Job, uri string) events.Fact {
+			return events.NewModelTrained(job, &events.ModelTrained{
+				Model: events.Model{URI: uri, Digest: digest, Formats: []string{"Format-Serving"}}, Execution: digest, Inputs: []events.Artifact{}, Module: "m",
+			})
+		}
+		f := &function{limits: worker.Limits{Attempts: 1, Crashes: 1}, handle: func(_ context.Context, task worker.Task) ([]events.Fact, error) {
+			return []events.Fact{trained(task.Job, "s3://bkt/model/second")}, nil
+		}}
+		box := offered(t)
+		if _, err := box.Publish(t.Context(), trained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, "s3://bkt/model/first")); err != nil {
+			t.Fatal(err)
+		}
+		work(t, box, f, time.Hour)
+		if told := facts(t, box, events.KindTrainingFailed); len(told) != 1 || f.calls.Load() != 2 {
+			t.Errorf("asked %d times, told %d failures", f.calls.Load(), len(told))
+		}
+	})
+}
