@@ -33,8 +33,8 @@ func (d *Dispatcher) sweeps(ctx context.Context) error {
 }
 
 // Sweep looks at every run once and does what is left to do: it ends those that have waited for too long, tells of those that ended
-// without a word, offers complete ones again, looks for jobs of which nothing is heard, and gives free the places at gates which nobody needs any more. Several may
-// sweep at once.
+// without a word, offers complete ones again, looks for jobs of which nothing is heard, and gives free the places at gates which
+// nobody needs any more. Several may sweep at once.
 func (d *Dispatcher) Sweep(ctx context.Context) error {
 	now, err := d.now(ctx)
 	if err != nil {
