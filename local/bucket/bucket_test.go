@@ -22,7 +22,12 @@ import (
 
 func start(t *testing.T, dir string) (*bucket.Server, *s3.Store) {
 	t.Helper()
-	server, err := bucket.Start(t.Context(), bucket.Options{Dir: dir})
+	return startWith(t, bucket.Options{Dir: dir})
+}
+
+func startWith(t *testing.T, options bucket.Options) (*bucket.Server, *s3.Store) {
+	t.Helper()
+	server, err := bucket.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,26 +63,8 @@ func (to *told) send(_ context.Context, name string, message []byte) error {
 func startTelling(t *testing.T, to *told, suffix string) (*s3.Store, *awss3.Client) {
 	t.Helper()
 	to.messages = map[string][]string{}
-	options := bucket.Options{Dir: t.TempDir(), Tell: bucket.Tell{Suffix: suffix, Send: to.send}}
-	server, err := bucket.Start(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	server, store := startWith(t, bucket.Options{Dir: t.TempDir(), Tell: bucket.Tell{Suffix: suffix, Send: to.send}})
 	creds := server.Credentials()
-	store, err := s3.Open(t.Context(), s3.Config{Endpoint: server.Endpoint(), AccessKey: creds.AccessKey, SecretKey: creds.SecretKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return store, awss3.New(awss3.Options{
 		BaseEndpoint: aws.String(server.Endpoint()), Region: "us-east-1", UsePathStyle: true,
 		Credentials: credentials.NewStaticCredentialsProvider(creds.AccessKey, creds.SecretKey, ""),
