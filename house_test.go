@@ -33,7 +33,8 @@ var table = house.Table{
 		"compute/example/schemapb": {},
 		"compute/nn":               {},
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
-		"compute/savedmodel":       {Opens: "compute/nn compute/example compute/record"},
+		"compute/bundle":           {Opens: "compute/record"},
+		"compute/savedmodel":       {Opens: "compute/bundle compute/nn compute/example", Tests: "compute/record"},
 		"compute/tftest":           {TestHelp: true},
 		"compute/transform":        {Opens: "compute/example compute/record"},
 
@@ -76,7 +77,7 @@ var table = house.Table{
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
-		{Library: "github.com/wamuir/graft", Rooms: "compute/savedmodel compute/transform", Tests: "compute/example"},
+		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/savedmodel compute/transform", Tests: "compute/example"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 	},

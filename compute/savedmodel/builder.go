@@ -5,6 +5,7 @@ import (
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
+	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
@@ -28,7 +29,7 @@ type builder struct {
 	params map[string]capture
 	tables map[string]capture
 	saved  []savedVariable
-	bundle []bundleTensor
+	stored []bundle.Tensor
 	assets []asset
 
 	transform *transform // nil without a transform graph
@@ -160,7 +161,7 @@ func (b *builder) finish() (*corepb.SavedModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.bundle = append(b.bundle, bundleTensor{key: objectGraphKey, text: objects})
+	b.stored = append(b.stored, bundle.Tensor{Key: bundle.ObjectGraphKey, Text: objects})
 	meta := &corepb.MetaGraphDef{
 		MetaInfoDef: &corepb.MetaGraphDef_MetaInfoDef{
 			Tags: []string{"serve"}, TensorflowVersion: "2.16.2", StrippedDefaultAttrs: true,

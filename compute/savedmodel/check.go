@@ -10,6 +10,8 @@ import (
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/bundle"
 )
 
 // maxModelBytes bounds the graph that is read at once; protobuf itself allows no more.
@@ -83,6 +85,6 @@ func checkVariables(dir string) error {
 	if _, err := os.Stat(prefix + ".index"); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_, err := ReadBundle(prefix)
+	_, err := bundle.Open(prefix)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
@@ -38,11 +39,11 @@ func Example() {
 		panic(err)
 	}
 
-	bundle, err := savedmodel.ReadBundle(filepath.Join(dir, "variables", "variables"))
+	weights, err := bundle.Open(filepath.Join(dir, "variables", "variables"))
 	if err != nil {
 		panic(err)
 	}
-	kernel, err := bundle.Float32("dense/kernel/.ATTRIBUTES/VARIABLE_VALUE")
+	kernel, err := weights.Float32("dense/kernel/.ATTRIBUTES/VARIABLE_VALUE")
 	fmt.Println(kernel, err)
 	// Output: [2] <nil>
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tftest"
 )
@@ -43,7 +44,7 @@ func readGolden(t *testing.T) []golden {
 // penguin is TFX's model rebuilt: its weights, read from its bundle, in a net of ours.
 func penguin(t *testing.T) Model {
 	t.Helper()
-	weights, err := ReadBundle(filepath.Join("testdata", "penguin", "model", "variables", "variables"))
+	weights, err := bundle.Open(filepath.Join("testdata", "penguin", "model", "variables", "variables"))
 	if err != nil {
 		t.Fatal(err)
 	}

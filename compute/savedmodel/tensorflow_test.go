@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tftest"
 )
@@ -127,7 +128,7 @@ func asTensors(inputs map[string]nn.Value) map[string]any {
 func compareVariables(t *testing.T, m Model, got answers) {
 	t.Helper()
 	want, trainable := outputs{}, []string{}
-	shapes := map[string][]int{objectGraphKey: {}}
+	shapes := map[string][]int{bundle.ObjectGraphKey: {}}
 	for _, p := range m.Graph.Params {
 		for _, v := range p.Values {
 			want[p.Name+":0"] = append(want[p.Name+":0"], tftest.Number(v))

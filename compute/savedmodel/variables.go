@@ -8,6 +8,7 @@ import (
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
+	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
@@ -42,7 +43,7 @@ func (b *builder) addVariable(p nn.Param) (int32, error) {
 	}
 	key := checkpointKey(p.Name)
 	b.objects.values[id] = &serializedTensor{Name: "VARIABLE_VALUE", FullName: p.Name, CheckpointKey: key}
-	b.bundle = append(b.bundle, bundleTensor{key: key, shape: p.Shape, floats: p.Values})
+	b.stored = append(b.stored, bundle.Tensor{Key: key, Shape: p.Shape, Floats: p.Values})
 
 	handle := b.top.node("VarHandleOp", p.Name, attrs{
 		"dtype": typeAttr(float32Type), "shape": shapeAttr(shapeProto(p.Shape...)), "shared_name": stringAttr(p.Name),

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/bundle"
+	"google.golang.org/protobuf/proto"
 )
 
 // Write writes the model into dir, which must not exist or be empty. saved_model.pb comes last, by renaming: a folder that
@@ -57,7 +60,7 @@ func (b *builder) writeFolders(dir string) error {
 	if err := b.copyAssets(filepath.Join(dir, "assets")); err != nil {
 		return err
 	}
-	return writeBundle(filepath.Join(dir, "variables", "variables"), b.bundle)
+	return bundle.Write(filepath.Join(dir, "variables", "variables"), b.stored)
 }
 
 func (b *builder) copyAssets(dir string) error {
@@ -85,4 +88,13 @@ func copyFile(target, source string) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
+}
+
+// marshal encodes a message so that equal messages have equal bytes.
+func marshal(m proto.Message) ([]byte, error) {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
+	}
+	return b, nil
 }

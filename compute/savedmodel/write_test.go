@@ -3,10 +3,18 @@ package savedmodel
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 )
+
+func wantError(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("error is %v, want one that says %q", err, text)
+	}
+}
 
 func TestSameModelGivesSameBytes(t *testing.T) {
 	t.Parallel()

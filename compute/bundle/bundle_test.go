@@ -1,4 +1,4 @@
-package savedmodel
+package bundle
 
 import (
 	"fmt"
@@ -17,23 +17,23 @@ func wantError(t *testing.T, err error, text string) {
 }
 
 // manyTensors need several blocks of the index.
-func manyTensors() []bundleTensor {
-	var tensors []bundleTensor
+func manyTensors() []Tensor {
+	var tensors []Tensor
 	for i := range 500 {
-		tensors = append(tensors, bundleTensor{
-			key: fmt.Sprintf("layer_%d/kernel", i), shape: []int{1, 2}, floats: []float32{float32(i), -1},
+		tensors = append(tensors, Tensor{
+			Key: fmt.Sprintf("layer_%d/kernel", i), Shape: []int{1, 2}, Floats: []float32{float32(i), -1},
 		})
 	}
-	return append(tensors, bundleTensor{key: "note", text: []byte("one\x00two")})
+	return append(tensors, Tensor{Key: "note", Text: []byte("one\x00two")})
 }
 
 func TestBundleReadsWhatItWrote(t *testing.T) {
 	t.Parallel()
 	prefix := filepath.Join(t.TempDir(), "variables")
-	if err := writeBundle(prefix, manyTensors()); err != nil {
+	if err := Write(prefix, manyTensors()); err != nil {
 		t.Fatal(err)
 	}
-	b, err := ReadBundle(prefix)
+	b, err := Open(prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	prefix := filepath.Join(dir, "v")
-	if err := writeBundle(prefix, []bundleTensor{{key: "a", shape: []int{2}, floats: []float32{1, 2}}, {key: "b", text: []byte("text")}}); err != nil {
+	if err := Write(prefix, []Tensor{{Key: "a", Shape: []int{2}, Floats: []float32{1, 2}}, {Key: "b", Text: []byte("text")}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{prefix + ".index", dataFile(prefix, 0, 1)} {
@@ -92,7 +92,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 
 // readAll reads every variable of types that are read.
 func readAll(prefix string) error {
-	b, err := ReadBundle(prefix)
+	b, err := Open(prefix)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (b *Bundle) readAll() error {
 func TestTruncatedDataNamesTheFile(t *testing.T) {
 	t.Parallel()
 	prefix := filepath.Join(t.TempDir(), "v")
-	if err := writeBundle(prefix, manyTensors()); err != nil {
+	if err := Write(prefix, manyTensors()); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(dataFile(prefix, 0, 1), 100); err != nil {
@@ -131,7 +131,7 @@ func TestTruncatedDataNamesTheFile(t *testing.T) {
 
 func TestBundleOfKerasIsRead(t *testing.T) {
 	t.Parallel()
-	b, err := ReadBundle(filepath.Join("testdata", "penguin", "model", "variables", "variables"))
+	b, err := Open(filepath.Join("testdata", "penguin", "variables"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package savedmodel
+package bundle
 
 import (
 	"encoding/binary"
@@ -60,14 +60,14 @@ type Variable struct {
 	Shape []int
 }
 
-// ReadBundle reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is <model>/variables/variables.
+// Open reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is <model>/variables/variables.
 // Partitioned variables can be listed but not read.
-func ReadBundle(prefix string) (*Bundle, error) {
+func Open(prefix string) (*Bundle, error) {
 	index, err := readBounded(prefix + ".index")
 	if err != nil {
 		return nil, fmt.Errorf("read bundle: %w", err)
 	}
-	b, err := parseBundle(index)
+	b, err := parse(index)
 	if err != nil {
 		return nil, fmt.Errorf("read bundle %s.index: %w", prefix, err)
 	}
@@ -92,7 +92,7 @@ func readBounded(name string) ([]byte, error) {
 	return data, nil
 }
 
-func parseBundle(index []byte) (*Bundle, error) {
+func parse(index []byte) (*Bundle, error) {
 	table, err := decodeTable(index)
 	if err != nil {
 		return nil, err

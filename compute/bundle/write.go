@@ -1,4 +1,4 @@
-package savedmodel
+package bundle
 
 import (
 	"bufio"
@@ -11,31 +11,32 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/compute/record"
+	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	versionpb "github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 )
 
-// bundleTensor is one tensor on its way into a TensorBundle: floats, or one string.
-type bundleTensor struct {
-	key    string
-	shape  []int
-	floats []float32
-	text   []byte // of a string; floats is nil
+// Tensor is one tensor on its way into a TensorBundle: floats, or one string.
+type Tensor struct {
+	Key    string
+	Shape  []int     // of Floats
+	Floats []float32 // row major
+	Text   []byte    // of a scalar string; Floats is nil
 }
 
-func (t bundleTensor) dtype() typepb.DataType {
-	if t.text != nil {
-		return stringType
+func (t Tensor) dtype() typepb.DataType {
+	if t.Text != nil {
+		return typepb.DataType_DT_STRING
 	}
-	return float32Type
+	return typepb.DataType_DT_FLOAT
 }
 
-// writeBundle writes <prefix>.data-00000-of-00001, then <prefix>.index, which names every tensor in it.
-func writeBundle(prefix string, tensors []bundleTensor) error {
-	slices.SortFunc(tensors, func(a, b bundleTensor) int { return cmp.Compare(a.key, b.key) })
-	entries, err := writeBundleData(dataFile(prefix, 0, 1), tensors)
+// Write writes <prefix>.data-00000-of-00001, then <prefix>.index, which names every tensor in it.
+func Write(prefix string, tensors []Tensor) error {
+	slices.SortFunc(tensors, func(a, b Tensor) int { return cmp.Compare(a.Key, b.Key) })
+	entries, err := writeData(dataFile(prefix, 0, 1), tensors)
 	if err != nil {
 		return fmt.Errorf("write variables: %w", err)
 	}
@@ -50,8 +51,8 @@ func dataFile(prefix string, shard, shards int32) string {
 	return fmt.Sprintf("%s.data-%05d-of-%05d", prefix, shard, shards)
 }
 
-// writeBundleData writes the values, one after another, and says where each lies.
-func writeBundleData(name string, tensors []bundleTensor) (entries []*corepb.BundleEntryProto, err error) {
+// writeData writes the values, one after another, and says where each lies.
+func writeData(name string, tensors []Tensor) (entries []*corepb.BundleEntryProto, err error) {
 	file, err := os.Create(name)
 	if err != nil {
 		return nil, err
@@ -62,9 +63,9 @@ func writeBundleData(name string, tensors []bundleTensor) (entries []*corepb.Bun
 	for _, t := range tensors {
 		entry, err := t.writeTo(w)
 		if err != nil {
-			return nil, fmt.Errorf("variable %s: %w", t.key, err)
+			return nil, fmt.Errorf("variable %s: %w", t.Key, err)
 		}
-		entry.Dtype, entry.Shape, entry.Offset = t.dtype(), shapeProto(t.shape...), offset
+		entry.Dtype, entry.Shape, entry.Offset = t.dtype(), shapeProto(t.Shape), offset
 		entries = append(entries, entry)
 		offset += entry.GetSize()
 	}
@@ -72,13 +73,13 @@ func writeBundleData(name string, tensors []bundleTensor) (entries []*corepb.Bun
 }
 
 // writeTo writes the value; the entry it returns has its size and checksum.
-func (t bundleTensor) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
-	if t.text != nil {
-		return writeString(w, t.text)
+func (t Tensor) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
+	if t.Text != nil {
+		return writeString(w, t.Text)
 	}
 	var crc record.CRC
 	var chunk []byte
-	for part := range slices.Chunk(t.floats, 4096) {
+	for part := range slices.Chunk(t.Floats, 4096) {
 		chunk = chunk[:0]
 		for _, v := range part {
 			chunk = binary.LittleEndian.AppendUint32(chunk, math.Float32bits(v))
@@ -88,7 +89,7 @@ func (t bundleTensor) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
 			return nil, err
 		}
 	}
-	return &corepb.BundleEntryProto{Size: 4 * int64(len(t.floats)), Crc32C: crc.Masked()}, nil
+	return &corepb.BundleEntryProto{Size: 4 * int64(len(t.Floats)), Crc32C: crc.Masked()}, nil
 }
 
 // writeString writes one string: its length as a varint, the masked checksum of the length as uint32, the bytes. The entry's
@@ -103,7 +104,7 @@ func writeString(w io.Writer, text []byte) (*corepb.BundleEntryProto, error) {
 }
 
 // encodeIndex makes the table: under "" the header, under each key where its tensor lies.
-func encodeIndex(tensors []bundleTensor, entries []*corepb.BundleEntryProto) ([]byte, error) {
+func encodeIndex(tensors []Tensor, entries []*corepb.BundleEntryProto) ([]byte, error) {
 	header, err := marshal(&corepb.BundleHeaderProto{NumShards: 1, Version: &versionpb.VersionDef{Producer: 1}})
 	if err != nil {
 		return nil, err
@@ -114,9 +115,18 @@ func encodeIndex(tensors []bundleTensor, entries []*corepb.BundleEntryProto) ([]
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, tableEntry{tensors[i].key, value})
+		rows = append(rows, tableEntry{tensors[i].Key, value})
 	}
 	return encodeTable(rows), nil
+}
+
+// shapeProto is a shape as an entry holds it.
+func shapeProto(dims []int) *shapepb.TensorShapeProto {
+	shape := &shapepb.TensorShapeProto{}
+	for _, d := range dims {
+		shape.Dim = append(shape.Dim, &shapepb.TensorShapeProto_Dim{Size: int64(d)})
+	}
+	return shape
 }
 
 // marshal encodes a message so that equal messages have equal bytes.

@@ -1,4 +1,4 @@
-package savedmodel
+package bundle
 
 import (
 	"encoding/binary"

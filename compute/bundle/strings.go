@@ -1,4 +1,4 @@
-package savedmodel
+package bundle
 
 import (
 	"encoding/binary"
@@ -11,8 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// objectGraphKey is where a checkpoint keeps the tree of its objects.
-const objectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH"
+// ObjectGraphKey is where a checkpoint keeps the tree of its objects.
+const ObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 // Strings reads a variable of type string, row major.
 func (b *Bundle) Strings(key string) ([][]byte, error) {
@@ -69,16 +69,16 @@ func decodeStrings(data []byte, n int64, want uint32) ([][]byte, error) {
 // Objects reads the tree of objects that a TensorFlow 2 checkpoint keeps: the way from an object's place in the program to
 // the key of its value.
 func (b *Bundle) Objects() (*corepb.TrackableObjectGraph, error) {
-	values, err := b.Strings(objectGraphKey)
+	values, err := b.Strings(ObjectGraphKey)
 	if err != nil {
 		return nil, err
 	}
 	if len(values) != 1 {
-		return nil, b.failure(objectGraphKey, fmt.Errorf("%d strings, want one", len(values)))
+		return nil, b.failure(ObjectGraphKey, fmt.Errorf("%d strings, want one", len(values)))
 	}
 	graph := new(corepb.TrackableObjectGraph)
 	if err := proto.Unmarshal(values[0], graph); err != nil {
-		return nil, b.failure(objectGraphKey, err)
+		return nil, b.failure(ObjectGraphKey, err)
 	}
 	return graph, nil
 }
