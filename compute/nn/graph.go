@@ -45,18 +45,40 @@ type Node struct {
 // Op says what a node computes. x is In[0], of shape [batch, n] unless said otherwise.
 type Op string
 
-// The operations.
+// The operations. Where two operands are combined element by element, "x op y" below, the second is a value of x's width, a
+// value of width 1, or a param of shape [n] or [1]: what is narrower is repeated along the width, and a param for every row.
 const (
 	OpMatMul  Op = "MatMul"  // x [b,k] times param In[1] [k,n]
 	OpAddBias Op = "AddBias" // x + param In[1] [n]
-	OpAdd     Op = "Add"     // x + In[1], both [b,n]
-	OpSub     Op = "Sub"     // x - param In[1] [n]: normalisation
-	OpMul     Op = "Mul"     // x * param In[1] [n]: normalisation
-	OpRelu    Op = "Relu"
-	OpTanh    Op = "Tanh"
-	OpSigmoid Op = "Sigmoid"
-	OpSoftmax Op = "Softmax" // over the last axis
-	OpConcat  Op = "Concat"  // of all In, along axis 1
+	OpAdd     Op = "Add"     // x + y
+	OpSub     Op = "Sub"     // x - y
+	OpMul     Op = "Mul"     // x * y
+	OpDiv     Op = "Div"     // x / y
+	OpMaximum Op = "Maximum" // the larger of x and y; NaN if one of them is
+	OpMinimum Op = "Minimum" // the smaller of x and y; NaN if one of them is
+
+	OpRelu      Op = "Relu"
+	OpLeakyRelu Op = "LeakyRelu" // x where x > 0, else Attr.Alpha * x
+	OpTanh      Op = "Tanh"
+	OpSigmoid   Op = "Sigmoid"
+	OpSoftplus  Op = "Softplus" // log(1 + exp(x))
+	OpSoftmax   Op = "Softmax"  // over the last axis
+	OpNeg       Op = "Neg"
+	OpAbs       Op = "Abs"
+	OpExp       Op = "Exp"
+	OpLog       Op = "Log"
+	OpLog1p     Op = "Log1p" // log(1 + x)
+	OpExpm1     Op = "Expm1" // exp(x) - 1
+	OpSqrt      Op = "Sqrt"
+	OpSquare    Op = "Square"
+	OpInverse   Op = "Inverse" // 1 / x
+
+	OpConcat Op = "Concat" // of all In, along axis 1
+	OpSlice  Op = "Slice"  // columns Attr.Start up to, not including, Attr.End
+	OpSum    Op = "Sum"    // over the last axis, [b,1]
+	OpMean   Op = "Mean"   // over the last axis, [b,1]
+	OpMax    Op = "Max"    // over the last axis, [b,1]
+
 	OpCast    Op = "Cast"    // int64 to float32
 	OpOneHot  Op = "OneHot"  // int64 [b,w] to float32 [b, w*Attr.Depth]; an index outside 0..Depth-1 gives zeros
 	OpVocab   Op = "Vocab"   // string [b,w] to int64 [b,w]: index in Attr.Vocabulary, or Depth-1 (Depth = len+1) if not in it
@@ -70,6 +92,8 @@ const (
 type Attr struct {
 	Depth      int
 	Vocabulary []string
+	Alpha      float32
+	Start, End int
 }
 
 // Output is a named result of the model: logits, probabilities.

@@ -34,6 +34,26 @@ type Assignment struct {
 	Transformed bool  `json:"transformed"` // the examples went through the transform graph already
 	Seed        int64 `json:"seed"`
 	Shards      int   `json:"shards"` // data-parallel parts of a batch: decides the result, so it comes with the job
+
+	// NumExamples is how many records each split has, by name, where a statistics artifact says so; nil if none does. TFX has it
+	// as an attribute of FnArgs since 1.17.
+	NumExamples map[string]int64 `json:"num_examples,omitempty"`
+
+	// Exports are the formats wanted beside the SavedModel: tflite, onnx. Each stands in a folder of its own beside
+	// ServingModelDir, named Format-TFLite and Format-ONNX.
+	Exports []string `json:"exports,omitempty"`
+
+	// Predictions asks for what the model in memory says of some rows, to compare the exported one with. A module that can't tell
+	// leaves the file unwritten.
+	Predictions *Predictions `json:"predictions,omitempty"`
+}
+
+// Predictions is where a module writes what it predicts, at the end of a training, for the first rows of its evaluation data in
+// the order of EvalFiles: JSON, one object a row and line, output name to a list of numbers, or to "NaN", "Infinity" and
+// "-Infinity" where JSON has no number. Output names are those of the SavedModel's serving_default.
+type Predictions struct {
+	Path string `json:"path"`
+	Rows int    `json:"rows"` // at most: the data may have fewer
 }
 
 // Call says what is asked of the module.
