@@ -2,7 +2,7 @@ package nn
 
 import "fmt"
 
-// Activation is y = act(x): OpRelu, OpTanh, OpSigmoid or OpSoftmax.
+// Activation is y = act(x): OpRelu, OpTanh, OpSigmoid, OpSoftplus or OpSoftmax.
 func (b *Builder) Activation(name string, x Ref, act Op) Ref {
 	if !isActivation(act) {
 		b.fail(fmt.Errorf("layer %q: %q is no activation", name, act))
@@ -11,10 +11,24 @@ func (b *Builder) Activation(name string, x Ref, act Op) Ref {
 }
 
 func isActivation(op Op) bool {
-	return op == OpRelu || op == OpTanh || op == OpSigmoid || op == OpSoftmax
+	return op == OpRelu || op == OpTanh || op == OpSigmoid || op == OpSoftplus || op == OpSoftmax
 }
 
-// ActivationNamed finds an activation by its Keras name: relu, tanh, sigmoid, softmax; linear is "", none.
+// LeakyRelu is x where x > 0, else alpha x.
+func (b *Builder) LeakyRelu(name string, x Ref, alpha float32) Ref {
+	return b.node(name, x.Type, Node{Op: OpLeakyRelu, In: []string{x.Name}, Attr: Attr{Alpha: alpha}})
+}
+
+// Apply is y = f(x), element by element: OpNeg, OpAbs, OpExp, OpLog and the like.
+func (b *Builder) Apply(name string, x Ref, f Op) Ref {
+	n := Node{Op: f, In: []string{x.Name}}
+	if elementwise(&n) == nil {
+		b.fail(fmt.Errorf("node %q: %q is no function of each element", name, f))
+	}
+	return b.node(name, x.Type, n)
+}
+
+// ActivationNamed finds an activation by its Keras name: relu, tanh, sigmoid, softmax, softplus; linear is "", none.
 func ActivationNamed(name string) (Op, error) {
 	switch name {
 	case "relu":
@@ -25,8 +39,10 @@ func ActivationNamed(name string) (Op, error) {
 		return OpSigmoid, nil
 	case "softmax":
 		return OpSoftmax, nil
+	case "softplus":
+		return OpSoftplus, nil
 	case "linear":
 		return "", nil
 	}
-	return "", fmt.Errorf("unknown activation %q: expected relu, tanh, sigmoid, softmax or linear", name)
+	return "", fmt.Errorf("unknown activation %q: expected relu, tanh, sigmoid, softmax, softplus or linear", name)
 }

@@ -71,9 +71,10 @@ func (b *Builder) param(name string, init Initializer, shape ...int) string {
 	return b.add(p)
 }
 
-// constant adds a tensor that training leaves alone.
-func (b *Builder) constant(name string, values []float32) string {
-	return b.add(Param{Name: name, Shape: []int{len(values)}, Values: values})
+// Constant adds a param that training leaves alone, [len(values)], and returns its name. It may be the second operand of Add
+// and its kin.
+func (b *Builder) Constant(name string, values ...float32) Ref {
+	return Ref{b.add(Param{Name: name, Shape: []int{len(values)}, Values: values}), Type{Float32, len(values)}}
 }
 
 func (b *Builder) add(p Param) string {

@@ -80,17 +80,25 @@ func (c *checker) output(out Output) error {
 	return nil
 }
 
-// infer is the type rule of every op, in the order of the contract.
+// infer is the type rule of every op.
 func (c *checker) infer(n *Node) (Type, error) {
+	switch {
+	case combination(n.Op) != nil && n.Op != OpAddBias:
+		return c.combined(n)
+	case elementwise(n) != nil:
+		return c.same(n, 1, Float32)
+	case reduction(n.Op) != nil:
+		return c.reduced(n)
+	}
 	switch n.Op {
 	case OpMatMul:
 		return c.matMul(n)
-	case OpAddBias, OpSub, OpMul:
+	case OpAddBias:
 		return c.rowParam(n)
-	case OpAdd:
-		return c.same(n, 2, Float32)
-	case OpRelu, OpTanh, OpSigmoid, OpSoftmax, OpDropNaN:
+	case OpSoftmax:
 		return c.same(n, 1, Float32)
+	case OpSlice:
+		return c.slice(n)
 	case OpConcat:
 		return c.concat(n)
 	case OpCast:

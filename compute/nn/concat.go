@@ -10,8 +10,3 @@ func (b *Builder) Concat(name string, xs ...Ref) Ref {
 	}
 	return b.node(name, t, n)
 }
-
-// Add is x + y, of one type.
-func (b *Builder) Add(name string, x, y Ref) Ref {
-	return b.node(name, x.Type, Node{Op: OpAdd, In: []string{x.Name, y.Name}})
-}

@@ -78,7 +78,7 @@ func (e *Evaluator) define(name string, types map[string]Type) int {
 }
 
 func (e *Evaluator) bind(n *Node, params map[string]*Param) step {
-	s := step{node: n, kernel: kernelOf(n.Op)}
+	s := step{node: n, kernel: kernelOf(n)}
 	for _, name := range n.In {
 		if p := params[name]; p != nil {
 			s.param = p

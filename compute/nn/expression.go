@@ -28,17 +28,6 @@ func (e *expression) run(f func() (*gorgonia.Node, error)) *gorgonia.Node {
 	return n
 }
 
-// relu is x where x > 0, else 0. Unlike gorgonia.Rectify its gradient at 0 is 0, as in TensorFlow.
-func (e *expression) relu(x *gorgonia.Node) *gorgonia.Node {
-	mask := e.run(func() (*gorgonia.Node, error) { return gorgonia.Gt(x, gorgonia.NewConstant(float32(0)), true) })
-	return e.of2(gorgonia.HadamardProd, x, mask)
-}
-
-// withRow applies f to x [b,n] and to the row p [1,n], repeated b times.
-func (e *expression) withRow(f func(a, b *gorgonia.Node, left, right []byte) (*gorgonia.Node, error), x, p *gorgonia.Node) *gorgonia.Node {
-	return e.run(func() (*gorgonia.Node, error) { return f(x, p, nil, []byte{0}) })
-}
-
 func sumAll(x *gorgonia.Node) (*gorgonia.Node, error) { return gorgonia.Sum(x) }
 
 // weightedMean is sum_rj weight[r,j] x[r,j] / n, n the width: what losses that are means over a row return.
@@ -46,4 +35,19 @@ func (e *expression) weightedMean(x, weight *gorgonia.Node) (*gorgonia.Node, err
 	sum := e.of(sumAll, e.of2(gorgonia.HadamardProd, x, weight))
 	perColumn := gorgonia.NewConstant(1 / float32(weight.Shape()[1]))
 	return e.of2(gorgonia.HadamardProd, sum, perColumn), e.err
+}
+
+// broadcast are the ops of Gorgonia that repeat what is narrower by themselves, and whose gradients do too.
+func broadcast(op Op) func(a, b *gorgonia.Node, left, right []byte) (*gorgonia.Node, error) {
+	switch op {
+	case OpAdd, OpAddBias:
+		return gorgonia.BroadcastAdd
+	case OpSub:
+		return gorgonia.BroadcastSub
+	case OpMul:
+		return gorgonia.BroadcastHadamardProd
+	case OpDiv:
+		return gorgonia.BroadcastHadamardDiv
+	}
+	return nil
 }

@@ -14,8 +14,16 @@ const gradientTolerance = 1e-3
 // net builds a model from its layers; three classes or outputs.
 type net func(b *nn.Builder) nn.Ref
 
+// pair are two values of a width, the second above 0.
+func pair(b *nn.Builder, width int) (x, positive nn.Ref) {
+	in := b.Input("x", nn.Float32, 2)
+	x = b.Dense("one", in, width, nn.OpTanh)
+	return x, b.Activation("other/positive", b.Dense("other", in, width, ""), nn.OpSoftplus)
+}
+
 var inputs = map[string]nn.Value{
 	"x":  nn.Floats(2, 0.5, -1.25, 1.5, 0.75, -0.3, 0.9),
+	"x2": nn.Floats(2, 0.5, -1.25, 1.5, 0.75, -0.3, 0.9),
 	"id": nn.Ints(2, 0, 3, 3, 3, 1, 0),
 	"s":  nn.Strings(1, "a", "b", "zz"),
 }
@@ -46,6 +54,49 @@ var nets = map[string]net{
 	"normalized inside": func(b *nn.Builder) nn.Ref {
 		h := b.Dense("hidden", x(b), 3, nn.OpTanh)
 		return b.Dense("out", b.Normalize("norm", h, []float32{.1, -.2, .3}, []float32{2, .5, 1}), 3, "")
+	},
+	"two ways combined, of one width": func(b *nn.Builder) nn.Ref {
+		x, y := pair(b, 3)
+		z := b.Sub("sub", b.Mul("mul", x, y), b.Div("div", x, y))
+		return b.Add("add", z, b.Maximum("maximum", b.Minimum("minimum", x, y), z))
+	},
+	"two ways combined, one narrow": func(b *nn.Builder) nn.Ref {
+		x, _ := pair(b, 3)
+		y := b.Activation("positive", b.Dense("narrow", b.Input("x2", nn.Float32, 2), 1, ""), nn.OpSoftplus)
+		z := b.Sub("sub", b.Mul("mul", x, y), b.Div("div", x, y))
+		return b.Add("add", b.Add("plus", z, y), b.Maximum("maximum", b.Minimum("minimum", x, y), y))
+	},
+	"functions of all numbers": func(b *nn.Builder) nn.Ref {
+		x, _ := pair(b, 3)
+		for _, op := range []nn.Op{nn.OpNeg, nn.OpAbs, nn.OpExpm1, nn.OpSquare, nn.OpExp, nn.OpTanh, nn.OpSoftplus} {
+			x = b.Apply(string(op), x, op)
+		}
+		return b.Dense("out", x, 3, "")
+	},
+	"functions of positive numbers": func(b *nn.Builder) nn.Ref {
+		_, x := pair(b, 3)
+		for _, op := range []nn.Op{nn.OpInverse, nn.OpSqrt, nn.OpLog1p, nn.OpLog} {
+			x = b.Apply(string(op), x, op)
+		}
+		return b.Dense("out", x, 3, "")
+	},
+	"leaky relu": func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.LeakyRelu("leaky", b.Dense("hidden", x(b), 4, ""), 0.2), 3, "")
+	},
+	"one param for all": func(b *nn.Builder) nn.Ref {
+		x, y := pair(b, 3)
+		for _, f := range []func(string, nn.Ref, nn.Ref) nn.Ref{b.Add, b.Mul, b.Sub, b.Div} {
+			x = f(x.Name+"'", x, b.Constant(x.Name+" constant", 1.5))
+		}
+		return b.Add("all", x, y)
+	},
+	"rows reduced": func(b *nn.Builder) nn.Ref {
+		x, _ := pair(b, 3)
+		return b.Concat("all", b.Sum("sum", x), b.Mean("mean", x), b.Max("max", x))
+	},
+	"slices": func(b *nn.Builder) nn.Ref {
+		x, _ := pair(b, 4)
+		return b.Concat("all", b.Slice("last", x, 3, 4), b.Slice("first", x, 0, 2))
 	},
 	"two ways added": func(b *nn.Builder) nn.Ref {
 		in := x(b)
@@ -127,6 +178,27 @@ func TestGradientsAreTheSlopeOfTheLoss(t *testing.T) {
 				checkSlopes(t, m, b, grads)
 			})
 		}
+	}
+}
+
+// A batch of one row is where what is repeated along the batch can't be told from what is not.
+func TestGradientsOfOneRow(t *testing.T) {
+	t.Parallel()
+	one := map[string]nn.Value{
+		"x": nn.Floats(2, 0.5, -1.25), "x2": nn.Floats(2, 0.5, -1.25), "id": nn.Ints(2, 3, 3), "s": nn.Strings(1, "b"),
+	}
+	for name, layers := range nets {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := build(t, layers, nn.MeanSquaredError{}, 7)
+			nudge(m)
+			b := nn.Batch{Rows: 1, Inputs: one, Targets: targets[:3]}
+			_, grads, err := program(t, m, 1).Gradients(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSlopes(t, m, b, grads)
+		})
 	}
 }
 

@@ -7,34 +7,29 @@ import (
 )
 
 // kernelOf is nil for an unknown op; Types refuses those before.
-func kernelOf(op Op) kernel {
-	switch op {
+func kernelOf(n *Node) kernel {
+	if f := combination(n.Op); f != nil {
+		return combine(f)
+	}
+	if f := elementwise(n); f != nil {
+		return each(f)
+	}
+	if f := reduction(n.Op); f != nil {
+		return reduce(f)
+	}
+	switch n.Op {
 	case OpMatMul:
 		return matMul
-	case OpAddBias:
-		return withRow(func(x, p float32) float32 { return x + p })
-	case OpSub:
-		return withRow(func(x, p float32) float32 { return x - p })
-	case OpMul:
-		return withRow(func(x, p float32) float32 { return x * p })
-	case OpAdd:
-		return add
-	case OpRelu:
-		return each(relu)
-	case OpTanh:
-		return each(func(x float32) float32 { return float32(math.Tanh(float64(x))) })
-	case OpSigmoid:
-		return each(sigmoid)
-	case OpDropNaN:
-		return each(dropNaN)
 	case OpSoftmax:
 		return softmax
 	case OpConcat:
 		return concat
+	case OpSlice:
+		return slice
 	case OpEmbed:
 		return embed
 	}
-	return indexKernelOf(op)
+	return indexKernelOf(n.Op)
 }
 
 // matMul is y[r,j] = sum_i x[r,i] w[i,j], summed in the order of i.
@@ -56,20 +51,6 @@ func matMul(s *step, rows int) error {
 	return nil
 }
 
-// withRow is y[r,j] = f(x[r,j], p[j]).
-func withRow(f func(x, p float32) float32) kernel {
-	return func(s *step, rows int) error {
-		p := s.param.Values
-		for r := range rows {
-			x, y := s.in[0].Floats[r*len(p):(r+1)*len(p)], s.out.Floats[r*len(p):]
-			for j := range x {
-				y[j] = f(x[j], p[j])
-			}
-		}
-		return nil
-	}
-}
-
 // each is y = f(x), element by element.
 func each(f func(x float32) float32) kernel {
 	return func(s *step, _ int) error {
@@ -78,37 +59,6 @@ func each(f func(x float32) float32) kernel {
 		}
 		return nil
 	}
-}
-
-func add(s *step, _ int) error {
-	for i, x := range s.in[0].Floats {
-		s.out.Floats[i] = x + s.in[1].Floats[i]
-	}
-	return nil
-}
-
-// relu is max(x, 0); NaN stays NaN, as in TensorFlow.
-func relu(x float32) float32 {
-	if x < 0 {
-		return 0
-	}
-	return x
-}
-
-// sigmoid is 1/(1+exp(-x)), computed so that exp can't overflow.
-func sigmoid(x float32) float32 {
-	if x >= 0 {
-		return float32(1 / (1 + math.Exp(-float64(x))))
-	}
-	e := math.Exp(float64(x))
-	return float32(e / (1 + e))
-}
-
-func dropNaN(x float32) float32 {
-	if x != x {
-		return 0
-	}
-	return x
 }
 
 // softmax is y[r,j] = exp(x[r,j]-m) / sum_j exp(x[r,j]-m), m the largest of the row.

@@ -15,6 +15,8 @@ type lowering struct {
 	batch  int
 	nodes  map[string]*gorgonia.Node
 	params map[string]*Param
+
+	constants int // made so far
 }
 
 func newLowering(body *Graph, batch int) *lowering {
@@ -71,23 +73,20 @@ func (l *lowering) lower(n *Node) {
 }
 
 func (l *lowering) op(n *Node, in []*gorgonia.Node) *gorgonia.Node {
+	if combination(n.Op) != nil {
+		return l.combine(n.Op, in[0], in[1])
+	}
+	if y := l.elementwise(n, in[0]); y != nil || l.err != nil {
+		return y
+	}
+	if reduction(n.Op) != nil {
+		return l.reduce(n.Op, in[0])
+	}
 	switch n.Op {
 	case OpMatMul:
 		return l.of2(gorgonia.Mul, in[0], in[1])
-	case OpAddBias:
-		return l.withRow(gorgonia.BroadcastAdd, in[0], in[1])
-	case OpSub:
-		return l.withRow(gorgonia.BroadcastSub, in[0], in[1])
-	case OpMul:
-		return l.withRow(gorgonia.BroadcastHadamardProd, in[0], in[1])
-	case OpAdd:
-		return l.of2(gorgonia.Add, in[0], in[1])
-	case OpRelu:
-		return l.relu(in[0])
-	case OpTanh:
-		return l.of(gorgonia.Tanh, in[0])
-	case OpSigmoid:
-		return l.of(gorgonia.Sigmoid, in[0])
+	case OpSlice:
+		return l.slice(in[0], n.Attr.Start, n.Attr.End)
 	case OpSoftmax:
 		return l.of(softmaxNode, in[0])
 	case OpConcat:

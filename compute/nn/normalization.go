@@ -2,8 +2,8 @@ package nn
 
 // Normalize is y = (x - mean) * scale, by column; scale is 1/standard deviation. Both stay as they are in training.
 func (b *Builder) Normalize(name string, x Ref, mean, scale []float32) Ref {
-	y := b.node(name+"/Sub", x.Type, Node{Op: OpSub, In: []string{x.Name, b.constant(name+"/mean", mean)}})
-	return b.node(name+"/Mul", x.Type, Node{Op: OpMul, In: []string{y.Name, b.constant(name+"/scale", scale)}})
+	y := b.node(name+"/Sub", x.Type, Node{Op: OpSub, In: []string{x.Name, b.Constant(name+"/mean", mean...).Name}})
+	return b.node(name+"/Mul", x.Type, Node{Op: OpMul, In: []string{y.Name, b.Constant(name+"/scale", scale...).Name}})
 }
 
 // DropNaN makes NaN 0: after Normalize, what is missing becomes the mean.

@@ -1,0 +1,146 @@
+package nn
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+)
+
+// Add is x + y, element by element; y has the width of x, or width 1.
+func (b *Builder) Add(name string, x, y Ref) Ref { return b.combine(name, OpAdd, x, y) }
+
+// Sub is x - y, as Add.
+func (b *Builder) Sub(name string, x, y Ref) Ref { return b.combine(name, OpSub, x, y) }
+
+// Mul is x * y, as Add.
+func (b *Builder) Mul(name string, x, y Ref) Ref { return b.combine(name, OpMul, x, y) }
+
+// Div is x / y, as Add.
+func (b *Builder) Div(name string, x, y Ref) Ref { return b.combine(name, OpDiv, x, y) }
+
+// Maximum is the larger of x and y, as Add.
+func (b *Builder) Maximum(name string, x, y Ref) Ref { return b.combine(name, OpMaximum, x, y) }
+
+// Minimum is the smaller of x and y, as Add.
+func (b *Builder) Minimum(name string, x, y Ref) Ref { return b.combine(name, OpMinimum, x, y) }
+
+func (b *Builder) combine(name string, op Op, x, y Ref) Ref {
+	return b.node(name, x.Type, Node{Op: op, In: []string{x.Name, y.Name}})
+}
+
+// combined is the rule of ops on two operands, element by element. The second may be a param.
+func (c *checker) combined(n *Node) (Type, error) {
+	x, err := c.in(n, 0, Float32)
+	if err != nil {
+		return Type{}, err
+	}
+	if len(n.In) != 2 {
+		return Type{}, fmt.Errorf("%d operands, expected 2", len(n.In))
+	}
+	if p := c.params[n.In[1]]; p != nil {
+		if len(p.Shape) != 1 || p.Shape[0] != x.Width && p.Shape[0] != 1 {
+			return Type{}, fmt.Errorf("%s with param of shape %v", x, p.Shape)
+		}
+		return x, nil
+	}
+	y, err := c.in(n, 1, Float32)
+	if err == nil && y.Width != x.Width && y.Width != 1 {
+		err = fmt.Errorf("operands are %s and %s", x, y)
+	}
+	return x, err
+}
+
+// combine is y[r,j] = f(x[r,j], z[r,j]), where z is a value or a param, repeated where it is narrower.
+func combine(f func(x, z float32) float32) kernel {
+	return func(s *step, rows int) error {
+		x, y, n := s.in[0].Floats, s.out.Floats, s.out.Width
+		for r := range rows {
+			z := s.second(r)
+			for j := range n {
+				y[r*n+j] = f(x[r*n+j], z[j%len(z)])
+			}
+		}
+		return nil
+	}
+}
+
+// second is the second operand of a row: that of a param is the same for all.
+func (s *step) second(row int) []float32 {
+	if s.param != nil {
+		return s.param.Values
+	}
+	w := s.in[1].Width
+	return s.in[1].Floats[row*w : (row+1)*w]
+}
+
+// combination is the formula of an op on two operands; nil for other ops.
+func combination(op Op) func(x, y float32) float32 {
+	switch op {
+	case OpAdd, OpAddBias:
+		return func(x, y float32) float32 { return x + y }
+	case OpSub:
+		return func(x, y float32) float32 { return x - y }
+	case OpMul:
+		return func(x, y float32) float32 { return x * y }
+	case OpDiv:
+		return func(x, y float32) float32 { return x / y }
+	case OpMaximum:
+		return func(x, y float32) float32 { return max(x, y) } // NaN wins, unlike in math.Max
+	case OpMinimum:
+		return func(x, y float32) float32 { return min(x, y) }
+	}
+	return nil
+}
+
+// combine writes an op on two operands.
+func (l *lowering) combine(op Op, x, y *gorgonia.Node) *gorgonia.Node {
+	axes := l.narrow(y, x)
+	if f := broadcast(op); f != nil && len(axes) > 0 {
+		return l.run(func() (*gorgonia.Node, error) { return f(x, y, nil, axes) })
+	}
+	y = l.spread(y, x, axes)
+	switch op {
+	case OpAdd, OpAddBias:
+		return l.of2(gorgonia.Add, x, y)
+	case OpSub:
+		return l.of2(gorgonia.Sub, x, y)
+	case OpMul:
+		return l.of2(gorgonia.HadamardProd, x, y)
+	case OpDiv:
+		return l.of2(gorgonia.HadamardDiv, x, y)
+	case OpMaximum:
+		return l.choose(gorgonia.Gte, x, y)
+	default:
+		return l.choose(gorgonia.Lte, x, y)
+	}
+}
+
+// choose is x where compare holds, else y. The slope goes to the one that was chosen, of equal ones to x, as in TensorFlow.
+func (l *lowering) choose(compare func(a, b *gorgonia.Node, same bool) (*gorgonia.Node, error), x, y *gorgonia.Node) *gorgonia.Node {
+	first := l.run(func() (*gorgonia.Node, error) { return compare(x, y, true) })
+	other := l.of2(gorgonia.Sub, gorgonia.NewConstant(float32(1)), first)
+	return l.of2(gorgonia.Add, l.of2(gorgonia.HadamardProd, x, first), l.of2(gorgonia.HadamardProd, y, other))
+}
+
+// narrow are the axes along which y has to be repeated to have the shape of x.
+func (l *lowering) narrow(y, x *gorgonia.Node) []byte {
+	var axes []byte
+	if l.err != nil {
+		return nil
+	}
+	for axis, size := range x.Shape() {
+		if y.Shape()[axis] != size {
+			axes = append(axes, byte(axis))
+		}
+	}
+	return axes
+}
+
+// spread repeats y along axes.
+func (l *lowering) spread(y, x *gorgonia.Node, axes []byte) *gorgonia.Node {
+	if l.err != nil || len(axes) == 0 {
+		return y
+	}
+	ones := l.ones(x.Shape())
+	return l.run(func() (*gorgonia.Node, error) { return gorgonia.BroadcastHadamardProd(ones, y, nil, axes) })
+}

@@ -1,0 +1,88 @@
+package nn
+
+import (
+	"slices"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Sum is the sum of each row, [b,1].
+func (b *Builder) Sum(name string, x Ref) Ref { return b.reduce(name, OpSum, x) }
+
+// Mean is the mean of each row, [b,1].
+func (b *Builder) Mean(name string, x Ref) Ref { return b.reduce(name, OpMean, x) }
+
+// Max is the largest of each row, [b,1]; NaN if there is one.
+func (b *Builder) Max(name string, x Ref) Ref { return b.reduce(name, OpMax, x) }
+
+func (b *Builder) reduce(name string, op Op, x Ref) Ref {
+	return b.node(name, Type{Float32, 1}, Node{Op: op, In: []string{x.Name}})
+}
+
+// reduced is the rule of ops that make one number of a row.
+func (c *checker) reduced(n *Node) (Type, error) {
+	_, err := c.same(n, 1, Float32)
+	return Type{Float32, 1}, err
+}
+
+// reduce is y[r] = f(x[r,:]).
+func reduce(f func(row []float32) float32) kernel {
+	return func(s *step, rows int) error {
+		w := s.in[0].Width
+		for r := range rows {
+			s.out.Floats[r] = f(s.in[0].Floats[r*w : (r+1)*w])
+		}
+		return nil
+	}
+}
+
+// reduction is the formula of an op that makes one number of a row; nil for other ops.
+func reduction(op Op) func(row []float32) float32 {
+	switch op {
+	case OpSum:
+		return sum
+	case OpMean:
+		return func(row []float32) float32 { return sum(row) / float32(len(row)) }
+	case OpMax:
+		return slices.Max
+	}
+	return nil
+}
+
+func sum(row []float32) float32 {
+	var total float32
+	for _, x := range row {
+		total += x
+	}
+	return total
+}
+
+// reduce writes an op that makes one number of a row, as a column [b,1].
+func (l *lowering) reduce(op Op, x *gorgonia.Node) *gorgonia.Node {
+	if l.err != nil {
+		return nil
+	}
+	width := x.Shape()[1]
+	switch op {
+	case OpMax:
+		return l.rowMax(x, width)
+	case OpMean:
+		return l.of2(gorgonia.HadamardProd, l.rowSum(x, width), gorgonia.NewConstant(1/float32(width)))
+	}
+	return l.rowSum(x, width)
+}
+
+// rowSum is x times a column of ones: Gorgonia's Sum along an axis has no right gradient for a matrix of one row.
+func (l *lowering) rowSum(x *gorgonia.Node, width int) *gorgonia.Node {
+	return l.of2(gorgonia.Mul, x, l.ones(tensor.Shape{width, 1}))
+}
+
+// rowMax is the larger of the columns, one after another, so that the slope goes to one of equal ones.
+func (l *lowering) rowMax(x *gorgonia.Node, width int) *gorgonia.Node {
+	m := l.slice(x, 0, 1)
+	for j := 1; j < width; j++ {
+		m = l.choose(gorgonia.Gte, m, l.slice(x, j, j+1))
+	}
+	return m
+}
