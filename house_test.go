@@ -8,7 +8,7 @@ import (
 )
 
 // learning is what a module trains with.
-const learning = "compute/example compute/nn compute/train compute/savedmodel"
+const learning = "compute/example compute/nn compute/train compute/savedmodel compute/export"
 
 // table is the map of the house. A new room or door is a line here, in the same commit, with its reason in the message.
 var table = house.Table{
@@ -35,6 +35,8 @@ var table = house.Table{
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
 		"compute/bundle":           {Opens: "compute/record"},
 		"compute/savedmodel":       {Opens: "compute/bundle compute/nn compute/example", Tests: "compute/record"},
+		"compute/cut":              {Opens: "compute/nn"},
+		"compute/export":           {Opens: "compute/cut compute/example compute/nn compute/savedmodel compute/train"},
 		"compute/tftest":           {TestHelp: true},
 		"compute/transform":        {Opens: "compute/example compute/record"},
 

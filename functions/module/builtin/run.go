@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -66,7 +67,7 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err != nil {
 		return err
 	}
-	if err := export(d, n, a, result); err != nil {
+	if err := leave(ctx, d, n, a, result); err != nil {
 		return err
 	}
 	r.report(module.Message{Type: module.MessageDone, Step: result.Steps, Metrics: result.Metrics})
@@ -119,8 +120,8 @@ func (r runner) options(c config, a module.Assignment) (train.Options, error) {
 	return o, nil
 }
 
-// export writes metrics.json, then the SavedModel: what the worker waits for comes last.
-func export(d dataset, n network, a module.Assignment, result train.Result) error {
+// leave writes metrics.json, then the model's files: what the worker waits for comes last.
+func leave(ctx context.Context, d dataset, n network, a module.Assignment, result train.Result) error {
 	if a.ModelRunDir != "" && result.Metrics != nil {
 		if err := writeMetrics(a.ModelRunDir, result.Metrics); err != nil {
 			return err
@@ -130,7 +131,8 @@ func export(d dataset, n network, a module.Assignment, result train.Result) erro
 	if !d.transformed {
 		m.Spec, m.Defaults = d.spec, n.defaults
 	}
-	return savedmodel.Write(a.ServingModelDir, m)
+	targets := export.Targets{Serving: a.ServingModelDir, Eval: a.EvalModelDir, Formats: a.Exports}
+	return export.Write(ctx, targets, export.Model{Model: m, Samples: export.FirstRows(a.TrainFiles, d.spec, n.feed)})
 }
 
 func writeMetrics(dir string, metrics map[string]float64) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
@@ -54,9 +55,9 @@ func trainPenguins(ctx context.Context, a *module.Args) error {
 		return err
 	}
 	a.Result(result.Metrics)
-	return savedmodel.Write(a.ServingModelDir, savedmodel.Model{
-		Graph: model.Graph, TransformGraph: a.TransformGraphPath, Labels: []string{"species"},
-	})
+	targets := export.Targets{Serving: a.ServingModelDir, Eval: a.EvalModelDir, Formats: a.Exports}
+	saved := savedmodel.Model{Graph: model.Graph, TransformGraph: a.TransformGraphPath, Labels: []string{"species"}}
+	return export.Write(ctx, targets, export.Model{Model: saved, Samples: export.FirstRows(a.TrainFiles, spec, feed(model))})
 }
 
 // readSpec is about the features of the transformed examples. a.SchemaPath is the schema of the raw ones.
@@ -117,8 +118,12 @@ func (l learner) fit(ctx context.Context, a *module.Args) (result train.Result, 
 		return result, err
 	}
 	defer func() { err = errors.Join(err, eval.Close()) }()
-	feed := train.Feed{Inputs: l.model.Graph.Inputs, Label: train.Label{Feature: label, Classes: species}}
-	return train.Run(ctx, options, l.model, train.FromExamples(data, feed), train.FromExamples(eval, feed))
+	return train.Run(ctx, options, l.model, train.FromExamples(data, feed(l.model)), train.FromExamples(eval, feed(l.model)))
+}
+
+// feed says which features the model takes, and which is the label.
+func feed(m *nn.Model) train.Feed {
+	return train.Feed{Inputs: m.Graph.Inputs, Label: train.Label{Feature: label, Classes: species}}
 }
 
 func (l learner) options(a *module.Args) (train.Options, error) {
