@@ -49,6 +49,23 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"a split twice", head + "trainer: {eval_args: {splits: [a, a]}}\n", `p.yaml:3:35: trainer.eval_args.splits[1]: a is there twice`},
 		{"an unknown fact", head + "trainer: {wait_for: [tranform]}\n",
 			`p.yaml:3:22: trainer.wait_for[0]: expected one of examples, transform, hparams, got "tranform"; did you mean transform?`},
+		{"proto text with an unknown field", head + "trainer: {train_args: \"steps: 5\"}\n",
+			`p.yaml:3:23: trainer.train_args: unknown field: steps; ` + argsForms},
+		{"proto text of lines", head + "trainer:\n  eval_args: |\n    num_steps: 5\n    splits: train\n",
+			`p.yaml:6:14: trainer.eval_args: invalid value for string type: train; ` + argsForms},
+		{"JSON text of lines", head + "trainer:\n  eval_args: |\n    {\n    \"num_steps\": 1.5}\n",
+			`p.yaml:6:14: trainer.eval_args: invalid value for int32 field numSteps: 1.5; ` + argsForms},
+		{"more steps than an int32", head + "trainer:\n  train_args: 'num_steps: 2147483648'\n",
+			`p.yaml:4:15: trainer.train_args: invalid value for int32 type: 2147483648; ` + argsForms},
+		{"a word for args", head + "trainer: {train_args: yes}\n",
+			`p.yaml:3:23: trainer.train_args: unknown field: yes; ` + argsForms},
+		{"JSON that is cut", head + "trainer: {train_args: '{\"num_steps\": 1'}\n",
+			`p.yaml:3:23: trainer.train_args: unexpected EOF; ` + argsForms},
+		{"a list for args", head + "trainer: {train_args: [1]}\n",
+			`p.yaml:3:11: trainer.train_args: expected a mapping like {num_steps: 100, splits: [train]}, or the same as JSON or proto text, got a list`},
+		{"steps below zero in proto text", head + "trainer: {train_args: 'num_steps: -5'}\n",
+			`p.yaml:3:23: trainer.train_args.num_steps: expected 0 or more, got -5`},
+		{"a split twice in JSON text", head + "trainer: {eval_args: '{\"splits\": [\"a\", \"a\"]}'}\n", `p.yaml:3:22: trainer.eval_args.splits[1]: a is there twice`},
 		{"a fact twice", head + "trainer: {wait_for: [transform, transform]}\n", `p.yaml:3:33: trainer.wait_for[1]: transform is there twice`},
 		{"waiting for hyperparameters that are not wanted", head + "trainer: {wait_for: [transform, hparams], hyperparameters: none}\n",
 			`p.yaml:3:11: trainer.wait_for: waits for hparams, but hyperparameters is none`},
@@ -110,6 +127,8 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		})
 	}
 }
+
+const argsForms = "expected a mapping like {num_steps: 100, splits: [train]}, or the same as JSON or proto text"
 
 func TestWhatCanNotBeDoneYetIsRefused(t *testing.T) {
 	t.Parallel()

@@ -19,11 +19,11 @@ const (
 const maxRuns = 1000
 
 // long lets `concurrency: 1` stand for `concurrency: {runs: 1}`.
-func (c *Concurrency) long(n node) node {
+func (c *Concurrency) long(n node) (node, error) {
 	if _, short := n.value.(json.Number); !short {
-		return n
+		return n, nil
 	}
-	return node{at: n.at, value: []field{{key: "runs", at: n.at, node: n}}}
+	return node{at: n.at, value: []field{{key: "runs", at: n.at, node: n}}}, nil
 }
 
 func (c *Concurrency) forms() string {

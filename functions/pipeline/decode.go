@@ -11,8 +11,8 @@ import (
 
 // shorthand is a type that has a short way to be written.
 type shorthand interface {
-	long(n node) node // n itself if it is written in full
-	forms() string    // what may be written, in an error
+	long(n node) (node, error) // n itself if it is written in full
+	forms() string             // what may be written, in an error
 }
 
 // decode fills target, a struct with json tags, from n. What is left out, or null, stays as it is in target. Unknown
@@ -22,7 +22,12 @@ func (r *report) decode(n node, target reflect.Value, key string) {
 		return
 	}
 	if short, ok := target.Addr().Interface().(shorthand); ok {
-		n = short.long(n)
+		long, err := short.long(n)
+		if err != nil {
+			r.addAt(key, err)
+			return
+		}
+		n = long
 	}
 	if text, ok := target.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		r.decodeText(n, text, key)

@@ -18,6 +18,8 @@ import (
 type node struct {
 	at    position
 	value any
+
+	textLine int // of a text: how many lines below at it begins
 }
 
 type field struct {

@@ -33,12 +33,6 @@ type Trainer struct {
 	Seed            int64          `json:"seed" jsonschema:"default=0"`
 }
 
-// Args are TFX's TrainArgs and EvalArgs.
-type Args struct {
-	NumSteps int      `json:"num_steps,omitempty" jsonschema:"minimum=0,description=Steps. 0 or left out: the module decides"`
-	Splits   []string `json:"splits" jsonschema:"description=Splits read. Every listed one must exist in every Examples artifact"`
-}
-
 // Resources says what a job needs and where it runs.
 type Resources struct {
 	Class    string   `json:"class" jsonschema:"default=cpu,pattern=^[a-z0-9][a-z0-9-]*$,description=Only workers that serve this class take the job"`

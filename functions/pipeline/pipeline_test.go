@@ -129,6 +129,29 @@ func TestCacheIsOnOrOffHoweverYAMLSaysIt(t *testing.T) {
 	}
 }
 
+func TestArgsAreTakenAsTFXUsersHaveThem(t *testing.T) {
+	t.Parallel()
+	const head = "pipeline: p\nmodule: builtin:dnn\ntrainer:\n  train_args: "
+	want := pipeline.Args{NumSteps: 100, Splits: []string{"train", "more"}}
+	for _, text := range []string{
+		"{num_steps: 100, splits: [train, more]}",
+		"\"num_steps: 100 splits: 'train' splits: 'more'\"",
+		"'splits: [\"train\", \"more\"], num_steps: 100 # all'",
+		`'{"splits": ["train", "more"], "num_steps": 100}'`,
+		`'{"numSteps": "100", "splits": ["train", "more"]}'`, // as protobuf's JSON mapping allows
+		"|\n    num_steps: 100\n    splits: \"train\"\n    splits: \"more\"\n",
+		"|\n    {\n      \"num_steps\": 100,\n      \"splits\": [\"train\", \"more\"]\n    }\n",
+	} {
+		p := parse(t, head+text+"\n")
+		if diff := cmp.Diff(want, p.Trainer.TrainArgs); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+	}
+	if p := parse(t, head+"''\n"); !cmp.Equal(p.Trainer.TrainArgs, pipeline.Args{Splits: []string{"train"}}) {
+		t.Errorf("an empty text is read as %+v", p.Trainer.TrainArgs)
+	}
+}
+
 func TestARunMayWaitForEver(t *testing.T) {
 	t.Parallel()
 	p := parse(t, "pipeline: p\nmodule: builtin:dnn\ntrainer: {expire_after: never}\n")

@@ -48,7 +48,8 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never}\n"} {
+	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never}\n",
+		"pipeline: p\nmodule: m\ntrainer: {train_args: 'num_steps: 3', eval_args: '{}'}\n"} {
 		parse(t, text)
 		if err := compiled.Validate(plain(t, text)); err != nil {
 			t.Errorf("%s\nis refused by the schema: %v", text, err)
@@ -114,6 +115,14 @@ func concurrency() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{runs, long}}
 }
 
+// args may be a text, TFX's message, which reflection does not see.
+func args() *jsonschema.Schema {
+	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(pipeline.Args{})
+	long.Version, long.ID = "", ""
+	text := &jsonschema.Schema{Type: "string", Description: "TFX's message as JSON or proto text: num_steps: 100 splits: 'train'"}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{long, text}}
+}
+
 func reflected(t *testing.T) []byte {
 	t.Helper()
 	reflector := jsonschema.Reflector{
@@ -128,6 +137,8 @@ func reflected(t *testing.T) []byte {
 				return &jsonschema.Schema{Enum: []any{"on", "off", true, false}}
 			case reflect.TypeFor[pipeline.Expiry]():
 				return &jsonschema.Schema{Type: "string", Pattern: `^(never|([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*)$`, MinLength: new(uint64(2))}
+			case reflect.TypeFor[pipeline.Args]():
+				return args()
 			case reflect.TypeFor[pipeline.Concurrency]():
 				return concurrency()
 			case reflect.TypeFor[pipeline.Duration]():

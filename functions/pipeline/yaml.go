@@ -121,6 +121,8 @@ func (r *yamlReader) node(n ast.Node) (node, error) {
 		return r.anchor(n)
 	case *ast.AliasNode:
 		return r.alias(at, n)
+	case *ast.LiteralNode:
+		return node{at: at, value: n.Value.Value, textLine: 1}, nil
 	default:
 		value, err := scalar(at, n)
 		return node{at: at, value: value}, err
@@ -209,8 +211,6 @@ func scalar(at position, n ast.Node) (any, error) {
 		return n.Value, nil
 	case *ast.StringNode:
 		return plainText(at, n)
-	case *ast.LiteralNode:
-		return n.Value.Value, nil
 	case *ast.IntegerNode:
 		return json.Number(fmt.Sprint(n.Value)), nil
 	case *ast.FloatNode:
