@@ -33,6 +33,7 @@ type builder struct {
 	assets []asset
 
 	transform *transform // nil without a transform graph
+	number    int64      // the highest one at the end of a function's name
 }
 
 func newBuilder(m Model) (*builder, error) {
@@ -57,12 +58,16 @@ func (b *builder) build() error {
 	if err := b.addVariables(b.model.Graph.Params); err != nil {
 		return err
 	}
-	b.addTables(b.model.Graph.Nodes)
-	if b.model.TransformGraph != "" {
-		if err := b.readTransform(b.model.TransformGraph); err != nil {
-			return fmt.Errorf("transform graph %s: %w", b.model.TransformGraph, err)
+	if dir := b.model.TransformGraph; dir != "" {
+		g, err := readTransformGraph(dir)
+		if err == nil {
+			err = b.addTransform(g)
+		}
+		if err != nil {
+			return fmt.Errorf("transform graph %s: %w", dir, err)
 		}
 	}
+	b.addTables(b.model.Graph.Nodes)
 	if err := b.addServing(); err != nil {
 		return fmt.Errorf("signature serving_default: %w", err)
 	}
@@ -75,21 +80,17 @@ func (b *builder) build() error {
 // examplesInput is the one input that TensorFlow Serving, TFMA and InfraValidator send.
 var examplesInput = tensorSpec{key: "examples", dtype: stringType, shape: []int{-1}}
 
-func (b *builder) readTransform(dir string) error {
-	g, err := readTransformGraph(dir)
-	if err != nil {
-		return err
-	}
-	return b.addTransform(g)
-}
-
 // addTransform grafts the transform graph and adds the signature that shows what it makes of examples.
 func (b *builder) addTransform(g *transformGraph) (err error) {
 	g.relax(b.model)
 	if b.transform, err = b.graft(g); err != nil {
 		return err
 	}
-	s := newSignature("transform_features", 3)
+	for name := range b.objects.functions {
+		_, number, _ := cutNumber(name)
+		b.number = max(b.number, number)
+	}
+	s := b.newSignature("transform_features")
 	values := s.transformed(b.transform, s.takes([]tensorSpec{examplesInput})["examples"])
 	var specs []tensorSpec
 	for _, out := range g.outputs {
@@ -103,12 +104,18 @@ func (b *builder) addTransform(g *transformGraph) (err error) {
 }
 
 func (b *builder) addServing() error {
-	s := newSignature("serving_default", 1)
+	s := b.newSignature("serving_default")
 	inputs, err := b.exampleInputs(s, s.takes([]tensorSpec{examplesInput})["examples"])
 	if err != nil {
 		return err
 	}
 	return b.addPrediction(s, inputs)
+}
+
+// numbered ends a function's name with a number that no other function of the model has, as fingerprints want it.
+func (b *builder) numbered(name string) string {
+	b.number++
+	return fmt.Sprintf("%s%s_%d", functionPrefix, name, b.number)
 }
 
 // exampleInputs makes the graph's inputs out of serialized examples.
@@ -121,7 +128,7 @@ func (b *builder) exampleInputs(s *signature, examples tensor) (map[string]tenso
 
 // addTensors adds the signature that takes the graph's inputs as they are.
 func (b *builder) addTensors() error {
-	s := newSignature("predict_tensors", 2)
+	s := b.newSignature("predict_tensors")
 	var specs []tensorSpec
 	keys, taken := map[string]string{}, map[string]bool{}
 	for _, in := range b.model.Graph.Inputs {

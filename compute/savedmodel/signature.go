@@ -2,7 +2,6 @@ package savedmodel
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -18,8 +17,8 @@ type signature struct {
 	inputs, outputs []tensorSpec
 }
 
-func newSignature(key string, number int) *signature {
-	return &signature{function: newFunction(fmt.Sprintf("__inference_signature_wrapper_%s_%d", key, number)), key: key}
+func (b *builder) newSignature(key string) *signature {
+	return &signature{function: newFunction(b.numbered("signature_wrapper_" + key)), key: key}
 }
 
 // takes declares the inputs, in the order of their keys, and returns the arguments by key.

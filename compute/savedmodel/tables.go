@@ -27,10 +27,10 @@ func (b *builder) addTable(name string, vocabulary []string) capture {
 	a := attrs{"key_dtype": typeAttr(stringType), "value_dtype": typeAttr(int64Type), "shared_name": stringAttr(shared)}
 	table := capture{object: id, node: b.top.node("HashTableV2", name+"/table", a), dtype: resourceType}
 
-	create := newFunction(fmt.Sprintf("__inference__creator_%d", id))
+	create := newFunction(b.numbered("_creator"))
 	create.output("table", create.op("HashTableV2", "hash_table", a), resourceType)
-	initialize := b.tableInitializer(id, table, vocabulary)
-	destroy := newFunction(fmt.Sprintf("__inference__destroyer_%d", id))
+	initialize := b.tableInitializer(table, vocabulary)
+	destroy := newFunction(b.numbered("_destroyer"))
 	destroy.output("done", destroy.constant("done", int32Const(1)), int32Type)
 
 	done := tensorSpec{key: "unknown", dtype: int32Type, shape: []int{}}
@@ -44,7 +44,7 @@ func (b *builder) addTable(name string, vocabulary []string) capture {
 }
 
 // tableInitializer fills the table with the tokens and their indices. A token that stands twice has its first index.
-func (b *builder) tableInitializer(id int32, table capture, vocabulary []string) *function {
+func (b *builder) tableInitializer(table capture, vocabulary []string) *function {
 	var tokens []string
 	var indices []int64
 	seen := map[string]bool{}
@@ -54,7 +54,7 @@ func (b *builder) tableInitializer(id int32, table capture, vocabulary []string)
 			tokens, indices = append(tokens, token), append(indices, int64(i))
 		}
 	}
-	f := newFunction(fmt.Sprintf("__inference__initializer_%d", id))
+	f := newFunction(b.numbered("_initializer"))
 	fill := f.node("LookupTableImportV2", "import", attrs{"Tin": typeAttr(stringType), "Tout": typeAttr(int64Type)},
 		f.capture(table), f.constant("tokens", stringsConst(tokens)), f.constant("indices", int64sConst(indices)))
 	f.def.Signature.ControlOutput = []string{"import"}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/bundle"
-	"google.golang.org/protobuf/proto"
 )
 
 // Write writes the model into dir, which must not exist or be empty. saved_model.pb comes last, by renaming: a folder that
@@ -40,6 +39,9 @@ func (b *builder) write(dir string) error {
 	if err := b.writeFolders(dir); err != nil {
 		return err
 	}
+	if err := writeFingerprint(dir, model, data); err != nil {
+		return err
+	}
 	name := filepath.Join(dir, "saved_model.pb")
 	if err := os.WriteFile(name+".part", data, 0o644); err != nil {
 		return err
@@ -47,7 +49,7 @@ func (b *builder) write(dir string) error {
 	return os.Rename(name+".part", name)
 }
 
-// writeFolders writes all but saved_model.pb.
+// writeFolders writes all but saved_model.pb and its fingerprint.
 func (b *builder) writeFolders(dir string) error {
 	if entries, err := os.ReadDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -88,13 +90,4 @@ func copyFile(target, source string) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
-}
-
-// marshal encodes a message so that equal messages have equal bytes.
-func marshal(m proto.Message) ([]byte, error) {
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().Name(), err)
-	}
-	return b, nil
 }

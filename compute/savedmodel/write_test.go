@@ -33,8 +33,8 @@ func TestSameModelGivesSameBytes(t *testing.T) {
 				t.Errorf("write %d: %s differs from the first", i, name)
 			}
 		}
-		if len(files) != 3 {
-			t.Errorf("files %d, want saved_model.pb and two of variables", len(files))
+		if len(files) != 4 {
+			t.Errorf("files %d, want saved_model.pb, its fingerprint and two of variables", len(files))
 		}
 	}
 }
