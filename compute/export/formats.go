@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/compute/cut"
+	"github.com/stoker-ml/stoker/compute/nn"
 )
 
 // Format is a file that may stand beside the SavedModel.
@@ -19,8 +19,10 @@ type Format struct {
 	Folder string // in the Model artifact, named as TFX names them
 	File   string // in the folder
 
-	// write makes the file, and says what its inputs are.
-	write func(ctx context.Context, path string, m Model) ([]cut.Input, error)
+	// holds says whether the format has words for an op. What it can't hold is left out of its part of the model.
+	holds func(op nn.Op) bool
+	// write makes the file.
+	write func(ctx context.Context, path string, p Part) error
 	// check says what is wrong with a file, whoever wrote it.
 	check func(path string) error
 }

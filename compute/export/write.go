@@ -37,11 +37,14 @@ func (f Format) writeIn(ctx context.Context, dir string, m Model) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	inputs, err := f.write(ctx, filepath.Join(folder, f.File), m)
+	part, err := m.part(f.holds)
 	if err != nil {
 		return err
 	}
-	return writeInputs(filepath.Join(folder, inputsFile), m.explain(inputs))
+	if err := f.write(ctx, filepath.Join(folder, f.File), part); err != nil {
+		return err
+	}
+	return writeInputs(filepath.Join(folder, inputsFile), part.Inputs)
 }
 
 // writeInputs writes {"inputs": [...]}, one input as cut.Input has it.
