@@ -30,7 +30,7 @@ func DefaultLearningRate(name string) float64 {
 	return 0.001
 }
 
-// NewOptimizer finds an optimizer by name: sgd, momentum (0.9), adam, adagrad, with Keras's defaults.
+// NewOptimizer finds an optimizer by name: sgd, momentum (0.9), adam, adagrad, ftrl, with Keras's defaults.
 func NewOptimizer(name string, learningRate float64) (Optimizer, error) {
 	if learningRate == 0 {
 		learningRate = DefaultLearningRate(name)
@@ -47,8 +47,10 @@ func NewOptimizer(name string, learningRate float64) (Optimizer, error) {
 		return &Adam{LearningRate: learningRate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, nil
 	case "adagrad":
 		return &Adagrad{LearningRate: learningRate, InitialAccumulator: 0.1, Epsilon: 1e-7}, nil
+	case "ftrl":
+		return &FTRL{LearningRate: learningRate, InitialAccumulator: 0.1}, nil
 	}
-	return nil, fmt.Errorf("unknown optimizer %q: expected sgd, momentum, adam or adagrad", name)
+	return nil, fmt.Errorf("unknown optimizer %q: expected sgd, momentum, adam, adagrad or ftrl", name)
 }
 
 // slots is the memory that every optimizer here has: steps taken, and per slot one number a weight.

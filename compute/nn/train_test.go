@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-var optimizers = []string{"sgd", "momentum", "adam", "adagrad"}
+var optimizers = []string{"sgd", "momentum", "adam", "adagrad", "ftrl"}
 
 // train takes steps with a new program and returns the weights.
 func train(t *testing.T, m *nn.Model, o nn.Optimizer, steps int) []float32 {

@@ -16,6 +16,7 @@ def check(c):
         "momentum": lambda r: keras.optimizers.SGD(r, momentum=0.9),
         "adam": lambda r: keras.optimizers.Adam(r),
         "adagrad": lambda r: keras.optimizers.Adagrad(r),
+        "ftrl": lambda r: keras.optimizers.Ftrl(r),
     }[c["optimizer"]](c["rate"])
     x = np.array(c["x"], np.float32).reshape(3, 2)
     y = np.array(c["y"], np.float32).reshape(3, 3)
