@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
 func FuzzTransformGraph(f *testing.F) {
@@ -20,11 +21,11 @@ func FuzzTransformGraph(f *testing.F) {
 	}
 	dir := filepath.Join("testdata", "taxi", "transform_graph", "transform_fn")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var model corepb.SavedModel
-		if proto.Unmarshal(data, &model) != nil || len(model.GetMetaGraphs()) == 0 {
+		m, err := tensorflow.Parse(dir, data)
+		if err != nil {
 			return
 		}
-		g, err := newTransformGraph(dir, model.GetMetaGraphs()[0])
+		g, err := newTransformGraph(m)
 		if err != nil {
 			return
 		}

@@ -32,7 +32,10 @@ func TestWriteRefusesTransformGraphs(t *testing.T) {
 		}, nil, `variable "mean"`},
 		{"with a feature missing from the signature", func(g *corepb.MetaGraphDef) {
 			for _, f := range g.ObjectGraphDef.ConcreteFunctions {
-				delete(firstArgument(f.CanonicalizedInputSignature).GetDictValue().GetFields(), "body_mass_g")
+				arguments := f.GetCanonicalizedInputSignature().GetTupleValue().GetValues()[0]
+				if values := arguments.GetTupleValue().GetValues(); len(values) > 0 {
+					delete(values[0].GetDictValue().GetFields(), "body_mass_g")
+				}
 			}
 		}, nil, "function takes 13 tensors, its 4 features and 8 captures are 12"},
 		{"with a node missing", func(g *corepb.MetaGraphDef) { g.GraphDef.Node = g.GraphDef.Node[1:] }, nil, "graph has no node"},

@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
 // transformGraph is the SavedModel in a TransformGraph artifact, with the one function in it that counts: raw features in,
-// transformed features out. Features are named through the object graph, never through the flat signature, whose inputs are
-// numbered and sorted as text.
+// transformed features out.
 type transformGraph struct {
 	dir      string // of the SavedModel
 	meta     *corepb.MetaGraphDef
@@ -31,93 +33,52 @@ type transformOutput struct {
 
 // readTransformGraph reads the artifact in dir, as far as it is needed to serve it.
 func readTransformGraph(dir string) (*transformGraph, error) {
-	dir = filepath.Join(dir, "transform_fn")
-	model, err := readModel(dir)
+	m, err := tensorflow.Open(filepath.Join(dir, "transform_fn"))
 	if err != nil {
 		return nil, err
 	}
-	meta, err := servingGraph(model)
+	return newTransformGraph(m)
+}
+
+func newTransformGraph(m *tensorflow.Model) (*transformGraph, error) {
+	t, err := m.Trace("transform_fn")
 	if err != nil {
 		return nil, err
 	}
-	return newTransformGraph(dir, meta)
-}
-
-func newTransformGraph(dir string, meta *corepb.MetaGraphDef) (*transformGraph, error) {
-	g := &transformGraph{dir: dir, meta: meta}
-	if err := g.findFunction(); err != nil {
-		return nil, err
-	}
-	return g, g.checkCounts()
-}
-
-// findFunction finds the root's child transform_fn and reads what goes into it and comes out.
-func (g *transformGraph) findFunction() error {
-	tree := objects{nodes: g.meta.GetObjectGraphDef().GetNodes()}
-	if len(tree.nodes) == 0 {
-		return errors.New("no object graph: graphs made with force_tf_compat_v1 can't be read")
-	}
-	id, ok := tree.find(rootObject, "transform_fn")
-	if !ok || int(id) >= len(tree.nodes) || id < 0 {
-		return errors.New("object graph has no transform_fn")
-	}
-	name := tree.nodes[id].GetBareConcreteFunction().GetConcreteFunctionName()
-	if names := tree.nodes[id].GetFunction().GetConcreteFunctions(); len(names) == 1 {
-		name = names[0]
-	}
-	concrete, ok := g.meta.GetObjectGraphDef().GetConcreteFunctions()[name]
-	if !ok {
-		return fmt.Errorf("object transform_fn is no function with one trace")
-	}
-	library := g.meta.GetGraphDef().GetLibrary().GetFunction()
-	i := slices.IndexFunc(library, func(f *functionpb.FunctionDef) bool { return f.GetSignature().GetName() == name })
-	if i < 0 {
-		return fmt.Errorf("function %s isn't in the library", name)
-	}
-	g.function, g.bound = library[i], concrete.GetBoundInputs()
-	return g.readSignature(concrete)
-}
-
-func (g *transformGraph) readSignature(concrete *corepb.SavedConcreteFunction) error {
-	for _, named := range sortedFields(firstArgument(concrete.GetCanonicalizedInputSignature())) {
-		ft, err := specFeature(named.value)
+	g := &transformGraph{dir: m.Dir, meta: m.Meta, function: t.Function, bound: t.Captures}
+	for _, in := range t.Inputs {
+		ft, err := rawInputOf(in)
 		if err != nil {
-			return fmt.Errorf("feature %q: %w", named.key, err)
+			return nil, fmt.Errorf("feature %q: %w", in.Name, err)
 		}
-		ft.name = named.key
 		g.inputs = append(g.inputs, ft)
 	}
 	at := 0
-	for _, named := range sortedFields(concrete.GetOutputSignature()) {
-		out := transformOutput{first: at}
-		if spec := named.value.GetTensorSpecValue(); spec != nil {
-			out.tensorSpec, out.dense = denseSpec(spec), true
-		}
-		out.key = named.key
-		g.outputs = append(g.outputs, out)
-		at += components(named.value)
+	for _, out := range t.Outputs {
+		spec := tensorSpec{key: out.Name, dtype: out.DType, shape: out.Shape}
+		g.outputs = append(g.outputs, transformOutput{tensorSpec: spec, dense: out.Layout == tensorflow.Dense, first: at})
+		at += out.Tensors()
 	}
-	return nil
+	return g, nil
 }
 
-// checkCounts makes sure that names and positions can't be off by one.
-func (g *transformGraph) checkCounts() error {
-	in := len(g.bound)
-	for _, ft := range g.inputs {
-		in += ft.tensors()
+// rawInputOf says how a raw feature is parsed. Its first dimension is the batch.
+func rawInputOf(in tensorflow.Spec) (feature, error) {
+	ft := feature{name: in.Name, dtype: in.DType, sparse: in.Layout == tensorflow.Sparse}
+	switch {
+	case in.Layout == tensorflow.Ragged:
+		return ft, errors.New("is ragged: only dense and sparse features are parsed when serving")
+	case in.Layout == tensorflow.Sparse && len(in.Shape) != 2:
+		return ft, errors.New("sparse, but not of shape [batch, values]")
+	case in.Layout == tensorflow.Dense && (len(in.Shape) == 0 || slices.Min(append(in.Shape[1:], 0)) < 0):
+		return ft, fmt.Errorf("shape %v can't be parsed from examples", in.Shape)
+	case !slices.Contains([]typepb.DataType{float32Type, int64Type, stringType}, ft.dtype):
+		return ft, fmt.Errorf("type %v can't be parsed from examples", ft.dtype)
 	}
-	signature := g.function.GetSignature()
-	if have := len(signature.GetInputArg()); have != in {
-		return fmt.Errorf("function takes %d tensors, its %d features and %d captures are %d", have, len(g.inputs), len(g.bound), in)
+	if !ft.sparse {
+		ft.shape = in.Shape[1:]
 	}
-	out := 0
-	for _, o := range g.outputs {
-		out = max(out, o.first+1)
-	}
-	if have := len(signature.GetOutputArg()); have < out || len(g.outputs) == 0 {
-		return fmt.Errorf("function gives %d tensors, its %d features need more", have, len(g.outputs))
-	}
-	return nil
+	return ft, nil
 }
 
 // tensors is how many arguments a feature takes: a sparse one has indices, values and shape.

@@ -6,26 +6,28 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
 )
 
 // columns is how a transformed feature stands in examples: as tf.Transform writes it to its transformed examples, and
 // describes it in the schema beside them.
 func (f feature) columns() (example.Spec, error) {
-	kind, err := kindOf(f.dtype)
+	kind, err := kindOf(f.DType)
 	if err != nil {
 		return nil, err
 	}
-	values := example.Feature{Name: f.name, Kind: kind}
+	values := example.Feature{Name: f.Name, Kind: kind}
 	switch {
-	case f.layout == dense && (len(f.shape) == 0 || slices.Min(append(f.shape[1:], 1)) < 1):
-		return nil, fmt.Errorf("has shape %v, which examples can't hold", f.shape)
-	case f.layout == dense:
-		values.Shape = slices.Clone(f.shape[1:])
-	case f.layout == ragged && f.levels > 1:
+	case f.Layout == tensorflow.Dense && (len(f.Shape) == 0 || slices.Min(append(f.Shape[1:], 1)) < 1):
+		return nil, fmt.Errorf("has shape %v, which examples can't hold", f.Shape)
+	case f.Layout == tensorflow.Dense:
+		values.Shape = slices.Clone(f.Shape[1:])
+	case f.Layout == tensorflow.Ragged && f.Levels > 1:
 		return nil, errors.New("is ragged in more than one dimension")
-	case f.layout == ragged:
+	case f.Layout == tensorflow.Ragged:
 		values.Name += "$ragged_values"
-	case len(f.shape) != 2:
+	case len(f.Shape) != 2:
 		return f.sparseColumns(values)
 	}
 	return example.Spec{values}, nil
@@ -33,31 +35,31 @@ func (f feature) columns() (example.Spec, error) {
 
 // sparseColumns are values and indices, for what is sparse in more than one dimension.
 func (f feature) sparseColumns(values example.Feature) (example.Spec, error) {
-	if len(f.shape) < 2 {
-		return nil, fmt.Errorf("is sparse of shape %v", f.shape)
+	if len(f.Shape) < 2 {
+		return nil, fmt.Errorf("is sparse of shape %v", f.Shape)
 	}
 	var spec example.Spec
-	for d := range f.shape[1:] {
-		spec = append(spec, example.Feature{Name: fmt.Sprintf("%s$sparse_indices_%d", f.name, d), Kind: example.Int64})
+	for d := range f.Shape[1:] {
+		spec = append(spec, example.Feature{Name: fmt.Sprintf("%s$sparse_indices_%d", f.Name, d), Kind: example.Int64})
 	}
 	values.Name += "$sparse_values"
 	return append(spec, values), nil
 }
 
 // write puts the feature's tensors into its columns.
-func (f feature) write(b *example.Batch, columns example.Spec, tensors []value) error {
+func (f feature) write(b *example.Batch, columns example.Spec, tensors []ops.Value) error {
 	c := b.Column(columns[0].Name)
-	switch f.layout {
-	case dense:
-		return f.writeDense(c, tensors[0].(tensor), b.Rows)
-	case ragged:
-		return f.writeRagged(c, tensors[0].(tensor), integers(tensors[1]), b.Rows)
+	switch f.Layout {
+	case tensorflow.Dense:
+		return f.writeDense(c, tensors[0].(ops.Tensor), b.Rows)
+	case tensorflow.Ragged:
+		return f.writeRagged(c, tensors[0].(ops.Tensor), ops.Integers(tensors[1]), b.Rows)
 	}
 	return f.writeSparse(b, columns, tensors)
 }
 
-func (f feature) writeDense(c *example.Column, t tensor, rows int) error {
-	if dims := t.shape(); len(dims) == 0 || dims[0] != rows || !slices.Equal(dims[1:], c.Feature.Shape) {
+func (f feature) writeDense(c *example.Column, t ops.Tensor, rows int) error {
+	if dims := t.Shape(); len(dims) == 0 || dims[0] != rows || !slices.Equal(dims[1:], c.Feature.Shape) {
 		return fmt.Errorf("has shape %v, wants %d rows of %v", dims, rows, c.Feature.Shape)
 	}
 	c.Offsets = slices.Grow(c.Offsets, rows)
@@ -67,34 +69,33 @@ func (f feature) writeDense(c *example.Column, t tensor, rows int) error {
 	return writeValues(c, t)
 }
 
-func (f feature) writeRagged(c *example.Column, t tensor, splits []int, rowsWanted int) error {
-	if len(t.shape()) == 0 || len(splits) != rowsWanted+1 {
-		return fmt.Errorf("has %d row splits for values of shape %v, wants %d rows", len(splits), t.shape(), rowsWanted)
+func (f feature) writeRagged(c *example.Column, t ops.Tensor, splits []int, rowsWanted int) error {
+	if len(t.Shape()) == 0 || len(splits) != rowsWanted+1 {
+		return fmt.Errorf("has %d row splits for values of shape %v, wants %d rows", len(splits), t.Shape(), rowsWanted)
 	}
-	if err := (rows{splits}).check(t.shape()[0]); err != nil {
+	if err := ops.CheckSplits(splits, t.Shape()[0]); err != nil {
 		return err
 	}
-	inner := count(t.shape()[1:])
+	inner := ops.Count(t.Shape()[1:])
 	for _, s := range splits[1:] {
 		c.Offsets = append(c.Offsets, int32(s*inner))
 	}
 	return writeValues(c, t)
 }
 
-func (f feature) writeSparse(b *example.Batch, columns example.Spec, tensors []value) error {
+func (f feature) writeSparse(b *example.Batch, columns example.Spec, tensors []ops.Value) error {
 	rows := b.Rows
-	one := call{in: tensors}
-	s, err := sparseArg(&one, 0)
+	s, err := ops.SparseOf(tensors)
 	if err != nil {
 		return err
 	}
-	if s.dims[0] != rows {
-		return fmt.Errorf("has dense shape %v, wants %d rows", s.dims, rows)
+	if s.Dims[0] != rows {
+		return fmt.Errorf("has dense shape %v, wants %d rows", s.Dims, rows)
 	}
 	counts := make([]int32, rows)
-	for i := range s.values.size() {
-		index := s.index(i)
-		if index[0] < 0 || index[0] >= rows || i > 0 && index[0] < s.index(i - 1)[0] {
+	for i := range s.Values.Size() {
+		index := s.Index(i)
+		if index[0] < 0 || index[0] >= rows || i > 0 && index[0] < s.Index(i - 1)[0] {
 			return fmt.Errorf("value %d is in row %d of %d, out of order", i, index[0], rows)
 		}
 		counts[index[0]]++
@@ -105,30 +106,30 @@ func (f feature) writeSparse(b *example.Batch, columns example.Spec, tensors []v
 			c.Offsets = append(c.Offsets, c.Offsets[r]+n)
 		}
 		if d == len(columns)-1 {
-			return writeValues(c, s.values)
+			return writeValues(c, s.Values)
 		}
-		for i := range s.values.size() {
-			c.Ints = append(c.Ints, int64(s.index(i)[d+1]))
+		for i := range s.Values.Size() {
+			c.Ints = append(c.Ints, int64(s.Index(i)[d+1]))
 		}
 	}
 	return nil
 }
 
 // writeValues copies: what the graph made is used again for the next batch.
-func writeValues(c *example.Column, t tensor) error {
+func writeValues(c *example.Column, t ops.Tensor) error {
 	switch a := t.(type) {
-	case *array[float32]:
-		c.Floats = append(c.Floats, a.data...)
-	case *array[int64]:
-		c.Ints = append(c.Ints, a.data...)
-	case *array[string]:
-		c.Ends = slices.Grow(c.Ends, len(a.data))
-		for _, s := range a.data {
+	case *ops.Array[float32]:
+		c.Floats = append(c.Floats, a.Data...)
+	case *ops.Array[int64]:
+		c.Ints = append(c.Ints, a.Data...)
+	case *ops.Array[string]:
+		c.Ends = slices.Grow(c.Ends, len(a.Data))
+		for _, s := range a.Data {
 			c.Data = append(c.Data, s...)
 			c.Ends = append(c.Ends, int32(len(c.Data)))
 		}
 	default:
-		return fmt.Errorf("is of type %v", t.dtype())
+		return fmt.Errorf("is of type %v", t.DType())
 	}
 	return nil
 }

@@ -2,6 +2,6 @@
 // features in, transformed features out. Training on raw examples and the check for skew between training and serving need
 // it; serving doesn't, since the graph goes into the served model as it stands (compute/savedmodel).
 //
-// Read Graph first. A graph is compiled once, into a flat plan of steps (plan.go, compile.go). The ops stand one idea a
-// file, listed in ops.go; what each gives in the odd cases was observed in TensorFlow, and is told where it isn't plain.
+// Read Graph first. Here are features, and how batches become tensors and tensors batches; how a graph is read and executed
+// is known to compute/tensorflow.
 package transform

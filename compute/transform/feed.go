@@ -8,16 +8,18 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
 )
 
 // kindOf is how values of a type stand in examples.
-func kindOf(t dtype) (example.Kind, error) {
+func kindOf(t ops.DType) (example.Kind, error) {
 	switch t {
-	case float32Type:
+	case ops.Float32:
 		return example.Float, nil
-	case int64Type:
+	case ops.Int64:
 		return example.Int64, nil
-	case stringType:
+	case ops.String:
 		return example.Bytes, nil
 	}
 	return 0, fmt.Errorf("is of type %v, which examples can't hold", t)
@@ -29,28 +31,29 @@ type source struct {
 	values  string
 	indices []string     // sparse, unless the place of a value is its number in the row
 	columns example.Spec // both: the values first
+	used    bool         // by a transformed feature
 }
 
 // sourceOf finds the columns that are put together for f.
 func sourceOf(f feature, composites []example.Composite) (source, error) {
-	s := source{feature: f, values: f.name}
-	if i := slices.IndexFunc(composites, func(c example.Composite) bool { return c.Name == f.name }); i >= 0 && f.layout != dense {
+	s := source{feature: f, values: f.Name}
+	if i := slices.IndexFunc(composites, func(c example.Composite) bool { return c.Name == f.Name }); i >= 0 && f.Layout != tensorflow.Dense {
 		s.values, s.indices = composites[i].Values, composites[i].Indices
 	}
 	switch {
-	case f.layout == dense && (len(f.shape) == 0 || slices.Min(append(f.shape[1:], 0)) < 0):
-		return s, fmt.Errorf("has shape %v, of which examples can't be read", f.shape)
-	case f.layout == ragged && f.levels > 1:
+	case f.Layout == tensorflow.Dense && (len(f.Shape) == 0 || slices.Min(append(f.Shape[1:], 0)) < 0):
+		return s, fmt.Errorf("has shape %v, of which examples can't be read", f.Shape)
+	case f.Layout == tensorflow.Ragged && f.Levels > 1:
 		return s, errors.New("is ragged in more than one dimension, which isn't fed from examples")
-	case f.layout == sparse && len(s.indices) == 0 && (len(f.shape) != 2 || f.shape[1] >= 0):
-		return s, fmt.Errorf("is sparse of shape %v, and no schema in the artifact names its columns", f.shape)
-	case f.layout == sparse && len(s.indices) > 0 && len(f.shape) != len(s.indices)+1:
-		return s, fmt.Errorf("is sparse of shape %v, the schema names %d columns of indices", f.shape, len(s.indices))
+	case f.Layout == tensorflow.Sparse && len(s.indices) == 0 && (len(f.Shape) != 2 || f.Shape[1] >= 0):
+		return s, fmt.Errorf("is sparse of shape %v, and no schema in the artifact names its columns", f.Shape)
+	case f.Layout == tensorflow.Sparse && len(s.indices) > 0 && len(f.Shape) != len(s.indices)+1:
+		return s, fmt.Errorf("is sparse of shape %v, the schema names %d columns of indices", f.Shape, len(s.indices))
 	}
-	kind, err := kindOf(f.dtype)
+	kind, err := kindOf(f.DType)
 	values := example.Feature{Name: s.values, Kind: kind}
-	if s.layout == dense {
-		values.Shape = slices.Clone(s.shape[1:])
+	if s.Layout == tensorflow.Dense {
+		values.Shape = slices.Clone(s.Shape[1:])
 	}
 	s.columns = example.Spec{values}
 	for _, name := range s.indices {
@@ -60,37 +63,37 @@ func sourceOf(f feature, composites []example.Composite) (source, error) {
 }
 
 // fill makes the feature's tensors of a batch, in the memory of those of the last.
-func (s source) fill(args []value, b *example.Batch) error {
+func (s source) fill(args []ops.Value, b *example.Batch) error {
 	c, err := s.find(b, s.columns[0])
 	if err != nil {
 		return err
 	}
 	at := 0
-	if s.layout == sparse {
+	if s.Layout == tensorflow.Sparse {
 		at = 1
 	}
 	dims := []int{c.Len()}
-	if s.layout == dense {
-		dims = append([]int{b.Rows}, s.shape[1:]...)
+	if s.Layout == tensorflow.Dense {
+		dims = append([]int{b.Rows}, s.Shape[1:]...)
 	}
 	args[at] = columnValues(args[at], c, dims)
 	switch {
-	case s.layout == ragged && s.splits == int32Type:
-		args[1] = &array[int32]{dims: []int{b.Rows + 1}, data: c.Offsets}
-	case s.layout == ragged:
+	case s.Layout == tensorflow.Ragged && s.Splits == ops.Int32:
+		args[1] = &ops.Array[int32]{Dims: []int{b.Rows + 1}, Data: c.Offsets}
+	case s.Layout == tensorflow.Ragged:
 		copyWide(args, 1, c.Offsets)
-	case s.layout == sparse && len(s.indices) > 0:
+	case s.Layout == tensorflow.Sparse && len(s.indices) > 0:
 		return s.placed(args, b, c)
-	case s.layout == sparse:
+	case s.Layout == tensorflow.Sparse:
 		s.numbered(args, b.Rows, c)
 	}
 	return nil
 }
 
-func copyWide(args []value, i int, offsets []int32) {
-	a := roomIn[int64](args[i], len(offsets))
+func copyWide(args []ops.Value, i int, offsets []int32) {
+	a := ops.RoomIn[int64](args[i], len(offsets))
 	for k, v := range offsets {
-		a.data[k] = int64(v)
+		a.Data[k] = int64(v)
 	}
 	args[i] = a
 }
@@ -103,23 +106,23 @@ func (s source) find(b *example.Batch, want example.Feature) (*example.Column, e
 		return nil, fmt.Errorf("the batch has no column %q", want.Name)
 	case c.Feature.Kind != want.Kind || c.Feature.Sequence:
 		return nil, fmt.Errorf("column %q holds %v, wants %v", want.Name, c.Feature.Kind, want.Kind)
-	case s.layout == dense && (c.Feature.VarLen() || c.Feature.Size() != want.Size()):
+	case s.Layout == tensorflow.Dense && (c.Feature.VarLen() || c.Feature.Size() != want.Size()):
 		return nil, fmt.Errorf("column %q has shape %v, wants %v", want.Name, c.Feature.Shape, want.Shape)
 	}
 	return c, nil
 }
 
 // columnValues are a column's values as a tensor. Numbers aren't copied: nothing writes to what is fed.
-func columnValues(old value, c *example.Column, dims []int) value {
+func columnValues(old ops.Value, c *example.Column, dims []int) ops.Value {
 	switch c.Feature.Kind {
 	case example.Float:
-		return &array[float32]{dims: dims, data: flushed(c.Floats)}
+		return &ops.Array[float32]{Dims: dims, Data: flushed(c.Floats)}
 	case example.Int64:
-		return &array[int64]{dims: dims, data: c.Ints}
+		return &ops.Array[int64]{Dims: dims, Data: c.Ints}
 	}
-	a, all, start := roomIn[string](old, dims...), string(c.Data), int32(0)
+	a, all, start := ops.RoomIn[string](old, dims...), string(c.Data), int32(0)
 	for i, end := range c.Ends {
-		a.data[i] = all[start:end]
+		a.Data[i] = all[start:end]
 		start = end
 	}
 	return a
@@ -150,22 +153,22 @@ func flush(floats []float32) []float32 {
 }
 
 // numbered makes the indices of a sparse tensor whose values stand one after another in each row.
-func (s source) numbered(args []value, rows int, c *example.Column) {
-	indices, widest := roomIn[int64](args[0], c.Len(), 2), 0
+func (s source) numbered(args []ops.Value, rows int, c *example.Column) {
+	indices, widest := ops.RoomIn[int64](args[0], c.Len(), 2), 0
 	for r := range rows {
 		start, end := c.Row(r)
 		for i := start; i < end; i++ {
-			indices.data[2*i], indices.data[2*i+1] = int64(r), int64(i-start)
+			indices.Data[2*i], indices.Data[2*i+1] = int64(r), int64(i-start)
 		}
 		widest = max(widest, end-start)
 	}
-	args[0], args[2] = indices, vector(int64(rows), int64(widest))
+	args[0], args[2] = indices, ops.Vector(int64(rows), int64(widest))
 }
 
 // placed makes the indices of a sparse tensor out of the columns that hold them, sorted.
-func (s source) placed(args []value, b *example.Batch, c *example.Column) error {
+func (s source) placed(args []ops.Value, b *example.Batch, c *example.Column) error {
 	rank := len(s.indices) + 1
-	indices := roomIn[int64](args[0], c.Len(), rank)
+	indices := ops.RoomIn[int64](args[0], c.Len(), rank)
 	for d, name := range s.indices {
 		by, err := s.find(b, s.columns[d+1])
 		if err != nil {
@@ -178,33 +181,35 @@ func (s source) placed(args []value, b *example.Batch, c *example.Column) error 
 				return fmt.Errorf("row %d has %d values and %d indices in %q", r, end-start, to-from, name)
 			}
 			for i := range end - start {
-				indices.data[(start+i)*rank], indices.data[(start+i)*rank+d+1] = int64(r), by.Ints[from+i]
+				indices.Data[(start+i)*rank], indices.Data[(start+i)*rank+d+1] = int64(r), by.Ints[from+i]
 			}
 		}
 	}
 	dims := []int64{int64(b.Rows)}
-	for _, d := range s.shape[1:] {
+	for _, d := range s.Shape[1:] {
 		dims = append(dims, int64(d))
 	}
-	args[0], args[2] = indices, vector(dims...)
+	args[0], args[2] = indices, ops.Vector(dims...)
 	return sortSparse(args, rank)
 }
 
 // sortSparse puts the values in the order of their indices.
-func sortSparse(args []value, rank int) error {
-	indices, values := args[0].(*array[int64]), args[1].(tensor)
-	index := func(i int) []int64 { return indices.data[i*rank : (i+1)*rank] }
+func sortSparse(args []ops.Value, rank int) error {
+	indices, values := args[0].(*ops.Array[int64]), args[1].(ops.Tensor)
+	index := func(i int) []int64 { return indices.Data[i*rank : (i+1)*rank] }
 	byIndex := func(i, j int) int { return cmp.Or(slices.Compare(index(i), index(j)), cmp.Compare(i, j)) }
-	order := counting(values.size())
+	order := make([]int, values.Size())
+	for i := range order {
+		order[i] = i
+	}
 	if slices.IsSortedFunc(order, byIndex) {
 		return nil
 	}
 	slices.SortFunc(order, byIndex)
-	sorted, moved := roomIn[int64](nil, indices.dims...), values.room(nil, values.shape())
+	sorted := ops.RoomIn[int64](nil, indices.Dims...)
 	for i, from := range order {
-		copy(sorted.data[i*rank:], index(from))
+		copy(sorted.Data[i*rank:], index(from))
 	}
-	moved.take(values, order)
-	args[0], args[1] = sorted, moved
+	args[0], args[1] = sorted, ops.Reordered(values, order)
 	return nil
 }

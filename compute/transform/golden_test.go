@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
 )
 
 // golden is what TensorFlow made of the rows, in batches, with a graph of testdata/functions.py.
@@ -151,7 +153,7 @@ func compareGolden(t *testing.T, name string, g *Graph, rows [][]byte, want gold
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := g.frames.Get().(*frame)
+		f := g.program.Frame()
 		err = g.run(f, raw)
 		switch {
 		case batch.Error != "" && err == nil:
@@ -161,7 +163,7 @@ func compareGolden(t *testing.T, name string, g *Graph, rows [][]byte, want gold
 		case err == nil:
 			compareOutputs(t, name, g, f, batch.Rows, batch.Outputs)
 		}
-		g.frames.Put(f)
+		f.Release()
 	}
 }
 
@@ -209,64 +211,66 @@ func compareColumn(t *testing.T, got, want *example.Column) {
 	}
 }
 
-func compareOutputs(t *testing.T, graph string, g *Graph, f *frame, rows []int, want map[string][]goldenTensor) {
+func compareOutputs(t *testing.T, graph string, g *Graph, f *tensorflow.Frame, rows []int, want map[string][]goldenTensor) {
 	t.Helper()
 	at := 0
 	for _, out := range g.outputs {
-		tensors := want[out.name]
-		if len(tensors) != out.tensors() {
-			t.Fatalf("feature %s has %d tensors, want %d", out.name, out.tensors(), len(tensors))
+		tensors := want[out.Name]
+		if len(tensors) != out.Tensors() {
+			t.Fatalf("feature %s has %d tensors, want %d", out.Name, out.Tensors(), len(tensors))
 		}
 		for i, w := range tensors {
-			got := f.slots[g.plan.results[at]].(tensor)
+			got := f.Result(at)
 			at++
-			if diff := w.compare(got, magnitudes[graph+"/"+out.name]); diff != "" {
-				t.Errorf("feature %s, tensor %d, rows %v: %s", out.name, i, rows, diff)
+			if diff := w.compare(got, magnitudes[graph+"/"+out.Name]); diff != "" {
+				t.Errorf("feature %s, tensor %d, rows %v: %s", out.Name, i, rows, diff)
 			}
 		}
 	}
 }
 
 // compare wants integers and strings equal, floats within 4 units in the last place: their own, or that of a magnitude.
-func (w goldenTensor) compare(got tensor, magnitude float32) string {
-	if !slices.Equal(got.shape(), w.Shape) {
-		return fmt.Sprintf("shape %v, want %v", got.shape(), w.Shape)
+func (w goldenTensor) compare(got ops.Tensor, magnitude float32) string {
+	if !slices.Equal(got.Shape(), w.Shape) {
+		return fmt.Sprintf("shape %v, want %v", got.Shape(), w.Shape)
 	}
 	switch a := got.(type) {
-	case *array[string]:
+	case *ops.Array[string]:
 		var list [][]byte
 		if err := json.Unmarshal(w.Data, &list); err != nil {
 			return err.Error()
 		}
 		for i, v := range list {
-			if a.data[i] != string(v) {
-				return fmt.Sprintf("[%d] = %q, want %q", i, a.data[i], v)
+			if a.Data[i] != string(v) {
+				return fmt.Sprintf("[%d] = %q, want %q", i, a.Data[i], v)
 			}
 		}
 		return ""
-	case *array[float32]:
-		want := make([]float32, len(a.data))
+	case *ops.Array[float32]:
+		want := make([]float32, len(a.Data))
 		if err := w.decode(want); err != nil {
 			return err.Error()
 		}
 		for i, v := range want {
 			unit := math.Nextafter32(magnitude, math.MaxFloat32) - magnitude
-			if d := distance(a.data[i], v); d > maxDistance && !(math.Abs(float64(a.data[i]-v)) <= maxDistance*float64(unit)) {
-				return fmt.Sprintf("[%d] = %v, want %v: %v units in the last place", i, a.data[i], v, d)
+			if d := distance(a.Data[i], v); d > maxDistance && !(math.Abs(float64(a.Data[i]-v)) <= maxDistance*float64(unit)) {
+				return fmt.Sprintf("[%d] = %v, want %v: %v units in the last place", i, a.Data[i], v, d)
 			}
 		}
 		return ""
-	case *array[int64]:
-		want := make([]int64, len(a.data))
+	case *ops.Array[int64]:
+		want := make([]int64, len(a.Data))
 		if err := w.decode(want); err != nil {
 			return err.Error()
 		}
-		if i := slices.IndexFunc(counting(len(want)), func(i int) bool { return a.data[i] != want[i] }); i >= 0 {
-			return fmt.Sprintf("[%d] = %v, want %v", i, a.data[i], want[i])
+		for i, v := range want {
+			if a.Data[i] != v {
+				return fmt.Sprintf("[%d] = %v, want %v", i, a.Data[i], v)
+			}
 		}
 		return ""
 	}
-	return fmt.Sprintf("type %v, want %v", got.dtype(), w.Type)
+	return fmt.Sprintf("type %v, want %v", got.DType(), w.Type)
 }
 
 func (w goldenTensor) decode(to any) error {

@@ -1,13 +1,16 @@
 package transform
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
 )
 
 // Graph is the transformation of a TransformGraph artifact, ready to run. It may be used by any number of goroutines at
@@ -18,101 +21,45 @@ type Graph struct {
 	raw     example.Spec
 	spec    example.Spec
 	written []example.Spec // by output: its columns
-	plan    *plan
-	used    []bool    // by input: whether an output needs it
-	frames  sync.Pool // of *frame: memory of runs that have ended
+	program *tensorflow.Program
 }
 
 // Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that isn't known is an error that
 // names the op, its node and the transformed feature that needs it; nothing is left to be found out when data are there. An
 // error that has example.ErrInput in its chain is the artifact's fault.
 func Open(dir string) (*Graph, error) {
-	data, err := readGraph(filepath.Join(dir, "transform_fn"))
+	m, err := tensorflow.Open(filepath.Join(dir, "transform_fn"))
 	if err != nil {
-		return nil, fmt.Errorf("transform graph %s: %w", dir, err)
+		return nil, fmt.Errorf("transform graph %s: %w", dir, blame(err))
 	}
-	g, err := parse(filepath.Join(dir, "transform_fn"), data)
+	g, err := compile(m)
 	if err != nil {
 		return nil, fmt.Errorf("transform graph %s: %w", dir, inputError{err})
 	}
 	return g, nil
 }
 
-func parse(dir string, data []byte) (*Graph, error) {
-	a, err := parseArtifact(dir, data)
-	if err != nil {
-		return nil, err
+// blame is the artifact's, unless a file of it can't be read.
+func blame(err error) error {
+	if _, isFile := errors.AsType[*fs.PathError](err); isFile {
+		return err
 	}
-	return compileGraph(a)
+	return inputError{err}
 }
 
-func compileGraph(a *artifact) (*Graph, error) {
-	c := &compiler{library: a.library, plan: &plan{}, count: new(int)}
-	g := &Graph{outputs: a.outputs, plan: c.plan}
-	for _, f := range a.inputs {
-		for _, t := range f.types() {
-			c.plan.args = append(c.plan.args, c.slot(t, nil))
-		}
-	}
-	args := append([]int(nil), c.plan.args...)
-	for i, id := range a.captured {
-		t, v, err := a.capture(id)
-		if err != nil {
-			return nil, fmt.Errorf("capture %d of the function: %w", i, err)
-		}
-		args = append(args, c.slot(t, v))
-	}
-	s, err := c.newScope(a.function, args, 0)
+func compile(m *tensorflow.Model) (*Graph, error) {
+	a, err := newArtifact(m)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.compileOutputs(s); err != nil {
+	g := &Graph{}
+	for _, out := range a.trace.Outputs {
+		g.outputs = append(g.outputs, feature{out})
+	}
+	if g.program, err = m.Compile(a.trace, "transformed feature"); err != nil {
 		return nil, err
 	}
-	g.markUsed(a.inputs)
-	g.frames.New = func() any { return c.plan.newFrame(maxElements) }
 	return g, g.describe(a)
-}
-
-// compileOutputs compiles feature by feature, so that what goes wrong is told of the feature that needs it.
-func (g *Graph) compileOutputs(s *scope) error {
-	at := 0
-	for _, f := range g.outputs {
-		for _, want := range f.types() {
-			slot, err := s.result(at)
-			if err == nil && s.types[slot] != want {
-				err = fmt.Errorf("is %v, its signature says %v", s.types[slot], want)
-			}
-			if err != nil {
-				return fmt.Errorf("transformed feature %q: %w", f.name, err)
-			}
-			g.plan.results = append(g.plan.results, slot)
-			at++
-		}
-	}
-	return nil
-}
-
-// markUsed finds the inputs that the plan reads.
-func (g *Graph) markUsed(inputs []feature) {
-	read := map[int]bool{}
-	for _, s := range g.plan.steps {
-		for _, slot := range s.in {
-			read[slot] = true
-		}
-	}
-	for _, slot := range g.plan.results {
-		read[slot] = true
-	}
-	at := 0
-	for _, f := range inputs {
-		used := false
-		for range f.tensors() {
-			used = used || read[g.plan.args[at]]
-			at++
-		}
-		g.used = append(g.used, used)
-	}
 }
 
 // describe says what batches go in and come out, in the words of package example.
@@ -121,13 +68,18 @@ func (g *Graph) describe(a *artifact) error {
 	if err != nil {
 		return err
 	}
-	for i, f := range a.inputs {
-		s, err := sourceOf(f, composites)
+	at := 0
+	for _, in := range a.trace.Inputs {
+		s, err := sourceOf(feature{in}, composites)
 		if err != nil {
-			return fmt.Errorf("raw feature %q: %w", f.name, err)
+			return fmt.Errorf("raw feature %q: %w", in.Name, err)
+		}
+		for range in.Tensors() {
+			s.used = s.used || g.program.Reads(at)
+			at++
 		}
 		g.sources = append(g.sources, s)
-		if g.used[i] {
+		if s.used {
 			g.raw = append(g.raw, s.columns...)
 		}
 	}
@@ -135,7 +87,7 @@ func (g *Graph) describe(a *artifact) error {
 	for _, f := range g.outputs {
 		columns, err := f.columns()
 		if err != nil {
-			return fmt.Errorf("transformed feature %q: %w", f.name, err)
+			return fmt.Errorf("transformed feature %q: %w", f.Name, err)
 		}
 		g.spec, g.written = append(g.spec, columns...), append(g.written, columns)
 	}
@@ -154,8 +106,8 @@ func (g *Graph) Spec() example.Spec { return slices.Clone(g.spec) }
 // Run returned before and that nobody needs any more, or of its own if into is nil. A row that TensorFlow has an error for
 // is one here too, and spoils its batch.
 func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
-	f := g.frames.Get().(*frame)
-	defer g.frames.Put(f)
+	f := g.program.Frame()
+	defer f.Release()
 	if err := g.run(f, raw); err != nil {
 		return nil, fmt.Errorf("transform: %w", inputError{err})
 	}
@@ -164,35 +116,33 @@ func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 	}
 	into.Reset()
 	into.Rows = raw.Rows
+	var parts []ops.Value
 	at := 0
 	for i, out := range g.outputs {
-		f.results = f.results[:0]
-		for range out.tensors() {
-			f.results = append(f.results, f.slots[g.plan.results[at]])
+		parts = parts[:0]
+		for range out.Tensors() {
+			parts = append(parts, f.Result(at))
 			at++
 		}
-		if err := out.write(into, g.written[i], f.results); err != nil {
-			return nil, fmt.Errorf("transform: transformed feature %q: %w", out.name, inputError{err})
+		if err := out.write(into, g.written[i], parts); err != nil {
+			return nil, fmt.Errorf("transform: transformed feature %q: %w", out.Name, inputError{err})
 		}
 	}
 	return into, nil
 }
 
-// run feeds the batch to the plan. What the plan gives is in the frame then.
-func (g *Graph) run(f *frame, raw *example.Batch) error {
-	if f.args == nil {
-		f.args = make([]value, len(g.plan.args))
-	}
+// run feeds the batch to the program. What comes out is in the frame then.
+func (g *Graph) run(f *tensorflow.Frame, raw *example.Batch) error {
 	at := 0
-	for i, s := range g.sources {
-		args := f.args[at : at+s.tensors()]
-		at += s.tensors()
-		if !g.used[i] {
+	for _, s := range g.sources {
+		args := f.Args[at : at+s.Tensors()]
+		at += s.Tensors()
+		if !s.used {
 			continue
 		}
 		if err := s.fill(args, raw); err != nil {
-			return fmt.Errorf("raw feature %q: %w", s.name, err)
+			return fmt.Errorf("raw feature %q: %w", s.Name, err)
 		}
 	}
-	return g.plan.run(f, f.args)
+	return f.Run()
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
 var (
@@ -184,7 +185,11 @@ func FuzzOpen(f *testing.F) {
 	}
 	rows := goldenRows(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		g, err := parse(filepath.Join(taxiGraph, "transform_fn"), data)
+		m, err := tensorflow.Parse(filepath.Join(taxiGraph, "transform_fn"), data)
+		if err != nil {
+			return
+		}
+		g, err := compile(m)
 		if err != nil {
 			return
 		}

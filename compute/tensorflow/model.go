@@ -1,0 +1,110 @@
+package tensorflow
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/proto"
+)
+
+// Model is a SavedModel as it was read: its graph for serving. Nothing in it has been executed, and nothing but
+// saved_model.pb has been read. It may be used by any number of goroutines at once, as long as nobody changes Meta.
+type Model struct {
+	Dir  string               // its folder, in which assets and variables lie
+	Meta *corepb.MetaGraphDef // the graph with the tag "serve"
+
+	objects []*corepb.SavedObject
+	library map[string]*functionpb.FunctionDef
+	top     map[string]*nodepb.NodeDef
+}
+
+// servingTag marks the graph to serve among those of a SavedModel.
+const servingTag = "serve"
+
+// Open reads the SavedModel in the folder dir.
+func Open(dir string) (*Model, error) {
+	data, err := read(dir)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(dir, data)
+}
+
+// maxModelBytes bounds the graph that is read at once. Vocabularies and variables are files of their own.
+const maxModelBytes = 512 << 20
+
+func read(dir string) ([]byte, error) {
+	name := filepath.Join(dir, "saved_model.pb")
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("holds no saved_model.pb: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxModelBytes {
+		return nil, fmt.Errorf("saved_model.pb has %d bytes, %d are read at most", info.Size(), maxModelBytes)
+	}
+	return os.ReadFile(name)
+}
+
+// Parse reads the bytes of saved_model.pb. dir is where assets and variables will be looked for.
+func Parse(dir string, data []byte) (*Model, error) {
+	var saved corepb.SavedModel
+	if err := proto.Unmarshal(data, &saved); err != nil {
+		return nil, fmt.Errorf("saved_model.pb does not parse: %w", err)
+	}
+	graphs := saved.GetMetaGraphs()
+	i := slices.IndexFunc(graphs, func(g *corepb.MetaGraphDef) bool { return slices.Contains(g.GetMetaInfoDef().GetTags(), servingTag) })
+	if i < 0 {
+		return nil, fmt.Errorf("saved_model.pb has no graph with the tag %q", servingTag)
+	}
+	m := &Model{
+		Dir: dir, Meta: graphs[i], objects: graphs[i].GetObjectGraphDef().GetNodes(),
+		library: map[string]*functionpb.FunctionDef{}, top: map[string]*nodepb.NodeDef{},
+	}
+	for _, def := range m.Meta.GetGraphDef().GetLibrary().GetFunction() {
+		m.library[def.GetSignature().GetName()] = def
+	}
+	for _, node := range m.Meta.GetGraphDef().GetNode() {
+		m.top[node.GetName()] = node
+	}
+	return m, nil
+}
+
+// child finds the object of that name below another.
+func (m *Model) child(id int32, name string) (int32, bool) {
+	children := m.objects[id].GetChildren()
+	i := slices.IndexFunc(children, func(c *corepb.TrackableObjectGraph_TrackableObject_ObjectReference) bool {
+		return c.GetLocalName() == name
+	})
+	if i < 0 {
+		return 0, false
+	}
+	to := children[i].GetNodeId()
+	return to, to >= 0 && int(to) < len(m.objects)
+}
+
+// traced is the function behind an object that is a function traced once.
+func (m *Model) traced(id int32) (*functionpb.FunctionDef, *corepb.SavedConcreteFunction, error) {
+	name := m.objects[id].GetBareConcreteFunction().GetConcreteFunctionName()
+	if names := m.objects[id].GetFunction().GetConcreteFunctions(); len(names) == 1 {
+		name = names[0]
+	}
+	concrete, ok := m.Meta.GetObjectGraphDef().GetConcreteFunctions()[name]
+	if !ok {
+		return nil, nil, errors.New("is no function with one trace")
+	}
+	def, ok := m.library[name]
+	if !ok {
+		return nil, nil, fmt.Errorf("function %s isn't in the library", name)
+	}
+	return def, concrete, nil
+}

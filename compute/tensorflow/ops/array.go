@@ -1,0 +1,149 @@
+package ops
+
+import "fmt"
+
+// value is what a slot of a plan holds: a tensor, a *table or a list of tensors.
+type Value any
+
+// tensor is an *array of any element type. Its methods are what can be done without knowing the type; two tensors that meet
+// in one have the same.
+type Tensor interface {
+	DType() DType
+	Shape() []int
+	Size() int
+
+	// as is the same elements in another shape. Nothing is copied.
+	As(dims []int) Tensor
+
+	// room is a tensor of this type and of that shape, in the memory of old if that is one of this type too. Its elements
+	// are whatever they were.
+	room(old Value, dims []int) Tensor
+
+	copy(at int, from Tensor, start, count int) // elements from start on to place at
+	take(from Tensor, places []int)             // element i is the one at places[i]
+	put(from Tensor, places []int)              // the inverse: places[i] is for element i
+	fill(from Tensor, place int)                // all elements are the one at place
+	zero()
+}
+
+// array is a tensor: its elements row major. What is in it is never changed once it has been handed on.
+type Array[T Element] struct {
+	Dims []int
+	Data []T
+}
+
+func (a *Array[T]) DType() DType { return typeOf[T]() }
+func (a *Array[T]) Shape() []int { return a.Dims }
+func (a *Array[T]) Size() int    { return len(a.Data) }
+
+func (a *Array[T]) As(dims []int) Tensor { return &Array[T]{Dims: dims, Data: a.Data} }
+
+func (a *Array[T]) room(old Value, dims []int) Tensor { return RoomIn[T](old, dims...) }
+
+func (a *Array[T]) copy(at int, from Tensor, start, count int) {
+	copy(a.Data[at:at+count], from.(*Array[T]).Data[start:start+count])
+}
+
+func (a *Array[T]) take(from Tensor, places []int) {
+	data := from.(*Array[T]).Data
+	for i, p := range places {
+		a.Data[i] = data[p]
+	}
+}
+
+func (a *Array[T]) put(from Tensor, places []int) {
+	data := from.(*Array[T]).Data
+	for i, p := range places {
+		a.Data[p] = data[i]
+	}
+}
+
+func (a *Array[T]) fill(from Tensor, place int) {
+	v := from.(*Array[T]).Data[place]
+	for i := range a.Data {
+		a.Data[i] = v
+	}
+}
+
+func (a *Array[T]) zero() { clear(a.Data) }
+
+// reordered is a tensor of one dimension whose element i is that at order[i].
+func Reordered(t Tensor, order []int) Tensor {
+	moved := t.room(nil, t.Shape())
+	moved.take(t, order)
+	return moved
+}
+
+// roomIn is array.room for a type that is known.
+func RoomIn[T Element](old Value, dims ...int) *Array[T] {
+	a, ok := old.(*Array[T])
+	if !ok {
+		a = &Array[T]{}
+	}
+	n := Count(dims)
+	if cap(a.Data) < n {
+		a.Data = make([]T, n)
+	}
+	a.Dims, a.Data = append(a.Dims[:0], dims...), a.Data[:n]
+	return a
+}
+
+// vector is a list as a tensor.
+func Vector[T Element](data ...T) *Array[T] { return &Array[T]{Dims: []int{len(data)}, Data: data} }
+
+func Scalar[T Element](v T) *Array[T] { return &Array[T]{Data: []T{v}} }
+
+// count is the number of elements of a shape.
+func Count(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
+
+// maxElements bounds what a graph can make of little: Fill, Tile and others take their size from data.
+const MaxElements = 1 << 27
+
+// allow is an error for a shape that is impossible, or of more elements than most.
+func allow(dims []int, most int) error {
+	n := 1
+	for _, d := range dims {
+		if d < 0 {
+			return fmt.Errorf("shape %v has a negative dimension", dims)
+		}
+		if d > 0 && n > most/d {
+			return fmt.Errorf("shape %v has more than %d elements", dims, most)
+		}
+		n *= d
+	}
+	return nil
+}
+
+// integers are the elements of a tensor of int32 or int64 as ints: a shape, axes, indices.
+func Integers(v Value) []int {
+	switch a := v.(type) {
+	case *Array[int32]:
+		return convertInts(a.Data)
+	case *Array[int64]:
+		return convertInts(a.Data)
+	}
+	return nil
+}
+
+func convertInts[T int32 | int64](data []T) []int {
+	list := make([]int, len(data))
+	for i, v := range data {
+		list[i] = int(v)
+	}
+	return list
+}
+
+// integer1 is the one element of a tensor of int32 or int64.
+func integer1(v Value) (int, error) {
+	list := Integers(v)
+	if len(list) != 1 {
+		return 0, fmt.Errorf("has %d elements, wants one", len(list))
+	}
+	return list[0], nil
+}

@@ -1,0 +1,92 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+)
+
+// broadcast is the shape of an op on two tensors: a dimension of size 1 is repeated, one that is not there counts as 1.
+func broadcast(a, b []int) ([]int, error) {
+	if slices.Equal(a, b) || len(b) == 0 {
+		return a, nil
+	}
+	if len(a) == 0 {
+		return b, nil
+	}
+	dims := make([]int, max(len(a), len(b)))
+	for i := 1; i <= len(dims); i++ {
+		x, y := fromEnd(a, i), fromEnd(b, i)
+		if x != y && x != 1 && y != 1 {
+			return nil, fmt.Errorf("shapes %v and %v don't go together", a, b)
+		}
+		if x == 1 {
+			x = y
+		}
+		dims[len(dims)-i] = x
+	}
+	return dims, nil
+}
+
+func fromEnd(dims []int, i int) int {
+	if i > len(dims) {
+		return 1
+	}
+	return dims[len(dims)-i]
+}
+
+// spread is the elements of a, repeated to fill dims, which it broadcasts to. The mask is for the index: 0 where a has one
+// element that stands for all, -1 otherwise.
+func spread[T Element](a *Array[T], dims []int) (data []T, mask int) {
+	if len(a.Data) == 1 {
+		return a.Data, 0
+	}
+	if len(a.Data) == Count(dims) {
+		return a.Data, -1
+	}
+	data = make([]T, Count(dims))
+	for i, p := range places(0, dims, repeatSteps(a.Dims, dims)) {
+		data[i] = a.Data[p]
+	}
+	return data, -1
+}
+
+// repeatSteps are the steps of a view of a tensor that is broadcast: 0 along what is repeated.
+func repeatSteps(from, to []int) []int {
+	steps := make([]int, len(to))
+	own := rowMajor(from)
+	for i := range from {
+		if from[i] != 1 {
+			steps[len(to)-len(from)+i] = own[i]
+		}
+	}
+	return steps
+}
+
+// rowMajor are the steps from one element to the next along each dimension.
+func rowMajor(dims []int) []int {
+	steps := make([]int, len(dims))
+	step := 1
+	for i := len(dims) - 1; i >= 0; i-- {
+		steps[i] = step
+		step *= dims[i]
+	}
+	return steps
+}
+
+// places are the positions of the elements of a view, row major: its dims, with a step along each, from start on.
+func places(start int, dims, steps []int) []int {
+	list := make([]int, Count(dims))
+	if len(list) == 0 {
+		return list
+	}
+	list[0] = start
+	for filled, d := 1, len(dims)-1; d >= 0; d-- {
+		for k := 1; k < dims[d]; k++ { // what there is so far, once more, k steps on
+			for i := range filled {
+				list[k*filled+i] = list[i] + k*steps[d]
+			}
+		}
+		filled *= dims[d]
+	}
+	return list
+}

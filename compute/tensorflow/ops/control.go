@@ -1,0 +1,117 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Function is a function of the graph's library, compiled for an op that runs it: a loop's body, a branch that is taken or not.
+type Function interface {
+	// Types are the dtypes of its results.
+	Types() []DType
+
+	// Apply runs it in memory of its own. most bounds the elements that a tensor may have.
+	Apply(args []Value, most int) ([]Value, error)
+}
+
+// buildIf runs one of two functions.
+func buildIf(n *Node) (Kernel, error) {
+	if len(n.In) == 0 || n.In[0] != Bool {
+		return nil, errors.New("the condition is no bool")
+	}
+	then, err := n.Function("then_branch", n.In[1:])
+	if err != nil {
+		return nil, err
+	}
+	otherwise, err := n.Function("else_branch", n.In[1:])
+	if err != nil {
+		return nil, err
+	}
+	n.Out = n.attr("Tout").GetList().GetType()
+	if err := sameTypes(n.Out, then, otherwise); err != nil {
+		return nil, err
+	}
+	return func(c *Call) error {
+		yes, err := truth(c.In[0])
+		if err != nil {
+			return err
+		}
+		branch := otherwise
+		if yes {
+			branch = then
+		}
+		results, err := branch.Apply(c.In[1:], c.Most)
+		if err != nil {
+			return err
+		}
+		copy(c.Out, results)
+		return nil
+	}, nil
+}
+
+// truth is a scalar, or whether there is anything at all.
+func truth(v Value) (bool, error) {
+	a, ok := v.(*Array[bool])
+	if !ok {
+		return false, errors.New("the condition is no bool")
+	}
+	if len(a.Dims) > 0 {
+		return len(a.Data) > 0, nil
+	}
+	return a.Data[0], nil
+}
+
+func sameTypes(want []DType, functions ...Function) error {
+	for _, f := range functions {
+		have := f.Types()
+		if len(have) != len(want) {
+			return fmt.Errorf("a function gives %d results, wants %d", len(have), len(want))
+		}
+		for i := range want {
+			if have[i] != want[i] {
+				return fmt.Errorf("result %d is %v, wants %v", i, have[i], want[i])
+			}
+		}
+	}
+	return nil
+}
+
+// maxPasses bounds a loop. tf.Transform loops over the rows of a batch, or a few times.
+const maxPasses = 1 << 24
+
+// buildWhile runs a function on its own results while another says so.
+func buildWhile(n *Node) (Kernel, error) {
+	condition, err := n.Function("cond", n.In)
+	if err != nil {
+		return nil, err
+	}
+	body, err := n.Function("body", n.In)
+	if err != nil {
+		return nil, err
+	}
+	n.Out = n.In
+	if err := errors.Join(sameTypes(n.In, body), sameTypes([]DType{Bool}, condition)); err != nil {
+		return nil, err
+	}
+	return func(c *Call) error {
+		state := append([]Value(nil), c.In...)
+		for range maxPasses {
+			answer, err := condition.Apply(state, c.Most)
+			if err != nil {
+				return err
+			}
+			on, err := truth(answer[0])
+			if err != nil {
+				return err
+			}
+			if !on {
+				copy(c.Out, state)
+				return nil
+			}
+			if state, err = body.Apply(state, c.Most); err != nil {
+				return err
+			}
+		}
+		return fmt.Errorf("loops more than %d times", maxPasses)
+	}, nil
+}

@@ -1,0 +1,184 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// list is a TensorList: what a loop over rows leaves. Tensors that were not set are nil.
+type list struct {
+	elements []Tensor
+	shape    []int // of each tensor, -1 for what is not known
+}
+
+func buildListReserve(n *Node) (Kernel, error) {
+	n.Out = []DType{Variant}
+	return func(c *Call) error {
+		size, err := integer1(c.In[1])
+		if err != nil || size < 0 || size > c.Most {
+			return fmt.Errorf("list of %d tensors", size)
+		}
+		c.Out[0] = &list{elements: make([]Tensor, size), shape: Integers(c.In[0])}
+		return nil
+	}, n.wantInts(0, 1)
+}
+
+// buildListSet makes a list with one tensor set.
+func buildListSet(n *Node) (Kernel, error) {
+	n.Out = []DType{Variant}
+	return func(c *Call) error {
+		l, err := listArg(c)
+		if err != nil {
+			return err
+		}
+		at, err := integer1(c.In[1])
+		if err != nil {
+			return err
+		}
+		if at < 0 || at >= len(l.elements) {
+			return fmt.Errorf("place %d of a list of %d", at, len(l.elements))
+		}
+		elements := slices.Clone(l.elements)
+		elements[at] = c.tensor(2)
+		c.Out[0] = &list{elements: elements, shape: l.shape}
+		return nil
+	}, n.want(Variant, Int32, 0)
+}
+
+func listArg(c *Call) (*list, error) {
+	l, ok := c.In[0].(*list)
+	if !ok {
+		return nil, errors.New("input 0 is no list")
+	}
+	return l, nil
+}
+
+// buildListGet reads one tensor.
+func buildListGet(n *Node) (Kernel, error) {
+	t := n.dtype("element_dtype", 0)
+	n.Out = []DType{t}
+	if newTensor(t) == nil {
+		return nil, fmt.Errorf("lists of %v: %w", t, errType)
+	}
+	return func(c *Call) error {
+		l, err := listArg(c)
+		if err != nil {
+			return err
+		}
+		at, err := integer1(c.In[1])
+		if err != nil {
+			return err
+		}
+		if at < 0 || at >= len(l.elements) || l.elements[at] == nil || l.elements[at].DType() != t {
+			return fmt.Errorf("place %d of a list of %d holds no %v", at, len(l.elements), t)
+		}
+		c.Out[0] = l.elements[at]
+		return nil
+	}, n.want(Variant, Int32, Int32)
+}
+
+// buildListFromTensor makes a list of the rows of a tensor.
+func buildListFromTensor(n *Node) (Kernel, error) {
+	n.Out = []DType{Variant}
+	return func(c *Call) error {
+		t := c.tensor(0)
+		if len(t.Shape()) == 0 {
+			return errors.New("a scalar has no rows")
+		}
+		l := &list{shape: slices.Clone(t.Shape()[1:])}
+		width := Count(l.shape)
+		for row := range t.Shape()[0] {
+			element := t.room(nil, l.shape)
+			element.copy(0, t, row*width, width)
+			l.elements = append(l.elements, element)
+		}
+		c.Out[0] = l
+		return nil
+	}, n.want(0, Int32)
+}
+
+// buildListConcat joins the tensors along their first dimension, and gives their lengths.
+func buildListConcat(n *Node) (Kernel, error) {
+	t := newTensor(n.dtype("element_dtype", 0))
+	if t == nil {
+		return nil, fmt.Errorf("lists of %v: %w", n.dtype("element_dtype", 0), errType)
+	}
+	n.Out = []DType{t.DType(), Int64}
+	if err := errors.Join(n.takes(3), n.wantInts(1)); err != nil {
+		return nil, err
+	}
+	return func(c *Call) error {
+		parts, err := listParts(c, t)
+		if err != nil {
+			return err
+		}
+		lengths := room[int64](c, 1, len(parts))
+		for i, p := range parts {
+			if len(p.(Tensor).Shape()) == 0 {
+				return errors.New("scalars can't be joined")
+			}
+			lengths.Data[i] = int64(p.(Tensor).Shape()[0])
+		}
+		if len(parts) == 0 {
+			dims := Integers(c.In[1])
+			if len(dims) == 0 || len(c.tensor(1).Shape()) == 0 {
+				return errors.New("the shape of nothing isn't known")
+			}
+			dims[0] = 0
+			if err := c.allow(dims); err != nil {
+				return err
+			}
+			c.roomLike(0, t, dims...)
+			return nil
+		}
+		return joined(c, parts, 0)
+	}, n.wantAt(0, Variant)
+}
+
+// buildListStack packs the tensors along a new first dimension.
+func buildListStack(n *Node) (Kernel, error) {
+	t := newTensor(n.dtype("element_dtype", 0))
+	if t == nil {
+		return nil, fmt.Errorf("lists of %v: %w", n.dtype("element_dtype", 0), errType)
+	}
+	n.Out = []DType{t.DType()}
+	return func(c *Call) error {
+		parts, err := listParts(c, t)
+		if err != nil {
+			return err
+		}
+		dims := Integers(c.In[1])
+		if len(parts) > 0 {
+			dims = parts[0].(Tensor).Shape()
+		}
+		dims = slices.Insert(slices.Clone(dims), 0, len(parts))
+		if err := c.allow(dims); err != nil {
+			return err
+		}
+		out, width := c.roomLike(0, t, dims...), Count(dims[1:])
+		for i, p := range parts {
+			if !slices.Equal(p.(Tensor).Shape(), dims[1:]) {
+				return fmt.Errorf("shapes %v and %v can't be stacked", dims[1:], p.(Tensor).Shape())
+			}
+			out.copy(i*width, p.(Tensor), 0, width)
+		}
+		return nil
+	}, n.want(Variant, Int32)
+}
+
+// listParts are the tensors of a list, which all have to be there and of type t.
+func listParts(c *Call, t Tensor) ([]Value, error) {
+	l, err := listArg(c)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]Value, len(l.elements))
+	for i, e := range l.elements {
+		if e == nil || e.DType() != t.DType() {
+			return nil, fmt.Errorf("element %d of the list is not set, or not of %v", i, t.DType())
+		}
+		parts[i] = e
+	}
+	return parts, nil
+}

@@ -1,0 +1,118 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+)
+
+// op is how a node of one kind becomes a kernel.
+type Op struct {
+	// build checks types and attributes, sets node.out, and gives the kernel.
+	Build func(n *Node) (Kernel, error)
+
+	// outputs names the outputs, for the ops that have several, in their order. Within a function, other nodes refer to them
+	// so.
+	Outputs []string
+}
+
+// node is a node that is being compiled.
+type Node struct {
+	Def   *nodepb.NodeDef
+	In    []DType
+	Fixed []Value // by input: what it always is, nil if that isn't known
+	Out   []DType // set by build
+
+	Function func(attr string, args []DType) (Function, error) // compiles the function that an attribute names
+}
+
+// errType is the end of an error about an input's type.
+var errType = errors.New("not a type this op is executed for")
+
+// takes checks the number of inputs.
+func (n *Node) takes(count int) error {
+	if len(n.In) != count {
+		return fmt.Errorf("has %d inputs, wants %d", len(n.In), count)
+	}
+	return nil
+}
+
+// want checks number and types of the inputs. 0 stands for any type of tensor.
+func (n *Node) want(types ...DType) error {
+	if err := n.takes(len(types)); err != nil {
+		return err
+	}
+	for i, t := range types {
+		if err := n.wantAt(i, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) wantAt(i int, t DType) error {
+	if t == 0 && newTensor(n.In[i]) == nil || t != 0 && n.In[i] != t {
+		return fmt.Errorf("input %d is %v: %w", i, n.In[i], errType)
+	}
+	return nil
+}
+
+// wantSame checks that all inputs are tensors of one type.
+func (n *Node) wantSame() error {
+	if len(n.In) == 0 {
+		return errors.New("has no inputs")
+	}
+	return n.want(slices.Repeat([]DType{n.In[0]}, len(n.In))...)
+}
+
+// wantInts checks that input i is of int32 or int64.
+func (n *Node) wantInts(places ...int) error {
+	for _, i := range places {
+		if i >= len(n.In) || n.In[i] != Int32 && n.In[i] != Int64 {
+			return fmt.Errorf("input %d isn't of int32 or int64", i)
+		}
+	}
+	return nil
+}
+
+func (n *Node) attr(name string) *attrpb.AttrValue { return n.Def.GetAttr()[name] }
+
+// integer is an attribute, or the op's default where it was left out for being that.
+func (n *Node) Integer(name string, absent int) int {
+	if a := n.attr(name); a != nil {
+		return int(a.GetI())
+	}
+	return absent
+}
+
+func (n *Node) Boolean(name string, absent bool) bool {
+	if a := n.attr(name); a != nil {
+		return a.GetB()
+	}
+	return absent
+}
+
+func (n *Node) Text(name, absent string) string {
+	if a := n.attr(name); a != nil {
+		return string(a.GetS())
+	}
+	return absent
+}
+
+func (n *Node) dtype(name string, absent DType) DType {
+	if a := n.attr(name); a != nil {
+		return a.GetType()
+	}
+	return absent
+}
+
+func (n *Node) ints(name string) []int {
+	var list []int
+	for _, i := range n.attr(name).GetList().GetI() {
+		list = append(list, int(i))
+	}
+	return list
+}

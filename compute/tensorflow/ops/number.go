@@ -1,0 +1,146 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// format is the attributes of AsString, which become a format of C's printf.
+type format struct {
+	verb      byte // f, e or g
+	precision int
+	width     int
+	fill      string
+}
+
+// defaultPrecision is printf's.
+const defaultPrecision = 6
+
+func buildAsString(n *Node) (Kernel, error) {
+	f := format{verb: 'f', precision: n.Integer("precision", -1), width: n.Integer("width", -1), fill: n.Text("fill", "")}
+	if n.Boolean("scientific", false) {
+		f.verb = 'e'
+	} else if n.Boolean("shortest", false) {
+		f.verb = 'g'
+	}
+	if f.width > 1<<16 || f.precision > 1<<16 || len(f.fill) > 1 {
+		return nil, fmt.Errorf("width %d, precision %d, fill %q", f.width, f.precision, f.fill)
+	}
+	if f.precision < 0 {
+		f.precision = defaultPrecision
+	}
+	kernels := byType{
+		Float32: each(mapping(func(v float32) string { return f.float(float64(v)) })),
+		Float64: each(mapping(f.float)),
+		Int8:    each(mapping(func(v int8) string { return f.integer(int64(v)) })),
+		Int16:   each(mapping(func(v int16) string { return f.integer(int64(v)) })),
+		Int32:   each(mapping(func(v int32) string { return f.integer(int64(v)) })),
+		Int64:   each(mapping(f.integer)),
+		Uint8:   each(mapping(func(v uint8) string { return f.integer(int64(v)) })),
+		Bool:    each(mapping(strconv.FormatBool)),
+		String:  each(mapping(f.pad)),
+	}
+	n.Out = []DType{String}
+	if err := n.want(0); err != nil {
+		return nil, err
+	}
+	k, ok := kernels[n.In[0]]
+	if !ok {
+		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
+	}
+	return k, nil
+}
+
+func (f format) float(v float64) string {
+	switch {
+	case math.IsNaN(v) && math.Signbit(v):
+		return format{width: f.width}.pad("-nan")
+	case math.IsNaN(v):
+		return format{width: f.width}.pad("nan")
+	case math.IsInf(v, 1):
+		return format{width: f.width}.pad("inf")
+	case math.IsInf(v, -1):
+		return format{width: f.width}.pad("-inf")
+	}
+	return f.pad(strconv.FormatFloat(v, f.verb, f.precision, 64))
+}
+
+func (f format) integer(v int64) string { return f.pad(strconv.FormatInt(v, 10)) }
+
+// pad fills up to the width: zeros go behind the sign, "-" means at the end.
+func (f format) pad(s string) string {
+	missing := max(0, f.width-len(s))
+	switch {
+	case (f.fill == "+" || f.fill == " ") && !strings.HasPrefix(s, "-"):
+		s = f.fill + s
+		return strings.Repeat(" ", max(0, f.width-len(s))) + s
+	case missing == 0:
+		return s
+	case f.fill == "-":
+		return s + strings.Repeat(" ", missing)
+	case f.fill == "0" && strings.HasPrefix(s, "-"):
+		return "-" + strings.Repeat("0", missing) + s[1:]
+	case f.fill == "0":
+		return strings.Repeat("0", missing) + s
+	}
+	return strings.Repeat(" ", missing) + s
+}
+
+func buildToNumber(n *Node) (Kernel, error) {
+	out := n.dtype("out_type", Float32)
+	n.Out = []DType{out}
+	kernels := byType{
+		Float32: parsing(func(s string) (float32, error) { v, err := parseFloat(s, 32); return float32(v), err }),
+		Float64: parsing(func(s string) (float64, error) { return parseFloat(s, 64) }),
+		Int32:   parsing(func(s string) (int32, error) { v, err := parseInt(s, 32); return int32(v), err }),
+		Int64:   parsing(func(s string) (int64, error) { return parseInt(s, 64) }),
+	}
+	k, ok := kernels[out]
+	if !ok {
+		return nil, fmt.Errorf("out_type is %v: %w", out, errType)
+	}
+	return k, n.want(String)
+}
+
+func parsing[T Element](parse func(string) (T, error)) Kernel {
+	return func(c *Call) error {
+		in := arg[string](c, 0)
+		out := room[T](c, 0, in.Dims...).Data
+		for i, s := range in.Data {
+			v, err := parse(s)
+			if err != nil {
+				return fmt.Errorf("%.100q is no number", s)
+			}
+			out[i] = v
+		}
+		return nil
+	}
+}
+
+// parseFloat takes what TensorFlow takes: white space around, infinities and NaN, hexadecimal integers, no digits grouped by
+// "_". What is too large is infinite.
+func parseFloat(s string, bits int) (float64, error) {
+	s = strings.Trim(s, blanks)
+	if strings.ContainsAny(s, "_") {
+		return 0, errors.New("has _")
+	}
+	if strings.ContainsAny(s, "xX") && !strings.ContainsAny(s, "pP") {
+		s += "p0"
+	}
+	v, err := strconv.ParseFloat(s, bits)
+	if errors.Is(err, strconv.ErrRange) {
+		return v, nil
+	}
+	return v, err
+}
+
+func parseInt(s string, bits int) (int64, error) {
+	s = strings.Trim(s, blanks)
+	if strings.HasPrefix(s, "+") {
+		return 0, errors.New("begins with +")
+	}
+	return strconv.ParseInt(s, 10, bits)
+}

@@ -1,0 +1,180 @@
+package ops
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// reducer folds the elements of a group into one.
+type reducer[T, R Element] func(group []T) R
+
+// reduced is the kernel of a reduction of input 0 along the axes of input 1.
+func reduced[T, R Element](f reducer[T, R]) func(keep bool) Kernel {
+	return func(keep bool) Kernel {
+		return func(c *Call) error {
+			a := arg[T](c, 0)
+			g, err := group(a.Dims, Integers(c.In[1]))
+			if err != nil {
+				return err
+			}
+			out := room[R](c, 0, g.shape(keep)...)
+			values := make([]T, Count(g.inner))
+			for i, start := range places(0, g.outer, g.outerSteps) {
+				for k, p := range g.within {
+					values[k] = a.Data[start+p]
+				}
+				out.Data[i] = f(values)
+			}
+			return nil
+		}
+	}
+}
+
+// groups says which elements are reduced to one: outer are the dimensions that stay, inner those that go.
+type groups struct {
+	full, outer, outerSteps, inner []int
+	within                         []int // places of a group's elements, from that of its first
+	gone                           []bool
+}
+
+func group(dims, axes []int) (*groups, error) {
+	g := &groups{full: dims, gone: make([]bool, len(dims))}
+	for _, d := range axes {
+		at, err := axis(d, len(dims))
+		if err != nil {
+			return nil, err
+		}
+		if g.gone[at] {
+			return nil, fmt.Errorf("axis %d stands twice in %v", at, axes)
+		}
+		g.gone[at] = true
+	}
+	var innerSteps []int
+	for i, step := range rowMajor(dims) {
+		if g.gone[i] {
+			g.inner, innerSteps = append(g.inner, dims[i]), append(innerSteps, step)
+		} else {
+			g.outer, g.outerSteps = append(g.outer, dims[i]), append(g.outerSteps, step)
+		}
+	}
+	g.within = places(0, g.inner, innerSteps)
+	return g, nil
+}
+
+// shape is that of the outcome: the dimensions that go are 1, or not there.
+func (g *groups) shape(keep bool) []int {
+	if !keep {
+		return g.outer
+	}
+	dims := slices.Clone(g.full)
+	for i := range dims {
+		if g.gone[i] {
+			dims[i] = 1
+		}
+	}
+	return dims
+}
+
+// reduction is an op that reduces along axes.
+func reduction(kernels map[DType]func(keep bool) Kernel) Op {
+	return Op{Build: func(n *Node) (Kernel, error) {
+		if err := n.takes(2); err != nil {
+			return nil, err
+		}
+		k, ok := kernels[n.In[0]]
+		if !ok {
+			return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
+		}
+		n.Out = n.In[:1]
+		return k(n.Boolean("keep_dims", false)), n.wantInts(1)
+	}}
+}
+
+func reduceNumbers(f32 reducer[float32, float32], f64 reducer[float64, float64], i32 reducer[int32, int32], i64 reducer[int64, int64],
+) map[DType]func(keep bool) Kernel {
+	return map[DType]func(keep bool) Kernel{
+		Float32: reduced(f32), Float64: reduced(f64), Int32: reduced(i32), Int64: reduced(i64),
+	}
+}
+
+// folding goes through a group from a start on, and computes in the type itself.
+func folding[T number](start T, f func(a, b T) T) reducer[T, T] {
+	return func(group []T) T {
+		folded := start
+		for _, v := range group {
+			folded = f(folded, v)
+		}
+		return folded
+	}
+}
+
+func plus[T number](a, b T) T  { return a + b }
+func times[T number](a, b T) T { return a * b }
+
+// greatest and least give NaN where either is NaN, as Go's max and min do.
+func greatest[T number](a, b T) T { return max(a, b) }
+func least[T number](a, b T) T    { return min(a, b) }
+
+// mean of no floats is NaN.
+func mean[T floating](group []T) T { return folding(0, plus[T])(group) / T(len(group)) }
+
+func meanInt[T integer](group []T) T { return folding(0, plus[T])(group) / T(max(1, len(group))) }
+
+func anyOf(group []bool) bool { return slices.Contains(group, true) }
+func allOf(group []bool) bool { return !slices.Contains(group, false) }
+
+// extreme is the op that gives the place of the largest or smallest element along an axis, the first of several. It begins
+// with the least or most finite number at place 0, so that NaN is passed over, and 0 the place of nothing better.
+func extreme(start32 float32, better32 func(a, b float32) bool, start64 float64, better64 func(a, b float64) bool,
+	startInt int64, betterInt func(a, b int64) bool,
+) Op {
+	return Op{Build: func(n *Node) (Kernel, error) {
+		if err := n.takes(2); err != nil {
+			return nil, err
+		}
+		out := n.dtype("output_type", Int64)
+		n.Out = []DType{out}
+		kernels := byType{
+			Float32: placed(start32, better32, out), Float64: placed(start64, better64, out),
+			Int64: placed(startInt, betterInt, out),
+		}
+		k, ok := kernels[n.In[0]]
+		if !ok || out != Int32 && out != Int64 {
+			return nil, fmt.Errorf("input 0 is %v, the output %v: %w", n.In[0], out, errType)
+		}
+		return k, n.wantInts(1)
+	}}
+}
+
+func placed[T number](start T, better func(a, b T) bool, out DType) Kernel {
+	return func(c *Call) error {
+		a, axes := arg[T](c, 0), Integers(c.In[1])
+		if len(axes) != 1 {
+			return errors.New("wants one axis")
+		}
+		g, err := group(a.Dims, axes)
+		if err != nil {
+			return err
+		}
+		if len(g.within) == 0 {
+			return fmt.Errorf("dimension %d of %v is empty", axes[0], a.Dims)
+		}
+		var list []int
+		for _, first := range places(0, g.outer, g.outerSteps) {
+			best, place := start, 0
+			for k, p := range g.within {
+				if v := a.Data[first+p]; better(v, best) {
+					best, place = v, k
+				}
+			}
+			list = append(list, place)
+		}
+		putInts(c, out, g.outer, list)
+		return nil
+	}
+}
+
+func isMore[T cmp.Ordered](a, b T) bool { return a > b }
+func isLess[T cmp.Ordered](a, b T) bool { return a < b }

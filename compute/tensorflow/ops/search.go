@@ -1,0 +1,158 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// searchOp is UpperBound and LowerBound: for each value its place among the boundaries in the same row.
+func searchOp(f32 place[float32], f64 place[float64], i32 place[int32], i64 place[int64]) Op {
+	return Op{Build: func(n *Node) (Kernel, error) {
+		out := n.dtype("out_type", Int32)
+		n.Out = []DType{out}
+		if err := errors.Join(n.takes(2), n.wantSame()); err != nil {
+			return nil, err
+		}
+		switch n.In[0] {
+		case Float32:
+			return search(out, f32)
+		case Float64:
+			return search(out, f64)
+		case Int32:
+			return search(out, i32)
+		case Int64:
+			return search(out, i64)
+		}
+		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
+	}}
+}
+
+// place is the number of boundaries, which ascend, that stand before v.
+type place[T number] func(boundaries []T, v T) int
+
+// upperBound counts the boundaries that aren't above v: of a NaN all.
+func upperBound[T number](boundaries []T, v T) int {
+	low, high := 0, len(boundaries)
+	for low < high {
+		if middle := (low + high) / 2; !(v < boundaries[middle]) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// lowerBound counts the boundaries that are below v: of a NaN none.
+func lowerBound[T number](boundaries []T, v T) int {
+	low, high := 0, len(boundaries)
+	for low < high {
+		if middle := (low + high) / 2; boundaries[middle] < v {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+func search[T number](out DType, find place[T]) (Kernel, error) {
+	switch out {
+	case Int32:
+		return searchInto[T, int32](find), nil
+	case Int64:
+		return searchInto[T, int64](find), nil
+	}
+	return nil, fmt.Errorf("out_type is %v: %w", out, errType)
+}
+
+func searchInto[T number, I int32 | int64](find place[T]) Kernel {
+	return func(c *Call) error {
+		sorted, values := arg[T](c, 0), arg[T](c, 1)
+		if len(sorted.Dims) != 2 || len(values.Dims) != 2 || sorted.Dims[0] != values.Dims[0] {
+			return fmt.Errorf("boundaries of shape %v for values of shape %v", sorted.Dims, values.Dims)
+		}
+		out := room[I](c, 0, values.Dims...).Data
+		width, across := sorted.Dims[1], values.Dims[1]
+		for row := range values.Dims[0] {
+			boundaries := sorted.Data[row*width : (row+1)*width]
+			for i := row * across; i < (row+1)*across; i++ {
+				out[i] = I(find(boundaries, values.Data[i]))
+			}
+		}
+		return nil
+	}
+}
+
+// buildBucketize is the op with boundaries as attribute, which tf.Transform doesn't use but users may.
+func buildBucketize(n *Node) (Kernel, error) {
+	boundaries := n.attr("boundaries").GetList().GetF()
+	n.Out = []DType{Int32}
+	if err := n.want(0); err != nil {
+		return nil, err
+	}
+	bucket := func(v float32) int32 { return int32(upperBound(boundaries, v)) }
+	kernels := byType{
+		Float32: each(mapping(bucket)),
+		Float64: each(mapping(func(v float64) int32 { return bucket(float32(v)) })),
+		Int32:   each(mapping(func(v int32) int32 { return bucket(float32(v)) })),
+		Int64:   each(mapping(func(v int64) int32 { return bucket(float32(v)) })),
+	}
+	k, ok := kernels[n.In[0]]
+	if !ok {
+		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
+	}
+	return k, nil
+}
+
+// buildTopK gives the largest elements of each row, largest first, and their places. Of equal ones the first comes first.
+func buildTopK(n *Node) (Kernel, error) {
+	if err := errors.Join(n.takes(2), n.wantInts(1)); err != nil {
+		return nil, err
+	}
+	n.Out = []DType{n.In[0], n.dtype("index_type", Int32)}
+	if n.Out[1] != Int32 {
+		return nil, fmt.Errorf("index_type is %v: %w", n.Out[1], errType)
+	}
+	kernels := byType{
+		Float32: topOf[float32], Float64: topOf[float64], Int32: topOf[int32], Int64: topOf[int64],
+	}
+	k, ok := kernels[n.In[0]]
+	if !ok {
+		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
+	}
+	return k, nil
+}
+
+func topOf[T number](c *Call) error {
+	in := arg[T](c, 0)
+	k, err := integer1(c.In[1])
+	if err != nil {
+		return fmt.Errorf("k %w", err)
+	}
+	last := len(in.Dims) - 1
+	if last < 0 || k < 0 || k > in.Dims[last] {
+		return fmt.Errorf("the top %d of shape %v", k, in.Dims)
+	}
+	dims, width := slices.Clone(in.Dims), in.Dims[last]
+	dims[last] = k
+	values, indices := room[T](c, 0, dims...), room[int32](c, 1, dims...)
+	for row := range Count(in.Dims[:last]) {
+		from := in.Data[row*width : (row+1)*width]
+		order := counting(width)
+		slices.SortStableFunc(order, func(i, j int) int {
+			switch {
+			case from[i] > from[j]:
+				return -1
+			case from[i] < from[j]:
+				return 1
+			}
+			return 0
+		})
+		for i, at := range order[:k] {
+			values.Data[row*k+i], indices.Data[row*k+i] = from[at], int32(at)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package ops
+
+// buildSelect takes from input 1 where input 0 is true, from input 2 where it isn't. All three broadcast.
+func buildSelect(n *Node) (Kernel, error) {
+	if err := n.takes(3); err != nil {
+		return nil, err
+	}
+	if err := n.want(Bool, 0, n.In[1]); err != nil {
+		return nil, err
+	}
+	n.Out = n.In[1:2]
+	switch n.In[1] {
+	case Float32:
+		return selected[float32], nil
+	case Float64:
+		return selected[float64], nil
+	case Int32:
+		return selected[int32], nil
+	case Int64:
+		return selected[int64], nil
+	case Bool:
+		return selected[bool], nil
+	case String:
+		return selected[string], nil
+	}
+	return nil, n.wantAt(1, Float32)
+}
+
+func selected[T Element](c *Call) error {
+	when, a, b := arg[bool](c, 0), arg[T](c, 1), arg[T](c, 2)
+	dims, err := c.broadcast(a.Dims, b.Dims)
+	if err != nil {
+		return err
+	}
+	if dims, err = c.broadcast(when.Dims, dims); err != nil {
+		return err
+	}
+	w, mw := spread(when, dims)
+	x, mx := spread(a, dims)
+	y, my := spread(b, dims)
+	out := room[T](c, 0, dims...).Data
+	for i := range out {
+		if w[i&mw] {
+			out[i] = x[i&mx]
+		} else {
+			out[i] = y[i&my]
+		}
+	}
+	return nil
+}
+
+// buildClip is min(max(x, input 1), input 2).
+func buildClip(n *Node) (Kernel, error) {
+	if err := n.takes(3); err != nil {
+		return nil, err
+	}
+	if err := n.wantSame(); err != nil {
+		return nil, err
+	}
+	n.Out = n.In[:1]
+	highest, ok := numbers(larger, larger, larger, larger)[n.In[0]]
+	if !ok {
+		return nil, n.wantAt(0, Float32)
+	}
+	lowest := numbers(smaller, smaller, smaller, smaller)[n.In[0]]
+	return func(c *Call) error {
+		low := Call{In: []Value{c.In[0], c.In[2]}, Out: []Value{nil}, Most: c.Most}
+		if err := lowest(&low); err != nil {
+			return err
+		}
+		high := Call{In: []Value{low.Out[0], c.In[1]}, Out: c.Out, Most: c.Most}
+		return highest(&high)
+	}, nil
+}

@@ -1,0 +1,263 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// coords is a sparse tensor as ops take it: in three inputs from place at on.
+type Coords struct {
+	indices []int // rank of them for each value
+	Values  Tensor
+	Dims    []int
+}
+
+func sparseArg(c *Call, at int) (Coords, error) {
+	s := Coords{indices: Integers(c.In[at]), Values: c.tensor(at + 1), Dims: Integers(c.In[at+2])}
+	shape := c.tensor(at).Shape()
+	if len(shape) != 2 || shape[0] != s.Values.Size() || shape[1] != len(s.Dims) || len(c.tensor(at+2).Shape()) != 1 ||
+		len(s.Values.Shape()) != 1 {
+		return s, fmt.Errorf("sparse tensor has indices of shape %v, %d values and %d dimensions", shape, s.Values.Size(), len(s.Dims))
+	}
+	return s, allowSparse(s.Dims)
+}
+
+// sparseOf is a sparse tensor of its three parts: indices, values and dense shape.
+func SparseOf(parts []Value) (Coords, error) { return sparseArg(&Call{In: parts}, 0) }
+
+// allowSparse is allow for a shape of which only a few elements are there.
+func allowSparse(dims []int) error {
+	for _, d := range dims {
+		if d < 0 {
+			return fmt.Errorf("dense shape %v has a negative dimension", dims)
+		}
+	}
+	return nil
+}
+
+func (s Coords) Index(i int) []int { return s.indices[i*len(s.Dims) : (i+1)*len(s.Dims)] }
+
+// sparseOutputs are the names of three outputs that make a sparse tensor.
+var sparseOutputs = []string{"output_indices", "output_values", "output_shape"}
+
+// putSparse makes outputs 0, 1 and 2 of the values at places of the sparse tensor, with the indices and the shape given.
+func putSparse(c *Call, s Coords, from, indices, dims []int) {
+	copyInts(room[int64](c, 0, len(from), len(dims)).Data, indices)
+	c.roomLike(1, s.Values, len(from)).take(s.Values, from)
+	copyInts(room[int64](c, 2, len(dims)).Data, dims)
+}
+
+// wantSparse checks the three inputs of a sparse tensor from place at on.
+func (n *Node) wantSparse(at int) error {
+	if len(n.In) < at+3 {
+		return fmt.Errorf("has %d inputs", len(n.In))
+	}
+	return errors.Join(n.wantAt(at, Int64), n.wantAt(at+1, 0), n.wantAt(at+2, Int64))
+}
+
+func buildSparseToDense(n *Node) (Kernel, error) {
+	if err := n.takes(4); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(n.wantInts(0, 1), n.wantAt(2, 0), n.wantAt(3, n.In[2])); err != nil {
+		return nil, err
+	}
+	validate := n.Boolean("validate_indices", true)
+	n.Out = n.In[2:3]
+	return func(c *Call) error { return sparseToDense(c, validate) }, nil
+}
+
+// sparseToDense refuses indices out of bounds, and if they are to be validated, those that repeat or don't ascend.
+func sparseToDense(c *Call, validate bool) error {
+	indices, dims, values := c.tensor(0), Integers(c.In[1]), c.tensor(2)
+	if err := c.allow(dims); err != nil {
+		return err
+	}
+	entries := indices.Size()
+	if len(indices.Shape()) == 2 {
+		entries = indices.Shape()[0]
+	}
+	if len(indices.Shape()) > 2 || entries*len(dims) != indices.Size() || values.Size() != entries && values.Size() != 1 ||
+		c.tensor(3).Size() != 1 {
+		return fmt.Errorf("indices of shape %v, %d values, shape %v", indices.Shape(), values.Size(), dims)
+	}
+	places, err := placesOf(indices, dims, validate)
+	if err != nil {
+		return err
+	}
+	out := c.roomLike(0, values, dims...)
+	out.fill(c.tensor(3), 0)
+	if values.Size() == 1 {
+		values = values.room(nil, []int{entries})
+		values.fill(c.tensor(2), 0)
+	}
+	out.put(values, places)
+	return nil
+}
+
+// placesOf turns indices into places in a tensor of shape dims.
+func placesOf(indices Tensor, dims []int, ascending bool) ([]int, error) {
+	switch a := indices.(type) {
+	case *Array[int32]:
+		return flatIndices(a.Data, dims, ascending)
+	case *Array[int64]:
+		return flatIndices(a.Data, dims, ascending)
+	}
+	return nil, errType
+}
+
+func flatIndices[I int32 | int64](indices []I, dims []int, ascending bool) ([]int, error) {
+	if len(dims) == 0 {
+		return nil, errors.New("a scalar has no indices")
+	}
+	list, last := make([]int, len(indices)/len(dims)), -1
+	for i := range list {
+		index := indices[i*len(dims) : (i+1)*len(dims)]
+		at := 0
+		for d, k := range index {
+			if k < 0 || int(k) >= dims[d] {
+				return nil, fmt.Errorf("indices[%d] = %v is not in shape %v", i, index, dims)
+			}
+			at = at*dims[d] + int(k)
+		}
+		if ascending && at <= last {
+			return nil, fmt.Errorf("indices[%d] = %v is repeated or out of order", i, index)
+		}
+		list[i], last = at, at
+	}
+	return list, nil
+}
+
+func buildSparseReorder(n *Node) (Kernel, error) {
+	if err := n.takes(3); err != nil {
+		return nil, err
+	}
+	n.Out = n.In[:2]
+	return func(c *Call) error {
+		s, err := sparseArg(c, 0)
+		if err != nil {
+			return err
+		}
+		order := counting(s.Values.Size())
+		slices.SortStableFunc(order, func(i, j int) int { return slices.Compare(s.Index(i), s.Index(j)) })
+		out := room[int64](c, 0, len(order), len(s.Dims)).Data
+		for i, from := range order {
+			copyInts(out[i*len(s.Dims):], s.Index(from))
+		}
+		c.roomLike(1, s.Values, len(order)).take(s.Values, order)
+		return nil
+	}, n.wantSparse(0)
+}
+
+// counting is 0, 1, 2, ...
+func counting(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// buildSparseSlice cuts out a box: from input 3 on, of the size of input 4 or what is left.
+func buildSparseSlice(n *Node) (Kernel, error) {
+	if err := n.takes(5); err != nil {
+		return nil, err
+	}
+	n.Out = n.In[:3]
+	return func(c *Call) error {
+		s, err := sparseArg(c, 0)
+		if err != nil {
+			return err
+		}
+		start, size := Integers(c.In[3]), Integers(c.In[4])
+		if len(start) != len(s.Dims) || len(size) != len(s.Dims) {
+			return fmt.Errorf("slice from %v of size %v of shape %v", start, size, s.Dims)
+		}
+		dims := make([]int, len(s.Dims))
+		for d := range dims {
+			if start[d] < 0 || size[d] < 0 {
+				return fmt.Errorf("slice from %v of size %v", start, size)
+			}
+			dims[d] = max(0, min(size[d], s.Dims[d]-start[d]))
+		}
+		var from, indices []int
+		for i := range s.Values.Size() {
+			if at, inside := shifted(s.Index(i), start, dims); inside {
+				from, indices = append(from, i), append(indices, at...)
+			}
+		}
+		putSparse(c, s, from, indices, dims)
+		return nil
+	}, errors.Join(n.wantSparse(0), n.wantInts(3, 4))
+}
+
+func shifted(index, start, dims []int) (at []int, inside bool) {
+	at = make([]int, len(index))
+	for d := range index {
+		at[d] = index[d] - start[d]
+		if at[d] < 0 || at[d] >= dims[d] {
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// buildSparseConcat joins sparse tensors, whose parts come one kind after another: all indices, all values, all shapes.
+func buildSparseConcat(n *Node) (Kernel, error) {
+	parts, dim := n.Integer("N", 0), n.Integer("concat_dim", 0)
+	if parts < 1 || len(n.In) != 3*parts {
+		return nil, fmt.Errorf("has %d inputs for %d parts", len(n.In), parts)
+	}
+	for i := range parts {
+		if err := errors.Join(n.wantAt(i, Int64), n.wantAt(parts+i, n.In[parts]), n.wantAt(2*parts+i, Int64)); err != nil {
+			return nil, err
+		}
+	}
+	n.Out = []DType{Int64, n.In[parts], Int64}
+	return func(c *Call) error {
+		var list []Coords
+		for i := range parts {
+			one := Call{In: []Value{c.In[i], c.In[parts+i], c.In[2*parts+i]}}
+			s, err := sparseArg(&one, 0)
+			if err != nil {
+				return err
+			}
+			list = append(list, s)
+		}
+		return sparseConcat(c, list, dim)
+	}, n.wantAt(parts, 0)
+}
+
+func sparseConcat(c *Call, parts []Coords, dim int) error {
+	dims := slices.Clone(parts[0].Dims)
+	dim, err := axis(dim, len(dims))
+	if err != nil {
+		return err
+	}
+	dims[dim] = 0
+	type entry struct {
+		index    []int
+		part, at int
+	}
+	var entries []entry
+	for p, s := range parts {
+		if len(s.Dims) != len(dims) {
+			return fmt.Errorf("shapes %v and %v can't be joined", parts[0].Dims, s.Dims)
+		}
+		for i := range s.Values.Size() {
+			index := slices.Clone(s.Index(i))
+			index[dim] += dims[dim]
+			entries = append(entries, entry{index, p, i})
+		}
+		dims[dim] += s.Dims[dim]
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return slices.Compare(a.index, b.index) })
+	indices, values := room[int64](c, 0, len(entries), len(dims)).Data, c.roomLike(1, parts[0].Values, len(entries))
+	for i, e := range entries {
+		copyInts(indices[i*len(dims):], e.index)
+		values.copy(i, parts[e.part].Values, e.at, 1)
+	}
+	copyInts(room[int64](c, 2, len(dims)).Data, dims)
+	return nil
+}

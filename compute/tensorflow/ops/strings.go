@@ -1,0 +1,234 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+)
+
+// mapStrings is an op from strings to strings, one by one.
+func mapStrings(n *Node, f func(string) string) (Kernel, error) {
+	n.Out = []DType{String}
+	return each(mapping(f)), n.want(String)
+}
+
+func buildLower(n *Node) (Kernel, error) { return changeCase(n, lowerASCII, cases.Lower(language.Und)) }
+func buildUpper(n *Node) (Kernel, error) { return changeCase(n, upperASCII, cases.Upper(language.Und)) }
+
+// changeCase changes bytes of ASCII alone, or with the encoding utf-8 all of Unicode.
+func changeCase(n *Node, ascii func(string) string, unicode cases.Caser) (Kernel, error) {
+	switch encoding := n.Text("encoding", ""); encoding {
+	case "":
+		return mapStrings(n, ascii)
+	case "utf-8":
+		return mapStrings(n, func(s string) string {
+			s, _, _ = strings.Cut(s, "\x00") // where TensorFlow takes the string to end
+			return unicode.String(string([]rune(s)))
+		})
+	default:
+		return nil, fmt.Errorf("encoding %q isn't known", encoding)
+	}
+}
+
+func lowerASCII(s string) string { return mapASCII(s, 'A', 'Z') }
+func upperASCII(s string) string { return mapASCII(s, 'a', 'z') }
+
+// mapASCII changes the case of the letters between two. Strings without any are handed on.
+func mapASCII(s string, from, to byte) string {
+	for i := range len(s) {
+		if s[i] >= from && s[i] <= to {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if b[i] >= from && b[i] <= to {
+					b[i] ^= 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// blanks are the bytes of white space to TensorFlow.
+const blanks = " \t\n\v\f\r"
+
+func buildStrip(n *Node) (Kernel, error) {
+	return mapStrings(n, func(s string) string { return strings.Trim(s, blanks) })
+}
+
+// buildStringLength counts bytes, or those that begin a character.
+func buildStringLength(n *Node) (Kernel, error) {
+	n.Out = []DType{Int32}
+	length := func(s string) int32 { return int32(len(s)) }
+	switch unit := n.Text("unit", "BYTE"); unit {
+	case "BYTE":
+	case "UTF8_CHAR":
+		length = countCharacters
+	default:
+		return nil, fmt.Errorf("unit %q isn't known", unit)
+	}
+	return each(mapping(length)), n.want(String)
+}
+
+func countCharacters(s string) int32 {
+	n := int32(0)
+	for i := range len(s) {
+		if utf8.RuneStart(s[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// buildStringJoin joins its inputs element by element. Scalars are repeated; other shapes have to be equal.
+func buildStringJoin(n *Node) (Kernel, error) {
+	separator := n.Text("separator", "")
+	n.Out = []DType{String}
+	for i := range n.In {
+		if err := n.wantAt(i, String); err != nil {
+			return nil, err
+		}
+	}
+	return func(c *Call) error {
+		var dims []int
+		for i := range c.In {
+			a := arg[string](c, i)
+			if len(a.Dims) == 0 {
+				continue
+			}
+			if dims != nil && (Count(a.Dims) != Count(dims) || len(a.Dims) != len(dims)) {
+				return fmt.Errorf("shapes %v and %v can't be joined", dims, a.Dims)
+			}
+			dims = a.Dims
+		}
+		out := room[string](c, 0, dims...).Data
+		parts := make([]string, len(c.In))
+		for i := range out {
+			for k := range parts {
+				a := arg[string](c, k)
+				parts[k] = a.Data[min(i, len(a.Data)-1)]
+			}
+			out[i] = strings.Join(parts, separator)
+		}
+		return nil
+	}, nil
+}
+
+// buildSplitStrings cuts at a separator, or where that is empty at white space.
+func buildSplitStrings(n *Node) (Kernel, error) {
+	most := n.Integer("maxsplit", -1)
+	return splitting(n, func(line, separator string) []string { return splitLine(line, separator, most) })
+}
+
+// buildSplitAtAny is the op that was before: it cuts at each of some bytes, or where there are none of them between all
+// bytes.
+func buildSplitAtAny(n *Node) (Kernel, error) {
+	skip := n.Boolean("skip_empty", true)
+	return splitting(n, func(line, separators string) []string {
+		var words []string
+		if separators == "" {
+			for i := range len(line) {
+				words = append(words, line[i:i+1])
+			}
+			return words
+		}
+		start := 0
+		for i := range len(line) {
+			if strings.IndexByte(separators, line[i]) >= 0 {
+				words, start = append(words, line[start:i]), i+1
+			}
+		}
+		if line != "" {
+			words = append(words, line[start:])
+		}
+		if skip {
+			words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+		}
+		return words
+	})
+}
+
+// splitting cuts a list of strings into a sparse tensor.
+func splitting(n *Node, split func(line, separator string) []string) (Kernel, error) {
+	n.Out = []DType{Int64, String, Int64}
+	return func(c *Call) error {
+		lines, separator := arg[string](c, 0), arg[string](c, 1)
+		if len(lines.Dims) != 1 || len(separator.Data) != 1 {
+			return fmt.Errorf("splits a tensor of shape %v at %d separators", lines.Dims, len(separator.Data))
+		}
+		var words []string
+		var indices []int64
+		widest := 0
+		for row, line := range lines.Data {
+			parts := split(line, separator.Data[0])
+			for i := range parts {
+				indices = append(indices, int64(row), int64(i))
+			}
+			words, widest = append(words, parts...), max(widest, len(parts))
+		}
+		copy(room[int64](c, 0, len(words), 2).Data, indices)
+		copy(room[string](c, 1, len(words)).Data, words)
+		copy(room[int64](c, 2, 2).Data, []int64{int64(len(lines.Data)), int64(widest)})
+		return nil
+	}, n.want(String, String)
+}
+
+// splitLine cuts as Python's str.split does.
+func splitLine(line, separator string, most int) []string {
+	if separator != "" {
+		if most > 0 {
+			most++
+		} else {
+			most = -1
+		}
+		return strings.SplitN(line, separator, most)
+	}
+	var words []string
+	for line = strings.TrimLeft(line, blanks); line != ""; line = strings.TrimLeft(line, blanks) {
+		end := strings.IndexAny(line, blanks)
+		if end < 0 || most > 0 && len(words) == most {
+			return append(words, line)
+		}
+		words, line = append(words, line[:end]), line[end:]
+	}
+	return words
+}
+
+// buildSubstr cuts bytes out: from input 1 on, as many as input 2 says or as there are.
+func buildSubstr(n *Node) (Kernel, error) {
+	n.Out = []DType{String}
+	if unit := n.Text("unit", "BYTE"); unit != "BYTE" {
+		return nil, fmt.Errorf("unit %q isn't known", unit)
+	}
+	if err := errors.Join(n.takes(3), n.wantInts(1, 2)); err != nil {
+		return nil, err
+	}
+	return func(c *Call) error {
+		lines, position, length := arg[string](c, 0), Integers(c.In[1]), Integers(c.In[2])
+		dims := lines.Dims
+		if shape := c.tensor(1).Shape(); Count(shape) != 1 && (len(shape) != len(dims) || Count(shape) != Count(dims)) ||
+			len(position) != len(length) || len(position) == 0 && len(lines.Data) > 0 {
+			return fmt.Errorf("positions of shape %v, lengths of shape %v, strings of shape %v", shape, c.tensor(2).Shape(), dims)
+		}
+		out := room[string](c, 0, dims...).Data
+		for i, line := range lines.Data {
+			at, size := position[min(i, len(position)-1)], length[min(i, len(length)-1)]
+			if at < 0 {
+				at += len(line)
+			}
+			if at < 0 || at > len(line) {
+				return fmt.Errorf("position %d is out of range for a string of %d bytes", at, len(line))
+			}
+			if size < 0 {
+				size = max(0, len(line)-at+size)
+			}
+			out[i] = line[at : at+min(size, len(line)-at)]
+		}
+		return nil
+	}, n.wantAt(0, String)
+}

@@ -1,0 +1,70 @@
+package ops
+
+import "fmt"
+
+// uniqueOp is Unique and UniqueWithCounts. A NaN is like no other.
+func uniqueOp(counts bool) Op {
+	outputs := []string{"y", "idx"}
+	if counts {
+		outputs = append(outputs, "count")
+	}
+	return Op{Outputs: outputs, Build: func(n *Node) (Kernel, error) {
+		out := n.dtype("out_idx", Int32)
+		if err := n.want(0); err != nil {
+			return nil, err
+		}
+		n.Out = []DType{n.In[0], out, out}[:len(outputs)]
+		switch n.In[0] {
+		case Float32:
+			return unique[float32](out, counts)
+		case Float64:
+			return unique[float64](out, counts)
+		case Int32:
+			return unique[int32](out, counts)
+		case Int64:
+			return unique[int64](out, counts)
+		case String:
+			return unique[string](out, counts)
+		}
+		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
+	}}
+}
+
+func unique[T Element](out DType, counts bool) (Kernel, error) {
+	switch out {
+	case Int32:
+		return uniqueInto[T, int32](counts), nil
+	case Int64:
+		return uniqueInto[T, int64](counts), nil
+	}
+	return nil, fmt.Errorf("out_idx is %v: %w", out, errType)
+}
+
+// uniqueInto lists the elements in the order in which they come first, and says for each input which it is.
+func uniqueInto[T Element, I int32 | int64](counts bool) Kernel {
+	return func(c *Call) error {
+		in := arg[T](c, 0)
+		if len(in.Dims) != 1 {
+			return fmt.Errorf("shape %v, wants a vector", in.Dims)
+		}
+		seen := make(map[T]I, len(in.Data))
+		var list []T
+		var times []I
+		which := room[I](c, 1, len(in.Data)).Data
+		for i, v := range in.Data {
+			place, ok := seen[v]
+			if !ok {
+				place = I(len(list))
+				seen[v] = place
+				list, times = append(list, v), append(times, 0)
+			}
+			which[i] = place
+			times[place]++
+		}
+		copy(room[T](c, 0, len(list)).Data, list)
+		if counts {
+			copy(room[I](c, 2, len(times)).Data, times)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,42 @@
+package ops
+
+import "fmt"
+
+// buildWhere gives the indices of all elements that are true, or not 0.
+func buildWhere(n *Node) (Kernel, error) {
+	n.Out = []DType{Int64}
+	if err := n.want(0); err != nil {
+		return nil, err
+	}
+	kernels := byType{
+		Bool:    whereKernel(func(v bool) bool { return v }),
+		Float32: whereKernel(nonzero[float32]), Float64: whereKernel(nonzero[float64]),
+		Int32: whereKernel(nonzero[int32]), Int64: whereKernel(nonzero[int64]),
+	}
+	k, ok := kernels[n.In[0]]
+	if !ok {
+		return nil, fmt.Errorf("input 0 is %v: %w", n.In[0], errType)
+	}
+	return k, nil
+}
+
+func whereKernel[T Element](holds func(T) bool) Kernel {
+	return func(c *Call) error {
+		in := arg[T](c, 0)
+		var found []int
+		for i, v := range in.Data {
+			if holds(v) {
+				found = append(found, i)
+			}
+		}
+		rank := len(in.Dims)
+		out := room[int64](c, 0, len(found), rank).Data
+		for i, at := range found {
+			for d := rank - 1; d >= 0; d-- {
+				out[i*rank+d] = int64(at % in.Dims[d])
+				at /= in.Dims[d]
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,111 @@
+package tensorflow
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
+)
+
+// Program is a function that has been compiled: what its outputs need, in an order in which it can be computed, with the
+// constants and tables it captures. It may be used by any number of goroutines at once.
+type Program struct {
+	plan   *plan
+	reads  []bool    // by argument
+	frames sync.Pool // of *Frame: memory of runs that have ended
+}
+
+// Compile compiles a function for the arguments of its inputs. An op that isn't known is an error that names the op, its
+// node and the output that needs it; what says what an output is, as in: transformed feature.
+func (m *Model) Compile(t *Trace, what string) (*Program, error) {
+	c := newCompiler(m.library)
+	for _, in := range t.Inputs {
+		for _, dtype := range in.Types() {
+			c.plan.args = append(c.plan.args, c.slot(dtype, nil))
+		}
+	}
+	args := slices.Clone(c.plan.args)
+	for i, id := range t.Captures {
+		dtype, v, err := m.capture(id)
+		if err != nil {
+			return nil, fmt.Errorf("capture %d of the function: %w", i, err)
+		}
+		args = append(args, c.slot(dtype, v))
+	}
+	s, err := c.newScope(t.Function, args, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.compileOutputs(t.Outputs, what); err != nil {
+		return nil, err
+	}
+	return newProgram(c.plan), nil
+}
+
+// compileOutputs compiles output by output, so that what goes wrong is told of the one that needs it.
+func (s *scope) compileOutputs(outputs []Spec, what string) error {
+	at := 0
+	for _, out := range outputs {
+		for _, want := range out.Types() {
+			slot, err := s.result(at)
+			if err == nil && s.types[slot] != want {
+				err = fmt.Errorf("is %v, its signature says %v", s.types[slot], want)
+			}
+			if err != nil {
+				return fmt.Errorf("%s %q: %w", what, out.Name, err)
+			}
+			s.plan.results = append(s.plan.results, slot)
+			at++
+		}
+	}
+	return nil
+}
+
+func newProgram(p *plan) *Program {
+	made := &Program{plan: p}
+	read := map[int]bool{}
+	for _, s := range p.steps {
+		for _, slot := range s.in {
+			read[slot] = true
+		}
+	}
+	for _, slot := range p.results {
+		read[slot] = true
+	}
+	for _, slot := range p.args {
+		made.reads = append(made.reads, read[slot])
+	}
+	made.frames.New = func() any {
+		return &Frame{Args: make([]ops.Value, len(p.args)), program: made, frame: p.newFrame(ops.MaxElements)}
+	}
+	return made
+}
+
+// Reads tells whether an output needs that argument.
+func (p *Program) Reads(arg int) bool { return p.reads[arg] }
+
+// Frame is the memory of one run.
+type Frame struct {
+	// Args is what goes in, to be filled before Run; those that the program doesn't read may be nil. It holds what the last
+	// run was given, whose memory may be used again. Nothing writes to what is fed.
+	Args []ops.Value
+
+	program *Program
+	frame   *frame
+}
+
+// Frame gives memory for a run, that of one which has ended if there is some. Release gives it back.
+func (p *Program) Frame() *Frame { return p.frames.Get().(*Frame) }
+
+// Run computes the outputs. An error is one that TensorFlow has too, or bytes that no graph of TensorFlow's makes.
+func (f *Frame) Run() error { return f.program.plan.run(f.frame, f.Args) }
+
+// Result is tensor i of those of the outputs, one after another. It is good until the next Run, or Release.
+func (f *Frame) Result(i int) ops.Tensor {
+	t, _ := f.frame.slots[f.program.plan.results[i]].(ops.Tensor)
+	return t
+}
+
+// Release ends the use of the frame.
+func (f *Frame) Release() { f.program.frames.Put(f) }

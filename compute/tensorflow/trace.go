@@ -1,0 +1,80 @@
+package tensorflow
+
+import (
+	"errors"
+	"fmt"
+
+	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+)
+
+// Trace is a function of the tree of objects: what goes into it and comes out, by name. Its arguments are the tensors of
+// Inputs, one after another, and then what it captures.
+type Trace struct {
+	Function *functionpb.FunctionDef
+	Captures []int32 // objects that stand behind the last arguments
+	Inputs   []Spec
+	Outputs  []Spec
+}
+
+// rootObject is the number of the object that all others hang under.
+const rootObject = 0
+
+// errNoObjects is told of graphs of TensorFlow 1, which have functions of no names.
+var errNoObjects = errors.New("no object graph: graphs made with force_tf_compat_v1 can't be read")
+
+// Trace finds the function that the root has under that name, and that takes a dict from names to tensors. Inputs are
+// named through the tree of objects, never through the flat signature of the graph, whose inputs are numbered and sorted as
+// text.
+func (m *Model) Trace(name string) (*Trace, error) {
+	if len(m.objects) == 0 {
+		return nil, errNoObjects
+	}
+	id, ok := m.child(rootObject, name)
+	if !ok {
+		return nil, fmt.Errorf("object graph has no %s", name)
+	}
+	def, concrete, err := m.traced(id)
+	if err != nil {
+		return nil, fmt.Errorf("object %s: %w", name, err)
+	}
+	t := &Trace{Function: def, Captures: concrete.GetBoundInputs()}
+	if t.Inputs, err = specs(firstArgument(concrete.GetCanonicalizedInputSignature())); err != nil {
+		return nil, fmt.Errorf("input %w", err)
+	}
+	if t.Outputs, err = specs(concrete.GetOutputSignature()); err != nil {
+		return nil, fmt.Errorf("output %w", err)
+	}
+	return t, t.checkCounts()
+}
+
+// checkCounts makes sure that names and positions can't be off by one.
+func (t *Trace) checkCounts() error {
+	in, out := len(t.Captures), 0
+	for _, s := range t.Inputs {
+		in += s.Tensors()
+	}
+	for _, s := range t.Outputs {
+		out += s.Tensors()
+	}
+	signature := t.Function.GetSignature()
+	if have := len(signature.GetInputArg()); have != in {
+		return fmt.Errorf("function takes %d tensors, its %d features and %d captures are %d", have, len(t.Inputs), len(t.Captures), in)
+	}
+	if have := len(signature.GetOutputArg()); have != out || out == 0 {
+		return fmt.Errorf("function gives %d tensors, its %d features are %d", have, len(t.Outputs), out)
+	}
+	return nil
+}
+
+// firstArgument takes a out of ((a, ...), {}).
+func firstArgument(v *corepb.StructuredValue) *corepb.StructuredValue {
+	for range 2 {
+		values := v.GetTupleValue().GetValues()
+		if len(values) == 0 {
+			return nil
+		}
+		v = values[0]
+	}
+	return v
+}
