@@ -120,6 +120,33 @@ func (c *checker) infer(n *Node) (Type, error) {
 	case OpEmbed:
 		return c.embed(n)
 	}
+	return c.chosen(n)
+}
+
+// chosen is the rule of ops that choose: an index for what may be none, a bucket, a class, its name.
+func (c *checker) chosen(n *Node) (Type, error) {
+	switch n.Op {
+	case OpWithin:
+		if d := n.Attr.Default; d < 0 || d >= int64(n.Attr.Depth) {
+			return Type{}, fmt.Errorf("default %d is outside 0..%d", d, n.Attr.Depth-1)
+		}
+		return c.indexed(n, Int64)
+	case OpBucket:
+		t, err := c.same(n, 1, Float32)
+		if err == nil && !rising(n.Attr.Boundaries) {
+			err = fmt.Errorf("boundaries %v, expected one or more numbers that rise", n.Attr.Boundaries)
+		}
+		return Type{Int64, t.Width}, err
+	case OpArgMax:
+		_, err := c.same(n, 1, Float32)
+		return Type{Int64, 1}, err
+	case OpLabel:
+		t, err := c.same(n, 1, Int64)
+		if err == nil && len(n.Attr.Vocabulary) == 0 {
+			err = fmt.Errorf("no vocabulary")
+		}
+		return Type{String, t.Width}, err
+	}
 	return Type{}, fmt.Errorf("unknown op")
 }
 

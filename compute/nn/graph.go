@@ -86,6 +86,11 @@ const (
 	OpClamp   Op = "Clamp"   // int64 [b,w]: indices outside 0..Depth-2 become Depth-1, the bucket for the unknown
 	OpEmbed   Op = "Embed"   // int64 x [b,w], param In[1] [Depth,d]: rows looked up, [b, w*d]; indices must be in range
 	OpDropNaN Op = "DropNaN" // NaN becomes 0
+
+	OpWithin Op = "Within" // int64 [b,w]: indices outside 0..Depth-1 become Attr.Default
+	OpBucket Op = "Bucket" // float32 [b,w] to int64 [b,w]: how many of Attr.Boundaries, which rise, are at most x; all of them for NaN
+	OpArgMax Op = "ArgMax" // float32 [b,n] to int64 [b,1]: the column of the largest, the first of equal ones
+	OpLabel  Op = "Label"  // int64 [b,w] to string [b,w]: Attr.Vocabulary[x]; indices must be in range
 )
 
 // Attr holds the attributes an Op names above; others are zero.
@@ -94,6 +99,8 @@ type Attr struct {
 	Vocabulary []string
 	Alpha      float32
 	Start, End int
+	Default    int64
+	Boundaries []float32
 }
 
 // Output is a named result of the model: logits, probabilities.

@@ -29,7 +29,10 @@ func kernelOf(n *Node) kernel {
 	case OpEmbed:
 		return embed
 	}
-	return indexKernelOf(n.Op)
+	if k := indexKernelOf(n.Op); k != nil {
+		return k
+	}
+	return choiceKernelOf(n.Op)
 }
 
 // matMul is y[r,j] = sum_i x[r,i] w[i,j], summed in the order of i.

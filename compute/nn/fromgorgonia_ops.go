@@ -1,0 +1,205 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+)
+
+// op reads one operation. Gorgonia's ops are known by what they print: their types are its own.
+func (r *reading) op(n *gorgonia.Node, children gorgonia.Nodes, in []operand) (operand, error) {
+	name, _, _ := strings.Cut(fmt.Sprint(n.Op()), " ")
+	switch name {
+	case "A":
+		return r.product(fmt.Sprint(n.Op()), in)
+	case "+":
+		return r.pair(OpAdd, in)
+	case "-":
+		return r.pair(OpSub, in)
+	case "⊙":
+		return r.multiply(children, in)
+	case "÷":
+		return r.pair(OpDiv, in)
+	case "^":
+		return r.power(in)
+	case "MaxBetween":
+		return r.pair(OpMaximum, in)
+	case "MinBetween":
+		return r.pair(OpMinimum, in)
+	}
+	if strings.ContainsAny(name, "<>") {
+		return operand{}, nil // known where it chooses between x and 0: see multiply
+	}
+	for i := range in {
+		in[i] = r.wide(in[i])
+	}
+	if size, ok := strings.CutPrefix(name, "SizeOf="); ok {
+		return r.size(size, in[0])
+	}
+	if o, ok, err := r.shaped(n, in); ok {
+		return o, err
+	}
+	return r.function(name, in)
+}
+
+// product is rows times a matrix of params, or a vector of them.
+func (r *reading) product(op string, in []operand) (operand, error) {
+	x, w := r.wide(in[0]), in[1]
+	if !x.rows() || w.rows() || len(w.shape) == 0 || strings.HasPrefix(op, "Aᵀ") {
+		return operand{}, fmt.Errorf("expected rows times params")
+	}
+	shape := w.shape
+	if len(shape) == 1 {
+		shape = []int{shape[0], 1}
+	}
+	if strings.HasSuffix(op, "ᵀ") {
+		w.values, shape = transposed(w.values, shape), []int{shape[1], shape[0]}
+	}
+	return r.node(OpMatMul, shape[1], Attr{}, x.name, r.param(w, shape...)), nil
+}
+
+func transposed(values []float32, shape []int) []float32 {
+	all := make([]float32, 0, len(values))
+	for j := range shape[1] {
+		for i := range shape[0] {
+			all = append(all, values[i*shape[1]+j])
+		}
+	}
+	return all
+}
+
+// pair combines two operands element by element. Where the first is the narrower one, the second has to come first:
+// p - x is -x + p, and p / x is 1/x * p.
+func (r *reading) pair(op Op, in []operand) (operand, error) {
+	x, y := in[0], in[1]
+	switch {
+	case !x.rows() && !y.rows():
+		return numbers(op, x, y)
+	case !x.rows():
+		y = r.wide(y)
+	case !y.rows():
+		x = r.wide(x)
+	}
+	if !x.rows() || y.rows() && y.width > x.width {
+		x, y = y, x
+		switch op {
+		case OpSub:
+			op, x = OpAdd, r.node(OpNeg, x.width, Attr{}, x.name)
+		case OpDiv:
+			op, x = OpMul, r.node(OpInverse, x.width, Attr{}, x.name)
+		}
+	}
+	if y.rows() {
+		o := r.node(op, x.width, Attr{}, x.name, y.name)
+		if x.width == 1 {
+			o.repeated = max(x.repeated, y.repeated)
+		}
+		return o, nil
+	}
+	if len(y.values) != 1 && (len(y.values) != x.width || y.shape[len(y.shape)-1] != x.width) {
+		return operand{}, fmt.Errorf("params of shape %v beside rows of %d numbers", y.shape, x.width)
+	}
+	return r.node(op, x.width, Attr{}, x.name, r.param(y, len(y.values))), nil
+}
+
+// numbers combines what is the same for all rows, of one shape.
+func numbers(op Op, x, y operand) (operand, error) {
+	f := combination(op)
+	if len(y.values) != len(x.values) && len(y.values) != 1 {
+		return operand{}, fmt.Errorf("params of shapes %v and %v", x.shape, y.shape)
+	}
+	o := operand{shape: x.shape, values: slices.Clone(x.values), leaf: x.leaf}
+	for i := range o.values {
+		o.values[i] = f(x.values[i], y.values[i%len(y.values)])
+	}
+	return o, nil
+}
+
+// multiply is x ⊙ y, but for x ⊙ (x > 0), which is how Gorgonia writes Rectify, and x ⊙ (x < 0).
+func (r *reading) multiply(children gorgonia.Nodes, in []operand) (operand, error) {
+	for i, child := range children {
+		comparison, _, _ := strings.Cut(fmt.Sprint(child.Op()), " ")
+		if child.Op() == nil || !strings.ContainsAny(comparison, "<>") {
+			continue
+		}
+		x, compared := children[1-i], operandsOf(child)
+		zero, err := r.read(compared[1])
+		if err != nil {
+			return operand{}, err
+		}
+		if compared[0] != x || len(zero.values) != 1 || zero.values[0] != 0 || !in[1-i].rows() {
+			return operand{}, fmt.Errorf("comparisons are known where they choose between x and 0: x ⊙ (x > 0)")
+		}
+		rows := r.wide(in[1-i])
+		if comparison[0] == '>' {
+			return r.node(OpRelu, rows.width, Attr{}, rows.name), nil
+		}
+		return r.pair(OpMinimum, []operand{rows, zero})
+	}
+	return r.pair(OpMul, in)
+}
+
+// power knows the exponents that are ops of their own.
+func (r *reading) power(in []operand) (operand, error) {
+	x, e := r.wide(in[0]), in[1]
+	if !x.rows() || e.rows() || len(e.values) != 1 {
+		return operand{}, fmt.Errorf("expected rows and one exponent")
+	}
+	switch e.values[0] {
+	case 1:
+		return x, nil
+	case 2:
+		return r.node(OpSquare, x.width, Attr{}, x.name), nil
+	case 3:
+		return r.function("cube", in[:1])
+	case 0.5:
+		return r.node(OpSqrt, x.width, Attr{}, x.name), nil
+	case -1:
+		return r.node(OpInverse, x.width, Attr{}, x.name), nil
+	case -0.5:
+		return r.function("invSqrt", in[:1])
+	}
+	return operand{}, fmt.Errorf("exponent %v: expected 1, 2, 3, 0.5, -1 or -0.5", e.values[0])
+}
+
+// functions of each element that are one op here, by the names that Gorgonia prints.
+var functions = map[string]Op{
+	"abs": OpAbs, "exp": OpExp, "ln": OpLog, "neg": OpNeg, "square": OpSquare, "sqrt": OpSqrt, "inv": OpInverse, "tanh": OpTanh,
+	"sigmoid": OpSigmoid, "log1p": OpLog1p, "expm1": OpExpm1, "softplus": OpSoftplus,
+}
+
+// function reads a function of each element.
+func (r *reading) function(name string, in []operand) (operand, error) {
+	x := in[0]
+	if !x.rows() {
+		return operand{}, fmt.Errorf("expected an op on rows")
+	}
+	apply := func(op Op, x operand) operand { return r.node(op, x.width, Attr{}, x.name) }
+	if op, ok := functions[name]; ok {
+		return apply(op, x), nil
+	}
+	switch {
+	case name == "cube":
+		return r.pair(OpMul, []operand{apply(OpSquare, x), x})
+	case name == "invSqrt":
+		return apply(OpInverse, apply(OpSqrt, x)), nil
+	case name == "log2":
+		return r.pair(OpMul, []operand{apply(OpLog, x), {shape: []int{}, values: []float32{1 / float32(math.Ln2)}, leaf: "log2e"}})
+	case strings.HasPrefix(name, "Dropout{"):
+		return x, nil
+	}
+	return operand{}, fmt.Errorf("is not known")
+}
+
+// size is how long an axis is. That of the batch isn't known when a model is served.
+func (r *reading) size(text string, of operand) (operand, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || of.rows() && n != of.width {
+		return operand{}, fmt.Errorf("expected the number of columns: that of rows is another in each batch")
+	}
+	return operand{shape: []int{}, values: []float32{float32(n)}, leaf: "size"}, nil
+}
