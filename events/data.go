@@ -13,13 +13,18 @@ type Examples struct {
 	Splits        []string `json:"splits,omitempty" jsonschema:"format=split,description=Splits the folder holds. Default: train and eval"`
 	Span          int64    `json:"span,omitempty" jsonschema:"minimum=0"`
 	Version       int64    `json:"version,omitempty" jsonschema:"minimum=0"`
-	FileFormat    string   `json:"file_format,omitempty" jsonschema:"enum=tfrecords_gzip,enum=tfrecords,description=Default: tfrecords_gzip"`
-	PayloadFormat string   `json:"payload_format,omitempty" jsonschema:"enum=FORMAT_TF_EXAMPLE,enum=FORMAT_TF_SEQUENCE_EXAMPLE,description=Default: FORMAT_TF_EXAMPLE"`
+	FileFormat    string   `json:"file_format,omitempty" jsonschema:"enum=tfrecords_gzip,enum=FORMAT_TFRECORDS_GZIP,enum=tfrecords,description=Default: tfrecords_gzip"`
+	PayloadFormat string   `json:"payload_format,omitempty" jsonschema:"enum=FORMAT_TF_EXAMPLE,enum=FORMAT_TF_SEQUENCE_EXAMPLE,description=Default: FORMAT_TF_EXAMPLE. All artifacts of a list have the same"`
+
+	// CustomSplitPattern is TFX's custom property of that name (tfx/components/util/examples_utils.py): where an artifact has it,
+	// its keys are the artifact's splits, and Splits and the Split-<name> folders don't count.
+	CustomSplitPattern map[string]string `json:"custom_split_pattern,omitempty" jsonschema_extras:"format=patterns" jsonschema:"description=Of each split the pattern of its files\\, relative to the artifact: subdir/train-*-of-*. Default: Split-<name>/*"`
 }
 
 // Formats of an Examples artifact, in TFX's own words. TFX has more; Stoker reads these.
 const (
 	FileTFRecordsGzip      = "tfrecords_gzip"
+	FileFormatRecordsGzip  = "FORMAT_TFRECORDS_GZIP" // TFX's newer word for the same
 	FileTFRecords          = "tfrecords"
 	PayloadExample         = "FORMAT_TF_EXAMPLE"
 	PayloadSequenceExample = "FORMAT_TF_SEQUENCE_EXAMPLE"

@@ -7,7 +7,8 @@ func samples() map[Kind]Data {
 	score := 0.125
 	examples := []Examples{
 		{URI: "s3://tfx-data/penguin/examples/1", Splits: []string{"train", "eval"}, Span: 3, Version: 1, FileFormat: FileTFRecordsGzip, PayloadFormat: PayloadExample},
-		{URI: "s3://tfx-data/penguin/examples/2/", PayloadFormat: PayloadSequenceExample, FileFormat: FileTFRecords},
+		{URI: "s3://tfx-data/penguin/examples/2/", FileFormat: FileTFRecords, CustomSplitPattern: map[string]string{"train": "day-[0-5]/*", "eval": "day-6/part-?"}},
+		{URI: "s3://tfx-data/penguin/examples/3", FileFormat: FileFormatRecordsGzip},
 	}
 	const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)

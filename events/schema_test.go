@@ -90,6 +90,12 @@ func spellOut(schema *jsonschema.Schema) {
 		of, schema.Format = schema.Items, ""
 		of.Format = "split"
 	}
+	if of.Extras["format"] == "patterns" { // of an object: its names and their values
+		of.Extras, of.PropertyNames = nil, &jsonschema.Schema{Pattern: splitPattern}
+		of.AdditionalProperties = &jsonschema.Schema{
+			Type: "string", Pattern: filesPattern, MaxLength: limit(maxSource), Not: &jsonschema.Schema{Pattern: `\*\*`},
+		}
+	}
 	switch of.Format {
 	case "s3":
 		of.Format, of.Pattern, of.MaxLength = "", uriPattern, limit(maxURI)

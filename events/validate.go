@@ -115,26 +115,6 @@ func (s *Skew) validate() error {
 	)
 }
 
-func checkExamples(field string, list []Examples) error {
-	for i, examples := range list {
-		if err := examples.validate(); err != nil {
-			return below(fmt.Sprintf("%s[%d]", field, i), err)
-		}
-	}
-	return nil
-}
-
-func (e Examples) validate() error {
-	return first(
-		CheckURI("uri", e.URI),
-		checkFolders("splits", e.Splits),
-		checkCount("span", e.Span),
-		checkCount("version", e.Version),
-		checkOneOf("file_format", e.FileFormat, FileTFRecordsGzip, FileTFRecords),
-		checkOneOf("payload_format", e.PayloadFormat, PayloadExample, PayloadSequenceExample),
-	)
-}
-
 // checkFolders wants names that can stand in the name of a folder.
 func checkFolders(field string, names []string) error {
 	for i, name := range names {

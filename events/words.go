@@ -21,6 +21,10 @@ const (
 	uriPattern = `^s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/` + uriElement + `)+/?$`
 	uriElement = `(\.?\.?[^/.\x00-\x1f\x7f-\x9f][^/\x00-\x1f\x7f-\x9f]*|\.\.\.[^/\x00-\x1f\x7f-\x9f]*)`
 
+	// filesPattern is the same of a path that is relative and may hold * ? and [ ], as TensorFlow's globs do, and no \.
+	filesPattern = `^` + filesElement + `(/` + filesElement + `)*$`
+	filesElement = `(\.?\.?[^/.\\\x00-\x1f\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f]*|\.\.\.[^/\\\x00-\x1f\x7f-\x9f]*)`
+
 	maxName   = 63   // bytes: a DNS label, so that names can be used for Kubernetes objects
 	maxRun    = 256  // bytes, as UTF-8
 	maxID     = 256  // bytes
