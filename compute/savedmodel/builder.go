@@ -28,7 +28,7 @@ type builder struct {
 
 	params map[string]capture
 	tables map[string]capture
-	saved  []savedVariable
+	saved  []saved
 	stored []bundle.Tensor
 	assets []asset
 
@@ -40,9 +40,6 @@ func newBuilder(m Model) (*builder, error) {
 	types, err := m.Graph.Types()
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
-	}
-	if len(m.Graph.Params) == 0 {
-		return nil, fmt.Errorf("graph has no params: there is nothing to save")
 	}
 	if len(m.Graph.Outputs) == 0 {
 		return nil, fmt.Errorf("graph has no outputs: there is nothing to serve")
@@ -163,11 +160,11 @@ func (b *builder) addPrediction(s *signature, inputs map[string]tensor) error {
 
 // finish closes the model: saver, init op, object graph. After it nothing may be added.
 func (b *builder) finish() (*corepb.SavedModel, error) {
-	saver, initAll := b.addSaver(), b.addInit()
 	objects, err := marshal(b.objects.checkpoint())
 	if err != nil {
 		return nil, err
 	}
+	saver, initAll := b.addSaver(objects), b.addInit()
 	b.stored = append(b.stored, bundle.Tensor{Key: bundle.ObjectGraphKey, Text: objects})
 	meta := &corepb.MetaGraphDef{
 		MetaInfoDef: &corepb.MetaGraphDef_MetaInfoDef{

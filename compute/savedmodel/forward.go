@@ -28,20 +28,35 @@ func (w *forward) write(nodes []nn.Node) error {
 	return nil
 }
 
+// namesake are the ops on one value that TensorFlow has too, by the name it gives them.
+var namesake = map[nn.Op]string{
+	nn.OpRelu: "Relu", nn.OpTanh: "Tanh", nn.OpSigmoid: "Sigmoid", nn.OpSoftplus: "Softplus", nn.OpSoftmax: "Softmax", nn.OpNeg: "Neg",
+	nn.OpAbs: "Abs", nn.OpExp: "Exp", nn.OpLog: "Log", nn.OpLog1p: "Log1p", nn.OpExpm1: "Expm1", nn.OpSqrt: "Sqrt", nn.OpSquare: "Square",
+	nn.OpInverse: "Reciprocal",
+}
+
+// combination are the ops on two operands. TensorFlow repeats the narrower one as nn does.
+var combination = map[nn.Op]string{
+	nn.OpMatMul: "MatMul", nn.OpAddBias: "BiasAdd", nn.OpAdd: "AddV2", nn.OpSub: "Sub", nn.OpMul: "Mul", nn.OpDiv: "RealDiv",
+	nn.OpMaximum: "Maximum", nn.OpMinimum: "Minimum",
+}
+
 // lower writes the nodes of TensorFlow that compute n.
 func (w *forward) lower(n nn.Node) (tensor, error) {
 	x := w.values[n.In[0]]
+	if op, ok := namesake[n.Op]; ok {
+		return w.float(op, n, x), nil
+	}
+	if op, ok := combination[n.Op]; ok {
+		return w.float(op, n, x, w.second(n)), nil
+	}
 	switch n.Op {
-	case nn.OpMatMul:
-		return w.float("MatMul", n, x, w.param(n)), nil
-	case nn.OpAddBias:
-		return w.float("BiasAdd", n, x, w.param(n)), nil
-	case nn.OpAdd:
-		return w.float("AddV2", n, x, w.values[n.In[1]]), nil
-	case nn.OpSub, nn.OpMul:
-		return w.float(string(n.Op), n, x, w.param(n)), nil
-	case nn.OpRelu, nn.OpTanh, nn.OpSigmoid, nn.OpSoftmax:
-		return w.float(string(n.Op), n, x), nil
+	case nn.OpLeakyRelu:
+		return w.op("LeakyRelu", n.Name, attrs{"T": typeAttr(float32Type), "alpha": floatAttr(n.Attr.Alpha)}, x), nil
+	case nn.OpSum, nn.OpMean, nn.OpMax:
+		return w.reduce(n, x), nil
+	case nn.OpSlice:
+		return w.slice(n, x), nil
 	case nn.OpConcat:
 		return w.concat(n), nil
 	case nn.OpCast:
@@ -59,7 +74,7 @@ func (w *forward) lower(n nn.Node) (tensor, error) {
 	case nn.OpDropNaN:
 		return w.dropNaN(n, x), nil
 	}
-	return "", fmt.Errorf("op %s can't be written as TensorFlow ops", n.Op)
+	return w.choose(n, x)
 }
 
 // float writes an op that has one type attribute, for float32.
@@ -67,9 +82,30 @@ func (w *forward) float(op string, n nn.Node, in ...tensor) tensor {
 	return w.op(op, n.Name, attrs{"T": typeAttr(float32Type)}, in...)
 }
 
+// second is the second operand: a value, or a variable, which is read.
+func (w *forward) second(n nn.Node) tensor {
+	if t, ok := w.values[n.In[1]]; ok {
+		return t
+	}
+	return w.param(n)
+}
+
 // param reads the variable that is the second operand.
 func (w *forward) param(n nn.Node) tensor {
 	return w.op("ReadVariableOp", n.Name+"/ReadVariableOp", attrs{"dtype": typeAttr(float32Type)}, w.capture(w.params[n.In[1]]))
+}
+
+// reduce goes over the last axis and keeps it, with the width 1.
+func (w *forward) reduce(n nn.Node, x tensor) tensor {
+	a := attrs{"T": typeAttr(float32Type), "Tidx": typeAttr(int32Type), "keep_dims": boolAttr(true)}
+	return w.op(string(n.Op), n.Name, a, x, w.constant(n.Name+"/axis", shapeConst(1)))
+}
+
+// slice takes columns of all rows.
+func (w *forward) slice(n nn.Node, x tensor) tensor {
+	begin := w.constant(n.Name+"/begin", shapeConst(0, n.Attr.Start))
+	size := w.constant(n.Name+"/size", shapeConst(-1, n.Attr.End-n.Attr.Start))
+	return w.op("Slice", n.Name, attrs{"T": typeAttr(float32Type), "Index": typeAttr(int32Type)}, x, begin, size)
 }
 
 func (w *forward) concat(n nn.Node) tensor {

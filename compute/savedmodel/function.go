@@ -17,9 +17,11 @@ type tensor string
 // firstOutput is the name of an op's first output, which a reference inside a function has to give. Ops that aren't
 // listed call it "output".
 var firstOutput = map[string]string{
-	"AddV2": "z", "Cast": "y", "GreaterEqual": "z", "HashTableV2": "table_handle", "IsNan": "y", "LessEqual": "z",
-	"LogicalAnd": "z", "LookupTableFindV2": "values", "MatMul": "product", "Mul": "z", "ReadVariableOp": "value",
-	"Relu": "activations", "Sigmoid": "y", "Softmax": "softmax", "SparseToDense": "dense", "Sub": "z", "Tanh": "y",
+	"Abs": "y", "AddV2": "z", "Cast": "y", "Exp": "y", "Expm1": "y", "GreaterEqual": "z", "HashTableV2": "table_handle", "IsNan": "y",
+	"LeakyRelu": "activations", "LessEqual": "z", "Log": "y", "Log1p": "y", "LogicalAnd": "z", "LookupTableFindV2": "values",
+	"MatMul": "product", "Maximum": "z", "Minimum": "z", "Mul": "z", "Neg": "y", "ReadVariableOp": "value", "RealDiv": "z",
+	"Reciprocal": "y", "Relu": "activations", "Sigmoid": "y", "Softmax": "softmax", "Softplus": "activations", "SparseToDense": "dense",
+	"Sqrt": "y", "Square": "y", "Sub": "z", "Tanh": "y",
 }
 
 // capture is something a function uses that lives outside it: it becomes an argument behind the function's own, bound to

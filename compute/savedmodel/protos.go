@@ -60,6 +60,14 @@ func intAttr(i int) *attrpb.AttrValue {
 	return &attrpb.AttrValue{Value: &attrpb.AttrValue_I{I: int64(i)}}
 }
 
+func floatAttr(f float32) *attrpb.AttrValue {
+	return &attrpb.AttrValue{Value: &attrpb.AttrValue_F{F: f}}
+}
+
+func boolAttr(b bool) *attrpb.AttrValue {
+	return &attrpb.AttrValue{Value: &attrpb.AttrValue_B{B: b}}
+}
+
 func stringAttr(s string) *attrpb.AttrValue {
 	return &attrpb.AttrValue{Value: &attrpb.AttrValue_S{S: []byte(s)}}
 }

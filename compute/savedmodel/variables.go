@@ -51,7 +51,7 @@ func (b *builder) addVariable(p nn.Param) (int32, error) {
 	b.top.node("VarIsInitializedOp", handle+"/IsInitialized/VarIsInitializedOp", nil, handle)
 	read := b.top.node("ReadVariableOp", handle+"/Read/ReadVariableOp", attrs{"dtype": typeAttr(float32Type)}, handle)
 	b.params[p.Name] = capture{object: id, node: handle, dtype: resourceType}
-	b.saved = append(b.saved, savedVariable{key: key, handle: handle, read: read})
+	b.saved = append(b.saved, saved{key: key, value: read, handle: handle, dtype: float32Type})
 	return id, nil
 }
 
@@ -93,17 +93,25 @@ func (b *builder) addList(name string, ids []int32) {
 	b.objects.child(rootObject, list, name)
 }
 
-// savedVariable is a variable as the saver sees it.
-type savedVariable struct{ key, handle, read string }
+// saved is a tensor as the saver sees it: its key in the checkpoint, the node that has its value, and the variable to restore it
+// to, which what isn't a variable lacks.
+type saved struct {
+	key, value, handle string
+	dtype              typepb.DataType
+}
 
 // addSaver writes the nodes that restore and save all variables in a session, for the loaders before TensorFlow 2 and the
-// C++ one. TensorFlow 2 goes by the object graph.
-func (b *builder) addSaver() *corepb.SaverDef {
-	keys := make([]string, len(b.saved))
-	reads := make([]string, len(b.saved))
-	types := make([]typepb.DataType, len(b.saved))
-	for i, v := range b.saved {
-		keys[i], reads[i], types[i] = v.key, v.read, float32Type
+// C++ one. TensorFlow 2 goes by the object graph. Its ops need a tensor at least: a model without variables has the object
+// graph, as TensorFlow's own.
+func (b *builder) addSaver(objects []byte) *corepb.SaverDef {
+	if len(b.saved) == 0 {
+		graph := b.top.constant("save/object_graph", stringConst(string(objects)))
+		b.saved = []saved{{key: bundle.ObjectGraphKey, value: graph, dtype: stringType}}
+	}
+	var keys, values []string
+	var types []typepb.DataType
+	for _, v := range b.saved {
+		keys, values, types = append(keys, v.key), append(values, v.value), append(types, v.dtype)
 	}
 	filename := b.top.constant("save/filename/input", stringConst("model"))
 	filename = b.top.node("PlaceholderWithDefault", "save/filename",
@@ -111,18 +119,27 @@ func (b *builder) addSaver() *corepb.SaverDef {
 	names := b.top.constant("save/tensor_names", stringsConst(keys))
 	slices := b.top.constant("save/shape_and_slices", stringsConst(make([]string, len(keys))))
 	restored := b.top.node("RestoreV2", "save/RestoreV2", attrs{"dtypes": typesAttr(types...)}, filename, names, slices)
-	var assigned []string
-	for i, v := range b.saved {
-		assign := b.top.node("AssignVariableOp", fmt.Sprintf("save/AssignVariableOp_%d", i),
-			attrs{"dtype": typeAttr(float32Type)}, v.handle, outputOf(restored, i))
-		assigned = append(assigned, "^"+assign)
-	}
-	restore := b.top.node("NoOp", "save/restore_all", nil, assigned...)
+	restore := b.top.node("NoOp", "save/restore_all", nil, b.assignments(restored)...)
 	save := b.top.node("SaveV2", "save/SaveV2", attrs{"dtypes": typesAttr(types...)},
-		append([]string{filename, names, slices}, reads...)...)
-	saved := b.top.node("Identity", "save/control_dependency", attrs{"T": typeAttr(stringType)}, filename, "^"+save)
+		append([]string{filename, names, slices}, values...)...)
+	done := b.top.node("Identity", "save/control_dependency", attrs{"T": typeAttr(stringType)}, filename, "^"+save)
 	return &corepb.SaverDef{
-		FilenameTensorName: outputOf(filename, 0), SaveTensorName: outputOf(saved, 0), RestoreOpName: restore,
+		FilenameTensorName: outputOf(filename, 0), SaveTensorName: outputOf(done, 0), RestoreOpName: restore,
 		MaxToKeep: 5, Version: corepb.SaverDef_V2,
 	}
+}
+
+// assignments give the variables what was restored; they are named as what has to run before.
+func (b *builder) assignments(restored string) (all []string) {
+	for i, v := range b.saved {
+		if v.handle != "" {
+			assign := b.top.node("AssignVariableOp", fmt.Sprintf("save/AssignVariableOp_%d", i),
+				attrs{"dtype": typeAttr(v.dtype)}, v.handle, outputOf(restored, i))
+			all = append(all, "^"+assign)
+		}
+	}
+	if all == nil {
+		all = []string{"^" + restored}
+	}
+	return all
 }

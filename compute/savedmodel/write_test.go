@@ -74,7 +74,6 @@ func TestWriteRefuses(t *testing.T) {
 		{"an input without a feature", "", func(m *Model) { m.Spec = m.Spec.Without("hour") }, `input "hour": no such feature`},
 		{"an input of another kind", "", func(m *Model) { m.Spec[3].Kind = 2 }, `input "hour": takes int64, the feature is float`},
 		{"an input of another width", "", func(m *Model) { m.Spec[1].Shape = []int{3} }, `input "areas": is 2 wide`},
-		{"a graph without params", "", func(m *Model) { m.Graph = &nn.Graph{} }, "no params"},
 		{"a graph without outputs", "", func(m *Model) { m.Graph.Outputs = nil }, "no outputs"},
 		{"a name the root needs", "", func(m *Model) { rename(m.Graph, "miles/mean", "signatures/mean") }, `"signatures" can't be part`},
 		{"a param below a param", "", func(m *Model) { rename(m.Graph, "miles/scale", "miles/mean/scale") }, "taken by another variable"},
