@@ -109,6 +109,8 @@ func (b *Bundle) readAll() error {
 			_, err = b.Int64(v.Key)
 		case "DT_STRING":
 			_, err = b.Strings(v.Key)
+		default:
+			_, _, err = b.Numbers(v.Key)
 		}
 		if err != nil {
 			return err

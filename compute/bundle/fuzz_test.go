@@ -18,6 +18,7 @@ func (m memoryShard) Length() (int64, error) { return m.Size(), nil }
 func FuzzBundle(f *testing.F) {
 	prefix := filepath.Join("testdata", "penguin", "variables")
 	seed(f, prefix)
+	seed(f, filepath.Join("testdata", "partitioned", "model.ckpt"))
 	own := filepath.Join(f.TempDir(), "v")
 	if err := Write(own, manyTensors()); err != nil {
 		f.Fatal(err)

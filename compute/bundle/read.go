@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/stoker-ml/stoker/compute/record"
+	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -60,8 +59,8 @@ type Variable struct {
 	Shape []int
 }
 
-// Open reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is <model>/variables/variables.
-// Partitioned variables can be listed but not read.
+// Open reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is <model>/variables/variables. Its values may
+// lie in any number of data files, and a variable in slices, as partitioned variables are saved.
 func Open(prefix string) (*Bundle, error) {
 	index, err := readBounded(prefix + ".index")
 	if err != nil {
@@ -114,7 +113,9 @@ func parse(index []byte) (*Bundle, error) {
 			return nil, fmt.Errorf("entry %q: %w", row.key, err)
 		}
 		b.entries[row.key] = entry
-		b.keys = append(b.keys, row.key)
+		if !isSliceKey(row.key) {
+			b.keys = append(b.keys, row.key)
+		}
 	}
 	slices.Sort(b.keys)
 	return b, nil
@@ -134,72 +135,33 @@ func (b *Bundle) Variables() []Variable {
 	return list
 }
 
-// Float32 reads a variable of type float, row major.
-func (b *Bundle) Float32(key string) ([]float32, error) {
-	data, err := b.fixed(key, typepb.DataType_DT_FLOAT, 4)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]float32, len(data)/4)
-	for i := range values {
-		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
-	}
-	return values, nil
-}
-
-// Int64 reads a variable of type int64, row major.
-func (b *Bundle) Int64(key string) ([]int64, error) {
-	data, err := b.fixed(key, typepb.DataType_DT_INT64, 8)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]int64, len(data)/8)
-	for i := range values {
-		values[i] = int64(binary.LittleEndian.Uint64(data[8*i:]))
-	}
-	return values, nil
-}
-
-// fixed reads the bytes of a variable whose elements have one size.
-func (b *Bundle) fixed(key string, want typepb.DataType, size int64) ([]byte, error) {
-	entry, n, err := b.entry(key, want)
-	if err != nil {
-		return nil, err
-	}
-	if n > math.MaxInt64/size || n*size != entry.GetSize() {
-		return nil, b.failure(key, fmt.Errorf("%d elements of %d bytes in %d bytes", n, size, entry.GetSize()))
-	}
-	data, err := b.read(entry)
-	if err != nil {
-		return nil, b.failure(key, err)
-	}
-	if got := record.Checksum(data); got != entry.GetCrc32C() {
-		return nil, b.failure(key, fmt.Errorf("checksum is %08x, data have %08x", entry.GetCrc32C(), got))
-	}
-	return data, nil
-}
-
-// entry finds a whole variable of the wanted type and counts its elements.
-func (b *Bundle) entry(key string, want typepb.DataType) (*corepb.BundleEntryProto, int64, error) {
+// entry finds a variable of one of the wanted types and counts its elements.
+func (b *Bundle) entry(key string, want ...typepb.DataType) (*corepb.BundleEntryProto, int64, error) {
 	entry, ok := b.entries[key]
 	if !ok {
 		return nil, 0, b.failure(key, errors.New("no such variable"))
 	}
-	if entry.GetDtype() != want {
-		return nil, 0, b.failure(key, fmt.Errorf("type is %v, want %v", entry.GetDtype(), want))
+	if !slices.Contains(want, entry.GetDtype()) {
+		return nil, 0, b.failure(key, fmt.Errorf("type is %v, want %v", entry.GetDtype(), want[0]))
 	}
-	if len(entry.GetSlices()) > 0 {
-		return nil, 0, b.failure(key, errors.New("partitioned variables aren't read"))
+	n, err := elements(entry.GetShape())
+	if err != nil {
+		return nil, 0, b.failure(key, err)
 	}
+	return entry, n, nil
+}
+
+// elements is the product of a shape.
+func elements(shape *shapepb.TensorShapeProto) (int64, error) {
 	n := int64(1)
-	for _, d := range entry.GetShape().GetDim() {
+	for _, d := range shape.GetDim() {
 		size := d.GetSize()
 		if size < 0 || size > 0 && n > math.MaxInt64/size {
-			return nil, 0, b.failure(key, fmt.Errorf("bad shape %v", entry.GetShape()))
+			return 0, fmt.Errorf("bad shape %v", shape)
 		}
 		n *= size
 	}
-	return entry, n, nil
+	return n, nil
 }
 
 // read returns the bytes of an entry. Its size is believed only once the file is known to be that long.

@@ -20,6 +20,9 @@ func (b *Bundle) Strings(key string) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(entry.GetSlices()) > 0 {
+		return nil, b.failure(key, errors.New("strings in slices aren't read"))
+	}
 	data, err := b.read(entry)
 	if err != nil {
 		return nil, b.failure(key, err)
