@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/onnx"
 )
 
 // Format is a file that may stand beside the SavedModel.
@@ -28,7 +29,9 @@ type Format struct {
 }
 
 // formats are all there are. Those of one folder share its inputs.json, and must have the same inputs.
-var formats = []Format{}
+var formats = []Format{
+	{Name: "onnx", Folder: "Format-ONNX", File: "model.onnx", holds: onnx.Holds, write: writeONNX, check: checkONNX},
+}
 
 // Formats are the formats that may be asked for.
 func Formats() []Format { return slices.Clone(formats) }
@@ -79,4 +82,13 @@ func (f Format) checkIn(dir string) error {
 		return fmt.Errorf("%s: %s: %w", f.Name, filepath.Join(f.Folder, f.File), err)
 	}
 	return nil
+}
+
+func writeONNX(_ context.Context, path string, p Part) error {
+	return onnx.Write(path, p.Graph, p.Inputs)
+}
+
+func checkONNX(path string) error {
+	_, err := onnx.Describe(path)
+	return err
 }
