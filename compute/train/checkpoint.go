@@ -52,6 +52,9 @@ func writeWhole(path string, data []byte) (err error) {
 }
 
 func (c Checkpoints) prune() error {
+	if c.Keep < 0 {
+		return nil
+	}
 	steps, err := c.list()
 	if err != nil {
 		return err

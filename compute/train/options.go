@@ -17,6 +17,7 @@ type Options struct {
 	Optimizer nn.Optimizer
 
 	Checkpoints Checkpoints
+	Evaluations Evaluations
 	LogEvery    int // steps between two reports; 0: 100
 
 	Logger *slog.Logger     // default: discards
@@ -34,7 +35,7 @@ type Checkpoints struct {
 	Dir      string        // "": nowhere
 	Every    int           // steps between two; 0: no matter
 	Interval time.Duration // of training between two; 0: no matter
-	Keep     int           // how many; 0: 1
+	Keep     int           // how many; 0: 1; below 0: all
 	Seed     int64         // decides the order of batches: a checkpoint of another seed is refused
 }
 

@@ -19,21 +19,16 @@ func Run(ctx context.Context, o Options, m *nn.Model, data, eval Source) (Result
 	if err := o.check(); err != nil {
 		return Result{}, fmt.Errorf("train: %w", err)
 	}
-	l := loop{Options: o, model: m, data: data}
+	l := loop{Options: o, model: m, data: data, evaluator: evaluator{Evaluations: o.Evaluations}}
 	if err := l.resume(ctx); err != nil {
 		return Result{}, fmt.Errorf("train: resume: %w", err)
 	}
 	if err := l.train(ctx); err != nil {
 		return l.result, l.leave(ctx, err)
 	}
-	if eval == nil {
-		return l.result, nil
-	}
-	metrics, err := evaluate(ctx, m, eval, o.EvalSteps, l.Report)
-	if err != nil {
+	if err := l.measure(ctx, eval); err != nil {
 		return l.result, l.leave(ctx, err)
 	}
-	l.result.Metrics = metrics
 	return l.result, nil
 }
 
@@ -45,6 +40,8 @@ type loop struct {
 	result Result
 	saved  int       // step of the last checkpoint
 	since  time.Time // when it was written, or the first step here was taken
+
+	evaluator evaluator
 
 	lossSum float64 // since the last report
 	losses  int
@@ -61,6 +58,9 @@ func (l *loop) resume(ctx context.Context) error {
 		return err
 	}
 	l.resumed(found)
+	if err := l.evaluator.resume(l.Checkpoints.Dir, step); err != nil {
+		return err
+	}
 	if err := skip(ctx, l.data, step); err != nil {
 		return fmt.Errorf("skip %d batches: %w", step, err)
 	}
@@ -86,6 +86,10 @@ func (l *loop) train(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, program.Close()) }()
 	l.since = l.Now()
+	l.evaluator.since = l.since
+	if err := l.atResume(ctx); err != nil {
+		return err
+	}
 	for l.Steps == 0 || l.result.Steps < l.Steps {
 		if ctx.Err() != nil {
 			return fmt.Errorf("train: %w", context.Cause(ctx))
@@ -95,7 +99,7 @@ func (l *loop) train(ctx context.Context) (err error) {
 			break
 		}
 		if err == nil {
-			err = l.step(program, batch)
+			err = l.step(ctx, program, batch)
 		}
 		if err != nil {
 			return fmt.Errorf("train: step %d: %w", l.result.Steps+1, err)
@@ -106,7 +110,7 @@ func (l *loop) train(ctx context.Context) (err error) {
 }
 
 // step learns from one batch, and saves and reports when it is time to.
-func (l *loop) step(p *nn.Program, b nn.Batch) error {
+func (l *loop) step(ctx context.Context, p *nn.Program, b nn.Batch) error {
 	loss, grads, err := p.Gradients(b)
 	if err != nil {
 		return err
@@ -122,9 +126,20 @@ func (l *loop) step(p *nn.Program, b nn.Batch) error {
 		l.report()
 	}
 	if l.due() {
-		return l.save()
+		return l.save(ctx)
 	}
 	return nil
+}
+
+// measure evaluates what was trained.
+func (l *loop) measure(ctx context.Context, eval Source) (err error) {
+	switch {
+	case l.evaluator.Open != nil:
+		return l.atEnd(ctx)
+	case eval != nil:
+		l.result.Metrics, err = evaluate(ctx, l.model, eval, l.EvalSteps, l.Report)
+	}
+	return err
 }
 
 // due says whether it is time for a checkpoint.
@@ -142,7 +157,8 @@ func (l *loop) report() {
 	l.Report(Progress{Phase: Training, Step: l.result.Steps, Steps: l.Steps, Metrics: loss})
 }
 
-func (l *loop) save() error {
+// save writes a checkpoint, and evaluates the model behind it where that is asked for.
+func (l *loop) save(ctx context.Context) error {
 	if l.Checkpoints.Dir == "" || l.saved == l.result.Steps {
 		return nil
 	}
@@ -150,8 +166,14 @@ func (l *loop) save() error {
 		return err
 	}
 	l.saved, l.since = l.result.Steps, l.Now()
-	l.Checkpointed(l.saved)
-	return nil
+	var err error
+	if ctx.Err() == nil {
+		err = l.atCheckpoint(ctx)
+	}
+	if err == nil || ctx.Err() != nil { // a checkpoint is whole, whether or not there was time to evaluate it
+		l.Checkpointed(l.saved)
+	}
+	return err
 }
 
 // leave saves what was learnt if err is that ctx ended. After other errors the last checkpoint stands.
@@ -162,5 +184,5 @@ func (l *loop) leave(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		err = errors.Join(err, cause)
 	}
-	return errors.Join(err, l.save())
+	return errors.Join(err, l.save(ctx))
 }
