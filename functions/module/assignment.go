@@ -39,6 +39,10 @@ type Assignment struct {
 	// as an attribute of FnArgs since 1.17.
 	NumExamples map[string]int64 `json:"num_examples,omitempty"`
 
+	// PayloadFormat is what the records of the examples are, in TFX's words: FORMAT_TF_EXAMPLE or FORMAT_TF_SEQUENCE_EXAMPLE.
+	// Left out, it is the first. TFX's data_accessor knows it.
+	PayloadFormat string `json:"payload_format,omitempty"`
+
 	// Exports are the formats wanted beside the SavedModel: tflite, onnx. Each stands in a folder of its own beside
 	// ServingModelDir, named Format-TFLite and Format-ONNX.
 	Exports []string `json:"exports,omitempty"`
@@ -55,6 +59,9 @@ type Predictions struct {
 	Path string `json:"path"`
 	Rows int    `json:"rows"` // at most: the data may have fewer
 }
+
+// PayloadSequenceExample is the PayloadFormat of tf.SequenceExamples.
+const PayloadSequenceExample = "FORMAT_TF_SEQUENCE_EXAMPLE"
 
 // Call says what is asked of the module.
 type Call string

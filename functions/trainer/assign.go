@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,10 @@ func assign(a attempt) (module.Assignment, error) {
 	if err != nil {
 		return module.Assignment{}, inputFailure(err)
 	}
+	counts, err := numExamples(d.in("statistics"))
+	if err != nil {
+		return module.Assignment{}, inputFailure(err)
+	}
 	return module.Assignment{
 		Version:            module.ProtocolVersion,
 		Module:             e.spec.Module,
@@ -50,6 +55,8 @@ func assign(a attempt) (module.Assignment, error) {
 		BaseModel:          servingPath(there(d.in("base_model"))),
 		Hyperparameters:    values,
 		CustomConfig:       trainer.CustomConfig,
+		NumExamples:        counts,
+		PayloadFormat:      payload(job),
 		Transformed:        transformed(job),
 		Seed:               trainer.Seed,
 		Shards:             shards,
@@ -62,7 +69,7 @@ func patterns(e execution, d desk, args pipeline.Args) []string {
 	for _, split := range args.Splits {
 		for _, in := range e.inputs {
 			if in.split == split {
-				all = append(all, filepath.Join(d.in(in.dir), "*"))
+				all = append(all, filepath.Join(d.in(in.dir), cmp.Or(in.pattern, "*")))
 			}
 		}
 	}

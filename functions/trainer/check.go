@@ -7,17 +7,21 @@ import (
 	"path/filepath"
 	"regexp"
 
+	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/events"
 )
 
-// check refuses what is no model, and what could not be published or told of: after the commit it would be too late. TFX
-// takes an empty folder for a model.
+// check refuses what is no model, what lacks a format that was asked for, and what could not be published or told of: after the
+// commit it would be too late. TFX takes an empty folder for a model.
 func (t *Trainer) check(a attempt) error {
 	a.Report(events.Progress{Phase: "checking"})
 	serving := a.assignment.ServingModelDir
 	if err := savedmodel.Check(serving); err != nil {
 		return checkFailure(fmt.Errorf("%s: %w", filepath.Base(serving), err))
+	}
+	if err := export.Check(filepath.Dir(serving), a.assignment.Exports); err != nil {
+		return checkFailure(err)
 	}
 	if err := checkFiles(a.desk.out()); err != nil {
 		return checkFailure(err)

@@ -70,6 +70,7 @@ type identity struct {
 	Seed        int64           `json:"seed"`
 	Shards      int             `json:"shards"`
 	Transformed bool            `json:"transformed"`
+	Payload     string          `json:"payload_format,omitempty"` // unless it is tf.Example
 	Salt        string          `json:"salt,omitempty"`
 }
 
@@ -96,6 +97,7 @@ func identityOf(job events.Job, spec pipeline.Pipeline, module string, inputs []
 		Seed:        spec.Trainer.Seed,
 		Shards:      shards,
 		Transformed: transformed(job),
+		Payload:     unusual(payload(job)),
 		Salt:        job.Salt,
 	}
 }
@@ -121,6 +123,14 @@ func byContent(inputs []input) []identityInput {
 		}
 	}
 	return all
+}
+
+// unusual is a payload format other than tf.Example, which all models were trained on that have none in their identity.
+func unusual(payload string) string {
+	if payload == events.PayloadExample {
+		return ""
+	}
+	return payload
 }
 
 // transformed says whether the job's examples went through its transform graph already.

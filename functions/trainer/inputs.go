@@ -20,6 +20,7 @@ type input struct {
 	key     string // field of the job's inputs it came from: examples[0]
 	kind    string // TFX's type name
 	split   string // "train" for Split-train, "" for a whole artifact
+	pattern string // of the split's files below the listed folder; "" is all in it
 	dir     string // where it is staged, below the attempt's in folder
 	listing storage.Listing
 }
@@ -59,29 +60,29 @@ func (t *Trainer) listOne(ctx context.Context, in input) (_ storage.Listing, err
 			return storage.Listing{}, err
 		}
 	}
-	return storage.List(ctx, t.store, ref)
+	listing, err := storage.List(ctx, t.store, ref)
+	if err == nil && in.pattern != "" {
+		listing, err = listing.Matching(in.pattern)
+	}
+	return listing, err
 }
 
 // wanted names the inputs: each split of each Examples artifact, and whatever else the job was given.
 func wanted(in events.Inputs, splits []string) ([]input, error) {
-	key, examples := "examples", in.Examples
-	if len(in.TransformedExamples) > 0 {
-		key, examples = "transformed_examples", in.TransformedExamples
-	}
+	key, examples := examplesOf(in)
 	if len(examples) == 0 {
 		return nil, inputFailure(&events.Invalid{Field: "inputs.examples", Expected: "examples or transformed_examples named by a fact of the run"})
+	}
+	if err := events.CheckPayloads("inputs."+key, examples); err != nil {
+		return nil, inputFailure(err)
 	}
 	var all []input
 	for i, artifact := range examples {
 		for _, split := range splits {
-			if len(artifact.Splits) > 0 && !slices.Contains(artifact.Splits, split) {
-				return nil, inputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the fact lists: %s", key, i, split, strings.Join(artifact.Splits, ", ")))
+			if !artifact.Has(split) {
+				return nil, inputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the fact lists: %s", key, i, split, strings.Join(artifact.SplitNames(), ", ")))
 			}
-			folder := "Split-" + split
-			all = append(all, input{
-				key: fmt.Sprintf("%s[%d]", key, i), kind: "Examples", split: split, dir: path.Join(fmt.Sprintf("examples-%d", i), folder),
-				listing: storage.Listing{Ref: refOf(artifact.URI).Join(folder)},
-			})
+			all = append(all, splitOf(fmt.Sprintf("%s[%d]", key, i), path.Join(fmt.Sprintf("examples-%d", i), splitFolder+split), artifact, split))
 		}
 	}
 	for _, other := range []struct{ key, kind, uri string }{
@@ -96,6 +97,27 @@ func wanted(in events.Inputs, splits []string) ([]input, error) {
 		}
 	}
 	return all, nil
+}
+
+// examplesOf are the examples that a job trains on: the transformed ones, where there are any.
+func examplesOf(in events.Inputs) (key string, examples []events.Examples) {
+	if len(in.TransformedExamples) > 0 {
+		return "transformed_examples", in.TransformedExamples
+	}
+	return "examples", in.Examples
+}
+
+// payload is the format of the examples' records.
+func payload(job events.Job) string {
+	_, examples := examplesOf(job.Inputs)
+	return examples[0].Payload()
+}
+
+// splitOf is one split of an Examples artifact: its folder, or what the artifact's own pattern names.
+func splitOf(key, dir string, artifact events.Examples, split string) input {
+	folder, pattern := artifact.Files(split)
+	listing := storage.Listing{Ref: refOf(artifact.URI).Join(folder)}
+	return input{key: key, kind: "Examples", split: split, pattern: pattern, dir: dir, listing: listing}
 }
 
 // splits are those that training or evaluation reads, each once.
@@ -116,6 +138,9 @@ func refOf(uri string) storage.Ref {
 
 // explain says what a missing split's artifact holds instead.
 func (t *Trainer) explain(ctx context.Context, in input, err error) error {
+	if in.pattern != "" {
+		return storeFailure(fmt.Errorf("%s: split %q: %w", in.key, in.split, err))
+	}
 	if in.split == "" || !errors.Is(err, storage.ErrNotFound) {
 		return storeFailure(fmt.Errorf("%s: %w", in.key, err))
 	}

@@ -47,6 +47,8 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"wrong type":         {set("batch_size", "many"), `custom_config: batch_size: expected a whole number, got "many"`},
 		"one layer, no list": {set("hidden_units", 8), "custom_config: hidden_units: expected a list of whole numbers like [8], got 8"},
 		"no rows in a batch": {set("batch_size", 0), "custom_config: batch_size: expected 1 to 65536, got 0"},
+		"sequences": {func(a *module.Assignment) { a.PayloadFormat = module.PayloadSequenceExample },
+			"the examples are FORMAT_TF_SEQUENCE_EXAMPLE: builtin modules train on tables of tf.Examples only"},
 		"no label":           {set("label", ""), "custom_config: label: missing, expected one of body_mass_g_xf, culmen_depth_mm_xf, "},
 		"label not there":    {set("label", "zzz"), `custom_config: label: the schema has no feature "zzz", expected one of body_mass_g_xf, `},
 		"unknown task":       {set("task", "clustering"), `custom_config: task: expected classification, binary or regression, got "clustering"`},

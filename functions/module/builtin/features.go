@@ -26,6 +26,8 @@ func newDataset(c config, a module.Assignment) (dataset, error) {
 	d := dataset{transformed: a.Transformed, graph: a.TransformGraphPath}
 	path := a.SchemaPath
 	switch {
+	case a.PayloadFormat == module.PayloadSequenceExample:
+		return d, fmt.Errorf("the examples are %s: builtin modules train on tables of tf.Examples only", a.PayloadFormat)
 	case a.Transformed && d.graph == "":
 		return d, fmt.Errorf("transformed examples need their transform graph, and there is none")
 	case !a.Transformed && d.graph != "":

@@ -1,0 +1,38 @@
+package trainer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/example"
+)
+
+// splitFolder begins the name of a split's folder in an artifact.
+const splitFolder = "Split-"
+
+// numExamples is how many records each split has, as the staged ExampleStatistics artifact says; nil if the job has none.
+func numExamples(statistics string) (map[string]int64, error) {
+	if there(statistics) == "" {
+		return nil, nil
+	}
+	folders, err := os.ReadDir(statistics)
+	if err != nil {
+		return nil, fmt.Errorf("statistics: %w", err)
+	}
+	counts := map[string]int64{}
+	for _, folder := range folders {
+		split, ok := strings.CutPrefix(folder.Name(), splitFolder)
+		if !ok || !folder.IsDir() {
+			continue
+		}
+		if counts[split], err = example.ReadNumExamples(filepath.Join(statistics, folder.Name(), "FeatureStats.pb")); err != nil {
+			return nil, fmt.Errorf("statistics: %w", err)
+		}
+	}
+	if len(counts) == 0 {
+		return nil, fmt.Errorf("statistics: no Split-<name>/FeatureStats.pb in it")
+	}
+	return counts, nil
+}
