@@ -1,0 +1,241 @@
+package runlog_test
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tftest"
+)
+
+// wholeLog is a log folder as a training leaves it that was interrupted after step 3 of 5: hyperparameters and text in the
+// folder itself, curves in train and validation.
+func wholeLog(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "model_run")
+	root := open(t, dir, 0)
+	values := map[string]any{"rate": 0.5, "units": 8, "optimizer": "adam", "shuffle": true}
+	ok(t,
+		root.Experiment(runlog.Experiment{
+			HParams: []runlog.HParam{
+				{Name: "rate", Range: &runlog.Range{Min: 0.1, Max: 1}}, {Name: "units"},
+				{Name: "optimizer", Values: []any{"adam", "sgd"}}, {Name: "shuffle", Values: []any{true, false}},
+			},
+			Metrics: []runlog.Metric{{Run: "validation", Tag: "epoch_loss", Name: "loss"}, {Tag: "final_loss"}},
+		}),
+		root.StartSession(runlog.Session{Group: "trial 1", Values: values}), root.Text(0, "config", "# rate\n0.5"), root.Close())
+	train := open(t, filepath.Join(dir, "train"), 0)
+	for step := int64(1); step <= 5; step++ {
+		ok(t, train.Scalar(step, "batch_loss", 1/float64(step)), train.Histogram(step, "dense/kernel/histogram", spread(step)))
+	}
+	ok(t, train.Close())
+	train = open(t, filepath.Join(dir, "train"), 4)
+	for step := int64(4); step <= 5; step++ {
+		ok(t, train.Scalar(step, "batch_loss", float64(step)), train.Histogram(step, "dense/kernel/histogram", spread(step)))
+	}
+	ok(t, train.Close())
+	validation := open(t, filepath.Join(dir, "validation"), 0)
+	ok(t, validation.Scalar(0, "epoch_loss", 0.125), validation.Close())
+	root = open(t, dir, 4)
+	ok(t, root.Scalar(5, "final_loss", 0.25), root.EndSession(runlog.StatusSuccess), root.Close())
+	return dir
+}
+
+func spread(step int64) []float32 {
+	var x []float32
+	for i := range 100 {
+		x = append(x, float32(math.Sin(float64(i)*float64(step))))
+	}
+	return x
+}
+
+// losses are the five of wholeLog, each step once.
+var losses = [][2]float64{{1, 1}, {2, 0.5}, {3, float64(float32(1) / 3)}, {4, 4}, {5, 5}}
+
+// TensorBoard's own reader of event files, its HParams parser and TensorFlow's iterator agree with what was written. The numbers
+// are float32 on both sides: equal to the bit.
+func TestTensorBoardReadsEveryKind(t *testing.T) {
+	t.Parallel()
+	var got struct {
+		Losses     [][2]float64
+		Histogram  [][]float64
+		Text       string
+		HParams    map[string]any
+		Group      string
+		Status     int
+		Columns    []string
+		Metrics    []string
+		Validation [][2]float64
+		Versions   []string
+	}
+	tftest.Run(t, `
+import glob
+from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams import metadata
+def points(a, tag):
+    return [[e.step, float(tf.make_ndarray(e.tensor_proto))] for e in a.Tensors(tag)]
+def check(dir):
+    runs = {}
+    for name in ("", "train", "validation"):
+        runs[name] = EventAccumulator(dir + "/" + name, size_guidance={"tensors": 0})
+        runs[name].Reload()
+    train, root = runs["train"], runs[""]
+    plugin = root.PluginTagToContent("hparams")
+    start = metadata.parse_session_start_info_plugin_data(plugin[metadata.SESSION_START_INFO_TAG])
+    end = metadata.parse_session_end_info_plugin_data(plugin[metadata.SESSION_END_INFO_TAG])
+    experiment = metadata.parse_experiment_plugin_data(plugin[metadata.EXPERIMENT_TAG])
+    assert set(root.PluginTagToContent("text")) == {"config"}
+    assert set(train.PluginTagToContent("histograms")) == {"dense/kernel/histogram"}
+    assert set(train.PluginTagToContent("scalars")) == {"batch_loss"}
+    return {
+        "losses": points(train, "batch_loss"), "validation": points(runs["validation"], "epoch_loss"),
+        "histogram": tf.make_ndarray(train.Tensors("dense/kernel/histogram")[0].tensor_proto),
+        "text": tf.make_ndarray(root.Tensors("config")[0].tensor_proto).item().decode(),
+        "hparams": {k: getattr(v, v.WhichOneof("kind")) for k, v in start.hparams.items()},
+        "group": start.group_name, "status": end.status,
+        "columns": [f"{h.name} {h.type} {h.WhichOneof('domain')}" for h in experiment.hparam_infos],
+        "metrics": [f"{m.name.group}/{m.name.tag} {m.display_name}" for m in experiment.metric_infos],
+        "versions": [next(iter(tf.compat.v1.train.summary_iterator(f))).file_version for f in sorted(glob.glob(dir + "/train/*"))],
+    }`, wholeLog(t), &got)
+	if diff := cmp.Diff(losses, got.Losses); diff != "" {
+		t.Errorf("steps and losses: written - read +\n%s", diff)
+	}
+	for i, b := range runlog.Buckets(spread(1), 30) {
+		if diff := cmp.Diff([]float64{b.Left, b.Right, b.Count}, got.Histogram[i]); diff != "" {
+			t.Errorf("bucket %d: %s", i, diff)
+		}
+	}
+	want := map[string]any{"rate": 0.5, "units": 8.0, "optimizer": "adam", "shuffle": true}
+	if diff := cmp.Diff(want, got.HParams); diff != "" || got.Group != "trial 1" || got.Status != 1 {
+		t.Errorf("session of group %q, status %d: %s", got.Group, got.Status, diff)
+	}
+	columns := []string{"rate 3 domain_interval", "units 0 None", "optimizer 1 domain_discrete", "shuffle 2 domain_discrete"}
+	if diff := cmp.Diff(columns, got.Columns); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"validation/epoch_loss loss", "/final_loss "}, got.Metrics); diff != "" {
+		t.Error(diff)
+	}
+	if got.Text != "# rate\n0.5" || !cmp.Equal(got.Validation, [][2]float64{{0, 0.125}}) {
+		t.Errorf("text %q, validation %v", got.Text, got.Validation)
+	}
+	if diff := cmp.Diff([]string{"brain.Event:2", "brain.Event:2"}, got.Versions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A TensorBoard server, with its reader in Python and with the faster one in Rust, answers over HTTP with our runs. Its log
+// folder is the session's own, or the one above. Only then does it find a session's metrics in runs below.
+func TestATensorBoardServerShowsTheRuns(t *testing.T) {
+	t.Parallel()
+	dir := wholeLog(t)
+	for name, in := range map[string]serverInput{
+		"python": {Dir: dir, Run: ".", Train: "train", Fast: false},
+		"rust":   {Dir: filepath.Dir(dir), Run: "model_run", Train: "model_run/train", Fast: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got served
+			tftest.Run(t, server, in, &got)
+			var read [][2]float64
+			for _, p := range got.Losses {
+				read = append(read, [2]float64{p[1], p[2]})
+			}
+			if diff := cmp.Diff(losses, read); diff != "" {
+				t.Errorf("steps and losses: written - shown +\n%s", diff)
+			}
+			if len(got.Text) != 1 || len(got.Histogram) != 5 {
+				t.Errorf("text %v, %d histograms; expected one text, a histogram of each step", got.Text, len(got.Histogram))
+			}
+			got.checkSession(t, in.Run)
+		})
+	}
+}
+
+type serverInput struct {
+	Dir, Run, Train string
+	Fast            bool
+}
+
+// served is what the server's HTTP API answers.
+type served struct {
+	Losses    [][3]float64 // time, step, value
+	Text      []map[string]any
+	Histogram [][]any
+	Columns   []string
+	Groups    []struct {
+		Name         string
+		HParams      map[string]any
+		MetricValues []struct {
+			Name  struct{ Group, Tag string }
+			Value float64
+		}
+		Sessions []struct{ Status string }
+	}
+}
+
+func (s served) checkSession(t *testing.T, run string) {
+	t.Helper()
+	if diff := cmp.Diff([]string{"optimizer", "rate", "shuffle", "units"}, s.Columns); diff != "" {
+		t.Error(diff)
+	}
+	if len(s.Groups) != 1 || s.Groups[0].Name != "trial 1" || s.Groups[0].Sessions[0].Status != "STATUS_SUCCESS" {
+		t.Fatalf("session groups: %+v", s.Groups)
+	}
+	want := map[string]any{"rate": 0.5, "units": 8.0, "optimizer": "adam", "shuffle": true}
+	if diff := cmp.Diff(want, s.Groups[0].HParams); diff != "" {
+		t.Error(diff)
+	}
+	metrics := map[string]float64{}
+	for _, m := range s.Groups[0].MetricValues {
+		metrics[m.Name.Group+"/"+m.Name.Tag] = m.Value
+	}
+	expected := map[string]float64{"/final_loss": 0.25}
+	if run != "." {
+		expected["validation/epoch_loss"] = 0.125
+	}
+	if diff := cmp.Diff(expected, metrics); diff != "" {
+		t.Errorf("metrics of the session: %s", diff)
+	}
+}
+
+// server starts TensorBoard on a free port and asks it what its web page asks.
+const server = `
+import json, time, urllib.parse, urllib.request
+from tensorboard import program
+def check(input):
+    board = program.TensorBoard()
+    board.configure(argv=["tensorboard", "--logdir", input["Dir"], "--port", "0", "--host", "localhost",
+                          "--load_fast", "true" if input["Fast"] else "false", "--reload_interval", "1"])
+    url = board.launch()
+    def get(path, **query):
+        with urllib.request.urlopen(url + "data/plugin/" + path + "?" + urllib.parse.urlencode(query), timeout=20) as r:
+            return json.load(r)
+    def post(path, body):
+        request = urllib.request.Request(url + "data/plugin/" + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=20) as r:
+            return json.load(r)
+    run, train = input["Run"], input["Train"]
+    def loaded():
+        if not {run, train} <= set(get("scalars/tags")) or run not in get("text/tags") or train not in get("histograms/tags"):
+            return False
+        return get("scalars/scalars", run=train, tag="batch_loss")[-1][2] == 5 # the last of the last file
+    for _ in range(200):
+        if loaded():
+            break
+        time.sleep(0.1)
+    experiment = post("hparams/experiment", {"experimentName": ""})
+    columns = [{"hparam": h["name"], "includeInResult": True} for h in experiment["hparamInfos"]]
+    columns += [{"metric": m["name"], "includeInResult": True} for m in experiment["metricInfos"]]
+    groups = post("hparams/session_groups", {"colParams": columns, "allowedStatuses": ["STATUS_SUCCESS"], "startIndex": 0,
+                                             "sliceSize": 10, "includeMetrics": True})
+    return {
+        "losses": get("scalars/scalars", run=train, tag="batch_loss"),
+        "text": get("text/text", run=run, tag="config"),
+        "histogram": get("histograms/histograms", run=train, tag="dense/kernel/histogram"),
+        "columns": sorted(h["name"] for h in experiment["hparamInfos"]),
+        "groups": groups["sessionGroups"],
+    }`
