@@ -18,6 +18,7 @@ const (
 // builder collects the parts of a SavedModel.
 type builder struct {
 	model Model
+	eval  bool               // for model analysis, not for serving
 	types map[string]nn.Type // of the model's graph
 
 	top        *topGraph
@@ -80,6 +81,9 @@ var examplesInput = tensorSpec{key: "examples", dtype: stringType, shape: []int{
 // addTransform grafts the transform graph and adds the signature that shows what it makes of examples.
 func (b *builder) addTransform(g *transformGraph) (err error) {
 	g.relax(b.model)
+	if b.eval {
+		g.require(b.model.Labels)
+	}
 	if b.transform, err = b.graft(g); err != nil {
 		return err
 	}
@@ -87,24 +91,36 @@ func (b *builder) addTransform(g *transformGraph) (err error) {
 		_, number, _ := cutNumber(name)
 		b.number = max(b.number, number)
 	}
-	s := b.newSignature("transform_features")
+	b.addTransformed("transform_features")
+	if b.eval {
+		b.addTransformed(analysisFeatures)
+	}
+	return nil
+}
+
+// addTransformed adds a signature that gives the dense transformed features.
+func (b *builder) addTransformed(key string) {
+	s := b.newSignature(key)
 	values := s.transformed(b.transform, s.takes([]tensorSpec{examplesInput})["examples"])
 	var specs []tensorSpec
-	for _, out := range g.outputs {
+	for _, out := range b.transform.outputs {
 		if out.dense {
 			specs = append(specs, out.tensorSpec)
 		}
 	}
 	s.gives(specs, values)
 	b.addSignature(s)
-	return nil
 }
 
 func (b *builder) addServing() error {
 	s := b.newSignature("serving_default")
-	inputs, err := b.exampleInputs(s, s.takes([]tensorSpec{examplesInput})["examples"])
+	examples := s.takes([]tensorSpec{examplesInput})["examples"]
+	inputs, err := b.exampleInputs(s, examples)
 	if err != nil {
 		return err
+	}
+	if classes := b.model.Classes; b.eval && len(classes) > 0 {
+		return b.addPrediction(s, inputs, s.allClasses(examples, classes))
 	}
 	return b.addPrediction(s, inputs)
 }
@@ -140,8 +156,14 @@ func (b *builder) addTensors() error {
 	return b.addPrediction(s, inputs)
 }
 
+// result is an output of a signature that doesn't come from the graph.
+type result struct {
+	tensorSpec
+	value tensor
+}
+
 // addPrediction ends a signature with the forward pass from the graph's inputs to its outputs.
-func (b *builder) addPrediction(s *signature, inputs map[string]tensor) error {
+func (b *builder) addPrediction(s *signature, inputs map[string]tensor, more ...result) error {
 	w := &forward{function: s.function, types: b.types, params: b.params, tables: b.tables, values: inputs}
 	if err := w.write(b.model.Graph.Nodes); err != nil {
 		return err
@@ -152,6 +174,13 @@ func (b *builder) addPrediction(s *signature, inputs map[string]tensor) error {
 		spec := tensorSpec{key: out.Name, dtype: dtypeOf(b.types[out.Node].Kind), shape: []int{-1, out.Width}}
 		specs = append(specs, spec)
 		values[out.Name] = w.values[out.Node]
+	}
+	for _, r := range more {
+		if values[r.key] != "" {
+			return fmt.Errorf("output %q: the name is taken", r.key)
+		}
+		specs = append(specs, r.tensorSpec)
+		values[r.key] = r.value
 	}
 	s.gives(specs, values)
 	b.addSignature(s)

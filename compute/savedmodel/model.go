@@ -26,6 +26,9 @@ type Model struct {
 	// features.
 	TransformGraph string
 
-	// Labels are features that a request may leave out, although the transform graph takes them.
+	// Labels are features that a request may leave out, although the transform graph takes them. Only WriteEval wants them.
 	Labels []string
+
+	// Classes are what raw labels are, in the order of the model's outputs, where labels are words; else nil.
+	Classes []string
 }

@@ -14,8 +14,13 @@ import (
 // Write writes the model into dir, which must not exist or be empty. saved_model.pb comes last, by renaming: a folder that
 // has it is whole. The same model gives the same bytes.
 func Write(dir string, m Model) error {
+	return write(dir, m, false)
+}
+
+func write(dir string, m Model, eval bool) error {
 	b, err := newBuilder(m)
 	if err == nil {
+		b.eval = eval
 		err = b.write(dir)
 	}
 	if err != nil {
