@@ -26,6 +26,11 @@ func Write(ctx context.Context, t Targets, m Model) error {
 			return fmt.Errorf("export %s: %w", f.Name, err)
 		}
 	}
+	if t.Eval != "" {
+		if err := savedmodel.WriteEval(t.Eval, m.Model); err != nil {
+			return fmt.Errorf("export eval model: %w", err)
+		}
+	}
 	return savedmodel.Write(t.Serving, m.Model)
 }
 

@@ -127,7 +127,7 @@ func leave(ctx context.Context, d dataset, n network, a module.Assignment, resul
 			return err
 		}
 	}
-	m := savedmodel.Model{Graph: n.model.Graph, TransformGraph: d.graph, Labels: d.labelNames()}
+	m := savedmodel.Model{Graph: n.model.Graph, TransformGraph: d.graph, Labels: d.labelNames(), Classes: d.label.Vocabulary}
 	if !d.transformed {
 		m.Spec, m.Defaults = d.spec, n.defaults
 	}
