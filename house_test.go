@@ -40,6 +40,7 @@ var table = house.Table{
 		"compute/onnx":             {Opens: "compute/cut compute/nn compute/onnx/onnxpb"},
 		"compute/onnx/onnxpb":      {},
 		"compute/export":           {Opens: "compute/cut compute/example compute/nn compute/onnx compute/savedmodel compute/train"},
+		"compute/tflite":           {Opens: "compute/nn"},
 		"compute/tftest":           {TestHelp: true},
 		"compute/tensorflow":       {Opens: "compute/record compute/tensorflow/ops"},
 		"compute/tensorflow/ops":   {},
@@ -57,7 +58,7 @@ var table = house.Table{
 		"functions/gc":             {Opens: "events storage"},
 		"functions/replay":         {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
-			"compute/example compute/savedmodel", Tests: "compute/nn functions/module/builtin"},
+			"compute/example compute/export compute/savedmodel", Tests: "compute/nn functions/module/builtin"},
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
@@ -86,6 +87,7 @@ var table = house.Table{
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
 		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/tensorflow compute/tensorflow/ops",
 			Tests: "compute/example compute/transform"},
+		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 	},
