@@ -63,7 +63,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		head + "trainer: {max_attempts: 0}\n",
 		head + "trainer: {cache: maybe}\n", head + "trainer: {expire_after: soon}\n", head + "trainer: {window: -1}\n",
 		head + "concurrency: 0\n", head + "concurrency: {newest: supersede}\n", head + "concurrency: {runs: 1, newest: first}\n",
-		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {train_args: {splits: train}}\n",
+		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {train_args: {splits: train}}\n",
 	} {
 		if _, err := pipeline.Parse("p.yaml", []byte(text)); err == nil {
 			t.Errorf("%s\nis taken by Parse", text)

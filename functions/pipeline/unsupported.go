@@ -10,7 +10,6 @@ func (r *report) refuseUnsupported(p Pipeline) {
 		r.refuse("tuner.when", p.Tuner.When != TuneNever, ": only never")
 		r.refuse("tuner.tune_args", p.Tuner.TuneArgs != TuneArgs{}, "")
 	}
-	r.refuse("trainer.exports", len(t.Exports) > 0, "; only Format-Serving is written")
 	r.refuse("trainer.resources.workers", t.Resources.Workers > 1, "; one worker trains one model")
 	r.refuse("trainer.resources.strategy", t.Resources.Strategy != "", "")
 	r.refuse("trainer.base_model", t.BaseModel != BaseModelNone && p.IsBuiltin(), " by builtin modules")

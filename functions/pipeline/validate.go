@@ -31,6 +31,7 @@ func (r *report) trainer(p Pipeline) {
 	r.oneOf("trainer.hyperparameters", t.Hyperparameters,
 		HyperparametersNone, HyperparametersRun, HyperparametersLatest, HyperparametersAuto)
 	r.baseModel(t.BaseModel)
+	r.exports(t.Exports)
 	if t.Window < 0 {
 		r.add("trainer.window", "expected 0 or more, got %d", t.Window)
 	}
@@ -107,6 +108,16 @@ func (r *report) baseModel(value string) {
 	}
 	r.add("trainer.base_model", "expected none, latest or an address like s3://bucket/model, got %q%s",
 		shorten(value), suggestion(value, []string{BaseModelNone, BaseModelLatest}))
+}
+
+func (r *report) exports(formats []string) {
+	for i, format := range formats {
+		at := fmt.Sprintf("trainer.exports[%d]", i)
+		r.oneOf(at, format, module.Formats()...)
+		if slices.Contains(formats[:i], format) {
+			r.add(at, "%s is there twice", shorten(format))
+		}
+	}
 }
 
 func (r *report) oneOf(key, value string, words ...string) {

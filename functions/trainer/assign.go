@@ -55,6 +55,7 @@ func assign(a attempt) (module.Assignment, error) {
 		BaseModel:          servingPath(there(d.in("base_model"))),
 		Hyperparameters:    values,
 		CustomConfig:       trainer.CustomConfig,
+		Exports:            trainer.Exports,
 		NumExamples:        counts,
 		PayloadFormat:      payload(job),
 		Transformed:        transformed(job),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -93,7 +94,7 @@ func identityOf(job events.Job, spec pipeline.Pipeline, module string, inputs []
 		TrainArgs:   spec.Trainer.TrainArgs,
 		EvalArgs:    spec.Trainer.EvalArgs,
 		Config:      spec.Trainer.CustomConfig,
-		Exports:     spec.Trainer.Exports,
+		Exports:     slices.Sorted(slices.Values(spec.Trainer.Exports)), // their order decides nothing
 		Seed:        spec.Trainer.Seed,
 		Shards:      shards,
 		Transformed: transformed(job),
