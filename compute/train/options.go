@@ -23,8 +23,9 @@ type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now; says when Checkpoints.Interval is over
 
-	// Report is told of progress, Checkpointed of each checkpoint that is safe on disk. Either may be nil. They run on the
-	// loop's goroutine.
+	// Stepped is told of each step, from 1, once the weights have changed, Report of progress, Checkpointed of each checkpoint that is
+	// safe on disk. Any may be nil. They run on the loop's goroutine.
+	Stepped      func(step int, loss float32)
 	Report       func(Progress)
 	Checkpointed func(step int)
 }
@@ -83,6 +84,9 @@ func (o *Options) check() error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Stepped == nil {
+		o.Stepped = func(int, float32) {}
 	}
 	if o.Report == nil {
 		o.Report = func(Progress) {}

@@ -122,6 +122,7 @@ func (l *loop) step(ctx context.Context, p *nn.Program, b nn.Batch) error {
 	l.result.Steps++
 	l.lossSum += float64(loss)
 	l.losses++
+	l.Stepped(l.result.Steps, loss)
 	if l.result.Steps%l.LogEvery == 0 {
 		l.report()
 	}
