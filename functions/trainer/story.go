@@ -43,6 +43,7 @@ func trained(job events.Job, r result) events.Fact {
 	data := &events.ModelTrained{
 		Model:           events.Model{URI: model.URI, Digest: model.Digest, Formats: formats(model)},
 		ModelRun:        r.manifest.Outputs["model_run"].URI,
+		EvalModel:       evalModel(model),
 		Execution:       r.manifest.Execution,
 		Generation:      r.commit.Generation,
 		Cached:          r.story.Job != job.ID,
@@ -70,4 +71,13 @@ func formats(model storage.Output) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
+}
+
+// evalModel is where the model for model analysis is, "" if the module left none.
+func evalModel(model storage.Output) string {
+	const format = "Format-TFMA"
+	if !slices.Contains(formats(model), format) {
+		return ""
+	}
+	return model.URI + "/" + format
 }
