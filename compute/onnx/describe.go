@@ -37,8 +37,8 @@ const (
 	maxNameBytes  = 1 << 10
 )
 
-// Describe reads what a file is, without its weights. What is no ONNX model, is cut off, or has no outputs, is an error. Memory
-// depends on the inputs and outputs alone.
+// Describe reads what a file is, without its weights. What is no ONNX model, is cut off, or has no outputs, is an error, which
+// doesn't name the file. Memory depends on the inputs and outputs alone.
 func Describe(path string) (Description, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func Describe(path string) (Description, error) {
 	}
 	d, err := describe(f, info.Size())
 	if err != nil {
-		return Description{}, fmt.Errorf("%s is no ONNX model: %w", path, err)
+		return Description{}, fmt.Errorf("is no ONNX model: %w", err)
 	}
 	return d, nil
 }

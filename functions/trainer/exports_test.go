@@ -1,0 +1,102 @@
+package trainer_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/onnx"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+const exportSpec = spec + "  exports: [onnx]\n"
+
+// onnxFile is where a module leaves model.onnx, in a folder that is there.
+func onnxFile(a module.Assignment) (string, error) {
+	dir := filepath.Join(filepath.Dir(a.ServingModelDir), "Format-ONNX")
+	return filepath.Join(dir, "model.onnx"), os.MkdirAll(dir, 0o755)
+}
+
+// writesONNX is a module that leaves what was asked for.
+func writesONNX(a module.Assignment) (guest.Outcome, error) {
+	outcome, err := writesModel(a)
+	if err != nil || len(a.Exports) == 0 {
+		return outcome, err
+	}
+	path, err := onnxFile(a)
+	if err != nil {
+		return outcome, err
+	}
+	return outcome, onnx.Write(path, &nn.Graph{
+		Inputs: []nn.Input{{Name: "x", Width: 1}}, Outputs: []nn.Output{{Name: "y", Node: "x", Width: 1}},
+	}, nil)
+}
+
+func TestFormatsAskedForArePublishedAndTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesONNX)
+	got, err := b.handle(t, job(t, "j1", "monday", exportSpec), "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"Format-ONNX", "Format-Serving"}; !slices.Equal(got.Model.Formats, want) {
+		t.Errorf("formats %v, want %v", got.Model.Formats, want)
+	}
+	keys := b.keys(t, strings.TrimPrefix(got.Model.URI, "s3://stoker/"))
+	if !slices.ContainsFunc(keys, func(key string) bool { return strings.HasSuffix(key, "/Format-ONNX/model.onnx") }) {
+		t.Errorf("model folder holds %v", keys)
+	}
+}
+
+func TestAFormatThatIsNotThereFailsTheCheck(t *testing.T) {
+	t.Parallel()
+	leaves := func(text string) func(module.Assignment) error {
+		return func(a module.Assignment) error {
+			path, err := onnxFile(a)
+			return errors.Join(err, os.WriteFile(path, []byte(text), 0o600))
+		}
+	}
+	for want, leave := range map[string]func(module.Assignment) error{
+		"onnx was asked for, but the module left no Format-ONNX/model.onnx": func(module.Assignment) error { return nil },
+		"onnx: Format-ONNX/model.onnx: is empty":                            leaves(""),
+		"onnx: Format-ONNX/model.onnx: is no ONNX model: ":                  leaves("a text"),
+		"onnx: Format-ONNX/model.onnx: is no regular file": func(a module.Assignment) error {
+			path, err := onnxFile(a)
+			return errors.Join(err, os.Mkdir(path, 0o755))
+		},
+	} {
+		b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+			outcome, err := writesModel(a)
+			return outcome, errors.Join(err, leave(a))
+		})
+		_, err := b.handle(t, job(t, "j1", "monday", exportSpec), "a1")
+		if kindOf(err) != events.FailureCheck || !strings.Contains(err.Error(), want) {
+			t.Errorf("kind %q of %v, want check of %s", kindOf(err), err, want)
+		}
+		if keys := b.keys(t, "penguin/Trainer/model"); len(keys) > 0 {
+			t.Errorf("visible: %v", keys)
+		}
+	}
+}
+
+func TestOtherExportsAreAnotherExecutionInAnyOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesONNX)
+	var executions []string
+	for i, text := range []string{spec, exportSpec, spec + "  exports: []\n"} {
+		got, err := b.handle(t, job(t, "j"+string(rune('1'+i)), "monday", text), "a"+string(rune('1'+i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		executions = append(executions, got.Execution)
+	}
+	if executions[0] == executions[1] || executions[0] != executions[2] {
+		t.Errorf("executions %v, want none, some, none to be two of them", executions)
+	}
+}
