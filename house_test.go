@@ -34,6 +34,7 @@ var table = house.Table{
 		"compute/nn":               {},
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
 		"compute/bundle":           {Opens: "compute/record"},
+		"compute/warm":             {Opens: "compute/bundle compute/nn"},
 		"compute/runlog":           {Opens: "compute/record"},
 		"compute/savedmodel":       {Opens: "compute/bundle compute/nn compute/example compute/tensorflow", Tests: "compute/record"},
 		"compute/cut":              {Opens: "compute/nn"},
@@ -85,7 +86,7 @@ var table = house.Table{
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
-		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/tensorflow compute/tensorflow/ops",
+		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/warm compute/tensorflow compute/tensorflow/ops",
 			Tests: "compute/example compute/transform"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},

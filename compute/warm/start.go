@@ -1,0 +1,224 @@
+package warm
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// Start puts weights of from into params, where they find each other:
+//
+//   - as the rules' map says;
+//   - by name, where the old model's names were chosen and not counted (Tensor.Positional);
+//   - if the old model has counted names: of what is left, the first kernel with the first kernel and so on, by kind in the order of
+//     both models.
+//
+// Shapes must be equal, but for a weight whose rows are known on both sides: there each row goes where what it stands for has its row
+// now, rows of what is new keep their initial values, and the first axis may have grown or shrunk. rows are those of params, by name
+// (GraphRows). Params that aren't trainable are no weights and stay as they are.
+//
+// The Table says all of that, also where an error comes with it. That nothing at all was taken is an error, and so is a map that
+// can't be followed; params are unchanged then.
+func Start(params []nn.Param, rows map[string]Rows, from *Source, rules Rules) (Table, error) {
+	expressions, err := rules.compile()
+	if err != nil {
+		return Table{}, fmt.Errorf("warm start: %w", err)
+	}
+	s := starter{params: params, rows: rows, from: from, used: map[string]bool{}, pairs: make([]pair, len(params))}
+	s.leaveOut(expressions)
+	if err := s.byMap(rules.Map); err != nil {
+		return Table{}, fmt.Errorf("warm start: map: %w", err)
+	}
+	s.byName()
+	s.byOrder()
+	moves, err := s.moves()
+	if err != nil {
+		return s.table(), fmt.Errorf("warm start from %s: %w", from.Path, err)
+	}
+	if len(moves) == 0 {
+		return s.table(), fmt.Errorf("warm start from %s: no weight of it fits one of the model's:\n%v", from.Path, s.table())
+	}
+	for _, m := range moves {
+		m.do()
+	}
+	return s.table(), nil
+}
+
+// starter pairs params with weights.
+type starter struct {
+	params []nn.Param
+	rows   map[string]Rows
+	from   *Source
+	pairs  []pair          // by param
+	used   map[string]bool // weights that have a param, by key
+}
+
+// pair is what was decided for a param.
+type pair struct {
+	theirs Tensor
+	how    string // by map, by name, by order; "": none was found
+	taken  bool
+	told   string // what is worth saying, or why nothing was taken
+}
+
+func (s *starter) open(i int) bool { return s.pairs[i].how == "" && s.pairs[i].told == "" }
+
+func (s *starter) leaveOut(expressions chosen) {
+	for i, p := range s.params {
+		if !p.Trainable {
+			s.pairs[i].told = "a constant of this run's data, no weight"
+			continue
+		}
+		s.pairs[i].told = expressions.leftOut(p.Name)
+	}
+}
+
+func (s *starter) pair(i int, theirs Tensor, how string) {
+	s.pairs[i].theirs, s.pairs[i].how = theirs, how
+	s.used[theirs.Key] = true
+}
+
+func (s *starter) byMap(names map[string]string) error {
+	for _, ours := range slices.Sorted(maps.Keys(names)) {
+		i := slices.IndexFunc(s.params, func(p nn.Param) bool { return p.Name == ours })
+		if i < 0 {
+			return fmt.Errorf("the model has no %s", ours)
+		}
+		theirs, ok := s.from.find(names[ours])
+		switch {
+		case !ok:
+			return fmt.Errorf("%s: %s has no %s", ours, s.from.Path, names[ours])
+		case !s.open(i):
+			return fmt.Errorf("%s: %s", ours, s.pairs[i].told)
+		}
+		s.pair(i, theirs, "by map")
+	}
+	return nil
+}
+
+func (s *starter) byName() {
+	for i, p := range s.params {
+		if theirs, ok := s.from.find(p.Name); ok && s.open(i) && !theirs.Positional && !s.used[theirs.Key] {
+			s.pair(i, theirs, "by name")
+		}
+	}
+}
+
+// byOrder pairs what is left, kind by kind.
+func (s *starter) byOrder() {
+	if !slices.ContainsFunc(s.from.Tensors, func(t Tensor) bool { return t.Positional && !s.used[t.Key] }) {
+		return
+	}
+	left := map[string][]Tensor{}
+	for _, t := range s.from.Tensors {
+		if k := kind(t.Name, t.Shape); !s.used[t.Key] {
+			left[k] = append(left[k], t)
+		}
+	}
+	for i, p := range s.params {
+		k := kind(p.Name, p.Shape)
+		if s.open(i) && len(left[k]) > 0 {
+			s.pair(i, left[k][0], "by order")
+			left[k] = left[k][1:]
+		}
+	}
+}
+
+// move is one param and the values it will have.
+type move struct {
+	into, values []float32
+	rows         []int // of values, for each row of into; -1: as it was. nil: all as they stand
+}
+
+func (m move) do() {
+	if m.rows == nil {
+		copy(m.into, m.values)
+		return
+	}
+	width := len(m.into) / len(m.rows)
+	for row, old := range m.rows {
+		if old >= 0 {
+			copy(m.into[row*width:(row+1)*width], m.values[old*width:])
+		}
+	}
+}
+
+// moves reads what fits. Nothing is changed yet.
+func (s *starter) moves() ([]move, error) {
+	var list []move
+	var failures []error
+	for i, p := range s.params {
+		at := &s.pairs[i]
+		if at.how == "" {
+			if at.told == "" {
+				at.told = "no such name"
+			}
+			continue
+		}
+		m, err := s.move(p, at)
+		switch {
+		case errors.Is(err, errMisfit) && at.how != "by map":
+			at.told = err.Error()
+		case err != nil:
+			failures = append(failures, fmt.Errorf("%s from %s: %w", p.Name, at.theirs.Name, err))
+		default:
+			at.taken, list = true, append(list, m)
+		}
+	}
+	return list, errors.Join(failures...)
+}
+
+// errMisfit is in the chain of what keeps a weight from being taken, and nothing more.
+var errMisfit = errors.New("does not fit")
+
+// misfit is an error whose text is the reason alone.
+type misfit string
+
+func (m misfit) Error() string { return string(m) }
+
+func (misfit) Is(target error) bool { return target == errMisfit }
+
+func (s *starter) move(p nn.Param, at *pair) (move, error) {
+	order, told, err := s.order(p, at.theirs)
+	if err != nil {
+		return move{}, err
+	}
+	values, exact, err := s.from.Values(at.theirs)
+	if err != nil {
+		return move{}, err
+	}
+	if !exact {
+		told = join(told, at.theirs.DType+" rounded to float32")
+	}
+	at.told = told
+	return move{p.Values, values, order}, nil
+}
+
+// order is the old row for each row of p, nil for all as they stand, and what is to be told of that.
+func (s *starter) order(p nn.Param, theirs Tensor) (order []int, told string, err error) {
+	ours, old := s.rows[p.Name], s.from.Rows(theirs)
+	known := len(p.Shape) > 0 && len(ours) == p.Shape[0] && len(theirs.Shape) > 0 && len(old) == theirs.Shape[0]
+	fits := slices.Equal(p.Shape, theirs.Shape)
+	if !known {
+		if !fits {
+			return nil, "", misfit(fmt.Sprintf("shape %v against %v", theirs.Shape, p.Shape))
+		}
+		if ours != nil {
+			told = "rows as they stand: what they stood for isn't known"
+		}
+		return nil, told, nil
+	}
+	if len(p.Shape) != len(theirs.Shape) || !slices.Equal(p.Shape[1:], theirs.Shape[1:]) {
+		return nil, "", misfit(fmt.Sprintf("shape %v against %v", theirs.Shape, p.Shape))
+	}
+	return remap(ours, old)
+}
+
+// join puts what is to be told behind each other, leaving out what is nothing.
+func join(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
+}
