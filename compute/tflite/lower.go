@@ -56,7 +56,7 @@ func newLowering(g *nn.Graph, o Options) (*lowering, error) {
 	}
 	l.layers, l.inLayer = findLayers(g, l.params)
 	l.weighted = weighted(g)
-	l.notes, l.description = o.Notes, describe(o)
+	l.notes, l.description = o.Notes, textOf(o)
 	if o.Quantization == Int8 || o.Quantization == DynamicInt8 {
 		err = allFinite(g.Params)
 	}
@@ -70,7 +70,7 @@ func newLowering(g *nn.Graph, o Options) (*lowering, error) {
 	return l, err
 }
 
-func describe(o Options) string {
+func textOf(o Options) string {
 	text := "Written by Stoker."
 	if o.Notes != nil {
 		text += " What to feed is said in metadata " + NotesName + "."
