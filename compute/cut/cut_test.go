@@ -1,6 +1,7 @@
 package cut_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -108,5 +109,23 @@ func TestOnlyLookUpsOfInputsAreLeftOut(t *testing.T) {
 	_, _, err := cut.Graph(words(t), func(op nn.Op) bool { return op != nn.OpRelu })
 	if want := `node "dense/Relu": op Relu can't be expressed in this format`; err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
+	}
+}
+
+// JSON would put a sign of its own in the place of what is no UTF-8.
+func TestAVocabularyOfAnyBytesIsToldWhole(t *testing.T) {
+	t.Parallel()
+	g := &nn.Graph{
+		Inputs:  []nn.Input{{Name: "word", Kind: nn.String, Width: 1}},
+		Nodes:   []nn.Node{{Name: "id", Op: nn.OpVocab, In: []string{"word"}, Attr: nn.Attr{Vocabulary: []string{"a", "\xff"}, Depth: 3}}},
+		Outputs: []nn.Output{{Name: "id", Node: "id", Width: 1}},
+	}
+	_, inputs, err := cut.Graph(g, noStrings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(inputs[0].ComputedFrom)
+	if want := `{"feature":"word","raw":["YQ==","/w=="],"unknown":2}`; err != nil || string(text) != want {
+		t.Errorf("%s, %v; want %s", text, err, want)
 	}
 }

@@ -2,6 +2,8 @@ package cut
 
 import (
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 )
@@ -22,7 +24,8 @@ type Input struct {
 type Source struct {
 	Feature    string   `json:"feature"`
 	Default    any      `json:"default,omitempty"`    // stands for a string that a row lacks
-	Vocabulary []string `json:"vocabulary,omitempty"` // the id of a string is its index here, from 0
+	Vocabulary []string `json:"vocabulary,omitempty"` // the id of a string is its index here, from 0; of one that is here twice the first
+	Raw        [][]byte `json:"raw,omitempty"`        // is Vocabulary where its strings are not all UTF-8: base64, as JSON has it
 	Unknown    int      `json:"unknown,omitempty"`    // id of a string that isn't in Vocabulary
 	Hash       string   `json:"hash,omitempty"`       // the id of a string is this function of its bytes, modulo Buckets
 	Buckets    int      `json:"buckets,omitempty"`
@@ -36,7 +39,14 @@ func sourceOf(n nn.Node) Source {
 	if n.Op == nn.OpHash {
 		return Source{Feature: n.In[0], Hash: FarmHash, Buckets: n.Attr.Depth}
 	}
-	return Source{Feature: n.In[0], Vocabulary: n.Attr.Vocabulary, Unknown: n.Attr.Depth - 1}
+	s := Source{Feature: n.In[0], Vocabulary: n.Attr.Vocabulary, Unknown: n.Attr.Depth - 1}
+	if slices.ContainsFunc(s.Vocabulary, func(token string) bool { return !utf8.ValidString(token) }) {
+		for _, token := range s.Vocabulary {
+			s.Raw = append(s.Raw, []byte(token))
+		}
+		s.Vocabulary = nil
+	}
+	return s
 }
 
 func (s Source) note() string {

@@ -53,14 +53,19 @@ func (m Model) fallback(feature string) any {
 	return nil
 }
 
+// plain is the default of that kind in JSON, which has no word for some numbers.
 func plain(d example.Default, kind example.Kind) any {
-	switch {
+	switch x := float64(d.Float); {
 	case kind == example.Int64:
 		return d.Int64
 	case kind == example.Bytes:
 		return string(d.Bytes)
-	case math.IsNaN(float64(d.Float)):
+	case math.IsNaN(x):
 		return "NaN"
+	case math.IsInf(x, 1):
+		return "Infinity"
+	case math.IsInf(x, -1):
+		return "-Infinity"
 	}
 	return d.Float
 }
