@@ -41,6 +41,7 @@ type Writer struct {
 	records *record.Writer
 	now     func() time.Time
 	flushed time.Time
+	size    int64 // bytes of events so far, about
 }
 
 // Open begins a new event file in dir, which is made if need be. The same options, clock and calls give the same bytes.
@@ -121,6 +122,7 @@ func (w *Writer) append(e *eventpb.Event) error {
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err) // a tag that is no UTF-8
 	}
+	w.size += int64(len(data))
 	return w.records.Append(data)
 }
 

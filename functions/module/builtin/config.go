@@ -30,6 +30,7 @@ type config struct {
 	Epochs          int     `json:"epochs"`
 	CheckpointEvery int     `json:"checkpoint_every"`
 	CheckpointAfter float64 `json:"checkpoint_seconds"`
+	Histograms      int     `json:"histograms"`
 }
 
 // tuned are the hyperparameters that a search may set.
@@ -149,6 +150,7 @@ func (c config) check(a module.Assignment) error {
 		value, min, max int
 	}{
 		{"num_classes", c.NumClasses, 0, 1 << 20}, {"epochs", c.Epochs, 0, 1 << 24}, {"checkpoint_every", c.CheckpointEvery, 0, 1 << 24},
+		{"histograms", c.Histograms, 0, 1 << 24},
 		// A batch is held in memory whole, however few rows the data has.
 		{"batch_size", c.BatchSize, 1, 1 << 16}, {"eval_batch_size", c.EvalBatchSize, 1, 1 << 16},
 		{"embedding_dim", c.EmbeddingDim, 1, 1 << 16}, {"hash_buckets", c.HashBuckets, 1, 1 << 24},

@@ -44,6 +44,7 @@
 //	checkpoint_every    steps between checkpoints. Left out, or 0: by time alone
 //	checkpoint_seconds  of training between checkpoints, whatever the steps: 30; 0: by steps alone. A worker's death costs
 //	                    what came after the last one, and never changes the result
+//	histograms          steps between two histograms of the weights in the run log: 0, none. They come less often as steps add up
 //
 // Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, and num_layers and
 // units, which stand for num_layers hidden layers of that many units (units left out: the first of hidden_units). Others are
@@ -52,6 +53,6 @@
 // # What is left behind
 //
 // A SavedModel in serving_model_dir with outputs "logits" and "probabilities", or "predictions" for regression; metrics.json in
-// model_run_dir with the metrics on the evaluation splits; checkpoints below working_dir, from which a training goes on that finds
+// model_run_dir with the metrics on the evaluation splits, and beside it event files for TensorBoard (compute/runlog's Training); checkpoints below working_dir, from which a training goes on that finds
 // them there. A worker keeps each one in the store, so that another attempt goes on from it wherever it runs.
 package builtin

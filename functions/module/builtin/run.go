@@ -63,7 +63,9 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	}
 	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(), "features", len(d.inputs),
 		"weights", len(n.model.Weights()), "train_rows", s.rows)
-	result, err := r.train(ctx, c, d, n, a)
+	log := r.newRunLog(name, c, s, n, a)
+	result, err := r.train(ctx, c, d, n, a, log)
+	log.finish(result, err)
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 // shuffleBuffer is that of TFX's DataAccessor.
 const shuffleBuffer = 10000
 
-func (r runner) train(ctx context.Context, c config, d dataset, n network, a module.Assignment) (result train.Result, err error) {
+func (r runner) train(ctx context.Context, c config, d dataset, n network, a module.Assignment, log *runLog) (result train.Result, err error) {
 	data, err := example.Open(example.Options{
 		Patterns: a.TrainFiles, Spec: d.spec, BatchSize: c.BatchSize, Epochs: c.Epochs,
 		ShuffleBuffer: shuffleBuffer, Seed: uint64(c.Seed), Logger: r.log,
@@ -90,6 +92,7 @@ func (r runner) train(ctx context.Context, c config, d dataset, n network, a mod
 	if err != nil {
 		return result, err
 	}
+	log.follow(&o)
 	if len(a.EvalFiles) == 0 {
 		return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), nil)
 	}

@@ -1,0 +1,101 @@
+package builtin
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// runLog writes what TensorBoard shows. A log that can't be written is no reason to fail a training: it ends, and the module's log
+// says why.
+type runLog struct {
+	training *runlog.Training // nil: there is no log, or no more of it
+	log      *slog.Logger
+}
+
+// newRunLog logs below model_run_dir, if there is one, and keeps what it logs with the checkpoints.
+func (r runner) newRunLog(name string, c config, s *survey, n network, a module.Assignment) *runLog {
+	l := &runLog{log: r.log}
+	if a.ModelRunDir == "" {
+		return l
+	}
+	o := runlog.TrainingOptions{
+		Dir: a.ModelRunDir, EpochRows: s.rows, BatchSize: c.BatchSize, Histograms: c.Histograms, Weights: n.eachWeight,
+		LearningRate: func() float64 { return c.LearningRate }, Now: r.now,
+	}
+	if a.WorkingDir != "" {
+		o.Keep = filepath.Join(a.WorkingDir, "run_log")
+	}
+	o.Session.Values, o.Config = c.describe(name)
+	l.training = runlog.NewTraining(o)
+	return l
+}
+
+// eachWeight yields every tensor that is learnt.
+func (n network) eachWeight(yield func(name string, values []float32)) {
+	for _, p := range n.model.Graph.Params {
+		if p.Trainable {
+			yield(p.Name, p.Values)
+		}
+	}
+}
+
+// describe is the configuration as hyperparameters, what is no plain value being JSON, and as Markdown.
+func (c config) describe(name string) (values map[string]any, markdown string) {
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err == nil {
+		err = json.Unmarshal(text, &values)
+	}
+	if err != nil {
+		panic(err) // a struct of numbers, text and lists of numbers
+	}
+	for key, value := range values {
+		switch value.(type) {
+		case nil, []any, map[string]any:
+			text, _ := json.Marshal(value) // it was JSON a moment ago
+			values[key] = string(text)
+		}
+	}
+	values["module"] = module.BuiltinPrefix + name
+	return values, fmt.Sprintf("%s%s\n\n```json\n%s\n```\n", module.BuiltinPrefix, name, text)
+}
+
+// follow logs a training that these options are for.
+func (l *runLog) follow(o *train.Options) {
+	told := o.Checkpointed
+	o.Stepped = func(step int, loss float32) {
+		l.do(func(t *runlog.Training) error { return t.Step(int64(step), float64(loss)) })
+	}
+	o.Checkpointed = func(step int) {
+		l.do(func(t *runlog.Training) error { return t.Checkpoint(int64(step)) })
+		told(step)
+	}
+}
+
+// finish logs how the training ended, unless err says that it did not.
+func (l *runLog) finish(result train.Result, err error) {
+	step := int64(result.Steps)
+	if err == nil && result.Metrics != nil {
+		l.do(func(t *runlog.Training) error { return t.Evaluated(step, result.Metrics) })
+	}
+	if err == nil {
+		l.do(func(t *runlog.Training) error { return t.Finish(step, result.Metrics) })
+	}
+	l.do((*runlog.Training).Close)
+}
+
+func (l *runLog) do(write func(*runlog.Training) error) {
+	if l.training == nil {
+		return
+	}
+	if err := write(l.training); err != nil {
+		l.log.Warn("the run log ends here", "error", err)
+		_ = l.training.Close() // what is wrong has been told
+		l.training = nil
+	}
+}
