@@ -8,7 +8,7 @@ import (
 )
 
 // learning is what a module trains with.
-const learning = "compute/example compute/nn compute/train compute/savedmodel compute/export"
+const learning = "compute/example compute/nn compute/train compute/savedmodel compute/export compute/warm"
 
 // table is the map of the house. A new room or door is a line here, in the same commit, with its reason in the message.
 var table = house.Table{
@@ -40,7 +40,7 @@ var table = house.Table{
 		"compute/cut":              {Opens: "compute/nn"},
 		"compute/onnx":             {Opens: "compute/cut compute/nn compute/onnx/onnxpb"},
 		"compute/onnx/onnxpb":      {},
-		"compute/export":           {Opens: "compute/cut compute/example compute/nn compute/onnx compute/savedmodel compute/train"},
+		"compute/export":           {Opens: "compute/cut compute/example compute/nn compute/onnx compute/savedmodel compute/tflite compute/train"},
 		"compute/tflite":           {Opens: "compute/nn"},
 		"compute/tftest":           {TestHelp: true},
 		"compute/tensorflow":       {Opens: "compute/record compute/tensorflow/ops"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/onnx"
+	"github.com/stoker-ml/stoker/compute/tflite"
 )
 
 // Format is a file that may stand beside the SavedModel.
@@ -30,6 +31,9 @@ type Format struct {
 
 // formats are all there are. Those of one folder share its inputs.json, and must have the same inputs.
 var formats = []Format{
+	tfliteFormat("tflite", "model.tflite", tflite.Float32),
+	tfliteFormat("tflite-float16", "model-float16.tflite", tflite.Float16),
+	tfliteFormat("tflite-int8", "model-int8.tflite", tflite.Int8),
 	{Name: "onnx", Folder: "Format-ONNX", File: "model.onnx", holds: onnx.Holds, write: writeONNX, check: checkONNX},
 }
 
