@@ -50,7 +50,7 @@ func (b *Batch) dropPart() {
 	}
 }
 
-// Column returns the column of the feature of that name, or nil.
+// Column returns the column of the feature of that name, the plain one where a Sequence has the same name, or nil.
 func (b *Batch) Column(name string) *Column {
 	for i := range b.Columns {
 		if b.Columns[i].Feature.Name == name {

@@ -149,6 +149,9 @@ func TestWhatASchemaSaysOfAFeature(t *testing.T) {
 		   value { dense_tensor { column_name: "x" shape { dim { size: 1 } } default_value { int_value: -1 } } } } } }`: x(example.Feature{Shape: []int{1}, Default: &example.Default{Int64: -1}}),
 		`feature { name: "x" type: INT ` + always + `shape { } } tensor_representation_group { key: "" value { tensor_representation { key: "t"
 		   value { varlen_sparse_tensor { column_name: "x" } } } } }`: x(example.Feature{}),
+		`feature { name: "x" type: INT deprecated: true } feature { name: "x" type: FLOAT }`: x(example.Feature{Kind: example.Float}),
+		`feature { name: "s" type: STRUCT struct_domain { feature { name: "x" type: INT } } }
+		 tensor_representation_group { key: "" value { tensor_representation { key: "t" value { ragged_tensor { feature_path { step: "s" step: "x" } } } } } }`: x(example.Feature{Sequence: true}),
 		`feature { name: "x" type: INT } tensor_representation_group { key: "other" value { tensor_representation { key: "t"
 		   value { dense_tensor { column_name: "x" shape { dim { size: 1 } } } } } } }`: x(example.Feature{}),
 		``: nil,
@@ -161,6 +164,16 @@ func TestWhatASchemaSaysOfAFeature(t *testing.T) {
 	}
 }
 
+// sparseOf is a sparse feature s with an index feature of that domain.
+func sparseOf(domain string) string {
+	return `feature { name: "i" type: INT ` + domain + ` } feature { name: "v" type: INT } sparse_feature { name: "s" index_feature { name: "i" } value_feature { name: "v" } }`
+}
+
+// represented is an integer feature x and a tensor representation t.
+func represented(how string) string {
+	return `feature { name: "x" type: INT } tensor_representation_group { key: "" value { tensor_representation { key: "t" value { ` + how + ` } } } }`
+}
+
 func TestBadSchemasAreNamed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -170,13 +183,24 @@ func TestBadSchemasAreNamed(t *testing.T) {
 		"\x0a\xff\x01":                               "parse schema schema.pbtxt: ",
 		`feature { name: "x" type: INT shape { } }`:  `schema schema.pbtxt: feature "x": shape is set but presence.min_fraction is 0, not 1`,
 		`feature { name: "x" }`:                      `feature "x": type TYPE_UNKNOWN is none of BYTES, INT, FLOAT`,
-		`feature { name: "x" type: STRUCT }`:         `feature "x": type STRUCT is none of`,
-		`feature { name: "x" type: INT } feature { name: "x" type: FLOAT }`: `feature "x" stands after "x"`,
+		`feature { name: "s" type: STRUCT struct_domain { feature { name: "t" type: STRUCT } } }`:  `feature "s": struct "t" inside a struct`,
+		`feature { name: "s" type: STRUCT struct_domain { sparse_feature { name: "t" } } }`:        `feature "s": sparse features inside a struct`,
+		`sparse_feature { name: "s" index_feature { name: "i" } }`:                                 `sparse_feature "s": index feature "i" isn't in the schema`,
+		`feature { name: "i" type: INT } sparse_feature { name: "s" index_feature { name: "i" } }`: `sparse_feature "s": value feature "" isn't in the schema`,
+		sparseOf(`int_domain { min: 1 max: 3 }`):                                                   `sparse_feature "s": index feature "i" begins at 1`,
+		sparseOf(`int_domain { min: 0 }`):                                                          `sparse_feature "s": index feature "i" has an int_domain without min or max`,
+		represented(`dense_tensor { column_name: "y" }`):                                           `tensor "t": the schema has no feature "y"`,
+		represented(`ragged_tensor { }`):                                                           `tensor "t": feature_path is empty`,
+		represented(`ragged_tensor { feature_path { step: "x" } partition { } }`):                  `tensor "t": partition 0 is none of`,
+		represented(``): `tensor "t": is none of dense_tensor`,
+		represented(`sparse_tensor { index_column_names: "x" value_column_name: "f" }`) + `feature { name: "f" }`: `tensor "t": feature "f": type TYPE_UNKNOWN`,
+		represented(`sparse_tensor { index_column_names: "f" value_column_name: "x" } } } tensor_representation { key: "u" value {
+		   varlen_sparse_tensor { column_name: "f" }`) + `feature { name: "f" type: FLOAT }`: `tensor "u": feature "f" is read as float here and as int64`,
 		`feature { type: INT }`: "a name is missing",
 		`feature { name: "x" type: INT presence { min_fraction: 1 } shape { dim { size: -1 } } }`: `feature "x": shape [-1]`,
 		`generate_legacy_feature_spec: true`:                                                      "generate_legacy_feature_spec",
 		`feature { name: "x" type: INT } tensor_representation_group { key: "" value { tensor_representation { key: "t"
-		   value { dense_tensor { column_name: "x" default_value { float_value: 1 } } } } } }`: `tensor representation "t": default_value is a float, but feature "x" a int64`,
+		   value { dense_tensor { column_name: "x" default_value { float_value: 1 } } } } } }`: `tensor "t": default_value is a float, but feature "x" a int64`,
 	} {
 		_, err := parseSpec(text)
 		if !errors.Is(err, example.ErrInput) || !strings.Contains(err.Error(), want) {

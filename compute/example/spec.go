@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Spec is the features to read, sorted by name. Features of a record that are not in it are ignored, as TensorFlow does.
+// Spec is the features to read, sorted by name; a Sequence comes after a plain feature of its name, which a tf.SequenceExample may
+// have too. Features of a record that are not in it are ignored, as TensorFlow does.
 type Spec []Feature
 
 // Feature says how one feature of a record becomes a column. It is TensorFlow's FixedLenFeature when Shape is set and its
@@ -80,7 +81,18 @@ func (f Feature) Size() int {
 	return size
 }
 
-// Find returns the feature of that name.
+// compare orders features as a Spec has them.
+func (f Feature) compare(g Feature) int {
+	if c := strings.Compare(f.Name, g.Name); c != 0 || f.Sequence == g.Sequence {
+		return c
+	}
+	if g.Sequence {
+		return -1
+	}
+	return 1
+}
+
+// Find returns the feature of that name, the plain one where there are two.
 func (s Spec) Find(name string) (Feature, bool) {
 	i, ok := slices.BinarySearchFunc(s, name, func(f Feature, name string) int { return strings.Compare(f.Name, name) })
 	if !ok {
@@ -106,7 +118,7 @@ func (s Spec) Without(names ...string) Spec {
 // Validate says what is wrong with s: an order other than by name, a name twice, an unknown kind, an impossible shape.
 func (s Spec) Validate() error {
 	for i, f := range s {
-		if i > 0 && s[i-1].Name >= f.Name {
+		if i > 0 && s[i-1].compare(f) >= 0 {
 			return fmt.Errorf("spec: feature %q stands after %q: names must be sorted and unique", f.Name, s[i-1].Name)
 		}
 		if err := f.validate(); err != nil {
