@@ -8,7 +8,7 @@ import (
 )
 
 // learning is what a module trains with.
-const learning = "compute/example compute/nn compute/train compute/savedmodel compute/export compute/warm"
+const learning = "compute/example compute/nn compute/train compute/savedmodel compute/export"
 
 // table is the map of the house. A new room or door is a line here, in the same commit, with its reason in the message.
 var table = house.Table{
@@ -47,17 +47,18 @@ var table = house.Table{
 		"compute/tensorflow/ops":   {},
 		"compute/transform":        {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
-		"functions/pipeline":       {Opens: "functions/module"},
-		"functions/module":         {},
-		"functions/module/builtin": {Opens: "functions/module compute/runlog " + learning, Tests: "compute/record"},
-		"functions/guest":          {Opens: "functions/module functions/scratch"},
-		"functions/scratch":        {},
-		"functions/bridge":         {Opens: "events storage", Tests: "events/jetstream storage/s3"},
-		"functions/plan":           {Opens: "events functions/pipeline"},
-		"functions/dispatch":       {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
-		"functions/worker":         {Opens: "events"},
-		"functions/gc":             {Opens: "events storage"},
-		"functions/replay":         {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
+		"functions/pipeline":         {Opens: "functions/module"},
+		"functions/module":           {},
+		"functions/module/builtin":   {Opens: "functions/module compute/runlog " + learning, Tests: "compute/record"},
+		"functions/module/estimator": {Opens: "functions/module compute/example compute/nn compute/train compute/savedmodel compute/export"},
+		"functions/guest":            {Opens: "functions/module functions/scratch"},
+		"functions/scratch":          {},
+		"functions/bridge":           {Opens: "events storage", Tests: "events/jetstream storage/s3"},
+		"functions/plan":             {Opens: "events functions/pipeline"},
+		"functions/dispatch":         {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
+		"functions/worker":           {Opens: "events"},
+		"functions/gc":               {Opens: "events storage"},
+		"functions/replay":           {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel", Tests: "compute/nn functions/module/builtin"},
 		"functions/stoker": {Opens: "*"},
@@ -68,6 +69,7 @@ var table = house.Table{
 		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
 		"local/demo":              {Opens: "events storage"},
+		"local/examples/taxi":     {Opens: "functions/module functions/module/estimator compute/example"},
 		"local/examples/penguin":  {Opens: "functions/module " + learning},
 
 		"infra/bench":  {Opens: "*"},

@@ -1,0 +1,97 @@
+package estimator
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Input is an input_fn: batches of features and their label, out of files of tf.Examples.
+type Input struct {
+	Files     []string     // patterns: args.TrainFiles or args.EvalFiles
+	Features  example.Spec // what is read; the label too
+	Label     string       // one of them
+	BatchSize int          // rows
+
+	Epochs        int // how often the data are read; 0: for ever in training, once in evaluation
+	ShuffleBuffer int // from how many records the next is drawn; 0: 10000 in training, in evaluation they stay in order; 1: in order
+}
+
+// TransformedFeatures are the features of transformed examples, which the transform graph's transformed_metadata tells:
+// TFTransformOutput.transformed_feature_spec.
+func TransformedFeatures(args *module.Args) (example.Spec, error) {
+	if !args.Transformed || args.TransformGraphPath == "" {
+		return nil, errors.New("this module learns from transformed examples: it needs them with their transform graph")
+	}
+	schema, err := example.ReadSchema(filepath.Join(args.TransformGraphPath, "transformed_metadata", "schema.pbtxt"))
+	if err != nil {
+		return nil, err
+	}
+	return schema.Spec()
+}
+
+func (in Input) check() error {
+	switch _, ok := in.Features.Find(in.Label); {
+	case len(in.Files) == 0:
+		return errors.New("no files")
+	case in.BatchSize < 1:
+		return fmt.Errorf("batch size %d, expected at least 1", in.BatchSize)
+	case !ok:
+		return fmt.Errorf("label %q is no feature, expected one of %v", in.Label, in.Features.Names())
+	}
+	return nil
+}
+
+// shuffleBuffer is that of TensorFlow's make_batched_features_dataset and of TFX's DataAccessor.
+const shuffleBuffer = 10000
+
+func (in Input) training(seed int64, log *slog.Logger) example.Options {
+	return example.Options{
+		Patterns: in.Files, Spec: in.Features, BatchSize: in.BatchSize, Epochs: in.Epochs, Logger: log,
+		ShuffleBuffer: cmp.Or(in.ShuffleBuffer, shuffleBuffer), Seed: uint64(seed),
+	}
+}
+
+func (in Input) evaluation(log *slog.Logger) example.Options {
+	return example.Options{
+		Patterns: in.Files, Spec: in.Features, BatchSize: in.BatchSize, Epochs: max(in.Epochs, 1), Logger: log, ShuffleBuffer: in.ShuffleBuffer,
+	}
+}
+
+// feed says how rows become what the model takes.
+func (in Input) feed(g *nn.Graph, h head) train.Feed {
+	return train.Feed{Inputs: g.Inputs, Label: h.label(in.Label)}
+}
+
+// rows are an open reader's, as a source to be closed.
+type rows struct {
+	train.Source
+	io.Closer
+}
+
+// ServingInput is what an exported model takes: serialized tf.Examples of raw features, a serving_input_receiver_fn.
+type ServingInput struct {
+	TransformGraph string       // the folder of the transform graph that makes features of them: args.TransformGraphPath
+	Features       example.Spec // without a transform graph: how they are parsed
+	Labels         []string     // raw features that a request may leave out, although the transform graph takes them
+}
+
+func (s ServingInput) check() error {
+	if (s.TransformGraph == "") == (s.Features == nil) {
+		return errors.New("serving input: expected either a transform graph or raw features")
+	}
+	return nil
+}
+
+func (s ServingInput) model(g *nn.Graph) savedmodel.Model {
+	return savedmodel.Model{Graph: g, Spec: s.Features, TransformGraph: s.TransformGraph, Labels: s.Labels}
+}

@@ -1,0 +1,104 @@
+package estimator
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// plan is what the canned Estimators come down to: a wide part, a deep part, or both, and a head.
+type plan struct {
+	config RunConfig
+	head   head
+
+	linear          []LinearColumn
+	linearOptimizer nn.Optimizer
+	linearRate      float64 // of the default optimizer, at most
+
+	deep          []DenseColumn
+	deepOptimizer nn.Optimizer
+	hiddenUnits   []int
+	activation    nn.Op
+}
+
+// The learning rates of TensorFlow's canned Estimators; its comments call them a historical artifact.
+const (
+	combinedLinearRate = 0.005
+	linearAloneRate    = 0.2
+	deepRate           = 0.001
+)
+
+// network is a plan that was built: the model, and the optimizer of each part.
+type network struct {
+	*nn.Model
+	optimizer nn.Optimizer
+}
+
+// build makes the network: logits = wide + deep.
+func (p plan) build(spec example.Spec, seed int64) (network, error) {
+	c := newColumns(nn.NewBuilder(nn.NewRand(seed)), spec)
+	logits, err := p.logits(c)
+	if err != nil {
+		return network{}, err
+	}
+	p.head.answer(c.Builder, logits)
+	g, err := c.Graph()
+	if err != nil {
+		return network{}, err
+	}
+	m, err := nn.NewModel(g, logits.Name, p.head.loss())
+	if err != nil {
+		return network{}, err
+	}
+	o, err := p.optimizer(m)
+	return network{m, o}, err
+}
+
+func (p plan) logits(c *columns) (nn.Ref, error) {
+	if len(p.linear)+len(p.deep) == 0 {
+		return nn.Ref{}, errors.New("feature columns: missing, expected what to learn from")
+	}
+	var wide, narrow nn.Ref
+	var err error
+	if len(p.deep) > 0 {
+		narrow, err = deep(c, p.deep, p.hiddenUnits, p.activation, p.head.units())
+	}
+	if err == nil && len(p.linear) > 0 {
+		wide, err = linear(c, p.linear, p.head.units())
+	}
+	switch {
+	case err != nil || len(p.linear) == 0:
+		return narrow, err
+	case len(p.deep) == 0:
+		return wide, nil
+	}
+	return c.Add("head/logits", narrow, wide), nil
+}
+
+// optimizer is one for each part that is there.
+func (p plan) optimizer(m *nn.Model) (nn.Optimizer, error) {
+	var parts []nn.Part
+	if len(p.deep) > 0 {
+		o := p.deepOptimizer
+		if o == nil {
+			o = &nn.Adagrad{LearningRate: deepRate, InitialAccumulator: 0.1, Epsilon: 1e-7}
+		}
+		parts = append(parts, nn.Part{Prefix: deepPrefix, Optimizer: o})
+	}
+	if len(p.linear) > 0 {
+		o := p.linearOptimizer
+		if o == nil {
+			rate := min(p.linearRate, 1/math.Sqrt(float64(len(p.linear))))
+			o = &nn.FTRL{LearningRate: rate, InitialAccumulator: 0.1}
+		}
+		parts = append(parts, nn.Part{Prefix: linearPrefix, Optimizer: o})
+	}
+	o, err := nn.NewParts(m, parts...)
+	if err != nil {
+		return nil, fmt.Errorf("optimizers: %w", err)
+	}
+	return o, nil
+}

@@ -1,0 +1,140 @@
+package estimator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// runner holds what a run needs.
+type runner struct {
+	args    *module.Args
+	working string // folder of checkpoints and exports
+	now     func() time.Time
+	log     *slog.Logger
+}
+
+// run is the whole walk: schema, spec, network, training with evaluations and exports, publishing.
+func (r runner) run(ctx context.Context, t Trainer) error {
+	schema, err := readSchema(r.args)
+	if err != nil {
+		return err
+	}
+	spec, err := t(r.args, schema)
+	if err == nil {
+		err = spec.check()
+	}
+	if err != nil {
+		return fmt.Errorf("trainer: %w", err)
+	}
+	p, err := spec.Estimator.plan()
+	if err == nil {
+		err = p.config.check()
+	}
+	if err != nil {
+		return fmt.Errorf("estimator: %w", err)
+	}
+	n, err := p.build(spec.Train.Input.Features, p.config.seed(r.args))
+	if err != nil {
+		return fmt.Errorf("estimator: %w", err)
+	}
+	r.log.Info("model built", "label", spec.Train.Input.Label, "loss", n.Loss.Name(), "weights", len(n.Weights()), "optimizer", n.optimizer.Name())
+	e := r.exports(spec, p, n)
+	result, err := r.train(ctx, spec, p, n, e)
+	if err != nil {
+		return err
+	}
+	return r.finish(e, result)
+}
+
+func (r runner) exports(spec Spec, p plan, n network) *exports {
+	input := spec.Train.Input
+	return &exports{
+		dir: filepath.Join(r.working, "exports"), spec: spec, now: r.now,
+		targets: export.Targets{Eval: r.args.EvalModelDir, Formats: r.args.Exports},
+		model: func(s ServingInput) export.Model {
+			return export.Model{
+				Model:   s.model(n.Graph),
+				Samples: export.FirstRows(input.Files, input.Features, input.feed(n.Graph, p.head)),
+			}
+		},
+	}
+}
+
+// train is train_and_evaluate.
+func (r runner) train(ctx context.Context, spec Spec, p plan, n network, e *exports) (result train.Result, err error) {
+	if err := e.resume(); err != nil {
+		return result, err
+	}
+	reader, err := example.Open(spec.Train.Input.training(p.config.seed(r.args), r.log))
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	o := r.options(spec, p, n)
+	o.Evaluations = train.Evaluations{Throttle: spec.Eval.throttle(), Done: e.after, Open: func() (train.CloseSource, error) {
+		reader, err := example.Open(spec.Eval.Input.evaluation(r.log))
+		if err != nil {
+			return nil, err
+		}
+		return rows{train.FromExamples(reader, spec.Eval.Input.feed(n.Graph, p.head)), reader}, nil
+	}}
+	return train.Run(ctx, o, n.Model, train.FromExamples(reader, spec.Train.Input.feed(n.Graph, p.head)), nil)
+}
+
+func (r runner) options(spec Spec, p plan, n network) train.Options {
+	keep := p.config.KeepCheckpointMax
+	if keep == 0 {
+		keep = defaultKeepCheckpoints
+	}
+	return train.Options{
+		Steps: steps(spec.Train.MaxSteps), EvalSteps: steps(spec.Eval.Steps), BatchSize: spec.Train.Input.BatchSize, Optimizer: n.optimizer,
+		Checkpoints: train.Checkpoints{
+			Dir: filepath.Join(r.working, "checkpoints"), Every: p.config.SaveCheckpointsSteps, Interval: p.config.every(),
+			Keep: keep, Seed: p.config.seed(r.args),
+		},
+		Logger: r.log, Now: r.now, Checkpointed: r.args.Checkpointed,
+		Report: func(p train.Progress) {
+			r.args.Send(module.Message{Type: module.MessageProgress, Phase: string(p.Phase), Step: p.Step, Steps: p.Steps, Metrics: p.Metrics})
+		},
+	}
+}
+
+// finish tells the metrics of the last evaluation, with what Estimators have among them, and publishes.
+func (r runner) finish(e *exports, result train.Result) error {
+	metrics := maps.Clone(result.Metrics)
+	metrics["average_loss"], metrics["global_step"] = metrics["loss"], float64(result.Steps)
+	r.args.Result(metrics)
+	if err := r.writeMetrics(metrics); err != nil {
+		return err
+	}
+	return e.publish(r.args)
+}
+
+func (r runner) writeMetrics(metrics map[string]float64) error {
+	if r.args.ModelRunDir == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(metrics, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(r.args.ModelRunDir, 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(r.args.ModelRunDir, "metrics.json"), append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write metrics.json: %w", err)
+	}
+	return nil
+}

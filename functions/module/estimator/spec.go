@@ -1,0 +1,125 @@
+package estimator
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Trainer is TFX's trainer_fn: it says what is to be trained, and trains nothing itself. The schema is that of the raw examples.
+type Trainer func(args *module.Args, schema *example.Schema) (Spec, error)
+
+// Spec is what a Trainer says.
+type Spec struct {
+	Estimator Estimator
+	Train     TrainSpec
+	Eval      EvalSpec
+
+	// EvalReceiver is what the model takes that TensorFlow Model Analysis evaluates: eval_input_receiver_fn. nil: what the exporter
+	// whose export is served has.
+	EvalReceiver *ServingInput
+
+	// Serve is the name of the exporter whose newest export is served; it may be left out where there is one only.
+	Serve string
+}
+
+// TrainSpec says what is trained on, and how long.
+type TrainSpec struct {
+	Input    Input
+	MaxSteps *int // batches in all, those before a resumed checkpoint included; nil or 0: until the data end, after Input.Epochs
+}
+
+// EvalSpec says how the model is evaluated and exported.
+type EvalSpec struct {
+	Input     Input
+	Steps     *int   // batches; nil or 0: all there are
+	Name      string // of the evaluation, for more than one kind of it
+	Exporters []Exporter
+
+	// Throttle is how long at least one evaluation begins after the one before. 0: 10 minutes, as in TensorFlow; NoThrottle: every
+	// checkpoint is evaluated. The one at the end always is.
+	Throttle time.Duration
+}
+
+// NoThrottle lets every checkpoint be evaluated.
+const NoThrottle time.Duration = -1
+
+const defaultThrottle = 10 * time.Minute
+
+// RunConfig says when checkpoints are written. They are what a training goes on from when it was cut off, and what is evaluated.
+type RunConfig struct {
+	SaveCheckpointsSteps int           // steps between two; not both
+	SaveCheckpointsEvery time.Duration // of training between two, save_checkpoints_secs; both 0: 10 minutes
+	KeepCheckpointMax    int           // how many are kept; 0: 5; below 0: all
+	Seed                 *int64        // of initial weights and shuffling, tf_random_seed; nil: the assignment's
+}
+
+const (
+	defaultCheckpointEvery = 10 * time.Minute
+	defaultKeepCheckpoints = 5
+)
+
+// check says what TensorFlow or TFX would, or would find out too late.
+func (s Spec) check() error {
+	switch {
+	case s.Estimator == nil:
+		return errors.New("the trainer gave no estimator")
+	case steps(s.Train.MaxSteps) == 0 && s.Train.Input.Epochs == 0:
+		return errors.New("train spec: neither max steps (train_args: num_steps) nor the input's epochs say when to stop training")
+	case steps(s.Train.MaxSteps) < 0 || steps(s.Eval.Steps) < 0:
+		return fmt.Errorf("max steps %d, evaluation steps %d: expected more than 0", steps(s.Train.MaxSteps), steps(s.Eval.Steps))
+	}
+	if err := s.Train.Input.check(); err != nil {
+		return fmt.Errorf("train spec: input: %w", err)
+	}
+	if err := s.Eval.Input.check(); err != nil {
+		return fmt.Errorf("eval spec: input: %w", err)
+	}
+	if s.Train.Input.Label != s.Eval.Input.Label {
+		return fmt.Errorf("the label is %q in training and %q in evaluation", s.Train.Input.Label, s.Eval.Input.Label)
+	}
+	return s.checkExporters()
+}
+
+func (c RunConfig) check() error {
+	switch {
+	case c.SaveCheckpointsSteps != 0 && c.SaveCheckpointsEvery != 0:
+		return errors.New("run config: checkpoints by steps and by time cannot both be set")
+	case c.SaveCheckpointsSteps < 0 || c.SaveCheckpointsEvery < 0:
+		return errors.New("run config: checkpoints every so many steps, or so often: expected more than 0")
+	}
+	return nil
+}
+
+func (c RunConfig) every() time.Duration {
+	if c.SaveCheckpointsSteps > 0 {
+		return 0
+	}
+	return cmp.Or(c.SaveCheckpointsEvery, defaultCheckpointEvery)
+}
+
+func (c RunConfig) seed(args *module.Args) int64 {
+	if c.Seed != nil {
+		return *c.Seed
+	}
+	return args.Seed
+}
+
+func (s EvalSpec) throttle() time.Duration {
+	if s.Throttle < 0 {
+		return 0
+	}
+	return cmp.Or(s.Throttle, defaultThrottle)
+}
+
+// steps is 0 for Python's None.
+func steps(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
