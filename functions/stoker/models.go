@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ type modelLine struct {
 	Run       string             `json:"run"`
 	Model     string             `json:"model"`
 	Digest    string             `json:"digest"`
+	Formats   []string           `json:"formats"` // folders in it
 	Execution string             `json:"execution"`
 	Metrics   map[string]float64 `json:"metrics,omitempty"`
 	Cached    bool               `json:"cached"`
@@ -56,7 +58,7 @@ func listModels(ctx context.Context, box events.Letterbox, query events.Query) (
 		if data, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil {
 			models = append(models, modelLine{
 				Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run, Model: data.Model.URI, Digest: data.Model.Digest,
-				Execution: data.Execution, Metrics: data.Metrics, Cached: data.Cached, Finished: data.Finished,
+				Formats: data.Model.Formats, Execution: data.Execution, Metrics: data.Metrics, Cached: data.Cached, Finished: data.Finished,
 			})
 		}
 	}
@@ -65,10 +67,15 @@ func listModels(ctx context.Context, box events.Letterbox, query events.Query) (
 }
 
 func modelsTable(w io.Writer, models []modelLine) {
-	row(w, "PIPELINE", "RUN", "FINISHED", "METRICS", "MODEL")
+	row(w, "PIPELINE", "RUN", "FINISHED", "METRICS", "FORMATS", "MODEL")
 	for _, m := range models {
-		row(w, m.Pipeline, m.Run, m.Finished.Local().Format(time.DateTime), metricsLine(m.Metrics), m.Model)
+		row(w, m.Pipeline, m.Run, m.Finished.Local().Format(time.DateTime), metricsLine(m.Metrics), formatsLine(m.Formats), m.Model)
 	}
+}
+
+// formatsLine is the formats without what all of them are called: ONNX, Serving.
+func formatsLine(folders []string) string {
+	return strings.ReplaceAll(strings.Join(folders, ", "), "Format-", "")
 }
 
 // newest picks the model that a user means by a pipeline's name and perhaps a run.

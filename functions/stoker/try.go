@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -77,13 +78,21 @@ func (a *app) try(ctx context.Context, to string, assignment module.Assignment) 
 	if err != nil {
 		return err
 	}
-	if err := savedmodel.Check(assignment.ServingModelDir); err != nil {
-		return fmt.Errorf("the module wrote no model that can be served: %w", err)
+	if err := checkTried(assignment); err != nil {
+		return err
 	}
 	return a.print(tried{assignment.ServingModelDir, outcome.Metrics}, func(w io.Writer) {
 		row(w, "model", assignment.ServingModelDir)
 		row(w, "metrics", metricsLine(outcome.Metrics))
 	})
+}
+
+// checkTried refuses what a worker would.
+func checkTried(a module.Assignment) error {
+	if err := savedmodel.Check(a.ServingModelDir); err != nil {
+		return fmt.Errorf("the module wrote no model that can be served: %w", err)
+	}
+	return export.Check(filepath.Dir(a.ServingModelDir), a.Exports)
 }
 
 // train runs the assignment in a child process, as a worker does. What the module had to say of a failure is shown once.

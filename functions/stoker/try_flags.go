@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ type tryFlags struct {
 	examples, transformGraph, schema, hyperparameters, config, to string
 	trainSteps, evalSteps                                         int
 	seed                                                          int64
+	exports                                                       []string
 	assignmentOnly, force                                         bool
 }
 
@@ -32,6 +34,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; must not be there yet")
 	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides")
 	flags.IntVar(&t.evalSteps, "eval-steps", 0, "evaluation steps; 0: the whole split")
+	flags.StringSliceVar(&t.exports, "exports", nil, "formats beside the SavedModel: some of "+strings.Join(module.Formats(), ", "))
 	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
 	flags.BoolVar(&t.force, "force", false, "replace what an earlier try left in --to")
 	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
@@ -43,8 +46,9 @@ func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 	a := module.Assignment{
 		Version: module.ProtocolVersion, Module: name, Call: module.CallTrain, Shards: 1, Seed: t.seed,
 		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "",
+		Exports: t.exports,
 	}
-	if err := errors.Join(within("train-steps", t.trainSteps, 0, anyCount), within("eval-steps", t.evalSteps, 0, anyCount)); err != nil {
+	if err := errors.Join(within("train-steps", t.trainSteps, 0, anyCount), within("eval-steps", t.evalSteps, 0, anyCount), t.checkExports()); err != nil {
 		return a, err
 	}
 	if err := json.Unmarshal([]byte(t.config), &a.CustomConfig); err != nil {
@@ -60,6 +64,15 @@ func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 		}
 	}
 	return a, t.paths(&a)
+}
+
+func (t *tryFlags) checkExports() error {
+	for _, name := range t.exports {
+		if !slices.Contains(module.Formats(), name) {
+			return usage(fmt.Errorf("--exports %s: expected some of %s", name, strings.Join(module.Formats(), ", ")))
+		}
+	}
+	return nil
 }
 
 func positive(n int) *int {
