@@ -1,6 +1,8 @@
 package warm
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 )
@@ -14,6 +16,14 @@ type Rules struct {
 	// starts from nothing, and so does what Except matches.
 	Only   string `json:"only"`
 	Except string `json:"except"`
+}
+
+// UnmarshalJSON refuses words that mean nothing.
+func (r *Rules) UnmarshalJSON(text []byte) error {
+	type plain Rules // without this method
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode((*plain)(r))
 }
 
 // Check says what is wrong with the expressions.

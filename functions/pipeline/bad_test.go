@@ -144,7 +144,6 @@ func TestWhatCanNotBeDoneYetIsRefused(t *testing.T) {
 		{head + "trainer: {resources: {strategy: mirrored}}\n", `p.yaml:3:23: trainer.resources.strategy: not supported yet`},
 		{"pipeline: p\nmodule: m.py\n", `p.yaml:2:1: module: not supported yet: Python modules`},
 		{"pipeline: p\nmodule: s3://modules/m\n", `p.yaml:2:1: module: not supported yet: modules at an address`},
-		{"pipeline: p\nmodule: builtin:dnn\ntrainer: {base_model: latest}\n", `p.yaml:3:11: trainer.base_model: not supported yet by builtin modules`},
 	}
 	for _, test := range tests {
 		_, err := pipeline.Parse("p.yaml", []byte(test.text))

@@ -12,7 +12,6 @@ func (r *report) refuseUnsupported(p Pipeline) {
 	}
 	r.refuse("trainer.resources.workers", t.Resources.Workers > 1, "; one worker trains one model")
 	r.refuse("trainer.resources.strategy", t.Resources.Strategy != "", "")
-	r.refuse("trainer.base_model", t.BaseModel != BaseModelNone && p.IsBuiltin(), " by builtin modules")
 	r.refuse("module", strings.HasSuffix(p.Module, ".py"), ": Python modules")
 	r.refuse("module", strings.Contains(p.Module, "://"), ": modules at an address")
 }

@@ -66,7 +66,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"raw without schema": {func(a *module.Assignment) { a.Transformed, a.TransformGraphPath, a.SchemaPath = false, "", "" }, "raw examples need a schema"},
 		"missing split":      {func(a *module.Assignment) { a.TrainFiles = []string{"/nowhere/Split-train/*"} }, "no file matches /nowhere/Split-train/*"},
 		"missing eval split": {func(a *module.Assignment) { a.EvalFiles = []string{"/nowhere/Split-eval/*"} }, "no file matches /nowhere/Split-eval/*"},
-		"another base model": {func(a *module.Assignment) { a.BaseModel = "/model" }, "base_model: builtin modules can't start from"},
+		"another base model": {func(a *module.Assignment) { a.BaseModel = "/model" }, "base_model: find weights in /model: stat /model: no such file"},
 		"steps without bound": {func(a *module.Assignment) {
 			a.CustomConfig = map[string]any{"label": "body_mass_g_xf", "optimizer": "sgd", "learning_rate": 1e6}
 		}, "loss is not a finite number"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -31,6 +32,8 @@ type config struct {
 	CheckpointEvery int     `json:"checkpoint_every"`
 	CheckpointAfter float64 `json:"checkpoint_seconds"`
 	Histograms      int     `json:"histograms"`
+
+	WarmStart warm.Rules `json:"warm_start"`
 }
 
 // tuned are the hyperparameters that a search may set.
@@ -169,6 +172,9 @@ func (c config) check(a module.Assignment) error {
 	}
 	if c.Task != "" && c.Task != classification && c.Task != binary && c.Task != regression {
 		return fmt.Errorf("custom_config: task: expected classification, binary or regression, got %q", c.Task)
+	}
+	if err := c.WarmStart.Check(); err != nil {
+		return fmt.Errorf("custom_config: warm_start: %w", err)
 	}
 	if _, err := nn.ActivationNamed(c.Activation); err != nil {
 		return fmt.Errorf("custom_config: activation: %w", err)

@@ -37,13 +37,10 @@ type runner struct {
 	now    func() time.Time
 }
 
-// run is the whole walk: configuration, schema, survey, network, training, export.
+// run is the whole walk: configuration, schema, survey, network, weights of a base model, training, export.
 func (r runner) run(ctx context.Context, name string, a module.Assignment) error {
 	if err := checkName(name); err != nil {
 		return err
-	}
-	if a.BaseModel != "" {
-		return fmt.Errorf("base_model: builtin modules can't start from another model's weights")
 	}
 	c, err := newConfig(name, a, r.log)
 	if err != nil {
@@ -63,6 +60,9 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	}
 	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(), "features", len(d.inputs),
 		"weights", len(n.model.Weights()), "train_rows", s.rows)
+	if err := r.warmStart(c, d, n, a); err != nil {
+		return err
+	}
 	log := r.newRunLog(name, c, s, n, a)
 	result, err := r.train(ctx, c, d, n, a, log)
 	log.finish(result, err)

@@ -1,0 +1,57 @@
+package builtin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// warmStart takes weights of the base model, if there is one, into the network. What was taken stands in the log and, as
+// warm_start.txt and warm_start.json, in model_run_dir. A base model that can't be read, or of which nothing fits, is bad input.
+func (r runner) warmStart(c config, d dataset, n network, a module.Assignment) error {
+	if a.BaseModel == "" {
+		return nil
+	}
+	from, err := warm.Open(a.BaseModel)
+	if err != nil {
+		return module.BadInput(fmt.Errorf("base_model: %w", err))
+	}
+	var vocabularies map[string]warm.Vocabulary
+	if d.graph != "" {
+		if vocabularies, err = warm.TransformVocabularies(d.graph); err != nil {
+			return module.BadInput(err)
+		}
+	}
+	g := n.model.Graph
+	table, err := warm.Start(g.Params, warm.GraphRows(g, vocabularies), from, c.WarmStart)
+	if err != nil {
+		return module.BadInput(fmt.Errorf("base_model: %w", err))
+	}
+	r.log.Info("warm start", "from", table.From, "params", len(table.Params), "taken", table.Taken(), "left", len(table.Left))
+	fmt.Fprint(os.Stderr, table) // the job's log, where a table is a table
+	return keepTable(a.ModelRunDir, table)
+}
+
+func keepTable(dir string, table warm.Table) error {
+	if dir == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(table, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		err = errors.Join(
+			os.WriteFile(filepath.Join(dir, "warm_start.json"), append(text, '\n'), 0o644),
+			os.WriteFile(filepath.Join(dir, "warm_start.txt"), []byte(table.String()), 0o644))
+	}
+	if err != nil {
+		return fmt.Errorf("write the table of the warm start: %w", err)
+	}
+	return nil
+}
