@@ -1,0 +1,89 @@
+package export
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/train"
+)
+
+// Predict writes what the graph answers for the first rows of a source, at most so many, into a new file, as modules are asked for
+// it: JSON, one object a row and line, output name to a list of numbers, or to "NaN", "Infinity" and "-Infinity" where JSON has no
+// number. A number is the 64-bit one that is equal to it. Outputs that are strings are left out. It is what a model in memory
+// says, computed as evaluations are, for comparison with the model in its file.
+func Predict(ctx context.Context, path string, g *nn.Graph, s train.Source, rows int) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("predictions: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := bufio.NewWriter(f)
+	if err := predict(ctx, json.NewEncoder(w), g, s, rows); err != nil {
+		return fmt.Errorf("predictions: %w", err)
+	}
+	return w.Flush()
+}
+
+func predict(ctx context.Context, to *json.Encoder, g *nn.Graph, s train.Source, rows int) error {
+	e, err := nn.NewEvaluator(g)
+	if err != nil {
+		return err
+	}
+	for rows > 0 {
+		batch, err := s.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = e.Run(batch.Inputs)
+		}
+		if err != nil {
+			return err
+		}
+		for r := range min(batch.Rows, rows) {
+			if err := to.Encode(answer(e, g.Outputs, r)); err != nil {
+				return err
+			}
+		}
+		rows -= batch.Rows
+	}
+	return nil
+}
+
+// answer is one row of every output.
+func answer(e *nn.Evaluator, outputs []nn.Output, row int) map[string][]any {
+	answer := map[string][]any{}
+	for _, o := range outputs {
+		v, from, to := e.Value(o.Node), row*o.Width, (row+1)*o.Width
+		switch v.Kind {
+		case nn.Float32:
+			for _, x := range v.Floats[from:to] {
+				answer[o.Name] = append(answer[o.Name], jsonNumber(float64(x)))
+			}
+		case nn.Int64:
+			for _, x := range v.Ints[from:to] {
+				answer[o.Name] = append(answer[o.Name], x)
+			}
+		}
+	}
+	return answer
+}
+
+func jsonNumber(x float64) any {
+	switch {
+	case math.IsNaN(x):
+		return "NaN"
+	case math.IsInf(x, 1):
+		return "Infinity"
+	case math.IsInf(x, -1):
+		return "-Infinity"
+	}
+	return x
+}
