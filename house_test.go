@@ -43,8 +43,8 @@ var table = house.Table{
 		"compute/export":           {Opens: "compute/cut compute/example compute/nn compute/onnx compute/savedmodel compute/tflite compute/train"},
 		"compute/tflite":           {Opens: "compute/nn"},
 		"compute/tftest":           {TestHelp: true},
-		"compute/tensorflow":       {Opens: "compute/record compute/tensorflow/ops"},
-		"compute/tensorflow/ops":   {},
+		"compute/tensorflow":       {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
+		"compute/tensorflow/ops":   {Opens: "compute/example"},
 		"compute/transform":        {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/pipeline":         {Opens: "functions/module"},

@@ -23,23 +23,25 @@ const (
 // depends on constants alone is computed at once.
 type compiler struct {
 	library map[string]*functionpb.FunctionDef
+	session *Session
 	plan    *plan
 	types   []ops.DType // by slot
 	count   *int        // of nodes compiled so far, in this plan and those around it
 }
 
-// scope is one unfolded call of a function.
+// scope is one unfolded call of a function, or the top graph.
 type scope struct {
 	*compiler
-	def   *functionpb.FunctionDef
+	def   *functionpb.FunctionDef // nil for the top graph
 	nodes map[string]*nodepb.NodeDef
 	slots map[string][]int // of arguments and of the nodes compiled so far
 	open  map[string]bool  // nodes begun and not done: to meet one again is a cycle
+	feeds map[string]int   // top graph: slots of the tensors that are fed, by node:index
 	depth int
 }
 
-func newCompiler(library map[string]*functionpb.FunctionDef) *compiler {
-	return &compiler{library: library, plan: &plan{}, count: new(int)}
+func newCompiler(library map[string]*functionpb.FunctionDef, s *Session) *compiler {
+	return &compiler{library: library, session: s, plan: &plan{}, count: new(int)}
 }
 
 func (c *compiler) slot(t ops.DType, v ops.Value) int {
@@ -97,8 +99,11 @@ func (s *scope) results() ([]int, error) {
 
 // resolve compiles what a reference names: argument, or node:output:index.
 func (s *scope) resolve(ref string) (int, error) {
-	parts := strings.Split(ref, ":")
-	name, def := parts[0], s.nodes[parts[0]]
+	if slot, ok := s.feeds[canonical(ref)]; ok {
+		return slot, nil
+	}
+	name := nodeOf(ref)
+	def := s.nodes[name]
 	if slots, ok := s.slots[name]; ok && def == nil {
 		return slots[0], nil
 	}
@@ -110,7 +115,7 @@ func (s *scope) resolve(ref string) (int, error) {
 			return 0, err
 		}
 	}
-	place, err := outputPlace(def, parts[1:])
+	place, err := outputPlace(def, outputPath(ref))
 	if err != nil {
 		return 0, fmt.Errorf("input %q: %w", ref, err)
 	}
@@ -118,6 +123,16 @@ func (s *scope) resolve(ref string) (int, error) {
 		return slots[place], nil
 	}
 	return 0, fmt.Errorf("input %q: node has %d outputs", ref, len(s.slots[name]))
+}
+
+// outputPath is what follows the node in a reference: name and index of an output.
+func outputPath(ref string) []string { return strings.Split(ref, ":")[1:] }
+
+// feed puts a slot in the place of a tensor of the top graph.
+func (s *scope) feed(tensor string, t ops.DType, v ops.Value) int {
+	slot := s.slot(t, v)
+	s.feeds[canonical(tensor)] = slot
+	return slot
 }
 
 // outputPlace is the place of output name:index among all outputs of a node. Either may be left out.
@@ -139,7 +154,7 @@ func outputPlace(def *nodepb.NodeDef, path []string) (int, error) {
 	if i < 0 {
 		return 0, fmt.Errorf("op %s has outputs %v", def.GetOp(), names)
 	}
-	return i + place, nil
+	return place + named.Before(def, i), nil
 }
 
 // compile compiles one node, after those it needs.
@@ -159,6 +174,8 @@ func (s *scope) compile(def *nodepb.NodeDef) error {
 	}
 	if called, ok := calledFunction(def); ok {
 		s.slots[name], err = s.call(called, in)
+	} else if t, v, ok, wrong := s.session.resource(def); ok {
+		s.slots[name], err = []int{s.slot(t, v)}, wrong
 	} else {
 		s.slots[name], err = s.add(def, in)
 	}
@@ -195,7 +212,7 @@ func (s *scope) call(name string, args []int) ([]int, error) {
 	if !ok {
 		return nil, fmt.Errorf("function %q isn't in the library", name)
 	}
-	called, err := s.newScope(def, args, s.depth+1)
+	called, err := s.compiler.newScope(def, args, s.depth+1)
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +222,9 @@ func (s *scope) call(name string, args []int) ([]int, error) {
 // add adds the step of a node to the plan, or its outcome if its inputs are known.
 func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 	found, ok := ops.Find(def.GetOp())
+	if op := def.GetOp(); op == "Placeholder" || op == "PlaceholderV2" {
+		return nil, fmt.Errorf("node %s: is a placeholder that nothing is fed to", def.GetName())
+	}
 	if !ok {
 		return nil, fmt.Errorf("node %s: op %s is not known", def.GetName(), def.GetOp())
 	}
@@ -213,7 +233,7 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 		n.In, n.Fixed = append(n.In, s.types[slot]), append(n.Fixed, s.plan.start[slot])
 	}
 	n.Function = func(attr string, args []ops.DType) (ops.Function, error) {
-		return s.branch(def.GetAttr()[attr].GetFunc().GetName(), args)
+		return s.branch(def.GetAttr()[attr].GetFunc().GetName(), args, n.Fixed[len(n.Fixed)-len(args):])
 	}
 	k, err := found.Build(n)
 	if err != nil {
@@ -245,15 +265,20 @@ func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) bool {
 	return true
 }
 
-// branch compiles a function into a plan of its own: a loop's body, a branch that is taken or not.
-func (s *scope) branch(name string, args []ops.DType) (*plan, error) {
+// branch compiles a function into a plan of its own: a loop's body, a branch that is taken or not. Its arguments differ from pass to
+// pass, but for variables and tables.
+func (s *scope) branch(name string, args []ops.DType, fixed []ops.Value) (*plan, error) {
 	def, ok := s.library[name]
 	if !ok {
 		return nil, fmt.Errorf("function %q isn't in the library", name)
 	}
-	c := &compiler{library: s.library, plan: &plan{}, count: s.count}
-	for _, t := range args {
-		c.plan.args = append(c.plan.args, c.slot(t, nil))
+	c := &compiler{library: s.library, session: s.session, plan: &plan{}, count: s.count}
+	for i, t := range args {
+		var v ops.Value
+		if t == ops.Resource {
+			v = fixed[i]
+		}
+		c.plan.args = append(c.plan.args, c.slot(t, v))
 	}
 	inner, err := c.newScope(def, c.plan.args, s.depth+1)
 	if err != nil {

@@ -16,39 +16,44 @@ type Program struct {
 	frames sync.Pool // of *Frame: memory of runs that have ended
 }
 
-// Compile compiles a function for the arguments of its inputs. An op that isn't known is an error that names the op, its
-// node and the output that needs it; what says what an output is, as in: transformed feature.
-func (m *Model) Compile(t *Trace, what string) (*Program, error) {
-	c := newCompiler(m.library)
+// CompileTrace compiles a function for the arguments of its inputs. An op that isn't known is an error that names the op,
+// its node and the output that needs it; what says what an output is, as in: transformed feature.
+func (s *Session) CompileTrace(t *Trace, what string) (*Program, error) {
+	top := s.newScope()
 	for _, in := range t.Inputs {
 		for _, dtype := range in.Types() {
-			c.plan.args = append(c.plan.args, c.slot(dtype, nil))
+			top.plan.args = append(top.plan.args, top.slot(dtype, nil))
 		}
 	}
-	args := slices.Clone(c.plan.args)
-	for i, id := range t.Captures {
-		dtype, v, err := m.capture(id)
-		if err != nil {
-			return nil, fmt.Errorf("capture %d of the function: %w", i, err)
-		}
-		args = append(args, c.slot(dtype, v))
-	}
-	s, err := c.newScope(t.Function, args, 0)
+	args := slices.Clone(top.plan.args)
+	references, err := s.model.CaptureNodes(t)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.compileOutputs(t.Outputs, what); err != nil {
+	for i, reference := range references {
+		slot, err := top.resolve(reference)
+		if err != nil {
+			return nil, fmt.Errorf("capture %d of the function: %w", i, err)
+		}
+		args = append(args, slot)
+	}
+	called, err := top.compiler.newScope(t.Function, args, 0)
+	if err != nil {
 		return nil, err
 	}
-	return newProgram(c.plan), nil
+	next := 0
+	result := func() (int, error) { next++; return called.result(next - 1) }
+	if err := called.compileOutputs(t.Outputs, what, result); err != nil {
+		return nil, err
+	}
+	return newProgram(top.plan), nil
 }
 
 // compileOutputs compiles output by output, so that what goes wrong is told of the one that needs it.
-func (s *scope) compileOutputs(outputs []Spec, what string) error {
-	at := 0
+func (s *scope) compileOutputs(outputs []Spec, what string, next func() (int, error)) error {
 	for _, out := range outputs {
 		for _, want := range out.Types() {
-			slot, err := s.result(at)
+			slot, err := next()
 			if err == nil && s.types[slot] != want {
 				err = fmt.Errorf("is %v, its signature says %v", s.types[slot], want)
 			}
@@ -56,7 +61,6 @@ func (s *scope) compileOutputs(outputs []Spec, what string) error {
 				return fmt.Errorf("%s %q: %w", what, out.Name, err)
 			}
 			s.plan.results = append(s.plan.results, slot)
-			at++
 		}
 	}
 	return nil

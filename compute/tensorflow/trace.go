@@ -67,6 +67,45 @@ func (t *Trace) checkCounts() error {
 	return nil
 }
 
+// CaptureNodes finds the tensor of the top graph behind every object that the function captures. Constants name their own,
+// assets are known by their number; for the rest the calls of the top graph help, whose last arguments are the captures of
+// the function they call, in the same order.
+func (m *Model) CaptureNodes(t *Trace) ([]string, error) {
+	byObject := m.calledWith()
+	var references []string
+	for _, id := range t.Captures {
+		if id < 0 || int(id) >= len(m.objects) {
+			return nil, fmt.Errorf("captured object %d doesn't exist", id)
+		}
+		reference := byObject[id]
+		if constant := m.objects[id].GetConstant(); constant != nil {
+			reference = constant.GetOperation()
+		}
+		if reference == "" {
+			return nil, fmt.Errorf("captured object %d has no node in the graph", id)
+		}
+		references = append(references, reference)
+	}
+	return references, nil
+}
+
+// calledWith are the tensors of the top graph by the object that they stand for, as far as calls of functions tell.
+func (m *Model) calledWith() map[int32]string {
+	tensors := map[int32]string{}
+	for _, node := range m.Meta.GetGraphDef().GetNode() {
+		called, _ := calledFunction(node)
+		ids := m.Meta.GetObjectGraphDef().GetConcreteFunctions()[called].GetBoundInputs()
+		inputs := dataInputs(node.GetInput())
+		if len(ids) > len(inputs) {
+			continue
+		}
+		for i, id := range ids {
+			tensors[id] = inputs[len(inputs)-len(ids)+i]
+		}
+	}
+	return tensors
+}
+
 // firstArgument takes a out of ((a, ...), {}).
 func firstArgument(v *corepb.StructuredValue) *corepb.StructuredValue {
 	for range 2 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/stoker-ml/stoker/compute/example"
@@ -76,26 +75,16 @@ func (s source) fill(args []ops.Value, b *example.Batch) error {
 	if s.Layout == tensorflow.Dense {
 		dims = append([]int{b.Rows}, s.Shape[1:]...)
 	}
-	args[at] = columnValues(args[at], c, dims)
+	args[at] = ops.ColumnValues(args[at], c, dims)
 	switch {
-	case s.Layout == tensorflow.Ragged && s.Splits == ops.Int32:
-		args[1] = &ops.Array[int32]{Dims: []int{b.Rows + 1}, Data: c.Offsets}
 	case s.Layout == tensorflow.Ragged:
-		copyWide(args, 1, c.Offsets)
+		args[1] = ops.ColumnSplits(args[1], s.Splits, c)
 	case s.Layout == tensorflow.Sparse && len(s.indices) > 0:
 		return s.placed(args, b, c)
 	case s.Layout == tensorflow.Sparse:
-		s.numbered(args, b.Rows, c)
+		args[0], args[2] = ops.ColumnIndices(args[0], b.Rows, c)
 	}
 	return nil
-}
-
-func copyWide(args []ops.Value, i int, offsets []int32) {
-	a := ops.RoomIn[int64](args[i], len(offsets))
-	for k, v := range offsets {
-		a.Data[k] = int64(v)
-	}
-	args[i] = a
 }
 
 // find is the batch's column, which has to be as asked for.
@@ -110,59 +99,6 @@ func (s source) find(b *example.Batch, want example.Feature) (*example.Column, e
 		return nil, fmt.Errorf("column %q has shape %v, wants %v", want.Name, c.Feature.Shape, want.Shape)
 	}
 	return c, nil
-}
-
-// columnValues are a column's values as a tensor. Numbers aren't copied: nothing writes to what is fed.
-func columnValues(old ops.Value, c *example.Column, dims []int) ops.Value {
-	switch c.Feature.Kind {
-	case example.Float:
-		return &ops.Array[float32]{Dims: dims, Data: flushed(c.Floats)}
-	case example.Int64:
-		return &ops.Array[int64]{Dims: dims, Data: c.Ints}
-	}
-	a, all, start := ops.RoomIn[string](old, dims...), string(c.Data), int32(0)
-	for i, end := range c.Ends {
-		a.Data[i] = all[start:end]
-		start = end
-	}
-	return a
-}
-
-// flushed has 0 where there are numbers so small that they aren't held in full, as TensorFlow computes with 0 in their
-// place. It does so within the graph too, which we don't: there the difference is below 1.2e-38.
-func flushed(floats []float32) []float32 {
-	for i := range floats {
-		if isTiny(floats[i]) {
-			return flush(floats)
-		}
-	}
-	return floats
-}
-
-// isTiny holds for a float32 whose exponent is that of 0, and whose fraction isn't.
-func isTiny(v float32) bool { return math.Float32bits(v)<<1-1 < 1<<24-1 }
-
-func flush(floats []float32) []float32 {
-	floats = slices.Clone(floats)
-	for i, v := range floats {
-		if isTiny(v) {
-			floats[i] = 0
-		}
-	}
-	return floats
-}
-
-// numbered makes the indices of a sparse tensor whose values stand one after another in each row.
-func (s source) numbered(args []ops.Value, rows int, c *example.Column) {
-	indices, widest := ops.RoomIn[int64](args[0], c.Len(), 2), 0
-	for r := range rows {
-		start, end := c.Row(r)
-		for i := start; i < end; i++ {
-			indices.Data[2*i], indices.Data[2*i+1] = int64(r), int64(i-start)
-		}
-		widest = max(widest, end-start)
-	}
-	args[0], args[2] = indices, ops.Vector(int64(rows), int64(widest))
 }
 
 // placed makes the indices of a sparse tensor out of the columns that hold them, sorted.

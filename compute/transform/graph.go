@@ -56,7 +56,11 @@ func compile(m *tensorflow.Model) (*Graph, error) {
 	for _, out := range a.trace.Outputs {
 		g.outputs = append(g.outputs, feature{out})
 	}
-	if g.program, err = m.Compile(a.trace, "transformed feature"); err != nil {
+	session, err := m.Start()
+	if err != nil {
+		return nil, err
+	}
+	if g.program, err = session.CompileTrace(a.trace, "transformed feature"); err != nil {
 		return nil, err
 	}
 	return g, g.describe(a)

@@ -101,7 +101,7 @@ func TestWhatCanNotBeExecutedIsNamedBeforeAnyDataAreThere(t *testing.T) {
 			}
 		}, "absent: no such file"},
 		{"table filled by what isn't known", taxiGraph, rename("InitializeTableFromTextFileV2", "InitializeTableByMagic"),
-			"fills it in no way that is known"},
+			"in no way that is known"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

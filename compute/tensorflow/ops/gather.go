@@ -20,17 +20,30 @@ func buildGather(n *Node) (Kernel, error) {
 		if err != nil {
 			return fmt.Errorf("axis %w", err)
 		}
-		t, indices := c.tensor(0), c.tensor(1)
-		if at, err = axis(at, len(t.Shape())); err != nil {
-			return err
-		}
-		shape := t.Shape()
-		dims := slices.Concat(shape[:at], indices.Shape(), shape[at+1:])
-		if err := c.allow(dims); err != nil {
-			return err
-		}
-		return gathered(c.roomLike(0, t, dims...), t, at, Integers(indices))
+		return gatherRows(c, c.tensor(0), c.tensor(1), at)
 	}, anyThenInts(n, 1, 2)
+}
+
+// buildGatherFirst is Gather of TensorFlow 1: along the first axis.
+func buildGatherFirst(n *Node) (Kernel, error) {
+	if err := n.takes(2); err != nil {
+		return nil, err
+	}
+	n.Out = n.In[:1]
+	return func(c *Call) error { return gatherRows(c, c.tensor(0), c.tensor(1), 0) }, anyThenInts(n, 1)
+}
+
+func gatherRows(c *Call, t, indices Tensor, at int) error {
+	at, err := axis(at, len(t.Shape()))
+	if err != nil {
+		return err
+	}
+	shape := t.Shape()
+	dims := slices.Concat(shape[:at], indices.Shape(), shape[at+1:])
+	if err := c.allow(dims); err != nil {
+		return err
+	}
+	return gathered(c.roomLike(0, t, dims...), t, at, Integers(indices))
 }
 
 func gathered(out, t Tensor, at int, indices []int) error {

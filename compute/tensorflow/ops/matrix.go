@@ -2,7 +2,7 @@ package ops
 
 import (
 	"fmt"
-	"math"
+	"slices"
 )
 
 // buildMatMul multiplies two matrices, either of which may lie on its side.
@@ -20,57 +20,120 @@ func multiply[T floating](turnedA, turnedB bool) Kernel {
 		if len(a.Dims) != 2 || len(b.Dims) != 2 {
 			return fmt.Errorf("shapes %v and %v aren't matrices", a.Dims, b.Dims)
 		}
-		rows, inner, rowStep, innerStep := side(a.Dims, turnedA)
-		depth, columns, depthStep, columnStep := side(b.Dims, turnedB)
-		if inner != depth {
-			return fmt.Errorf("shapes %v and %v can't be multiplied", a.Dims, b.Dims)
-		}
-		if err := c.allow([]int{rows, columns}); err != nil {
-			return err
-		}
-		out := room[T](c, 0, rows, columns)
-		for i := range rows {
-			for j := range columns {
-				sum := T(0)
-				for k := range inner {
-					sum += a.Data[i*rowStep+k*innerStep] * b.Data[k*depthStep+j*columnStep]
+		return products(c, a, b, turnedA, turnedB)
+	}
+}
+
+// buildBatchMatMul multiplies matrices that lie in the last two dimensions; the dimensions before those broadcast.
+func buildBatchMatMul(n *Node) (Kernel, error) {
+	a, b := n.Boolean("adj_x", false), n.Boolean("adj_y", false)
+	return byType{Float32: multiplyAll[float32](a, b), Float64: multiplyAll[float64](a, b)}.pick(n, 2, 0)
+}
+
+func multiplyAll[T floating](turnedA, turnedB bool) Kernel {
+	return func(c *Call) error { return products(c, arg[T](c, 0), arg[T](c, 1), turnedA, turnedB) }
+}
+
+// products multiplies matrix by matrix.
+func products[T floating](c *Call, a, b *Array[T], turnedA, turnedB bool) error {
+	if len(a.Dims) < 2 || len(b.Dims) < 2 {
+		return fmt.Errorf("shapes %v and %v aren't matrices", a.Dims, b.Dims)
+	}
+	beforeA, beforeB := a.Dims[:len(a.Dims)-2], b.Dims[:len(b.Dims)-2]
+	before, err := broadcast(beforeA, beforeB)
+	if err != nil {
+		return err
+	}
+	x, y := side(a.Dims[len(beforeA):], turnedA), side(b.Dims[len(beforeB):], turnedB)
+	if x.columns != y.rows {
+		return fmt.Errorf("shapes %v and %v can't be multiplied", a.Dims, b.Dims)
+	}
+	dims := slices.Concat(before, []int{x.rows, y.columns})
+	if err := c.allow(dims); err != nil {
+		return err
+	}
+	out, size := room[T](c, 0, dims...), x.rows*y.columns
+	placesA, placesB := places(0, before, repeatSteps(beforeA, before)), places(0, before, repeatSteps(beforeB, before))
+	for i := range placesA {
+		product(out.Data[i*size:(i+1)*size], a.Data[placesA[i]*x.size():], b.Data[placesB[i]*y.size():], x, y)
+	}
+	return nil
+}
+
+// product adds up, for each element, in the order of the terms.
+func product[T floating](out, a, b []T, x, y matrix) {
+	clear(out)
+	for i := range x.rows {
+		to := out[i*y.columns : (i+1)*y.columns]
+		for k := range x.columns {
+			factor := a[i*x.rowStep+k*x.columnStep]
+			if y.columnStep == 1 {
+				for j, v := range b[k*y.rowStep : k*y.rowStep+y.columns] {
+					to[j] += factor * v
 				}
-				out.Data[i*columns+j] = sum
+				continue
+			}
+			for j := range to {
+				to[j] += factor * b[k*y.rowStep+j*y.columnStep]
 			}
 		}
-		return nil
 	}
 }
 
-// side is the size of a matrix, and the steps along its rows' and columns' direction.
-func side(dims []int, turned bool) (rows, columns, rowStep, columnStep int) {
+// matrix is how a matrix lies in memory: its size, and the steps along its rows' and columns' direction.
+type matrix struct{ rows, columns, rowStep, columnStep int }
+
+func (m matrix) size() int { return m.rows * m.columns }
+
+func side(dims []int, turned bool) matrix {
 	if turned {
-		return dims[1], dims[0], 1, dims[1]
+		return matrix{dims[1], dims[0], 1, dims[1]}
 	}
-	return dims[0], dims[1], dims[1], 1
+	return matrix{dims[0], dims[1], dims[1], 1}
 }
 
-// buildSoftmax is e^x / sum of e^x over the last dimension, x less its largest.
-func buildSoftmax(n *Node) (Kernel, error) {
-	return byType{Float32: softmax[float32], Float64: softmax[float64]}.pick(n, 1, 0)
+// buildSparseMatMul multiplies a sparse matrix, inputs 0 to 2, by a dense one.
+func buildSparseMatMul(n *Node) (Kernel, error) {
+	if n.Boolean("adjoint_a", false) || n.Boolean("adjoint_b", false) {
+		return nil, fmt.Errorf("adjoint matrices aren't executed")
+	}
+	if err := n.want(n.In[0], n.In[1], Int64, n.In[1]); err != nil {
+		return nil, err
+	}
+	if err := n.wantInts(0); err != nil {
+		return nil, err
+	}
+	n.Out = n.In[1:2]
+	kernels := byType{Float32: multiplySparse[float32], Float64: multiplySparse[float64]}
+	if k, ok := kernels[n.In[1]]; ok {
+		return k, nil
+	}
+	return nil, fmt.Errorf("input 1 is %v: %w", n.In[1], errType)
 }
 
-func softmax[T floating](c *Call) error {
-	in := arg[T](c, 0)
-	last := len(in.Dims) - 1
-	if last < 0 {
-		return fmt.Errorf("a scalar has no softmax")
+func multiplySparse[T floating](c *Call) error {
+	s, err := sparseArg(c, 0)
+	if err != nil {
+		return err
 	}
-	out, width := room[T](c, 0, in.Dims...), in.Dims[last]
-	for row := range Count(in.Dims[:last]) {
-		from, to := in.Data[row*width:(row+1)*width], out.Data[row*width:(row+1)*width]
-		largest, sum := folding(T(math.Inf(-1)), greatest[T])(from), T(0)
-		for i, v := range from {
-			to[i] = T(math.Exp(float64(v - largest)))
-			sum += to[i]
+	b := arg[T](c, 3)
+	if len(s.Dims) != 2 || len(b.Dims) != 2 || s.Dims[1] != b.Dims[0] {
+		return fmt.Errorf("shapes %v and %v can't be multiplied", s.Dims, b.Dims)
+	}
+	width := b.Dims[1]
+	if err := c.allow([]int{s.Dims[0], width}); err != nil {
+		return err
+	}
+	out := room[T](c, 0, s.Dims[0], width)
+	clear(out.Data)
+	for i, factor := range s.Values.(*Array[T]).Data {
+		at := s.Index(i)
+		if at[0] < 0 || at[0] >= s.Dims[0] || at[1] < 0 || at[1] >= s.Dims[1] {
+			return fmt.Errorf("index %v is not in shape %v", at, s.Dims)
 		}
-		for i := range to {
-			to[i] /= sum
+		to := out.Data[at[0]*width:]
+		for j, v := range b.Data[at[1]*width : (at[1]+1)*width] {
+			to[j] += factor * v
 		}
 	}
 	return nil

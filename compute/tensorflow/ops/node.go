@@ -17,6 +17,21 @@ type Op struct {
 	// outputs names the outputs, for the ops that have several, in their order. Within a function, other nodes refer to them
 	// so.
 	Outputs []string
+
+	// widths are, by output, how many tensors it is, for ops whose outputs are lists. nil: one each.
+	widths func(def *nodepb.NodeDef) []int
+}
+
+// Before is the number of tensors that a node has before its output number i.
+func (o Op) Before(def *nodepb.NodeDef, i int) int {
+	if o.widths == nil {
+		return i
+	}
+	before := 0
+	for _, width := range o.widths(def)[:i] {
+		before += width
+	}
+	return before
 }
 
 // node is a node that is being compiled.
@@ -115,4 +130,15 @@ func (n *Node) ints(name string) []int {
 		list = append(list, int(i))
 	}
 	return list
+}
+
+func (n *Node) types(name string) []DType { return n.attr(name).GetList().GetType() }
+
+// fixedStrings are the strings that input i always is.
+func (n *Node) fixedStrings(i int) ([]string, error) {
+	a, ok := n.Fixed[i].(*Array[string])
+	if !ok {
+		return nil, fmt.Errorf("input %d is no strings that are known beforehand", i)
+	}
+	return a.Data, nil
 }

@@ -235,4 +235,30 @@ var sparseOps = map[string]Op{
 	"SparseToDense":         built(buildSparseToDense),
 }
 
-var groupsOfOps = []map[string]Op{shapeOps, numberOps, stringOps, sparseOps}
+// modelOps are those that models have, and transform graphs don't.
+var modelOps = map[string]Op{
+	"BatchMatMul":             built(buildBatchMatMul),
+	"BatchMatMulV2":           built(buildBatchMatMul),
+	"BiasAdd":                 built(buildBiasAdd),
+	"Gather":                  built(buildGatherFirst),
+	"LeakyRelu":               built(buildLeakyRelu),
+	"LogSoftmax":              built(buildLogSoftmax),
+	"LookupTableFind":         built(buildFind),
+	"LookupTableSize":         built(buildTableSize),
+	"ParseExample":            {Build: buildParseExample1, Outputs: parsedOutputs, widths: parsedWidths},
+	"ParseExampleV2":          {Build: buildParseExample, Outputs: parsedOutputs, widths: parsedWidths},
+	"PlaceholderWithDefault":  built(buildIdentity),
+	"ReadVariableOp":          built(buildReadVariable),
+	"ResourceGather":          built(buildResourceGather),
+	"Select":                  built(buildSelectRows),
+	"SparseSegmentMean":       sparseSegments(ofMean, false),
+	"SparseSegmentSqrtN":      sparseSegments(ofSqrtN, false),
+	"SparseSegmentSum":        sparseSegments(ofSum, false),
+	"SparseTensorDenseMatMul": built(buildSparseMatMul),
+
+	"SparseSegmentMeanWithNumSegments":  sparseSegments(ofMean, true),
+	"SparseSegmentSqrtNWithNumSegments": sparseSegments(ofSqrtN, true),
+	"SparseSegmentSumWithNumSegments":   sparseSegments(ofSum, true),
+}
+
+var groupsOfOps = []map[string]Op{shapeOps, numberOps, stringOps, sparseOps, modelOps}

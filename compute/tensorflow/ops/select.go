@@ -1,5 +1,10 @@
 package ops
 
+import (
+	"fmt"
+	"slices"
+)
+
 // buildSelect takes from input 1 where input 0 is true, from input 2 where it isn't. All three broadcast.
 func buildSelect(n *Node) (Kernel, error) {
 	if err := n.takes(3); err != nil {
@@ -24,6 +29,26 @@ func buildSelect(n *Node) (Kernel, error) {
 		return selected[string], nil
 	}
 	return nil, n.wantAt(1, Float32)
+}
+
+// buildSelectRows is Select of TensorFlow 1: inputs 1 and 2 have one shape, input 0 has it too, or says which rows to take.
+func buildSelectRows(n *Node) (Kernel, error) {
+	pick, err := buildSelect(n)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *Call) error {
+		when, a, b := arg[bool](c, 0), c.tensor(1).Shape(), c.tensor(2).Shape()
+		if len(when.Dims) != 0 && !slices.Equal(when.Dims, a) && !slices.Equal(when.Dims, a[:min(1, len(a))]) || !slices.Equal(a, b) {
+			return fmt.Errorf("selects by shape %v of shapes %v and %v", when.Dims, a, b)
+		}
+		dims := slices.Clone(when.Dims)
+		for len(dims) > 0 && len(dims) < len(a) {
+			dims = append(dims, 1)
+		}
+		rows := Call{In: []Value{when.As(dims), c.In[1], c.In[2]}, Out: c.Out, Most: c.Most}
+		return pick(&rows)
+	}, nil
 }
 
 func selected[T Element](c *Call) error {

@@ -2,23 +2,40 @@ package ops
 
 import "fmt"
 
-// table is a hash table that the graph looks things up in. It doesn't change.
+// Table is a hash table that a graph looks things up in. Once a graph is compiled that asks it, it doesn't change.
 type Table struct {
-	key, value DType
-	Size       int
-	impl       Value // *mapped[K, V]
+	Key, Value DType
+
+	name string
+	size int
+	impl Value // *mapped[K, V]; nil for a table that nothing has filled
 }
 
 // mapped is a table of known types.
 type mapped[K, V Element] struct{ entries map[K]V }
 
-// newTable makes a table of keys and values, which are as many.
-func NewTable(keys, values Tensor) (*Table, error) {
-	t := &Table{key: keys.DType(), value: values.DType(), Size: keys.Size()}
-	if keys.Size() != values.Size() {
-		return nil, fmt.Errorf("table of %d keys and %d values", keys.Size(), values.Size())
+// EmptyTable is a table that is still to be filled.
+func EmptyTable(name string, key, value DType) (*Table, error) {
+	if key != String && key != Int64 && key != Int32 {
+		return nil, fmt.Errorf("table with keys of type %v", key)
 	}
-	var err error
+	return &Table{Key: key, Value: value, name: name}, nil
+}
+
+// Fill fills the table with keys and values, which are as many. To fill it again with the same changes nothing.
+func (t *Table) Fill(keys, values Tensor) (err error) {
+	if keys == nil {
+		keys = newTensor(t.Key)
+	}
+	if values == nil {
+		values = newTensor(t.Value)
+	}
+	if values == nil || keys.DType() != t.Key || values.DType() != t.Value {
+		return fmt.Errorf("table from %v to %v can't be filled with other types", t.Key, t.Value)
+	}
+	if keys.Size() != values.Size() {
+		return fmt.Errorf("table of %d keys and %d values", keys.Size(), values.Size())
+	}
 	switch k := keys.(type) {
 	case *Array[string]:
 		t.impl, err = mapTo(k.Data, values)
@@ -26,10 +43,9 @@ func NewTable(keys, values Tensor) (*Table, error) {
 		t.impl, err = mapTo(k.Data, values)
 	case *Array[int32]:
 		t.impl, err = mapTo(k.Data, values)
-	default:
-		return nil, fmt.Errorf("table with keys of type %v", t.key)
 	}
-	return t, err
+	t.size = keys.Size()
+	return err
 }
 
 func mapTo[K Element](keys []K, values Tensor) (Value, error) {
@@ -71,6 +87,9 @@ func (n *Node) fixedTable() (*Table, error) {
 	if !ok {
 		return nil, fmt.Errorf("input 0 is no table that is known beforehand")
 	}
+	if t.impl == nil {
+		return nil, fmt.Errorf("the graph fills table %q in no way that is known", t.name)
+	}
 	return t, nil
 }
 
@@ -80,11 +99,11 @@ func buildFind(n *Node) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.want(Resource, t.key, t.value); err != nil {
+	if err := n.want(Resource, t.Key, t.Value); err != nil {
 		return nil, err
 	}
-	n.Out = []DType{t.value}
-	switch t.key {
+	n.Out = []DType{t.Value}
+	switch t.Key {
 	case String:
 		return findKernel[string](t)
 	case Int64:
@@ -109,7 +128,7 @@ func findKernel[K Element](t *Table) (Kernel, error) {
 	case *mapped[K, bool]:
 		return m.find, nil
 	}
-	return nil, fmt.Errorf("table from %v to %v", t.key, t.value)
+	return nil, fmt.Errorf("table from %v to %v", t.Key, t.Value)
 }
 
 func (m *mapped[K, V]) find(c *Call) error {
@@ -134,5 +153,5 @@ func buildTableSize(n *Node) (Kernel, error) {
 		return nil, err
 	}
 	n.Out = []DType{Int64}
-	return func(c *Call) error { c.Out[0] = Scalar(int64(t.Size)); return nil }, n.takes(1)
+	return func(c *Call) error { c.Out[0] = Scalar(int64(t.size)); return nil }, n.takes(1)
 }

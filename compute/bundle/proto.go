@@ -1,0 +1,30 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+
+	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+)
+
+// Proto reads a variable of strings or of any type of numbers that Numbers reads as a tensor of the type it was saved in.
+func (b *Bundle) Proto(key string) (*tensorpb.TensorProto, error) {
+	e, ok := b.entries[key]
+	if !ok {
+		return nil, b.failure(key, errors.New("no such variable"))
+	}
+	t := &tensorpb.TensorProto{Dtype: e.GetDtype(), TensorShape: e.GetShape()}
+	if t.GetDtype() == typepb.DataType_DT_STRING {
+		texts, err := b.Strings(key)
+		t.StringVal = texts
+		return t, err
+	}
+	number, ok := numbers[t.GetDtype()]
+	if !ok {
+		return nil, b.failure(key, fmt.Errorf("type %v isn't read", t.GetDtype()))
+	}
+	data, err := b.fixed(key, number.size, t.GetDtype())
+	t.TensorContent = data
+	return t, err
+}

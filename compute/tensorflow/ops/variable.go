@@ -1,0 +1,72 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Variable is a variable that a graph reads. Graphs that set variables while they run aren't executed, so it is as good as a
+// constant.
+type Variable struct {
+	Name  string
+	DType DType
+
+	value Tensor
+	read  func() (Tensor, error)
+}
+
+// Set says how its value is found. That is done once, when a node that reads it is compiled.
+func (v *Variable) Set(read func() (Tensor, error)) { v.value, v.read = nil, read }
+
+// Value is what it holds.
+func (v *Variable) Value() (Tensor, error) {
+	if v.value != nil {
+		return v.value, nil
+	}
+	if v.read == nil {
+		return nil, fmt.Errorf("variable %q has no value: nothing restores or sets it", v.Name)
+	}
+	t, err := v.read()
+	if err == nil && t.DType() != v.DType {
+		err = fmt.Errorf("holds %v, not %v", t.DType(), v.DType)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("variable %q: %w", v.Name, err)
+	}
+	v.value = t
+	return t, nil
+}
+
+// fixedVariable is the value of the variable that input 0 always is.
+func (n *Node) fixedVariable() (Tensor, error) {
+	if len(n.In) == 0 {
+		return nil, errors.New("has no inputs")
+	}
+	v, ok := n.Fixed[0].(*Variable)
+	if !ok {
+		return nil, errors.New("input 0 is no variable that is known beforehand")
+	}
+	return v.Value()
+}
+
+func buildReadVariable(n *Node) (Kernel, error) {
+	t, err := n.fixedVariable()
+	if err != nil {
+		return nil, err
+	}
+	n.Out = []DType{t.DType()}
+	return func(c *Call) error { c.Out[0] = t; return nil }, n.takes(1)
+}
+
+// buildResourceGather picks rows of a variable.
+func buildResourceGather(n *Node) (Kernel, error) {
+	t, err := n.fixedVariable()
+	if err != nil {
+		return nil, err
+	}
+	if n.Integer("batch_dims", 0) != 0 {
+		return nil, errors.New("batch_dims isn't 0")
+	}
+	n.Out = []DType{t.DType()}
+	return func(c *Call) error { return gatherRows(c, t, c.tensor(1), 0) }, errors.Join(n.takes(2), n.wantInts(1))
+}

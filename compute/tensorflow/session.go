@@ -1,0 +1,145 @@
+package tensorflow
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/bundle"
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
+)
+
+// Session is a model with its variables restored and its tables filled, as TensorFlow's loader in C++ leaves it: that runs
+// the node of the top graph that restores, then the one that initialises. Values of variables are read from the files when a
+// program is compiled that needs them, and kept. It is not safe for concurrent use; the programs it compiles are.
+type Session struct {
+	model     *Model
+	bundle    *bundle.Bundle // nil for a model without variables
+	variables map[string]*ops.Variable
+	tables    map[string]*ops.Table
+	assets    map[string]string   // by tensor of the top graph that holds the path: the path
+	datasets  map[string]*dataset // by tensor of the top graph
+}
+
+// variablesPrefix is where a SavedModel keeps its variables, below its folder.
+var variablesPrefix = filepath.Join("variables", "variables")
+
+// Start restores and initialises.
+func (m *Model) Start() (*Session, error) {
+	s := &Session{
+		model: m, variables: map[string]*ops.Variable{}, tables: map[string]*ops.Table{},
+		assets: map[string]string{}, datasets: map[string]*dataset{},
+	}
+	if err := errors.Join(s.findAssets(), s.findDatasets(m.calledWith())); err != nil {
+		return nil, err
+	}
+	prefix := filepath.Join(m.Dir, variablesPrefix)
+	if _, err := os.Stat(prefix + ".index"); err == nil {
+		if s.bundle, err = bundle.Open(prefix); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, node := range []string{m.Meta.GetSaverDef().GetRestoreOpName(), m.InitNode()} {
+		if err := s.run(nodeOf(node)); err != nil {
+			return nil, fmt.Errorf("initialise: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// findAssets finds the tensors that hold paths of assets.
+func (s *Session) findAssets() error {
+	for i := range s.model.Meta.GetAssetFileDef() {
+		path, err := s.model.assetPath(i)
+		if err != nil {
+			return err
+		}
+		s.assets[canonical(s.model.Meta.GetAssetFileDef()[i].GetTensorInfo().GetName())] = path
+	}
+	return nil
+}
+
+// assetOf is the path of the asset that an object is.
+func (m *Model) assetOf(id int32) (string, error) {
+	if id < 0 || int(id) >= len(m.objects) || m.objects[id].GetAsset() == nil {
+		return "", fmt.Errorf("object %d is no asset", id)
+	}
+	i := int(m.objects[id].GetAsset().GetAssetFileDefIndex())
+	if i < 0 || i >= len(m.Meta.GetAssetFileDef()) {
+		return "", fmt.Errorf("object %d: no asset %d", id, i)
+	}
+	return m.assetPath(i)
+}
+
+// assetPath is the path of asset i, which must lie in the folder of assets.
+func (m *Model) assetPath(i int) (string, error) {
+	name := filepath.FromSlash(m.Meta.GetAssetFileDef()[i].GetFilename())
+	if !filepath.IsLocal(name) {
+		return "", fmt.Errorf("asset %q is outside of its folder", name)
+	}
+	return filepath.Join(m.Dir, "assets", name), nil
+}
+
+// isAsset tells whether a path that a graph holds is that of an asset: no other file is read.
+func (s *Session) isAsset(path string) bool {
+	for _, have := range s.assets {
+		if have == path {
+			return true
+		}
+	}
+	return false
+}
+
+// The collections that name the node to run after restoring, in this order: TensorFlow 2 has a signature for it as well.
+var initCollections = []string{"saved_model_main_op", "legacy_init_op"}
+
+// InitNode is the node of the top graph that fills tables, "" for none.
+func (m *Model) InitNode() string {
+	for _, name := range initCollections {
+		if list := m.Meta.GetCollectionDef()[name].GetNodeList().GetValue(); len(list) > 0 {
+			return nodeOf(list[0])
+		}
+	}
+	return nodeOf(m.Meta.GetSignatureDef()[initSignature].GetOutputs()[initSignature].GetName())
+}
+
+// newScope is the top graph, with the paths of its files in place, for a new plan.
+func (s *Session) newScope() *scope {
+	c := newCompiler(s.model.library, s)
+	top := &scope{compiler: c, nodes: s.model.top, slots: map[string][]int{}, open: map[string]bool{}, feeds: map[string]int{}}
+	if saver := s.model.Meta.GetSaverDef().GetFilenameTensorName(); saver != "" {
+		top.feed(saver, ops.String, ops.Scalar(filepath.Join(s.model.Dir, variablesPrefix)))
+	}
+	for tensor, path := range s.assets {
+		top.feed(tensor, ops.String, ops.Scalar(path))
+	}
+	for tensor, set := range s.datasets {
+		top.feed(tensor, ops.Variant, set)
+	}
+	return top
+}
+
+// nodeOf is the node in a reference: node, node:index, node:output:index or ^node.
+func nodeOf(reference string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(reference, "^"), ":")
+	return name
+}
+
+// canonical is a reference of the top graph with its index.
+func canonical(reference string) string {
+	if reference == "" || strings.Contains(reference, ":") {
+		return reference
+	}
+	return reference + ":0"
+}
+
+// dataInputs are a node's inputs without the control inputs.
+func dataInputs(inputs []string) []string {
+	return slices.DeleteFunc(slices.Clone(inputs), func(in string) bool { return strings.HasPrefix(in, "^") })
+}
