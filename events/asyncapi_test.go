@@ -20,7 +20,7 @@ func asyncAPI(t *testing.T) []byte {
 		messages = append(messages, item(name, append(factMessage(kind, name), exampleOf(t, kind)...)))
 		channels = append(channels, item(name, factChannel(kind, name)))
 		action := "send"
-		if kind == KindExamplesReady || kind == KindTransformReady || kind == KindHParamsReady {
+		if kind == KindExamplesReady || kind == KindTransformReady || kind == KindHParamsReady || kind == KindModelBlessed {
 			action = "receive"
 		}
 		operations = append(operations, item(action+name, operation(action, name)))

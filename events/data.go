@@ -119,6 +119,14 @@ type ModelTrained struct {
 	Attempts        int                `json:"attempts" jsonschema:"minimum=0"`
 }
 
+// ModelBlessed says what an Evaluator found of a model: that it may be served, and be the base of new ones, or that it may not. The
+// newest word on a model counts.
+type ModelBlessed struct {
+	Model    string `json:"model" jsonschema:"required,format=s3,description=Address of the Model artifact\\, as model.trained has it"`
+	Blessed  *bool  `json:"blessed" jsonschema:"required"` // nil: not said, which is refused
+	Blessing string `json:"blessing,omitempty" jsonschema:"format=s3,description=Address of TFX's ModelBlessing artifact: the folder with BLESSED or NOT_BLESSED in it"`
+}
+
 // Failed is what TrainingFailed and TuningFailed tell.
 type Failed struct {
 	Reason    FailureKind `json:"kind" jsonschema:"required,enum=input,enum=module,enum=check,enum=crash,enum=resources,enum=incomplete,enum=cancelled,enum=unavailable"`

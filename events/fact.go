@@ -17,7 +17,7 @@ type Fact struct {
 	Data Data
 }
 
-// Data is what a fact tells: *ExamplesReady, *TransformReady, *HParamsReady, *ModelTrained, *TrainingFailed or
+// Data is what a fact tells: *ExamplesReady, *TransformReady, *HParamsReady, *ModelBlessed, *ModelTrained, *TrainingFailed or
 // *TuningFailed.
 type Data interface {
 	// Kind is constant for the type.

@@ -14,13 +14,14 @@ const (
 	KindTransformReady Kind = "transform.ready"
 	KindHParamsReady   Kind = "hparams.ready"
 	KindModelTrained   Kind = "model.trained"
+	KindModelBlessed   Kind = "model.blessed"
 	KindTrainingFailed Kind = "training.failed"
 	KindTuningFailed   Kind = "tuning.failed"
 )
 
 // Kinds lists every kind, inputs first.
 func Kinds() []Kind {
-	return []Kind{KindExamplesReady, KindTransformReady, KindHParamsReady, KindModelTrained, KindTrainingFailed, KindTuningFailed}
+	return []Kind{KindExamplesReady, KindTransformReady, KindHParamsReady, KindModelBlessed, KindModelTrained, KindTrainingFailed, KindTuningFailed}
 }
 
 const (
@@ -58,6 +59,8 @@ func newData(kind Kind) Data {
 		return &TransformReady{}
 	case KindHParamsReady:
 		return &HParamsReady{}
+	case KindModelBlessed:
+		return &ModelBlessed{}
 	case KindModelTrained:
 		return &ModelTrained{}
 	case KindTrainingFailed:

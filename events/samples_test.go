@@ -4,7 +4,7 @@ import "time"
 
 // samples are valid data of every kind, as full as they get.
 func samples() map[Kind]Data {
-	score := 0.125
+	score, yes := 0.125, true
 	examples := []Examples{
 		{URI: "s3://tfx-data/penguin/examples/1", Splits: []string{"train", "eval"}, Span: 3, Version: 1, FileFormat: FileTFRecordsGzip, PayloadFormat: PayloadExample},
 		{URI: "s3://tfx-data/penguin/examples/2/", FileFormat: FileTFRecords, CustomSplitPattern: map[string]string{"train": "day-[0-5]/*", "eval": "day-6/part-?"}},
@@ -25,6 +25,7 @@ func samples() map[Kind]Data {
 		KindHParamsReady: &HParamsReady{
 			Hyperparameters: "s3://tfx-data/best", Values: map[string]any{"units": 8.0, "act": "relu"}, Score: &score, Objective: "val_loss", Study: "s1", Reused: true,
 		},
+		KindModelBlessed: &ModelBlessed{Model: "s3://models/penguin/1", Blessed: &yes, Blessing: "s3://models/blessing/1"},
 		KindModelTrained: &ModelTrained{
 			Model:    Model{URI: "s3://models/penguin/1", Digest: digest, Formats: []string{"Format-Serving"}},
 			ModelRun: "s3://models/penguin/run", EvalModel: "s3://models/penguin/eval", Execution: digest, Generation: 1, Cached: true,

@@ -13,6 +13,7 @@ func (*ExamplesReady) Kind() Kind  { return KindExamplesReady }
 func (*TransformReady) Kind() Kind { return KindTransformReady }
 func (*HParamsReady) Kind() Kind   { return KindHParamsReady }
 func (*ModelTrained) Kind() Kind   { return KindModelTrained }
+func (*ModelBlessed) Kind() Kind   { return KindModelBlessed }
 func (*TrainingFailed) Kind() Kind { return KindTrainingFailed }
 func (*TuningFailed) Kind() Kind   { return KindTuningFailed }
 
@@ -71,6 +72,14 @@ func (d *ModelTrained) Validate() error {
 		below("skew", d.Skew.validate()),
 		checkCount("attempts", int64(d.Attempts)),
 	)
+}
+
+// Validate implements Data.
+func (d *ModelBlessed) Validate() error {
+	if d.Blessed == nil {
+		return invalid("blessed", "true or false", "")
+	}
+	return first(CheckURI("model", d.Model), optionalURI("blessing", d.Blessing))
 }
 
 // Validate implements Data.

@@ -145,6 +145,9 @@ func TestNumbersThatJSONCannotHoldAreRefused(t *testing.T) {
 	trained = samples()[KindModelTrained].(*ModelTrained)
 	trained.Skew.MaxAbs = inf
 	wantInvalid(t, "skew", trained.Validate(), "skew.max_abs")
+	blessed := samples()[KindModelBlessed].(*ModelBlessed)
+	blessed.Blessed = nil
+	wantInvalid(t, "blessed", blessed.Validate(), "blessed")
 	hparams := samples()[KindHParamsReady].(*HParamsReady)
 	hparams.Score = &nan
 	wantInvalid(t, "score", hparams.Validate(), "score")
