@@ -1,0 +1,91 @@
+package builtin_test
+
+import (
+	_ "embed"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+//go:embed testdata/exports.py
+var exportsScript string
+
+// exported asks the runtimes of each file, fed as inputs.json says, for the answers that TensorFlow serves on the same rows.
+type exported struct {
+	Model string   `json:"model"` // the artifact's folder
+	Files []string `json:"files"` // below it
+	Rows  string   `json:"rows"`  // pattern of what the files are fed from
+	Raw   string   `json:"raw"`   // pattern of the same rows as requests
+	Label string   `json:"label"` // which requests lack
+}
+
+// likeness says how far a file's answers are from those served: the largest and the mean difference, absolute up to 1 and relative
+// above, and the share of rows with the same class.
+type likeness struct {
+	Rows                 int
+	Largest, Mean, Agree float64
+}
+
+// closeness is what each format is held to on every eval row. All but int8 compute in float32, in another order than TensorFlow; what
+// is kept in float16 has 11 bits, so that weights are off by 1/2048 of themselves. int8 has 256 steps from the smallest to the
+// largest number of the sample rows, and cuts off what is beyond: a fare unlike all of those may be far off.
+var closeness = map[string]likeness{
+	"onnx":           {Largest: 1e-5, Mean: 1e-6, Agree: 0.999},
+	"tflite":         {Largest: 1e-5, Mean: 1e-6, Agree: 0.999},
+	"tflite-float16": {Largest: 0.02, Mean: 0.002, Agree: 0.99},
+	"tflite-int8":    {Largest: math.Inf(1), Mean: 0.05, Agree: 0.95},
+}
+
+func TestEveryFormatAnswersAsTensorFlowServes(t *testing.T) {
+	t.Parallel()
+	words := words(t)
+	for name, c := range map[string]struct {
+		a    module.Assignment
+		raw  string
+		want string
+	}{
+		"penguin transformed": {assignment(t, "penguin", true, map[string]any{"label": "species"}), abs(t, examples, "penguin/examples/Split-eval/*"), "species"},
+		"penguin raw":         {assignment(t, "penguin", false, map[string]any{"label": "species"}), abs(t, examples, "penguin/examples/Split-eval/*"), "species"},
+		"taxi transformed":    {assignment(t, "taxi", true, map[string]any{"label": "tips"}), abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
+		"taxi raw":            {assignment(t, "taxi", false, map[string]any{"label": "tips"}), abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
+		"words":               {words, words.EvalFiles[0], "y"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.a.ServingModelDir = filepath.Join(t.TempDir(), "Format-Serving")
+			checkExports(t, c.a, exported{Rows: c.a.EvalFiles[0], Raw: c.raw, Label: c.want})
+		})
+	}
+}
+
+// checkExports trains, exports in every format there is, and compares.
+func checkExports(t *testing.T, a module.Assignment, e exported) {
+	t.Helper()
+	e.Model = filepath.Dir(a.ServingModelDir)
+	names := map[string]string{}
+	for _, f := range export.Formats() {
+		a.Exports = append(a.Exports, f.Name)
+		e.Files = append(e.Files, f.Folder+"/"+f.File)
+		names[f.Folder+"/"+f.File] = f.Name
+	}
+	run(t, "dnn", a)
+	if err := export.Check(e.Model, a.Exports); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]likeness
+	tftest.Run(t, exportsScript, e, &got)
+	for file, l := range got {
+		want := closeness[names[file]]
+		t.Logf("%s: %+v", file, l)
+		if l.Rows < 100 || l.Largest > want.Largest || l.Mean > want.Mean || l.Agree < want.Agree {
+			t.Errorf("%s: %+v, want %+v", file, l, want)
+		}
+	}
+	if len(got) != len(e.Files) {
+		t.Errorf("%d of %d files ran", len(got), len(e.Files))
+	}
+}
