@@ -7,11 +7,15 @@ package nn
 //	z += g - (sqrt(b) - sqrt(a)) / rate * w,  then a = b
 //	w = (clip(z, -L1, L1) - z) / (sqrt(a) / rate + 2 L2)
 //
-// The weights that it finds count only through z: they should start at 0.
+// So what the weights are at the start is forgotten at the first step, but for what z holds of it.
 type FTRL struct {
 	LearningRate       float64
 	InitialAccumulator float64
 	L1, L2             float64
+
+	// Warm lets z start from where the weights it finds would be its own, so that they count. Keras lacks that; for weights that
+	// start at 0 it is the same.
+	Warm bool
 	slots
 }
 
@@ -20,20 +24,38 @@ func (o *FTRL) Name() string { return "ftrl" }
 
 // Step follows the formula.
 func (o *FTRL) Step(weights, grads []float32) {
-	if o.values == nil {
-		o.next(2, len(weights), float32(o.InitialAccumulator))
-		clear(o.values[1])
-	} else {
-		o.next(2, len(weights), 0)
+	first := o.values == nil
+	o.next(2, len(weights), float32(o.InitialAccumulator))
+	if first {
+		o.start(weights)
 	}
 	a, z := o.values[0], o.values[1]
 	rate, l1, l2 := float32(o.LearningRate), float32(o.L1), float32(o.L2)
 	for i, g := range grads {
-		root := sqrt(a[i])
+		before := sqrt(a[i])
 		a[i] += g * g
 		now := sqrt(a[i])
-		z[i] += g - (now-root)/rate*weights[i]
+		z[i] += g - (now-before)/rate*weights[i]
 		weights[i] = (max(min(z[i], l1), -l1) - z[i]) / (now/rate + 2*l2)
+	}
+}
+
+// start is z = 0, or the last line of the formula solved for z: -w (sqrt(a) / rate + 2 L2) - sign(w) L1.
+func (o *FTRL) start(weights []float32) {
+	a, z := o.values[0], o.values[1]
+	clear(z)
+	if !o.Warm {
+		return
+	}
+	rate, l1, l2 := float32(o.LearningRate), float32(o.L1), float32(o.L2)
+	for i, w := range weights {
+		z[i] = -w * (sqrt(a[i])/rate + 2*l2)
+		switch {
+		case w > 0:
+			z[i] -= l1
+		case w < 0:
+			z[i] += l1
+		}
 	}
 }
 
