@@ -1,43 +1,30 @@
 package example
 
-import (
-	"math"
+import "google.golang.org/protobuf/encoding/protowire"
 
-	"google.golang.org/protobuf/encoding/protowire"
-)
-
-// Builder puts a tf.Example together, for those who publish data and for tests. Methods add one feature each and may be
+// Builder puts a tf.Example or a tf.SequenceExample together, for those who publish data and for tests. Methods add one feature each and may be
 // chained; a feature without values is there, with an empty list, which is how TFX writes a missing cell. Adding a name twice
 // makes the second count.
 //
 // The zero value is an empty example. Features stand in the order in which they were added.
-type Builder struct{ entries []byte }
+type Builder struct {
+	entries []byte // of Features
+	lists   []byte // of FeatureLists
+}
 
 // Float adds a feature of 32-bit floats.
 func (b *Builder) Float(name string, values ...float32) *Builder {
-	var packed []byte
-	for _, v := range values {
-		packed = protowire.AppendFixed32(packed, math.Float32bits(v))
-	}
-	return b.add(name, Float, packedList(packed))
+	return b.add(name, Float, packedFloats(values))
 }
 
 // Int64 adds a feature of integers.
 func (b *Builder) Int64(name string, values ...int64) *Builder {
-	var packed []byte
-	for _, v := range values {
-		packed = protowire.AppendVarint(packed, uint64(v))
-	}
-	return b.add(name, Int64, packedList(packed))
+	return b.add(name, Int64, packedInts(values))
 }
 
 // Bytes adds a feature of byte strings.
 func (b *Builder) Bytes(name string, values ...[]byte) *Builder {
-	var list []byte
-	for _, v := range values {
-		list = appendMessage(list, 1, v)
-	}
-	return b.add(name, Bytes, list)
+	return b.add(name, Bytes, bytesList(values))
 }
 
 // String adds a feature of byte strings.
@@ -49,8 +36,14 @@ func (b *Builder) String(name string, values ...string) *Builder {
 	return b.Bytes(name, list...)
 }
 
-// Build returns the serialized tf.Example, and leaves b as it is.
-func (b *Builder) Build() []byte { return appendMessage(nil, 1, b.entries) }
+// Build returns the serialized tf.Example, or the tf.SequenceExample once there are steps, and leaves b as it is.
+func (b *Builder) Build() []byte {
+	record := appendMessage(nil, 1, b.entries)
+	if len(b.lists) > 0 {
+		record = appendMessage(record, 2, b.lists)
+	}
+	return record
+}
 
 func (b *Builder) add(name string, kind Kind, list []byte) *Builder {
 	feature := appendMessage(nil, int(kind), list)

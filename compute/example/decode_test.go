@@ -280,6 +280,8 @@ func TestSpecsThatCannotBe(t *testing.T) {
 		"shape over 2^31":          with(func(f *example.Feature) { f.Shape = []int{1 << 16, 1 << 16} }),
 		"default of 2^24 values":   with(func(f *example.Feature) { f.Default, f.Shape = &example.Default{}, []int{1 << 24} }),
 		"default of a VarLen":      with(func(f *example.Feature) { f.Default = &example.Default{} }),
+		"missing without a list":   with(func(f *example.Feature) { f.AllowMissing, f.Shape = true, []int{1} }),
+		"missing without a shape":  with(func(f *example.Feature) { f.AllowMissing, f.Sequence = true, true }),
 		"default of a list's step": with(func(f *example.Feature) { f.Default, f.Shape, f.Sequence = &example.Default{}, []int{}, true }),
 	} {
 		if _, err := example.NewDecoder(spec); err == nil {

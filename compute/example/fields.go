@@ -7,7 +7,7 @@ type fields struct {
 	any    bool
 	names  []string       // by index in the Spec; "" where the feature is not in this map
 	index  map[string]int // of a name in the Spec
-	values [][]byte       // of the record at hand, by index in the Spec; nil if absent
+	values [][]byte       // of the record at hand, by index in the Spec; nil if absent, and only then
 
 	// guess holds which feature the previous record had at each place. Many writers use one order for all records, and then
 	// one comparison takes the place of a look-up.
@@ -94,6 +94,9 @@ func entry(message []byte) (key, value []byte, err error) {
 		case f.number == 2:
 			value = append(value[:len(value):len(value)], f.data...)
 		}
+	}
+	if value == nil {
+		value = []byte{} // there, and empty
 	}
 	return key, value, nil
 }

@@ -15,8 +15,12 @@ func (c *Column) appendRow(feature []byte) error {
 	return c.endRow(c.Len())
 }
 
-// appendSteps appends one row of a Sequence feature from a serialized tf.FeatureList. A list that is absent has no steps.
+// appendSteps appends one row of a Sequence feature from a serialized tf.FeatureList. A list that is absent, which is nil, has no
+// steps where it may be.
 func (c *Column) appendSteps(list []byte) error {
+	if list == nil && !c.Feature.VarLen() && !c.Feature.AllowMissing {
+		return errNoList
+	}
 	for len(list) > 0 {
 		f, rest, err := nextField(list)
 		if err != nil {
@@ -64,6 +68,8 @@ func (c *Column) appendValues(feature []byte) error {
 	}
 	return nil
 }
+
+var errNoList = errors.New("feature list is required but could not be found")
 
 var errTooLarge = errors.New("batch is too large: offsets are limited to 2^31-1")
 

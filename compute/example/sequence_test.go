@@ -32,7 +32,7 @@ func TestSequencesHaveStepsAndValues(t *testing.T) {
 	t.Parallel()
 	spec := example.Spec{
 		{Name: "id", Kind: example.Int64, Shape: []int{}},
-		{Name: "pair", Kind: example.Int64, Shape: []int{2}, Sequence: true},
+		{Name: "pair", Kind: example.Int64, Shape: []int{2}, Sequence: true, AllowMissing: true},
 		{Name: "words", Kind: example.Int64, Sequence: true},
 	}
 	id := func(n int64) []byte { return new(example.Builder).Int64("id", n).Build() }
@@ -76,6 +76,7 @@ func TestBadStepsAreNamed(t *testing.T) {
 	}{
 		"wrong kind":      {example.Feature{}, wrong, `feature "a": step 1: data types don't match: data type is float, expected int64`},
 		"values of steps": {example.Feature{Shape: []int{1}}, lists("a", []int64{1}, []int64{1, 2}), `feature "a": step 1: number of int64 values is 2, expected 1`},
+		"no list":         {example.Feature{Shape: []int{1}}, nil, `feature "a": feature list is required but could not be found`},
 		"kind not set":    {example.Feature{Shape: []int{1}}, unset, `feature "a": step 0: number of int64 values is 0, expected 1`},
 	} {
 		c.feature.Name, c.feature.Kind, c.feature.Sequence = "a", example.Int64, true

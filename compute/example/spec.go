@@ -11,8 +11,8 @@ import (
 // have too. Features of a record that are not in it are ignored, as TensorFlow does.
 type Spec []Feature
 
-// Feature says how one feature of a record becomes a column. It is TensorFlow's FixedLenFeature when Shape is set and its
-// VarLenFeature when not.
+// Feature says how one feature of a record becomes a column. It is TensorFlow's FixedLenFeature when Shape is set, and its
+// VarLenFeature or RaggedFeature when not; of a Sequence, its FixedLenSequenceFeature when Shape is set.
 type Feature struct {
 	Name string
 	Kind Kind
@@ -23,6 +23,10 @@ type Feature struct {
 	// Sequence: the feature is one of a tf.SequenceExample's feature_lists. Every row is a list of steps, every step a list of
 	// values.
 	Sequence bool
+
+	// AllowMissing: of a Sequence with a Shape, records may lack the list, which is then one without steps. Without a Shape they
+	// always may.
+	AllowMissing bool
 
 	// Default fills the whole shape of a row that lacks the feature. Without it, and with a Shape, such a row is an error.
 	Default *Default
@@ -143,6 +147,9 @@ func (f Feature) validate() error {
 	}
 	if f.Default != nil && (f.VarLen() || f.Sequence) {
 		return fmt.Errorf("a default needs a shape and no sequence")
+	}
+	if f.AllowMissing && (f.VarLen() || !f.Sequence) {
+		return fmt.Errorf("allow_missing needs a sequence with a shape")
 	}
 	size := 1
 	for _, dim := range f.Shape {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -13,15 +12,13 @@ import (
 	"github.com/stoker-ml/stoker/compute/tftest"
 )
 
-// parseScript parses with the real TensorFlow. Each request is one call of tf.io.parse_example or parse_sequence_example;
-// each answer is an error or columns: values flat and as text (floats as their bits), and for ragged ones the row lengths.
+// parseScript parses with the real TensorFlow. Each request is one call of tf.io.parse_example; each
+// answer is an error or columns: values flat and as text (floats as their bits), and for ragged ones the row lengths.
 const parseScript = `
 TYPES = {"string": tf.string, "float": tf.float32, "int64": tf.int64}
 
 def feature(f):
     dtype = TYPES[f["type"]]
-    if f["sequence"]:
-        return tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
     if f["shape"] is None:
         return tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
     return tf.io.FixedLenFeature(f["shape"], dtype, f["default"])
@@ -39,13 +36,7 @@ def column(t):
     return {"values": flat(t.flat_values), "lengths": lengths}
 
 def parse(request):
-    records = [b64(r) for r in request["records"]]
-    context = {f["name"]: feature(f) for f in request["spec"] if not f["sequence"]}
-    lists = {f["name"]: feature(f) for f in request["spec"] if f["sequence"]}
-    if not lists:
-        return tf.io.parse_example(records, context)
-    c, s, _ = tf.io.parse_sequence_example(records, context, lists)
-    return {**c, **s}
+    return tf.io.parse_example([b64(r) for r in request["records"]], {f["name"]: feature(f) for f in request["spec"]})
 
 def answer(request):
     try:
@@ -113,9 +104,6 @@ func tfColumn(c *example.Column) (values []string, lengths [][]int) {
 	}
 	if c.Feature.VarLen() {
 		lengths = append(lengths, lengthsOf(c.Offsets))
-	}
-	if c.Feature.Sequence {
-		lengths = append(lengths, lengthsOf(c.Inner))
 	}
 	return values, lengths
 }
@@ -205,38 +193,4 @@ func TestOddEncodingsAreReadWhereTensorFlowRefusesThem(t *testing.T) {
 			equal(t, r.name, fmt.Sprint(values), fmt.Sprint(theirs))
 		}
 	}
-}
-
-func TestParsesSequencesAsTensorFlowDoes(t *testing.T) {
-	t.Parallel()
-	spec := example.Spec{
-		{Name: "id", Kind: example.Int64, Shape: []int{}},
-		{Name: "steps", Kind: example.Int64, Sequence: true},
-		{Name: "tags", Kind: example.Int64},
-	}
-	random := rand.New(rand.NewPCG(5, 6))
-	var records [][]byte
-	for i := range 200 {
-		var steps [][]int64
-		for range random.IntN(4) {
-			steps = append(steps, upTo(random.Int64N(3)))
-		}
-		record := new(example.Builder).Int64("id", int64(i)).Int64("tags", upTo(random.Int64N(3))...).Build()
-		if random.IntN(4) > 0 {
-			record = append(record, lists("steps", steps...)...)
-		}
-		records = append(records, record)
-	}
-	one := func(name string, parts ...[]byte) tfRequest { return newRequest(name, spec, slices.Concat(parts...)) }
-	id := new(example.Builder).Int64("id", 1).Build()
-	unset := message(2, message(1, message(1, []byte("steps")), message(2, message(1))))
-	wrong := message(2, message(1, message(1, []byte("steps")), message(2, message(1, message(2)))))
-	compareWithTensorFlow(t, []tfRequest{
-		newRequest("random", spec, records...),
-		one("without the context's feature", lists("steps", []int64{1})),
-		one("list first", lists("steps", []int64{1}), id),
-		one("wrong kind in a step", id, wrong),
-		one("kind of a step not set", id, unset),
-		one("list twice", id, lists("steps", []int64{1}), lists("steps", []int64{2}, []int64{3})),
-	})
 }
