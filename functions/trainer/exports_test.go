@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/onnx"
 	"github.com/stoker-ml/stoker/events"
@@ -87,16 +88,38 @@ func TestAFormatThatIsNotThereFailsTheCheck(t *testing.T) {
 
 func TestOtherExportsAreAnotherExecutionInAnyOrder(t *testing.T) {
 	t.Parallel()
-	b := setup(t, writesONNX)
-	var executions []string
-	for i, text := range []string{spec, exportSpec, spec + "  exports: []\n"} {
-		got, err := b.handle(t, job(t, "j"+string(rune('1'+i)), "monday", text), "a"+string(rune('1'+i)))
-		if err != nil {
+	b := setup(t, writesModel)
+	execution := func(exports string) string {
+		t.Helper()
+		_, err := b.handle(t, job(t, "j1", "monday", spec+"  exports: "+exports+"\n"), "a1")
+		failure, ok := errors.AsType[*events.Failure](err) // for want of the files
+		if !ok {
 			t.Fatal(err)
 		}
-		executions = append(executions, got.Execution)
+		return failure.Execution
 	}
-	if executions[0] == executions[1] || executions[0] != executions[2] {
-		t.Errorf("executions %v, want none, some, none to be two of them", executions)
+	both, other, one := execution("[onnx, tflite]"), execution("[tflite, onnx]"), execution("[onnx]")
+	if both != other || both == one {
+		t.Errorf("executions %s, %s in another order, %s with one of two", both, other, one)
+	}
+	got, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+	if err != nil || got.Execution == one {
+		t.Errorf("without exports %+v, %v", got, err)
+	}
+	empty, err := b.handle(t, job(t, "j2", "monday", spec+"  exports: []\n"), "a2")
+	if err != nil || empty.Execution != got.Execution {
+		t.Errorf("with an empty list %+v, %v", empty, err)
+	}
+}
+
+// A pipeline may ask for what can be written, and for nothing else.
+func TestPipelinesAndFilesKnowTheSameFormats(t *testing.T) {
+	t.Parallel()
+	var written []string
+	for _, f := range export.Formats() {
+		written = append(written, f.Name)
+	}
+	if want := module.Formats(); !slices.Equal(slices.Sorted(slices.Values(written)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("can be written: %v, may be asked for: %v", written, want)
 	}
 }
