@@ -16,6 +16,7 @@ func Files(patterns ...string) ([]string, error) {
 		return nil, inputError{errors.New("find examples: no patterns given")}
 	}
 	var files []string
+	known := map[string]bool{}
 	for _, pattern := range patterns {
 		matches, err := match(pattern)
 		if err != nil {
@@ -25,7 +26,8 @@ func Files(patterns ...string) ([]string, error) {
 			return nil, inputError{fmt.Errorf("find examples: no file matches %s", pattern)}
 		}
 		for _, file := range matches {
-			if !slices.Contains(files, file) {
+			if !known[file] {
+				known[file] = true
 				files = append(files, file)
 			}
 		}

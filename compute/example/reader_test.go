@@ -111,6 +111,18 @@ func TestFilesComeSortedAndBatchesCrossThem(t *testing.T) {
 	equal(t, "after the end", next(t, r, 9), nil)
 }
 
+func TestThousandsOfFilesOfManyArtifactsAreOneDataSet(t *testing.T) {
+	t.Parallel()
+	counts := map[string]int{}
+	for i := range 2000 {
+		counts[fmt.Sprintf("data-%05d-of-02000%s", i, []string{"", ".gz"}[i%2])] = i % 3
+	}
+	patterns := []string{writeNumbers(t, counts), writeNumbers(t, map[string]int{"a.gz": 5}), writeNumbers(t, counts)}
+	r := open(t, example.Options{Patterns: patterns, BatchSize: 100, Epochs: 1})
+	want := slices.Concat(upTo(1999), upTo(5), upTo(1999))
+	equal(t, "all records in order", slices.Concat(next(t, r, 100)...), want)
+}
+
 func TestEpochsFollowEachOtherWithinABatch(t *testing.T) {
 	t.Parallel()
 	pattern := writeNumbers(t, map[string]int{"a": 3})

@@ -108,7 +108,7 @@ func (r *Reader) readLength() (int, error) {
 		return 0, cutShort(err)
 	}
 	if Checksum(head[:8]) != binary.LittleEndian.Uint32(head[8:]) {
-		return 0, ErrLengthChecksum
+		return 0, r.otherFormat(head)
 	}
 	length := binary.LittleEndian.Uint64(head)
 	if length > maxLength {
@@ -116,6 +116,14 @@ func (r *Reader) readLength() (int, error) {
 	}
 	r.in.Discard(headSize)
 	return int(length), nil
+}
+
+// otherFormat is what is wrong with a head whose checksum doesn't match: at the beginning of a file, often the file is another one.
+func (r *Reader) otherFormat(head []byte) error {
+	if r.number > 0 {
+		return ErrLengthChecksum
+	}
+	return named(head, ErrLengthChecksum)
 }
 
 // peekData returns a record where it lies in the buffer.

@@ -57,7 +57,7 @@ func (s *stream) open() error {
 	}
 	if !isGzip(head) {
 		if strings.HasSuffix(s.name, ".gz") {
-			return ErrNotGzip
+			return named(head, ErrNotGzip)
 		}
 		s.out = s.in
 		return nil
