@@ -44,39 +44,13 @@ func (d *Dispatcher) latest(ctx context.Context, join plan.Join, wants plan.Want
 			latest.BaseModel = data.(*events.ModelTrained).Model.URI
 		})
 	}
+	if err == nil && wants.Blessed {
+		latest.BaseModel, err = Blessed(ctx, d.box, join.Pipeline, join.Completed())
+	}
 	if err == nil && wants.Spans > 0 {
 		latest.Spans, err = d.spans(ctx, join, wants.Spans)
 	}
 	return latest, err
-}
-
-// Where the newest fact of a kind is looked for: among the last so many messages of the log, then among more and more before those.
-// It is mostly near, and a pipeline's whole past is long.
-const (
-	lookBack     = 1024
-	lookBackMore = 16 // times further each time
-)
-
-// newest calls use with facts of the kind below a sequence, oldest first, so that the last call wins: it has the newest.
-func (d *Dispatcher) newest(ctx context.Context, pipeline string, kind events.Kind, below uint64, use func(events.Data)) error {
-	for reach := uint64(lookBack); below > 1; reach *= lookBackMore {
-		from, found := below-min(below-1, reach), false
-		query := events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline, From: from, Until: below}
-		for recorded, err := range d.box.Read(ctx, query) {
-			if err != nil {
-				return fmt.Errorf("look up the latest %s of %s: %w", kind, pipeline, err)
-			}
-			if usable(recorded) {
-				use(recorded.Fact.Data)
-				found = true
-			}
-		}
-		if found {
-			return nil
-		}
-		below = from
-	}
-	return nil
 }
 
 // spans are the examples of the rolling window that ends at a run's own.

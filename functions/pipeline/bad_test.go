@@ -74,7 +74,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"unknown policy", head + "trainer: {hyperparameters: newest}\n",
 			`p.yaml:3:11: trainer.hyperparameters: expected one of none, run, latest, auto, got "newest"`},
 		{"base model that is no address", "pipeline: p\nmodule: m\ntrainer: {base_model: lastest}\n",
-			`p.yaml:3:11: trainer.base_model: expected none, latest or an address like s3://bucket/model, got "lastest"; did you mean latest?`},
+			`p.yaml:3:11: trainer.base_model: expected none, latest, blessed or an address like s3://bucket/model, got "lastest"; did you mean latest?`},
 		{"a size without unit", head + "trainer: {resources: {memory: 8}}\n",
 			`p.yaml:3:23: trainer.resources.memory: expected a size with its unit, like 8GiB, got "8"`},
 		{"an unknown unit", head + "trainer: {resources: {memory: 8 gb}}\n",

@@ -21,7 +21,7 @@ type Trainer struct {
 	TrainArgs       Args           `json:"train_args"`
 	EvalArgs        Args           `json:"eval_args"`
 	Hyperparameters string         `json:"hyperparameters" jsonschema:"enum=none,enum=run,enum=latest,enum=auto,default=auto"`
-	BaseModel       string         `json:"base_model" jsonschema:"default=none,description=Model to start from: none\\, latest or an address"`
+	BaseModel       string         `json:"base_model" jsonschema:"default=none,description=Model to start from: none\\, latest\\, blessed or an address"`
 	Cache           Switch         `json:"cache" jsonschema:"default=on,description=off: each run trains anew\\, even if the same was trained before"`
 	Window          int            `json:"window,omitempty" jsonschema:"minimum=0,description=Train on the last so many spans. 0 or left out: on the examples that the run names"`
 	ExpireAfter     Expiry         `json:"expire_after" jsonschema:"default=168h,description=How long a run waits for its facts before it ends as incomplete: a duration or never"`
@@ -59,8 +59,9 @@ const (
 
 // Policies of Trainer.BaseModel. Anything else is the address of a model.
 const (
-	BaseModelNone   = "none"
-	BaseModelLatest = "latest" // the newest model of the pipeline, else none
+	BaseModelNone    = "none"
+	BaseModelLatest  = "latest"  // the newest model of the pipeline, else none
+	BaseModelBlessed = "blessed" // the one of which model.blessed says so last, else none
 )
 
 // JSON is the canonical form: defaults filled in, keys in a fixed order, no white space. Equal pipelines have equal JSON.

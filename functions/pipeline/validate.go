@@ -103,11 +103,12 @@ func (r *report) args(key string, a Args) {
 }
 
 func (r *report) baseModel(value string) {
-	if value == BaseModelNone || value == BaseModelLatest || strings.Contains(value, "://") {
+	policies := []string{BaseModelNone, BaseModelLatest, BaseModelBlessed}
+	if slices.Contains(policies, value) || strings.Contains(value, "://") {
 		return
 	}
-	r.add("trainer.base_model", "expected none, latest or an address like s3://bucket/model, got %q%s",
-		shorten(value), suggestion(value, []string{BaseModelNone, BaseModelLatest}))
+	r.add("trainer.base_model", "expected none, latest, blessed or an address like s3://bucket/model, got %q%s",
+		shorten(value), suggestion(value, policies))
 }
 
 func (r *report) exports(formats []string) {

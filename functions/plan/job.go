@@ -82,7 +82,7 @@ func (j Join) pinnedInputs(p pipeline.Pipeline) events.Inputs {
 	}
 	switch p.Trainer.BaseModel {
 	case pipeline.BaseModelNone:
-	case pipeline.BaseModelLatest:
+	case pipeline.BaseModelLatest, pipeline.BaseModelBlessed:
 		in.BaseModel = j.Latest.BaseModel
 	default:
 		in.BaseModel = p.Trainer.BaseModel

@@ -9,6 +9,7 @@ import (
 type Wants struct {
 	Hyperparameters bool // the newest HParamsReady of the pipeline
 	BaseModel       bool // the newest ModelTrained
+	Blessed         bool // the newest model that is blessed
 	Spans           int  // the examples of so many spans: see Window; 0 for those that the run names
 }
 
@@ -20,6 +21,7 @@ func (j Join) Wants(p pipeline.Pipeline) Wants {
 	return Wants{
 		Hyperparameters: !own && (latest || j.tuningFailed(p)),
 		BaseModel:       p.Trainer.BaseModel == pipeline.BaseModelLatest,
+		Blessed:         p.Trainer.BaseModel == pipeline.BaseModelBlessed,
 		Spans:           p.Trainer.Window,
 	}
 }

@@ -13,7 +13,7 @@ import (
 func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, error) {
 	var refs []storage.Ref
 	add := func(uri string) {
-		if ref, err := storage.ParseRef(uri); err == nil { // none and latest are no addresses
+		if ref, err := storage.ParseRef(uri); err == nil { // none, latest and blessed are no addresses
 			refs = append(refs, ref)
 		}
 	}
@@ -34,6 +34,13 @@ func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 			return nil, err
 		}
 		add(spec.Trainer.BaseModel)
+		if spec.Trainer.BaseModel == pipeline.BaseModelBlessed {
+			blessed, err := dispatch.Blessed(ctx, box, spec.Name, 0)
+			if err != nil {
+				return nil, err
+			}
+			add(blessed)
+		}
 	}
 	for entry, err := range known.joins.All(ctx) {
 		if err != nil {

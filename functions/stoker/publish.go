@@ -44,6 +44,9 @@ func newPublish(app *app) *cobra.Command {
 		Args: exactly(1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fact, err := f.fact(cmd, args[0])
+			if err == nil && f.wait && fact.Data.Kind() == events.KindModelBlessed {
+				err = usage(fmt.Errorf("--wait: a %s starts no run", events.KindModelBlessed))
+			}
 			if err != nil {
 				return err
 			}
@@ -95,7 +98,7 @@ func (f publishFlags) fact(cmd *cobra.Command, file string) (events.Fact, error)
 
 // publishedKinds are those that upstream tells of.
 func publishedKinds() []string {
-	return []string{string(events.KindExamplesReady), string(events.KindTransformReady), string(events.KindHParamsReady)}
+	return []string{string(events.KindExamplesReady), string(events.KindTransformReady), string(events.KindHParamsReady), string(events.KindModelBlessed)}
 }
 
 func checkKind(kind string) error {
