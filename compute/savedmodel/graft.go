@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
-	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -90,53 +88,15 @@ func (b *builder) graftAssets(g *transformGraph, r *renamer) error {
 	return nil
 }
 
-// boundNodes finds the top node of every object the transform function captures. Constants name their own; for the rest the
-// call of serving_default helps, whose last arguments are the captures of the function it calls, in the same order.
+// boundNodes finds the top node of every object the transform function captures.
 func (g *transformGraph) boundNodes() (map[int32]string, error) {
-	call, err := g.servingCall()
+	nodes, err := g.model.CaptureNodes(g.bound)
 	if err != nil {
 		return nil, err
 	}
-	objects := g.meta.GetObjectGraphDef()
-	ids := objects.GetConcreteFunctions()[call.GetAttr()["f"].GetFunc().GetName()].GetBoundInputs()
-	inputs := dataInputs(call)
-	if len(ids) > len(inputs) {
-		return nil, fmt.Errorf("call %s has %d arguments for %d captures", call.GetName(), len(inputs), len(ids))
-	}
 	bound := map[int32]string{}
-	for i, id := range ids {
-		bound[id] = inputs[len(inputs)-len(ids)+i]
-	}
-	for _, id := range g.bound {
-		if id < 0 || int(id) >= len(objects.GetNodes()) {
-			return nil, fmt.Errorf("captured object %d doesn't exist", id)
-		}
-		if constant := objects.GetNodes()[id].GetConstant(); constant != nil {
-			bound[id] = constant.GetOperation()
-		}
-		if bound[id] == "" {
-			return nil, fmt.Errorf("captured object %d has no node in the graph", id)
-		}
+	for i, id := range g.bound {
+		bound[id] = nodes[i]
 	}
 	return bound, nil
 }
-
-// servingCall is the node behind the outputs of serving_default.
-func (g *transformGraph) servingCall() (*nodepb.NodeDef, error) {
-	names := map[string]bool{}
-	for _, out := range g.meta.GetSignatureDef()["serving_default"].GetOutputs() {
-		names[nodeOf(out.GetName())] = true
-		for _, part := range out.GetCompositeTensor().GetComponents() {
-			names[nodeOf(part.GetName())] = true
-		}
-		names[nodeOf(out.GetCooSparse().GetValuesTensorName())] = true
-	}
-	for _, node := range g.meta.GetGraphDef().GetNode() {
-		if names[node.GetName()] && isFunction(node.GetAttr()["f"]) {
-			return node, nil
-		}
-	}
-	return nil, fmt.Errorf("signature serving_default isn't the call of a function")
-}
-
-func isFunction(v *attrpb.AttrValue) bool { return v.GetFunc() != nil }

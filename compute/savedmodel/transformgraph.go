@@ -17,6 +17,7 @@ import (
 // transformed features out.
 type transformGraph struct {
 	dir      string // of the SavedModel
+	model    *tensorflow.Model
 	meta     *corepb.MetaGraphDef
 	function *functionpb.FunctionDef
 	bound    []int32 // objects that stand behind the function's last arguments
@@ -45,7 +46,7 @@ func newTransformGraph(m *tensorflow.Model) (*transformGraph, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &transformGraph{dir: m.Dir, meta: m.Meta, function: t.Function, bound: t.Captures}
+	g := &transformGraph{dir: m.Dir, model: m, meta: m.Meta, function: t.Function, bound: t.Captures}
 	for _, in := range t.Inputs {
 		ft, err := rawInputOf(in)
 		if err != nil {

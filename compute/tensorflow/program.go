@@ -26,7 +26,7 @@ func (s *Session) CompileTrace(t *Trace, what string) (*Program, error) {
 		}
 	}
 	args := slices.Clone(top.plan.args)
-	references, err := s.model.CaptureNodes(t)
+	references, err := s.model.CaptureNodes(t.Captures)
 	if err != nil {
 		return nil, err
 	}

@@ -67,13 +67,13 @@ func (t *Trace) checkCounts() error {
 	return nil
 }
 
-// CaptureNodes finds the tensor of the top graph behind every object that the function captures. Constants name their own,
+// CaptureNodes finds the tensor of the top graph behind every object that a function captures. Constants name their own,
 // assets are known by their number; for the rest the calls of the top graph help, whose last arguments are the captures of
 // the function they call, in the same order.
-func (m *Model) CaptureNodes(t *Trace) ([]string, error) {
+func (m *Model) CaptureNodes(captures []int32) ([]string, error) {
 	byObject := m.calledWith()
 	var references []string
-	for _, id := range t.Captures {
+	for _, id := range captures {
 		if id < 0 || int(id) >= len(m.objects) {
 			return nil, fmt.Errorf("captured object %d doesn't exist", id)
 		}

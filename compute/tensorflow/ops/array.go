@@ -67,7 +67,14 @@ func (a *Array[T]) fill(from Tensor, place int) {
 
 func (a *Array[T]) zero() { clear(a.Data) }
 
-// reordered is a tensor of one dimension whose element i is that at order[i].
+// Copy is a tensor in memory of its own.
+func Copy(t Tensor) Tensor {
+	c := t.room(nil, t.Shape())
+	c.copy(0, t, 0, t.Size())
+	return c
+}
+
+// Reordered is a tensor of one dimension whose element i is that at order[i].
 func Reordered(t Tensor, order []int) Tensor {
 	moved := t.room(nil, t.Shape())
 	moved.take(t, order)
