@@ -73,18 +73,19 @@ func (l *lowering) dense(n *nn.Node) {
 	y, w := l.layers[n.Name], l.params[n.In[1]]
 	out := tensor{name: y.last, shape: []int32{-1, int32(w.Shape[1])}}
 	op := operator{code: opFullyConnected, options: fullyConnectedOptions(y.relu, false)}
-	bias := none
 	if l.o.Quantization == Int8 {
 		l.denseEight(n, y, op, out)
 		return
 	}
+	op.in = []int32{l.plain(n.In[0]), none, none}
 	if y.bias != nil {
-		bias = l.plain(y.bias.Name)
+		op.in[2] = l.plain(y.bias.Name)
 	}
-	op.in = []int32{l.plain(n.In[0]), l.columns(w), bias}
 	if l.o.Quantization == DynamicInt8 && isLarge(w) {
 		op.version, op.options = perColumnVersion, fullyConnectedOptions(y.relu, true)
 		op.in[1] = l.eightColumns(w, columnScales(w))
+	} else {
+		op.in[1] = l.columns(w)
 	}
 	l.values[y.last] = newValue(l.emit(op, out))
 }

@@ -125,10 +125,11 @@ func (l *lowering) output(out nn.Output) {
 	if l.err != nil {
 		return
 	}
-	t := l.plain(out.Node)
+	read := l.plain
 	if l.o.IntegerIO && l.types[out.Node].Kind == nn.Float32 {
-		t = l.ownEight(out.Node)
+		read = l.ownEight
 	}
+	t := read(out.Node)
 	if l.isPort(t) {
 		t = l.reshape(out.Name+"/copy", t, l.types[out.Node].Width)
 	}
