@@ -1,10 +1,6 @@
 package train
 
-import (
-	"math"
-
-	"github.com/stoker-ml/stoker/compute/nn"
-)
+import "github.com/stoker-ml/stoker/compute/nn"
 
 // meters add up what Evaluate returns, batch by batch.
 type meters struct {
@@ -49,52 +45,9 @@ func (m *meters) add(logits []float32, b nn.Batch) {
 }
 
 func (m *meters) metrics() map[string]float64 {
-	out := map[string]float64{"loss": m.sum / float64(m.rows)}
+	out := map[string]float64{"loss": m.sum / float64(m.rows), "example_count": float64(m.rows)}
 	if m.meter != nil {
 		m.meter.metrics(m.rows, out)
 	}
 	return out
-}
-
-// classMeter: accuracy is the share of rows whose largest logit is that of the largest target, the first of equal ones.
-type classMeter struct{ right int }
-
-func (m *classMeter) add(z, t []float32) {
-	if largest(z) == largest(t) {
-		m.right++
-	}
-}
-
-func largest(x []float32) int {
-	best := 0
-	for j := range x {
-		if x[j] > x[best] {
-			best = j
-		}
-	}
-	return best
-}
-
-func (m *classMeter) metrics(rows int, into map[string]float64) {
-	into["accuracy"] = float64(m.right) / float64(rows)
-}
-
-// numberMeter: mae is the mean of |z-t|, rmse the root of the mean of (z-t)^2, over all rows and outputs.
-type numberMeter struct {
-	absolute, squared float64
-	outputs           int
-}
-
-func (m *numberMeter) add(z, t []float32) {
-	for j := range z {
-		d := float64(z[j] - t[j])
-		m.absolute += math.Abs(d)
-		m.squared += d * d
-	}
-	m.outputs += len(z)
-}
-
-func (m *numberMeter) metrics(_ int, into map[string]float64) {
-	into["mae"] = m.absolute / float64(m.outputs)
-	into["rmse"] = math.Sqrt(m.squared / float64(m.outputs))
 }

@@ -136,10 +136,10 @@ func TestTheTaskFollowsFromTheLabel(t *testing.T) {
 		transformed bool
 		metrics     []string
 	}{
-		"tips":         {false, []string{"loss", "mae", "rmse"}},    // a float
-		"payment_type": {false, []string{"accuracy", "loss"}},       // strings with a domain
-		"tips_xf":      {true, []string{"accuracy", "auc", "loss"}}, // integers 0 and 1
-		"company":      {true, []string{"accuracy", "loss"}},        // company_xf: integers with a domain
+		"tips":         {false, []string{"example_count", "loss", "mae", "rmse"}},                           // a float
+		"payment_type": {false, []string{"accuracy", "example_count", "loss"}},                              // strings with a domain
+		"tips_xf":      {true, []string{"accuracy", "auc", "example_count", "loss", "precision", "recall"}}, // integers 0 and 1
+		"company":      {true, []string{"accuracy", "example_count", "loss"}},                               // company_xf: integers with a domain
 	} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
