@@ -84,7 +84,7 @@ var table = house.Table{
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events", Tests: "events/jetstream"},     // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},
 		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/bridge"}, // as others run it
-		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn", Tests: "compute/export"}, // as its users write models
+		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn", Tests: "compute/export"},            // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
