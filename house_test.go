@@ -41,7 +41,7 @@ var table = house.Table{
 		"compute/onnx":             {Opens: "compute/cut compute/nn compute/onnx/onnxpb"},
 		"compute/onnx/onnxpb":      {},
 		"compute/export":           {Opens: "compute/cut compute/example compute/nn compute/onnx compute/savedmodel compute/tflite compute/train"},
-		"compute/tflite":           {Opens: "compute/nn"},
+		"compute/tflite":           {Opens: "compute/nn", Tests: "compute/example compute/savedmodel"},
 		"compute/tftest":           {TestHelp: true},
 		"compute/tensorflow":       {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
 		"compute/tensorflow/ops":   {Opens: "compute/example"},

@@ -97,7 +97,6 @@ func checkSteps(t *testing.T, got map[string]answer, want nn.Value, steps float6
 	}
 }
 
-
 // An integer file takes and gives int8: callers round and read them by the scales in the file.
 func TestAnIntegerFileTakesAndGivesInt8(t *testing.T) {
 	t.Parallel()
