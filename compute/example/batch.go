@@ -1,5 +1,7 @@
 package example
 
+import "google.golang.org/protobuf/encoding/protowire"
+
 // Batch is some rows of data, column by column. Its buffers belong to the Reader or Decoder that filled it: what Next
 // returned is overwritten by the next Next, so copy what must live longer.
 type Batch struct {
@@ -22,14 +24,16 @@ type Column struct {
 	Data   []byte  // all values of a Bytes feature, one after another
 	Ends   []int32 // where each ends in Data
 
-	size int // Feature.Size(), which is asked for in every row
+	// Of the Feature, and asked for in every row.
+	size    int  // Size()
+	kindTag byte // with which its list begins in a tf.Feature
 }
 
 // NewBatch returns an empty batch with the columns of spec.
 func NewBatch(spec Spec) *Batch {
 	b := &Batch{Columns: make([]Column, len(spec))}
 	for i, f := range spec {
-		b.Columns[i] = Column{Feature: f, size: f.Size()}
+		b.Columns[i] = Column{Feature: f, size: f.Size(), kindTag: byte(f.Kind)<<3 | byte(protowire.BytesType)}
 	}
 	b.Reset()
 	return b

@@ -6,6 +6,14 @@ import (
 	"math"
 )
 
+// append appends one row: of a Sequence from a serialized tf.FeatureList, else from a tf.Feature.
+func (c *Column) append(value []byte) error {
+	if c.Feature.Sequence {
+		return c.appendSteps(value)
+	}
+	return c.appendRow(value)
+}
+
 // appendRow appends one row from a serialized tf.Feature. Absent features, and those with no kind set, come as an empty
 // slice: to TensorFlow's parser they are the same.
 func (c *Column) appendRow(feature []byte) error {
@@ -47,6 +55,9 @@ func (c *Column) appendStep(feature []byte) error {
 
 // appendValues appends the values of a feature as its spec says, or says what is wrong with them as TensorFlow's parser would.
 func (c *Column) appendValues(feature []byte) error {
+	if c.appendShort(feature) {
+		return nil
+	}
 	start := c.Len()
 	kind, err := c.appendFeature(feature)
 	if err != nil {
@@ -81,6 +92,9 @@ func (c *Column) endRow(n int) error {
 	c.Offsets = append(c.Offsets, int32(n))
 	return nil
 }
+
+// rows is how many rows have been appended.
+func (c *Column) rows() int { return len(c.Offsets) - 1 }
 
 // keepRows removes what was appended after the first n rows, whole rows or parts of one.
 func (c *Column) keepRows(n int) {
