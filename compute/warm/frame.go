@@ -26,6 +26,7 @@ type argument struct {
 	tensor  string // in the caller's frame
 	object  int32  // captured; -1: none
 	feature []column
+	width   int // of what the user gives; 0: not known
 }
 
 // origin is where a tensor comes from: an output of a node, or an argument that no frame knows more of.

@@ -26,6 +26,14 @@ func isPositional(name string) bool {
 	return slices.Contains(automatic, layer) || layer == "logits" && len(parts) > 2 && parts[len(parts)-3] == "dnn"
 }
 
+// isCounted says that an argument has the name that TensorFlow or Keras gives one without a name of its own.
+func isCounted(name string) bool {
+	if base, number, ok := cutLast(name, '_'); ok && digits(number) == len(number) {
+		name = base
+	}
+	return slices.Contains([]string{"inputs", "input", "args", "x", "keras_tensor"}, name)
+}
+
 func cutLast(s string, sep byte) (before, after string, ok bool) {
 	at := strings.LastIndexByte(s, sep)
 	if at < 0 {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 )
 
@@ -18,6 +19,46 @@ func keywordSpecs(signature *corepb.StructuredValue) map[string]int {
 		widths[key] = widthOf(spec)
 	}
 	return widths
+}
+
+// argumentNames are those of a function's arguments, as far as it takes them in a dict: Keras 3 calls an argument inputs_1 that its
+// model knows as a feature. The rest are "".
+func (m *savedModel) argumentNames(fn *functionpb.FunctionDef) []string {
+	concrete := m.graph.GetObjectGraphDef().GetConcreteFunctions()[fn.GetSignature().GetName()]
+	values := concrete.GetCanonicalizedInputSignature().GetTupleValue().GetValues()
+	if len(values) == 0 {
+		return nil
+	}
+	var leaves leafNames
+	leaves.add("", values[0], 0)
+	return leaves.names
+}
+
+// leafNames flattens a structure as TensorFlow does, dicts by key.
+type leafNames struct {
+	names []string
+	lost  bool // what follows can't be counted
+}
+
+func (l *leafNames) add(key string, v *corepb.StructuredValue, depth int) {
+	switch {
+	case l.lost:
+	case v.GetTensorSpecValue() != nil:
+		l.names = append(l.names, key)
+	case v.GetTypeSpecValue().GetTypeSpecClass() == corepb.TypeSpecProto_SPARSE_TENSOR_SPEC:
+		l.names = append(l.names, "", key, "") // indices, values, shape
+	case v.GetTypeSpecValue() != nil || depth > maxDepth:
+		l.lost = true
+	case v.GetDictValue() != nil:
+		fields := v.GetDictValue().GetFields()
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			l.add(key, fields[key], depth+1)
+		}
+	default:
+		for _, inner := range append(v.GetTupleValue().GetValues(), v.GetListValue().GetValues()...) {
+			l.add(key, inner, depth+1)
+		}
+	}
 }
 
 // widthOf is the product of a TensorSpec's axes but the first; 0 if it isn't known.

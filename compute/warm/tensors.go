@@ -65,6 +65,9 @@ func isWeight(v bundle.Variable) bool {
 	case "DT_STRING", "DT_RESOURCE", "DT_VARIANT":
 		return false
 	}
+	if len(v.Shape) == 0 && strings.Contains(v.DType, "INT") {
+		return false // a counter
+	}
 	name := strings.TrimSuffix(v.Key, valueSuffix)
 	return !slices.Contains(counters, name[strings.LastIndexByte(name, '/')+1:])
 }

@@ -73,9 +73,17 @@ func (t *tracer) rootFrame(name string) *frame {
 			args[a.GetName()] = argument{object: bound[at]}
 			continue
 		}
-		args[a.GetName()] = argument{object: -1, feature: features(a.GetName(), specs[a.GetName()], nil)}
+		args[a.GetName()] = given(a.GetName(), specs[a.GetName()])
 	}
 	return t.newFrame(nil, fn, fn.GetNodeDef(), args)
+}
+
+// given is what the user gives as an argument: a feature by that name, unless it is only counted.
+func given(name string, width int) argument {
+	if isCounted(name) {
+		return argument{object: -1, width: width}
+	}
+	return argument{object: -1, width: width, feature: features(name, width, nil)}
 }
 
 func (t *tracer) newFrame(caller *frame, fn *functionpb.FunctionDef, list []*nodepb.NodeDef, args map[string]argument) *frame {
@@ -119,10 +127,14 @@ func (t *tracer) call(f *frame, n *nodepb.NodeDef) *frame {
 	if fn == nil || t.frames >= maxFrames {
 		return nil
 	}
-	args := map[string]argument{}
+	args, names := map[string]argument{}, t.model.argumentNames(fn)
 	for i, a := range fn.GetSignature().GetInputArg() {
-		if i < len(n.GetInput()) {
-			args[a.GetName()] = argument{object: -1, tensor: n.GetInput()[i]}
+		if i >= len(n.GetInput()) {
+			break
+		}
+		args[a.GetName()] = argument{object: -1, tensor: n.GetInput()[i]}
+		if o, ok := f.origin(n.GetInput()[i]); ok && o.node == nil && o.object < 0 && i < len(names) && names[i] != "" {
+			args[a.GetName()] = given(names[i], o.width)
 		}
 	}
 	called := t.newFrame(f, fn, fn.GetNodeDef(), args)
