@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -15,6 +17,7 @@ import (
 func TestPenguinsAreToldApart(t *testing.T) {
 	t.Parallel()
 	a := assignment(t)
+	a.Exports = []string{"onnx", "tflite-int8"}
 	metrics, err := serve(t, a)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +26,7 @@ func TestPenguinsAreToldApart(t *testing.T) {
 	if metrics["accuracy"] < 0.9 {
 		t.Errorf("accuracy is %.3f", metrics["accuracy"])
 	}
-	if err := savedmodel.Check(a.ServingModelDir); err != nil {
+	if err := errors.Join(savedmodel.Check(a.ServingModelDir), export.Check(filepath.Dir(a.ServingModelDir), a.Exports)); err != nil {
 		t.Error(err)
 	}
 }
