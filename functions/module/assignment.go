@@ -43,8 +43,8 @@ type Assignment struct {
 	// Left out, it is the first. TFX's data_accessor knows it.
 	PayloadFormat string `json:"payload_format,omitempty"`
 
-	// Exports are the formats wanted beside the SavedModel: tflite, onnx. Each stands in a folder of its own beside
-	// ServingModelDir, named Format-TFLite and Format-ONNX.
+	// Exports are the formats wanted beside the SavedModel, as Formats names them. They stand in folders beside ServingModelDir,
+	// Format-TFLite and Format-ONNX, in files that compute/export names. A model that lacks one fails its check.
 	Exports []string `json:"exports,omitempty"`
 
 	// Predictions asks for what the model in memory says of some rows, to compare the exported one with. A module that can't tell
