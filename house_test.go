@@ -50,7 +50,7 @@ var table = house.Table{
 		"functions/pipeline":         {Opens: "functions/module"},
 		"functions/module":           {},
 		"functions/module/builtin":   {Opens: "functions/module compute/runlog " + learning, Tests: "compute/record"},
-		"functions/module/estimator": {Opens: "functions/module compute/example compute/nn compute/train compute/savedmodel compute/export"},
+		"functions/module/estimator": {Opens: "functions/module compute/warm compute/runlog " + learning},
 		"functions/guest":            {Opens: "functions/module functions/scratch"},
 		"functions/scratch":          {},
 		"functions/bridge":           {Opens: "events storage", Tests: "events/jetstream storage/s3"},

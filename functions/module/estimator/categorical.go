@@ -8,7 +8,8 @@ import (
 )
 
 // Identity is a categorical_column_with_identity: the feature's integers are the ids 0..NumBuckets-1, and any other counts as
-// Default. TensorFlow's None, for which any other is an error, isn't here: a served model should answer.
+// Default, but for -1: that is no value, as in TensorFlow, and so is one that a row lacks. TensorFlow's None, for which any other is
+// an error, isn't here: a served model should answer.
 type Identity struct {
 	Key        string
 	NumBuckets int
@@ -18,22 +19,27 @@ type Identity struct {
 // Name is the key.
 func (i Identity) Name() string { return i.Key }
 
-func (i Identity) ids(c *columns) (nn.Ref, int, error) {
+func (i Identity) ids(c *columns) (categories, error) {
 	if i.NumBuckets < 1 || i.Default < 0 || i.Default >= i.NumBuckets {
-		return nn.Ref{}, 0, fmt.Errorf("column %q: default %d of %d buckets, expected one of them", i.Key, i.Default, i.NumBuckets)
+		return categories{}, fmt.Errorf("column %q: default %d of %d buckets, expected one of them", i.Key, i.Default, i.NumBuckets)
 	}
 	x, err := c.feature(i.Key, example.Int64)
 	if err != nil {
-		return nn.Ref{}, 0, err
+		return categories{}, err
 	}
-	return c.once("features/"+i.Name()+"/ids", func(name string) nn.Ref {
-		return c.Within(name, x, i.NumBuckets, int64(i.Default))
-	}), i.NumBuckets, nil
+	if f, _ := c.spec.Find(i.Key); f.VarLen() {
+		c.defaults[i.Key] = example.Default{Int64: -1}
+	}
+	return categories{
+		depth: i.NumBuckets, present: c.present(i.Key, x),
+		ids: c.once("features/"+i.Name()+"/ids", func(name string) nn.Ref { return c.Within(name, x, i.NumBuckets, int64(i.Default)) }),
+	}, nil
 }
 
 func (i Identity) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, i, units) }
 
 // Hash is a categorical_column_with_hash_bucket over strings: the id is a hash of the string, the same as TensorFlow's.
+// The empty string is no value, as in TensorFlow.
 type Hash struct {
 	Key         string
 	HashBuckets int
@@ -42,18 +48,21 @@ type Hash struct {
 // Name is the key.
 func (h Hash) Name() string { return h.Key }
 
-func (h Hash) ids(c *columns) (nn.Ref, int, error) {
+func (h Hash) ids(c *columns) (categories, error) {
 	x, err := c.feature(h.Key, example.Bytes)
 	if err != nil {
-		return nn.Ref{}, 0, err
+		return categories{}, err
 	}
-	return c.once("features/"+h.Name()+"/ids", func(name string) nn.Ref { return c.Hash(name, x, h.HashBuckets) }), h.HashBuckets, nil
+	return categories{
+		depth: h.HashBuckets, present: c.present(h.Key, x),
+		ids: c.once("features/"+h.Name()+"/ids", func(name string) nn.Ref { return c.Hash(name, x, h.HashBuckets) }),
+	}, nil
 }
 
 func (h Hash) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, h, units) }
 
 // Vocabulary is a categorical_column_with_vocabulary_list over strings, with one bucket for all others: num_oov_buckets=1. Without
-// Words they are those that the schema knows of the feature, its string domain.
+// Words they are those that the schema knows of the feature, its string domain. The empty string is no value, as in TensorFlow.
 type Vocabulary struct {
 	Key   string
 	Words []string
@@ -62,10 +71,10 @@ type Vocabulary struct {
 // Name is the key.
 func (v Vocabulary) Name() string { return v.Key }
 
-func (v Vocabulary) ids(c *columns) (nn.Ref, int, error) {
+func (v Vocabulary) ids(c *columns) (categories, error) {
 	x, err := c.feature(v.Key, example.Bytes)
 	if err != nil {
-		return nn.Ref{}, 0, err
+		return categories{}, err
 	}
 	words := v.Words
 	if words == nil {
@@ -73,9 +82,12 @@ func (v Vocabulary) ids(c *columns) (nn.Ref, int, error) {
 		words = f.Vocabulary
 	}
 	if len(words) == 0 {
-		return nn.Ref{}, 0, fmt.Errorf("column %q has no words, and the schema has none for its feature", v.Key)
+		return categories{}, fmt.Errorf("column %q has no words, and the schema has none for its feature", v.Key)
 	}
-	return c.once("features/"+v.Name()+"/ids", func(name string) nn.Ref { return c.Vocabulary(name, x, words) }), len(words) + 1, nil
+	return categories{
+		depth: len(words) + 1, present: c.present(v.Key, x),
+		ids: c.once("features/"+v.Name()+"/ids", func(name string) nn.Ref { return c.Vocabulary(name, x, words) }),
+	}, nil
 }
 
 func (v Vocabulary) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, v, units) }
@@ -90,12 +102,15 @@ type Bucketized struct {
 // Name is the source's, and _bucketized.
 func (b Bucketized) Name() string { return b.Source.Name() + "_bucketized" }
 
-func (b Bucketized) ids(c *columns) (nn.Ref, int, error) {
+func (b Bucketized) ids(c *columns) (categories, error) {
 	x, err := b.Source.numbers(c)
 	if err != nil {
-		return nn.Ref{}, 0, err
+		return categories{}, err
 	}
-	return c.once("features/"+b.Name()+"/ids", func(name string) nn.Ref { return c.Bucket(name, x, b.Boundaries) }), len(b.Boundaries) + 1, nil
+	return categories{
+		depth: len(b.Boundaries) + 1,
+		ids:   c.once("features/"+b.Name()+"/ids", func(name string) nn.Ref { return c.Bucket(name, x, b.Boundaries) }),
+	}, nil
 }
 
 func (b Bucketized) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, b, units) }

@@ -31,8 +31,8 @@ type DenseColumn interface {
 type CategoricalColumn interface {
 	LinearColumn
 
-	// ids gives the column as ids [b, w] of 0..depth-1.
-	ids(c *columns) (ids nn.Ref, depth int, err error)
+	// ids gives the column as ids.
+	ids(c *columns) (categories, error)
 }
 
 // columns is a network under construction, and what features it has taken so far: a feature is an input once, however many
@@ -42,10 +42,12 @@ type columns struct {
 	spec   example.Spec
 	inputs map[string]nn.Ref
 	made   map[string]nn.Ref
+
+	defaults map[string]example.Default // for what a row lacks of a feature without a shape
 }
 
 func newColumns(b *nn.Builder, spec example.Spec) *columns {
-	return &columns{Builder: b, spec: spec, inputs: map[string]nn.Ref{}, made: map[string]nn.Ref{}}
+	return &columns{Builder: b, spec: spec, inputs: map[string]nn.Ref{}, made: map[string]nn.Ref{}, defaults: map[string]example.Default{}}
 }
 
 // feature is the input of that key, which must be of one of those kinds. One without a shape has one place, as has a scalar.

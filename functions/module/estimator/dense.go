@@ -15,11 +15,11 @@ type Indicator struct{ Of CategoricalColumn }
 func (i Indicator) Name() string { return i.Of.Name() + "_indicator" }
 
 func (i Indicator) numbers(c *columns) (nn.Ref, error) {
-	x, depth, err := c.oneHots(i.Of)
-	if err != nil || x.Type.Width == depth {
+	x, of, err := c.oneHots(i.Of)
+	if err != nil {
 		return x, err
 	}
-	return c.places(x, depth, "features/"+i.Name()), nil
+	return c.once("features/"+i.Name(), func(name string) nn.Ref { return c.sum(x, of.depth, of, name) }), nil
 }
 
 // oneHot is TensorFlow's way with buckets: the places of a feature stay side by side.
@@ -28,22 +28,12 @@ func oneHot(c *columns, of CategoricalColumn) (nn.Ref, error) {
 	return x, err
 }
 
-func (c *columns) oneHots(of CategoricalColumn) (x nn.Ref, depth int, err error) {
-	ids, depth, err := of.ids(c)
+func (c *columns) oneHots(column CategoricalColumn) (nn.Ref, categories, error) {
+	of, err := column.ids(c)
 	if err != nil {
-		return x, 0, err
+		return nn.Ref{}, of, err
 	}
-	return c.once("features/"+of.Name()+"/one_hot", func(name string) nn.Ref { return c.OneHot(name, ids, depth) }), depth, nil
-}
-
-// places adds up the parts of x that belong to the places of a feature, each of that width.
-func (c *columns) places(x nn.Ref, width int, name string) nn.Ref {
-	sum := c.Slice(name+"/0", x, 0, width)
-	for i := 1; i < x.Type.Width/width; i++ {
-		next := c.Slice(fmt.Sprintf("%s/%d", name, i), x, i*width, (i+1)*width)
-		sum = c.Add(fmt.Sprintf("%s/sum_%d", name, i), sum, next)
-	}
-	return sum
+	return c.once("features/"+column.Name()+"/one_hot", func(name string) nn.Ref { return c.OneHot(name, of.ids, of.depth) }), of, nil
 }
 
 // Embedding is an embedding_column with the combiner mean: a trained vector for each id. The vectors begin as TensorFlow's do,
@@ -57,7 +47,7 @@ type Embedding struct {
 func (e Embedding) Name() string { return e.Of.Name() + "_embedding" }
 
 func (e Embedding) numbers(c *columns) (nn.Ref, error) {
-	ids, depth, err := e.Of.ids(c)
+	of, err := e.Of.ids(c)
 	if err != nil {
 		return nn.Ref{}, err
 	}
@@ -65,13 +55,9 @@ func (e Embedding) numbers(c *columns) (nn.Ref, error) {
 		return nn.Ref{}, fmt.Errorf("column %q: dimension %d, expected at least 1", e.Name(), e.Dimension)
 	}
 	deviation := 1 / math.Sqrt(float64(e.Dimension))
-	param := inputScope + e.Name() + "/embedding_weights"
-	x := c.Table(inputScope+e.Name()+"/lookup", param, truncatedNormal(deviation), ids, depth, e.Dimension)
-	if ids.Type.Width == 1 {
-		return x, nil
-	}
-	sum := c.places(x, e.Dimension, "features/"+e.Name())
-	return c.Mul("features/"+e.Name()+"/mean", sum, c.Constant("features/"+e.Name()+"/share", 1/float32(ids.Type.Width))), nil
+	scope := inputScope + e.Name()
+	x := c.Table(scope+"/lookup", scope+"/embedding_weights", truncatedNormal(deviation), of.ids, of.depth, e.Dimension)
+	return c.mean(x, e.Dimension, of, scope), nil
 }
 
 // truncatedNormal draws anew what is beyond two deviations, as tf.random.truncated_normal does.

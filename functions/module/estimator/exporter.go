@@ -120,3 +120,9 @@ func (s Spec) served() Exporter {
 	}
 	return nil
 }
+
+// transformGraph is the folder of the transform graph that is served, "" for none.
+func (s Spec) transformGraph() string {
+	_, input := s.served().about()
+	return input.TransformGraph
+}

@@ -15,19 +15,22 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // exports are the exports of a training under way, in a folder of the working directory, so that they outlive a lost worker:
 //
 //	exports.json                            what each is of
-//	<exporter>/<unix seconds>/Format-...    the model, and what else is written of it
+//	<exporter>/<unix seconds>/Format-...    the model, and what else is asked for of the one that is served
 type exports struct {
 	dir  string
 	spec Spec
 	now  func() time.Time
 
-	targets export.Targets // of the exporter that is served: the eval model and the formats; the paths are set here
-	model   func(ServingInput) export.Model
+	args *module.Args
+
+	model func(ServingInput) export.Model   // as it is now
+	rows  func() (train.CloseSource, error) // of the evaluation data
 
 	kept []exported
 }
@@ -43,6 +46,7 @@ const (
 	exportsFile   = "exports.json"
 	servingFolder = "Format-Serving"
 	evalFolder    = "Format-TFMA"
+	predictions   = "predictions.jsonl"
 )
 
 func (e *exports) folder(x exported) string {
@@ -91,15 +95,11 @@ func (e *exports) export(ctx context.Context, exporter Exporter, step int) error
 	if err := os.RemoveAll(folder); err != nil { // of an attempt that was lost in the middle of it
 		return err
 	}
-	var targets export.Targets
+	write := e.write
 	if served, _ := e.spec.served().about(); name == served {
-		targets = e.targets
-		if targets.Eval != "" {
-			targets.Eval = filepath.Join(folder, evalFolder)
-		}
+		write = e.writeAll
 	}
-	targets.Serving = filepath.Join(folder, servingFolder)
-	if err := export.Write(ctx, targets, e.model(input)); err != nil {
+	if err := write(ctx, folder, e.model(input)); err != nil {
 		return fmt.Errorf("exporter %q, step %d: %w", name, step, err)
 	}
 	e.kept = append(e.kept, x)

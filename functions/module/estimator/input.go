@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -68,8 +67,8 @@ func (in Input) evaluation(log *slog.Logger) example.Options {
 }
 
 // feed says how rows become what the model takes.
-func (in Input) feed(g *nn.Graph, h head) train.Feed {
-	return train.Feed{Inputs: g.Inputs, Label: h.label(in.Label)}
+func (in Input) feed(n network, h head) train.Feed {
+	return train.Feed{Inputs: n.Graph.Inputs, Defaults: n.defaults, Label: h.label(in.Label)}
 }
 
 // rows are an open reader's, as a source to be closed.
@@ -92,6 +91,6 @@ func (s ServingInput) check() error {
 	return nil
 }
 
-func (s ServingInput) model(g *nn.Graph) savedmodel.Model {
-	return savedmodel.Model{Graph: g, Spec: s.Features, TransformGraph: s.TransformGraph, Labels: s.Labels}
+func (s ServingInput) model(n network) savedmodel.Model {
+	return savedmodel.Model{Graph: n.Graph, Spec: s.Features, Defaults: n.defaults, TransformGraph: s.TransformGraph, Labels: s.Labels}
 }

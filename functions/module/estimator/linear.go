@@ -39,13 +39,10 @@ func linear(c *columns, of []LinearColumn, units int) (nn.Ref, error) {
 
 // weighIDs looks up a weight for each id, of each place of the feature, and adds them up: the combiner sum.
 func weighIDs(c *columns, column CategoricalColumn, units int) (nn.Ref, error) {
-	ids, depth, err := column.ids(c)
+	of, err := column.ids(c)
 	if err != nil {
 		return nn.Ref{}, err
 	}
-	x := c.Table(linearScope+column.Name()+"/lookup", linearWeights(column), nn.Zeros, ids, depth, units)
-	if x.Type.Width == units {
-		return x, nil
-	}
-	return c.places(x, units, linearScope+column.Name()), nil
+	scope := linearScope + column.Name()
+	return c.sum(c.Table(scope+"/lookup", linearWeights(column), nn.Zeros, of.ids, of.depth, units), units, of, scope), nil
 }

@@ -35,6 +35,7 @@ const (
 type network struct {
 	*nn.Model
 	optimizer nn.Optimizer
+	defaults  map[string]example.Default // for what a row lacks of a feature
 }
 
 // build makes the network: logits = wide + deep.
@@ -54,7 +55,7 @@ func (p plan) build(spec example.Spec, seed int64) (network, error) {
 		return network{}, err
 	}
 	o, err := p.optimizer(m)
-	return network{m, o}, err
+	return network{m, o, c.defaults}, err
 }
 
 func (p plan) logits(c *columns) (nn.Ref, error) {
@@ -92,7 +93,7 @@ func (p plan) optimizer(m *nn.Model) (nn.Optimizer, error) {
 		o := p.linearOptimizer
 		if o == nil {
 			rate := min(p.linearRate, 1/math.Sqrt(float64(len(p.linear))))
-			o = &nn.FTRL{LearningRate: rate, InitialAccumulator: 0.1}
+			o = &nn.FTRL{LearningRate: rate, InitialAccumulator: 0.1, Warm: true}
 		}
 		parts = append(parts, nn.Part{Prefix: linearPrefix, Optimizer: o})
 	}

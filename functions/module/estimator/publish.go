@@ -6,39 +6,51 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // publish lays the exports out as TFX's Trainer leaves them: all of them where Estimators write them, below model_run, and the served
 // one flat in the model. The SavedModel that is served comes last: a folder that has it has all.
-func (e *exports) publish(args *module.Args) error {
-	if err := e.layOut(args.ModelRunDir); err != nil {
-		return err
+func (e *exports) publish() error {
+	if err := e.layOut(e.args.ModelRunDir); err != nil {
+		return fmt.Errorf("publish exports: %w", err)
 	}
 	name, _ := e.spec.served().about()
 	served, ok := e.newest(name)
 	if !ok {
 		return fmt.Errorf("exporter %q exported nothing, and so there is no model to serve", name)
 	}
-	from, to := e.folder(served), filepath.Dir(args.ServingModelDir)
+	from, to := e.folder(served), filepath.Dir(e.args.ServingModelDir)
 	parts, err := os.ReadDir(from)
 	if err != nil {
 		return err
 	}
 	for _, part := range parts {
-		target := filepath.Join(to, part.Name())
-		switch part.Name() {
-		case servingFolder:
-			continue
-		case evalFolder:
-			target = args.EvalModelDir
-		}
-		if err := copyFolder(target, filepath.Join(from, part.Name())); err != nil {
-			return err
+		if err := e.place(filepath.Join(from, part.Name()), to); err != nil {
+			return fmt.Errorf("publish %s: %w", part.Name(), err)
 		}
 	}
-	return copyFolder(args.ServingModelDir, filepath.Join(from, servingFolder))
+	if err := copyFolder(e.args.ServingModelDir, filepath.Join(from, servingFolder)); err != nil {
+		return fmt.Errorf("publish %s: %w", servingFolder, err)
+	}
+	return nil
+}
+
+// place copies one part of the served export, but the SavedModel, to where it is asked for.
+func (e *exports) place(part, model string) error {
+	switch name := filepath.Base(part); name {
+	case servingFolder:
+		return nil
+	case evalFolder:
+		return copyFolder(e.args.EvalModelDir, part)
+	case predictions:
+		text, err := os.ReadFile(part)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(e.args.Predictions.Path, text, 0o644)
+	default:
+		return copyFolder(filepath.Join(model, name), part)
+	}
 }
 
 // layOut writes Format-Serving/export/<exporter>/<version> and Format-TFMA/<version>.
@@ -69,8 +81,5 @@ func copyFolder(to, from string) error {
 	if err == nil || errors.Is(err, os.ErrNotExist) {
 		err = os.CopyFS(to, os.DirFS(from))
 	}
-	if err != nil {
-		return fmt.Errorf("publish %s: %w", filepath.Base(to), err)
-	}
-	return nil
+	return err
 }

@@ -50,6 +50,9 @@ func (r runner) run(ctx context.Context, t Trainer) error {
 		return fmt.Errorf("estimator: %w", err)
 	}
 	r.log.Info("model built", "label", spec.Train.Input.Label, "loss", n.Loss.Name(), "weights", len(n.Weights()), "optimizer", n.optimizer.Name())
+	if err := r.warmStart(p.config, n, spec.transformGraph()); err != nil {
+		return err
+	}
 	e := r.exports(spec, p, n)
 	result, err := r.train(ctx, spec, p, n, e)
 	if err != nil {
@@ -61,14 +64,13 @@ func (r runner) run(ctx context.Context, t Trainer) error {
 func (r runner) exports(spec Spec, p plan, n network) *exports {
 	input := spec.Train.Input
 	return &exports{
-		dir: filepath.Join(r.working, "exports"), spec: spec, now: r.now,
-		targets: export.Targets{Eval: r.args.EvalModelDir, Formats: r.args.Exports},
+		dir: filepath.Join(r.working, "exports"), spec: spec, now: r.now, args: r.args,
 		model: func(s ServingInput) export.Model {
-			return export.Model{
-				Model:   s.model(n.Graph),
-				Samples: export.FirstRows(input.Files, input.Features, input.feed(n.Graph, p.head)),
-			}
+			m := s.model(n)
+			m.Classes = p.head.vocabulary
+			return export.Model{Model: m, Samples: export.FirstRows(input.Files, input.Features, input.feed(n, p.head))}
 		},
+		rows: func() (train.CloseSource, error) { return r.open(r.predicted(spec), p, n) },
 	}
 }
 
@@ -82,15 +84,35 @@ func (r runner) train(ctx context.Context, spec Spec, p plan, n network, e *expo
 		return result, err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
+	log := r.newRunLog(spec, p, n)
+	defer func() { log.finish(result, err) }()
 	o := r.options(spec, p, n)
-	o.Evaluations = train.Evaluations{Throttle: spec.Eval.throttle(), Done: e.after, Open: func() (train.CloseSource, error) {
-		reader, err := example.Open(spec.Eval.Input.evaluation(r.log))
-		if err != nil {
-			return nil, err
-		}
-		return rows{train.FromExamples(reader, spec.Eval.Input.feed(n.Graph, p.head)), reader}, nil
-	}}
-	return train.Run(ctx, o, n.Model, train.FromExamples(reader, spec.Train.Input.feed(n.Graph, p.head)), nil)
+	log.follow(&o)
+	o.Evaluations = train.Evaluations{
+		Throttle: spec.Eval.throttle(),
+		Open:     func() (train.CloseSource, error) { return r.open(spec.Eval.Input, p, n) },
+		Done: func(ctx context.Context, all []train.Evaluation) error {
+			log.evaluated(all)
+			return e.after(ctx, all)
+		},
+	}
+	return train.Run(ctx, o, n.Model, train.FromExamples(reader, spec.Train.Input.feed(n, p.head)), nil)
+}
+
+// open gives data to evaluate on, from their beginning.
+func (r runner) open(in Input, p plan, n network) (train.CloseSource, error) {
+	reader, err := example.Open(in.evaluation(r.log))
+	if err != nil {
+		return nil, err
+	}
+	return rows{train.FromExamples(reader, in.feed(n, p.head)), reader}, nil
+}
+
+// predicted are the rows for which predictions are asked: the assignment's evaluation files, in their order.
+func (r runner) predicted(spec Spec) Input {
+	in := spec.Eval.Input
+	in.Files, in.ShuffleBuffer, in.Epochs = r.args.EvalFiles, 1, 1
+	return in
 }
 
 func (r runner) options(spec Spec, p plan, n network) train.Options {
@@ -119,7 +141,7 @@ func (r runner) finish(e *exports, result train.Result) error {
 	if err := r.writeMetrics(metrics); err != nil {
 		return err
 	}
-	return e.publish(r.args)
+	return e.publish()
 }
 
 func (r runner) writeMetrics(metrics map[string]float64) error {

@@ -50,12 +50,17 @@ const NoThrottle time.Duration = -1
 
 const defaultThrottle = 10 * time.Minute
 
-// RunConfig says when checkpoints are written. They are what a training goes on from when it was cut off, and what is evaluated.
+// RunConfig says when checkpoints are written, which are what a training goes on from when it was cut off, and what is evaluated; and
+// where weights come from.
 type RunConfig struct {
 	SaveCheckpointsSteps int           // steps between two; not both
 	SaveCheckpointsEvery time.Duration // of training between two, save_checkpoints_secs; both 0: 10 minutes
 	KeepCheckpointMax    int           // how many are kept; 0: 5; below 0: all
 	Seed                 *int64        // of initial weights and shuffling, tf_random_seed; nil: the assignment's
+
+	// WarmStartFrom is a model or a checkpoint whose weights the new model starts with, by variable name: warm_start_from, and as a
+	// rule args.BaseModel. "": nothing.
+	WarmStartFrom string
 }
 
 const (

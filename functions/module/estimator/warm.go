@@ -1,0 +1,59 @@
+package estimator
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// warmStart takes weights of another model into the network, by variable name, where the run config says so. What was taken from where
+// stands in the log and, as warm_start.txt and warm_start.json, in model_run.
+func (r runner) warmStart(c RunConfig, n network, graph string) error {
+	if c.WarmStartFrom == "" {
+		if r.args.BaseModel != "" {
+			r.log.Warn("there is a base model, and this module doesn't start from it: its run config has no WarmStartFrom", "base_model", r.args.BaseModel)
+		}
+		return nil
+	}
+	from, err := warm.Open(c.WarmStartFrom)
+	if err != nil {
+		return module.BadInput(fmt.Errorf("warm start: %w", err))
+	}
+	var vocabularies map[string]warm.Vocabulary
+	if graph != "" {
+		if vocabularies, err = warm.TransformVocabularies(graph); err != nil {
+			return module.BadInput(err)
+		}
+	}
+	table, err := warm.Start(n.Graph.Params, warm.GraphRows(n.Graph, vocabularies), from, warm.Rules{})
+	if err != nil {
+		return module.BadInput(fmt.Errorf("warm start: %w", err))
+	}
+	r.log.Info("warm start", "from", table.From, "params", len(table.Params), "taken", table.Taken(), "left", len(table.Left))
+	fmt.Fprint(os.Stderr, table) // the job's log, where a table is a table
+	return r.keepTable(table)
+}
+
+func (r runner) keepTable(table warm.Table) error {
+	if r.args.ModelRunDir == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(table, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(r.args.ModelRunDir, 0o755)
+	}
+	if err == nil {
+		err = errors.Join(
+			os.WriteFile(filepath.Join(r.args.ModelRunDir, "warm_start.json"), append(text, '\n'), 0o644),
+			os.WriteFile(filepath.Join(r.args.ModelRunDir, "warm_start.txt"), []byte(table.String()), 0o644))
+	}
+	if err != nil {
+		return fmt.Errorf("write the table of the warm start: %w", err)
+	}
+	return nil
+}
