@@ -142,6 +142,20 @@ def check(_):
 	}
 }
 
+// A file can't be larger than its offsets reach. The constants of this one share their bytes, which is all the memory there is.
+func TestAFileThatWouldBeTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
+	f := file{}
+	megabyte := make([]byte, 1<<20)
+	for range maxBytes/len(megabyte) + 1 {
+		f.add(tensor{data: megabyte})
+	}
+	want := "constants of 1074790400 bytes, at most 1073741824 can be written"
+	if _, err := f.encode(); err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+}
+
 func FuzzDescribe(f *testing.F) {
 	f.Add(small(f))
 	f.Add([]byte("\x08\x00\x00\x00TFL3"))

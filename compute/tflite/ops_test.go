@@ -181,3 +181,34 @@ func TestEachOpAnswersAsInGo(t *testing.T) {
 		t.Run(names[i], func(t *testing.T) { checkClose(t, got, wants[i], tolerance) })
 	}
 }
+
+// Log1p and Expm1 of a small number are nearly that number: taken as log(1 + x) and exp(x) - 1 they would lose its digits. Relative
+// tolerance 1e-5, most of it from LiteRT's logarithm beyond 0.03.
+func TestSmallNumbersKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	small := nn.Floats(5, 1e-9, -1e-7, 1.2345e-5, -3.3e-4, 0.0123, -0.2, 1e-20, 0.031, 0.0299, -7e-8)
+	in := map[string]nn.Value{"x": small}
+	var calls []call
+	var wants []nn.Value
+	for _, c := range opCases() {
+		if c.name != "Log1p" && c.name != "Expm1" {
+			continue
+		}
+		g := c.graph()
+		want, err := nn.Eval(g, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, call{Model: written(t, g, tflite.Options{}), Inputs: arrays(in)})
+		wants = append(wants, want["out"])
+	}
+	for i, got := range runAll(t, calls) {
+		for runtime, outputs := range got {
+			for j, x := range outputs["out"].floats() {
+				if w := wants[i].Floats[j]; math.Abs(float64(x-w)) > 1e-5*math.Abs(float64(w)) {
+					t.Errorf("%s, op %d of %g: %g, want %g", runtime, i, small.Floats[j], x, w)
+				}
+			}
+		}
+	}
+}

@@ -124,11 +124,11 @@ const (
 	opCast           opcode = 53
 	opMaximum        opcode = 55
 	opMinimum        opcode = 57
+	opLess           opcode = 58
 	opNeg            opcode = 59
 	opGreaterEqual   opcode = 62
 	opLessEqual      opcode = 63
 	opSlice          opcode = 65
-	opEqual          opcode = 71
 	opNotEqual       opcode = 72
 	opLog            opcode = 73
 	opSum            opcode = 74
