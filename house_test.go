@@ -34,7 +34,7 @@ var table = house.Table{
 		"compute/nn":               {},
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
 		"compute/bundle":           {Opens: "compute/record"},
-		"compute/warm":             {Opens: "compute/bundle compute/nn"},
+		"compute/warm":             {Opens: "compute/bundle compute/nn", Tests: "compute/example compute/savedmodel"},
 		"compute/runlog":           {Opens: "compute/record"},
 		"compute/savedmodel":       {Opens: "compute/bundle compute/nn compute/example compute/tensorflow", Tests: "compute/record"},
 		"compute/cut":              {Opens: "compute/nn"},
@@ -58,7 +58,9 @@ var table = house.Table{
 		"functions/dispatch":         {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
 		"functions/worker":           {Opens: "events"},
 		"functions/gc":               {Opens: "events storage"},
-		"functions/replay":           {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
+		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
+			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
+		"functions/replay": {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel", Tests: "compute/nn functions/module/builtin"},
 		"functions/stoker": {Opens: "*"},
@@ -88,7 +90,8 @@ var table = house.Table{
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
-		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/warm compute/tensorflow compute/tensorflow/ops",
+		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/warm compute/tensorflow " +
+			"compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},

@@ -1,0 +1,91 @@
+package inspect
+
+import (
+	"context"
+	"path"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/runlog"
+)
+
+// Events is what event files hold.
+type Events struct {
+	Runs []Run `json:"runs"`
+}
+
+// Run is one run of a log.
+type Run struct {
+	Name            string         `json:"name"`
+	Files           int            `json:"files"`
+	Cut             bool           `json:"cut,omitempty"` // the last file ends within an event
+	Tags            []Tag          `json:"tags"`
+	Hyperparameters map[string]any `json:"hyperparameters,omitempty"`
+	Status          string         `json:"status,omitempty"` // of a session of the HParams plugin
+}
+
+// Tag is one series of a run.
+type Tag struct {
+	Tag    string    `json:"tag"`
+	Kind   string    `json:"kind"` // scalar, histogram, text, or the plugin's name
+	Points int       `json:"points"`
+	First  int64     `json:"first_step"`
+	Last   int64     `json:"last_step"`
+	Value  any       `json:"value,omitempty"` // the last: a scalar, or text
+	Time   time.Time `json:"time"`
+}
+
+var statuses = map[runlog.Status]string{
+	runlog.StatusUnknown: "unknown", runlog.StatusSuccess: "success", runlog.StatusFailure: "failure", runlog.StatusRunning: "running",
+}
+
+func inspectEvents(ctx context.Context, s *Source) (*Events, error) {
+	var log runlog.Log
+	for _, f := range s.Files {
+		if !s.single && !runlog.IsEventFile(f.Path) {
+			continue
+		}
+		in, err := s.Open(ctx, f.Path)
+		if err != nil {
+			return nil, err
+		}
+		err = log.Read(path.Dir(f.Path), runlog.NewReader(f.Path, in))
+		in.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	e := &Events{Runs: []Run{}}
+	for _, r := range log.Runs() {
+		e.Runs = append(e.Runs, describeRun(r))
+	}
+	return e, nil
+}
+
+func describeRun(r *runlog.Run) Run {
+	run := Run{Name: r.Name, Files: r.Files, Cut: r.Cut, Tags: []Tag{}}
+	for _, s := range r.Series() {
+		last := s.Last()
+		tag := Tag{Tag: s.Tag, Kind: string(s.Kind), Points: s.Count, First: s.Points[0].Step, Last: last.Step, Time: last.Time}
+		switch s.Kind {
+		case runlog.KindScalar:
+			tag.Value = number(last.Scalar, 32)
+		case runlog.KindText:
+			tag.Value = last.Text
+		case runlog.KindOther:
+			tag.Kind = s.Plugin
+		}
+		run.Tags = append(run.Tags, tag)
+	}
+	if r.Session != nil {
+		run.Hyperparameters, run.Status = r.Session.Values, statuses[runlog.StatusRunning]
+		for name, value := range run.Hyperparameters {
+			if x, ok := value.(float64); ok {
+				run.Hyperparameters[name] = number(x, 64)
+			}
+		}
+	}
+	if r.End != nil {
+		run.Status = statuses[r.End.Status]
+	}
+	return run
+}

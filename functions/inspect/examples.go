@@ -1,0 +1,197 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/record"
+)
+
+// Examples is what an Examples artifact holds.
+type Examples struct {
+	Splits []Split `json:"splits"`
+}
+
+// Split is one split of an Examples artifact.
+type Split struct {
+	Name        string    `json:"name"` // "" for files that are in no split
+	Files       int       `json:"files"`
+	Bytes       int64     `json:"bytes"`
+	Compression string    `json:"compression"` // gzip or none
+	Payload     string    `json:"payload"`     // tf.Example, tf.SequenceExample, or unknown
+	Records     int64     `json:"records"`
+	Complete    bool      `json:"complete"` // false: the limit was reached, there are more records
+	Read        int64     `json:"read"`     // bytes of files
+	Features    []Feature `json:"features"` // of the first records
+	Rows        []Row     `json:"rows,omitempty"`
+}
+
+// Feature is what the first records of a split show of a feature.
+type Feature struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"` // bytes, float, int64; empty where no record has a value
+	Sequence bool   `json:"sequence,omitempty"`
+	Present  int    `json:"present"`    // in how many records
+	Of       int    `json:"of"`         // of so many that were looked at
+	Min      int    `json:"min_values"` // values in a record that has the feature
+	Max      int    `json:"max_values"`
+}
+
+// looked is how many records tell which features there are.
+const looked = 100
+
+// maxFeatures is how many features are told of.
+const maxFeatures = 10_000
+
+func inspectExamples(ctx context.Context, s *Source, o Options) (*Examples, error) {
+	e := &Examples{}
+	left := o.Limit
+	for _, name := range s.splits() {
+		if o.Split != "" && name != o.Split {
+			continue
+		}
+		split, err := s.split(ctx, name, o, &left)
+		if err != nil {
+			return nil, err
+		}
+		e.Splits = append(e.Splits, split)
+	}
+	if len(e.Splits) == 0 {
+		return nil, fmt.Errorf("split %q: expected one of %s", o.Split, strings.Join(s.splits(), ", "))
+	}
+	return e, nil
+}
+
+// splits are the names of the splits of a folder, "" for one without.
+func (s *Source) splits() (names []string) {
+	last := ""
+	for _, f := range s.Files {
+		folder, _, ok := strings.Cut(f.Path, "/")
+		name, isSplit := strings.CutPrefix(folder, splitPrefix)
+		if ok && isSplit && name != last {
+			names, last = append(names, name), name
+		}
+	}
+	if names == nil {
+		return []string{""}
+	}
+	return names
+}
+
+func (s *Source) split(ctx context.Context, name string, o Options, left *int64) (Split, error) {
+	part := s
+	if name != "" {
+		part = s.below(splitPrefix + name)
+	}
+	split := Split{Name: name, Complete: true, Bytes: part.Bytes(), Files: len(part.Files)}
+	l := &looker{split: &split, rows: o.Rows, limited: o.Limit > 0, left: left}
+	for _, f := range part.Files {
+		if base := path.Base(f.Path); strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
+			split.Files, split.Bytes = split.Files-1, split.Bytes-f.Bytes
+			continue
+		}
+		if err := l.file(ctx, part, f); err != nil {
+			return split, err
+		}
+		if !split.Complete {
+			break
+		}
+	}
+	split.Features = l.features.list()
+	return split, nil
+}
+
+// looker goes through the records of a split.
+type looker struct {
+	split    *Split
+	rows     int
+	limited  bool
+	left     *int64 // bytes that may still be read
+	features featureSet
+}
+
+// errLimit ends the reading of a file.
+var errLimit = errors.New("limit reached")
+
+// Read hands on what the limit allows.
+type limited struct {
+	in   io.Reader
+	look *looker
+}
+
+func (l *looker) file(ctx context.Context, s *Source, f File) error {
+	in, err := s.Open(ctx, f.Path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	counted := &limited{in, l}
+	head := make([]byte, 4)
+	n, _ := io.ReadFull(counted, head)
+	if string(head[:n]) == "PAR1" {
+		return fmt.Errorf("%s is a Parquet file: expected TFRecord", f.Path)
+	}
+	compression := "none"
+	if n >= 2 && head[0] == 0x1f && head[1] == 0x8b {
+		compression = "gzip"
+	}
+	if l.split.Compression == "" {
+		l.split.Compression = compression
+	}
+	return l.records(ctx, record.NewReader(f.Path, io.MultiReader(strings.NewReader(string(head[:n])), counted)))
+}
+
+// Read of a limited reader.
+func (r *limited) Read(p []byte) (int, error) {
+	if !r.look.limited {
+		n, err := r.in.Read(p)
+		r.look.split.Read += int64(n)
+		return n, err
+	}
+	if *r.look.left <= 0 {
+		return 0, errLimit
+	}
+	n, err := r.in.Read(p[:min(int64(len(p)), *r.look.left)])
+	*r.look.left -= int64(n)
+	r.look.split.Read += int64(n)
+	return n, err
+}
+
+func (l *looker) records(ctx context.Context, r *record.Reader) error {
+	for {
+		data, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case errors.Is(err, errLimit):
+			l.split.Complete = false
+			return nil
+		case err != nil:
+			return err
+		case l.split.Records%1024 == 0 && ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		if l.split.Records < max(looked, int64(l.rows)) {
+			l.look(data)
+		}
+		l.split.Records++
+	}
+}
+
+// look tells what a record is.
+func (l *looker) look(data []byte) {
+	row, payload := decodeRow(data)
+	if l.split.Records == 0 {
+		l.split.Payload = payload
+	}
+	if l.split.Records < looked {
+		l.features.add(row)
+	}
+	if l.split.Records < int64(l.rows) {
+		l.split.Rows = append(l.split.Rows, row)
+	}
+}

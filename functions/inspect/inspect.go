@@ -1,0 +1,143 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Options say how closely to look.
+type Options struct {
+	Rows  int    // of each split of Examples to show
+	Split string // the only split to look at; "": all
+	Limit int64  // bytes of an artifact to read, or to copy from a store, at most; 0: no limit
+}
+
+// Report is what an artifact is: what it has of every kind, and one of the fields below, which Kind names.
+type Report struct {
+	Kind  Kind   `json:"kind"`
+	Path  string `json:"path"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+
+	Examples        *Examples        `json:"examples,omitempty"`
+	Schema          *Schema          `json:"schema,omitempty"`
+	Statistics      []Statistics     `json:"statistics,omitempty"`
+	TransformGraph  *TransformGraph  `json:"transform_graph,omitempty"`
+	SavedModel      *SavedModel      `json:"saved_model,omitempty"`
+	Model           *Model           `json:"model,omitempty"`
+	Checkpoint      *Checkpoint      `json:"checkpoint,omitempty"`
+	TFLite          *TFLite          `json:"tflite,omitempty"`
+	ONNX            *ONNX            `json:"onnx,omitempty"`
+	Hyperparameters *Hyperparameters `json:"hyperparameters,omitempty"`
+	TunerResults    *TunerResults    `json:"tuner_results,omitempty"`
+	Events          *Events          `json:"events,omitempty"`
+	Folder          []Part           `json:"folder,omitempty"`
+
+	Lineage *Lineage `json:"lineage,omitempty"` // of an artifact that Stoker made
+}
+
+// Part is one artifact of a folder of several.
+type Part struct {
+	Path  string `json:"path"`
+	Kind  Kind   `json:"kind,omitempty"` // "": not known by its names
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Inspect says what a source is. An error names the file, and what was expected of it.
+func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
+	r := &Report{Path: s.Name, Files: len(s.Files), Bytes: s.Bytes()}
+	var err error
+	if s.single {
+		r.Kind, err = s.kindOfFile(ctx, s.Files[0].Path)
+	} else if r.Kind = s.kindOfFolder(); r.Kind == "" {
+		r.Kind, err = s.kindByFiles(ctx)
+	}
+	if err == nil && r.Kind == "" {
+		err = fmt.Errorf("no artifact that is known here: %s", expected)
+	}
+	if err == nil {
+		err = r.look(ctx, s, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("inspect %s: %w", s.Name, err)
+	}
+	r.Lineage, err = lineage(ctx, s)
+	return r, err
+}
+
+// kindByFiles looks into the first file of a folder whose names tell nothing, and takes folders in it for artifacts.
+func (s *Source) kindByFiles(ctx context.Context) (Kind, error) {
+	if slices.ContainsFunc(s.parts(), func(p Part) bool { return p.Kind != "" }) {
+		return KindFolder, nil
+	}
+	for _, f := range s.Files {
+		if strings.Contains(f.Path, "/") || strings.HasPrefix(f.Path, ".") || strings.HasPrefix(f.Path, "_") {
+			continue
+		}
+		kind, err := s.kindOfFile(ctx, f.Path)
+		if err != nil || kind != "" {
+			return kind, err
+		}
+	}
+	return "", nil
+}
+
+// parts are the artifacts of a folder: the folders in it, and where one is not known, those in that, and so on.
+func (s *Source) parts() (parts []Part) {
+	var last string
+	for _, f := range s.Files {
+		folder, _, ok := strings.Cut(f.Path, "/")
+		if !ok || folder == last {
+			continue
+		}
+		last = folder
+		part := s.below(folder)
+		kind := part.kindOfFolder()
+		if kind != "" {
+			parts = append(parts, Part{folder, kind, len(part.Files), part.Bytes()})
+			continue
+		}
+		for _, p := range part.parts() {
+			p.Path = path.Join(folder, p.Path)
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// look fills the field of the report that its kind names.
+func (r *Report) look(ctx context.Context, s *Source, o Options) (err error) {
+	switch r.Kind {
+	case KindExamples:
+		r.Examples, err = inspectExamples(ctx, s, o)
+	case KindSchema:
+		r.Schema, err = inspectSchema(ctx, s)
+	case KindStatistics:
+		r.Statistics, err = inspectStatistics(ctx, s)
+	case KindTransformGraph:
+		r.TransformGraph, err = inspectTransformGraph(ctx, s, o)
+	case KindSavedModel:
+		r.SavedModel, err = inspectSavedModel(ctx, s, o)
+	case KindModel:
+		r.Model, err = inspectModel(ctx, s, o)
+	case KindCheckpoint:
+		r.Checkpoint, err = inspectCheckpoint(ctx, s, o)
+	case KindTFLite:
+		r.TFLite, err = inspectTFLite(ctx, s, o)
+	case KindONNX:
+		r.ONNX, err = inspectONNX(ctx, s, o)
+	case KindHyperparameters:
+		r.Hyperparameters, err = inspectHyperparameters(ctx, s)
+	case KindTunerResults:
+		r.TunerResults, err = inspectTunerResults(ctx, s)
+	case KindEvents:
+		r.Events, err = inspectEvents(ctx, s)
+	case KindFolder:
+		r.Folder = s.parts()
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/runlog"
+)
+
+// Kind is what an artifact, or a file of one, is.
+type Kind string
+
+// The kinds.
+const (
+	KindExamples        Kind = "examples"
+	KindSchema          Kind = "schema"
+	KindStatistics      Kind = "statistics"
+	KindTransformGraph  Kind = "transform graph"
+	KindSavedModel      Kind = "saved model"
+	KindModel           Kind = "model"
+	KindCheckpoint      Kind = "checkpoint"
+	KindTFLite          Kind = "tflite"
+	KindONNX            Kind = "onnx"
+	KindHyperparameters Kind = "hyperparameters"
+	KindTunerResults    Kind = "tuner results"
+	KindEvents          Kind = "event files"
+	KindFolder          Kind = "folder" // of artifacts
+)
+
+// expected is what there is to be found, for errors.
+const expected = "expected Examples (Split-<name>/ or TFRecord files), a schema, statistics, a transform graph, a SavedModel, a Model, " +
+	"a checkpoint, a .tflite or .onnx file, best_hyperparameters.txt, tuner_results.json, or event files"
+
+// Names by which TFX and TensorFlow tell what is in a file.
+const (
+	savedModelFile      = "saved_model.pb"
+	savedModelText      = "saved_model.pbtxt"
+	transformFolder     = "transform_fn"
+	statisticsFile      = "FeatureStats.pb"
+	schemaFile          = "schema.pbtxt"
+	hyperparametersFile = "best_hyperparameters.txt"
+	tunerResultsFile    = "tuner_results.json"
+	splitPrefix         = "Split-"
+	formatPrefix        = "Format-"
+)
+
+// kindOfFolder tells a folder by the names in it, "" where they tell nothing.
+func (s *Source) kindOfFolder() Kind {
+	has := func(test func(path string) bool) bool {
+		return slices.ContainsFunc(s.Files, func(f File) bool { return test(f.Path) })
+	}
+	is := func(name string) func(string) bool { return func(p string) bool { return p == name } }
+	inSplit := func(p string) bool { return strings.HasPrefix(p, splitPrefix) && strings.Contains(p, "/") }
+	switch {
+	case has(is(transformFolder+"/"+savedModelFile)) || has(is(transformFolder+"/"+savedModelText)):
+		return KindTransformGraph
+	case has(is(savedModelFile)) || has(is(savedModelText)):
+		return KindSavedModel
+	case has(func(p string) bool { return strings.HasPrefix(p, formatPrefix) && strings.Contains(p, "/") }):
+		return KindModel
+	case has(func(p string) bool { return inSplit(p) && path.Base(p) == statisticsFile }):
+		return KindStatistics
+	case has(inSplit):
+		return KindExamples
+	case has(is(schemaFile)):
+		return KindSchema
+	case has(is(hyperparametersFile)):
+		return KindHyperparameters
+	case has(is(tunerResultsFile)):
+		return KindTunerResults
+	case has(func(p string) bool { return strings.HasPrefix(p, "export/") && path.Base(p) == savedModelFile }):
+		return KindModel
+	case has(runlog.IsEventFile) && !has(func(p string) bool { return path.Base(p) == savedModelFile }):
+		return KindEvents
+	case has(func(p string) bool { return !strings.Contains(p, "/") && strings.HasSuffix(p, ".index") }):
+		return KindCheckpoint
+	}
+	return ""
+}
+
+// kindOfFile tells a file by its first bytes, and where these are ambiguous by its name. "" is none that is known.
+func (s *Source) kindOfFile(ctx context.Context, name string) (Kind, error) {
+	head, size, err := s.head(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	base := path.Base(name)
+	text := bytes.TrimLeft(head, " \t\r\n")
+	switch {
+	case isRecords(head) && runlog.IsEventFile(base):
+		return KindEvents, nil
+	case isRecords(head) || bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return KindExamples, nil
+	case len(head) >= 8 && string(head[4:8]) == "TFL3":
+		return KindTFLite, nil
+	case bytes.HasPrefix(text, []byte("{")) && bytes.Contains(head, []byte(`"space"`)), base == hyperparametersFile:
+		return KindHyperparameters, nil
+	case bytes.HasPrefix(text, []byte("[")) && bytes.Contains(head, []byte(`"trial_id"`)), base == tunerResultsFile:
+		return KindTunerResults, nil
+	case strings.HasSuffix(base, ".index") && size >= footerSize:
+		return KindCheckpoint, nil
+	case base == savedModelFile:
+		return KindSavedModel, nil
+	case path.Ext(base) == ".onnx":
+		return KindONNX, nil
+	case base == statisticsFile:
+		return KindStatistics, nil
+	case path.Ext(base) == ".pbtxt" || base == "schema.pb" || bytes.HasPrefix(text, []byte("feature {")):
+		return KindSchema, nil
+	}
+	return "", nil
+}
+
+// footerSize is that of a LevelDB table, in bytes: the least that a checkpoint's index has.
+const footerSize = 48
+
+// head is the first bytes of a file, and the file's size.
+func (s *Source) head(ctx context.Context, name string) ([]byte, int64, error) {
+	f, _ := s.find(name)
+	r, err := s.Open(ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.Close()
+	head := make([]byte, 4096)
+	n, err := io.ReadFull(r, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return head[:n], f.Bytes, err
+}
+
+// isRecords says whether bytes begin like a TFRecord: with a length and its checksum.
+func isRecords(head []byte) bool {
+	return len(head) >= 12 && record.Checksum(head[:8]) == binary.LittleEndian.Uint32(head[8:])
+}

@@ -1,0 +1,200 @@
+package inspect
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tflite"
+)
+
+func printPorts(p *printer, ports []Port) {
+	p.row("NAME", "TYPE", "SHAPE", "LAYOUT")
+	for _, port := range ports {
+		p.row(port.Name, port.Type, port.Shape, port.Layout)
+	}
+}
+
+func (g *TransformGraph) print(p *printer) {
+	p.row("written by", "TensorFlow "+g.TensorFlow)
+	if g.Executable {
+		p.row("without TensorFlow", "Stoker executes this graph")
+	} else {
+		p.row("without TensorFlow", "not executed: "+g.Why)
+	}
+	p.section("%s: raw features", plural(len(g.Inputs), "input"))
+	printPorts(p, g.Inputs)
+	p.section("%s: transformed features", plural(len(g.Outputs), "output"))
+	domains := map[string]string{}
+	for _, d := range g.Domains {
+		domains[d.Feature] = d.Values
+	}
+	p.row("NAME", "TYPE", "SHAPE", "LAYOUT", "DOMAIN")
+	for _, port := range g.Outputs {
+		p.row(port.Name, port.Type, port.Shape, port.Layout, domains[port.Name])
+	}
+	if len(g.Vocabularies) > 0 {
+		p.section("vocabularies")
+		p.row("NAME", "WORDS", "SIZE")
+	}
+	for _, v := range g.Vocabularies {
+		words := integer(v.Words)
+		if v.Words < 0 {
+			words = "not counted"
+		}
+		p.row(v.Name, words, size(v.Bytes))
+	}
+	p.section("ops\n%s", plain2(counts(g.Ops)))
+}
+
+// plain2 is plain for a text of several lines.
+func plain2(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = plain(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (m *SavedModel) print(p *printer) {
+	p.row("written by", "TensorFlow "+m.TensorFlow)
+	p.row("tags", strings.Join(m.Tags, ", "))
+	if m.Fingerprint != "" {
+		p.row("fingerprint", m.Fingerprint)
+	}
+	for _, s := range m.Signatures {
+		p.section("signature %s (%s)", plain(s.Name), plain(s.Method))
+		p.row("", "NAME", "TYPE", "SHAPE", "LAYOUT")
+		for _, port := range s.Inputs {
+			p.row("in", port.Name, port.Type, port.Shape, port.Layout)
+		}
+		for _, port := range s.Outputs {
+			p.row("out", port.Name, port.Type, port.Shape, port.Layout)
+		}
+	}
+	printVariables(p, m.Variables, m.Weights)
+	if len(m.Assets) > 0 {
+		p.section("assets")
+	}
+	for _, a := range m.Assets {
+		p.row(a.Name, size(a.Bytes))
+	}
+	p.section("ops\n%s", plain2(counts(m.Ops)))
+}
+
+// maxVariables is how many variables are printed; JSON has all.
+const maxVariables = 100
+
+func printVariables(p *printer, variables []Variable, weights int64) {
+	p.section("%s, %d numbers", plural(len(variables), "variable"), weights)
+	if len(variables) > 0 {
+		p.row("NAME", "TYPE", "SHAPE", "COUNT")
+	}
+	for _, v := range variables[:min(len(variables), maxVariables)] {
+		p.row(v.Name, v.Type, v.Shape, integer(v.Count))
+	}
+	if more := len(variables) - maxVariables; more > 0 {
+		p.row(fmt.Sprintf("and %d more (-o json has all)", more))
+	}
+}
+
+func (c *Checkpoint) print(p *printer) {
+	if c.Latest != "" {
+		p.row("latest", c.Latest)
+	}
+	for _, s := range c.Saved {
+		p.section("checkpoint %s", plain(s.Name))
+		printVariables(p, s.Variables, s.Weights)
+	}
+}
+
+func (m *Model) print(p *printer) {
+	p.section("formats")
+	p.row("NAME", "KIND", "FILES", "SIZE")
+	for _, f := range m.Formats {
+		p.row(f.Name, string(f.Kind), integer(int64(f.Files)), size(f.Bytes))
+	}
+	for _, f := range m.Formats {
+		if f.Error != "" || f.SavedModel != nil || f.TFLite != nil || f.ONNX != nil {
+			p.section("%s", plain(f.Name))
+		}
+		switch {
+		case f.Error != "":
+			p.row("not readable", f.Error)
+		case f.SavedModel != nil:
+			f.SavedModel.print(p)
+		case f.TFLite != nil:
+			f.TFLite.print(p)
+		case f.ONNX != nil:
+			f.ONNX.print(p)
+		}
+	}
+}
+
+func (t *TFLite) print(p *printer) {
+	p.row("file", t.File)
+	if t.Text != "" {
+		p.row("description", t.Text)
+	}
+	p.row("signatures", strings.Join(t.Signatures, ", "))
+	p.row("data", fmt.Sprintf("%s in %s", size(t.DataBytes), plural(t.Tensors, "tensor")))
+	p.section("inputs and outputs")
+	p.row("", "NAME", "TYPE", "SHAPE")
+	for _, port := range t.Inputs {
+		p.row("in", port.Name, port.Type, tfliteShape(port))
+	}
+	for _, port := range t.Outputs {
+		p.row("out", port.Name, port.Type, tfliteShape(port))
+	}
+	p.section("ops\n%s", plain2(counts(t.Ops)))
+}
+
+func tfliteShape(t tflite.Tensor) string {
+	shape := []int{}
+	for _, size := range t.Shape {
+		shape = append(shape, int(size))
+	}
+	return shapeText(shape)
+}
+
+func (o *ONNX) print(p *printer) {
+	p.row("file", o.File)
+	p.row("producer", o.Producer)
+	var opsets []string
+	for _, domain := range slices.Sorted(maps.Keys(o.Opsets)) {
+		opsets = append(opsets, strings.TrimSpace(fmt.Sprintf("%s %d", domain, o.Opsets[domain])))
+	}
+	p.row("opset", strings.Join(opsets, ", "))
+	p.row("data", fmt.Sprintf("%s in %s", size(o.WeightBytes), plural(o.Initializers, "initializer")))
+	p.section("inputs and outputs")
+	p.row("", "NAME", "TYPE", "SHAPE", "NOTE")
+	for _, port := range o.Inputs {
+		p.row("in", port.Name, port.Type, "["+strings.Join(port.Shape, ", ")+"]", port.Doc)
+	}
+	for _, port := range o.Outputs {
+		p.row("out", port.Name, port.Type, "["+strings.Join(port.Shape, ", ")+"]", port.Doc)
+	}
+	p.section("ops\n%s", plain2(counts(o.Ops)))
+}
+
+func (l *Lineage) print(p *printer) {
+	for _, line := range [][2]string{
+		{"type", l.Type}, {"digest", l.Digest}, {"execution", l.Execution}, {"attempt", l.Attempt}, {"module", l.Module},
+		{"base model", l.BaseModel},
+	} {
+		if line[1] != "" {
+			p.row(line[0], line[1])
+		}
+	}
+	if !l.Finished.IsZero() {
+		p.row("trained", fmt.Sprintf("%s, in %s", l.Finished.Format(time.RFC3339), l.Finished.Sub(l.Started).Round(time.Millisecond)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Metrics)) {
+		p.row(name, value(l.Metrics[name]))
+	}
+	for _, in := range l.Inputs {
+		p.row("input", strings.TrimSpace(value(in["type"])+" "+value(in["uri"])))
+	}
+}

@@ -1,0 +1,166 @@
+package inspect
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow"
+	"github.com/stoker-ml/stoker/compute/transform"
+)
+
+// TransformGraph is what tf.Transform wrote.
+type TransformGraph struct {
+	TensorFlow   string         `json:"tensorflow"`
+	Inputs       []Port         `json:"inputs"`  // raw features
+	Outputs      []Port         `json:"outputs"` // transformed ones
+	Domains      []Domain       `json:"domains,omitempty"`
+	Vocabularies []Vocabulary   `json:"vocabularies,omitempty"`
+	Ops          map[string]int `json:"ops"`
+
+	Executable bool   `json:"executable"`    // by Stoker, without TensorFlow
+	Why        string `json:"why,omitempty"` // not
+}
+
+// Domain is what the transformed schema says of a feature's values.
+type Domain struct {
+	Feature string `json:"feature"`
+	Values  string `json:"values"`
+}
+
+// Vocabulary is a file of words, one a line.
+type Vocabulary struct {
+	Name  string `json:"name"`
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	Words int64  `json:"words"` // -1: the file was not read
+}
+
+func inspectTransformGraph(ctx context.Context, s *Source, o Options) (*TransformGraph, error) {
+	var paths []string // all but checkpoints' values, which no graph of tf.Transform has
+	for _, f := range s.Files {
+		paths = append(paths, f.Path)
+	}
+	dir, err := s.local(ctx, o.Limit, paths...)
+	var large *TooLargeError
+	whole := !errors.As(err, &large)
+	if !whole {
+		dir, err = s.local(ctx, 0, transformFolder+"/"+savedModelFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	model, err := tensorflow.Open(path.Join(dir, transformFolder))
+	if err != nil {
+		return nil, err
+	}
+	g := &TransformGraph{TensorFlow: model.Meta.GetMetaInfoDef().GetTensorflowVersion(), Ops: opCounts(model)}
+	if g.Inputs, g.Outputs, err = transformPorts(model); err != nil {
+		return nil, err
+	}
+	if g.Vocabularies, err = s.vocabularies(ctx, whole); err != nil {
+		return nil, err
+	}
+	if g.Domains, err = s.domains(ctx); err != nil {
+		return nil, err
+	}
+	g.execute(dir, large)
+	return g, nil
+}
+
+// transformPorts are what goes in and out: by the object graph, else, where there is none, by the signature.
+func transformPorts(model *tensorflow.Model) (in, out []Port, err error) {
+	trace, err := model.Trace("transform_fn")
+	if err == nil {
+		return ports(trace.Inputs), ports(trace.Outputs), nil
+	}
+	signatures, signatureErr := model.Signatures()
+	if signatureErr != nil || len(signatures) == 0 {
+		return nil, nil, errors.Join(err, signatureErr)
+	}
+	return ports(signatures[0].Inputs), ports(signatures[0].Outputs), nil
+}
+
+func (g *TransformGraph) execute(dir string, large *TooLargeError) {
+	if large != nil {
+		g.Why = "not tried: " + large.Error()
+		return
+	}
+	if _, err := transform.Open(dir); err != nil {
+		g.Why = err.Error()
+		return
+	}
+	g.Executable = true
+}
+
+func (s *Source) vocabularies(ctx context.Context, count bool) (all []Vocabulary, err error) {
+	for _, f := range s.Files {
+		file, ok := strings.CutPrefix(f.Path, transformFolder+"/assets/")
+		if !ok {
+			continue
+		}
+		v := Vocabulary{Name: vocabularyName(file), File: file, Bytes: f.Bytes, Words: -1}
+		if count {
+			if v.Words, err = s.countWords(ctx, f.Path); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// vocabularyName is the name that tf.Transform's user knows a file by.
+func vocabularyName(file string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(file, "vocab_"), ".gz"), ".tfrecord")
+}
+
+// countWords counts the words of a vocabulary: records, or lines.
+func (s *Source) countWords(ctx context.Context, name string) (count int64, err error) {
+	in, err := s.Open(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	if strings.HasSuffix(name, ".tfrecord.gz") {
+		return countRecords(name, in)
+	}
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadSlice('\n')
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull): // a long line goes on
+		case err == io.EOF && len(line) == 0:
+			return count, nil
+		case err != nil && err != io.EOF:
+			return count, err
+		default:
+			count++
+		}
+	}
+}
+
+// domains are those of the transformed schema that say something.
+func (s *Source) domains(ctx context.Context) (domains []Domain, err error) {
+	const name = "transformed_metadata/" + schemaFile
+	if _, ok := s.find(name); !ok {
+		return nil, nil
+	}
+	data, err := s.read(ctx, name, maxMetadata)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := parseSchema(name, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range schema.Features {
+		if f.Domain != "" {
+			domains = append(domains, Domain{f.Name, f.Domain})
+		}
+	}
+	return domains, nil
+}
