@@ -73,20 +73,3 @@ func TestWhatIsNoModelIsRefused(t *testing.T) {
 		}
 	}
 }
-
-// What is read of a file fits into a bound whatever it holds, and never panics.
-func FuzzDescribe(f *testing.F) {
-	for _, c := range opCases()[:20] {
-		_, text := written(f, c.graph)
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		path := filepath.Join(t.TempDir(), "model.onnx")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if d, err := onnx.Describe(path); err == nil && (len(d.Outputs) == 0 || d.WeightBytes > int64(len(text))) {
-			t.Errorf("%d bytes are taken for %+v", len(text), d)
-		}
-	})
-}
