@@ -24,6 +24,9 @@ var (
 
 	//go:embed requirements-transform.lock
 	transformLockfile []byte
+
+	//go:embed requirements-analysis.lock
+	analysisLockfile []byte
 )
 
 // completeMarker is written last: an environment without it is half made.

@@ -38,7 +38,18 @@ func TransformPython(t testing.TB) string {
 // most. What it prints is in the test's log. An exception fails the test with the traceback.
 func Run(t testing.TB, script string, in, out any) {
 	t.Helper()
-	a := ask(t, request{Script: script, Input: in})
+	decode(t, ask(t, shared, request{Script: script, Input: in}), out)
+}
+
+// RunAnalysis is Run in an environment of its own, for the second tier of tests: TensorFlow 2.16 with TensorFlow Model Analysis,
+// tfx_bsl and what else of TFX reads models.
+func RunAnalysis(t testing.TB, script string, in, out any) {
+	t.Helper()
+	decode(t, ask(t, analysisShared, request{Script: script, Input: in}), out)
+}
+
+func decode(t testing.TB, a answer, out any) {
+	t.Helper()
 	if a.Error != "" {
 		t.Fatalf("script: %s", a.Error)
 	}
@@ -50,17 +61,17 @@ func Run(t testing.TB, script string, in, out any) {
 // Fail runs a script that has to raise an exception and returns the traceback's text.
 func Fail(t testing.TB, script string, in any) string {
 	t.Helper()
-	a := ask(t, request{Script: script, Input: in})
+	a := ask(t, shared, request{Script: script, Input: in})
 	if a.Error == "" {
 		t.Fatalf("script raised nothing and returned %.200s", a.Output)
 	}
 	return a.Error
 }
 
-func ask(t testing.TB, r request) answer {
+func ask(t testing.TB, server func() (*server, error), r request) answer {
 	t.Helper()
 	skipShort(t)
-	s, err := shared()
+	s, err := server()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,19 +35,27 @@ type answer struct {
 }
 
 // shared is the one server of a test binary, started by the first test that asks: an import costs 6 to 10 CPU-seconds.
-var shared = sync.OnceValues(func() (*server, error) {
+var shared = sync.OnceValues(func() (*server, error) { return serverOf(installed) })
+
+// analysisShared is that of the environment with TensorFlow Model Analysis.
+var analysisShared = sync.OnceValues(func() (*server, error) { return serverOf(analysisInstalled) })
+
+func serverOf(installed func() (string, error)) (*server, error) {
 	python, err := installed()
 	if err != nil {
 		return nil, err
 	}
 	return start(python)
-})
+}
 
 // installed is the interpreter of the shared environment, made if need be.
 var installed = sync.OnceValues(func() (string, error) { return installFrom(lockfile) })
 
 // transformInstalled is that of the environment with tf.Transform.
 var transformInstalled = sync.OnceValues(func() (string, error) { return installFrom(transformLockfile) })
+
+// analysisInstalled is that of the environment with TensorFlow Model Analysis.
+var analysisInstalled = sync.OnceValues(func() (string, error) { return installFrom(analysisLockfile) })
 
 func installFrom(lock []byte) (string, error) {
 	cache, err := os.UserCacheDir()
