@@ -2,8 +2,11 @@ package warm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/stoker-ml/stoker/compute/nn"
 )
 
 // Table says what a new model took from an old one.
@@ -35,11 +38,16 @@ func (s *starter) table() Table {
 		})
 	}
 	for _, theirs := range s.from.Tensors {
-		if !taken[theirs.Key] {
+		if !taken[theirs.Key] && !s.constant(theirs.Name) {
 			t.Left = append(t.Left, Line{Name: theirs.Name, Shape: theirs.Shape})
 		}
 	}
 	return t
+}
+
+// constant says that a weight of the old model is one that the new one has as a constant, and tells of there.
+func (s *starter) constant(name string) bool {
+	return slices.ContainsFunc(s.params, func(p nn.Param) bool { return p.Name == name && !p.Trainable })
 }
 
 // Taken is how many params have taken something.

@@ -21,11 +21,17 @@ type tracer struct {
 
 // rows says what the rows of the model's weights stand for, by key.
 func (m *savedModel) rows(tensors []Tensor) map[string]Rows {
-	t := newTracer(m, tensors)
-	for _, f := range t.roots() {
+	t, all := newTracer(m, tensors), map[string]Rows{}
+	for _, f := range t.roots() { // one that is called with transformed features knows less of them than serving_default, which comes first
+		t.rows = known{}
 		t.visit(f)
+		for key, rows := range t.rows.told() {
+			if all[key] == nil {
+				all[key] = rows
+			}
+		}
 	}
-	return t.rows.told()
+	return all
 }
 
 func newTracer(m *savedModel, tensors []Tensor) *tracer {

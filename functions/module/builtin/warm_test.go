@@ -7,9 +7,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
@@ -143,4 +145,81 @@ func wantError(t *testing.T, a module.Assignment, text string) error {
 		t.Errorf("error is %v, want one that says %q", err, text)
 	}
 	return err
+}
+
+// A run's transform graph has a vocabulary in another order, with a token more: each token keeps the weights that it had, buckets for
+// others too, and the new one starts from nothing.
+func TestTokensKeepTheirWeightsWhenTheirVocabularyGrows(t *testing.T) {
+	t.Parallel()
+	config := func() map[string]any { return map[string]any{"label": "tips_xf"} }
+	first := assignment(t, "taxi", true, config())
+	run(t, "dnn", first)
+	again := assignment(t, "taxi", true, config())
+	still(&again)
+	again.Seed, again.BaseModel, again.TransformGraphPath = 7, first.ServingModelDir, grown(t)
+	run(t, "dnn", again)
+	table, err := os.ReadFile(filepath.Join(again.ModelRunDir, "warm_start.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `rows by what they stand for, 1 new (company_xf: "New Company")`; !strings.Contains(string(table), want) {
+		t.Errorf("table lacks %s:\n%s", want, table)
+	}
+	old, now := firstKernel(t, first.ServingModelDir), firstKernel(t, again.ServingModelDir)
+	if len(now) != len(old)+1 || now[`company_xf: "New Company"`] == nil || old[`company_xf: bucket 9 for others`] == nil {
+		t.Errorf("%d rows after %d", len(now), len(old))
+	}
+	for row, weights := range old {
+		if !slices.Equal(weights, now[row]) {
+			t.Errorf("%s: %v, was %v", row, now[row], weights)
+		}
+	}
+}
+
+// firstKernel is the rows of a model's first kernel, by what they stand for.
+func firstKernel(t *testing.T, model string) map[string][]float32 {
+	t.Helper()
+	s, err := warm.Open(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(s.Tensors, func(t warm.Tensor) bool { return t.Name == "dense_1/kernel" })
+	values, _, err := s.Values(s.Tensors[at])
+	if err != nil {
+		t.Fatal(err)
+	}
+	width, rows := s.Tensors[at].Shape[1], map[string][]float32{}
+	for i, row := range s.Rows(s.Tensors[at]) {
+		rows[row] = values[i*width : (i+1)*width]
+	}
+	return rows
+}
+
+// grown is taxi's transform graph after one more company was seen, more often than all others.
+func grown(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "transform_graph")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(graphs, "taxi", "transform_graph"))); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "transform_fn", "assets", "*_1_vocabulary"))
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	edit(t, names[0], func(text string) string { return "New Company\n" + text })
+	edit(t, filepath.Join(dir, "transformed_metadata", "schema.pbtxt"), func(text string) string {
+		return strings.Replace(text, "max: 54", "max: 55", 1)
+	})
+	return dir
+}
+
+func edit(t *testing.T, name string, by func(string) string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, []byte(by(string(text))), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
