@@ -20,6 +20,7 @@ type Model struct {
 	Dir  string               // its folder, in which assets and variables lie
 	Meta *corepb.MetaGraphDef // the graph with the tag "serve"
 
+	assets  []*corepb.AssetFileDef
 	objects []*corepb.SavedObject
 	library map[string]*functionpb.FunctionDef
 	top     map[string]*nodepb.NodeDef
@@ -76,7 +77,25 @@ func Parse(dir string, data []byte) (*Model, error) {
 	for _, node := range m.Meta.GetGraphDef().GetNode() {
 		m.top[node.GetName()] = node
 	}
-	return m, nil
+	return m, m.findAssets()
+}
+
+// assetsCollection is where TensorFlow 1 names the assets.
+const assetsCollection = "saved_model_assets"
+
+func (m *Model) findAssets() error {
+	m.assets = m.Meta.GetAssetFileDef()
+	if len(m.assets) > 0 {
+		return nil
+	}
+	for i, packed := range m.Meta.GetCollectionDef()[assetsCollection].GetAnyList().GetValue() {
+		def := new(corepb.AssetFileDef)
+		if err := packed.UnmarshalTo(def); err != nil {
+			return fmt.Errorf("collection %s: asset %d: %w", assetsCollection, i, err)
+		}
+		m.assets = append(m.assets, def)
+	}
+	return nil
 }
 
 // child finds the object of that name below another.

@@ -34,7 +34,8 @@ func (m *Model) Start() (*Session, error) {
 		model: m, variables: map[string]*ops.Variable{}, tables: map[string]*ops.Table{},
 		assets: map[string]string{}, datasets: map[string]*dataset{},
 	}
-	if err := errors.Join(s.findAssets(), s.findDatasets(m.calledWith())); err != nil {
+	captured := m.calledWith()
+	if err := errors.Join(s.findAssets(), s.findDatasets(captured)); err != nil {
 		return nil, err
 	}
 	prefix := filepath.Join(m.Dir, variablesPrefix)
@@ -45,22 +46,26 @@ func (m *Model) Start() (*Session, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, node := range []string{m.Meta.GetSaverDef().GetRestoreOpName(), m.InitNode()} {
-		if err := s.run(nodeOf(node)); err != nil {
-			return nil, fmt.Errorf("initialise: %w", err)
-		}
+	if err := s.run(nodeOf(m.Meta.GetSaverDef().GetRestoreOpName())); err != nil {
+		return nil, fmt.Errorf("restore variables: %w", err)
+	}
+	if err := s.restoreObjects(captured); err != nil {
+		return nil, fmt.Errorf("restore variables: %w", err)
+	}
+	if err := s.run(m.InitNode()); err != nil {
+		return nil, fmt.Errorf("initialise: %w", err)
 	}
 	return s, nil
 }
 
 // findAssets finds the tensors that hold paths of assets.
 func (s *Session) findAssets() error {
-	for i := range s.model.Meta.GetAssetFileDef() {
+	for i := range s.model.assets {
 		path, err := s.model.assetPath(i)
 		if err != nil {
 			return err
 		}
-		s.assets[canonical(s.model.Meta.GetAssetFileDef()[i].GetTensorInfo().GetName())] = path
+		s.assets[canonical(s.model.assets[i].GetTensorInfo().GetName())] = path
 	}
 	return nil
 }
@@ -71,7 +76,7 @@ func (m *Model) assetOf(id int32) (string, error) {
 		return "", fmt.Errorf("object %d is no asset", id)
 	}
 	i := int(m.objects[id].GetAsset().GetAssetFileDefIndex())
-	if i < 0 || i >= len(m.Meta.GetAssetFileDef()) {
+	if i < 0 || i >= len(m.assets) {
 		return "", fmt.Errorf("object %d: no asset %d", id, i)
 	}
 	return m.assetPath(i)
@@ -79,7 +84,7 @@ func (m *Model) assetOf(id int32) (string, error) {
 
 // assetPath is the path of asset i, which must lie in the folder of assets.
 func (m *Model) assetPath(i int) (string, error) {
-	name := filepath.FromSlash(m.Meta.GetAssetFileDef()[i].GetFilename())
+	name := filepath.FromSlash(m.assets[i].GetFilename())
 	if !filepath.IsLocal(name) {
 		return "", fmt.Errorf("asset %q is outside of its folder", name)
 	}

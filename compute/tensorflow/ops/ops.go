@@ -251,6 +251,7 @@ var modelOps = map[string]Op{
 	"ReadVariableOp":          built(buildReadVariable),
 	"ResourceGather":          built(buildResourceGather),
 	"Select":                  built(buildSelectRows),
+	"SparseReshape":           built(buildSparseReshape, "output_indices", "output_shape"),
 	"SparseSegmentMean":       sparseSegments(ofMean, false),
 	"SparseSegmentSqrtN":      sparseSegments(ofSqrtN, false),
 	"SparseSegmentSum":        sparseSegments(ofSum, false),

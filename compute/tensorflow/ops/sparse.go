@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -157,6 +158,38 @@ func counting(n int) []int {
 		list[i] = i
 	}
 	return list
+}
+
+// buildSparseReshape gives a sparse tensor, of indices in input 0 and dense shape in input 1, another shape.
+func buildSparseReshape(n *Node) (Kernel, error) {
+	n.Out = []DType{Int64, Int64}
+	return func(c *Call) error {
+		from := Integers(c.In[1])
+		if shape := c.tensor(0).Shape(); len(shape) != 2 || shape[1] != len(from) {
+			return fmt.Errorf("indices of shape %v for %d dimensions", shape, len(from))
+		}
+		if err := allow(from, math.MaxInt); err != nil {
+			return err
+		}
+		to, err := inferShape(from, Integers(c.In[2]))
+		if err != nil {
+			return err
+		}
+		indices, entries := Integers(c.In[0]), c.tensor(0).Shape()[0]
+		out := room[int64](c, 0, entries, len(to)).Data
+		for i := range entries {
+			flat, err := flatIndex(indices[i*len(from):(i+1)*len(from)], from)
+			if err != nil {
+				return err
+			}
+			for d := len(to) - 1; d >= 0; d-- {
+				out[i*len(to)+d] = int64(flat % to[d])
+				flat /= to[d]
+			}
+		}
+		copyInts(room[int64](c, 1, len(to)).Data, to)
+		return nil
+	}, n.want(Int64, Int64, Int64)
 }
 
 // buildSparseSlice cuts out a box: from input 3 on, of the size of input 4 or what is left.

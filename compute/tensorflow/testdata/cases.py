@@ -112,6 +112,8 @@ CASES = {
         lambda a, i, s: raw.SparseSegmentSqrtNWithNumSegments(data=a, indices=i, segment_ids=s, num_segments=5), floats(4, 3), seg["i"], seg["s"]),
     "SparseSegmentSumWithNumSegments": Case(
         lambda a, i, s: raw.SparseSegmentSumWithNumSegments(data=a, indices=i, segment_ids=s, num_segments=5), floats(4, 3), seg["i"], seg["s"]),
+    "SparseReshape": Case(lambda i, s, t: dict(zip("is", raw.SparseReshape(input_indices=i, input_shape=s, new_shape=t))),
+                          sparse[0], sparse[2], np.array([2, -1, 3], np.int64)),
     "SparseTensorDenseMatMul": Case(
         lambda i, v, s, b: raw.SparseTensorDenseMatMul(a_indices=i, a_values=v, a_shape=s, b=b), *sparse),
 }
