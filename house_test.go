@@ -49,7 +49,7 @@ var table = house.Table{
 
 		"functions/pipeline":         {Opens: "functions/module"},
 		"functions/module":           {},
-		"functions/module/builtin":   {Opens: "functions/module compute/runlog " + learning, Tests: "compute/record"},
+		"functions/module/builtin":   {Opens: "functions/module compute/runlog compute/warm " + learning, Tests: "compute/record"},
 		"functions/module/estimator": {Opens: "functions/module compute/warm compute/runlog " + learning},
 		"functions/guest":            {Opens: "functions/module functions/scratch"},
 		"functions/scratch":          {},
