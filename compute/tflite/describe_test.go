@@ -83,9 +83,17 @@ func TestConstantsAreAligned(t *testing.T) {
 func TestWhatIsNoModelIsAnError(t *testing.T) {
 	t.Parallel()
 	whole := small(t)
-	noVersion := bytes.Clone(whole)
-	version := newReader(bytes.NewReader(whole), int64(len(whole)))
-	binary.LittleEndian.PutUint32(noVersion[version.table(version.follow(0)).field(modelVersion):], 4)
+	r := newReader(bytes.NewReader(whole), int64(len(whole)))
+	model := r.table(r.follow(0))
+	changed := func(at int64, number uint32) []byte {
+		data := bytes.Clone(whole)
+		binary.LittleEndian.PutUint32(data[at:], number)
+		return data
+	}
+	var graph, op table
+	model.vector(modelSubgraphs, 4).tables(func(_ int, t table) bool { graph = t; return false })
+	graph.vector(subgraphOperators, 4).tables(func(i int, t table) bool { op = t; return i < 2 })
+	outputs := graph.vector(subgraphOutputs, 4)
 	for _, c := range []struct {
 		name, want string
 		data       []byte
@@ -93,7 +101,12 @@ func TestWhatIsNoModelIsAnError(t *testing.T) {
 		{"an empty file", "ends before offset 8", nil},
 		{"another format", "is not marked TFL3", []byte("PK\x03\x04 and so on")},
 		{"half a file", "ends before offset", append(bytes.Clone(whole[:8]), whole[len(whole)-4:]...)},
-		{"another version", "has version 4 of the schema, expected 3", noVersion},
+		{"another version", "has version 4 of the schema, expected 3", changed(model.field(modelVersion), 4)},
+		{"a text longer than the file", "a list of 4294967295 elements begins at offset", changed(r.follow(model.field(modelDescription)), 1<<32-1)},
+		{"an operator of no kind", "operator 2 is of kind 99, there are 8 kinds", changed(op.field(operatorOpCode), 99)},
+		{"a negative kind", "operator 2 is of kind -1, there are 8 kinds", changed(op.field(operatorOpCode), 1<<32-1)},
+		{"an output that is no tensor", "tensor 17 is an input or output, there are 17 tensors", changed(outputs.at, 17)},
+		{"no outputs", "it has no outputs", changed(outputs.at-4, 0)},
 	} {
 		_, err := describe(bytes.NewReader(c.data), int64(len(c.data)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -120,7 +120,7 @@ func (l *lowering) node(n *nn.Node) {
 	}
 }
 
-// output names a result. Runtimes want each output to be a tensor of its own, and no input.
+// output names a result. It may be an input, or another output too.
 func (l *lowering) output(out nn.Output) {
 	if l.err != nil {
 		return
@@ -129,20 +129,7 @@ func (l *lowering) output(out nn.Output) {
 	if l.o.IntegerIO && l.types[out.Node].Kind == nn.Float32 {
 		read = l.ownEight
 	}
-	t := read(out.Node)
-	if l.isPort(t) {
-		t = l.reshape(out.Name+"/copy", t, l.types[out.Node].Width)
-	}
-	l.outputs = append(l.outputs, port{out.Name, t})
-}
-
-func (l *lowering) isPort(t int32) bool {
-	for _, p := range append(l.inputs[:len(l.inputs):len(l.inputs)], l.outputs...) {
-		if p.tensor == t {
-			return true
-		}
-	}
-	return false
+	l.outputs = append(l.outputs, port{out.Name, read(out.Node)})
 }
 
 // rows is the tensor of a node's result, still to be computed.
