@@ -22,14 +22,7 @@ import "fmt"
 type Decoder struct {
 	spec    Spec
 	context fields
-	lists   fields  // the Sequence features
-	faults  []fault // of the record at hand
-}
-
-// fault is what is wrong with a feature of a record, unless the same key comes again: then that counts.
-type fault struct {
-	column int
-	err    error
+	lists   fields // the Sequence features
 }
 
 // NewDecoder returns a Decoder for spec.
@@ -51,40 +44,31 @@ func NewDecoder(spec Spec) (*Decoder, error) {
 // Append appends one serialized record as a row of b, which NewBatch made for the same Spec. If it fails, b is as it was,
 // and the error is an *Error.
 func (d *Decoder) Append(b *Batch, record []byte) error {
-	d.faults = d.faults[:0]
-	if err := d.scan(b, record); err != nil {
-		b.dropPart()
+	if err := d.scan(record); err != nil {
 		return &Error{Err: err}
 	}
 	for i := range b.Columns {
-		c := &b.Columns[i]
-		if c.rows() > b.Rows {
-			continue
-		}
-		if err := d.absent(c, i); err != nil {
+		if err := d.appendRow(&b.Columns[i], i); err != nil {
 			b.dropPart()
-			return &Error{Feature: c.Feature.Name, Err: err}
+			return &Error{Feature: d.spec[i].Name, Err: err}
 		}
 	}
 	b.Rows++
 	return nil
 }
 
-// absent appends the row of a column that the record had no value for, or says why.
-func (d *Decoder) absent(c *Column, column int) error {
-	for i := len(d.faults) - 1; i >= 0; i-- {
-		if d.faults[i].column == column {
-			return d.faults[i].err
-		}
+func (d *Decoder) appendRow(c *Column, i int) error {
+	if c.Feature.Sequence {
+		return c.appendSteps(d.lists.values[i])
 	}
-	return c.append(nil)
+	return c.appendRow(d.context.values[i])
 }
 
-// scan appends what a record holds to the columns of its features. Those that it does not hold, and those that have a fault, are
-// left as they were.
-func (d *Decoder) scan(b *Batch, record []byte) error {
-	d.context.start()
-	d.lists.start()
+// scan finds the features in a record, and leaves them serialized. That the last of two equal keys counts is then a matter
+// of overwriting.
+func (d *Decoder) scan(record []byte) error {
+	d.context.reset()
+	d.lists.reset()
 	for len(record) > 0 {
 		f, rest, err := nextField(record)
 		if err != nil {
@@ -93,49 +77,15 @@ func (d *Decoder) scan(b *Batch, record []byte) error {
 		record = rest
 		switch {
 		case f.message(1):
-			err = d.scanMap(b, &d.context, f.data)
+			err = d.context.scan(f.data)
 		case f.message(2) && d.lists.any:
-			err = d.scanMap(b, &d.lists, f.data)
+			err = d.lists.scan(f.data)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// scanMap reads one Features or FeatureLists message: repeated field 1, entries of a map.
-func (d *Decoder) scanMap(b *Batch, of *fields, entries []byte) error {
-	for len(entries) > 0 {
-		f, rest, err := nextField(entries)
-		if err != nil {
-			return err
-		}
-		entries = rest
-		if !f.message(1) {
-			continue
-		}
-		key, value, err := entry(f.data)
-		if err != nil {
-			return err
-		}
-		if i, ok := of.find(key); ok {
-			d.append(b, i, value)
-		}
-	}
-	return nil
-}
-
-// append appends the value of a column's feature, in place of one that the same record had before.
-func (d *Decoder) append(b *Batch, column int, value []byte) {
-	c := &b.Columns[column]
-	if c.rows() > b.Rows {
-		c.keepRows(b.Rows)
-	}
-	if err := c.append(value); err != nil {
-		c.keepRows(b.Rows)
-		d.faults = append(d.faults, fault{column, err})
-	}
 }
 
 // Parse reads records into a batch of their own: for few rows and for tests. A Reader or Decoder reuses memory.

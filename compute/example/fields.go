@@ -2,42 +2,73 @@ package example
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// fields finds the column of each entry in a map field of a record: Features or FeatureLists.
+// fields finds the entries of a map field of a record: Features or FeatureLists, from key to a message left serialized. Finding all
+// before any is parsed makes the order in which they are parsed the same in every record, which is quicker by a tenth where theirs isn't.
 type fields struct {
-	any   bool
-	names []string       // by column; "" where the feature is not in this map
-	index map[string]int // of a name in the Spec
+	any    bool
+	names  []string       // by index in the Spec; "" where the feature is not in this map
+	index  map[string]int // of a name in the Spec
+	values [][]byte       // of the record at hand, by index in the Spec; nil if absent, and only then
 
-	// after holds which column the last record had after each, and at 0 as its first; beside it, one more than that. Many writers use
+	// after holds which feature the last record had after each, by one more than its index, and at 0 as its first. Many writers use
 	// one order for all records, and then one comparison takes the place of a look-up, with features left out or unknown too.
 	after []int
-	last  int // one more than the column that was found last
+	last  int // one more than the index of the feature that was found last
 }
 
 func newFields(n int) fields {
-	return fields{names: make([]string, n), index: make(map[string]int, n), after: make([]int, n+1)}
+	return fields{
+		names:  make([]string, n),
+		index:  make(map[string]int, n),
+		values: make([][]byte, n),
+		after:  make([]int, n+1),
+	}
 }
 
-func (s *fields) add(name string, column int) {
+func (s *fields) add(name string, i int) {
 	s.any = true
-	s.names[column] = name
-	s.index[name] = column
+	s.names[i] = name
+	s.index[name] = i
 }
 
-// start begins a record.
-func (s *fields) start() { s.last = 0 }
+func (s *fields) reset() {
+	clear(s.values)
+	s.last = 0
+}
 
-// find returns the column of the feature that key names.
-func (s *fields) find(key []byte) (column int, ok bool) {
-	column = s.after[s.last]
-	if column >= len(s.names) || s.names[column] != string(key) || len(key) == 0 {
-		if column, ok = s.index[string(key)]; !ok {
+// scan reads one Features or FeatureLists message: repeated field 1, entries of a map.
+func (s *fields) scan(entries []byte) error {
+	for len(entries) > 0 {
+		f, rest, err := nextField(entries)
+		if err != nil {
+			return err
+		}
+		entries = rest
+		if !f.message(1) {
+			continue
+		}
+		key, value, err := entry(f.data)
+		if err != nil {
+			return err
+		}
+		if i, ok := s.find(key); ok {
+			s.values[i] = value
+		}
+	}
+	return nil
+}
+
+// find returns the index in the Spec of the feature that key names.
+func (s *fields) find(key []byte) (i int, ok bool) {
+	i = s.after[s.last]
+	if i >= len(s.names) || s.names[i] != string(key) || len(key) == 0 {
+		if i, ok = s.index[string(key)]; !ok {
 			return 0, false
 		}
-		s.after[s.last] = column
+		s.after[s.last] = i
 	}
-	s.last = column + 1
-	return column, true
+	s.last = i + 1
+	return i, true
 }
 
 // entry splits a map entry: field 1 is the key, field 2 the value. Either may be missing, which is the empty string and the

@@ -6,14 +6,6 @@ import (
 	"math"
 )
 
-// append appends one row: of a Sequence from a serialized tf.FeatureList, else from a tf.Feature.
-func (c *Column) append(value []byte) error {
-	if c.Feature.Sequence {
-		return c.appendSteps(value)
-	}
-	return c.appendRow(value)
-}
-
 // appendRow appends one row from a serialized tf.Feature. Absent features, and those with no kind set, come as an empty
 // slice: to TensorFlow's parser they are the same.
 func (c *Column) appendRow(feature []byte) error {
@@ -92,9 +84,6 @@ func (c *Column) endRow(n int) error {
 	c.Offsets = append(c.Offsets, int32(n))
 	return nil
 }
-
-// rows is how many rows have been appended.
-func (c *Column) rows() int { return len(c.Offsets) - 1 }
 
 // keepRows removes what was appended after the first n rows, whole rows or parts of one.
 func (c *Column) keepRows(n int) {
