@@ -69,44 +69,55 @@ func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
 	return r, err
 }
 
-// kindByFiles looks into the first file of a folder whose names tell nothing, and takes folders in it for artifacts.
+// kindByFiles looks into the files of a folder whose names tell nothing: it is Examples where records lie in it, and a folder of
+// artifacts where there are any.
 func (s *Source) kindByFiles(ctx context.Context) (Kind, error) {
-	if slices.ContainsFunc(s.parts(), func(p Part) bool { return p.Kind != "" }) {
+	parts, err := s.parts(ctx)
+	switch {
+	case err != nil || len(parts) == 0:
+		return "", err
+	case slices.ContainsFunc(parts, func(p Part) bool { return p.Kind != KindExamples || strings.Contains(p.Path, "/") }):
 		return KindFolder, nil
 	}
-	for _, f := range s.Files {
-		if strings.Contains(f.Path, "/") || strings.HasPrefix(f.Path, ".") || strings.HasPrefix(f.Path, "_") {
-			continue
-		}
-		kind, err := s.kindOfFile(ctx, f.Path)
-		if err != nil || kind != "" {
-			return kind, err
-		}
-	}
-	return "", nil
+	return KindExamples, nil
 }
 
-// parts are the artifacts of a folder: the folders in it, and where one is not known, those in that, and so on.
-func (s *Source) parts() (parts []Part) {
+// maxLooked is how many files of a folder are looked into.
+const maxLooked = 100
+
+// parts are the artifacts of a folder: files and folders in it, and where a folder is not known, those in that, and so on.
+func (s *Source) parts(ctx context.Context) (parts []Part, err error) {
 	var last string
-	for _, f := range s.Files {
-		folder, _, ok := strings.Cut(f.Path, "/")
-		if !ok || folder == last {
+	for i, f := range s.Files {
+		folder, _, below := strings.Cut(f.Path, "/")
+		if !below && i < maxLooked {
+			kind, err := s.kindOfFile(ctx, f.Path)
+			if err != nil {
+				return nil, err
+			}
+			if kind != "" {
+				parts = append(parts, Part{f.Path, kind, 1, f.Bytes})
+			}
+		}
+		if !below || folder == last {
 			continue
 		}
 		last = folder
 		part := s.below(folder)
-		kind := part.kindOfFolder()
-		if kind != "" {
+		if kind := part.kindOfFolder(); kind != "" {
 			parts = append(parts, Part{folder, kind, len(part.Files), part.Bytes()})
 			continue
 		}
-		for _, p := range part.parts() {
+		more, err := part.parts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range more {
 			p.Path = path.Join(folder, p.Path)
 			parts = append(parts, p)
 		}
 	}
-	return parts
+	return parts, nil
 }
 
 // look fills the field of the report that its kind names.
@@ -137,7 +148,7 @@ func (r *Report) look(ctx context.Context, s *Source, o Options) (err error) {
 	case KindEvents:
 		r.Events, err = inspectEvents(ctx, s)
 	case KindFolder:
-		r.Folder = s.parts()
+		r.Folder, err = s.parts(ctx)
 	}
 	return err
 }

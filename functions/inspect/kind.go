@@ -16,20 +16,20 @@ import (
 // Kind is what an artifact, or a file of one, is.
 type Kind string
 
-// The kinds.
+// The kinds, each with the name of its field in a Report.
 const (
 	KindExamples        Kind = "examples"
 	KindSchema          Kind = "schema"
 	KindStatistics      Kind = "statistics"
-	KindTransformGraph  Kind = "transform graph"
-	KindSavedModel      Kind = "saved model"
+	KindTransformGraph  Kind = "transform_graph"
+	KindSavedModel      Kind = "saved_model"
 	KindModel           Kind = "model"
 	KindCheckpoint      Kind = "checkpoint"
 	KindTFLite          Kind = "tflite"
 	KindONNX            Kind = "onnx"
 	KindHyperparameters Kind = "hyperparameters"
-	KindTunerResults    Kind = "tuner results"
-	KindEvents          Kind = "event files"
+	KindTunerResults    Kind = "tuner_results"
+	KindEvents          Kind = "events"
 	KindFolder          Kind = "folder" // of artifacts
 )
 
@@ -84,6 +84,14 @@ func (s *Source) kindOfFolder() Kind {
 	return ""
 }
 
+// words is the kind for people.
+func (k Kind) words() string {
+	if k == KindEvents {
+		return "event files"
+	}
+	return strings.ReplaceAll(string(k), "_", " ")
+}
+
 // kindOfFile tells a file by its first bytes, and where these are ambiguous by its name. "" is none that is known.
 func (s *Source) kindOfFile(ctx context.Context, name string) (Kind, error) {
 	head, size, err := s.head(ctx, name)
@@ -99,7 +107,7 @@ func (s *Source) kindOfFile(ctx context.Context, name string) (Kind, error) {
 		return KindExamples, nil
 	case len(head) >= 8 && string(head[4:8]) == "TFL3":
 		return KindTFLite, nil
-	case bytes.HasPrefix(text, []byte("{")) && bytes.Contains(head, []byte(`"space"`)), base == hyperparametersFile:
+	case bytes.HasPrefix(text, []byte(`{"space"`)), base == hyperparametersFile:
 		return KindHyperparameters, nil
 	case bytes.HasPrefix(text, []byte("[")) && bytes.Contains(head, []byte(`"trial_id"`)), base == tunerResultsFile:
 		return KindTunerResults, nil

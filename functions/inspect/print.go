@@ -17,7 +17,7 @@ func (r *Report) Print(w io.Writer) {
 	p := &printer{w: w}
 	defer p.flush()
 	p.row("path", r.Path)
-	p.row("kind", string(r.Kind))
+	p.row("kind", r.Kind.words())
 	p.row("size", fmt.Sprintf("%s in %s", size(r.Bytes), plural(r.Files, "file")))
 	if r.Lineage != nil {
 		r.Lineage.print(p)

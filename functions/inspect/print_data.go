@@ -199,6 +199,6 @@ func printFolder(p *printer, parts []Part) {
 	p.section("artifacts")
 	p.row("PATH", "KIND", "FILES", "SIZE")
 	for _, part := range parts {
-		p.row(part.Path, string(part.Kind), integer(int64(part.Files)), size(part.Bytes))
+		p.row(part.Path, part.Kind.words(), integer(int64(part.Files)), size(part.Bytes))
 	}
 }

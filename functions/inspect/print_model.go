@@ -114,7 +114,7 @@ func (m *Model) print(p *printer) {
 	p.section("formats")
 	p.row("NAME", "KIND", "FILES", "SIZE")
 	for _, f := range m.Formats {
-		p.row(f.Name, string(f.Kind), integer(int64(f.Files)), size(f.Bytes))
+		p.row(f.Name, f.Kind.words(), integer(int64(f.Files)), size(f.Bytes))
 	}
 	for _, f := range m.Formats {
 		if f.Error != "" || f.SavedModel != nil || f.TFLite != nil || f.ONNX != nil {

@@ -82,7 +82,7 @@ func parseStatistics(data []byte) (Statistics, error) {
 }
 
 // statisticsTypes are the types of FeatureNameStatistics.Type.
-var statisticsTypes = map[uint64]string{0: "int", 1: "float", 2: "bytes", 3: "bytes", 4: "struct"}
+var statisticsTypes = map[uint64]string{0: "int", 1: "float", 2: "string", 3: "bytes", 4: "struct"}
 
 func parseFeatureStatistics(data []byte) (s FeatureStatistics, err error) {
 	s.Type = statisticsTypes[0]
@@ -99,7 +99,7 @@ func parseFeatureStatistics(data []byte) (s FeatureStatistics, err error) {
 			s.Type = statisticsTypes[f.bits]
 		case 3:
 			return s.numeric(f.bytes)
-		case 4:
+		case 4, 5, 7: // of strings, bytes and structs: alike as far as they are read
 			return s.text(f.bytes)
 		}
 		return nil
@@ -127,7 +127,7 @@ func (s *FeatureStatistics) numeric(data []byte) error {
 	})
 }
 
-// text reads StringStatistics.
+// text reads StringStatistics, and what BytesStatistics and StructStatistics have of them.
 func (s *FeatureStatistics) text(data []byte) error {
 	return fields(data, func(f field) error {
 		switch f.number {
