@@ -52,9 +52,6 @@ func newColumns(b *nn.Builder, spec example.Spec) *columns {
 
 // feature is the input of that key, which must be of one of those kinds. One without a shape has one place, as has a scalar.
 func (c *columns) feature(key string, kinds ...example.Kind) (nn.Ref, error) {
-	if in, ok := c.inputs[key]; ok {
-		return in, nil
-	}
 	f, ok := c.spec.Find(key)
 	switch {
 	case !ok:
@@ -64,7 +61,9 @@ func (c *columns) feature(key string, kinds ...example.Kind) (nn.Ref, error) {
 	case !slices.Contains(kinds, f.Kind):
 		return nn.Ref{}, fmt.Errorf("feature %q is %v, expected %v", key, f.Kind, kinds)
 	}
-	c.inputs[key] = c.Input(key, kindOf(f.Kind), max(f.Size(), 1))
+	if _, ok := c.inputs[key]; !ok {
+		c.inputs[key] = c.Input(key, kindOf(f.Kind), max(f.Size(), 1))
+	}
 	return c.inputs[key], nil
 }
 

@@ -54,7 +54,8 @@ type BestExporter struct {
 	ServingInput  ServingInput
 	ExportsToKeep int // 0: 5; below 0: all
 
-	// Compare says whether the second evaluation's metrics are better than the first's. nil: its loss is smaller.
+	// Compare says whether the second evaluation's metrics are better than the first's: those of train.Evaluate, average_loss and
+	// global_step. nil: its loss is smaller.
 	Compare func(best, current map[string]float64) bool
 }
 

@@ -93,7 +93,7 @@ func (r runner) train(ctx context.Context, spec Spec, p plan, n network, e *expo
 		Open:     func() (train.CloseSource, error) { return r.open(spec.Eval.Input, p, n) },
 		Done: func(ctx context.Context, all []train.Evaluation) error {
 			log.evaluated(all)
-			return e.after(ctx, all)
+			return e.after(ctx, completed(all))
 		},
 	}
 	return train.Run(ctx, o, n.Model, train.FromExamples(reader, spec.Train.Input.feed(n, p.head)), nil)
@@ -133,15 +133,29 @@ func (r runner) options(spec Spec, p plan, n network) train.Options {
 	}
 }
 
-// finish tells the metrics of the last evaluation, with what Estimators have among them, and publishes.
+// finish tells the metrics of the last evaluation, and publishes.
 func (r runner) finish(e *exports, result train.Result) error {
-	metrics := maps.Clone(result.Metrics)
-	metrics["average_loss"], metrics["global_step"] = metrics["loss"], float64(result.Steps)
+	metrics := complete(train.Evaluation{Step: result.Steps, Metrics: result.Metrics}).Metrics
 	r.args.Result(metrics)
 	if err := r.writeMetrics(metrics); err != nil {
 		return err
 	}
 	return e.publish()
+}
+
+// complete adds what Estimators have among the metrics of an evaluation.
+func complete(e train.Evaluation) train.Evaluation {
+	e.Metrics = maps.Clone(e.Metrics)
+	e.Metrics["average_loss"], e.Metrics["global_step"] = e.Metrics["loss"], float64(e.Step)
+	return e
+}
+
+func completed(all []train.Evaluation) []train.Evaluation {
+	var out []train.Evaluation
+	for _, e := range all {
+		out = append(out, complete(e))
+	}
+	return out
 }
 
 func (r runner) writeMetrics(metrics map[string]float64) error {

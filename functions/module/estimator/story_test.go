@@ -1,0 +1,237 @@
+package estimator
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// assignment is a training on the taxi data, in new folders.
+func assignment(t *testing.T, steps int) module.Assignment {
+	t.Helper()
+	graph, err := filepath.Abs(filepath.Join(taxiData, "transform_graph"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	return module.Assignment{
+		Version: module.ProtocolVersion, Module: "taxi", Call: module.CallTrain, WorkingDir: filepath.Join(out, "working"),
+		TrainFiles: taxiInput(t, "train").Files, EvalFiles: taxiInput(t, "eval").Files, TrainSteps: &steps, EvalSteps: new(2),
+		TransformGraphPath: graph, Transformed: true,
+		ServingModelDir: filepath.Join(out, "model", "Format-Serving"), EvalModelDir: filepath.Join(out, "model", "Format-TFMA"),
+		ModelRunDir: filepath.Join(out, "model_run"),
+	}
+}
+
+// small is a trainer of a small taxi model that evaluates every tenth step.
+func small(change func(*Spec, *DNNLinearCombinedClassifier)) Trainer {
+	return func(args *module.Args, _ *example.Schema) (Spec, error) {
+		features, err := TransformedFeatures(args)
+		if err != nil {
+			return Spec{}, err
+		}
+		e := taxi()
+		e.DNNHiddenUnits = []int{4}
+		e.Config = RunConfig{SaveCheckpointsSteps: 10}
+		s := Spec{
+			Train: TrainSpec{Input: Input{Files: args.TrainFiles, Features: features, Label: "tips_xf", BatchSize: 40}, MaxSteps: args.TrainSteps},
+			Eval: EvalSpec{
+				Input: Input{Files: args.EvalFiles, Features: features, Label: "tips_xf", BatchSize: 40}, Steps: args.EvalSteps, Throttle: NoThrottle,
+				Exporters: []Exporter{FinalExporter{Name: "final", ServingInput: transformed(args)}},
+			},
+		}
+		if change != nil {
+			change(&s, &e)
+		}
+		s.Estimator = e
+		return s, nil
+	}
+}
+
+func transformed(args *module.Args) ServingInput {
+	return ServingInput{TransformGraph: args.TransformGraphPath, Labels: []string{"tips"}}
+}
+
+// stopAt ends a training when a message says that the step is reached.
+type stopAt struct {
+	bytes.Buffer
+	kind module.MessageType
+	step int
+	stop func()
+}
+
+func (s *stopAt) Write(line []byte) (int, error) {
+	var m module.Message
+	if json.Unmarshal(line, &m) == nil && m.Type == s.kind && m.Step >= s.step && s.stop != nil {
+		s.stop()
+	}
+	return s.Buffer.Write(line)
+}
+
+// serve works on an assignment in this process and returns the metrics told at the end. The clock stands at 1700000000.
+func serve(ctx context.Context, t *testing.T, a module.Assignment, trainer Trainer, out *stopAt) (map[string]float64, error) {
+	t.Helper()
+	line, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() time.Time { return time.Unix(1_700_000_000, 0) }
+	m := module.Module{Train: func(ctx context.Context, args *module.Args) error { return Run(ctx, args, trainer, now) }}
+	err = module.Serve(ctx, bytes.NewReader(append(line, '\n')), out, m)
+	var last module.Message
+	for decoder := json.NewDecoder(&out.Buffer); decoder.More(); {
+		last = module.Message{}
+		if err := decoder.Decode(&last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return last.Metrics, err
+}
+
+// files are the digests of all files below a folder.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path) // it is below
+		found[name] = fmt.Sprintf("%x", sha256.Sum256(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// exportsIn are the exports below a model_run folder.
+func exportsIn(t *testing.T, modelRun string) string {
+	t.Helper()
+	folders, err := filepath.Glob(filepath.Join(modelRun, "Format-Serving", "export", "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range folders {
+		if err := savedmodel.Check(folders[i]); err != nil {
+			t.Error(err)
+		}
+		folders[i] = filepath.Join(filepath.Base(filepath.Dir(folders[i])), filepath.Base(folders[i]))
+	}
+	return strings.Join(folders, " ")
+}
+
+// threeExporters has one of each, and serves the best.
+func threeExporters(s *Spec, _ *DNNLinearCombinedClassifier) {
+	_, in := s.Eval.Exporters[0].about()
+	s.Eval.Exporters = []Exporter{
+		FinalExporter{Name: "final", ServingInput: in},
+		LatestExporter{Name: "latest", ServingInput: in, ExportsToKeep: 2},
+		// What is best is the second and the third of five: not by loss, which may as well fall all the time.
+		BestExporter{Name: "best", ServingInput: in, Compare: func(_, current map[string]float64) bool { return current["global_step"] <= 30 }},
+	}
+	s.Serve = "best"
+}
+
+func TestExportsStandWhereTFXLeavesThem(t *testing.T) {
+	t.Parallel()
+	a := assignment(t, 50)
+	metrics, err := serve(t.Context(), t, a, small(threeExporters), &stopAt{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if metrics["global_step"] != 50 || metrics["average_loss"] != metrics["loss"] || metrics["auc"] == 0 {
+		t.Errorf("metrics are %v", metrics)
+	}
+	const want = "best/1700000000 best/1700000001 best/1700000002 final/1700000000 latest/1700000003 latest/1700000004"
+	if got := exportsIn(t, a.ModelRunDir); got != want {
+		t.Errorf("exports are %s, expected %s", got, want)
+	}
+	served := files(t, a.ServingModelDir)
+	if diff := cmp.Diff(files(t, filepath.Join(a.ModelRunDir, "Format-Serving", "export", "best", "1700000002")), served); diff != "" {
+		t.Errorf("the flat copy is not the newest of the best: %s", diff)
+	}
+	if cmp.Equal(served, files(t, filepath.Join(a.ModelRunDir, "Format-Serving", "export", "final", "1700000000"))) {
+		t.Error("the best at step 30 is the final one, of step 50")
+	}
+	if err := savedmodel.Check(a.EvalModelDir); err != nil {
+		t.Error(err)
+	}
+	if err := savedmodel.Check(filepath.Join(a.ModelRunDir, "Format-TFMA", "1700000002")); err != nil {
+		t.Error(err)
+	}
+}
+
+// Wherever a training is cut off, and with a new model_run folder, it leaves what an undisturbed one leaves, byte for byte.
+func TestAResumedTrainingLeavesTheSameBytes(t *testing.T) {
+	t.Parallel()
+	whole := assignment(t, 50)
+	if _, err := serve(t.Context(), t, whole, small(threeExporters), &stopAt{}); err != nil {
+		t.Fatal(err)
+	}
+	want := files(t, filepath.Dir(whole.ServingModelDir))
+	for name, stop := range map[string]*stopAt{
+		"at a checkpoint":  {kind: module.MessageCheckpoint, step: 20},
+		"in an evaluation": {kind: module.MessageProgress, step: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := assignment(t, 50)
+			ctx, cancel := context.WithCancel(t.Context())
+			stop.stop = cancel
+			if _, err := serve(ctx, t, a, small(threeExporters), stop); err == nil {
+				t.Fatal("it was not stopped")
+			}
+			a.ModelRunDir = filepath.Join(t.TempDir(), "model_run") // another attempt's
+			if _, err := serve(t.Context(), t, a, small(threeExporters), &stopAt{}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, files(t, filepath.Dir(a.ServingModelDir))); diff != "" {
+				t.Errorf("undisturbed - resumed +\n%s", diff)
+			}
+			if got, want := exportsIn(t, a.ModelRunDir), exportsIn(t, whole.ModelRunDir); got != want {
+				t.Errorf("exports are %s, expected %s", got, want)
+			}
+		})
+	}
+}
+
+// An attempt was lost after it had exported, and its newest checkpoint with it: what it exported of steps that are taken again goes.
+func TestExportsOfALostAttemptGo(t *testing.T) {
+	t.Parallel()
+	a := assignment(t, 50)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := serve(ctx, t, a, small(threeExporters), &stopAt{kind: module.MessageCheckpoint, step: 20, stop: cancel}); err == nil {
+		t.Fatal("it was not stopped")
+	}
+	if err := os.Remove(filepath.Join(a.WorkingDir, "checkpoints", "step-20.ckpt")); err != nil {
+		t.Fatal(err)
+	}
+	half := filepath.Join(a.WorkingDir, "exports", "latest", "1700000077") // cut off in the middle
+	if err := os.MkdirAll(half, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := serve(t.Context(), t, a, small(threeExporters), &stopAt{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "best/1700000000 best/1700000001 best/1700000002 final/1700000000 latest/1700000003 latest/1700000004"
+	if got := exportsIn(t, a.ModelRunDir); got != want {
+		t.Errorf("exports are %s, expected %s", got, want)
+	}
+}
