@@ -73,3 +73,16 @@ func TestWhatIsNoModelIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAFieldStaysWithinItsMessage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "model.onnx")
+	graph := []byte{0x3a, 2, 0x5a, 5, 0, 0, 0, 0, 0} // a graph of two bytes, with an input of five
+	if err := os.WriteFile(path, graph, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := onnx.Describe(path)
+	if want := "is no ONNX model: field 11 has 5 bytes where 0 are left"; err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -64,7 +65,7 @@ func opCases() []modelCase {
 	} {
 		add("", single(op, nn.Attr{}, 2, on(odd)))
 	}
-	other := nn.Floats(2, odd.Floats...)
+	other := nn.Floats(2, slices.Clone(odd.Floats)...)
 	for i := range other.Floats {
 		other.Floats[i] = odd.Floats[(i*5+3)%len(odd.Floats)]
 	}
