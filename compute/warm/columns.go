@@ -113,7 +113,7 @@ func (t *tracer) joined(f *frame, tensors []string) []column {
 func (t *tracer) product(o origin) []column {
 	x := t.columns(o.frame, o.node.GetInput()[0])
 	w, ok := t.weight(o.frame, o.node.GetInput()[1])
-	if !ok || len(w.Shape) != 2 || w.Shape[1] > maxColumns {
+	if !ok || !isMatrix(w.Shape) {
 		return nil
 	}
 	if len(x) == w.Shape[0] && !o.node.GetAttr()["transpose_b"].GetB() {
@@ -122,10 +122,15 @@ func (t *tracer) product(o origin) []column {
 	return units(w.Shape[1])
 }
 
+// isMatrix says that a shape is one whose rows and columns can be listed.
+func isMatrix(shape []int) bool {
+	return len(shape) == 2 && min(shape[0], shape[1]) >= 0 && max(shape[0], shape[1]) <= maxColumns
+}
+
 // gathered is rows of a table.
 func (t *tracer) gathered(o origin) []column {
 	w, ok := t.weight(o.frame, o.node.GetInput()[0])
-	if !ok || len(w.Shape) != 2 || w.Shape[0] > maxColumns {
+	if !ok || !isMatrix(w.Shape) {
 		return nil
 	}
 	x := t.columns(o.frame, o.node.GetInput()[1])

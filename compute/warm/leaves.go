@@ -89,13 +89,7 @@ func (t *tracer) constant(f *frame, tensor string) *tensorpb.TensorProto {
 
 // captured is a constant object: it names the node of the graph that holds its value.
 func (t *tracer) captured(id int32) *tensorpb.TensorProto {
-	operation := t.model.object(id).GetConstant().GetOperation()
-	for _, n := range t.model.graph.GetGraphDef().GetNode() {
-		if operation != "" && n.GetName() == operation {
-			return n.GetAttr()["value"].GetTensor()
-		}
-	}
-	return nil
+	return t.model.nodes[t.model.object(id).GetConstant().GetOperation()].GetAttr()["value"].GetTensor()
 }
 
 func (t *tracer) strings(f *frame, tensor string) []string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	variablepb "github.com/wamuir/graft/tensorflow/core/framework/variable_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -21,6 +22,7 @@ type savedModel struct {
 	dir       string
 	graph     *corepb.MetaGraphDef
 	functions map[string]*functionpb.FunctionDef
+	nodes     map[string]*nodepb.NodeDef // outside of functions
 }
 
 func readModel(dir string) (*savedModel, error) {
@@ -42,7 +44,13 @@ func parseModel(dir string, data []byte) (*savedModel, error) {
 	if at < 0 {
 		return nil, errors.New(`saved_model.pb has no graph with the tag "serve"`)
 	}
-	m := &savedModel{dir: dir, graph: model.GetMetaGraphs()[at], functions: map[string]*functionpb.FunctionDef{}}
+	m := &savedModel{
+		dir: dir, graph: model.GetMetaGraphs()[at],
+		functions: map[string]*functionpb.FunctionDef{}, nodes: map[string]*nodepb.NodeDef{},
+	}
+	for _, n := range m.graph.GetGraphDef().GetNode() {
+		m.nodes[n.GetName()] = n
+	}
 	for _, f := range m.graph.GetGraphDef().GetLibrary().GetFunction() {
 		m.functions[f.GetSignature().GetName()] = f
 	}

@@ -26,6 +26,10 @@ func objectTensors(b *bundle.Bundle, variables []bundle.Variable) ([]Tensor, err
 	if err != nil {
 		return nil, err
 	}
+	return walkObjects(graph, variables), nil
+}
+
+func walkObjects(graph *corepb.TrackableObjectGraph, variables []bundle.Variable) []Tensor {
 	w := objectWalk{graph: graph, variables: map[string]bundle.Variable{}, seen: make([]bool, len(graph.GetNodes()))}
 	for _, v := range variables {
 		w.variables[v.Key] = v
@@ -36,7 +40,7 @@ func objectTensors(b *bundle.Bundle, variables []bundle.Variable) ([]Tensor, err
 		}
 	}
 	w.walk()
-	return w.list, nil
+	return w.list
 }
 
 // walk is without recursion: the graph may be as deep as it has objects.

@@ -15,6 +15,7 @@ type tracer struct {
 	weights map[int32]Tensor  // by object
 	named   map[string]Tensor // by name, for models of TensorFlow 1
 	rows    known             // by key
+	files   map[string]Vocabulary
 	frames  int
 	work    int
 }
@@ -35,7 +36,7 @@ func (m *savedModel) rows(tensors []Tensor) map[string]Rows {
 }
 
 func newTracer(m *savedModel, tensors []Tensor) *tracer {
-	t := &tracer{model: m, weights: map[int32]Tensor{}, named: map[string]Tensor{}, rows: known{}}
+	t := &tracer{model: m, weights: map[int32]Tensor{}, named: map[string]Tensor{}, rows: known{}, files: map[string]Vocabulary{}}
 	for _, weight := range tensors {
 		t.weights[weight.object] = weight
 		t.named[weight.Name] = weight
@@ -93,7 +94,7 @@ func given(name string, width int) argument {
 }
 
 func (t *tracer) newFrame(caller *frame, fn *functionpb.FunctionDef, list []*nodepb.NodeDef, args map[string]argument) *frame {
-	t.frames++
+	t.frames, t.work = t.frames+1, t.work+len(list)
 	f := &frame{
 		caller: caller, fn: fn, args: args, nodes: make(map[string]*nodepb.NodeDef, len(list)),
 		calls: map[string]*frame{}, seen: map[tensorKey][]column{},
@@ -130,7 +131,7 @@ func (t *tracer) call(f *frame, n *nodepb.NodeDef) *frame {
 		return called
 	}
 	fn := t.model.functions[n.GetAttr()["f"].GetFunc().GetName()]
-	if fn == nil || t.frames >= maxFrames {
+	if fn == nil || t.frames >= maxFrames || t.work > maxWork {
 		return nil
 	}
 	args, names := map[string]argument{}, t.model.argumentNames(fn)

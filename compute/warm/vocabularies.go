@@ -210,6 +210,9 @@ func (t *tracer) lines(asset string) Vocabulary {
 	if asset == "" || !filepath.IsLocal(asset) {
 		return nil
 	}
+	if list, ok := t.files[asset]; ok {
+		return list
+	}
 	data, err := readBounded(filepath.Join(t.model.dir, "assets", asset), maxVocabularyBytes)
 	if err != nil {
 		return nil
@@ -219,5 +222,6 @@ func (t *tracer) lines(asset string) Vocabulary {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		list = append(list, string(bytes.TrimSuffix(line, []byte("\r"))))
 	}
+	t.files[asset] = list
 	return list
 }
