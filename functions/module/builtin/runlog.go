@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/runlog"
@@ -45,23 +46,37 @@ func (n network) eachWeight(yield func(name string, values []float32)) {
 	}
 }
 
-// describe is the configuration as hyperparameters, what is no plain value being JSON, and as Markdown.
+// logged are the keys of the configuration that decide what is learnt.
+var logged = []string{
+	"activation", "batch_size", "embedding_dim", "epochs", "hash_buckets", "hidden_units", "label", "learning_rate", "optimizer", "seed", "task",
+}
+
+// describe is the configuration as hyperparameters, lists being JSON, and as Markdown.
 func (c config) describe(name string) (values map[string]any, markdown string) {
 	text, err := json.MarshalIndent(c, "", "  ")
+	var all map[string]any
 	if err == nil {
-		err = json.Unmarshal(text, &values)
+		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
 		panic(err) // a struct of numbers, text and lists of numbers
 	}
-	for key, value := range values {
-		switch value.(type) {
-		case nil, []any, map[string]any:
-			text, _ := json.Marshal(value) // it was JSON a moment ago
-			values[key] = string(text)
+	values = map[string]any{"module": module.BuiltinPrefix + name}
+	for _, key := range logged {
+		switch value := all[key].(type) {
+		case nil:
+			values[key] = "[]"
+		case []any:
+			list, _ := json.Marshal(value) // it was JSON a moment ago
+			values[key] = string(list)
+		case string:
+			if value != "" {
+				values[key] = value
+			}
+		default:
+			values[key] = value
 		}
 	}
-	values["module"] = module.BuiltinPrefix + name
 	return values, fmt.Sprintf("%s%s\n\n```json\n%s\n```\n", module.BuiltinPrefix, name, text)
 }
 
@@ -79,12 +94,13 @@ func (l *runLog) follow(o *train.Options) {
 
 // finish logs how the training ended, unless err says that it did not.
 func (l *runLog) finish(result train.Result, err error) {
-	step := int64(result.Steps)
-	if err == nil && result.Metrics != nil {
-		l.do(func(t *runlog.Training) error { return t.Evaluated(step, result.Metrics) })
+	step, metrics := int64(result.Steps), maps.Clone(result.Metrics)
+	delete(metrics, "example_count") // says nothing of the model
+	if err == nil && metrics != nil {
+		l.do(func(t *runlog.Training) error { return t.Evaluated(step, metrics) })
 	}
 	if err == nil {
-		l.do(func(t *runlog.Training) error { return t.Finish(step, result.Metrics) })
+		l.do(func(t *runlog.Training) error { return t.Finish(step, metrics) })
 	}
 	l.do((*runlog.Training).Close)
 }
