@@ -28,7 +28,8 @@ func TestTFLiteFilesOfEachKindTakeTheSameInputs(t *testing.T) {
 	m := houses(t)
 	m.Samples = someHouses
 	formats := []string{"tflite", "tflite-float16", "tflite-int8"}
-	if err := export.Write(t.Context(), export.Targets{Serving: filepath.Join(dir, "Format-Serving"), Formats: formats}, m); err != nil {
+	targets := export.Targets{Serving: filepath.Join(dir, "Format-Serving"), Formats: formats}
+	if err := export.Write(t.Context(), targets, m); err != nil {
 		t.Fatal(err)
 	}
 	if err := export.Check(dir, formats); err != nil {

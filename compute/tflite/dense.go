@@ -6,8 +6,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// layer is a run of nodes that one FULLY_CONNECTED computes: an OpMatMul, what adds a bias to it, an OpRelu. Nobody else takes
-// what stands between them.
+// layer is a run of nodes that one FULLY_CONNECTED computes: an OpMatMul, what adds a bias to it, an OpRelu. Nobody else
+// takes what stands between them.
 type layer struct {
 	last string // the node whose value it gives
 	bias *nn.Param

@@ -49,8 +49,10 @@ func TestAFileIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Description{
-		Text:       "Written by Stoker. What to feed is said in metadata inputs.json.",
-		Inputs:     []Tensor{{Name: "town", Type: "int64", Shape: []int32{-1, 1}}, {Name: "size", Type: "float32", Shape: []int32{-1, 2}}},
+		Text: "Written by Stoker. What to feed is said in metadata inputs.json.",
+		Inputs: []Tensor{
+			{Name: "town", Type: "int64", Shape: []int32{-1, 1}}, {Name: "size", Type: "float32", Shape: []int32{-1, 2}},
+		},
 		Outputs:    []Tensor{{Name: "y", Type: "float32", Shape: []int32{-1, 2}}},
 		Signatures: []string{"serving_default"},
 		Ops: map[string]int{"GREATER_EQUAL": 1, "LESS_EQUAL": 1, "LOGICAL_AND": 1, "SELECT_V2": 1, "GATHER": 1, "RESHAPE": 1,
@@ -93,7 +95,7 @@ func TestWhatIsNoModelIsAnError(t *testing.T) {
 	var graph, op table
 	model.vector(modelSubgraphs, 4).tables(func(_ int, t table) bool { graph = t; return false })
 	graph.vector(subgraphOperators, 4).tables(func(i int, t table) bool { op = t; return i < 2 })
-	outputs := graph.vector(subgraphOutputs, 4)
+	outputs, text := graph.vector(subgraphOutputs, 4), r.follow(model.field(modelDescription))
 	for _, c := range []struct {
 		name, want string
 		data       []byte
@@ -102,7 +104,7 @@ func TestWhatIsNoModelIsAnError(t *testing.T) {
 		{"another format", "is not marked TFL3", []byte("PK\x03\x04 and so on")},
 		{"half a file", "ends before offset", append(bytes.Clone(whole[:8]), whole[len(whole)-4:]...)},
 		{"another version", "has version 4 of the schema, expected 3", changed(model.field(modelVersion), 4)},
-		{"a text longer than the file", "a list of 4294967295 elements begins at offset", changed(r.follow(model.field(modelDescription)), 1<<32-1)},
+		{"a text longer than the file", "a list of 4294967295 elements begins at offset", changed(text, 1<<32-1)},
 		{"an operator of no kind", "operator 2 is of kind 99, there are 8 kinds", changed(op.field(operatorOpCode), 99)},
 		{"a negative kind", "operator 2 is of kind -1, there are 8 kinds", changed(op.field(operatorOpCode), 1<<32-1)},
 		{"an output that is no tensor", "tensor 17 is an input or output, there are 17 tensors", changed(outputs.at, 17)},
@@ -155,7 +157,8 @@ def check(_):
 	}
 }
 
-// A file can't be larger than its offsets reach. The constants of this one share their bytes, which is all the memory there is.
+// A file can't be larger than its offsets reach. The constants of this one share their bytes, which is all the memory
+// there is.
 func TestAFileThatWouldBeTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	f := file{}

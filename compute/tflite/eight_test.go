@@ -15,7 +15,8 @@ import (
 //go:embed testdata/integer.py
 var integerScript string
 
-// behindMatrix is the op over x, y and z as a layer gives them, each through a matrix of its own, so that it is computed in 8 bits.
+// behindMatrix is the op over x, y and z as a layer gives them, each through a matrix of its own, so that it is computed
+// in 8 bits.
 func behindMatrix(c opCase) *nn.Graph {
 	g := c.graph()
 	r := rand.New(rand.NewPCG(7, 7))
@@ -42,9 +43,9 @@ func behindMatrix(c opCase) *nn.Graph {
 	return g
 }
 
-// Every op behind a layer answers in int8 as in Go, but for steps: 256 of them stand for the range of each value. Tolerance: 6 steps
-// of the result, one for its own rounding, the others for those of its operands, which Log, Inverse and Div make larger. Divisors
-// that come near 0 would make any number of it, so they are left out.
+// Every op behind a layer answers in int8 as in Go, but for steps: 256 of them stand for the range of each value.
+// Tolerance: 6 steps of the result, one for its own rounding, the others for those of its operands, which Log, Inverse
+// and Div make larger. Divisors that come near 0 would make any number of it, so they are left out.
 func TestEachOpAnswersInInt8AsInGo(t *testing.T) {
 	t.Parallel()
 	var calls []call
@@ -61,7 +62,8 @@ func TestEachOpAnswersInInt8AsInGo(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		flawed := c.name == "Sum" // the reference kernel of SUM in int8 fails on files of TensorFlow's converter too
-		calls = append(calls, call{Model: written(t, g, tflite.Options{Quantization: tflite.Int8, Samples: in}), Inputs: arrays(in)})
+		file := written(t, g, tflite.Options{Quantization: tflite.Int8, Samples: in})
+		calls = append(calls, call{Model: file, Inputs: arrays(in)})
 		checks = append(checks, func(got map[string]answer) {
 			if flawed {
 				delete(got, "reference kernels")

@@ -6,7 +6,8 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// maxBytes bounds what a file may hold: offsets in a FlatBuffer are 32 bits, and its builder doubles its buffer to 2 GiB at most.
+// maxBytes bounds what a file may hold: offsets in a FlatBuffer are 32 bits, and its builder doubles its buffer to 2 GiB
+// at most.
 const maxBytes = 1 << 30
 
 // dataAlignment is that of constants, which runtimes use where they lie.
@@ -49,8 +50,8 @@ func (e encoder) model(f *file) offset {
 	return e.EndObject()
 }
 
-// buffers writes what constants hold: the first buffer is empty and stands for none, then comes one for each constant, then the
-// notes.
+// buffers writes what constants hold: the first buffer is empty and stands for none, then comes one for each constant,
+// then the notes.
 func (e encoder) buffers(f *file) offset {
 	all := []offset{e.buffer(nil)}
 	for _, t := range f.tensors {

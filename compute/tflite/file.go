@@ -24,7 +24,8 @@ type tensor struct {
 	scaled *quantization
 }
 
-// quantization gives meaning to integers: real = scale * (integer - zero), a scale for each index of the dimension, or one for all.
+// quantization gives meaning to integers: real = scale * (integer - zero), a scale for each index of the dimension, or
+// one for all.
 type quantization struct {
 	scales    []float32
 	zeros     []int64

@@ -44,5 +44,6 @@ func (l *lowering) embed(n *nn.Node) {
 func (l *lowering) gather(n *nn.Node, table, ids int32, like tensor, version int32) int32 {
 	like.name = n.Name + "/each"
 	like.shape = []int32{-1, int32(l.types[n.In[0]].Width), l.tensors[table].shape[1]}
-	return l.emit(operator{code: opGather, version: version, in: []int32{table, ids}, options: options{table: gatherTable}}, like)
+	op := operator{code: opGather, version: version, in: []int32{table, ids}, options: options{table: gatherTable}}
+	return l.emit(op, like)
 }

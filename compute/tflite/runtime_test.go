@@ -93,8 +93,8 @@ func (a array) int64s() []int64 {
 	return values
 }
 
-// apart is how far a is from b: absolute for numbers within 1, relative beyond. Equal infinities, and NaN and NaN, are not apart;
-// the largest float32 counts as infinity, since the reference kernels cut results off there.
+// apart is how far a is from b: absolute for numbers within 1, relative beyond. Equal infinities, and NaN and NaN, are
+// not apart; the largest float32 counts as infinity, since the reference kernels cut results off there.
 func apart(a, b float32) float64 {
 	x, y := float64(a), float64(b)
 	if math.Abs(x) == math.MaxFloat32 {

@@ -39,7 +39,8 @@ func (s *span) take(values []float32) {
 	}
 }
 
-// scaling spreads 256 steps over the span, widened to 0, so that 0 is exact: scale = (high - low) / 255, zero = -128 - low / scale.
+// scaling spreads 256 steps over the span, widened to 0, so that 0 is exact: scale = (high - low) / 255, zero = -128 -
+// low / scale.
 func (s span) scaling() scaling {
 	low, high := min(s.low, 0), max(s.high, 0)
 	scale := float32((high - low) / 255)
