@@ -62,7 +62,7 @@ var table = house.Table{
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/replay": {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
-			"compute/example compute/export compute/savedmodel", Tests: "compute/nn functions/module/builtin"},
+			"compute/example compute/export compute/savedmodel compute/warm", Tests: "compute/nn functions/module/builtin"},
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
@@ -74,7 +74,7 @@ var table = house.Table{
 		"local/examples/taxi":     {Opens: "functions/module functions/module/estimator compute/example"},
 		"local/examples/penguin":  {Opens: "functions/module " + learning},
 
-		"infra/bench":  {Opens: "*"},
+		"infra/bench":  {Opens: "* compute/tftest"}, // TensorFlow, to measure beside
 		"infra/chaos":  {TestHelp: true, Tests: "*"},
 		"infra/house":  {TestHelp: true},
 		"infra/readme": {TestHelp: true},

@@ -15,7 +15,7 @@ type tensorKey struct {
 // columns are what stands in a tensor's columns: its last axis, or its last ones taken together. nil: not known.
 func (t *tracer) columns(f *frame, tensor string) []column {
 	o, ok := f.origin(tensor)
-	if !ok || t.work > maxWork {
+	if !ok || t.work > maxWork || t.deep > maxChain {
 		return nil
 	}
 	if o.node == nil {
@@ -26,7 +26,9 @@ func (t *tracer) columns(f *frame, tensor string) []column {
 		return known
 	}
 	o.frame.seen[key] = nil // what goes round in a circle isn't known
+	t.deep++
 	found := t.compute(o)
+	t.deep--
 	if len(found) > maxColumns {
 		found = nil
 	}

@@ -81,7 +81,7 @@ func (f *frame) through(name string, ops ...string) (origin, bool) {
 
 // Bounds of what a model may ask for. Models that people make are far below.
 const (
-	maxChain   = 1000
+	maxChain   = 10000   // nodes one behind the other
 	maxDepth   = 64      // calls within calls
 	maxFrames  = 10000   // calls in all
 	maxColumns = 1 << 21 // of one value

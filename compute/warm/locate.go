@@ -56,36 +56,14 @@ func locate(path string) (place, error) {
 	case !info.IsDir():
 		return fileAt(path)
 	}
-	for _, artifact := range []string{"Format-Serving", "serving_model_dir"} {
-		if isDir(filepath.Join(path, artifact)) {
-			return locate(filepath.Join(path, artifact))
-		}
+	dir, err := Serving(path)
+	if err != nil {
+		return place{}, err
 	}
-	if isFile(filepath.Join(path, "saved_model.pb")) {
-		return savedModelAt(path)
+	if isFile(filepath.Join(dir, "saved_model.pb")) {
+		return savedModelAt(dir)
 	}
-	if isDir(filepath.Join(path, "export")) {
-		return exportIn(filepath.Join(path, "export"))
-	}
-	return folderAt(path)
-}
-
-// exportIn finds what an Estimator exported: <exporter>/<version>, each the only one.
-func exportIn(dir string) (place, error) {
-	for range 2 {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return place{}, err
-		}
-		if len(entries) != 1 {
-			return place{}, fmt.Errorf("%s holds %d entries, expected one: which to take can't be known", dir, len(entries))
-		}
-		dir = filepath.Join(dir, entries[0].Name())
-	}
-	if !isFile(filepath.Join(dir, "saved_model.pb")) {
-		return place{}, fmt.Errorf("%s holds no saved_model.pb", dir)
-	}
-	return savedModelAt(dir)
+	return folderAt(dir)
 }
 
 func savedModelAt(dir string) (place, error) {

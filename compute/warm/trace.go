@@ -18,6 +18,7 @@ type tracer struct {
 	files   map[string]Vocabulary
 	frames  int
 	work    int
+	deep    int
 }
 
 // rows says what the rows of the model's weights stand for, by key.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -38,6 +39,10 @@ func assign(a attempt) (module.Assignment, error) {
 	if err != nil {
 		return module.Assignment{}, inputFailure(err)
 	}
+	base, err := servingPath(there(d.in("base_model")))
+	if err != nil {
+		return module.Assignment{}, inputFailure(err)
+	}
 	return module.Assignment{
 		Version:            module.ProtocolVersion,
 		Module:             e.spec.Module,
@@ -52,7 +57,7 @@ func assign(a attempt) (module.Assignment, error) {
 		ServingModelDir:    d.out("model", "Format-Serving"),
 		EvalModelDir:       d.out("model", "Format-TFMA"),
 		ModelRunDir:        d.out("model_run"),
-		BaseModel:          servingPath(there(d.in("base_model"))),
+		BaseModel:          base,
 		Hyperparameters:    values,
 		CustomConfig:       trainer.CustomConfig,
 		Exports:            trainer.Exports,
@@ -106,12 +111,16 @@ func checkSchema(path string) error {
 	return err
 }
 
-// servingPath finds the SavedModel inside a Model artifact.
-func servingPath(model string) string {
-	if serving := there(filepath.Join(model, "Format-Serving")); model != "" && serving != "" {
-		return serving
+// servingPath finds the SavedModel inside a Model artifact, as TFX does; "" for none.
+func servingPath(model string) (string, error) {
+	if model == "" {
+		return "", nil
 	}
-	return model
+	serving, err := warm.Serving(model)
+	if err != nil {
+		return "", fmt.Errorf("base_model: %w", err)
+	}
+	return serving, nil
 }
 
 // there is path if it exists, else "".
