@@ -23,6 +23,9 @@ const (
 	megabytes    = "MB" // 1e6 bytes
 	fraction     = "of 1"
 	perSecond    = "/s"
+	times        = "times"
+
+	cpuSecondsPerMillion = "CPU-s/million rows"
 )
 
 // noPeer says that nothing was run beside.

@@ -2,7 +2,8 @@
 // nothing here passes or fails by how fast a machine is.
 //
 // Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
-// recover.go the functions by themselves, on a NATS server in this process. They work in temporary folders and leave nothing
+// recover.go the functions by themselves, on a NATS server in this process; files.go what reads and writes TensorFlow's files, beside
+// TensorFlow. They work in temporary folders and leave nothing
 // behind. Linux only: CPU time and memory are read from /proc. Read figure first.
 package main
 
@@ -57,6 +58,7 @@ func parts() []part {
 	return []part{
 		{"size", bench.size}, {"ready", bench.ready}, {"child", bench.child}, {"walk", bench.walk},
 		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover},
+		{"files", bench.files},
 	}
 }
 
