@@ -51,6 +51,8 @@ func (w graphWalk) node(n nn.Node) []column {
 		return mapped(x, domain{hashed: n.Attr.Depth, other: -1})
 	case nn.OpClamp:
 		return clamped(x, int64(n.Attr.Depth-1))
+	case nn.OpWithin:
+		return clamped(x, n.Attr.Default)
 	case nn.OpOneHot:
 		return oneHot(x, n.Attr.Depth)
 	case nn.OpConcat:
