@@ -2,9 +2,12 @@ package train
 
 import "math"
 
-// thresholds of a ROC curve, as many as TensorFlow Model Analysis has. Keras has 200 unless it is told otherwise, which is off
-// by some 1e-4; keras.metrics.AUC(num_thresholds=10000) is the same number.
+// thresholds of a ROC curve, as many as TensorFlow Model Analysis has. Keras has 200 unless it is told otherwise, and so another
+// number, by some 1e-4.
 const thresholds = 10000
+
+// slack is what TensorFlow Model Analysis moves thresholds up by.
+const slack = 1e-7
 
 // rocCurve counts yeses and noes by the highest threshold that their probability is above. Thresholds are evenly spaced over
 // [0,1], the outer ones just outside.
@@ -17,9 +20,11 @@ func (c *rocCurve) add(p, target float64) {
 	c.negatives[b] += 1 - target
 }
 
-// bucket is the last threshold below p: threshold i is i/(thresholds-1), so p above it, up to the next, is in i.
+// bucket is the last threshold below p, which is rounded down to a multiple of 1/10000 first: TensorFlow Model Analysis counts
+// probabilities so, and then looks for thresholds (metrics/calibration_histogram.py). Threshold i is i/9999.
 func bucket(p float64) int {
-	return min(max(int(math.Ceil(p*(thresholds-1)))-1, 0), thresholds-1)
+	down := math.Floor(p*thresholds) / thresholds
+	return max(int((down-slack)*(thresholds-1)), 0)
 }
 
 // area is that below the curve of points (false positives, true positives) of neighbouring thresholds, joined by straight

@@ -51,7 +51,8 @@ type metricCase struct {
 	Targets []float32 `json:"targets"`
 }
 
-// kerasMetrics adds up in float64, since float32 is off by some 1e-6 of 400 rows. Probabilities are float32, as they are served.
+// kerasMetrics takes the area below the ROC curve of probabilities rounded down and compares a bit later, as TensorFlow Model Analysis
+// does. It adds up in float64, since float32 is off by some 1e-6 of 400 rows. Probabilities are float32, as they are served.
 const kerasMetrics = `
 def check(c):
     k = tf.keras
@@ -68,7 +69,7 @@ def check(c):
     if c["loss"] == "binary_crossentropy":
         p = tf.sigmoid(z)
         return {"loss": float(k.losses.BinaryCrossentropy(from_logits=True)(t, x)), "example_count": len(z),
-                "accuracy": value(k.metrics.BinaryAccuracy(), p), "auc": value(k.metrics.AUC(num_thresholds=10000), p),
+                "accuracy": value(k.metrics.BinaryAccuracy(), p), "auc": value(k.metrics.AUC(num_thresholds=10000), np.maximum(np.floor(p.numpy().astype(np.float64) * 10000) / 10000 - 1e-7, 0)),
                 "precision": value(k.metrics.Precision(), p), "recall": value(k.metrics.Recall(), p)}
     return {"loss": float(k.losses.MeanSquaredError()(t, x)), "mae": value(k.metrics.MeanAbsoluteError(), z),
             "rmse": value(k.metrics.RootMeanSquaredError(), z), "example_count": len(z)}
