@@ -127,6 +127,45 @@ def check(dir):
 	}
 }
 
+// A log that was interrupted twice, one checkpoint being lost, read by TensorBoard: the same points as by Load, which are those of
+// an undisturbed training (training_test.go). The numbers are float32 on both sides: equal to the bit.
+func TestTensorBoardReadsAResumedTraining(t *testing.T) {
+	t.Parallel()
+	keep, dir := t.TempDir(), t.TempDir()
+	first := training(t.TempDir(), keep)
+	take(t, first, 1, 12)
+	ok(t, first.Checkpoint(12))
+	take(t, first, 13, 30)
+	ok(t, first.Checkpoint(30), first.Close())
+	second := training(dir, keep)
+	take(t, second, 13, 40)
+	end(t, second, 40)
+
+	var got []curve
+	tftest.Run(t, `
+import os
+from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
+def check(dir):
+    curves = []
+    for run in (".", "train", "validation"):
+        a = EventAccumulator(os.path.join(dir, run), size_guidance={"tensors": 0})
+        a.Reload()
+        for tag in sorted(a.PluginTagToContent("scalars")):
+            events = a.Tensors(tag)
+            curves.append({"run": run, "tag": tag, "steps": [e.step for e in events],
+                           "values": [float(tf.make_ndarray(e.tensor_proto)) for e in events]})
+    return curves`, dir, &got)
+	var want []curve
+	for _, c := range curves(t, dir) {
+		if load(t, dir).Run(c.Run).Tag(c.Tag).Kind == runlog.KindScalar {
+			want = append(want, c)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(got) != 7 {
+		t.Errorf("%d curves; here - TensorBoard +\n%s", len(got), diff)
+	}
+}
+
 // A TensorBoard server, with its reader in Python and with the faster one in Rust, answers over HTTP with our runs. Its log
 // folder is the session's own, or the one above. Only then does it find a session's metrics in runs below.
 func TestATensorBoardServerShowsTheRuns(t *testing.T) {
