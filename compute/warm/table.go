@@ -1,7 +1,11 @@
 package warm
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -11,7 +15,7 @@ import (
 
 // Table says what a new model took from an old one.
 type Table struct {
-	From   string `json:"from"`   // where the old one lies
+	From   string `json:"-"`      // where the old one lies on this machine: no part of what is kept, for that is the same on any
 	Params []Line `json:"params"` // of the new model, in its order
 	Left   []Line `json:"left"`   // of the old model, what no param took
 }
@@ -82,4 +86,21 @@ func (t Table) String() string {
 	}
 	w.Flush() // into memory: it can't fail
 	return text.String()
+}
+
+// Keep writes the table into a folder, which is made: warm_start.txt for people, warm_start.json for programs.
+func (t Table) Keep(dir string) error {
+	text, err := json.MarshalIndent(t, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		err = errors.Join(
+			os.WriteFile(filepath.Join(dir, "warm_start.json"), append(text, '\n'), 0o644),
+			os.WriteFile(filepath.Join(dir, "warm_start.txt"), []byte(t.String()), 0o644))
+	}
+	if err != nil {
+		return fmt.Errorf("write the table of the warm start: %w", err)
+	}
+	return nil
 }

@@ -1,11 +1,8 @@
 package builtin
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -34,24 +31,8 @@ func (r runner) warmStart(c config, d dataset, n network, a module.Assignment) e
 	}
 	r.log.Info("warm start", "from", table.From, "params", len(table.Params), "taken", table.Taken(), "left", len(table.Left))
 	fmt.Fprint(os.Stderr, table) // the job's log, where a table is a table
-	return keepTable(a.ModelRunDir, table)
-}
-
-func keepTable(dir string, table warm.Table) error {
-	if dir == "" {
+	if a.ModelRunDir == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(table, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err == nil {
-		err = errors.Join(
-			os.WriteFile(filepath.Join(dir, "warm_start.json"), append(text, '\n'), 0o644),
-			os.WriteFile(filepath.Join(dir, "warm_start.txt"), []byte(table.String()), 0o644))
-	}
-	if err != nil {
-		return fmt.Errorf("write the table of the warm start: %w", err)
-	}
-	return nil
+	return table.Keep(a.ModelRunDir)
 }

@@ -1,11 +1,8 @@
 package estimator
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -36,24 +33,8 @@ func (r runner) warmStart(c RunConfig, n network, graph string) error {
 	}
 	r.log.Info("warm start", "from", table.From, "params", len(table.Params), "taken", table.Taken(), "left", len(table.Left))
 	fmt.Fprint(os.Stderr, table) // the job's log, where a table is a table
-	return r.keepTable(table)
-}
-
-func (r runner) keepTable(table warm.Table) error {
 	if r.args.ModelRunDir == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(table, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(r.args.ModelRunDir, 0o755)
-	}
-	if err == nil {
-		err = errors.Join(
-			os.WriteFile(filepath.Join(r.args.ModelRunDir, "warm_start.json"), append(text, '\n'), 0o644),
-			os.WriteFile(filepath.Join(r.args.ModelRunDir, "warm_start.txt"), []byte(table.String()), 0o644))
-	}
-	if err != nil {
-		return fmt.Errorf("write the table of the warm start: %w", err)
-	}
-	return nil
+	return table.Keep(r.args.ModelRunDir)
 }
