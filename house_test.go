@@ -50,7 +50,7 @@ var table = house.Table{
 		"functions/pipeline":         {Opens: "functions/module"},
 		"functions/module":           {},
 		"functions/module/builtin":   {Opens: "functions/module compute/runlog compute/warm " + learning, Tests: "compute/record"},
-		"functions/module/estimator": {Opens: "functions/module compute/warm compute/runlog " + learning},
+		"functions/module/estimator": {Opens: "functions/module compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":            {Opens: "functions/module functions/scratch"},
 		"functions/scratch":          {},
 		"functions/bridge":           {Opens: "events storage", Tests: "events/jetstream storage/s3"},

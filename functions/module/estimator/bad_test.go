@@ -38,7 +38,7 @@ func TestASpecThatCantBeIsRefused(t *testing.T) {
 		`estimator: dnn hidden units: missing, expected the size of each hidden layer`:                 func(_ spec, m model) { m.DNNHiddenUnits = nil },
 		`estimator: dnn feature columns: the data has no feature "miles", expected one of [`:           func(_ spec, m model) { m.DNNFeatureColumns[0] = Numeric{"miles"} },
 		`estimator: dnn feature columns: two columns are called "fare_xf"`:                             func(_ spec, m model) { m.DNNFeatureColumns[0] = Numeric{"fare_xf"} },
-		`estimator: linear feature columns: feature "fare_xf" is float, expected [int64]`:            func(_ spec, m model) { m.LinearFeatureColumns[0] = Identity{Key: "fare_xf", NumBuckets: 2} },
+		`estimator: linear feature columns: feature "fare_xf" is float, expected [int64]`:              func(_ spec, m model) { m.LinearFeatureColumns[0] = Identity{Key: "fare_xf", NumBuckets: 2} },
 		`estimator: linear feature columns: column "fare_xf": default 2 of 2 buckets, expected one of`: func(_ spec, m model) { m.LinearFeatureColumns[0] = Identity{"fare_xf", 2, 2} },
 		`estimator: linear feature columns: feature "company_xf" is int64, expected [string]`:          func(_ spec, m model) { m.LinearFeatureColumns = []LinearColumn{Hash{"company_xf", 5}} },
 		`estimator: dnn feature columns: column "company_xf_embedding": dimension 0, expected at least`: func(_ spec, m model) {

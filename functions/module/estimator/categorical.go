@@ -32,7 +32,7 @@ func (i Identity) ids(c *columns) (categories, error) {
 	}
 	return categories{
 		depth: i.NumBuckets, present: c.present(i.Key, x),
-		ids: c.once("features/"+i.Name()+"/ids", func(name string) nn.Ref { return c.Within(name, x, i.NumBuckets, int64(i.Default)) }),
+		ids: c.shared(i, "ids", func(name string) nn.Ref { return c.Within(name, x, i.NumBuckets, int64(i.Default)) }),
 	}, nil
 }
 
@@ -55,7 +55,7 @@ func (h Hash) ids(c *columns) (categories, error) {
 	}
 	return categories{
 		depth: h.HashBuckets, present: c.present(h.Key, x),
-		ids: c.once("features/"+h.Name()+"/ids", func(name string) nn.Ref { return c.Hash(name, x, h.HashBuckets) }),
+		ids: c.shared(h, "ids", func(name string) nn.Ref { return c.Hash(name, x, h.HashBuckets) }),
 	}, nil
 }
 
@@ -86,7 +86,7 @@ func (v Vocabulary) ids(c *columns) (categories, error) {
 	}
 	return categories{
 		depth: len(words) + 1, present: c.present(v.Key, x),
-		ids: c.once("features/"+v.Name()+"/ids", func(name string) nn.Ref { return c.Vocabulary(name, x, words) }),
+		ids: c.shared(v, "ids", func(name string) nn.Ref { return c.Vocabulary(name, x, words) }),
 	}, nil
 }
 
@@ -109,7 +109,7 @@ func (b Bucketized) ids(c *columns) (categories, error) {
 	}
 	return categories{
 		depth: len(b.Boundaries) + 1,
-		ids:   c.once("features/"+b.Name()+"/ids", func(name string) nn.Ref { return c.Bucket(name, x, b.Boundaries) }),
+		ids:   c.shared(b, "ids", func(name string) nn.Ref { return c.Bucket(name, x, b.Boundaries) }),
 	}, nil
 }
 

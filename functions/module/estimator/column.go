@@ -41,13 +41,14 @@ type columns struct {
 	*nn.Builder
 	spec   example.Spec
 	inputs map[string]nn.Ref
-	made   map[string]nn.Ref
+	made   map[string]nn.Ref // by name, or what they are
+	named  map[string]bool
 
 	defaults map[string]example.Default // for what a row lacks of a feature without a shape
 }
 
 func newColumns(b *nn.Builder, spec example.Spec) *columns {
-	return &columns{Builder: b, spec: spec, inputs: map[string]nn.Ref{}, made: map[string]nn.Ref{}, defaults: map[string]example.Default{}}
+	return &columns{Builder: b, spec: spec, inputs: map[string]nn.Ref{}, made: map[string]nn.Ref{}, named: map[string]bool{}, defaults: map[string]example.Default{}}
 }
 
 // feature is the input of that key, which must be of one of those kinds. One without a shape has one place, as has a scalar.
@@ -77,12 +78,29 @@ func kindOf(k example.Kind) nn.ValueKind {
 	return nn.Float32
 }
 
-// once makes a value of that name the first time it is asked for: the linear and the deep part may have a column in common.
+// once makes a value of that name the first time it is asked for.
 func (c *columns) once(name string, make func(name string) nn.Ref) nn.Ref {
 	if _, ok := c.made[name]; !ok {
 		c.made[name] = make(name)
 	}
 	return c.made[name]
+}
+
+// shared makes what columns that are the same have in common, as the linear and the deep part may, and what differs twice although it
+// has one name.
+func (c *columns) shared(column CategoricalColumn, what string, make func(name string) nn.Ref) nn.Ref {
+	key := fmt.Sprintf("%s %#v", what, column)
+	if ref, ok := c.made[key]; ok {
+		return ref
+	}
+	scope := "features/" + column.Name() + "/" + what
+	name := scope
+	for i := 2; c.named[name]; i++ {
+		name = fmt.Sprintf("%s_%d", scope, i)
+	}
+	c.named[name] = true
+	c.made[key] = make(name)
+	return c.made[key]
 }
 
 // byName sorts columns as TensorFlow does before it puts them side by side, so that rows of a kernel mean the same here and there. A

@@ -19,7 +19,7 @@ func (i Indicator) numbers(c *columns) (nn.Ref, error) {
 	if err != nil {
 		return x, err
 	}
-	return c.once("features/"+i.Name(), func(name string) nn.Ref { return c.sum(x, of.depth, of, name) }), nil
+	return c.shared(i.Of, "indicator", func(name string) nn.Ref { return c.sum(x, of.depth, of, name) }), nil
 }
 
 // oneHot is TensorFlow's way with buckets: the places of a feature stay side by side.
@@ -33,7 +33,7 @@ func (c *columns) oneHots(column CategoricalColumn) (nn.Ref, categories, error) 
 	if err != nil {
 		return nn.Ref{}, of, err
 	}
-	return c.once("features/"+column.Name()+"/one_hot", func(name string) nn.Ref { return c.OneHot(name, of.ids, of.depth) }), of, nil
+	return c.shared(column, "one_hot", func(name string) nn.Ref { return c.OneHot(name, of.ids, of.depth) }), of, nil
 }
 
 // Embedding is an embedding_column with the combiner mean: a trained vector for each id. The vectors begin as TensorFlow's do,

@@ -231,6 +231,9 @@ func TestExportsOfALostAttemptGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "best/1700000000 best/1700000001 best/1700000002 final/1700000000 latest/1700000003 latest/1700000004"
+	if _, err := os.Stat(half); err == nil {
+		t.Error("half an export is still there")
+	}
 	if got := exportsIn(t, a.ModelRunDir); got != want {
 		t.Errorf("exports are %s, expected %s", got, want)
 	}

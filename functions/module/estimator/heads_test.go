@@ -1,0 +1,180 @@
+package estimator
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// shop has raw examples without any transform graph: what a customer pays depends on age and city, and some cells are missing.
+const shop = `
+feature { name: "age" type: FLOAT presence { min_fraction: 1 } shape { dim { size: 1 } } }
+feature { name: "city" type: BYTES domain: "cities" }
+feature { name: "visits" type: INT }
+feature { name: "paid" type: FLOAT presence { min_fraction: 1 } shape { dim { size: 1 } } }
+feature { name: "size" type: BYTES presence { min_fraction: 1 } shape { dim { size: 1 } } }
+feature { name: "again" type: BYTES presence { min_fraction: 1 } shape { dim { size: 1 } } }
+string_domain { name: "cities" value: "Lima" value: "Oslo" }
+`
+
+// shopping writes 2000 customers and the schema.
+func shopping(t *testing.T) module.Assignment {
+	t.Helper()
+	dir, rng := t.TempDir(), rand.New(rand.NewPCG(1, 2))
+	schema := filepath.Join(dir, "schema.pbtxt")
+	if err := os.WriteFile(schema, []byte(shop), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "rows.tfrecord")
+	w, err := record.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2000 {
+		age, city, visits := rng.Float32()*80, []string{"Lima", "Oslo", "Rome", ""}[rng.IntN(4)], rng.Int64N(4)
+		paid := age/40 + map[string]float32{"Lima": 1, "Oslo": 2, "Rome": 3}[city] + float32(visits)/2
+		var b example.Builder
+		b.Float("age", age).Float("paid", paid)
+		b.String("size", []string{"S", "M", "L"}[min(int(paid/2), 2)]).String("again", map[bool]string{true: "yes", false: "no"}[paid > 3])
+		if city != "" {
+			b.String("city", city)
+		}
+		if visits > 0 {
+			b.Int64("visits", visits)
+		}
+		if err := w.Append(b.Build()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := assignment(t, 400)
+	a.TrainFiles, a.EvalFiles, a.EvalSteps = []string{file}, []string{file}, nil
+	a.SchemaPath, a.TransformGraphPath, a.Transformed, a.EvalModelDir = schema, "", false, ""
+	return a
+}
+
+// selling trains e on raw examples for that label.
+func selling(label string, e Estimator) Trainer {
+	return func(args *module.Args, schema *example.Schema) (Spec, error) {
+		features, err := schema.Spec()
+		if err != nil {
+			return Spec{}, err
+		}
+		serving := ServingInput{Features: features.Without("paid", "size", "again")}
+		in := Input{Files: args.TrainFiles, Features: features, Label: label, BatchSize: 50}
+		return Spec{
+			Estimator: e, Train: TrainSpec{Input: in, MaxSteps: args.TrainSteps},
+			Eval: EvalSpec{Input: in, Exporters: []Exporter{FinalExporter{Name: "final", ServingInput: serving}}},
+		}, nil
+	}
+}
+
+// Every canned Estimator learns the shop, which without learning gives the figures in the comments.
+func TestEveryEstimatorLearns(t *testing.T) {
+	t.Parallel()
+	wide := []LinearColumn{Bucketized{Numeric{"age"}, []float32{20, 40, 60}}, Vocabulary{Key: "city"}, Identity{Key: "visits", NumBuckets: 4}}
+	deep := []DenseColumn{Bucketized{Numeric{"age"}, []float32{20, 40, 60}}, Embedding{Vocabulary{Key: "city"}, 4}, Indicator{Identity{Key: "visits", NumBuckets: 4}}}
+	yes, sizes := []string{"no", "yes"}, []string{"S", "M", "L"}
+	for name, c := range map[string]struct {
+		label  string
+		e      Estimator
+		metric string
+		good   func(float64) bool
+	}{
+		"linear":              {"again", LinearClassifier{FeatureColumns: wide, LabelVocabulary: yes}, "accuracy", atLeast(0.9)},  // 0.52
+		"linear, 3 classes":   {"size", LinearClassifier{FeatureColumns: wide, LabelVocabulary: sizes}, "accuracy", atLeast(0.8)}, // 0.5
+		"linear, a number":    {"paid", LinearRegressor{FeatureColumns: wide}, "rmse", atMost(0.5)},                               // 1.3
+		"deep":                {"again", DNNClassifier{FeatureColumns: deep, Optimizer: quick(), HiddenUnits: []int{8}, LabelVocabulary: yes}, "accuracy", atLeast(0.9)},
+		"deep, 3 classes":     {"size", DNNClassifier{FeatureColumns: deep, Optimizer: quick(), HiddenUnits: []int{8}, LabelVocabulary: sizes}, "accuracy", atLeast(0.8)},
+		"deep, a number":      {"paid", DNNRegressor{FeatureColumns: deep, Optimizer: quick(), HiddenUnits: []int{8}}, "rmse", atMost(0.5)},
+		"combined":            {"again", DNNLinearCombinedClassifier{LinearFeatureColumns: wide, DNNFeatureColumns: deep, DNNOptimizer: quick(), DNNHiddenUnits: []int{8}, LabelVocabulary: yes}, "accuracy", atLeast(0.9)},
+		"combined, 3 classes": {"size", DNNLinearCombinedClassifier{LinearFeatureColumns: wide, DNNFeatureColumns: deep, DNNOptimizer: quick(), DNNHiddenUnits: []int{8}, LabelVocabulary: sizes}, "accuracy", atLeast(0.8)},
+		"combined, a number":  {"paid", DNNLinearCombinedRegressor{LinearFeatureColumns: wide, DNNFeatureColumns: deep, DNNOptimizer: quick(), DNNHiddenUnits: []int{8}}, "rmse", atMost(0.5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := shopping(t)
+			a.Predictions = &module.Predictions{Path: filepath.Join(t.TempDir(), "predictions.jsonl"), Rows: 500}
+			metrics, err := serve(t.Context(), t, a, selling(c.label, c.e), &stopAt{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x, ok := metrics[c.metric]; !ok || !c.good(x) {
+				t.Errorf("%s is %v of %v", c.metric, x, metrics)
+			}
+			compareServed(t, a)
+		})
+	}
+}
+
+func atLeast(least float64) func(float64) bool { return func(x float64) bool { return x >= least } }
+
+func atMost(most float64) func(float64) bool { return func(x float64) bool { return x <= most } }
+
+// quick is an optimizer that needs no thousands of steps.
+func quick() nn.Optimizer {
+	return &nn.Adam{LearningRate: 0.03, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}
+}
+
+// compareServed asks the model in its file with the raw rows, missing cells and all, and compares with the predictions of the one that
+// was in memory.
+func compareServed(t *testing.T, a module.Assignment) {
+	t.Helper()
+	want := predicted(t, a.Predictions.Path)
+	model, err := savedmodel.Open(a.ServingModelDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := rawRows(t, a.EvalFiles[0])[:a.Predictions.Rows]
+	examples, err := savedmodel.Dense([]int{len(rows)}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := model.Run("serving_default", map[string]savedmodel.Tensor{"examples": examples})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, values := range want {
+		var numbers []float64
+		if floats, ok := savedmodel.Values[float32](got[name]); ok {
+			for _, x := range floats {
+				numbers = append(numbers, float64(x))
+			}
+		} else if ids, ok := savedmodel.Values[int64](got[name]); ok {
+			for _, x := range ids {
+				numbers = append(numbers, float64(x))
+			}
+		}
+		near(t, name, numbers, values, 1e-5)
+	}
+}
+
+func rawRows(t *testing.T, path string) (rows []string) {
+	t.Helper()
+	r, err := record.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return rows
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, string(row))
+	}
+}
