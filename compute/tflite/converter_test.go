@@ -32,7 +32,7 @@ type converted struct {
 }
 
 // TensorFlow's converter makes of our SavedModel's plain-tensor signature a file that answers as ours does and is no
-// smaller, but for 2 kB. TensorFlow's analyser reads ours. Tolerances: those of TestWholeModelsAnswerAsInGo, twice where
+// smaller, but for 2 kB. TensorFlow's analyser reads ours. Tolerances: those of kinds, twice where
 // both files round; none for int8, where theirs is up to 0.3 off: it rounds the features before they are brought to a
 // common range.
 func TestTensorFlowsOwnFileIsTheSame(t *testing.T) {

@@ -82,7 +82,7 @@ func (l *lowering) dense(n *nn.Node) {
 		op.in[2] = l.plain(y.bias.Name)
 	}
 	if l.o.Quantization == DynamicInt8 && isLarge(w) {
-		op.version, op.options = perColumnVersion, fullyConnectedOptions(y.relu, true)
+		op.version, op.options = dynamicVersion, fullyConnectedOptions(y.relu, true)
 		op.in[1] = l.eightColumns(w, columnScales(w))
 	} else {
 		op.in[1] = l.columns(w)
@@ -90,14 +90,17 @@ func (l *lowering) dense(n *nn.Node) {
 	l.values[y.last] = newValue(l.emit(op, out))
 }
 
-// perColumnVersion is the first version of FULLY_CONNECTED that takes a scale for each column; older runtimes refuse it.
-const perColumnVersion = 12
+// Versions of FULLY_CONNECTED, so that a runtime which would answer otherwise refuses the file.
+const (
+	eightVersion   = 4  // all in int8; runtimes of 2023 know a scale for each column
+	dynamicVersion = 12 // weights in int8; older runtimes would take the first column's scale for all
+)
 
 // denseEight writes it in 8 bits: the sum of products is an int32 of scale input*column, and so is the bias.
 func (l *lowering) denseEight(n *nn.Node, y layer, op operator, out tensor) {
 	w, in, result := l.params[n.In[1]], l.scalingOf(n.In[0]), l.scalingOf(y.last)
 	scales := columnScales(w)
-	op.version = perColumnVersion
+	op.version = eightVersion
 	op.in = []int32{l.ownEight(n.In[0]), none, none}
 	if y.bias != nil {
 		widen(scales, y.bias.Values, in.scale)

@@ -63,29 +63,35 @@ func models(t *testing.T) []model {
 	}
 }
 
-// Whole models answer in every runtime as in Go, 1 row and 333. Tolerances, absolute for numbers within 1 and relative
-// beyond:
+// quantized is a way to write a file, and how far its answers may be from Go's.
+type quantized struct {
+	name      string
+	o         tflite.Options
+	tolerance float64
+}
+
+// kinds are all ways. Tolerances, absolute for numbers within 1 and relative beyond:
 //   - float32: 1e-5, sums of at most 131 products, each off by 6e-8 of some units;
 //   - float16: 2e-3, every weight is off by 2^-12 of itself at most, and three layers add that up;
 //   - weights in int8: 0.02, every weight is off by 1/254 of its column's largest at most, every input of a layer likewise;
-//   - all in int8: 0.03, every value between is rounded to one of 256 steps too. The rows are the sample rows: what is beyond
-//     their range would be cut off.
-func TestWholeModelsAnswerAsInGo(t *testing.T) {
-	t.Parallel()
-	kinds := []struct {
-		name      string
-		o         tflite.Options
-		tolerance float64
-	}{
+//   - all in int8: 0.03, every value between is rounded to one of 256 steps too. The rows asked for are the sample rows: what is
+//     beyond their range would be cut off.
+func kinds() []quantized {
+	return []quantized{
 		{"float32", tflite.Options{}, 1e-5},
 		{"float16", tflite.Options{Quantization: tflite.Float16}, 2e-3},
 		{"weights in int8", tflite.Options{Quantization: tflite.DynamicInt8}, 0.02},
 		{"int8", tflite.Options{Quantization: tflite.Int8, Samples: rows(333, 2)}, 0.03},
 	}
+}
+
+// Whole models answer in every runtime as in Go, 1 row and 333.
+func TestWholeModelsAnswerAsInGo(t *testing.T) {
+	t.Parallel()
 	var calls []call
 	var checks []func(map[string]answer)
 	for _, m := range models(t) {
-		for _, kind := range kinds {
+		for _, kind := range kinds() {
 			file := written(t, m.graph, kind.o)
 			for _, n := range []int{1, 333} {
 				in := rows(n, 2)

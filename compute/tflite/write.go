@@ -16,8 +16,9 @@ const (
 	// Float16 keeps matrices in half precision, some 11 bits of each number, and computes in float32: half the size. A
 	// matrix with a number beyond 65504 stays as it is.
 	Float16
-	// DynamicInt8 keeps large matrices in 8 bits, a scale for each column or table, and computes in float32, but for
-	// products of matrices, whose rows are rounded to 8 bits as they come: a quarter of the size.
+	// DynamicInt8 keeps large matrices in 8 bits, a scale for each column or table, and computes in float32, but for products
+	// of matrices, whose rows are rounded to 8 bits as they come: a quarter of the size. Runtimes up to TensorFlow 2.16 refuse
+	// it; those know the others.
 	DynamicInt8
 	// Int8 computes in 8 bits from the first product or embedding on, wherever the format has an op for it, and in
 	// float32 before it: there features of wide ranges are brought to a common one. It needs sample rows, to see how
