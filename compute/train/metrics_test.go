@@ -83,17 +83,21 @@ func TestMetricsAreKeras(t *testing.T) {
 		{Loss: "categorical_crossentropy", Width: 3}, {Loss: "binary_crossentropy", Width: 1}, {Loss: "mean_squared_error", Width: 2},
 	} {
 		for r := range rows {
-			class := rng.IntN(max(c.Width, 2))
+			class, spread := rng.IntN(max(c.Width, 2)), 3.0
+			if r%3 == 0 { // close to each other, on few thresholds
+				spread = 1e-3
+			}
 			for j := range c.Width {
 				target := float32(0)
 				if class == j {
 					target = 1
 				}
 				c.Targets = append(c.Targets, target)
-				c.Logits = append(c.Logits, float32(rng.NormFloat64()*3)+target)
+				c.Logits = append(c.Logits, float32((rng.NormFloat64()+float64(target))*spread))
 			}
-			if r < 3 { // extremes: the outer thresholds, and 0.5 itself
-				c.Logits[r*c.Width] = []float32{60, -60, 0}[r]
+			// Extremes: the outer thresholds, 0.5 itself, and probabilities of 0.99905 and 0.99915, which share a threshold.
+			if edges := []float32{60, -60, 0, 6.959, 7.07, 6.959, 7.07, 6.959, 7.07, 6.959, 7.07}; r < len(edges) {
+				c.Logits[r*c.Width] = edges[r]
 			}
 		}
 		t.Run(c.Loss, func(t *testing.T) {
