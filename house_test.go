@@ -36,16 +36,18 @@ var table = house.Table{
 		"compute/bundle":           {Opens: "compute/record"},
 		"compute/warm":             {Opens: "compute/bundle compute/nn", Tests: "compute/example compute/savedmodel"},
 		"compute/runlog":           {Opens: "compute/record"},
-		"compute/savedmodel":       {Opens: "compute/bundle compute/nn compute/example compute/tensorflow", Tests: "compute/record"},
+		"compute/savedmodel":       {Opens: "compute/bundle compute/nn compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 		"compute/cut":              {Opens: "compute/nn"},
 		"compute/onnx":             {Opens: "compute/cut compute/nn compute/onnx/onnxpb"},
 		"compute/onnx/onnxpb":      {},
 		"compute/export":           {Opens: "compute/cut compute/example compute/nn compute/onnx compute/savedmodel compute/tflite compute/train"},
 		"compute/tflite":           {Opens: "compute/nn", Tests: "compute/example compute/savedmodel"},
 		"compute/tftest":           {TestHelp: true},
-		"compute/tensorflow":       {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
-		"compute/tensorflow/ops":   {Opens: "compute/example"},
-		"compute/transform":        {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
+		"compute/skew": {Opens: "compute/example compute/record compute/savedmodel compute/tensorflow",
+			Tests: "compute/export compute/nn compute/train"},
+		"compute/tensorflow":     {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
+		"compute/tensorflow/ops": {Opens: "compute/example"},
+		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/pipeline":         {Opens: "functions/module"},
 		"functions/module":           {},
@@ -71,7 +73,7 @@ var table = house.Table{
 		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
 		"local/demo":              {Opens: "events storage"},
-		"local/examples/taxi":     {Opens: "functions/module functions/module/estimator compute/example"},
+		"local/examples/taxi":     {Opens: "functions/module functions/module/estimator compute/example", Tests: "functions/guest"},
 		"local/examples/penguin":  {Opens: "functions/module " + learning},
 
 		"infra/bench":  {Opens: "* compute/tftest"}, // TensorFlow, to measure beside
@@ -90,7 +92,7 @@ var table = house.Table{
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
-		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/warm compute/tensorflow " +
+		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/skew compute/warm compute/tensorflow " +
 			"compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},

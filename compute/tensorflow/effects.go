@@ -196,14 +196,17 @@ func (s *scope) texts(reference string) ([]string, error) {
 	return list.Data, nil
 }
 
+// ErrFiles is in the chain of an error that is about a model's variables or vocabularies, which can't be read.
+var ErrFiles = errors.New("the model's files are damaged")
+
 // load reads a tensor that was saved.
 func (s *Session) load(key string) (ops.Tensor, error) {
 	if s.bundle == nil {
-		return nil, fmt.Errorf("tensor %q was saved, but the model has no %s.index", key, variablesPrefix)
+		return nil, fmt.Errorf("%w: tensor %q was saved, but there is no %s.index", ErrFiles, key, variablesPrefix)
 	}
 	saved, err := s.bundle.Proto(key)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrFiles, err)
 	}
 	return ops.Constant(saved)
 }

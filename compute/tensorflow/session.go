@@ -41,7 +41,7 @@ func (m *Model) Start() (*Session, error) {
 	prefix := filepath.Join(m.Dir, variablesPrefix)
 	if _, err := os.Stat(prefix + ".index"); err == nil {
 		if s.bundle, err = bundle.Open(prefix); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrFiles, err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

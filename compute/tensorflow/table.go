@@ -46,7 +46,7 @@ func (s *Session) fillFromText(in *scope, def *nodepb.NodeDef) error {
 		offset: n.Integer("offset", 0), keyType: t.Key, valueType: t.Value,
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrFiles, err)
 	}
 	return inFile(paths[0], t.Fill(keys, values))
 }
@@ -54,7 +54,7 @@ func (s *Session) fillFromText(in *scope, def *nodepb.NodeDef) error {
 // inFile names the vocabulary that an error is about.
 func inFile(path string, err error) error {
 	if err != nil {
-		return fmt.Errorf("vocabulary %s: %w", filepath.Base(path), err)
+		return fmt.Errorf("%w: vocabulary %s: %w", ErrFiles, filepath.Base(path), err)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *Session) fillFromRecords(in *scope, def *nodepb.NodeDef) error {
 	}
 	keys, values, err := readRecordTable(set.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrFiles, err)
 	}
 	return inFile(set.path, t.Fill(keys, values))
 }

@@ -1,0 +1,122 @@
+package skew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
+)
+
+// asker asks a model in its files.
+type asker interface {
+	// name is go or tensorflow.
+	name() string
+
+	// ask gives an answer to each question, or none at all. An error that is unable is about whoever asks; any other is the model's.
+	ask(ctx context.Context, questions []question) ([]map[string]column, error)
+}
+
+// unable is an error of an asker that can't execute the model.
+type unable struct{ error }
+
+// askers are those that are there, he whose word counts last.
+func askers(q Question, model *savedmodel.Served) []asker {
+	list := []asker{reader{q, model}}
+	if q.Python != "" {
+		list = append(list, python{q.Python, q.Model})
+	}
+	return list
+}
+
+// maxVariableBytes is up to which size a model's variables are read into the memory of whoever compares. It is a model that others
+// wrote, and a worker has no more than that to spare.
+const maxVariableBytes = 2 << 30
+
+// reader is our own reader of SavedModels.
+type reader struct {
+	question Question
+	model    *savedmodel.Served
+}
+
+func (r reader) name() string { return "go" }
+
+func (r reader) ask(_ context.Context, questions []question) (answers []map[string]column, err error) {
+	defer func() { // a graph is foreign code: that it breaks our reader says nothing of the model
+		if broken := recover(); broken != nil {
+			r.question.Logger.Error("our reader of SavedModels broke", "panic", broken, "stack", string(debug.Stack()))
+			answers, err = nil, unable{fmt.Errorf("our reader broke: %v", broken)}
+		}
+	}()
+	if err := checkSize(r.question.Model); err != nil {
+		return nil, unable{err}
+	}
+	for _, q := range questions {
+		err := r.model.Compile(q.signature.Name)
+		if errors.Is(err, tensorflow.ErrFiles) {
+			return nil, err
+		}
+		if err != nil {
+			return nil, unable{err}
+		}
+	}
+	for _, q := range questions {
+		outputs, err := r.model.Run(q.signature.Name, q.inputs)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := columns(q.signature, outputs, q.rows)
+		if err != nil {
+			return nil, unable{err}
+		}
+		answers = append(answers, answer)
+	}
+	return answers, nil
+}
+
+// checkSize is an error for variables that are too large to be read along with other work.
+func checkSize(model string) error {
+	files, err := filepath.Glob(filepath.Join(model, "variables", "variables.data-*"))
+	size := int64(0)
+	for _, file := range files {
+		info, statErr := os.Stat(file)
+		if statErr != nil {
+			return errors.Join(err, statErr)
+		}
+		size += info.Size()
+	}
+	if size > maxVariableBytes {
+		return fmt.Errorf("its variables have %d bytes, more than the %d that are read to compare", size, int64(maxVariableBytes))
+	}
+	return err
+}
+
+// columns are a signature's outputs, row by row. An output that has no rows is left out, and so is a ragged one.
+func columns(s savedmodel.Signature, outputs map[string]savedmodel.Tensor, rows int) (map[string]column, error) {
+	answer := map[string]column{}
+	for _, out := range s.Outputs {
+		var c column
+		var err error
+		switch t := outputs[out.Name]; out.Layout {
+		case tensorflow.Dense:
+			if t != nil && len(t.Shape()) > 0 {
+				c, err = columnOf(t)
+			}
+		case tensorflow.Sparse:
+			if outputs[out.Name+"/values"] != nil {
+				c, err = sparseColumn(outputs[out.Name+"/indices"], outputs[out.Name+"/values"], rows)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("output %q: %w", out.Name, err)
+		}
+		if len(c) == rows {
+			answer[out.Name] = c
+		}
+	}
+	return answer, nil
+}

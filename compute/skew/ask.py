@@ -1,0 +1,58 @@
+"""Asks a SavedModel as TensorFlow serves it: python ask.py <model> <questions.json> <answers.json>."""
+import base64
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+
+def tensor(t):
+    if t["dtype"] == "DT_STRING":
+        texts = [base64.b64decode(s) for s in t["texts"] or []]
+        return tf.reshape(tf.constant(texts, tf.string), t["shape"])
+    dtype = {"DT_FLOAT": "<f4", "DT_DOUBLE": "<f8", "DT_INT64": "<i8", "DT_INT32": "<i4"}[t["dtype"]]
+    return tf.constant(np.frombuffer(base64.b64decode(t["bytes"] or ""), dtype).reshape(t["shape"]))
+
+
+def encoded(t):
+    v = t.numpy()
+    if t.dtype == tf.string:
+        texts = [base64.b64encode(bytes(b)).decode() for b in v.reshape(-1)]
+        return {"dtype": "DT_STRING", "shape": list(v.shape), "texts": texts}
+    names = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "int64": "DT_INT64", "int32": "DT_INT32"}
+    if v.dtype.name not in names:
+        return None
+    little = v.astype(v.dtype.newbyteorder("<")).tobytes()
+    return {"dtype": names[v.dtype.name], "shape": list(v.shape), "bytes": base64.b64encode(little).decode()}
+
+
+def parts(name, v):
+    if isinstance(v, tf.SparseTensor):
+        return {name + "/indices": v.indices, name + "/values": v.values, name + "/dense_shape": v.dense_shape}
+    if isinstance(v, tf.RaggedTensor):
+        return {}
+    return {name: v}
+
+
+def ask(model, question):
+    try:
+        answer = model.signatures[question["signature"]](**{k: tensor(t) for k, t in question["inputs"].items()})
+    except tf.errors.OpError as e:
+        return {"error": str(e)[:4000]}
+    tensors = {k: t for name, v in answer.items() for k, t in parts(name, v).items()}
+    outputs = {k: encoded(t) for k, t in tensors.items()}
+    return {"outputs": {k: v for k, v in outputs.items() if v is not None}}
+
+
+def main():
+    folder, questions, answers = sys.argv[1:]
+    model = tf.saved_model.load(folder)
+    with open(questions) as f:
+        asked = json.load(f)
+    with open(answers, "w") as f:
+        json.dump([ask(model, q) for q in asked], f)
+
+
+if __name__ == "__main__":
+    main()

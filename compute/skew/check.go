@@ -1,0 +1,157 @@
+package skew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+)
+
+// Question is what is compared with what. Paths are local.
+type Question struct {
+	Model string // the folder of the SavedModel: Format-Serving
+
+	// Raw are patterns of files of tf.Examples as requests have them, nil if there are none, and Transformed of the same rows after
+	// the transform graph, nil if the model has none or nobody has kept them.
+	Raw, Transformed []string
+
+	// Predictions is a file of what the model in memory said of the first rows of what it was evaluated on: of Transformed if there
+	// are any, else of Raw. It is as export.Predict writes it. "" or a file that isn't there: nobody said anything.
+	Predictions string
+
+	// Labels are raw features that requests don't have. They are taken out of the rows before the model is asked for its outputs.
+	Labels []string
+
+	Rows      int     // how many are asked, at most
+	Tolerance float64 // see DefaultTolerance
+	Python    string  // an interpreter that has TensorFlow, "" for none
+	Logger    *slog.Logger
+}
+
+// DefaultTolerance is how far two answers may lie apart: so much absolutely, and so much of the largest number that the output
+// has in any of the rows. Both sides compute in float32, of which each step is rounded to 6e-8 of its result, and add up the same terms in
+// another order; what they differ by grows with the terms, so that a row whose answer is small by chance has no smaller error. A
+// weight, a vocabulary or a feature that is not the same shows in the first digits.
+const DefaultTolerance = 1e-5
+
+// DefaultRows is how many rows are asked: most of what a feature can look like is among them, and they cost milliseconds.
+const DefaultRows = 100
+
+// Report is what was found.
+type Report struct {
+	Rows   int      // that were compared
+	MaxAbs float64  // the largest difference that was found, of those numbers that are finite on both sides
+	Raw    bool     // whether the rows went in raw, as requests do
+	By     []string // who asked the files: go, tensorflow
+	Note   string   // what was not compared, and why
+
+	Differences []Difference // beyond the tolerance, none if all is well. The first few of them
+}
+
+// Difference is one answer that is not what it should be.
+type Difference struct {
+	By     string // who asked
+	Row    int    // of the raw rows, or of the transformed ones where there are no raw ones
+	Name   string // of the output, or of the transformed feature
+	Of     string // output or transformed feature
+	Served string // what the files answered
+	Want   string // what they should have
+}
+
+func (d Difference) String() string {
+	return fmt.Sprintf("row %d: %s %q is %s, not %s (asked by %s)", d.Row, d.Of, d.Name, d.Served, d.Want, d.By)
+}
+
+// maxDifferences are told at most.
+const maxDifferences = 10
+
+// Check asks the model in its files, and compares. An error is one of reading the rows or what was said of them, or of a model that
+// has an error for a row that it was evaluated on; a model that nobody here can execute is none, and is told in the note.
+func Check(ctx context.Context, q Question) (Report, error) {
+	if q.Logger == nil {
+		q.Logger = slog.New(slog.DiscardHandler)
+	}
+	d, err := readData(q)
+	if err != nil {
+		return Report{}, err
+	}
+	model, err := savedmodel.Open(q.Model)
+	if err != nil {
+		return Report{}, err
+	}
+	c := &check{question: q, data: d}
+	if err := c.plan(model); err != nil {
+		c.note("%v", err)
+	}
+	if len(c.questions) == 0 {
+		return c.report(), nil
+	}
+	for _, by := range askers(q, model) {
+		if err := c.ask(ctx, by); err != nil {
+			return Report{}, err
+		}
+	}
+	return c.report(), nil
+}
+
+// check is one comparison, as it goes on.
+type check struct {
+	question  Question
+	data      data
+	questions []question
+
+	verdicts []verdict
+	notes    []string
+}
+
+// verdict is what one asker found.
+type verdict struct {
+	by string
+	comparison
+}
+
+func (c *check) note(format string, args ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
+}
+
+// ask has one of them ask the model, and compares what comes out.
+func (c *check) ask(ctx context.Context, by asker) error {
+	answers, err := by.ask(ctx, c.questions)
+	if unable, ok := errors.AsType[unable](err); ok {
+		c.question.Logger.Warn("the model is not asked", "by", by.name(), "why", unable.error)
+		c.note("not asked by %s: %v", by.name(), unable.error)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the model in its files, asked by %s: %w", by.name(), err)
+	}
+	v := verdict{by: by.name()}
+	v.tolerance = c.question.Tolerance
+	for i, q := range c.questions {
+		q.compare(c, &v, answers[i])
+	}
+	c.verdicts = append(c.verdicts, v)
+	return nil
+}
+
+// report sums up. Where TensorFlow has asked too, its word counts: it is what will serve the model.
+func (c *check) report() Report {
+	r := Report{Raw: c.data.raw != nil}
+	for _, v := range c.verdicts {
+		r.By = append(r.By, v.by)
+		r.Rows, r.MaxAbs = max(r.Rows, v.rows), max(r.MaxAbs, v.maxAbs)
+	}
+	if n := len(c.verdicts); n > 0 {
+		r.Differences = c.verdicts[n-1].differences
+		for _, v := range c.verdicts[:n-1] {
+			if len(v.differences) > 0 && len(r.Differences) == 0 {
+				c.note("%s finds that %v, %s doesn't", v.by, v.differences[0], c.verdicts[n-1].by)
+			}
+		}
+	}
+	r.Note = strings.Join(c.notes, "; ")
+	return r
+}

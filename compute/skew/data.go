@@ -1,0 +1,89 @@
+package skew
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/stoker-ml/stoker/compute/example"
+)
+
+// data are the rows that are asked, and those that they are compared with.
+type data struct {
+	raw         []row // nil: there are none
+	transformed []row // nil: there are none
+	predictions []map[string]values
+
+	// paired is the transformed row of each raw one, -1 for a raw row whose transformed one isn't known.
+	paired []int
+	strict bool // row i belongs to row i: both are one file
+}
+
+// searchedRows is among how many transformed rows the one of a raw row is looked for, where they don't stand in the same order.
+const searchedRows = 20000
+
+func readData(q Question) (d data, err error) {
+	if len(q.Raw) > 0 {
+		if d.raw, err = readRows(q.Raw, q.Rows); err != nil {
+			return d, fmt.Errorf("raw rows: %w", err)
+		}
+	}
+	if len(q.Transformed) > 0 {
+		most := q.Rows
+		if d.strict = d.raw == nil || oneFile(q.Raw) && oneFile(q.Transformed); !d.strict {
+			most = searchedRows
+		}
+		if d.transformed, err = readRows(q.Transformed, most); err != nil {
+			return d, fmt.Errorf("transformed rows: %w", err)
+		}
+	}
+	if d.predictions, err = readPredictions(q.Predictions, q.Rows); err != nil {
+		return d, fmt.Errorf("predictions: %w", err)
+	}
+	for i := range d.raw {
+		if d.transformed != nil && i >= len(d.transformed) {
+			i = -1
+		}
+		d.paired = append(d.paired, i)
+	}
+	return d, nil
+}
+
+// oneFile tells whether rows have an order: of many files, Transform may have written the rows of one into any.
+func oneFile(patterns []string) bool {
+	files, err := example.Files(patterns...)
+	return err == nil && len(files) == 1
+}
+
+// readPredictions reads what a module left; nil if it left nothing.
+func readPredictions(path string, most int) (rows []map[string]values, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // only read: nothing can be lost
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() && len(rows) < most {
+		var line map[string][]number
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return nil, fmt.Errorf("line %d: %w", len(rows)+1, err)
+		}
+		of := map[string]values{}
+		for name, list := range line {
+			v := values{}
+			for _, x := range list {
+				v.floats = append(v.floats, float64(x))
+			}
+			of[name] = v
+		}
+		rows = append(rows, of)
+	}
+	return rows, lines.Err()
+}

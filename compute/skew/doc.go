@@ -1,0 +1,9 @@
+// Package skew finds out whether a model that was written to files answers as the one that was trained: rows of evaluation data
+// go raw through the files, read anew, and what comes out is compared with what the model in memory said of the same rows, and
+// with the same rows as Transform had transformed them.
+//
+// The files are read by Go (compute/savedmodel), and by TensorFlow itself where there is a Python that has it. What becomes of
+// a difference is for others to say (functions/trainer).
+//
+// Read Check first.
+package skew

@@ -1,0 +1,136 @@
+package skew
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+)
+
+// values are what one row has of one output or feature: floats, integers or texts.
+type values struct {
+	floats []float64
+	ints   []int64
+	texts  []string
+}
+
+func (v values) len() int { return len(v.floats) + len(v.ints) + len(v.texts) }
+
+// number is number i of those that are numbers.
+func (v values) number(i int) float64 {
+	if v.ints != nil {
+		return float64(v.ints[i])
+	}
+	return v.floats[i]
+}
+
+// largest is the largest finite number by its size.
+func (v values) largest() float64 {
+	most := 0.0
+	for i := range len(v.floats) + len(v.ints) {
+		if size := math.Abs(v.number(i)); !math.IsInf(size, 0) && size > most {
+			most = size
+		}
+	}
+	return most
+}
+
+// apart is how far two lists lie apart, and whether they are the same but for what allowed says of numbers. Texts, and
+// integers on both sides, must be equal; NaN is like NaN.
+func (v values) apart(want values, allowed float64) (distance float64, same bool) {
+	if v.len() != want.len() || len(v.texts) != len(want.texts) {
+		return 0, false
+	}
+	for i, text := range v.texts {
+		if text != want.texts[i] {
+			return 0, false
+		}
+	}
+	same = true
+	for i := range v.len() - len(v.texts) {
+		a, b := v.number(i), want.number(i)
+		if v.ints != nil && want.ints != nil && v.ints[i] != want.ints[i] {
+			same = false
+		}
+		if a == b || math.IsNaN(a) && math.IsNaN(b) {
+			continue
+		}
+		d := math.Abs(a - b)
+		if math.IsNaN(d) || math.IsInf(d, 0) {
+			same = false
+			continue
+		}
+		distance = max(distance, d)
+		same = same && d <= allowed
+	}
+	return distance, same
+}
+
+func (v values) String() string {
+	const most = 8 // of a list that stands in a message
+	switch {
+	case v.texts != nil:
+		return fmt.Sprintf("%.60q", v.texts[:min(len(v.texts), most)])
+	case v.ints != nil:
+		return fmt.Sprint(v.ints[:min(len(v.ints), most)])
+	case len(v.floats) > most:
+		return fmt.Sprint(v.floats[:most])
+	}
+	return fmt.Sprint(v.floats)
+}
+
+// column are the values of every row.
+type column []values
+
+// columnOf takes a tensor apart whose first dimension is the rows.
+func columnOf(t savedmodel.Tensor) (column, error) {
+	shape := t.Shape()
+	rows, width := shape[0], 1
+	for _, d := range shape[1:] {
+		width *= d
+	}
+	made := make(column, rows)
+	for i := range made {
+		from, to := i*width, (i+1)*width
+		if floats, ok := savedmodel.Values[float32](t); ok {
+			for _, x := range floats[from:to] {
+				made[i].floats = append(made[i].floats, float64(x))
+			}
+		} else if floats, ok := savedmodel.Values[float64](t); ok {
+			made[i].floats = floats[from:to]
+		} else if ints, ok := savedmodel.Values[int64](t); ok {
+			made[i].ints = ints[from:to]
+		} else if ints, ok := savedmodel.Values[int32](t); ok {
+			for _, x := range ints[from:to] {
+				made[i].ints = append(made[i].ints, int64(x))
+			}
+		} else if texts, ok := savedmodel.Values[string](t); ok {
+			made[i].texts = texts[from:to]
+		} else {
+			return nil, fmt.Errorf("is of type %v, which isn't compared", t.DType())
+		}
+	}
+	return made, nil
+}
+
+// sparseColumn puts the values of a sparse tensor into their rows.
+func sparseColumn(indices, content savedmodel.Tensor, rows int) (column, error) {
+	all, err := columnOf(content)
+	if err != nil {
+		return nil, err
+	}
+	places, ok := savedmodel.Values[int64](indices)
+	if !ok || len(indices.Shape()) != 2 || len(all) != indices.Shape()[0] {
+		return nil, fmt.Errorf("is no sparse tensor")
+	}
+	made, rank := make(column, rows), indices.Shape()[1]
+	for i, v := range all {
+		r := int(places[i*rank])
+		if r < 0 || r >= rows {
+			return nil, fmt.Errorf("has a value in row %d of %d", r, rows)
+		}
+		made[r].floats, made[r].ints = append(made[r].floats, v.floats...), append(made[r].ints, v.ints...)
+		made[r].texts = append(made[r].texts, v.texts...)
+	}
+	return made, nil
+}
