@@ -9,8 +9,10 @@ import (
 // appendRow appends one row from a serialized tf.Feature. Absent features, and those with no kind set, come as an empty
 // slice: to TensorFlow's parser they are the same.
 func (c *Column) appendRow(feature []byte) error {
-	if err := c.appendValues(feature); err != nil {
-		return err
+	if !c.appendShort(feature) {
+		if err := c.appendValues(feature); err != nil {
+			return err
+		}
 	}
 	return c.endRow(c.Len())
 }
@@ -38,8 +40,13 @@ func (c *Column) appendSteps(list []byte) error {
 }
 
 func (c *Column) appendStep(feature []byte) error {
-	if err := c.appendValues(feature); err != nil {
-		return err
+	if !c.appendShort(feature) {
+		if err := c.appendValues(feature); err != nil {
+			return err
+		}
+	}
+	if c.Len() > math.MaxInt32 {
+		return errTooLarge
 	}
 	c.Inner = append(c.Inner, int32(c.Len()))
 	return nil
@@ -47,9 +54,6 @@ func (c *Column) appendStep(feature []byte) error {
 
 // appendValues appends the values of a feature as its spec says, or says what is wrong with them as TensorFlow's parser would.
 func (c *Column) appendValues(feature []byte) error {
-	if c.appendShort(feature) {
-		return nil
-	}
 	start := c.Len()
 	kind, err := c.appendFeature(feature)
 	if err != nil {
@@ -78,7 +82,7 @@ var errTooLarge = errors.New("batch is too large: offsets are limited to 2^31-1"
 
 // endRow closes the row: it ends before value, or for a Sequence before step, n.
 func (c *Column) endRow(n int) error {
-	if max(n, c.Len(), len(c.Data)) > math.MaxInt32 {
+	if max(n, len(c.Data)) > math.MaxInt32 {
 		return errTooLarge
 	}
 	c.Offsets = append(c.Offsets, int32(n))

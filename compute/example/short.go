@@ -1,40 +1,60 @@
 package example
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"encoding/binary"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // appendShort appends the values of a feature that is as nearly all are: one list of the column's kind, in one part, shorter than
 // 128 bytes, with as many values as there must be. It says whether it is; if not, nothing is appended. It took half off the time
 // of parsing when it was added.
 func (c *Column) appendShort(feature []byte) bool {
 	const valuesTag = 1<<3 | byte(protowire.BytesType)
-	list, ok := short(feature, c.kindTag)
-	if !ok {
+	n := len(feature)
+	if n < 4 || n > 2+0x7f || feature[0] != c.kindTag || int(feature[1]) != n-2 || feature[2] != valuesTag || int(feature[3]) != n-4 {
 		return false
 	}
-	data, ok := short(list, valuesTag)
-	if !ok {
-		return false
-	}
-	start, values := c.Len(), field{1, protowire.BytesType, data}
-	switch c.Feature.Kind {
+	switch data := feature[4:]; c.Feature.Kind {
 	case Bytes:
-		c.appendBytes(values)
+		if !c.fits(1) {
+			return false
+		}
+		c.Data = append(c.Data, data...)
+		c.Ends = append(c.Ends, int32(len(c.Data)))
 	case Float:
-		ok = c.appendFloats(values) == nil
-	case Int64:
-		ok = c.appendInts(values) == nil
-	}
-	if !ok || c.Len()-start != c.size && !c.Feature.VarLen() {
-		c.truncate(start)
-		return false
+		if len(data)%4 != 0 || !c.fits(len(data)/4) {
+			return false
+		}
+		for ; len(data) >= 4; data = data[4:] {
+			c.Floats = append(c.Floats, math.Float32frombits(binary.LittleEndian.Uint32(data)))
+		}
+	default:
+		return c.appendShortInts(data)
 	}
 	return true
 }
 
-// short returns the content of a message that is one field with this tag, shorter than 128 bytes.
-func short(message []byte, tag byte) (content []byte, ok bool) {
-	if len(message) < 2 || len(message) > 2+0x7f || message[0] != tag || int(message[1]) != len(message)-2 {
-		return nil, false
+// fits says whether a row may have n values.
+func (c *Column) fits(n int) bool { return n == c.size || c.Feature.VarLen() }
+
+// appendShortInts appends integers, varints of any size. A negative one takes ten bytes.
+func (c *Column) appendShortInts(data []byte) bool {
+	start := len(c.Ints)
+	for len(data) > 0 {
+		v, n := uint64(data[0]), 1
+		if v >= 0x80 {
+			if v, n = protowire.ConsumeVarint(data); n < 0 {
+				break
+			}
+		}
+		c.Ints = append(c.Ints, int64(v))
+		data = data[n:]
 	}
-	return message[2:], true
+	if len(data) > 0 || !c.fits(len(c.Ints)-start) {
+		c.Ints = c.Ints[:start]
+		return false
+	}
+	return true
 }
