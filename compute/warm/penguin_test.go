@@ -149,13 +149,13 @@ func TestWhatCanNotBeFollowedIsAnError(t *testing.T) {
 	t.Parallel()
 	s := open(t, penguin)
 	for text, rules := range map[string]Rules{
-		"only: error parsing regexp":      {Only: "("},
-		"the model has no dense_9/bias":   {Map: map[string]string{"dense_9/bias": "dense_4/bias"}},
-		"has no dense_9/bias":             {Map: map[string]string{"dense_1/bias": "dense_9/bias"}},
-		"shape [3] against [8]":           {Map: map[string]string{"dense_1/bias": "dense_5/bias"}},
-		"except leaves it out":            {Except: "bias", Map: map[string]string{"dense_1/bias": "dense_4/bias"}},
-		"no weight of it fits one of":     {Except: "."},
-		"dense_1/kernel  [4 8]  -       ": {Except: "."},
+		"only: error parsing regexp":        {Only: "("},
+		"the new model has no dense_9/bias": {Map: map[string]string{"dense_9/bias": "dense_4/bias"}},
+		"the old model has no dense_9/bias": {Map: map[string]string{"dense_1/bias": "dense_9/bias"}},
+		"shape [3] against [8]":             {Map: map[string]string{"dense_1/bias": "dense_5/bias"}},
+		"except leaves it out":              {Except: "bias", Map: map[string]string{"dense_1/bias": "dense_4/bias"}},
+		"no weight of the old model fits":   {Except: "."},
+		"dense_1/kernel  [4 8]  -       ":   {Except: "."},
 	} {
 		g := penguinGraph(t, 8)
 		before := slices.Clone(g.Params[1].Values)

@@ -37,10 +37,10 @@ func Start(params []nn.Param, rows map[string]Rows, from *Source, rules Rules) (
 	s.byOrder()
 	moves, err := s.moves()
 	if err != nil {
-		return s.table(), fmt.Errorf("warm start from %s: %w", from.Path, err)
+		return s.table(), fmt.Errorf("warm start: %w", err)
 	}
 	if len(moves) == 0 {
-		return s.table(), fmt.Errorf("warm start from %s: no weight of it fits one of the model's:\n%v", from.Path, s.table())
+		return s.table(), fmt.Errorf("warm start: no weight of the old model fits one of the new:\n%v", s.table())
 	}
 	for _, m := range moves {
 		m.do()
@@ -86,12 +86,12 @@ func (s *starter) byMap(names map[string]string) error {
 	for _, ours := range slices.Sorted(maps.Keys(names)) {
 		i := slices.IndexFunc(s.params, func(p nn.Param) bool { return p.Name == ours })
 		if i < 0 {
-			return fmt.Errorf("the model has no %s", ours)
+			return fmt.Errorf("the new model has no %s", ours)
 		}
 		theirs, ok := s.from.find(names[ours])
 		switch {
 		case !ok:
-			return fmt.Errorf("%s: %s has no %s", ours, s.from.Path, names[ours])
+			return fmt.Errorf("%s: the old model has no %s", ours, names[ours])
 		case !s.open(i):
 			return fmt.Errorf("%s: %s", ours, s.pairs[i].told)
 		}

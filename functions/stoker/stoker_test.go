@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			data, err := filepath.Abs("../../local/demo/data")
 			env.Setenv("DEMO", data)
+			env.Setenv("TFX", filepath.Join(data, "../../../compute/warm/testdata/penguin/model"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(env.WorkDir, "data"))
 			return err
