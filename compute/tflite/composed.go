@@ -15,6 +15,14 @@ func loweringOf(op nn.Op) func(l *lowering, n *nn.Node) {
 		return (*lowering).oneHot
 	case nn.OpClamp:
 		return (*lowering).clamp
+	case nn.OpWithin:
+		return (*lowering).within
+	case nn.OpBucket:
+		return (*lowering).bucket
+	case nn.OpArgMax:
+		return (*lowering).argMax
+	case nn.OpLabel:
+		return (*lowering).label
 	case nn.OpDropNaN:
 		return composed(dropNaN)
 	case nn.OpInverse:

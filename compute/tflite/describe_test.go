@@ -55,10 +55,10 @@ func TestAFileIsDescribed(t *testing.T) {
 		},
 		Outputs:    []Tensor{{Name: "y", Type: "float32", Shape: []int32{-1, 2}}},
 		Signatures: []string{"serving_default"},
-		Ops: map[string]int{"GREATER_EQUAL": 1, "LESS_EQUAL": 1, "LOGICAL_AND": 1, "SELECT_V2": 1, "GATHER": 1, "RESHAPE": 1,
+		Ops: map[string]int{"GREATER_EQUAL": 1, "LESS": 1, "LOGICAL_AND": 1, "SELECT_V2": 1, "GATHER": 1, "RESHAPE": 1,
 			"CONCATENATION": 1, "FULLY_CONNECTED": 1},
-		Tensors:   17,
-		DataBytes: 4*(12+10+2) + 3*8 + 2*4,
+		Tensors:   16,
+		DataBytes: 4*(12+10+2) + 2*8 + 2*4,
 		Notes:     `{"inputs":[]}`,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Tensor{})); diff != "" {
@@ -107,7 +107,7 @@ func TestWhatIsNoModelIsAnError(t *testing.T) {
 		{"a text longer than the file", "a list of 4294967295 elements begins at offset", changed(text, 1<<32-1)},
 		{"an operator of no kind", "operator 2 is of kind 99, there are 8 kinds", changed(op.field(operatorOpCode), 99)},
 		{"a negative kind", "operator 2 is of kind -1, there are 8 kinds", changed(op.field(operatorOpCode), 1<<32-1)},
-		{"an output that is no tensor", "tensor 17 is an input or output, there are 17 tensors", changed(outputs.at, 17)},
+		{"an output that is no tensor", "tensor 16 is an input or output, there are 16 tensors", changed(outputs.at, 16)},
 		{"no outputs", "it has no outputs", changed(outputs.at-4, 0)},
 	} {
 		_, err := describe(bytes.NewReader(c.data), int64(len(c.data)))

@@ -1,7 +1,7 @@
 // Package tflite writes a model's forward pass as a .tflite file, which TensorFlow Lite (now LiteRT) runs on phones,
 // browsers and small devices, and says what such a file holds.
 //
-// The file takes dense features by name, not serialized tf.Examples, and has no words for strings: what looks them up is
+// The file takes dense features by name, not serialized tf.Examples, and can't look strings up: what does is
 // cut away before (compute/cut). How formats are asked for doesn't live here either (compute/export).
 //
 // A .tflite file is a FlatBuffer of TensorFlow's schema tensorflow/compiler/mlir/lite/schema/schema.fbs, version 3; the

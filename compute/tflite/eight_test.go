@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,15 +44,15 @@ func behindMatrix(c opCase) *nn.Graph {
 	return g
 }
 
-// Every op behind a layer answers in int8 as in Go, but for steps: 256 of them stand for the range of each value.
-// Tolerance: 6 steps of the result, one for its own rounding, the others for those of its operands, which Log, Inverse
-// and Div make larger. Divisors that come near 0 would make any number of it, so they are left out.
+// Every op behind a layer answers in int8 as in Go, but for steps: 256 of them stand for the range of each value. Tolerance:
+// 6 steps of the result, one for its own rounding, the others for those of its operands, which Log, Inverse and Div make
+// larger. Left out is what makes any number of a step: divisors that come near 0, and choices between what is nearly equal.
 func TestEachOpAnswersInInt8AsInGo(t *testing.T) {
 	t.Parallel()
 	var calls []call
 	var checks []func(map[string]answer)
 	for _, c := range opCases() {
-		if strings.HasPrefix(c.name, "Div of y") || strings.HasPrefix(c.name, "Div of z") {
+		if slices.Contains([]string{"Div of y", "Div of z", "Bucket", "ArgMax"}, c.name) {
 			continue
 		}
 		g := behindMatrix(c)
@@ -85,7 +86,7 @@ func checkSteps(t *testing.T, got map[string]answer, want nn.Value, steps float6
 	}
 	step := max(high-low, 1e-6) / 255
 	for runtime, outputs := range got {
-		if want.Kind == nn.Int64 {
+		if want.Kind != nn.Float32 {
 			checkOutput(t, runtime, outputs["out"], want, 0)
 			continue
 		}

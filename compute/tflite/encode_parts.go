@@ -52,9 +52,12 @@ func (e encoder) options(o options) offset {
 	if o.table == 0 {
 		return 0
 	}
-	slots := 0
+	slots, lists := 0, map[int]offset{}
 	for _, f := range o.fields {
 		slots = max(slots, f.slot+1)
+		if list, ok := f.value.([]float32); ok {
+			lists[f.slot] = e.float32s(list)
+		}
 	}
 	e.StartObject(slots)
 	for _, f := range o.fields {
@@ -67,6 +70,8 @@ func (e encoder) options(o options) offset {
 			e.PrependInt32Slot(f.slot, v, 0)
 		case float32:
 			e.PrependFloat32Slot(f.slot, v, 0)
+		case []float32:
+			e.PrependUOffsetTSlot(f.slot, lists[f.slot], 0)
 		}
 	}
 	return e.EndObject()

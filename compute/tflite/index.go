@@ -16,16 +16,6 @@ func (l *lowering) oneHot(n *nn.Node) {
 	l.values[n.Name] = newValue(l.reshape(n.Name, t, l.types[n.Name].Width))
 }
 
-// clamp is x where 0 <= x <= depth-2, else depth-1.
-func (l *lowering) clamp(n *nn.Node) {
-	s, x := steps{l, n}, l.plain(n.In[0])
-	id := func(v int) int32 { return l.constant(int64Type, nil, int64Bytes(int64(v))) }
-	low := s.typed(opGreaterEqual, boolType, x, id(0))
-	high := s.typed(opLessEqual, boolType, x, id(n.Attr.Depth-2))
-	known := s.typed(opLogicalAnd, boolType, low, high)
-	l.values[n.Name] = newValue(s.typed(opSelectV2, int64Type, known, x, id(n.Attr.Depth-1)))
-}
-
 // embed is the rows of a table, [rows, width, d], laid out in rows. A runtime refuses an index that is out of range.
 func (l *lowering) embed(n *nn.Node) {
 	table, ids := l.params[n.In[1]], l.plain(n.In[0])

@@ -66,6 +66,11 @@ func opCases() []opCase {
 		{name: "Cast", node: node(nn.OpCast, "ids"), width: 2},
 		{name: "OneHot", node: with(node(nn.OpOneHot, "ids"), nn.Attr{Depth: 6}), width: 12},
 		{name: "Clamp", node: with(node(nn.OpClamp, "ids"), nn.Attr{Depth: 6}), width: 2},
+		{name: "Within", node: with(node(nn.OpWithin, "ids"), nn.Attr{Depth: 6, Default: 2}), width: 2},
+		{name: "Bucket", node: with(node(nn.OpBucket, "x"), nn.Attr{Boundaries: []float32{-1, 0, 2.5}}), width: 5,
+			odd: append(edge, -1, 2.5)},
+		{name: "ArgMax", node: node(nn.OpArgMax, "x"), width: 1, odd: []float32{0, inf, -inf, 3e38}},
+		{name: "Label", node: with(node(nn.OpLabel, "clamped"), nn.Attr{Vocabulary: []string{"", "Köln", "a", "b\xff", "San José", "東京"}}), width: 2},
 		{name: "Embed", node: node(nn.OpEmbed, "clamped", "table"), width: 6},
 	}
 	for _, op := range []nn.Op{nn.OpAdd, nn.OpSub, nn.OpMul, nn.OpDiv, nn.OpMaximum, nn.OpMinimum} {

@@ -1,11 +1,13 @@
 package tflite_test
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/binary"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -63,6 +65,13 @@ func arrays(rows map[string]nn.Value) map[string]array {
 }
 
 func arrayOf(v nn.Value) array {
+	if v.Kind == nn.String {
+		a := array{Type: "string", Shape: []int{len(v.Strings) / v.Width, v.Width}}
+		for _, x := range v.Strings {
+			a.Data = append(append(a.Data, x...), 0)
+		}
+		return a
+	}
 	if v.Kind == nn.Int64 {
 		a := array{Type: "int64", Shape: []int{len(v.Ints) / v.Width, v.Width}}
 		for _, x := range v.Ints {
@@ -129,8 +138,14 @@ func checkClose(t *testing.T, got map[string]answer, want map[string]nn.Value, t
 func checkOutput(t *testing.T, what string, got array, want nn.Value, tolerance float64) {
 	t.Helper()
 	a := arrayOf(want)
-	if got.Type != a.Type || len(got.Data) != len(a.Data) {
+	if got.Type != a.Type || !slices.Equal(got.Shape, a.Shape) {
 		t.Errorf("%s: %s %v, want %s %v", what, got.Type, got.Shape, a.Type, a.Shape)
+		return
+	}
+	if want.Kind == nn.String {
+		if !bytes.Equal(got.Data, a.Data) {
+			t.Errorf("%s: %q, want %q", what, got.Data, a.Data)
+		}
 		return
 	}
 	if want.Kind == nn.Int64 {

@@ -97,6 +97,7 @@ const (
 	float16Type elementType = 1
 	int32Type   elementType = 2
 	int64Type   elementType = 4
+	stringType  elementType = 5
 	boolType    elementType = 6
 	int8Type    elementType = 9
 )
@@ -123,11 +124,11 @@ const (
 	opExp            opcode = 47
 	opCast           opcode = 53
 	opMaximum        opcode = 55
+	opArgMax         opcode = 56
 	opMinimum        opcode = 57
 	opLess           opcode = 58
 	opNeg            opcode = 59
 	opGreaterEqual   opcode = 62
-	opLessEqual      opcode = 63
 	opSlice          opcode = 65
 	opNotEqual       opcode = 72
 	opLog            opcode = 73
@@ -141,6 +142,7 @@ const (
 	opAbs            opcode = 101
 	opQuantize       opcode = 114
 	opSelectV2       opcode = 123
+	opBucketize      opcode = 147
 )
 
 // options is one of the tables of the union BuiltinOptions. The zero value is none: the op has no options, or all are the
@@ -150,7 +152,7 @@ type options struct {
 	fields []field
 }
 
-// field is one slot of an options table: an int8, int32, float32 or bool. A default need not be written.
+// field is one slot of an options table: an int8, int32, float32, bool or []float32. A default need not be written.
 type field struct {
 	slot  int
 	value any
@@ -168,8 +170,10 @@ const (
 	subTable            = 28
 	divTable            = 29
 	castTable           = 37
+	argMaxTable         = 40
 	oneHotTable         = 61
 	leakyReluTable      = 75
+	bucketizeTable      = 115
 
 	activationRelu int8 = 1 // of ActivationFunctionType
 )
@@ -191,3 +195,9 @@ func softmaxOptions() options                { return options{softmaxTable, []fi
 func concatenationOptions() options          { return options{concatenationTable, []field{{0, int32(1)}}} }
 func oneHotOptions() options                 { return options{oneHotTable, []field{{0, int32(-1)}}} }
 func reducerOptions() options                { return options{reducerTable, []field{{0, true}}} } // keep_dims
+
+func argMaxOptions() options { return options{argMaxTable, []field{{0, int8(int64Type)}}} }
+
+func bucketizeOptions(boundaries []float32) options {
+	return options{bucketizeTable, []field{{0, boundaries}}}
+}

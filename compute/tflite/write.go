@@ -48,7 +48,7 @@ const NotesName = "inputs.json"
 // SignatureKey names the one signature of a file: inputs and outputs as the graph names them.
 const SignatureKey = "serving_default"
 
-// Holds says whether a file can hold an op: all but those over strings.
+// Holds says whether a file can hold an op: all but those that look strings up.
 func Holds(op nn.Op) bool {
 	_, simple := simpleOf(op)
 	return simple || loweringOf(op) != nil

@@ -13,9 +13,14 @@ def array(a):
     return np.frombuffer(b64(a["data"]), a["type"]).reshape(a["shape"])
 
 
+def told(v):
+    if v.dtype.kind in "OS":
+        return {"type": "string", "shape": list(v.shape), "data": b"".join(s + b"\0" for s in v.ravel())}
+    return {"type": str(v.dtype), "shape": list(v.shape), "data": v.tobytes()}
+
+
 def answers(interpreter, inputs):
-    out = interpreter.get_signature_runner("serving_default")(**inputs)
-    return {name: {"type": str(v.dtype), "shape": list(v.shape), "data": v.tobytes()} for name, v in out.items()}
+    return {name: told(v) for name, v in interpreter.get_signature_runner("serving_default")(**inputs).items()}
 
 
 def check(calls):
