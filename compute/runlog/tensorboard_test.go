@@ -70,6 +70,7 @@ func TestTensorBoardReadsEveryKind(t *testing.T) {
 		Metrics    []string
 		Validation [][2]float64
 		Versions   []string
+		Classes    map[string]int
 	}
 	tftest.Run(t, `
 import glob
@@ -98,6 +99,8 @@ def check(dir):
         "group": start.group_name, "status": end.status,
         "columns": [f"{h.name} {h.type} {h.WhichOneof('domain')}" for h in experiment.hparam_infos],
         "metrics": [f"{m.name.group}/{m.name.tag} {m.display_name}" for m in experiment.metric_infos],
+        "classes": {v.tag: v.metadata.data_class for f in glob.glob(dir + "/**/*v2", recursive=True)
+                    for e in tf.compat.v1.train.summary_iterator(f) for v in e.summary.value},
         "versions": [next(iter(tf.compat.v1.train.summary_iterator(f))).file_version for f in sorted(glob.glob(dir + "/train/*"))],
     }`, wholeLog(t), &got)
 	if diff := cmp.Diff(losses, got.Losses); diff != "" {
@@ -124,6 +127,11 @@ def check(dir):
 	}
 	if diff := cmp.Diff([]string{"brain.Event:2", "brain.Event:2"}, got.Versions); diff != "" {
 		t.Error(diff)
+	}
+	for tag, class := range map[string]int{"batch_loss": 1, "dense/kernel/histogram": 2, "config": 2} { // SCALAR, TENSOR
+		if got.Classes[tag] != class {
+			t.Errorf("%s is of data class %d, expected %d", tag, got.Classes[tag], class)
+		}
 	}
 }
 

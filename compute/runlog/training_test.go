@@ -151,8 +151,9 @@ func TestANewTrainingBeginsANewLog(t *testing.T) {
 	take(t, l, 1, 10)
 	ok(t, l.Checkpoint(10), l.Close())
 	for _, folder := range []string{dir, keep} {
-		if got := steps(load(t, folder).Run("train").Tag("batch_loss")); !cmp.Equal(got, []int64{10}) {
-			t.Errorf("batch_loss has steps %v, expected those of the new training", got)
+		run := load(t, folder).Run("train")
+		if got := steps(run.Tag("batch_loss")); !cmp.Equal(got, []int64{10}) || run.Files != 1 {
+			t.Errorf("batch_loss has steps %v in %d files, expected those of the new training", got, run.Files)
 		}
 	}
 }
