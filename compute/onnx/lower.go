@@ -35,6 +35,9 @@ var lowerings = map[nn.Op]func(w *writer, n nn.Node){
 	nn.OpClamp:     (*writer).clamp,
 	nn.OpEmbed:     (*writer).embed,
 	nn.OpDropNaN:   (*writer).dropNaN,
+	nn.OpWithin:    (*writer).within,
+	nn.OpBucket:    (*writer).bucket,
+	nn.OpArgMax:    (*writer).argMax,
 }
 
 // lower writes the operators that compute n.
@@ -43,8 +46,11 @@ func (w *writer) lower(n nn.Node) error {
 		w.op(op, w.names[n.Name], nil, w.ins(n)...)
 		return nil
 	}
-	if n.Op == nn.OpVocab {
+	switch n.Op {
+	case nn.OpVocab:
 		return w.vocab(n)
+	case nn.OpLabel:
+		return w.label(n)
 	}
 	write := lowerings[n.Op]
 	if write == nil {

@@ -106,7 +106,23 @@ func indexCases() []modelCase {
 		single(nn.OpVocab, nn.Attr{Depth: 1}, 2, on(words)),
 	}
 	cases[5].name += " of an empty vocabulary"
-	return cases
+	return append(cases, choiceCases(ids)...)
+}
+
+// choiceCases are about which class it is.
+func choiceCases(ids nn.Value) []modelCase {
+	scores := nn.Floats(3, 1, 2, 2, nan, -1, -2, nan, nan, nan, -inf, -inf, -inf, inf, 0, inf, -1e38, nan, -inf)
+	// Names go back to their ids, since the check compares numbers.
+	names := single(nn.OpLabel, nn.Attr{Vocabulary: []string{"no", "", "Zürich"}}, 2, on(nn.Ints(2, 0, 1, 2, 2)))
+	back := nn.Attr{Vocabulary: []string{"", "Zürich", "no"}, Depth: 4}
+	names.graph.Nodes = append(names.graph.Nodes, nn.Node{Name: "id", Op: nn.OpVocab, In: []string{"node"}, Attr: back})
+	names.graph.Outputs[0].Node = "id"
+	return []modelCase{
+		single(nn.OpWithin, nn.Attr{Depth: 4, Default: 2}, 2, on(ids)),
+		single(nn.OpBucket, nn.Attr{Boundaries: []float32{-1, 0, 0.5, 100}}, 2, on(odd)),
+		single(nn.OpArgMax, nn.Attr{}, 1, on(scores)),
+		names,
+	}
 }
 
 func TestEveryOpGivesWhatNNGives(t *testing.T) {

@@ -25,7 +25,9 @@ const (
 const maxBytes = 1<<31 - 1
 
 // Holds says whether an op can be written: all but OpHash, for which ONNX has no operator.
-func Holds(op nn.Op) bool { return op == nn.OpVocab || plain[op] != "" || lowerings[op] != nil }
+func Holds(op nn.Op) bool {
+	return op == nn.OpVocab || op == nn.OpLabel || plain[op] != "" || lowerings[op] != nil
+}
 
 // Write writes the graph to a file. Inputs and outputs have its names, and inputs says of each input, in its order, what to feed;
 // that goes into the file's documentation and, as JSON, into its metadata under "inputs". nil: nothing is said. Strings that are
