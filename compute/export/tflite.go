@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tflite"
@@ -17,7 +18,7 @@ func tfliteFormat(name, file string, q tflite.Quantization) Format {
 }
 
 func writeTFLite(ctx context.Context, path string, p Part, q tflite.Quantization) error {
-	notes, err := inputsText(p.Inputs)
+	notes, err := json.Marshal(map[string]any{"inputs": p.Inputs})
 	if err != nil {
 		return err
 	}

@@ -54,14 +54,9 @@ func (f Format) writeIn(ctx context.Context, dir string, m Model) error {
 
 // writeInputs writes {"inputs": [...]}, one input as cut.Input has it.
 func writeInputs(path string, inputs []cut.Input) error {
-	text, err := inputsText(inputs)
+	text, err := json.MarshalIndent(map[string]any{"inputs": inputs}, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, text, 0o644)
-}
-
-func inputsText(inputs []cut.Input) ([]byte, error) {
-	text, err := json.MarshalIndent(map[string]any{"inputs": inputs}, "", "  ")
-	return append(text, '\n'), err
+	return os.WriteFile(path, append(text, '\n'), 0o644)
 }

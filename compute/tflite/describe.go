@@ -15,8 +15,8 @@ type Description struct {
 	Signatures []string       `json:"signatures,omitempty"`
 	Ops        map[string]int `json:"ops"` // operators of the main graph by the schema's names, and how often they stand there
 	Tensors    int            `json:"tensors"`
-	DataBytes  int64          `json:"data_bytes"` // of weights and other constants, as far as they stand in the file
-	Notes      string         `json:"notes,omitempty"`
+	DataBytes  int64          `json:"data_bytes"`      // of weights and other constants, as far as they stand in the file
+	Notes      string         `json:"notes,omitempty"` // left out where they are longer than a megabyte
 }
 
 // Tensor is an input or an output.

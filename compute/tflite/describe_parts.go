@@ -69,10 +69,24 @@ func (d *Description) data(m table) {
 		if entry.text(metadataName) != NotesName || i < 0 || i >= buffers.count {
 			return true
 		}
-		d.Notes = m.table(m.follow(buffers.at + 4*i)).text(bufferData)
-		d.DataBytes -= int64(len(d.Notes))
+		d.note(m.table(m.follow(buffers.at + 4*i)))
 		return true
 	})
+}
+
+// maxNotes bounds the notes that are read: those of a large vocabulary may be longer than all else.
+const maxNotes = 1 << 20
+
+// note takes the buffer of the notes.
+func (d *Description) note(b table) {
+	at := b.field(bufferData)
+	if at == 0 {
+		return
+	}
+	count := b.span(at, 1).count
+	if d.DataBytes -= count; count <= maxNotes {
+		d.Notes = b.text(bufferData)
+	}
 }
 
 // opNames are the names of the OperatorCodes of a file.

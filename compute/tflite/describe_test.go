@@ -157,6 +157,21 @@ def check(_):
 	}
 }
 
+// A vocabulary of a million words makes long notes: they are no reason to refuse the file.
+func TestLongNotesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	f := file{notes: make([]byte, 40<<20)}
+	f.outputs = []port{{"y", f.add(tensor{name: "y", shape: []int32{-1, 1}})}}
+	data, err := f.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := describe(bytes.NewReader(data), int64(len(data)))
+	if err != nil || d.Notes != "" || d.DataBytes != 0 {
+		t.Errorf("%d bytes of notes, %d of data, %v", len(d.Notes), d.DataBytes, err)
+	}
+}
+
 // A file can't be larger than its offsets reach. The constants of this one share their bytes, which is all the memory
 // there is.
 func TestAFileThatWouldBeTooLargeIsRefused(t *testing.T) {
