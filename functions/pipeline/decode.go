@@ -47,6 +47,8 @@ func (r *report) decode(n node, target reflect.Value, key string) {
 		r.decodeString(n, target, key)
 	case reflect.Int, reflect.Int64:
 		r.decodeInt(n, target, key)
+	case reflect.Float64:
+		r.decodeFloat(n, target, key)
 	default:
 		panic(fmt.Sprintf("pipeline: a %s can't be read from a file", target.Type()))
 	}
@@ -149,6 +151,16 @@ func (r *report) decodeInt(n node, target reflect.Value, key string) {
 		return
 	}
 	target.SetInt(value)
+}
+
+func (r *report) decodeFloat(n node, target reflect.Value, key string) {
+	number, _ := n.value.(json.Number)
+	value, err := number.Float64()
+	if err != nil {
+		r.add(key, "expected a number, got %s", n.what())
+		return
+	}
+	target.SetFloat(value)
 }
 
 // note remembers where a key stands.

@@ -11,6 +11,7 @@ func defaults() Pipeline {
 		BaseModel:       BaseModelNone,
 		Cache:           true,
 		ExpireAfter:     Expiry(7 * 24 * time.Hour),
+		Skew:            Skew{Check: true, Rows: skewRows, Tolerance: skewTolerance},
 		Resources:       Resources{Class: "cpu", Workers: 1},
 		MaxAttempts:     1,
 		MaxCrashes:      3,

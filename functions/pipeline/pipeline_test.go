@@ -52,7 +52,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		`"hyperparameters":"run","base_model":"latest","cache":"off","window":3,"expire_after":"48h",` +
 		`"custom_config":{"batch_size":20,"big":12345678901234567890,"half":0.5,"label":"species","layers":[8,8],` +
 		`"note":"two\nlines\n","one":1.0,"shared":{"a":true},"shared_again":{"a":true},"text":"1e-9","tiny":1e-09},` +
-		`"exports":["tflite","onnx"],"resources":{"class":"gpu","memory":"8GiB","timeout":"6h","workers":1},"max_attempts":2,"max_crashes":4,"seed":-7},"tuner":{"when":"never","on_failed":"fail"},"concurrency":{"runs":2,"newest":"supersede"}}`
+		`"exports":["tflite","onnx"],"skew":{"check":"on","rows":50,"tolerance":0.0001},"resources":{"class":"gpu","memory":"8GiB","timeout":"6h","workers":1},"max_attempts":2,"max_crashes":4,"seed":-7},"tuner":{"when":"never","on_failed":"fail"},"concurrency":{"runs":2,"newest":"supersede"}}`
 	if string(got) != want {
 		t.Errorf("JSON is\n%s\nwant\n%s", got, want)
 	}

@@ -48,7 +48,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never}\n",
+	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never, skew: off}\n",
 		"pipeline: p\nmodule: m\ntrainer: {train_args: 'num_steps: 3', eval_args: '{}'}\n"} {
 		parse(t, text)
 		if err := compiled.Validate(plain(t, text)); err != nil {
@@ -60,7 +60,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		"{}", "pipeline: p\n", "pipeline: P\nmodule: m\n", head + "trainer: {trian_args: {}}\n", head + "trainer: {seed: one}\n",
 		head + "trainer: {wait_for: [all]}\n", head + "trainer: {hyperparameters: newest}\n",
 		head + "trainer: {resources: {memory: 8}}\n", head + "trainer: {resources: {timeout: soon}}\n",
-		head + "trainer: {max_attempts: 0}\n",
+		head + "trainer: {max_attempts: 0}\n", head + "trainer: {skew: maybe}\n", head + "trainer: {skew: {rows: 0}}\n", head + "trainer: {skew: {tolerance: -1}}\n",
 		head + "trainer: {cache: maybe}\n", head + "trainer: {expire_after: soon}\n", head + "trainer: {window: -1}\n",
 		head + "concurrency: 0\n", head + "concurrency: {newest: supersede}\n", head + "concurrency: {runs: 1, newest: first}\n",
 		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {train_args: {splits: train}}\n",
@@ -115,6 +115,19 @@ func concurrency() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{runs, long}}
 }
 
+// skew has a short form too.
+func skew() *jsonschema.Schema {
+	word := &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Default: "on"}
+	properties := jsonschema.NewProperties()
+	properties.Set("check", word)
+	properties.Set("rows", &jsonschema.Schema{Type: "integer", Minimum: "1", Maximum: "100000", Default: 100,
+		Description: "Evaluation rows that are compared, at most"})
+	properties.Set("tolerance", &jsonschema.Schema{Type: "number", Minimum: "0", Default: json.Number("1e-5"),
+		Description: "How far two answers may lie apart: so much, and so much of the largest number of the output. More stops the job"})
+	long := &jsonschema.Schema{Type: "object", Properties: properties, AdditionalProperties: jsonschema.FalseSchema}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{word, long}}
+}
+
 // args may be a text, TFX's message, which reflection does not see.
 func args() *jsonschema.Schema {
 	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(pipeline.Args{})
@@ -141,6 +154,8 @@ func reflected(t *testing.T) []byte {
 				return args()
 			case reflect.TypeFor[pipeline.Concurrency]():
 				return concurrency()
+			case reflect.TypeFor[pipeline.Skew]():
+				return skew()
 			case reflect.TypeFor[pipeline.Duration]():
 				return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*$`, MinLength: new(uint64(2))}
 			}

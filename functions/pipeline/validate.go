@@ -32,6 +32,7 @@ func (r *report) trainer(p Pipeline) {
 		HyperparametersNone, HyperparametersRun, HyperparametersLatest, HyperparametersAuto)
 	r.baseModel(t.BaseModel)
 	r.exports(t.Exports)
+	r.skew(t.Skew)
 	if t.Window < 0 {
 		r.add("trainer.window", "expected 0 or more, got %d", t.Window)
 	}
