@@ -23,7 +23,7 @@ func (c *Column) appendSteps(list []byte) error {
 	if list == nil && !c.Feature.VarLen() && !c.Feature.AllowMissing {
 		return errNoList
 	}
-	for len(list) > 0 {
+	for list = c.appendShortSteps(list); len(list) > 0; list = c.appendShortSteps(list) {
 		f, rest, err := nextField(list)
 		if err != nil {
 			return err
@@ -36,17 +36,15 @@ func (c *Column) appendSteps(list []byte) error {
 			return fmt.Errorf("step %d: %w", len(c.Inner)-1-end(c.Offsets), err)
 		}
 	}
+	if c.Len() > math.MaxInt32 {
+		return errTooLarge
+	}
 	return c.endRow(len(c.Inner) - 1)
 }
 
 func (c *Column) appendStep(feature []byte) error {
-	if !c.appendShort(feature) {
-		if err := c.appendValues(feature); err != nil {
-			return err
-		}
-	}
-	if c.Len() > math.MaxInt32 {
-		return errTooLarge
+	if err := c.appendValues(feature); err != nil {
+		return err
 	}
 	c.Inner = append(c.Inner, int32(c.Len()))
 	return nil

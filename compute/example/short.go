@@ -58,3 +58,17 @@ func (c *Column) appendShortInts(data []byte) bool {
 	}
 	return true
 }
+
+// appendShortSteps appends those steps at the beginning of a serialized tf.FeatureList whose features are short ones, and returns the rest.
+func (c *Column) appendShortSteps(list []byte) []byte {
+	const stepTag = 1<<3 | byte(protowire.BytesType)
+	for len(list) >= 2 && list[0] == stepTag && list[1] < 0x80 {
+		end := 2 + int(list[1])
+		if end > len(list) || !c.appendShort(list[2:end]) {
+			break
+		}
+		c.Inner = append(c.Inner, int32(c.Len()))
+		list = list[end:]
+	}
+	return list
+}
