@@ -1,0 +1,72 @@
+package builtin_test
+
+import (
+	_ "embed"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+)
+
+//go:embed testdata/loaders.py
+var loadersScript string
+
+// loaders is how a model is served to all rows in every way that TensorFlow has.
+type loaders struct {
+	Version, Shown string
+	Rows           int
+	Differences    map[string]float64 // by loader
+	Losses         []float64          // of three epochs of further training
+}
+
+// run is tftest.Run, or another TensorFlow's.
+type runScript func(t testing.TB, script string, in, out any)
+
+// Every loader answers to raw rows, without their label, as the model answers to what TFX transformed them into: the rows of the
+// taxi data lack values, and have words out of the vocabularies. Tolerance: 1e-5, relative where values are over 1, since the
+// loaders optimise graphs each in its own way, and so add up in another order.
+func TestEveryLoaderServesWhatWasTransformedAndTrained(t *testing.T) {
+	t.Parallel()
+	servedByAll(t, tftest.Run, "2.21.0")
+}
+
+func servedByAll(t *testing.T, run runScript, version string) {
+	t.Helper()
+	for _, data := range []struct {
+		name, label string
+		rows        int
+	}{{"penguin", "species", 100}, {"taxi", "tips", 4966}} {
+		t.Run(data.name, func(t *testing.T) {
+			t.Parallel()
+			got := servedBy(t, run, data.name, data.label)
+			if got.Version != version || got.Rows != data.rows || len(got.Differences) != 7 {
+				t.Errorf("TensorFlow %s served %d rows in %d ways", got.Version, got.Rows, len(got.Differences))
+			}
+			for loader, difference := range got.Differences {
+				if !(difference <= 1e-5) {
+					t.Errorf("%s: off by %v", loader, difference)
+				}
+			}
+			if n := len(got.Losses); n != 3 || !(got.Losses[2] < got.Losses[0]) {
+				t.Errorf("further training has the losses %v", got.Losses)
+			}
+			for _, signature := range []string{"serving_default", "transform_features", "predict_tensors"} {
+				if !strings.Contains(got.Shown, "signature_def['"+signature+"']") {
+					t.Errorf("saved_model_cli shows no %s", signature)
+				}
+			}
+		})
+	}
+}
+
+func servedBy(t *testing.T, script runScript, data, label string) loaders {
+	t.Helper()
+	a := assignment(t, data, true, map[string]any{"label": label})
+	run(t, "dnn", a)
+	var got loaders
+	script(t, loadersScript, map[string]any{
+		"model": a.ServingModelDir, "examples": abs(t, examples, data, "examples", "Split-eval", "*"),
+		"transformed": a.EvalFiles[0], "raw_label": label, "label": label + "_xf",
+	}, &got)
+	return got
+}
