@@ -92,11 +92,15 @@ type Model struct {
 	Formats []string `json:"formats" jsonschema:"required,minItems=1,format=split,description=Folders in it: Format-Serving and so on"`
 }
 
-// Skew is what the train/serve comparison at publish found.
+// Skew is what the train/serve comparison at publish found. A difference beyond the tolerance is no fact of a model, but stops the
+// job.
 type Skew struct {
-	Rows      int     `json:"rows" jsonschema:"minimum=0"`
-	MaxAbs    float64 `json:"max_abs"`
-	Tolerance float64 `json:"tolerance"`
+	Rows      int      `json:"rows" jsonschema:"minimum=0,description=Rows that were compared. 0: none\\, and the note says why"`
+	MaxAbs    float64  `json:"max_abs" jsonschema:"description=Largest difference between an answer of the files and what it should be"`
+	Tolerance float64  `json:"tolerance"`
+	Raw       bool     `json:"raw" jsonschema:"description=The rows went in as requests do. Else they were transformed ones\\, behind the transform graph"`
+	By        []string `json:"by,omitempty" jsonschema:"enum=go,enum=tensorflow,description=Who asked the model in its files"`
+	Note      string   `json:"note,omitempty" jsonschema:"description=What was not compared\\, and why"`
 }
 
 // ModelTrained says that a model has been trained, checked and committed.

@@ -31,7 +31,7 @@ func samples() map[Kind]Data {
 			ModelRun: "s3://models/penguin/run", EvalModel: "s3://models/penguin/eval", Execution: digest, Generation: 1, Cached: true,
 			Metrics: map[string]float64{"accuracy": 0.98}, Inputs: []Artifact{{Type: "Examples", URI: "s3://tfx-data/x", Digest: digest}},
 			Hyperparameters: map[string]any{"units": 8.0}, Module: digest, BaseModel: "s3://models/penguin/0",
-			Skew: &Skew{Rows: 100, MaxAbs: 1e-7, Tolerance: 1e-5}, Started: at, Finished: at.Add(time.Minute), Attempts: 1,
+			Skew: &Skew{Rows: 100, MaxAbs: 1e-7, Tolerance: 1e-5, Raw: true, By: []string{"go"}, Note: "not asked by tensorflow"}, Started: at, Finished: at.Add(time.Minute), Attempts: 1,
 		},
 		KindTrainingFailed: &TrainingFailed{failed},
 		KindTuningFailed:   &TuningFailed{failed},

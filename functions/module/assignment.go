@@ -58,6 +58,10 @@ type Assignment struct {
 type Predictions struct {
 	Path string `json:"path"`
 	Rows int    `json:"rows"` // at most: the data may have fewer
+
+	// LabelsPath is where a module that knows them writes the names of the raw features that requests don't have, a JSON list. The
+	// model is asked without them too.
+	LabelsPath string `json:"labels_path,omitempty"`
 }
 
 // PayloadSequenceExample is the PayloadFormat of tf.SequenceExamples.

@@ -26,6 +26,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 			BaseModel:       "none",
 			Cache:           true,
 			ExpireAfter:     pipeline.Expiry(168 * time.Hour),
+			Skew:            pipeline.Skew{Check: true, Rows: 100, Tolerance: 1e-5},
 			Resources:       pipeline.Resources{Class: "cpu", Workers: 1},
 			MaxAttempts:     1,
 			MaxCrashes:      3,

@@ -88,7 +88,7 @@ func (r runner) train(ctx context.Context, c config, d dataset, n network, a mod
 		return result, err
 	}
 	defer func() { err = errors.Join(err, data.Close()) }()
-	o, err := r.options(c, a)
+	o, err := r.options(c, n, a)
 	if err != nil {
 		return result, err
 	}
@@ -106,8 +106,8 @@ func (r runner) train(ctx context.Context, c config, d dataset, n network, a mod
 	return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), train.FromExamples(eval, n.feed))
 }
 
-func (r runner) options(c config, a module.Assignment) (train.Options, error) {
-	optimizer, err := c.optimizer()
+func (r runner) options(c config, n network, a module.Assignment) (train.Options, error) {
+	optimizer, err := c.optimizerOf(n.model)
 	if err != nil {
 		return train.Options{}, err
 	}
@@ -129,6 +129,9 @@ func leave(ctx context.Context, d dataset, n network, a module.Assignment, resul
 		if err := writeMetrics(a.ModelRunDir, result.Metrics); err != nil {
 			return err
 		}
+	}
+	if err := predict(ctx, d, n, a); err != nil {
+		return err
 	}
 	m := savedmodel.Model{Graph: n.model.Graph, TransformGraph: d.graph, Labels: d.labelNames(), Classes: d.label.Vocabulary}
 	if !d.transformed {
