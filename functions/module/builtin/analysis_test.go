@@ -90,3 +90,9 @@ func analysed(t *testing.T, ask analysis, want map[string]float64) {
 		t.Errorf("%d slices hold %v of %v rows", len(got.Slices), rows, want["example_count"])
 	}
 }
+
+// What TensorFlow 2.21 does in the first tier, 2.16 does too.
+func TestOlderLoadersServeWhatWasTransformedAndTrained(t *testing.T) {
+	t.Parallel()
+	servedByAll(t, tftest.RunAnalysis, "2.16.2")
+}
