@@ -27,6 +27,9 @@ var (
 
 	//go:embed requirements-analysis.lock
 	analysisLockfile []byte
+
+	//go:embed requirements-estimator.lock
+	estimatorLockfile []byte
 )
 
 // completeMarker is written last: an environment without it is half made.

@@ -48,6 +48,12 @@ func RunAnalysis(t testing.TB, script string, in, out any) {
 	decode(t, ask(t, analysisShared, request{Script: script, Input: in}), out)
 }
 
+// RunEstimator is Run in an environment of its own, for the second tier of tests: TensorFlow 2.15, the last that has Estimators.
+func RunEstimator(t testing.TB, script string, in, out any) {
+	t.Helper()
+	decode(t, ask(t, estimatorShared, request{Script: script, Input: in}), out)
+}
+
 func decode(t testing.TB, a answer, out any) {
 	t.Helper()
 	if a.Error != "" {

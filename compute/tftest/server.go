@@ -40,6 +40,11 @@ var shared = sync.OnceValues(func() (*server, error) { return serverOf(installed
 // analysisShared is that of the environment with TensorFlow Model Analysis.
 var analysisShared = sync.OnceValues(func() (*server, error) { return serverOf(analysisInstalled) })
 
+// estimatorShared is that of the environment with Estimators.
+var estimatorShared = sync.OnceValues(func() (*server, error) {
+	return serverOf(func() (string, error) { return installFrom(estimatorLockfile) })
+})
+
 func serverOf(installed func() (string, error)) (*server, error) {
 	python, err := installed()
 	if err != nil {

@@ -29,7 +29,7 @@ func namedTensors(variables []bundle.Variable, order []string) []Tensor {
 	}
 	var list []Tensor
 	for _, v := range variables {
-		if isWeight(v) && !isSlot(v.Key, names) {
+		if isWeight(v) && !isSlot(v.Key, names) && !isOptimizers(v.Key, names) {
 			list = append(list, Tensor{Name: v.Key, Key: v.Key, DType: v.DType, Shape: v.Shape, Positional: isPositional(v.Key), object: -1})
 		}
 	}
@@ -54,6 +54,14 @@ func isSlot(name string, names map[string]bool) bool {
 		}
 	}
 	return false
+}
+
+// isOptimizers says that a variable belongs to an optimizer of Keras that an Estimator trained with: training/Adagrad/learning_rate, and
+// training/Adagrad/dnn/logits/bias/accumulator.
+func isOptimizers(name string, names map[string]bool) bool {
+	rest, ok := strings.CutPrefix(name, "training/")
+	optimizer, _, below := strings.Cut(rest, "/")
+	return ok && below && names["training/"+optimizer+"/learning_rate"]
 }
 
 // counters are what TensorFlow keeps beside weights, by the last part of their names.
