@@ -71,8 +71,8 @@ func (b *Builder) param(name string, init Initializer, shape ...int) string {
 	return b.add(p)
 }
 
-// Constant adds a param that training leaves alone, [len(values)], and returns its name. It may be the second operand of Add
-// and its kin.
+// Constant adds a param that training leaves alone, [len(values)]. It may be the second operand of Add and its kin, and nothing
+// else.
 func (b *Builder) Constant(name string, values ...float32) Ref {
 	return Ref{b.add(Param{Name: name, Shape: []int{len(values)}, Values: values}), Type{Float32, len(values)}}
 }

@@ -86,7 +86,7 @@ func (c *checker) infer(n *Node) (Type, error) {
 	case combination(n.Op) != nil && n.Op != OpAddBias:
 		return c.combined(n)
 	case elementwise(n) != nil:
-		return c.same(n, 1, Float32)
+		return c.same(n, Float32)
 	case reduction(n.Op) != nil:
 		return c.reduced(n)
 	}
@@ -96,13 +96,13 @@ func (c *checker) infer(n *Node) (Type, error) {
 	case OpAddBias:
 		return c.rowParam(n)
 	case OpSoftmax:
-		return c.same(n, 1, Float32)
+		return c.same(n, Float32)
 	case OpSlice:
 		return c.slice(n)
 	case OpConcat:
 		return c.concat(n)
 	case OpCast:
-		t, err := c.same(n, 1, Int64)
+		t, err := c.same(n, Int64)
 		return Type{Float32, t.Width}, err
 	case OpOneHot:
 		t, err := c.indexed(n, Int64)
@@ -121,33 +121,6 @@ func (c *checker) infer(n *Node) (Type, error) {
 		return c.embed(n)
 	}
 	return c.chosen(n)
-}
-
-// chosen is the rule of ops that choose: an index for what may be none, a bucket, a class, its name.
-func (c *checker) chosen(n *Node) (Type, error) {
-	switch n.Op {
-	case OpWithin:
-		if d := n.Attr.Default; d < 0 || d >= int64(n.Attr.Depth) {
-			return Type{}, fmt.Errorf("default %d is outside 0..%d", d, n.Attr.Depth-1)
-		}
-		return c.indexed(n, Int64)
-	case OpBucket:
-		t, err := c.same(n, 1, Float32)
-		if err == nil && !rising(n.Attr.Boundaries) {
-			err = fmt.Errorf("boundaries %v, expected one or more numbers that rise", n.Attr.Boundaries)
-		}
-		return Type{Int64, t.Width}, err
-	case OpArgMax:
-		_, err := c.same(n, 1, Float32)
-		return Type{Int64, 1}, err
-	case OpLabel:
-		t, err := c.same(n, 1, Int64)
-		if err == nil && len(n.Attr.Vocabulary) == 0 {
-			err = fmt.Errorf("no vocabulary")
-		}
-		return Type{String, t.Width}, err
-	}
-	return Type{}, fmt.Errorf("unknown op")
 }
 
 // in is the type of the i-th operand, which must be of that kind.
@@ -181,76 +154,18 @@ func (c *checker) withParam(n *Node, kind ValueKind, rank int) (Type, []int, err
 	return t, p.Shape, nil
 }
 
-func (c *checker) matMul(n *Node) (Type, error) {
-	t, shape, err := c.withParam(n, Float32, 2)
-	if err == nil && shape[0] != t.Width {
-		err = fmt.Errorf("%s times param of shape %v", t, shape)
-	}
-	if err != nil {
-		return Type{}, err
-	}
-	return Type{Float32, shape[1]}, nil
-}
-
-func (c *checker) rowParam(n *Node) (Type, error) {
-	t, shape, err := c.withParam(n, Float32, 1)
-	if err == nil && shape[0] != t.Width {
-		err = fmt.Errorf("%s with param of shape %v", t, shape)
-	}
-	return t, err
-}
-
-func (c *checker) embed(n *Node) (Type, error) {
-	t, shape, err := c.withParam(n, Int64, 2)
-	if err != nil {
-		return Type{}, err
-	}
-	if n.Attr.Depth != 0 && n.Attr.Depth != shape[0] {
-		return Type{}, fmt.Errorf("depth %d, but the param has shape %v", n.Attr.Depth, shape)
-	}
-	return Type{Float32, t.Width * shape[1]}, nil
-}
-
 // indexed is the rule of ops over indices, which need a depth.
 func (c *checker) indexed(n *Node, kind ValueKind) (Type, error) {
 	if n.Attr.Depth < 1 {
 		return Type{}, fmt.Errorf("depth %d, expected at least 1", n.Attr.Depth)
 	}
-	return c.same(n, 1, kind)
+	return c.same(n, kind)
 }
 
-// same is the rule of ops over count operands of one type, which is also their result's.
-func (c *checker) same(n *Node, count int, kind ValueKind) (Type, error) {
-	if len(n.In) != count {
-		return Type{}, fmt.Errorf("%d operands, expected %d", len(n.In), count)
+// same is the rule of ops on one operand of that kind, whose type is also their result's.
+func (c *checker) same(n *Node, kind ValueKind) (Type, error) {
+	if len(n.In) != 1 {
+		return Type{}, fmt.Errorf("%d operands, expected 1", len(n.In))
 	}
-	first, err := c.in(n, 0, kind)
-	if err != nil {
-		return Type{}, err
-	}
-	for i := 1; i < count; i++ {
-		t, err := c.in(n, i, kind)
-		if err == nil && t != first {
-			err = fmt.Errorf("operands are %s and %s", first, t)
-		}
-		if err != nil {
-			return Type{}, err
-		}
-	}
-	return first, nil
-}
-
-func (c *checker) concat(n *Node) (Type, error) {
-	sum := Type{Kind: Float32}
-	for i := range n.In {
-		t, err := c.in(n, i, Float32)
-		if err != nil {
-			return Type{}, err
-		}
-		sum.Width += t.Width
-	}
-	if len(n.In) == 0 {
-		return Type{}, fmt.Errorf("nothing to join")
-	}
-	return sum, nil
+	return c.in(n, 0, kind)
 }

@@ -6,6 +6,54 @@ import (
 	"sort"
 )
 
+// Within keeps ids 0..depth-1 and makes all others def: TensorFlow's categorical_column_with_identity with a default_value.
+func (b *Builder) Within(name string, ids Ref, depth int, def int64) Ref {
+	return b.node(name, ids.Type, Node{Op: OpWithin, In: []string{ids.Name}, Attr: Attr{Depth: depth, Default: def}})
+}
+
+// Bucket is the number of boundaries, which rise, that are at most x: ids of depth len(boundaries)+1, as TensorFlow's
+// bucketized_column has them. NaN is in the last bucket.
+func (b *Builder) Bucket(name string, x Ref, boundaries []float32) Ref {
+	return b.node(name, Type{Int64, x.Type.Width}, Node{Op: OpBucket, In: []string{x.Name}, Attr: Attr{Boundaries: boundaries}})
+}
+
+// ArgMax is the column of the largest number of each row, the first of equal ones: x [b,n] becomes ids [b,1].
+func (b *Builder) ArgMax(name string, x Ref) Ref {
+	return b.node(name, Type{Int64, 1}, Node{Op: OpArgMax, In: []string{x.Name}})
+}
+
+// Label is the name of each id. Ids must be within the names.
+func (b *Builder) Label(name string, ids Ref, names []string) Ref {
+	return b.node(name, Type{String, ids.Type.Width}, Node{Op: OpLabel, In: []string{ids.Name}, Attr: Attr{Vocabulary: names}})
+}
+
+// chosen is the rule of ops that choose: an index for what may be none, a bucket, a class, its name.
+func (c *checker) chosen(n *Node) (Type, error) {
+	switch n.Op {
+	case OpWithin:
+		if d := n.Attr.Default; d < 0 || d >= int64(n.Attr.Depth) {
+			return Type{}, fmt.Errorf("default %d is outside 0..%d", d, n.Attr.Depth-1)
+		}
+		return c.indexed(n, Int64)
+	case OpBucket:
+		t, err := c.same(n, Float32)
+		if err == nil && !rising(n.Attr.Boundaries) {
+			err = fmt.Errorf("boundaries %v, expected one or more numbers that rise", n.Attr.Boundaries)
+		}
+		return Type{Int64, t.Width}, err
+	case OpArgMax:
+		_, err := c.same(n, Float32)
+		return Type{Int64, 1}, err
+	case OpLabel:
+		t, err := c.same(n, Int64)
+		if err == nil && len(n.Attr.Vocabulary) == 0 {
+			err = fmt.Errorf("no vocabulary")
+		}
+		return Type{String, t.Width}, err
+	}
+	return Type{}, fmt.Errorf("unknown op")
+}
+
 // choiceKernelOf are the ops by which features become classes, and logits the class that is answered. Like those over indices,
 // they have no gradient.
 func choiceKernelOf(op Op) kernel {
@@ -77,25 +125,4 @@ func label(s *step, _ int) error {
 		s.out.Strings[i] = []byte(s.node.Attr.Vocabulary[id])
 	}
 	return nil
-}
-
-// Within keeps ids 0..depth-1 and makes all others def: TensorFlow's categorical_column_with_identity with a default_value.
-func (b *Builder) Within(name string, ids Ref, depth int, def int64) Ref {
-	return b.node(name, ids.Type, Node{Op: OpWithin, In: []string{ids.Name}, Attr: Attr{Depth: depth, Default: def}})
-}
-
-// Bucket is the number of boundaries, which rise, that are at most x: ids of depth len(boundaries)+1, as TensorFlow's
-// bucketized_column has them. NaN is in the last bucket.
-func (b *Builder) Bucket(name string, x Ref, boundaries []float32) Ref {
-	return b.node(name, Type{Int64, x.Type.Width}, Node{Op: OpBucket, In: []string{x.Name}, Attr: Attr{Boundaries: boundaries}})
-}
-
-// ArgMax is the column of the largest number of each row, the first of equal ones: x [b,n] becomes ids [b,1].
-func (b *Builder) ArgMax(name string, x Ref) Ref {
-	return b.node(name, Type{Int64, 1}, Node{Op: OpArgMax, In: []string{x.Name}})
-}
-
-// Label is the name of each id. Ids must be within the names.
-func (b *Builder) Label(name string, ids Ref, names []string) Ref {
-	return b.node(name, Type{String, ids.Type.Width}, Node{Op: OpLabel, In: []string{ids.Name}, Attr: Attr{Vocabulary: names}})
 }

@@ -1,5 +1,7 @@
 package nn
 
+import "fmt"
+
 // Concat puts values side by side: widths add up.
 func (b *Builder) Concat(name string, xs ...Ref) Ref {
 	n := Node{Op: OpConcat}
@@ -9,4 +11,31 @@ func (b *Builder) Concat(name string, xs ...Ref) Ref {
 		t.Width += x.Type.Width
 	}
 	return b.node(name, t, n)
+}
+
+// concat is the rule of values side by side.
+func (c *checker) concat(n *Node) (Type, error) {
+	sum := Type{Kind: Float32}
+	for i := range n.In {
+		t, err := c.in(n, i, Float32)
+		if err != nil {
+			return Type{}, err
+		}
+		sum.Width += t.Width
+	}
+	if len(n.In) == 0 {
+		return Type{}, fmt.Errorf("nothing to join")
+	}
+	return sum, nil
+}
+
+// concat is y[r,:] = x1[r,:], x2[r,:] and so on.
+func concat(s *step, rows int) error {
+	y := s.out.Floats[:0]
+	for r := range rows {
+		for _, in := range s.in {
+			y = append(y, in.Floats[r*in.Width:(r+1)*in.Width]...)
+		}
+	}
+	return nil
 }

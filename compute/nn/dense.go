@@ -1,5 +1,7 @@
 package nn
 
+import "fmt"
+
 // Dense is y = act(x W + c): kernel W [in, units] by GlorotUniform, bias c [units] by Zeros, as Keras's Dense. act is OpRelu,
 // OpTanh, OpSigmoid, OpSoftmax or "" for none.
 func (b *Builder) Dense(name string, x Ref, units int, act Op) Ref {
@@ -12,4 +14,44 @@ func (b *Builder) Dense(name string, x Ref, units int, act Op) Ref {
 		return y
 	}
 	return b.Activation(name+"/"+string(act), y, act)
+}
+
+// matMul is the rule of rows times a matrix.
+func (c *checker) matMul(n *Node) (Type, error) {
+	t, shape, err := c.withParam(n, Float32, 2)
+	if err == nil && shape[0] != t.Width {
+		err = fmt.Errorf("%s times param of shape %v", t, shape)
+	}
+	if err != nil {
+		return Type{}, err
+	}
+	return Type{Float32, shape[1]}, nil
+}
+
+// rowParam is the rule of a param that stands beside every row.
+func (c *checker) rowParam(n *Node) (Type, error) {
+	t, shape, err := c.withParam(n, Float32, 1)
+	if err == nil && shape[0] != t.Width {
+		err = fmt.Errorf("%s with param of shape %v", t, shape)
+	}
+	return t, err
+}
+
+// matMul is y[r,j] = sum_i x[r,i] w[i,j], summed in the order of i.
+func matMul(s *step, rows int) error {
+	k, n := s.param.Shape[0], s.param.Shape[1]
+	x, w, y := s.in[0].Floats, s.param.Values, s.out.Floats
+	clear(y)
+	for r := range rows {
+		yr := y[r*n : (r+1)*n]
+		for i, xi := range x[r*k : (r+1)*k] {
+			if xi == 0 {
+				continue // one-hot rows are mostly zeros
+			}
+			for j, wij := range w[i*n : (i+1)*n] {
+				yr[j] += xi * wij
+			}
+		}
+	}
+	return nil
 }

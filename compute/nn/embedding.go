@@ -1,9 +1,47 @@
 package nn
 
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
 // Embedding looks up a row of dim trained numbers for each id: ids [b,w] become [b, w*dim]. The table [depth, dim] starts by
 // SmallUniform, as Keras's Embedding. Ids must be within 0..depth-1.
 func (b *Builder) Embedding(name string, ids Ref, depth, dim int) Ref {
 	table := b.param(name+"/embeddings", SmallUniform, depth, dim)
 	t := Type{Float32, ids.Type.Width * dim}
 	return b.node(name+"/Embed", t, Node{Op: OpEmbed, In: []string{ids.Name, table}, Attr: Attr{Depth: depth}})
+}
+
+// embed is the rule of rows looked up in a table.
+func (c *checker) embed(n *Node) (Type, error) {
+	t, shape, err := c.withParam(n, Int64, 2)
+	if err != nil {
+		return Type{}, err
+	}
+	if n.Attr.Depth != 0 && n.Attr.Depth != shape[0] {
+		return Type{}, fmt.Errorf("depth %d, but the param has shape %v", n.Attr.Depth, shape)
+	}
+	return Type{Float32, t.Width * shape[1]}, nil
+}
+
+// embed is y[r, c*d:(c+1)*d] = table[x[r,c]].
+func embed(s *step, _ int) error {
+	depth, d := s.param.Shape[0], s.param.Shape[1]
+	for i, id := range s.in[0].Ints {
+		if id < 0 || id >= int64(depth) {
+			return fmt.Errorf("row %d: index %d is outside 0..%d", i/s.in[0].Width, id, depth-1)
+		}
+		copy(s.out.Floats[i*d:(i+1)*d], s.param.Values[int(id)*d:])
+	}
+	return nil
+}
+
+// embed takes the rows of table [depth,d] that ids [b*w] name, as [b, w*d].
+func (l *lowering) embed(ids, table *gorgonia.Node) *gorgonia.Node {
+	rows := l.run(func() (*gorgonia.Node, error) { return gorgonia.ByIndices(table, ids, 0) })
+	shape := tensor.Shape{l.batch, ids.Shape()[0] / l.batch * table.Shape()[1]}
+	return l.run(func() (*gorgonia.Node, error) { return gorgonia.Reshape(rows, shape) })
 }

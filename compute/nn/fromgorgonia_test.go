@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/nn"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/stoker-ml/stoker/compute/nn"
 )
 
 // sheet is a Gorgonia expression in the writing: three rows of x [3,2], v [3] and ids [3*2].

@@ -1,8 +1,6 @@
 package nn
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Batch is what one step learns from.
 type Batch struct {

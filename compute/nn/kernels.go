@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -33,25 +32,6 @@ func kernelOf(n *Node) kernel {
 		return k
 	}
 	return choiceKernelOf(n.Op)
-}
-
-// matMul is y[r,j] = sum_i x[r,i] w[i,j], summed in the order of i.
-func matMul(s *step, rows int) error {
-	k, n := s.param.Shape[0], s.param.Shape[1]
-	x, w, y := s.in[0].Floats, s.param.Values, s.out.Floats
-	clear(y)
-	for r := range rows {
-		yr := y[r*n : (r+1)*n]
-		for i, xi := range x[r*k : (r+1)*k] {
-			if xi == 0 {
-				continue // one-hot rows are mostly zeros
-			}
-			for j, wij := range w[i*n : (i+1)*n] {
-				yr[j] += xi * wij
-			}
-		}
-	}
-	return nil
 }
 
 // each is y = f(x), element by element.
@@ -95,26 +75,4 @@ func logSoftmaxRow(y, x []float32) {
 	for j, xj := range x {
 		y[j] = float32(float64(xj-m) - logSum)
 	}
-}
-
-func concat(s *step, rows int) error {
-	y := s.out.Floats[:0]
-	for r := range rows {
-		for _, in := range s.in {
-			y = append(y, in.Floats[r*in.Width:(r+1)*in.Width]...)
-		}
-	}
-	return nil
-}
-
-// embed is y[r, c*d:(c+1)*d] = table[x[r,c]].
-func embed(s *step, _ int) error {
-	depth, d := s.param.Shape[0], s.param.Shape[1]
-	for i, id := range s.in[0].Ints {
-		if id < 0 || id >= int64(depth) {
-			return fmt.Errorf("row %d: index %d is outside 0..%d", i/s.in[0].Width, id, depth-1)
-		}
-		copy(s.out.Floats[i*d:(i+1)*d], s.param.Values[int(id)*d:])
-	}
-	return nil
 }

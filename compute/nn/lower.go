@@ -97,10 +97,3 @@ func (l *lowering) op(n *Node, in []*gorgonia.Node) *gorgonia.Node {
 	l.err = fmt.Errorf("has no gradient")
 	return nil
 }
-
-// embed takes the rows of table [depth,d] that ids [b*w] name, as [b, w*d].
-func (l *lowering) embed(ids, table *gorgonia.Node) *gorgonia.Node {
-	rows := l.run(func() (*gorgonia.Node, error) { return gorgonia.ByIndices(table, ids, 0) })
-	shape := tensor.Shape{l.batch, ids.Shape()[0] / l.batch * table.Shape()[1]}
-	return l.run(func() (*gorgonia.Node, error) { return gorgonia.Reshape(rows, shape) })
-}

@@ -22,7 +22,7 @@ func (b *Builder) reduce(name string, op Op, x Ref) Ref {
 
 // reduced is the rule of ops that make one number of a row.
 func (c *checker) reduced(n *Node) (Type, error) {
-	_, err := c.same(n, 1, Float32)
+	_, err := c.same(n, Float32)
 	return Type{Float32, 1}, err
 }
 

@@ -13,7 +13,7 @@ func (b *Builder) Slice(name string, x Ref, start, end int) Ref {
 }
 
 func (c *checker) slice(n *Node) (Type, error) {
-	x, err := c.same(n, 1, Float32)
+	x, err := c.same(n, Float32)
 	start, end := n.Attr.Start, n.Attr.End
 	if err == nil && (start < 0 || end <= start || end > x.Width) {
 		err = fmt.Errorf("columns %d to %d of %s", start, end, x)
