@@ -7,7 +7,7 @@ import (
 
 // Part is some of a model's params and the optimizer that trains them.
 type Part struct {
-	Prefix    string // of the params' names: linear/
+	Prefix    string // of the params' names: linear/; "" for those that no other part has
 	Optimizer Optimizer
 }
 
@@ -28,8 +28,8 @@ type part struct {
 // slotCounts is how many slots each optimizer of this room has.
 var slotCounts = map[string]int{"sgd": 0, "momentum": 1, "adam": 2, "adagrad": 1, "ftrl": 2}
 
-// NewParts gives each trainable param of m to the part with its prefix. A param that no part takes, or more than one, is an error,
-// and so is a part without params.
+// NewParts gives each trainable param of m to the part with its prefix, the longest where there is more than one. A param that no
+// part takes is an error, and so is a part without params.
 func NewParts(m *Model, parts ...Part) (*Parts, error) {
 	o := &Parts{}
 	for _, p := range parts {
@@ -49,7 +49,7 @@ func NewParts(m *Model, parts ...Part) (*Parts, error) {
 	for i := range o.parts {
 		p := &o.parts[i]
 		if len(p.ranges) == 0 {
-			return nil, fmt.Errorf("no param has a name that begins with %q", p.Prefix)
+			return nil, fmt.Errorf("no param is left for the part %q", p.Prefix)
 		}
 		p.weights, p.grads = make([]float32, p.size()), make([]float32, p.size())
 	}
@@ -57,17 +57,18 @@ func NewParts(m *Model, parts ...Part) (*Parts, error) {
 }
 
 func (o *Parts) give(param Param) error {
-	var taken []string
+	var taker *part
 	for i := range o.parts {
-		if p := &o.parts[i]; strings.HasPrefix(param.Name, p.Prefix) {
-			p.ranges = append(p.ranges, [2]int{o.size, o.size + len(param.Values)})
-			taken = append(taken, p.Prefix)
+		p := &o.parts[i]
+		if strings.HasPrefix(param.Name, p.Prefix) && (taker == nil || len(p.Prefix) > len(taker.Prefix)) {
+			taker = p
 		}
 	}
-	o.size += len(param.Values)
-	if len(taken) != 1 {
-		return fmt.Errorf("param %q belongs to the parts %q, expected one", param.Name, taken)
+	if taker == nil {
+		return fmt.Errorf("param %q belongs to no part", param.Name)
 	}
+	taker.ranges = append(taker.ranges, [2]int{o.size, o.size + len(param.Values)})
+	o.size += len(param.Values)
 	return nil
 }
 

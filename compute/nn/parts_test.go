@@ -17,7 +17,7 @@ func twoLayers(t *testing.T) *nn.Model {
 
 func parts(t *testing.T, m *nn.Model, names ...string) *nn.Parts {
 	t.Helper()
-	o, err := nn.NewParts(m, nn.Part{Prefix: "hidden/", Optimizer: optimizer(t, names[0])}, nn.Part{Prefix: "out/", Optimizer: optimizer(t, names[1])})
+	o, err := nn.NewParts(m, nn.Part{Prefix: "hidden/", Optimizer: optimizer(t, names[0])}, nn.Part{Prefix: "", Optimizer: optimizer(t, names[1])})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +66,9 @@ func TestPartsSayWhichParamIsNobodys(t *testing.T) {
 	t.Parallel()
 	m := twoLayers(t)
 	for want, parts := range map[string][]nn.Part{
-		`param "out/kernel" belongs to the parts [], expected one`:                   {{"hidden/", optimizer(t, "sgd")}},
-		`param "hidden/kernel" belongs to the parts ["" "hidden/"], expected one`:    {{"", optimizer(t, "sgd")}, {"hidden/", optimizer(t, "sgd")}},
-		`no param has a name that begins with "deep/"`:                               {{"", optimizer(t, "sgd")}, {"deep/", optimizer(t, "sgd")}},
+		`param "out/kernel" belongs to no part`:                                      {{"hidden/", optimizer(t, "sgd")}},
+		`no param is left for the part "hidden/"`:                                    {{"", optimizer(t, "sgd")}, {"hidden/kernel", optimizer(t, "sgd")}, {"hidden/bias", optimizer(t, "sgd")}, {"hidden/", optimizer(t, "sgd")}},
+		`no param is left for the part "deep/"`:                                      {{"", optimizer(t, "sgd")}, {"deep/", optimizer(t, "sgd")}},
 		`part "": optimizer "parts(: sgd)" is none that NewOptimizer knows`:          {{"", whole(t, m)}},
 		`state is of optimizer "sgd", expected "parts(: sgd)"`:                       nil,
 		`state of optimizer "parts(: momentum)" has a slot of 2 values, expected 27`: nil,

@@ -87,7 +87,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 	if err := fail(t, "linear", linear); !strings.Contains(err.Error(), "builtin:linear has no hidden layers") {
 		t.Errorf("hidden layers of a linear model: %v", err)
 	}
-	if err := fail(t, "wide", linear); !strings.Contains(err.Error(), "no such module: expected one of dnn, linear") {
+	if err := fail(t, "wide", linear); !strings.Contains(err.Error(), "no such module: expected one of dnn, linear, wide_deep") {
 		t.Errorf("no such module: %v", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestAConfigurationIsCheckedWithoutData(t *testing.T) {
 		"custom_config: batch_size: expected a whole number":              {"linear", map[string]any{"label": "x", "batch_size": "many"}},
 		"custom_config: checkpoint_seconds: expected 0 to 604800, got -1": {"dnn", map[string]any{"label": "x", "checkpoint_seconds": -1}},
 		"custom_config: hidden_units: builtin:linear has no":              {"linear", map[string]any{"label": "x", "hidden_units": []any{8}}},
-		"no such module: expected one of dnn, linear":                     {"builtin:cnn", map[string]any{"label": "x"}},
+		"no such module: expected one of dnn, linear, wide_deep":          {"builtin:cnn", map[string]any{"label": "x"}},
 	} {
 		err := builtin.CheckConfig(c.name, c.config)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {

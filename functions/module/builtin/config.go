@@ -34,6 +34,7 @@ type config struct {
 	Histograms      int     `json:"histograms"`
 
 	WarmStart warm.Rules `json:"warm_start"`
+	wideConfig
 }
 
 // tuned are the hyperparameters that a search may set.
@@ -78,6 +79,9 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 			return c, fmt.Errorf("custom_config: hidden_units: %slinear has no hidden layers", module.BuiltinPrefix)
 		}
 		c.HiddenUnits = nil
+	}
+	if err := c.wideConfig.check(name); err != nil {
+		return c, err
 	}
 	return c, c.check(a)
 }

@@ -4,8 +4,9 @@
 //
 // # Modules
 //
-//	dnn     dense hidden layers over all features
-//	linear  the same without hidden layers
+//	dnn        dense hidden layers over all features
+//	linear     the same without hidden layers
+//	wide_deep  wide & deep: dnn, and beside it a linear model over the classes of all features that have some; logits are added up
 //
 // # What is trained on
 //
@@ -31,10 +32,12 @@
 //	task                classification, binary or regression. Left out: a number is regression; an integer or a string is
 //	                    binary with two classes and classification with more
 //	num_classes         how many classes the label has. Left out: from the schema's domain, or the values in the train split
-//	hidden_units        list of layer sizes (dnn only): [8, 8]
+//	hidden_units        list of layer sizes (not linear): [8, 8]
 //	activation          of hidden layers: relu, tanh, sigmoid or linear: relu
-//	optimizer           adam, sgd, momentum or adagrad: adam
+//	optimizer           adam, sgd, momentum, adagrad or ftrl: adam
 //	learning_rate       0.01
+//	linear_optimizer    of the wide part (wide_deep only): ftrl
+//	linear_learning_rate  its rate (wide_deep only): 0.05
 //	batch_size          rows a training step: 32
 //	eval_batch_size     rows an evaluation step: batch_size
 //	embedding_dim       numbers for a class where classes are embedded: 8

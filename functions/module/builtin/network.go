@@ -29,6 +29,7 @@ type networkBuilder struct {
 	data     dataset
 	survey   *survey
 	defaults map[string]example.Default
+	seen     *[]class
 }
 
 func newNetwork(c config, d dataset, s *survey) (network, error) {
@@ -36,7 +37,7 @@ func newNetwork(c config, d dataset, s *survey) (network, error) {
 	if err != nil {
 		return network{}, err
 	}
-	b := networkBuilder{nn.NewBuilder(nn.NewRand(c.Seed)), c, d, s, map[string]example.Default{}}
+	b := networkBuilder{nn.NewBuilder(nn.NewRand(c.Seed)), c, d, s, map[string]example.Default{}, new([]class)}
 	logits, err := b.layers(goal)
 	if err != nil {
 		return network{}, err
@@ -76,7 +77,11 @@ func (b networkBuilder) layers(g goal) (nn.Ref, error) {
 	for i, units := range b.config.HiddenUnits {
 		x = b.Dense(fmt.Sprintf("dense_%d", i+1), x, units, activation)
 	}
-	return b.Dense("logits", x, g.width(), ""), nil
+	logits := b.Dense("logits", x, g.width(), "")
+	if b.config.LinearOptimizer == "" {
+		return logits, nil
+	}
+	return b.wide(logits)
 }
 
 // outputs: a class has probabilities beside its logits, a number is itself.
@@ -144,6 +149,7 @@ func domain(f example.Feature, seen []moments) (first, last float64) {
 }
 
 func (b networkBuilder) classes(layer string, ids nn.Ref, depth int) nn.Ref {
+	*b.seen = append(*b.seen, class{layer, ids, depth})
 	if depth <= maxOneHot {
 		return b.OneHot(layer+"/one_hot", ids, depth)
 	}

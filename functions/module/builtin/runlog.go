@@ -48,7 +48,8 @@ func (n network) eachWeight(yield func(name string, values []float32)) {
 
 // logged are the keys of the configuration that decide what is learnt.
 var logged = []string{
-	"activation", "batch_size", "embedding_dim", "epochs", "hash_buckets", "hidden_units", "label", "learning_rate", "optimizer", "seed", "task",
+	"activation", "batch_size", "embedding_dim", "epochs", "hash_buckets", "hidden_units", "label", "learning_rate", "linear_learning_rate",
+	"linear_optimizer", "optimizer", "seed", "task",
 }
 
 // describe is the configuration as hyperparameters, lists being JSON, and as Markdown.
@@ -63,7 +64,11 @@ func (c config) describe(name string) (values map[string]any, markdown string) {
 	}
 	values = map[string]any{"module": module.BuiltinPrefix + name}
 	for _, key := range logged {
-		switch value := all[key].(type) {
+		value, ok := all[key]
+		if !ok {
+			continue // another module's
+		}
+		switch value := value.(type) {
 		case nil:
 			values[key] = "[]"
 		case []any:

@@ -53,7 +53,7 @@ func TestWhatTensorFlowServesIsWhatWasTrained(t *testing.T) {
 
 func TestHashedAndEmbeddedFeaturesAreServedAlike(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"dnn", "linear"} {
+	for _, name := range []string{"dnn", "linear", "wide_deep"} {
 		a := words(t)
 		a.Module = module.BuiltinPrefix + name
 		checkServed(t, a, served{Examples: a.EvalFiles[0], RawLabel: "y", Label: "y"})

@@ -1,0 +1,83 @@
+package builtin
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// wideDeep is the module whose logits are those of a dnn and of a linear model over classes, added up (Cheng et al. 2016). Each part has
+// an optimizer of its own.
+const wideDeep = "wide_deep"
+
+// widePrefix begins the names of the linear part's weights, which are all others' rest.
+const widePrefix = "linear/"
+
+// class is a feature as ids, which the wide part has a weight for each of.
+type class struct {
+	layer string
+	ids   nn.Ref
+	depth int
+}
+
+// wide adds the linear part to the logits: a weight from 0 for each class of each feature.
+func (b networkBuilder) wide(logits nn.Ref) (nn.Ref, error) {
+	if len(*b.seen) == 0 {
+		return nn.Ref{}, fmt.Errorf("no feature has classes, of which the wide part of %s%s learns: %sdnn is the same without it",
+			module.BuiltinPrefix, wideDeep, module.BuiltinPrefix)
+	}
+	units := logits.Type.Width
+	for _, f := range *b.seen {
+		weights := b.Table(widePrefix+f.layer+"/lookup", widePrefix+f.layer+"/weights", nn.Zeros, f.ids, f.depth, units)
+		for i := range f.ids.Type.Width { // a feature may have several places
+			place := fmt.Sprintf("%s%s/%d", widePrefix, f.layer, i)
+			logits = b.Add(place+"/sum", logits, b.Slice(place, weights, i*units, (i+1)*units))
+		}
+	}
+	return logits, nil
+}
+
+// wideConfig says how the linear part is trained.
+type wideConfig struct {
+	LinearOptimizer    string  `json:"linear_optimizer,omitempty"`
+	LinearLearningRate float64 `json:"linear_learning_rate,omitempty"`
+}
+
+// check fills in what is left out, for wide_deep, and refuses what other modules have no use for.
+func (w *wideConfig) check(name string) error {
+	if name != wideDeep {
+		if *w != (wideConfig{}) {
+			return fmt.Errorf("custom_config: linear_optimizer and linear_learning_rate are %s%s's: %s%s has one optimizer",
+				module.BuiltinPrefix, wideDeep, module.BuiltinPrefix, name)
+		}
+		return nil
+	}
+	w.LinearOptimizer, w.LinearLearningRate = cmp.Or(w.LinearOptimizer, "ftrl"), cmp.Or(w.LinearLearningRate, 0.05)
+	if _, err := w.optimizer(); err != nil {
+		return fmt.Errorf("custom_config: linear_optimizer: %w", err)
+	}
+	return nil
+}
+
+func (w wideConfig) optimizer() (nn.Optimizer, error) {
+	o, err := nn.NewOptimizer(w.LinearOptimizer, w.LinearLearningRate)
+	if ftrl, ok := o.(*nn.FTRL); ok {
+		ftrl.Warm = true // a base model's weights count
+	}
+	return o, err
+}
+
+// optimizerOf is one for all of a model, or one for each part.
+func (c config) optimizerOf(m *nn.Model) (nn.Optimizer, error) {
+	deep, err := c.optimizer()
+	if err != nil || c.LinearOptimizer == "" {
+		return deep, err
+	}
+	wide, err := c.wideConfig.optimizer()
+	if err != nil {
+		return nil, err
+	}
+	return nn.NewParts(m, nn.Part{Prefix: "", Optimizer: deep}, nn.Part{Prefix: widePrefix, Optimizer: wide})
+}

@@ -1,0 +1,101 @@
+package builtin_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+)
+
+// taxi is a training on TFX's taxi data, which has five features with classes.
+func taxi(t *testing.T) module.Assignment {
+	t.Helper()
+	data, err := filepath.Abs("../../../local/examples/taxi/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := assignment(t, "penguin", true, map[string]any{"label": "tips", "batch_size": 40, "hidden_units": []any{16, 8}})
+	a.TrainFiles = []string{filepath.Join(data, "transformed_examples", "Split-train", "*")}
+	a.EvalFiles = []string{filepath.Join(data, "transformed_examples", "Split-eval", "*")}
+	a.TransformGraphPath, a.SchemaPath, a.TrainSteps = filepath.Join(data, "transform_graph"), "", new(300)
+	return a
+}
+
+func TestWideAndDeepLearnsFromClassesAndNumbers(t *testing.T) {
+	t.Parallel()
+	a := taxi(t)
+	a.Module = "builtin:wide_deep"
+	// Seen: 0.941, and 0.887 accuracy, where always no is right in 0.771.
+	metrics := done(t, run(t, "wide_deep", a))
+	if metrics["auc"] < 0.93 || metrics["accuracy"] < 0.85 {
+		t.Errorf("metrics are %v", metrics)
+	}
+	graph, err := os.ReadFile(filepath.Join(a.ServingModelDir, "saved_model.pb"))
+	if err != nil || !strings.Contains(string(graph), "linear/features/company_xf/weights") || !strings.Contains(string(graph), "dense_2/kernel") {
+		t.Errorf("the model has not both parts: %v", err)
+	}
+}
+
+// Each part's optimizer goes on from where it was.
+func TestWideAndDeepGoesOnFromACheckpoint(t *testing.T) {
+	t.Parallel()
+	whole, cut := taxi(t), taxi(t)
+	done(t, run(t, "wide_deep", whole))
+	ctx, stop := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	err := builtin.Run(ctx, "wide_deep", cut, func(m module.Message) {
+		if m.Step >= 100 {
+			stop(stopped)
+		}
+	})
+	if !errors.Is(err, stopped) {
+		t.Fatal(err)
+	}
+	done(t, run(t, "wide_deep", cut))
+	for _, file := range []string{"saved_model.pb", "variables/variables.data-00000-of-00001"} {
+		want, err1 := os.ReadFile(filepath.Join(whole.ServingModelDir, file))
+		got, err2 := os.ReadFile(filepath.Join(cut.ServingModelDir, file))
+		if err1 != nil || err2 != nil || !cmp.Equal(want, got) {
+			t.Errorf("%s differs: %v, %v", file, err1, err2)
+		}
+	}
+}
+
+func TestAWidePartKeepsABaseModelsWeights(t *testing.T) {
+	t.Parallel()
+	first := taxi(t)
+	before := done(t, run(t, "wide_deep", first))
+	a := taxi(t)
+	a.BaseModel, a.TrainSteps, a.Seed = first.ServingModelDir, new(1), 99
+	if after := done(t, run(t, "wide_deep", a)); math.Abs(after["auc"]-before["auc"]) > 0.01 { // one step of Adam
+		t.Errorf("AUC was %v, and is %v after one step from there", before["auc"], after["auc"])
+	}
+}
+
+func TestWhatWideAndDeepIsNotFor(t *testing.T) {
+	t.Parallel()
+	err := fail(t, "wide_deep", assignment(t, "penguin", true, penguin()))
+	if !strings.Contains(err.Error(), "no feature has classes, of which the wide part of builtin:wide_deep learns: builtin:dnn is the same") {
+		t.Errorf("numbers alone: %v", err)
+	}
+	for want, c := range map[string]struct {
+		name   string
+		config map[string]any
+	}{
+		"custom_config: linear_optimizer and linear_learning_rate are builtin:wide_deep's": {"dnn", map[string]any{"label": "x", "linear_optimizer": "sgd"}},
+		`custom_config: linear_optimizer: unknown optimizer "lbfgs"`:                       {"wide_deep", map[string]any{"label": "x", "linear_optimizer": "lbfgs"}},
+		"custom_config: linear_optimizer: learning rate -1":                                {"wide_deep", map[string]any{"label": "x", "linear_learning_rate": -1}},
+	} {
+		if err := builtin.CheckConfig(c.name, c.config); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s %v: %v, want %q", c.name, c.config, err, want)
+		}
+	}
+}
