@@ -140,12 +140,12 @@ def check(dir):
 func TestTensorBoardReadsAResumedTraining(t *testing.T) {
 	t.Parallel()
 	keep, dir := t.TempDir(), t.TempDir()
-	first := training(t.TempDir(), keep)
+	first := training(t.TempDir(), keep, 1)
 	take(t, first, 1, 12)
 	ok(t, first.Checkpoint(12))
 	take(t, first, 13, 30)
 	ok(t, first.Checkpoint(30), first.Close())
-	second := training(dir, keep)
+	second := training(dir, keep, 2)
 	take(t, second, 13, 40)
 	end(t, second, 40)
 

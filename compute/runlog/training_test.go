@@ -32,11 +32,11 @@ func curves(t testing.TB, dir string) (all []curve) {
 }
 
 // training is of batches of 20 rows out of 50: an epoch is over within step 3, at the end of step 5, within step 8 ...
-func training(dir, keep string) *runlog.Training {
+func training(dir, keep string, pid int) *runlog.Training {
 	return runlog.NewTraining(runlog.TrainingOptions{
 		Dir: dir, Keep: keep, EpochRows: 50, BatchSize: 20, LearningRate: func() float64 { return 0.5 },
 		Histograms: 7, Weights: func(yield func(string, []float32)) { yield("kernel", []float32{1, 2}) },
-		Session: runlog.Session{Values: map[string]any{"rate": 0.5}}, Config: "rate: 0.5", Now: ticking(), Host: "h", PID: 1,
+		Session: runlog.Session{Values: map[string]any{"rate": 0.5}}, Config: "rate: 0.5", Now: ticking(), Host: "h", PID: pid,
 	})
 }
 
@@ -58,7 +58,7 @@ func end(t testing.TB, l *runlog.Training, step int64) {
 func TestATrainingHasCurvesOverStepsAndEpochs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l := training(dir, "")
+	l := training(dir, "", 1)
 	take(t, l, 1, 14)
 	end(t, l, 14)
 	want := []curve{
@@ -82,28 +82,30 @@ func TestATrainingHasCurvesOverStepsAndEpochs(t *testing.T) {
 	}
 }
 
-// A worker is lost after step 17, its last checkpoint being that of step 12; the next one has nothing but what was kept. It is
+// A worker is lost after step 17, its last checkpoints being those of steps 11 and 12; the next one has nothing but what was kept. It is
 // lost too, and the third finds the checkpoint of step 21 damaged.
 func TestATrainingThatGoesOnElsewhereHasTheWholeLog(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
-	l := training(whole, "")
+	l := training(whole, "", 1)
 	take(t, l, 1, 40)
 	end(t, l, 40)
 
 	keep := t.TempDir()
-	first := training(t.TempDir(), keep)
-	take(t, first, 1, 12)
+	first := training(t.TempDir(), keep, 1)
+	take(t, first, 1, 11)
+	ok(t, first.Checkpoint(11))
+	take(t, first, 12, 12)
 	ok(t, first.Checkpoint(12))
 	take(t, first, 13, 17)
 	ok(t, first.Close())
-	second := training(t.TempDir(), keep)
+	second := training(t.TempDir(), keep, 2)
 	take(t, second, 13, 15)
 	ok(t, second.Checkpoint(15))
 	take(t, second, 16, 21)
 	ok(t, second.Checkpoint(21), second.Close())
 	dir := t.TempDir()
-	third := training(dir, keep)
+	third := training(dir, keep, 3)
 	take(t, third, 16, 30)
 	ok(t, third.Checkpoint(30))
 	take(t, third, 31, 40)
@@ -129,7 +131,7 @@ func TestALogThatWasNotKeptBeginsWhereTheTrainingGoesOn(t *testing.T) {
 			if states != "" {
 				ok(t, os.WriteFile(filepath.Join(keep, "states.json"), []byte(states), 0o644))
 			}
-			l := training(dir, keep)
+			l := training(dir, keep, 1)
 			take(t, l, 21, 40)
 			end(t, l, 40)
 			log := load(t, dir)
@@ -144,10 +146,10 @@ func TestALogThatWasNotKeptBeginsWhereTheTrainingGoesOn(t *testing.T) {
 func TestANewTrainingBeginsANewLog(t *testing.T) {
 	t.Parallel()
 	dir, keep := t.TempDir(), t.TempDir()
-	old := training(dir, keep)
+	old := training(dir, keep, 1)
 	take(t, old, 1, 30)
 	ok(t, old.Checkpoint(30), old.Close())
-	l := training(dir, keep)
+	l := training(dir, keep, 2)
 	take(t, l, 1, 10)
 	ok(t, l.Checkpoint(10), l.Close())
 	for _, folder := range []string{dir, keep} {
@@ -163,7 +165,7 @@ func TestALogGrowsWithTheLogarithmOfTheSteps(t *testing.T) {
 	t.Parallel()
 	size := func(all int64) (size int64) {
 		dir, keep := t.TempDir(), t.TempDir()
-		l := training(dir, keep)
+		l := training(dir, keep, 1)
 		for step := int64(1); step <= all; step++ {
 			ok(t, l.Step(step, 1))
 		}

@@ -1,0 +1,31 @@
+package builtin
+
+import (
+	"bytes"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/train"
+)
+
+func TestALogThatEndsSaysSoOnce(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	l := &runLog{log: slog.New(slog.NewTextHandler(&said, nil))}
+	dir := filepath.Join(t.TempDir(), "a\x00b") // no system has such a name
+	l.training = runlog.NewTraining(runlog.TrainingOptions{Dir: dir})
+	var o train.Options
+	o.Checkpointed = func(int) {}
+	l.follow(&o)
+	for step := 1; step <= 20; step++ {
+		o.Stepped(step, 0.5)
+	}
+	o.Checkpointed(20)
+	l.finish(train.Result{Steps: 20}, nil)
+	if n := strings.Count(said.String(), "the run log ends here"); n != 1 {
+		t.Errorf("said %d times, expected once:\n%s", n, said.String())
+	}
+}
