@@ -30,5 +30,7 @@ func withTrainer(opts Options, stack *Stack, do func(*trainer.Trainer) error) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, desks.Close()) }()
-	return do(trainer.New(stack.Store, host, trainer.Options{Root: stack.Root, WorkDir: desks.Path(), Logger: opts.Logger}))
+	return do(trainer.New(stack.Store, host, trainer.Options{
+		Root: stack.Root, WorkDir: desks.Path(), Python: os.Getenv(trainer.PythonEnv), Logger: opts.Logger,
+	}))
 }

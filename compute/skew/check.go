@@ -68,13 +68,17 @@ func (d Difference) String() string {
 // maxDifferences are told at most.
 const maxDifferences = 10
 
-// Check asks the model in its files, and compares. An error is one of reading the rows or what was said of them, or of a model that
-// has an error for a row that it was evaluated on; a model that nobody here can execute is none, and is told in the note.
+// Check asks the model in its files, and compares. An error is one of reading what was said of the rows, or of a model that has an
+// error for a row that it was evaluated on, or whose files are damaged. Rows that aren't tf.Examples, and a model that nobody here can
+// execute, are none, and are told in the note.
 func Check(ctx context.Context, q Question) (Report, error) {
 	if q.Logger == nil {
 		q.Logger = slog.New(slog.DiscardHandler)
 	}
 	d, err := readData(q)
+	if unable, ok := errors.AsType[unable](err); ok {
+		return Report{Note: "not checked: " + unable.Error()}, nil
+	}
 	if err != nil {
 		return Report{}, err
 	}

@@ -26,9 +26,15 @@ type data struct {
 const searchedRows = 20000
 
 func readData(q Question) (d data, err error) {
+	if d.predictions, err = readPredictions(q.Predictions, q.Rows); err != nil {
+		return d, fmt.Errorf("predictions: %w", err)
+	}
+	if len(d.predictions) == 0 && (len(q.Raw) == 0 || len(q.Transformed) == 0) {
+		return d, unable{errors.New("the module left no predictions, and there are no raw rows with their transformed ones")}
+	}
 	if len(q.Raw) > 0 {
 		if d.raw, err = readRows(q.Raw, q.Rows); err != nil {
-			return d, fmt.Errorf("raw rows: %w", err)
+			return d, unable{fmt.Errorf("raw rows: %w", err)}
 		}
 	}
 	if len(q.Transformed) > 0 {
@@ -37,11 +43,8 @@ func readData(q Question) (d data, err error) {
 			most = searchedRows
 		}
 		if d.transformed, err = readRows(q.Transformed, most); err != nil {
-			return d, fmt.Errorf("transformed rows: %w", err)
+			return d, unable{fmt.Errorf("transformed rows: %w", err)}
 		}
-	}
-	if d.predictions, err = readPredictions(q.Predictions, q.Rows); err != nil {
-		return d, fmt.Errorf("predictions: %w", err)
 	}
 	for i := range d.raw {
 		if d.transformed != nil && i >= len(d.transformed) {

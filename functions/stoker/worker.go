@@ -113,7 +113,7 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 		}
 		defer func() { err = errors.Join(err, desks.Close()) }()
 		train := trainer.New(l.store, host, trainer.Options{
-			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(),
+			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Python: os.Getenv(trainer.PythonEnv), Logger: a.logger(),
 		})
 		a.sayStarted("worker", "classes "+strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots))
 		return do(ctx, worker.New(l.box, worker.Options{

@@ -61,6 +61,7 @@ func assign(a attempt) (module.Assignment, error) {
 		Hyperparameters:    values,
 		CustomConfig:       trainer.CustomConfig,
 		Exports:            trainer.Exports,
+		Predictions:        predictions(e, d),
 		NumExamples:        counts,
 		PayloadFormat:      payload(job),
 		Transformed:        transformed(job),

@@ -15,6 +15,8 @@ import (
 //	working/         the module's own: what earlier attempts saved is in it, and it is what checkpoints are taken of
 //	checkpoint-<n>/  such a copy, until it is in the store
 //	log.txt          what the module printed
+//	predictions.jsonl, labels.json
+//	                 what the module says of evaluation rows, and which features are labels
 type desk struct{ dir string }
 
 func (t *Trainer) openDesk(attempt events.Attempt) (desk, error) {
@@ -40,6 +42,9 @@ func (d desk) out(path ...string) string {
 	return filepath.Join(append([]string{d.dir, "out"}, path...)...)
 }
 func (d desk) working() string { return filepath.Join(d.dir, "working") }
+
+func (d desk) predictions() string { return filepath.Join(d.dir, "predictions.jsonl") }
+func (d desk) labels() string      { return filepath.Join(d.dir, "labels.json") }
 
 func (d desk) log() string { return filepath.Join(d.dir, "log.txt") }
 

@@ -1,5 +1,5 @@
 // Package trainer does one train job, read top to bottom in Trainer.work: list the inputs, know the execution, skip what is
-// already done, stage in, go on from the last checkpoint, run the module and keep its checkpoints, check the model, publish,
+// already done, stage in, go on from the last checkpoint, run the module and keep its checkpoints, check the model, compare it with what was trained, publish,
 // commit, tell.
 //
 // An attempt that is cut off anywhere leaves what the next one can go on from. Every write to the store is taken only while the

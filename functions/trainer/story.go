@@ -21,6 +21,7 @@ type story struct {
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"` // values only
 	BaseModel       string             `json:"base_model,omitempty"`
+	Skew            *events.Skew       `json:"skew,omitempty"`
 	Started         time.Time          `json:"started"`
 	Finished        time.Time          `json:"finished"`
 	Attempts        int                `json:"attempts"`
@@ -32,7 +33,7 @@ func tell(a attempt, finished time.Time) story {
 	values, _ := a.assignment.Hyperparameters["values"].(map[string]any)
 	return story{
 		Job: a.Job.ID, Module: a.execution.module, Inputs: artifacts(a.execution.inputs), Metrics: a.outcome.Metrics,
-		Hyperparameters: values, BaseModel: a.execution.baseModel(),
+		Hyperparameters: values, BaseModel: a.execution.baseModel(), Skew: a.skew,
 		Started: a.started, Finished: finished, Attempts: a.Attempt.Number, Resumed: a.resumed,
 	}
 }
@@ -52,6 +53,7 @@ func trained(job events.Job, r result) events.Fact {
 		Hyperparameters: r.story.Hyperparameters,
 		Module:          r.story.Module,
 		BaseModel:       r.story.BaseModel,
+		Skew:            r.story.Skew,
 		Started:         r.story.Started,
 		Finished:        r.story.Finished,
 		Attempts:        r.story.Attempts,

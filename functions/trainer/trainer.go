@@ -30,11 +30,15 @@ type Guest interface {
 	Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error)
 }
 
+// PythonEnv names the environment variable that says which Python interpreter has TensorFlow.
+const PythonEnv = "STOKER_PYTHON"
+
 // Options of a Trainer.
 type Options struct {
 	Root    storage.Ref   // where artifacts go: <root>/<pipeline>/Trainer/<output>/<execution>/<attempt>
 	WorkDir string        // holds one folder for each running attempt; default: the system's temporary folder
 	Grace   time.Duration // what a module has to write a checkpoint when it is told to leave; default: guest.DefaultGrace
+	Python  string        // an interpreter that has TensorFlow, to ask models in their files too; "" for none
 	Logger  *slog.Logger
 	Now     func() time.Time
 }
@@ -142,6 +146,9 @@ func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (d
 	if err := t.stageIn(ctx, a); err != nil {
 		return nil, err
 	}
+	if err := t.stageRaw(ctx, &a); err != nil {
+		return nil, err
+	}
 	if err := t.resume(ctx, &a); err != nil {
 		return nil, err
 	}
@@ -167,6 +174,9 @@ func (t *Trainer) finish(ctx context.Context, a attempt, take func(step int)) (_
 	if err := t.check(a); err != nil {
 		return nil, err
 	}
+	if err := t.checkSkew(ctx, &a); err != nil {
+		return nil, err
+	}
 	manifest, err := t.publish(ctx, a)
 	if err != nil {
 		return nil, err
@@ -185,6 +195,8 @@ type attempt struct {
 	resumed            int                  // step of the checkpoint that it goes on from; 0: from the start
 	mayHaveCheckpoints bool                 // of this attempt or of another
 
+	raw        []string          // patterns of raw evaluation rows, where the job trains on transformed ones and was told of both
 	assignment module.Assignment // what the module is told
 	outcome    guest.Outcome     // what the module reported
+	skew       *events.Skew      // how the model's files compare with it; nil if that is not asked for
 }

@@ -1,0 +1,126 @@
+package trainer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/skew"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// predictions asks the module for what it says of evaluation rows, if that is to be compared.
+func predictions(e execution, d desk) *module.Predictions {
+	settings := e.spec.Trainer.Skew
+	if !settings.Check {
+		return nil
+	}
+	return &module.Predictions{Path: d.predictions(), Rows: settings.Rows, LabelsPath: d.labels()}
+}
+
+// checkSkew refuses a model whose files answer otherwise than the model that was trained. What could not be compared is told,
+// and is no reason to refuse.
+func (t *Trainer) checkSkew(ctx context.Context, a *attempt) error {
+	settings := a.execution.spec.Trainer.Skew
+	if !settings.Check {
+		return nil
+	}
+	report, err := t.compare(ctx, *a)
+	if ctx.Err() != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("compare the model with its files: %w", context.Cause(ctx)))
+	}
+	if err != nil {
+		return checkFailure(fmt.Errorf("train/serve skew: %w", err))
+	}
+	a.skew = &events.Skew{
+		Rows: report.Rows, MaxAbs: report.MaxAbs, Tolerance: settings.Tolerance, Raw: report.Raw, By: report.By, Note: shortened(report.Note),
+	}
+	if len(report.Differences) > 0 {
+		return checkFailure(skewed(report, settings.Tolerance))
+	}
+	if report.Rows == 0 {
+		a.execution.log.Info("model not compared with its files", "why", report.Note)
+		return nil
+	}
+	a.execution.log.Info("model compared with its files", "rows", report.Rows, "max_abs", report.MaxAbs, "tolerance", settings.Tolerance,
+		"raw", report.Raw, "by", report.By, "note", report.Note)
+	return nil
+}
+
+func (t *Trainer) compare(ctx context.Context, a attempt) (skew.Report, error) {
+	if payload := payload(a.Job); payload != events.PayloadExample {
+		return skew.Report{Note: fmt.Sprintf("not checked: the rows are %s", payload)}, nil
+	}
+	labels, err := labelsOf(a)
+	if err != nil {
+		return skew.Report{}, err
+	}
+	settings := a.execution.spec.Trainer.Skew
+	q := skew.Question{
+		Model: a.assignment.ServingModelDir, Raw: a.assignment.EvalFiles, Predictions: a.assignment.Predictions.Path, Labels: labels,
+		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python, Logger: a.execution.log,
+	}
+	if a.assignment.Transformed {
+		q.Raw, q.Transformed = a.raw, a.assignment.EvalFiles
+	}
+	return skew.Check(ctx, q)
+}
+
+// labelsOf are features that requests don't have: those that the module names, and those that the schema keeps from serving.
+func labelsOf(a attempt) (labels []string, err error) {
+	text, err := os.ReadFile(a.assignment.Predictions.LabelsPath)
+	if err == nil {
+		err = json.Unmarshal(text, &labels)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the names of labels that the module left: %w", err)
+	}
+	if a.assignment.SchemaPath == "" {
+		return labels, nil
+	}
+	schema, err := example.ReadSchema(a.assignment.SchemaPath)
+	if err != nil {
+		return nil, err
+	}
+	const serving = "SERVING" // as the schemas of TFX's examples call it
+	all, allErr := schema.Spec()
+	served, servedErr := schema.EnvironmentSpec(serving)
+	if !slices.Contains(schema.Environments(), serving) || allErr != nil || servedErr != nil {
+		return labels, nil
+	}
+	for _, name := range all.Names() {
+		if _, ok := served.Find(name); !ok {
+			labels = append(labels, name)
+		}
+	}
+	return labels, nil
+}
+
+// toldDifferences is how many a failure tells of.
+const toldDifferences = 5
+
+// skewed says what differs.
+func skewed(r skew.Report, tolerance float64) error {
+	var told []string
+	for _, d := range r.Differences[:min(len(r.Differences), toldDifferences)] {
+		told = append(told, d.String())
+	}
+	return fmt.Errorf("train/serve skew: of %d rows some answers of the model's files differ by more than %v from what was trained: %s",
+		r.Rows, tolerance, strings.Join(told, "; "))
+}
+
+// shortened keeps a note what it is.
+func shortened(note string) string {
+	const most = 1000
+	if len(note) > most {
+		note = strings.ToValidUTF8(note[:most], "") + "..."
+	}
+	return note
+}
