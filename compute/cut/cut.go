@@ -2,6 +2,7 @@ package cut
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 )
@@ -53,15 +54,15 @@ func (c *cutter) mark() error {
 	return nil
 }
 
+// leaveOut leaves out a look-up of an input's strings; nothing else can be told to callers in words.
 func (c *cutter) leaveOut(n nn.Node) error {
-	for _, in := range c.whole.Inputs {
-		if in.Name != n.In[0] || n.Op != nn.OpVocab && n.Op != nn.OpHash {
-			continue
-		}
-		c.sources[n.Name] = sourceOf(n)
-		return nil
+	looksUp := n.Op == nn.OpVocab || n.Op == nn.OpHash
+	ofInput := slices.ContainsFunc(c.whole.Inputs, func(in nn.Input) bool { return in.Name == n.In[0] })
+	if !looksUp || !ofInput {
+		return fmt.Errorf("node %q: op %s can't be expressed in this format", n.Name, n.Op)
 	}
-	return fmt.Errorf("node %q: op %s can't be expressed in this format", n.Name, n.Op)
+	c.sources[n.Name] = sourceOf(n)
+	return nil
 }
 
 // rest is what stays, in the order of the whole.
