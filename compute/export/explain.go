@@ -12,18 +12,12 @@ import (
 func (m Model) explain(inputs []cut.Input) []cut.Input {
 	for i := range inputs {
 		in := &inputs[i]
-		feature := in.Name
-		if in.ComputedFrom != nil {
-			feature = in.ComputedFrom.Feature
-			in.Note += "; "
+		if from := in.ComputedFrom; from != nil {
+			in.Note += "; " + m.origin(from.Feature)
+			from.Default = m.fallback(from.Feature)
+			continue
 		}
-		in.Note += m.origin(feature)
-		switch fallback := m.fallback(feature); {
-		case in.ComputedFrom != nil:
-			in.ComputedFrom.Default = fallback
-		default:
-			in.Default = fallback
-		}
+		in.Note, in.Default = m.origin(in.Name), m.fallback(in.Name)
 	}
 	return inputs
 }
@@ -53,19 +47,26 @@ func (m Model) fallback(feature string) any {
 	return nil
 }
 
-// plain is the default of that kind in JSON, which has no word for some numbers.
+// plain is the default of that kind as JSON has it.
 func plain(d example.Default, kind example.Kind) any {
-	switch x := float64(d.Float); {
-	case kind == example.Int64:
+	switch kind {
+	case example.Int64:
 		return d.Int64
-	case kind == example.Bytes:
+	case example.Bytes:
 		return string(d.Bytes)
-	case math.IsNaN(x):
+	}
+	return jsonNumber(d.Float)
+}
+
+// jsonNumber is x, or its name where JSON has no word for it.
+func jsonNumber[F float32 | float64](x F) any {
+	switch f := float64(x); {
+	case math.IsNaN(f):
 		return "NaN"
-	case math.IsInf(x, 1):
+	case math.IsInf(f, 1):
 		return "Infinity"
-	case math.IsInf(x, -1):
+	case math.IsInf(f, -1):
 		return "-Infinity"
 	}
-	return d.Float
+	return x
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/onnx"
 	"github.com/stoker-ml/stoker/compute/tflite"
 )
 
@@ -34,7 +33,7 @@ var formats = []Format{
 	tfliteFormat("tflite", "model.tflite", tflite.Float32),
 	tfliteFormat("tflite-float16", "model-float16.tflite", tflite.Float16),
 	tfliteFormat("tflite-int8", "model-int8.tflite", tflite.Int8),
-	{Name: "onnx", Folder: "Format-ONNX", File: "model.onnx", holds: onnx.Holds, write: writeONNX, check: checkONNX},
+	onnxFormat("onnx", "model.onnx"),
 }
 
 // Formats are the formats that may be asked for.
@@ -86,13 +85,4 @@ func (f Format) checkIn(dir string) error {
 		return fmt.Errorf("%s: %s: %w", f.Name, filepath.Join(f.Folder, f.File), err)
 	}
 	return nil
-}
-
-func writeONNX(_ context.Context, path string, p Part) error {
-	return onnx.Write(path, p.Graph, p.Inputs)
-}
-
-func checkONNX(path string) error {
-	_, err := onnx.Describe(path)
-	return err
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -74,16 +73,4 @@ func answer(e *nn.Evaluator, outputs []nn.Output, row int) map[string][]any {
 		}
 	}
 	return answer
-}
-
-func jsonNumber(x float64) any {
-	switch {
-	case math.IsNaN(x):
-		return "NaN"
-	case math.IsInf(x, 1):
-		return "Infinity"
-	case math.IsInf(x, -1):
-		return "-Infinity"
-	}
-	return x
 }
