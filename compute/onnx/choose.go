@@ -11,12 +11,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/onnx/onnxpb"
 )
 
-// within is x where 0 <= x < depth, else the default.
-func (w *writer) within(n nn.Node) {
+// clamp is x where 0 <= x <= depth-2, else depth-1.
+func (w *writer) clamp(n nn.Node) { w.keep(n, n.Attr.Depth-1, int64(n.Attr.Depth-1)) }
+
+// within is x where 0 <= x <= depth-1, else the default.
+func (w *writer) within(n nn.Node) { w.keep(n, n.Attr.Depth, n.Attr.Default) }
+
+// keep is x where 0 <= x < count, else other.
+func (w *writer) keep(n nn.Node, count int, other int64) {
 	low := w.inner(n, "low", "GreaterOrEqual", nil, w.in(n, 0), w.constant(n.Name+"/first", ints([]int64{0})))
-	high := w.inner(n, "high", "Less", nil, w.in(n, 0), w.constant(n.Name+"/depth", ints([]int64{int64(n.Attr.Depth)})))
+	high := w.inner(n, "high", "Less", nil, w.in(n, 0), w.constant(n.Name+"/count", ints([]int64{int64(count)})))
 	known := w.inner(n, "known", "And", nil, low, high)
-	w.op("Where", w.names[n.Name], nil, known, w.in(n, 0), w.constant(n.Name+"/default", ints([]int64{n.Attr.Default})))
+	w.op("Where", w.names[n.Name], nil, known, w.in(n, 0), w.constant(n.Name+"/other", ints([]int64{other})))
 }
 
 // bucket counts the boundaries that x is not below, so that NaN is above all.

@@ -21,14 +21,6 @@ func (w *writer) oneHot(n nn.Node) {
 	w.flat(n, w.toFloat(w.fresh(n.Name+"/numbers"), w.inner(n, "equal", "Equal", nil, each, all)))
 }
 
-// clamp is x where 0 <= x <= depth-2, else depth-1.
-func (w *writer) clamp(n nn.Node) {
-	low := w.inner(n, "low", "GreaterOrEqual", nil, w.in(n, 0), w.constant(n.Name+"/first", ints([]int64{0})))
-	high := w.inner(n, "high", "LessOrEqual", nil, w.in(n, 0), w.constant(n.Name+"/last", ints([]int64{int64(n.Attr.Depth - 2)})))
-	known := w.inner(n, "known", "And", nil, low, high)
-	w.op("Where", w.names[n.Name], nil, known, w.in(n, 0), w.constant(n.Name+"/unknown", ints([]int64{int64(n.Attr.Depth - 1)})))
-}
-
 // embed looks rows up: [b,w] gives [b,w,d], and flat [b,w*d].
 func (w *writer) embed(n nn.Node) {
 	w.flat(n, w.inner(n, "rows", "Gather", attributes(integer("axis", 0)), w.in(n, 1), w.in(n, 0)))
