@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/onnx/onnxpb"
 )
@@ -73,13 +74,13 @@ func describe(r io.Reader, size int64) (Description, error) {
 // model takes a field of ModelProto.
 func (d *Description) model(m *message, f field) (err error) {
 	switch f.number {
-	case 1:
+	case 1: // ir_version
 		d.IRVersion = int64(f.value)
-	case 2:
+	case 2: // producer_name
 		d.Producer, err = m.text(f)
-	case 7:
+	case 7: // graph
 		err = m.enter(f, d.graph)
-	case 8:
+	case 8: // opset_import
 		var set onnxpb.OperatorSetIdProto
 		if err = m.decode(f, &set); err == nil && len(d.Opsets) < maxOps {
 			d.Opsets[set.GetDomain()] = set.GetVersion()
@@ -91,45 +92,48 @@ func (d *Description) model(m *message, f field) (err error) {
 // graph takes a field of GraphProto.
 func (d *Description) graph(m *message, f field) (err error) {
 	switch f.number {
-	case 1:
+	case 1: // node
 		err = d.node(m, f)
-	case 5:
+	case 5: // initializer
 		d.Initializers++
 		err = m.enter(f, d.initializer)
-	case 11:
+	case 11: // input
 		err = addValue(&d.Inputs, m, f)
-	case 12:
+	case 12: // output
 		err = addValue(&d.Outputs, m, f)
 	}
 	return err
 }
 
-// node counts one by its operator, field 4 of NodeProto, and domain, field 7.
+// node counts a NodeProto by its operator and domain.
 func (d *Description) node(m *message, f field) error {
 	var op, domain string
 	err := m.enter(f, func(m *message, f field) (err error) {
 		switch f.number {
-		case 4:
+		case 4: // op_type
 			op, err = m.text(f)
-		case 7:
+		case 7: // domain
 			domain, err = m.text(f)
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
 	if domain != "" {
 		op = domain + "." + op
 	}
-	if _, known := d.Ops[op]; err == nil && !known && len(d.Ops) >= maxOps {
-		err = fmt.Errorf("more than %d different operators", maxOps)
+	if d.Ops[op]++; len(d.Ops) > maxOps {
+		return fmt.Errorf("more than %d different operators", maxOps)
 	}
-	d.Ops[op]++
-	return err
+	return nil
 }
 
-// initializer adds up raw_data, field 9 of TensorProto, and the packed lists in which others keep their values.
+// initializer adds up what of a TensorProto holds values: raw_data, 9, and the packed lists float_data, int32_data, string_data,
+// int64_data, double_data and uint64_data.
 func (d *Description) initializer(_ *message, f field) error {
 	switch f.number {
-	case 4, 5, 6, 7, 9, 10, 11:
+	case 9, 4, 5, 6, 7, 10, 11:
 		d.WeightBytes += f.size
 	}
 	return nil
@@ -162,3 +166,6 @@ func valueOf(info *onnxpb.ValueInfoProto) Value {
 	}
 	return v
 }
+
+// elementName is a tensor's element type in small letters.
+func elementName(t int32) string { return strings.ToLower(onnxpb.TensorProto_DataType(t).String()) }

@@ -10,8 +10,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/stoker-ml/stoker/compute/onnx/onnxpb"
 )
 
 // message is one protobuf message within a file, read as it comes: what is not asked for is passed over.
@@ -148,6 +146,3 @@ func (b byteByByte) ReadByte() (byte, error) {
 	b.m.left--
 	return b.m.r.ReadByte()
 }
-
-// elementName is a tensor's element type in small letters.
-func elementName(t int32) string { return strings.ToLower(onnxpb.TensorProto_DataType(t).String()) }
