@@ -97,15 +97,15 @@ func indexCases() []modelCase {
 	words := nn.Strings(2, "a", "b", "", "A", "Zürich", "c", " a", "日本")
 	table := param([]float32{0, 1, 2, 3, 4, 5, 6, 7}, 4, 2)
 	vocabulary := nn.Attr{Vocabulary: []string{"a", "Zürich", "", "a", "日本"}, Depth: 6}
+	empty := single(nn.OpVocab, nn.Attr{Depth: 1}, 2, on(words))
+	empty.name += " of an empty vocabulary"
 	cases := []modelCase{
 		single(nn.OpCast, nn.Attr{}, 2, on(ids)),
 		single(nn.OpOneHot, nn.Attr{Depth: 4}, 8, on(ids)),
 		single(nn.OpClamp, nn.Attr{Depth: 4}, 2, on(ids)),
 		single(nn.OpEmbed, nn.Attr{Depth: 4}, 4, on(nn.Ints(2, 0, 1, 2, 3)), table),
-		single(nn.OpVocab, vocabulary, 2, on(words)),
-		single(nn.OpVocab, nn.Attr{Depth: 1}, 2, on(words)),
+		single(nn.OpVocab, vocabulary, 2, on(words)), empty,
 	}
-	cases[5].name += " of an empty vocabulary"
 	return append(cases, choiceCases(ids)...)
 }
 
