@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"path"
 	"time"
 
@@ -10,7 +11,9 @@ import (
 
 // Events is what event files hold.
 type Events struct {
-	Runs []Run `json:"runs"`
+	Runs     []Run `json:"runs"`
+	Complete bool  `json:"complete"` // false: the limit was reached, there are more events
+	Read     int64 `json:"read"`     // bytes of files
 }
 
 // Run is one run of a log.
@@ -38,27 +41,37 @@ var statuses = map[runlog.Status]string{
 	runlog.StatusUnknown: "unknown", runlog.StatusSuccess: "success", runlog.StatusFailure: "failure", runlog.StatusRunning: "running",
 }
 
-func inspectEvents(ctx context.Context, s *Source) (*Events, error) {
+func inspectEvents(ctx context.Context, s *Source, o Options) (*Events, error) {
 	var log runlog.Log
+	budget := o.budget()
+	e := &Events{Runs: []Run{}, Complete: true}
 	for _, f := range s.Files {
 		if !s.single && !runlog.IsEventFile(f.Path) {
 			continue
 		}
-		in, err := s.Open(ctx, f.Path)
-		if err != nil {
-			return nil, err
+		err := s.readEvents(ctx, f.Path, &log, budget)
+		if errors.Is(err, errLimit) {
+			e.Complete = false
+			break
 		}
-		err = log.Read(path.Dir(f.Path), runlog.NewReader(f.Path, in))
-		in.Close()
 		if err != nil {
 			return nil, err
 		}
 	}
-	e := &Events{Runs: []Run{}}
+	e.Read = budget.read
 	for _, r := range log.Runs() {
 		e.Runs = append(e.Runs, describeRun(r))
 	}
 	return e, nil
+}
+
+func (s *Source) readEvents(ctx context.Context, name string, log *runlog.Log, budget *budget) error {
+	in, err := s.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return log.Read(path.Dir(name), runlog.NewReader(name, budget.reader(in)))
 }
 
 func describeRun(r *runlog.Run) Run {

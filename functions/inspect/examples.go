@@ -49,12 +49,12 @@ const maxFeatures = 10_000
 
 func inspectExamples(ctx context.Context, s *Source, o Options) (*Examples, error) {
 	e := &Examples{}
-	left := o.Limit
+	budget := o.budget()
 	for _, name := range s.splits() {
 		if o.Split != "" && name != o.Split {
 			continue
 		}
-		split, err := s.split(ctx, name, o, &left)
+		split, err := s.split(ctx, name, o.Rows, budget)
 		if err != nil {
 			return nil, err
 		}
@@ -82,13 +82,14 @@ func (s *Source) splits() (names []string) {
 	return names
 }
 
-func (s *Source) split(ctx context.Context, name string, o Options, left *int64) (Split, error) {
+func (s *Source) split(ctx context.Context, name string, rows int, budget *budget) (Split, error) {
 	part := s
 	if name != "" {
 		part = s.below(splitPrefix + name)
 	}
 	split := Split{Name: name, Complete: true, Bytes: part.Bytes(), Files: len(part.Files)}
-	l := &looker{split: &split, rows: o.Rows, limited: o.Limit > 0, left: left}
+	l := &looker{split: &split, rows: rows, budget: budget}
+	before := budget.read
 	for _, f := range part.Files {
 		if base := path.Base(f.Path); strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
 			split.Files, split.Bytes = split.Files-1, split.Bytes-f.Bytes
@@ -101,7 +102,7 @@ func (s *Source) split(ctx context.Context, name string, o Options, left *int64)
 			break
 		}
 	}
-	split.Features = l.features.list()
+	split.Features, split.Read = l.features.list(), budget.read-before
 	return split, nil
 }
 
@@ -109,18 +110,8 @@ func (s *Source) split(ctx context.Context, name string, o Options, left *int64)
 type looker struct {
 	split    *Split
 	rows     int
-	limited  bool
-	left     *int64 // bytes that may still be read
+	budget   *budget
 	features featureSet
-}
-
-// errLimit ends the reading of a file.
-var errLimit = errors.New("limit reached")
-
-// Read hands on what the limit allows.
-type limited struct {
-	in   io.Reader
-	look *looker
 }
 
 func (l *looker) file(ctx context.Context, s *Source, f File) error {
@@ -129,7 +120,7 @@ func (l *looker) file(ctx context.Context, s *Source, f File) error {
 		return err
 	}
 	defer in.Close()
-	counted := &limited{in, l}
+	counted := l.budget.reader(in)
 	head := make([]byte, 4)
 	n, _ := io.ReadFull(counted, head)
 	if string(head[:n]) == "PAR1" {
@@ -143,22 +134,6 @@ func (l *looker) file(ctx context.Context, s *Source, f File) error {
 		l.split.Compression = compression
 	}
 	return l.records(ctx, record.NewReader(f.Path, io.MultiReader(strings.NewReader(string(head[:n])), counted)))
-}
-
-// Read of a limited reader.
-func (r *limited) Read(p []byte) (int, error) {
-	if !r.look.limited {
-		n, err := r.in.Read(p)
-		r.look.split.Read += int64(n)
-		return n, err
-	}
-	if *r.look.left <= 0 {
-		return 0, errLimit
-	}
-	n, err := r.in.Read(p[:min(int64(len(p)), *r.look.left)])
-	*r.look.left -= int64(n)
-	r.look.split.Read += int64(n)
-	return n, err
 }
 
 func (l *looker) records(ctx context.Context, r *record.Reader) error {

@@ -146,7 +146,7 @@ func (r *Report) look(ctx context.Context, s *Source, o Options) (err error) {
 	case KindTunerResults:
 		r.TunerResults, err = inspectTunerResults(ctx, s)
 	case KindEvents:
-		r.Events, err = inspectEvents(ctx, s)
+		r.Events, err = inspectEvents(ctx, s, o)
 	case KindFolder:
 		r.Folder, err = s.parts(ctx)
 	}

@@ -198,6 +198,17 @@ func TestACountStopsAtTheLimit(t *testing.T) {
 	}
 }
 
+func TestEventsStopAtTheLimit(t *testing.T) {
+	t.Parallel()
+	r := look(t, artifacts["penguin-model-run"], inspect.Options{Limit: 5600}) // all of train's 5519 bytes, 81 of validation's
+	if r.Events.Complete || len(r.Events.Runs) != 2 || len(r.Events.Runs[0].Tags) != 4 || len(r.Events.Runs[1].Tags) != 0 {
+		t.Errorf("events: %+v", r.Events)
+	}
+	if out := printed(r); !strings.Contains(out, "the first 5.5 KiB of events, then --limit was reached") {
+		t.Errorf("printed:\n%s", out)
+	}
+}
+
 func TestNothingLargerThanTheLimitIsCopied(t *testing.T) {
 	t.Parallel()
 	memory := storagetest.NewMemory("artifacts")

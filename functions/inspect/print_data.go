@@ -174,6 +174,9 @@ func (r *TunerResults) print(p *printer) {
 }
 
 func (e *Events) print(p *printer) {
+	if !e.Complete {
+		p.section("these are the first %s of events, then --limit was reached (--limit 0 reads all)", size(e.Read))
+	}
 	for _, r := range e.Runs {
 		p.section("run %s: %s", plain(r.Name), plural(r.Files, "file"))
 		if r.Cut {
