@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tftest"
 )
 
-//go:embed tensorflow.py
+//go:embed files_tensorflow.py
 var tensorflowServer string
 
 // tensorflow is a process of the real TensorFlow, the one that tests compare with, to measure beside. It is used by one goroutine.
