@@ -85,6 +85,9 @@ func checkSteps(t *testing.T, got map[string]answer, want nn.Value, steps float6
 		low, high = math.Min(low, float64(w)), math.Max(high, float64(w))
 	}
 	step := max(high-low, 1e-6) / 255
+	if len(got) == 0 {
+		t.Error("no runtime answered")
+	}
 	for runtime, outputs := range got {
 		if want.Kind != nn.Float32 {
 			checkOutput(t, runtime, outputs["out"], want, 0)

@@ -33,12 +33,15 @@ type encoder struct{ *flatbuffers.Builder }
 type offset = flatbuffers.UOffsetT
 
 func (e encoder) model(f *file) offset {
-	buffers := e.buffers(f)
+	buffers, last := e.buffers(f)
 	codes, indices := e.opCodes(f.operators)
 	subgraphs := e.tables(e.subgraph(f, indices))
 	signatures := e.tables(e.signature(f))
 	description := e.CreateString(f.description)
-	metadata := e.metadata(f)
+	var metadata offset
+	if f.notes != nil {
+		metadata = e.metadata(last)
+	}
 	e.StartObject(modelSlots)
 	e.PrependUint32Slot(modelVersion, fileVersion, 0)
 	e.PrependUOffsetTSlot(modelOpCodes, codes, 0)
@@ -51,8 +54,8 @@ func (e encoder) model(f *file) offset {
 }
 
 // buffers writes what constants hold: the first buffer is empty and stands for none, then comes one for each constant,
-// then the notes.
-func (e encoder) buffers(f *file) offset {
+// then the notes, if there are some. last is the index of the last one.
+func (e encoder) buffers(f *file) (vector offset, last int) {
 	all := []offset{e.buffer(nil)}
 	for _, t := range f.tensors {
 		if t.data != nil {
@@ -62,7 +65,7 @@ func (e encoder) buffers(f *file) offset {
 	if f.notes != nil {
 		all = append(all, e.buffer(f.notes))
 	}
-	return e.tables(all...)
+	return e.tables(all...), len(all) - 1
 }
 
 func (e encoder) buffer(data []byte) offset {
@@ -76,21 +79,12 @@ func (e encoder) buffer(data []byte) offset {
 	return e.EndObject()
 }
 
-// metadata names the notes' buffer, the last.
-func (e encoder) metadata(f *file) offset {
-	if f.notes == nil {
-		return 0
-	}
-	last := 1
-	for _, t := range f.tensors {
-		if t.data != nil {
-			last++
-		}
-	}
+// metadata names the notes' buffer.
+func (e encoder) metadata(buffer int) offset {
 	name := e.CreateString(NotesName)
 	e.StartObject(metadataSlots)
 	e.PrependUOffsetTSlot(metadataName, name, 0)
-	e.PrependUint32Slot(metadataBuffer, uint32(last), 0)
+	e.PrependUint32Slot(metadataBuffer, uint32(buffer), 0)
 	return e.tables(e.EndObject())
 }
 

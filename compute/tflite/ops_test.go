@@ -209,9 +209,17 @@ func TestSmallNumbersKeepTheirDigits(t *testing.T) {
 		wants = append(wants, want["out"])
 	}
 	for i, got := range runAll(t, calls) {
+		if len(got) == 0 {
+			t.Error("no runtime answered")
+		}
 		for runtime, outputs := range got {
-			for j, x := range outputs["out"].floats() {
-				if w := wants[i].Floats[j]; math.Abs(float64(x-w)) > 1e-5*math.Abs(float64(w)) {
+			answered := outputs["out"].floats()
+			if len(answered) != len(wants[i].Floats) {
+				t.Errorf("%s: %d numbers, want %d", runtime, len(answered), len(wants[i].Floats))
+				continue
+			}
+			for j, x := range answered {
+				if w := wants[i].Floats[j]; !(math.Abs(float64(x-w)) <= 1e-5*math.Abs(float64(w))) {
 					t.Errorf("%s, op %d of %g: %g, want %g", runtime, i, small.Floats[j], x, w)
 				}
 			}
