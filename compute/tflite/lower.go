@@ -86,23 +86,28 @@ func (l *lowering) fail(err error) {
 
 // input declares one input of the file. In an integer file it is int8 from the start.
 func (l *lowering) input(in nn.Input) {
-	t := tensor{name: in.Name, shape: []int32{-1, int32(in.Width)}}
-	switch {
-	case in.Kind == nn.String:
+	if in.Kind == nn.String {
 		l.fail(fmt.Errorf("input %q: the format can't hold strings", in.Name))
-	case in.Kind == nn.Int64:
-		t.kind = int64Type
-		l.values[in.Name] = newValue(l.add(t))
-	case l.o.IntegerIO:
-		s := l.scalingOf(in.Name)
-		l.values[in.Name] = newEight(l.add(t.eight(s)), s)
-	default:
-		l.values[in.Name] = newValue(l.add(t))
+		return
 	}
-	l.inputs = append(l.inputs, port{in.Name, l.last()})
+	t := tensor{name: in.Name, shape: []int32{-1, int32(in.Width)}}
+	if in.Kind == nn.Int64 {
+		t.kind = int64Type
+	}
+	if in.Kind == nn.Float32 && l.o.IntegerIO {
+		s := l.scalingOf(in.Name)
+		at := l.add(t.eight(s))
+		l.declare(in.Name, at, newEight(at, s))
+		return
+	}
+	at := l.add(t)
+	l.declare(in.Name, at, newValue(at))
 }
 
-func (f *file) last() int32 { return int32(len(f.tensors) - 1) }
+func (l *lowering) declare(name string, tensor int32, v *value) {
+	l.inputs = append(l.inputs, port{name, tensor})
+	l.values[name] = v
+}
 
 func (l *lowering) node(n *nn.Node) {
 	if l.err != nil || l.inLayer[n.Name] {

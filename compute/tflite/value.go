@@ -73,12 +73,12 @@ func (l *lowering) scalingOf(name string) scaling {
 	return s
 }
 
-// store adds what make makes of a param as a constant, once for each form.
-func (l *lowering) store(p *nn.Param, form string, make func() tensor) int32 {
+// store adds what write makes of a param as a constant, once for each form.
+func (l *lowering) store(p *nn.Param, form string, write func() tensor) int32 {
 	key := p.Name + form
 	t, ok := l.stored[key]
 	if !ok {
-		c := make()
+		c := write()
 		c.name = p.Name
 		t = l.add(c)
 		l.stored[key] = t

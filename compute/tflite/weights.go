@@ -47,21 +47,25 @@ func transposed(p *nn.Param) []float32 {
 	return t
 }
 
+// floats is a constant of a param's numbers, once for each form.
 func (l *lowering) floats(p *nn.Param, form string, shape []int32, values []float32) int32 {
 	key := p.Name + form
 	if t, ok := l.stored[key]; ok {
 		return t
 	}
-	t := tensor{name: p.Name, shape: shape}
+	l.stored[key] = l.newFloats(tensor{name: p.Name, shape: shape}, values)
+	return l.stored[key]
+}
+
+// newFloats fills t, in half precision where the file has that and all numbers fit.
+func (l *lowering) newFloats(t tensor, values []float32) int32 {
 	half, ok := halves(values)
 	if l.o.Quantization != Float16 || !ok {
 		t.data = floatBytes(values...)
-		l.stored[key] = l.add(t)
-		return l.stored[key]
+		return l.add(t)
 	}
-	kept := l.add(tensor{name: p.Name + "/float16", kind: float16Type, shape: shape, data: half})
-	l.stored[key] = l.emit(operator{code: opDequantize, version: 3, in: []int32{kept}}, t)
-	return l.stored[key]
+	kept := l.add(tensor{name: t.name + "/float16", kind: float16Type, shape: t.shape, data: half})
+	return l.emit(operator{code: opDequantize, version: 3, in: []int32{kept}}, t)
 }
 
 // halves rounds to half precision. A number that this would make infinite is not ok.
