@@ -2,6 +2,7 @@ package warm
 
 import (
 	"slices"
+	"strings"
 
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
@@ -60,6 +61,15 @@ func (t *tracer) compute(o origin) []column {
 		return t.gathered(o)
 	case "SparseToDense":
 		return x(2)
+	case "Sum":
+		return t.summed(o)
+	case "SparseFillEmptyRows": // indices, values, which rows were empty, and more
+		if len(in) > 1 && (o.output == "output_values" || o.output == "" && o.index == 1) {
+			return x(1)
+		}
+		return nil
+	case "Unique", "SparseSegmentMean", "SparseSegmentSum", "SparseSegmentSqrtN": // of each row, one of its kind or with others of its example
+		return x(0)
 	case "SelectV2", "Select":
 		return t.selected(o)
 	case "OneHot":
@@ -75,7 +85,7 @@ func (t *tracer) compute(o origin) []column {
 		return t.joined(o.frame, in[:len(in)-1])
 	case "Sub", "Mul", "AddV2", "Add", "RealDiv", "Div", "DivNoNan", "Maximum", "Minimum", "SquaredDifference":
 		if len(in) == 2 {
-			return widest(x(0), x(1))
+			return t.combined(o)
 		}
 	}
 	if slices.Contains(elementwise, n.GetOp()) {
@@ -91,12 +101,47 @@ var elementwise = []string{
 	"Neg", "Abs", "Exp", "Log", "Log1p", "Sqrt", "Rsqrt", "Square",
 }
 
-// widest is for two operands of which one may be repeated for each column of the other, or for each row.
-func widest(x, y []column) []column {
-	if len(y) > len(x) {
+// combined is what stands in two operands taken together, element by element: one of them has to be the same for every example, or both
+// have to be of the same columns.
+func (t *tracer) combined(o origin) []column {
+	in := o.node.GetInput()
+	x, y := t.columns(o.frame, in[0]), t.columns(o.frame, in[1])
+	switch {
+	case t.isFixed(o.frame, in[1], 0):
+		return x
+	case t.isFixed(o.frame, in[0], 0):
 		return y
+	case sameNames(x, y):
+		return x
 	}
-	return x
+	return nil
+}
+
+func sameNames(x, y []column) bool {
+	return x != nil && slices.EqualFunc(x, y, func(a, b column) bool { return a.name == b.name })
+}
+
+// isFixed says that a tensor is the same for every example, up to its shape.
+func (t *tracer) isFixed(f *frame, tensor string, deep int) bool {
+	o, ok := f.origin(tensor)
+	if t.work++; !ok || t.work > maxWork || deep > maxDepth {
+		return false
+	}
+	if o.node == nil {
+		return o.object >= 0
+	}
+	switch o.node.GetOp() {
+	case "Const", "ReadVariableOp", "VariableV2", "Fill", "ZerosLike", "OnesLike", "LookupTableSizeV2":
+		return true
+	case "Identity", "Cast", "Sqrt", "Rsqrt", "Reshape", "ExpandDims", "Maximum", "AddV2", "Add", "Sub", "Mul", "Neg":
+		for _, in := range o.node.GetInput() {
+			if !strings.HasPrefix(in, "^") && !t.isFixed(o.frame, in, deep+1) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 func (t *tracer) joined(f *frame, tensors []string) []column {
@@ -132,7 +177,10 @@ func isMatrix(shape []int) bool {
 // gathered is rows of a table.
 func (t *tracer) gathered(o origin) []column {
 	w, ok := t.weight(o.frame, o.node.GetInput()[0])
-	if !ok || !isMatrix(w.Shape) {
+	if !ok {
+		return t.rowsOf(o)
+	}
+	if !isMatrix(w.Shape) {
 		return nil
 	}
 	x := t.columns(o.frame, o.node.GetInput()[1])
@@ -144,17 +192,44 @@ func (t *tracer) gathered(o origin) []column {
 	return lookedUp(x, w.Shape[1])
 }
 
+// rowsOf is for a gather from what is no weight: if it takes whole rows, their columns are what they were.
+func (t *tracer) rowsOf(o origin) []column {
+	in := o.node.GetInput()
+	if len(in) < 3 {
+		return nil
+	}
+	if axis, ok := t.wholeNumber(o.frame, in[2]); !ok || axis != 0 {
+		return nil
+	}
+	return t.columns(o.frame, in[0])
+}
+
+// summed is a one-hot row that an indicator column made of one value: with several it is not known which one is meant.
+func (t *tracer) summed(o origin) []column {
+	made, ok := o.frame.through(o.node.GetInput()[0], "Identity")
+	if !ok || made.node == nil || made.node.GetOp() != "OneHot" || len(made.node.GetInput()) < 2 {
+		return nil
+	}
+	if x := t.columns(made.frame, made.node.GetInput()[0]); len(x) != 1 {
+		return nil
+	}
+	return t.columns(o.frame, o.node.GetInput()[0])
+}
+
 // selected is one of two values. Where one of them is a constant whole number, that is what all others became.
 func (t *tracer) selected(o origin) []column {
 	in := o.node.GetInput()
 	x, y := t.columns(o.frame, in[1]), t.columns(o.frame, in[2])
-	if x == nil {
-		return y
-	}
 	if other, ok := t.wholeNumber(o.frame, in[2]); ok && isWhole(o.node) {
 		return clamped(x, other)
 	}
-	return x
+	switch {
+	case t.isFixed(o.frame, in[1], 0):
+		return y
+	case t.isFixed(o.frame, in[2], 0), sameNames(x, y):
+		return x
+	}
+	return nil
 }
 
 func isWhole(n *nodepb.NodeDef) bool {

@@ -64,6 +64,9 @@ func (w graphWalk) node(n nn.Node) []column {
 	case nn.OpSlice:
 		return x[n.Attr.Start:n.Attr.End]
 	}
+	if len(n.In) == 2 && w.columns[n.In[1]] != nil && !sameNames(x, w.columns[n.In[1]]) {
+		return units(width) // of two values that differ something else is made
+	}
 	if len(x) != width {
 		return units(width)
 	}

@@ -109,6 +109,28 @@ func (t *tracer) wholeNumber(f *frame, tensor string) (int64, bool) {
 	return list[0], true
 }
 
+// wholeNumbers are those of a constant, or of a range.
+func (t *tracer) wholeNumbers(f *frame, tensor string) []int64 {
+	o, ok := f.through(tensor, "Identity", "Cast")
+	if !ok || o.node == nil || o.node.GetOp() != "Range" || len(o.node.GetInput()) != 3 {
+		return wholeNumbers(t.constant(f, tensor))
+	}
+	var bounds [3]int64 // start, limit, step
+	for i, in := range o.node.GetInput() {
+		if bounds[i], ok = t.wholeNumber(o.frame, in); !ok {
+			return nil
+		}
+	}
+	if bounds[0] != 0 || bounds[1] < 0 || bounds[1] > maxColumns || bounds[2] != 1 {
+		return nil
+	}
+	list := make([]int64, bounds[1])
+	for i := range list {
+		list[i] = int64(i)
+	}
+	return list
+}
+
 // wholeNumbers are the elements of a constant as they stand in it.
 func wholeNumbers(p *tensorpb.TensorProto) []int64 {
 	list := append([]int64(nil), p.GetInt64Val()...)

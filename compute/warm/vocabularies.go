@@ -159,7 +159,7 @@ func isInitializer(n *nodepb.NodeDef) bool {
 func (t *tracer) filled(f *frame, n *nodepb.NodeDef) Vocabulary {
 	in := n.GetInput()
 	if n.GetOp() == "LookupTableImportV2" && len(in) >= 3 {
-		return imported(t.strings(f, in[1]), wholeNumbers(t.constant(f, in[2])))
+		return imported(t.strings(f, in[1]), t.wholeNumbers(f, in[2]))
 	}
 	const wholeLine, lineNumber = -2, -1
 	if len(in) < 2 || n.GetAttr()["key_index"].GetI() != wholeLine || n.GetAttr()["value_index"].GetI() != lineNumber {

@@ -177,3 +177,29 @@ func TestAModelThatTensorFlowTrainedFurtherComesBack(t *testing.T) {
 		t.Errorf("%q after %q", listed(s), listed(open(t, dir)))
 	}
 }
+
+// What is made of two features is neither of them, in both graphs.
+func TestAProductOfFeaturesIsNoneOfThem(t *testing.T) {
+	t.Parallel()
+	b := nn.NewBuilder(nn.NewRand(1))
+	b.Output("o", b.Dense("d", b.Add("sum", b.Input("x", nn.Float32, 2), b.Input("y", nn.Float32, 2)), 1, ""))
+	g, err := b.Graph()
+	dir := filepath.Join(t.TempDir(), "model")
+	if err == nil {
+		err = savedmodel.Write(dir, savedmodel.Model{Graph: g, Spec: example.Spec{
+			{Name: "x", Kind: example.Float, Shape: []int{2}}, {Name: "y", Kind: example.Float, Shape: []int{2}},
+		}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := GraphRows(g, nil); len(rows) > 0 {
+		t.Errorf("ours: %q", rows)
+	}
+	s := open(t, dir)
+	for _, tensor := range s.Tensors {
+		if rows := s.Rows(tensor); rows != nil {
+			t.Errorf("theirs, %s: %q", tensor.Name, rows)
+		}
+	}
+}
