@@ -39,8 +39,16 @@ func TestWideAndDeepLearnsFromClassesAndNumbers(t *testing.T) {
 		t.Errorf("metrics are %v", metrics)
 	}
 	graph, err := os.ReadFile(filepath.Join(a.ServingModelDir, "saved_model.pb"))
-	if err != nil || !strings.Contains(string(graph), "linear/features/company_xf/weights") || !strings.Contains(string(graph), "dense_2/kernel") {
-		t.Errorf("the model has not both parts: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, weights := range []string{
+		"linear/features/company_xf/weights", "linear/features/payment_type_xf/weights", "linear/features/pickup_latitude_xf/weights",
+		"linear/features/dropoff_longitude_xf/weights", "dense_2/kernel", "logits/bias",
+	} {
+		if !strings.Contains(string(graph), weights) {
+			t.Errorf("the model has no %s", weights)
+		}
 	}
 }
 
@@ -75,8 +83,10 @@ func TestAWidePartKeepsABaseModelsWeights(t *testing.T) {
 	before := done(t, run(t, "wide_deep", first))
 	a := taxi(t)
 	a.BaseModel, a.TrainSteps, a.Seed = first.ServingModelDir, new(1), 99
-	if after := done(t, run(t, "wide_deep", a)); math.Abs(after["auc"]-before["auc"]) > 0.01 { // one step of Adam
-		t.Errorf("AUC was %v, and is %v after one step from there", before["auc"], after["auc"])
+	// One step of Adam raises the loss by 0.001; it is 0.008 higher where FTRL forgets what the wide part knew.
+	after := done(t, run(t, "wide_deep", a))
+	if math.Abs(after["loss"]-before["loss"]) > 0.004 {
+		t.Errorf("loss was %v, and is %v after one step from there", before["loss"], after["loss"])
 	}
 }
 
