@@ -2,15 +2,15 @@ package bundle
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 
-	"github.com/stoker-ml/stoker/compute/record"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/record"
 )
 
 // Float32 reads a variable of type float, row major.
@@ -82,9 +82,9 @@ func bfloat16(bits uint16) float64 { return float64(math.Float32frombits(uint32(
 // Numbers reads a variable of any type of numbers as float32, row major. It is exact if no value had to be rounded for that: float64,
 // and integers beyond 2^24, may have to be. Complex and quantized types are not read.
 func (b *Bundle) Numbers(key string) (values []float32, exact bool, err error) {
-	e, ok := b.entries[key]
-	if !ok {
-		return nil, false, b.failure(key, errors.New("no such variable"))
+	e, err := b.find(key)
+	if err != nil {
+		return nil, false, err
 	}
 	read, ok := numbers[e.GetDtype()]
 	if !ok {
@@ -109,14 +109,12 @@ func (b *Bundle) fixed(key string, size int64, want typepb.DataType) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
+	var data []byte
 	if len(entry.GetSlices()) > 0 {
-		data, err := b.sliced(key, entry, n, size)
-		if err != nil {
-			return nil, b.failure(key, err)
-		}
-		return data, nil
+		data, err = b.sliced(key, entry, n, size)
+	} else {
+		data, err = b.whole(entry, n, size)
 	}
-	data, err := b.whole(entry, n, size)
 	if err != nil {
 		return nil, b.failure(key, err)
 	}

@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"errors"
 	"fmt"
 
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
@@ -10,9 +9,9 @@ import (
 
 // Proto reads a variable of strings or of any type of numbers that Numbers reads as a tensor of the type it was saved in.
 func (b *Bundle) Proto(key string) (*tensorpb.TensorProto, error) {
-	e, ok := b.entries[key]
-	if !ok {
-		return nil, b.failure(key, errors.New("no such variable"))
+	e, err := b.find(key)
+	if err != nil {
+		return nil, err
 	}
 	t := &tensorpb.TensorProto{Dtype: e.GetDtype(), TensorShape: e.GetShape()}
 	if t.GetDtype() == typepb.DataType_DT_STRING {

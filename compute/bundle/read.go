@@ -135,14 +135,23 @@ func (b *Bundle) Variables() []Variable {
 	return list
 }
 
-// entry finds a variable of one of the wanted types and counts its elements.
-func (b *Bundle) entry(key string, want ...typepb.DataType) (*corepb.BundleEntryProto, int64, error) {
+// find finds a variable.
+func (b *Bundle) find(key string) (*corepb.BundleEntryProto, error) {
 	entry, ok := b.entries[key]
 	if !ok {
-		return nil, 0, b.failure(key, errors.New("no such variable"))
+		return nil, b.failure(key, errors.New("no such variable"))
 	}
-	if !slices.Contains(want, entry.GetDtype()) {
-		return nil, 0, b.failure(key, fmt.Errorf("type is %v, want %v", entry.GetDtype(), want[0]))
+	return entry, nil
+}
+
+// entry finds a variable of the wanted type and counts its elements.
+func (b *Bundle) entry(key string, want typepb.DataType) (*corepb.BundleEntryProto, int64, error) {
+	entry, err := b.find(key)
+	if err != nil {
+		return nil, 0, err
+	}
+	if entry.GetDtype() != want {
+		return nil, 0, b.failure(key, fmt.Errorf("type is %v, want %v", entry.GetDtype(), want))
 	}
 	n, err := elements(entry.GetShape())
 	if err != nil {

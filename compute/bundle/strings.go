@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stoker-ml/stoker/compute/record"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/record"
 )
 
 // ObjectGraphKey is where a checkpoint keeps the tree of its objects.

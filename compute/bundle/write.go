@@ -10,12 +10,13 @@ import (
 	"os"
 	"slices"
 
-	"github.com/stoker-ml/stoker/compute/record"
 	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	versionpb "github.com/wamuir/graft/tensorflow/core/framework/versions_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/record"
 )
 
 // Tensor is one tensor on its way into a TensorBundle: floats, or one string.
@@ -33,9 +34,10 @@ func (t Tensor) dtype() typepb.DataType {
 	return typepb.DataType_DT_FLOAT
 }
 
-// Write writes <prefix>.data-00000-of-00001, then <prefix>.index, which names every tensor in it.
+// Write writes <prefix>.data-00000-of-00001, then <prefix>.index, which names every tensor in it. Keys must differ; the order of
+// tensors doesn't matter.
 func Write(prefix string, tensors []Tensor) error {
-	slices.SortFunc(tensors, func(a, b Tensor) int { return cmp.Compare(a.Key, b.Key) })
+	tensors = slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int { return cmp.Compare(a.Key, b.Key) })
 	entries, err := writeData(dataFile(prefix, 0, 1), tensors)
 	if err != nil {
 		return fmt.Errorf("write variables: %w", err)
