@@ -2,7 +2,8 @@
 // which a module runs. Write a Module, hand it to Main, and read Args. functions/guest is the other side.
 //
 // What a module works with is in compute: example reads the data, nn puts networks together, train is the loop, savedmodel
-// writes what is served. local/examples/penguin uses all four, and is there to be copied.
+// writes what is served. local/examples/penguin uses all four, and is there to be copied. Those who think in Estimators have
+// functions/module/estimator and local/examples/taxi.
 //
 // # A module of your own
 //
