@@ -2,6 +2,7 @@ package savedmodel
 
 import (
 	"fmt"
+	"slices"
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
@@ -90,6 +91,9 @@ func (b *builder) addTransform(g *transformGraph) (err error) {
 	for name := range b.objects.functions {
 		_, number, _ := cutNumber(name)
 		b.number = max(b.number, number)
+	}
+	if !slices.ContainsFunc(g.outputs, func(o transformOutput) bool { return o.dense }) {
+		return nil
 	}
 	b.addTransformed("transform_features")
 	if b.eval {

@@ -25,7 +25,7 @@ func FuzzTransformGraph(f *testing.F) {
 		if err != nil {
 			return
 		}
-		g, err := newTransformGraph(m)
+		g, err := newTransformGraph(m, nil)
 		if err != nil {
 			return
 		}

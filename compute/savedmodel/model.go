@@ -10,7 +10,7 @@ import (
 //   - serving_default: examples, string [-1], serialized tf.Examples, to the graph's outputs, float32 or int64 [-1, width]
 //   - predict_tensors: the graph's inputs, [-1, width], to the same outputs; each is called by its name, where all but ASCII letters
 //     and digits is _
-//   - transform_features, with a transform graph: examples to the dense transformed features
+//   - transform_features, with a transform graph: examples to the dense transformed features, if there are any
 type Model struct {
 	Graph *nn.Graph
 

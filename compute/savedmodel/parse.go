@@ -1,84 +1,131 @@
 package savedmodel
 
 import (
+	"slices"
+
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
-// feature is one feature of a tf.Example, as ParseExampleV2 takes it.
+// feature is one tensor, or what a sparse or ragged one consists of, as it is put together of columns of tf.Examples.
 type feature struct {
 	name     string
 	dtype    typepb.DataType
-	sparse   bool
-	shape    []int                 // dense: of one row
+	layout   tensorflow.Layout
+	column   string                // that holds the values
+	shape    []int                 // dense: of one row; sparse, with indices: its bounds in each dimension
 	fallback *tensorpb.TensorProto // dense: the value of a row without the feature; nil makes that an error
+	indices  []string              // sparse: columns with the place of each value, one a dimension; none: its number in the row
+	splits   typepb.DataType       // ragged: of the row splits
 }
 
-// parsed is a feature's column: a dense one has values alone.
-type parsed struct{ indices, values, shape tensor }
+// parsed is a column: a dense one has values alone, a sparse one all but splits, a ragged one values and splits.
+type parsed struct{ indices, values, shape, splits tensor }
 
-// parseExamples writes the op that turns serialized tf.Examples into columns, by name.
-func (f *function) parseExamples(serialized tensor, features []feature) map[string]parsed {
-	var sparse, dense []feature
+// column is a column of tf.Examples, as ParseExampleV2 takes it.
+type column struct {
+	name     string
+	dtype    typepb.DataType
+	shape    []int
+	fallback *tensorpb.TensorProto
+	splits   typepb.DataType
+}
+
+// columnsOf are the columns of each layout that features need, each once.
+func columnsOf(features []feature) map[tensorflow.Layout][]column {
+	columns := map[tensorflow.Layout][]column{}
+	add := func(layout tensorflow.Layout, c column) {
+		same := func(other column) bool { return other.name == c.name }
+		if !slices.ContainsFunc(columns[layout], same) {
+			columns[layout] = append(columns[layout], c)
+		}
+	}
 	for _, ft := range features {
-		if ft.sparse {
-			sparse = append(sparse, ft)
-		} else {
-			dense = append(dense, ft)
+		add(ft.layout, column{ft.column, ft.dtype, ft.shape, ft.fallback, ft.splits})
+		for _, name := range ft.indices {
+			add(tensorflow.Sparse, column{name: name, dtype: int64Type})
 		}
-	}
-	in := []tensor{
-		serialized,
-		f.constant("parse/names", stringsConst(nil)),
-		f.constant("parse/sparse_keys", stringsConst(featureNames(sparse))),
-		f.constant("parse/dense_keys", stringsConst(featureNames(dense))),
-		f.constant("parse/ragged_keys", stringsConst(nil)),
-	}
-	var shapes []*shapepb.TensorShapeProto
-	for _, ft := range dense {
-		in = append(in, f.constant("parse/default/"+ft.name, ft.defaultValue()))
-		shapes = append(shapes, shapeProto(ft.shape...))
-	}
-	node := f.node("ParseExampleV2", "parse", attrs{
-		"Tdense": typesAttr(featureTypes(dense)...), "dense_shapes": shapesAttr(shapes),
-		"num_sparse": intAttr(len(sparse)), "sparse_types": typesAttr(featureTypes(sparse)...),
-		"ragged_value_types": typesAttr(), "ragged_split_types": typesAttr(),
-	}, in...)
-	columns := map[string]parsed{}
-	for i, ft := range sparse {
-		columns[ft.name] = parsed{
-			nodeOutput(node, "sparse_indices", i), nodeOutput(node, "sparse_values", i), nodeOutput(node, "sparse_shapes", i),
-		}
-	}
-	for i, ft := range dense {
-		columns[ft.name] = parsed{values: nodeOutput(node, "dense_values", i)}
 	}
 	return columns
 }
 
-func featureNames(features []feature) []string {
-	var names []string
+// parseExamples writes the ops that turn serialized tf.Examples into features, by name.
+func (f *function) parseExamples(serialized tensor, features []feature) map[string]parsed {
+	columns := columnsOf(features)
+	found := f.parseColumns(serialized, columns[tensorflow.Sparse], columns[tensorflow.Dense], columns[tensorflow.Ragged])
+	all := map[string]parsed{}
 	for _, ft := range features {
-		names = append(names, ft.name)
+		all[ft.name] = found[ft.layout][ft.column]
+		if len(ft.indices) > 0 {
+			all[ft.name] = f.placed(ft, found[tensorflow.Sparse])
+		}
+	}
+	return all
+}
+
+// parseColumns writes ParseExampleV2 and names its outputs.
+func (f *function) parseColumns(serialized tensor, sparse, dense, ragged []column) map[tensorflow.Layout]map[string]parsed {
+	in := []tensor{
+		serialized,
+		f.constant("parse/names", stringsConst(nil)),
+		f.constant("parse/sparse_keys", stringsConst(columnNames(sparse))),
+		f.constant("parse/dense_keys", stringsConst(columnNames(dense))),
+		f.constant("parse/ragged_keys", stringsConst(columnNames(ragged))),
+	}
+	var shapes []*shapepb.TensorShapeProto
+	for _, c := range dense {
+		in = append(in, f.constant("parse/default/"+c.name, c.defaultValue()))
+		shapes = append(shapes, shapeProto(c.shape...))
+	}
+	var splits []typepb.DataType
+	for _, c := range ragged {
+		splits = append(splits, c.splits)
+	}
+	node := f.node("ParseExampleV2", "parse", attrs{
+		"Tdense": typesAttr(columnTypes(dense)...), "dense_shapes": shapesAttr(shapes),
+		"num_sparse": intAttr(len(sparse)), "sparse_types": typesAttr(columnTypes(sparse)...),
+		"ragged_value_types": typesAttr(columnTypes(ragged)...), "ragged_split_types": typesAttr(splits...),
+	}, in...)
+	out := func(name string, i int) tensor { return nodeOutput(node, name, i) }
+	found := map[tensorflow.Layout]map[string]parsed{tensorflow.Sparse: {}, tensorflow.Dense: {}, tensorflow.Ragged: {}}
+	for i, c := range sparse {
+		indices, shape := out("sparse_indices", i), out("sparse_shapes", i)
+		found[tensorflow.Sparse][c.name] = parsed{indices: indices, values: out("sparse_values", i), shape: shape}
+	}
+	for i, c := range dense {
+		found[tensorflow.Dense][c.name] = parsed{values: out("dense_values", i)}
+	}
+	for i, c := range ragged {
+		found[tensorflow.Ragged][c.name] = parsed{values: out("ragged_values", i), splits: out("ragged_row_splits", i)}
+	}
+	return found
+}
+
+func columnNames(columns []column) []string {
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.name)
 	}
 	return names
 }
 
-func featureTypes(features []feature) []typepb.DataType {
+func columnTypes(columns []column) []typepb.DataType {
 	var types []typepb.DataType
-	for _, ft := range features {
-		types = append(types, ft.dtype)
+	for _, c := range columns {
+		types = append(types, c.dtype)
 	}
 	return types
 }
 
 // defaultValue is the fallback; an empty list of the type says that a row has to have the feature.
-func (ft feature) defaultValue() *tensorpb.TensorProto {
-	if ft.fallback == nil {
-		return &tensorpb.TensorProto{Dtype: ft.dtype, TensorShape: shapeProto(0)}
+func (c column) defaultValue() *tensorpb.TensorProto {
+	if c.fallback == nil {
+		return &tensorpb.TensorProto{Dtype: c.dtype, TensorShape: shapeProto(0)}
 	}
-	return ft.fallback
+	return c.fallback
 }
 
 // filled is the value v, a scalar, in every element of the shape: a typed list shorter than its shape repeats its last.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
 // rawInputs parses examples and returns the graph's inputs, each of shape [batch, width].
@@ -42,12 +43,12 @@ func rawFeature(m Model, in nn.Input) (feature, error) {
 		return feature{}, fmt.Errorf("takes %v, the feature is %v", in.Kind, spec.Kind)
 	}
 	if spec.VarLen() {
-		return feature{name: in.Name, dtype: dtype, sparse: true}, nil
+		return feature{name: in.Name, column: in.Name, dtype: dtype, layout: tensorflow.Sparse}, nil
 	}
 	if spec.Size() != in.Width {
 		return feature{}, fmt.Errorf("is %d wide, the feature has shape %v", in.Width, spec.Shape)
 	}
-	ft := feature{name: in.Name, dtype: dtype, shape: spec.Shape}
+	ft := feature{name: in.Name, column: in.Name, dtype: dtype, shape: spec.Shape}
 	fallback := spec.Default
 	if d, ok := m.Defaults[in.Name]; ok {
 		fallback = &d
@@ -85,7 +86,7 @@ func defaultConst(dtype typepb.DataType, d example.Default) *tensorpb.TensorProt
 func (f *function) rawInput(in nn.Input, ft feature, column parsed, defaults map[string]example.Default) tensor {
 	name := "input/" + in.Name
 	t := column.values
-	if ft.sparse {
+	if ft.layout == tensorflow.Sparse {
 		t = f.dense(name, column, ft.dtype, in.Width, defaultConst(ft.dtype, defaults[in.Name]))
 	} else if len(ft.shape) != 1 {
 		t = f.reshape(name+"/rows", t, ft.dtype, -1, in.Width)

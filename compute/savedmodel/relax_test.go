@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
 func TestRelaxedFeatures(t *testing.T) {
@@ -49,7 +50,7 @@ func TestTransformGraphsFeaturesHaveTheirOwnNames(t *testing.T) {
 	}
 	sparse := 0
 	for _, ft := range g.inputs {
-		if ft.sparse {
+		if ft.layout == tensorflow.Sparse {
 			sparse++
 		}
 	}

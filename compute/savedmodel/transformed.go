@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
 // transformed parses raw examples and calls the transform function: transformed features by name.
@@ -16,11 +17,13 @@ func (f *function) transformed(t *transform, examples tensor) map[string]tensor 
 	columns := f.parseExamples(examples, t.inputs)
 	var args []tensor
 	for _, ft := range t.inputs {
-		column := columns[ft.name]
-		if ft.sparse {
-			args = append(args, column.indices, column.values, column.shape)
-		} else {
-			args = append(args, column.values)
+		switch c := columns[ft.name]; ft.layout {
+		case tensorflow.Sparse:
+			args = append(args, c.indices, c.values, c.shape)
+		case tensorflow.Ragged:
+			args = append(args, c.values, c.splits)
+		default:
+			args = append(args, c.values)
 		}
 	}
 	for _, c := range t.captures {
@@ -86,12 +89,12 @@ func (o transformOutput) width() (int, bool) {
 }
 
 // relax lets requests leave out dense features: the labels, those with a default, and those the model's inputs don't depend
-// on, which then are 0 or "". An absent sparse feature is empty anyway.
+// on, which then are 0 or "". An absent sparse or ragged feature is empty anyway.
 func (g *transformGraph) relax(m Model) {
 	needed := g.needed(m.Graph.Inputs)
 	for i, ft := range g.inputs {
 		fallback, given := m.Defaults[ft.name]
-		if !ft.sparse && (given || !needed[ft.name] || slices.Contains(m.Labels, ft.name)) {
+		if ft.layout == tensorflow.Dense && (given || !needed[ft.name] || slices.Contains(m.Labels, ft.name)) {
 			g.inputs[i].fallback = filled(defaultConst(ft.dtype, example.Default(fallback)), ft.shape)
 		}
 	}

@@ -3,6 +3,7 @@ package savedmodel
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
+	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
@@ -38,17 +40,34 @@ func readTransformGraph(dir string) (*transformGraph, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTransformGraph(m)
+	composites, err := readComposites(filepath.Join(dir, "metadata", "schema.pbtxt"))
+	if err != nil {
+		return nil, err
+	}
+	return newTransformGraph(m, composites)
 }
 
-func newTransformGraph(m *tensorflow.Model) (*transformGraph, error) {
+// readComposites finds, in the schema of the raw examples, the features that are put together of columns of other names. Without a
+// schema there are none.
+func readComposites(schema string) ([]example.Composite, error) {
+	s, err := example.ReadSchema(schema)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Composites(), nil
+}
+
+func newTransformGraph(m *tensorflow.Model, composites []example.Composite) (*transformGraph, error) {
 	t, err := m.Trace("transform_fn")
 	if err != nil {
 		return nil, err
 	}
 	g := &transformGraph{dir: m.Dir, model: m, meta: m.Meta, function: t.Function, bound: t.Captures}
 	for _, in := range t.Inputs {
-		ft, err := rawInputOf(in)
+		ft, err := rawInputOf(in, composites)
 		if err != nil {
 			return nil, fmt.Errorf("feature %q: %w", in.Name, err)
 		}
@@ -64,28 +83,32 @@ func newTransformGraph(m *tensorflow.Model) (*transformGraph, error) {
 }
 
 // rawInputOf says how a raw feature is parsed. Its first dimension is the batch.
-func rawInputOf(in tensorflow.Spec) (feature, error) {
-	ft := feature{name: in.Name, dtype: in.DType, sparse: in.Layout == tensorflow.Sparse}
+func rawInputOf(in tensorflow.Spec, composites []example.Composite) (feature, error) {
+	ft := feature{name: in.Name, column: in.Name, dtype: in.DType, layout: in.Layout, splits: in.Splits}
+	named := func(c example.Composite) bool { return c.Name == in.Name }
+	if i := slices.IndexFunc(composites, named); i >= 0 && in.Layout != tensorflow.Dense {
+		ft.column, ft.indices = composites[i].Values, composites[i].Indices
+	}
+	if len(in.Shape) > 0 {
+		ft.shape = in.Shape[1:]
+	}
+	unknown := slices.Contains(ft.shape, -1)
 	switch {
-	case in.Layout == tensorflow.Ragged:
-		return ft, errors.New("is ragged: only dense and sparse features are parsed when serving")
-	case in.Layout == tensorflow.Sparse && len(in.Shape) != 2:
-		return ft, errors.New("sparse, but not of shape [batch, values]")
-	case in.Layout == tensorflow.Dense && (len(in.Shape) == 0 || slices.Min(append(in.Shape[1:], 0)) < 0):
+	case in.Layout == tensorflow.Ragged && in.Levels != 1:
+		return ft, errors.New("is ragged in more than one dimension, which can't be parsed from examples")
+	case in.Layout == tensorflow.Sparse && len(ft.indices) == 0 && len(ft.shape) != 1:
+		return ft, fmt.Errorf("is sparse of shape %v, and no schema in the artifact names its columns", in.Shape)
+	case in.Layout == tensorflow.Sparse && len(ft.indices) > 0 && (len(ft.shape) != len(ft.indices) || unknown):
+		return ft, fmt.Errorf("is sparse of shape %v, the schema names %d columns of indices", in.Shape, len(ft.indices))
+	case in.Layout == tensorflow.Dense && (len(in.Shape) == 0 || unknown):
 		return ft, fmt.Errorf("shape %v can't be parsed from examples", in.Shape)
 	case !slices.Contains([]typepb.DataType{float32Type, int64Type, stringType}, ft.dtype):
 		return ft, fmt.Errorf("type %v can't be parsed from examples", ft.dtype)
 	}
-	if !ft.sparse {
-		ft.shape = in.Shape[1:]
-	}
 	return ft, nil
 }
 
-// tensors is how many arguments a feature takes: a sparse one has indices, values and shape.
+// tensors is how many arguments a feature takes: a sparse one has indices, values and shape, a ragged one values and row splits.
 func (ft feature) tensors() int {
-	if ft.sparse {
-		return 3
-	}
-	return 1
+	return tensorflow.Spec{Layout: ft.layout, Levels: 1}.Tensors()
 }

@@ -33,6 +33,11 @@ func (b *builder) write(dir string) error {
 	if err := b.build(); err != nil {
 		return err
 	}
+	return b.save(dir)
+}
+
+// save writes what was built.
+func (b *builder) save(dir string) error {
 	model, err := b.finish()
 	if err != nil {
 		return err
