@@ -3,6 +3,7 @@ package module
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 )
 
 // ProtocolVersion is the one version of the protocol that there is.
@@ -99,13 +100,17 @@ func (a Assignment) Validate() error {
 }
 
 func (a Assignment) validatePaths() error {
-	paths := []struct{ name, path string }{
+	type named struct{ name, path string }
+	paths := []named{
 		{"working_dir", a.WorkingDir}, {"schema_path", a.SchemaPath}, {"transform_graph_path", a.TransformGraphPath},
 		{"serving_model_dir", a.ServingModelDir}, {"eval_model_dir", a.EvalModelDir}, {"model_run_dir", a.ModelRunDir},
 		{"base_model", a.BaseModel},
 	}
-	for _, pattern := range append(a.TrainFiles[:len(a.TrainFiles):len(a.TrainFiles)], a.EvalFiles...) {
-		paths = append(paths, struct{ name, path string }{"train_files or eval_files", pattern})
+	for _, pattern := range slices.Concat(a.TrainFiles, a.EvalFiles) {
+		paths = append(paths, named{"train_files or eval_files", pattern})
+	}
+	if p := a.Predictions; p != nil {
+		paths = append(paths, named{"predictions.path", p.Path}, named{"predictions.labels_path", p.LabelsPath})
 	}
 	for _, p := range paths {
 		if p.path != "" && !filepath.IsAbs(p.path) {

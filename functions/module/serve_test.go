@@ -148,6 +148,10 @@ func TestABadAssignmentNamesItsField(t *testing.T) {
 		"no model": {func(a *module.Assignment) { a.ServingModelDir = "" }, "serving_model_dir: missing"},
 		"relative": {func(a *module.Assignment) { a.SchemaPath = "schema.pbtxt" }, `schema_path: expected an absolute path, got "schema.pbtxt"`},
 		"pattern":  {func(a *module.Assignment) { a.EvalFiles = []string{"eval/*"} }, `train_files or eval_files: expected an absolute path, got "eval/*"`},
+		"predictions": {
+			func(a *module.Assignment) { a.Predictions = &module.Predictions{Path: "p.jsonl"} },
+			`predictions.path: expected an absolute path, got "p.jsonl"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
