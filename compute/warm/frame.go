@@ -85,5 +85,5 @@ const (
 	maxDepth   = 64      // calls within calls
 	maxFrames  = 10000   // calls in all
 	maxColumns = 1 << 21 // of one value
-	maxWork    = 1 << 26 // columns in all
+	maxWork    = 1 << 24 // columns in all
 )
