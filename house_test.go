@@ -51,7 +51,7 @@ var table = house.Table{
 
 		"functions/pipeline":         {Opens: "functions/module"},
 		"functions/module":           {},
-		"functions/module/builtin":   {Opens: "functions/module compute/runlog compute/warm " + learning, Tests: "compute/record"},
+		"functions/module/builtin":   {Opens: "functions/module compute/runlog compute/transform compute/warm " + learning, Tests: "compute/record"},
 		"functions/module/estimator": {Opens: "functions/module compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":            {Opens: "functions/module functions/scratch"},
 		"functions/scratch":          {},
@@ -64,7 +64,7 @@ var table = house.Table{
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/replay": {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
-			"compute/example compute/export compute/savedmodel compute/skew compute/warm", Tests: "compute/nn compute/onnx functions/module/builtin"},
+			"compute/example compute/export compute/savedmodel compute/skew compute/warm", Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +

@@ -75,11 +75,15 @@ func TestAModelIsComparedWithItsFiles(t *testing.T) {
 		"raw and transformed rows": {true, true, ""},
 		"transformed rows alone":   {true, false, "there are no raw rows: transformed ones were fed to the signature predict_tensors"},
 		"raw rows alone":           {false, true, ""},
+		"raw rows and a graph":     {false, true, "transformed features are not compared: there are no transformed rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := penguins(t, trains(t, nil))
 			j := skewJob(t, "j1", skewSpec, tt.transformed, tt.raw)
+			if name == "raw rows and a graph" {
+				j.Inputs.TransformGraph = "s3://stoker/penguins/graph"
+			}
 			told, err := b.handle(t, j, "a1")
 			if err != nil {
 				t.Fatal(err)

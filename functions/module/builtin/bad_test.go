@@ -61,7 +61,6 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"tuned to nothing":   {tune("num_layers", -1), "hyperparameters: num_layers -1: expected 0 to 1000"},
 		"tuned to a word":    {tune("units", "wide"), `hyperparameters: units: expected a whole number, got "wide"`},
 		"when to stop":       {func(a *module.Assignment) { a.TrainSteps = nil }, "neither train_args.num_steps nor custom_config.epochs says when to stop"},
-		"raw beside a graph": {func(a *module.Assignment) { a.Transformed = false }, "there is a transform graph, but the examples are raw"},
 		"transformed alone":  {func(a *module.Assignment) { a.TransformGraphPath = "" }, "transformed examples need their transform graph"},
 		"raw without schema": {func(a *module.Assignment) { a.Transformed, a.TransformGraphPath, a.SchemaPath = false, "", "" }, "raw examples need a schema"},
 		"missing split":      {func(a *module.Assignment) { a.TrainFiles = []string{"/nowhere/Split-train/*"} }, "no file matches /nowhere/Split-train/*"},

@@ -10,8 +10,9 @@
 //
 // # What is trained on
 //
-// Every feature of the schema but the label. With a transform graph the examples must be transformed, and the schema is
-// the one of transformed features inside the graph; else it is the raw one. An example with more values than its feature has
+// Every feature of the schema but the label. With a transform graph the schema is the one of transformed features inside it:
+// examples that are raw still go through the graph as they are read, in Go (compute/transform), and give the same model, bit
+// for bit, as transformed ones. Without a graph the schema is the raw one. An example with more values than its feature has
 // places is bad input; a feature without a shape has one place.
 //
 //   - Numbers: transformed ones are taken as they are, and must be finite. Raw ones are standardized with mean and standard

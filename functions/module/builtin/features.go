@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/transform"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -15,24 +16,23 @@ type dataset struct {
 	spec        example.Spec // all of them, the label too
 	inputs      []example.Feature
 	label       example.Feature
-	transformed bool
-	graph       string // folder of the transform graph, "" for none
+	transformed bool             // what is learnt from went through the transform graph, before or here
+	graph       string           // folder of the transform graph, "" for none
+	raw         *transform.Graph // that raw examples go through here; nil if they are read as they are
 }
 
 // transformedSuffix is what TFX's examples end the names of transformed features with.
 const transformedSuffix = "_xf"
 
 func newDataset(c config, a module.Assignment) (dataset, error) {
-	d := dataset{transformed: a.Transformed, graph: a.TransformGraphPath}
+	d := dataset{transformed: a.TransformGraphPath != "", graph: a.TransformGraphPath}
 	path := a.SchemaPath
 	switch {
 	case a.PayloadFormat == module.PayloadSequenceExample:
 		return d, fmt.Errorf("the examples are %s: builtin modules train on tables of tf.Examples only", a.PayloadFormat)
 	case a.Transformed && d.graph == "":
 		return d, fmt.Errorf("transformed examples need their transform graph, and there is none")
-	case !a.Transformed && d.graph != "":
-		return d, fmt.Errorf("there is a transform graph, but the examples are raw: builtin modules train on transformed examples then")
-	case a.Transformed:
+	case d.transformed:
 		path = filepath.Join(d.graph, "transformed_metadata", "schema.pbtxt")
 	case path == "":
 		return d, fmt.Errorf("raw examples need a schema, and there is none")
@@ -43,6 +43,11 @@ func newDataset(c config, a module.Assignment) (dataset, error) {
 	}
 	if d.spec, err = schema.Spec(); err != nil {
 		return d, err
+	}
+	if d.transformed && !a.Transformed {
+		if err := d.transform(); err != nil {
+			return d, err
+		}
 	}
 	return d, d.choose(c.Label)
 }

@@ -19,7 +19,7 @@ func predict(ctx context.Context, d dataset, n network, a module.Assignment) (er
 	if p == nil || len(a.EvalFiles) == 0 {
 		return nil
 	}
-	rows, err := example.Open(example.Options{Patterns: a.EvalFiles, Spec: d.spec, BatchSize: min(p.Rows, surveyRows), Epochs: 1})
+	rows, err := d.open(example.Options{Patterns: a.EvalFiles, BatchSize: min(p.Rows, surveyRows), Epochs: 1})
 	if err != nil {
 		return err
 	}

@@ -80,8 +80,8 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 const shuffleBuffer = 10000
 
 func (r runner) train(ctx context.Context, c config, d dataset, n network, a module.Assignment, log *runLog) (result train.Result, err error) {
-	data, err := example.Open(example.Options{
-		Patterns: a.TrainFiles, Spec: d.spec, BatchSize: c.BatchSize, Epochs: c.Epochs,
+	data, err := d.open(example.Options{
+		Patterns: a.TrainFiles, BatchSize: c.BatchSize, Epochs: c.Epochs,
 		ShuffleBuffer: shuffleBuffer, Seed: uint64(c.Seed), Logger: r.log,
 	})
 	if err != nil {
@@ -96,8 +96,8 @@ func (r runner) train(ctx context.Context, c config, d dataset, n network, a mod
 	if len(a.EvalFiles) == 0 {
 		return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), nil)
 	}
-	eval, err := example.Open(example.Options{
-		Patterns: a.EvalFiles, Spec: d.spec, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: r.log,
+	eval, err := d.open(example.Options{
+		Patterns: a.EvalFiles, BatchSize: c.EvalBatchSize, Epochs: 1, Logger: r.log,
 	})
 	if err != nil {
 		return result, err
@@ -138,7 +138,7 @@ func leave(ctx context.Context, d dataset, n network, a module.Assignment, resul
 		m.Spec, m.Defaults = d.spec, n.defaults
 	}
 	targets := export.Targets{Serving: a.ServingModelDir, Eval: a.EvalModelDir, Formats: a.Exports}
-	return export.Write(ctx, targets, export.Model{Model: m, Samples: export.FirstRows(a.TrainFiles, d.spec, n.feed)})
+	return export.Write(ctx, targets, export.Model{Model: m, Samples: d.samples(a.TrainFiles, n.feed)})
 }
 
 func writeMetrics(dir string, metrics map[string]float64) error {

@@ -50,7 +50,7 @@ func newSurvey(ctx context.Context, d dataset, patterns []string) (*survey, erro
 }
 
 func (s *survey) file(ctx context.Context, d dataset, path string) (err error) {
-	r, err := example.Open(example.Options{Patterns: []string{path}, Spec: d.spec, BatchSize: surveyRows, Epochs: 1})
+	r, err := d.open(example.Options{Patterns: []string{path}, BatchSize: surveyRows, Epochs: 1})
 	if err != nil {
 		return err
 	}
