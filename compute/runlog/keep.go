@@ -18,8 +18,9 @@ const (
 	maxStates  = 8
 )
 
-// Checkpoint keeps what was logged up to a step, together with a checkpoint of that step. When it returns, the Keep folder is
-// whole: it may be copied until the next call.
+// Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called before there is anything of the
+// checkpoint itself: who copies checkpoints while the training goes on then has the log of each. It may be called for a step again,
+// when more was logged of it.
 func (t *Training) Checkpoint(step int64) error {
 	if err := t.begin(step); err != nil || t.o.Keep == "" {
 		return err
@@ -112,8 +113,9 @@ func (t *Training) writeStates() error {
 	return replace(filepath.Join(t.o.Keep, statesFile), func(out io.Writer) error { return json.NewEncoder(out).Encode(t.kept) })
 }
 
-// restore puts the log back as it was at the checkpoint of a step: what was logged after that is gone from both folders, and
-// where nothing was kept of that step, or the training is at its beginning, the log is empty.
+// restore puts the log back as it was at the checkpoint of a step: what was logged after that is gone from both folders. Where
+// nothing was kept of that step, it is as it was at the one before, and has a gap; where there is none, or the training is at its
+// beginning, it is empty.
 func (t *Training) restore(step int64) (found bool, err error) {
 	if err := t.eachFile(t.o.Dir, func(path string, _ int64) error { return os.Remove(filepath.Join(t.o.Dir, path)) }); err != nil {
 		return false, err
@@ -123,6 +125,7 @@ func (t *Training) restore(step int64) (found bool, err error) {
 	}
 	if at, ok := t.stateOf(step); ok && step > 0 {
 		t.state, found = at, true
+		t.state.Step = step
 	}
 	for path, size := range t.state.Files {
 		if err := copyPart(filepath.Join(t.o.Keep, path), filepath.Join(t.o.Dir, path), size); err != nil {
@@ -137,21 +140,29 @@ func (t *Training) restore(step int64) (found bool, err error) {
 	})
 }
 
-// stateOf finds what was kept of a step, whole. What can't be read is as good as nothing.
+// stateOf finds what was kept of a step, whole, or else of the last before it. What can't be read is as good as nothing.
 func (t *Training) stateOf(step int64) (state, bool) {
 	text, err := os.ReadFile(filepath.Join(t.o.Keep, statesFile))
 	if err != nil || json.Unmarshal(text, &t.kept) != nil {
 		return state{}, false
 	}
-	at := slices.IndexFunc(t.kept, func(s state) bool { return s.Step == step })
-	if at < 0 {
-		return state{}, false
-	}
-	for path, size := range t.kept[at].Files {
-		info, err := os.Stat(filepath.Join(t.o.Keep, filepath.Clean("/"+path)))
-		if err != nil || info.Size() < size || !filepath.IsLocal(path) {
-			return state{}, false
+	for _, s := range slices.Backward(t.kept) {
+		if s.Step <= step && t.isWhole(s) {
+			return s, true
 		}
 	}
-	return t.kept[at], true
+	return state{}, false
+}
+
+// isWhole says whether all files of a state are there.
+func (t *Training) isWhole(s state) bool {
+	for path, size := range s.Files {
+		if !filepath.IsLocal(path) {
+			return false
+		}
+		if info, err := os.Stat(filepath.Join(t.o.Keep, path)); err != nil || info.Size() < size {
+			return false
+		}
+	}
+	return true
 }

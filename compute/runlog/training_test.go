@@ -124,7 +124,7 @@ func TestATrainingThatGoesOnElsewhereHasTheWholeLog(t *testing.T) {
 
 func TestALogThatWasNotKeptBeginsWhereTheTrainingGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, states := range map[string]string{"none": "", "no JSON": "{", "another step's": `[{"step": 3}]`, "files lost": `[{"step": 20, "files": {"train/tfevents": 9}}]`} {
+	for name, states := range map[string]string{"none": "", "no JSON": "{", "a later step's": `[{"step": 23}]`, "files lost": `[{"step": 20, "files": {"train/tfevents": 9}}]`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, keep := t.TempDir(), t.TempDir()
@@ -139,6 +139,22 @@ func TestALogThatWasNotKeptBeginsWhereTheTrainingGoesOn(t *testing.T) {
 				t.Errorf("batch_loss has steps %v, session %+v", got, log.Run(".").Session)
 			}
 		})
+	}
+}
+
+// Only the checkpoint of step 12 has a log, and the training goes on from 20: what is between is missing, and nothing else.
+func TestALogWithoutItsLastPartHasAGap(t *testing.T) {
+	t.Parallel()
+	dir, keep := t.TempDir(), t.TempDir()
+	l := training(t.TempDir(), keep, 1)
+	take(t, l, 1, 12)
+	ok(t, l.Checkpoint(12), l.Close())
+	l = training(dir, keep, 2)
+	take(t, l, 21, 40)
+	end(t, l, 40)
+	log := load(t, dir)
+	if got := steps(log.Run("train").Tag("batch_loss")); !cmp.Equal(got, []int64{10, 30, 40}) || log.Run(".").Session == nil {
+		t.Errorf("batch_loss has steps %v, session %+v", got, log.Run(".").Session)
 	}
 }
 

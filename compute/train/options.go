@@ -23,11 +23,13 @@ type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now; says when Checkpoints.Interval is over
 
-	// Stepped is told of each step, from 1, once the weights have changed, Report of progress, Checkpointed of each checkpoint that is
-	// safe on disk. Any may be nil. They run on the loop's goroutine.
-	Stepped      func(step int, loss float32)
-	Report       func(Progress)
-	Checkpointed func(step int)
+	// Stepped is told of each step, from 1, once the weights have changed, Report of progress, Checkpointing of each checkpoint before
+	// there is anything of it, for what has to be there when it is; Checkpointed of each that is safe on disk. Any may be nil. They
+	// run on the loop's goroutine.
+	Stepped       func(step int, loss float32)
+	Report        func(Progress)
+	Checkpointing func(step int)
+	Checkpointed  func(step int)
 }
 
 // Checkpoints say where and when a training is saved: whenever it is time by Every or by Interval, and when the context ends. A
@@ -90,6 +92,9 @@ func (o *Options) check() error {
 	}
 	if o.Report == nil {
 		o.Report = func(Progress) {}
+	}
+	if o.Checkpointing == nil {
+		o.Checkpointing = func(int) {}
 	}
 	if o.Checkpointed == nil {
 		o.Checkpointed = func(int) {}

@@ -163,6 +163,7 @@ func (l *loop) save(ctx context.Context) error {
 	if l.Checkpoints.Dir == "" || l.saved == l.result.Steps {
 		return nil
 	}
+	l.Checkpointing(l.result.Steps)
 	if err := l.Checkpoints.save(l.result.Steps, l.model, l.Optimizer); err != nil {
 		return err
 	}

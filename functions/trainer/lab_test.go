@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/runlog"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -84,14 +85,37 @@ func (l *lab) files(t *testing.T, told *events.ModelTrained) map[string]string {
 			t.Fatal(err)
 		}
 		for _, f := range staged.Files {
+			if runlog.IsEventFile(f.Path) {
+				continue
+			}
 			text, err := os.ReadFile(staged.Path(f.Path))
 			if err != nil {
 				t.Fatal(err)
 			}
 			all[f.Path] = string(text)
 		}
+		curves(t, dir, all)
 	}
 	return all
+}
+
+// curves adds what event files say, but for times: which of them says it is another matter each time.
+func curves(t *testing.T, dir string, into map[string]string) {
+	t.Helper()
+	log, err := runlog.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range log.Runs() {
+		for _, series := range run.Series() {
+			for _, p := range series.Points {
+				into["curve "+run.Name+" "+series.Tag] += fmt.Sprintln(p.Step, p.Scalar, p.Buckets, p.Text)
+			}
+		}
+		if run.Session != nil {
+			into["session of "+run.Name] = fmt.Sprintln(run.Session.Group, run.Session.Values, run.End.Status)
+		}
+	}
 }
 
 // pointed is a store that tells of each checkpoint, by its step, once it can be found.

@@ -153,7 +153,7 @@ func (l *lab) attempt(t *testing.T, number, step int, how interrupt) (e ended) {
 }
 
 // An execution that is interrupted again and again, in every way, at any moment, has the very model of one that was left in
-// peace; and no interruption costs more than what came after the last checkpoint.
+// peace, and its log has the same curves, each step once; and no interruption costs more than what came after the last checkpoint.
 func TestAnInterruptedTrainingHasTheSameModelBitForBit(t *testing.T) {
 	t.Parallel()
 	root := storage.Ref{Bucket: "stoker"}
@@ -163,7 +163,7 @@ func TestAnInterruptedTrainingHasTheSameModelBitForBit(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := whole.files(t, peaceful)
-	if len(want) < 4 || want["metrics.json"] == "" {
+	if len(want) < 4 || want["metrics.json"] == "" || want["curve train batch_loss"] == "" || want["session of ."] == "" {
 		t.Fatalf("a model of %d files", len(want))
 	}
 	rounds := 6

@@ -85,15 +85,14 @@ func (c config) describe(name string) (values map[string]any, markdown string) {
 	return values, fmt.Sprintf("%s%s\n\n```json\n%s\n```\n", module.BuiltinPrefix, name, text)
 }
 
-// follow logs a training that these options are for.
+// follow logs a training that these options are for. A checkpoint is copied by whoever keeps it while the training goes on, so that
+// its log is there before it is.
 func (l *runLog) follow(o *train.Options) {
-	told := o.Checkpointed
 	o.Stepped = func(step int, loss float32) {
 		l.do(func(t *runlog.Training) error { return t.Step(int64(step), float64(loss)) })
 	}
-	o.Checkpointed = func(step int) {
+	o.Checkpointing = func(step int) {
 		l.do(func(t *runlog.Training) error { return t.Checkpoint(int64(step)) })
-		told(step)
 	}
 }
 

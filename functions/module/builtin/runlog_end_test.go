@@ -18,12 +18,11 @@ func TestALogThatEndsSaysSoOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a\x00b") // no system has such a name
 	l.training = runlog.NewTraining(runlog.TrainingOptions{Dir: dir})
 	var o train.Options
-	o.Checkpointed = func(int) {}
 	l.follow(&o)
 	for step := 1; step <= 20; step++ {
 		o.Stepped(step, 0.5)
 	}
-	o.Checkpointed(20)
+	o.Checkpointing(20)
 	l.finish(train.Result{Steps: 20}, nil)
 	if n := strings.Count(said.String(), "the run log ends here"); n != 1 {
 		t.Errorf("said %d times, expected once:\n%s", n, said.String())
