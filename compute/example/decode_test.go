@@ -153,6 +153,17 @@ func TestWireFormatIsReadAsProtocolBuffersHaveIt(t *testing.T) {
 	}
 }
 
+func TestEveryKindIsCounted(t *testing.T) {
+	t.Parallel()
+	record := new(example.Builder).Float("f", 1).Int64("i", 1).String("s", "one").Build()
+	for name, kind := range map[string]example.Kind{"f": example.Float, "i": example.Int64, "s": example.Bytes} {
+		_, err := example.Parse(example.Spec{{Name: name, Kind: kind, Shape: []int{2}}}, record)
+		if want := fmt.Sprintf("number of %v values is 1, expected 2 for shape [2]", kind); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want %s", kind, err, want)
+		}
+	}
+}
+
 func TestIntegersOfAllSizes(t *testing.T) {
 	t.Parallel()
 	want := []int64{0, 1, -1, 127, 128, 1 << 32, -1 << 63, 1<<63 - 1}

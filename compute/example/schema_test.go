@@ -149,7 +149,13 @@ func TestWhatASchemaSaysOfAFeature(t *testing.T) {
 		   value { dense_tensor { column_name: "x" shape { dim { size: 1 } } default_value { int_value: -1 } } } } } }`: x(example.Feature{Shape: []int{1}, Default: &example.Default{Int64: -1}}),
 		`feature { name: "x" type: INT ` + always + `shape { } } tensor_representation_group { key: "" value { tensor_representation { key: "t"
 		   value { varlen_sparse_tensor { column_name: "x" } } } } }`: x(example.Feature{}),
-		`feature { name: "x" type: INT deprecated: true } feature { name: "x" type: FLOAT }`: x(example.Feature{Kind: example.Float}),
+		// Of one feature a dense tensor and one of any length: any length is read.
+		`feature { name: "x" type: INT } tensor_representation_group { key: "" value {
+		   tensor_representation { key: "t" value { dense_tensor { column_name: "x" shape { } default_value { int_value: 1 } } } }
+		   tensor_representation { key: "u" value { varlen_sparse_tensor { column_name: "x" } } } } }`: x(example.Feature{}),
+		// A plain feature and one of steps that have one name.
+		`feature { name: "x" type: INT } feature { name: "s" type: STRUCT struct_domain { feature { name: "x" type: INT } } }`: append(x(example.Feature{}), x(example.Feature{Sequence: true})...),
+		`feature { name: "x" type: INT deprecated: true } feature { name: "x" type: FLOAT }`:                                   x(example.Feature{Kind: example.Float}),
 		`feature { name: "s" type: STRUCT struct_domain { feature { name: "x" type: INT } } }
 		 tensor_representation_group { key: "" value { tensor_representation { key: "t" value { ragged_tensor { feature_path { step: "s" step: "x" } } } } } }`: x(example.Feature{Sequence: true}),
 		`feature { name: "x" type: INT } tensor_representation_group { key: "other" value { tensor_representation { key: "t"

@@ -85,6 +85,10 @@ func TestBadStepsAreNamed(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
 		}
 	}
+	shaped := example.Spec{{Name: "a", Kind: example.Int64, Shape: []int{1}, Sequence: true}}
+	if b, err := example.Parse(shaped, message(2, message(1, message(1, []byte("a"))))); err != nil || fmt.Sprint(b.Columns[0].Offsets) != "[0 0]" {
+		t.Errorf("a list that is there, and empty: %v, %v", b, err)
+	}
 	ragged := example.Spec{{Name: "a", Kind: example.Int64, Sequence: true}}
 	if b, err := example.Parse(ragged, unset); err != nil || fmt.Sprint(b.Columns[0].Inner) != "[0 0]" {
 		t.Errorf("a step with no kind set: %v, %v; want one step without values", b, err)
