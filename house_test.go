@@ -64,7 +64,8 @@ var table = house.Table{
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/replay": {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
-			"compute/example compute/export compute/savedmodel compute/skew compute/warm", Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
+			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
+			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +

@@ -168,6 +168,26 @@ func TestAStoppedRunGoesOnAsIfNothingHadHappened(t *testing.T) {
 	}
 }
 
+// Who keeps something with each checkpoint can have it there before the checkpoint is.
+func TestACheckpointIsToldOfBeforeThereIsAnythingOfIt(t *testing.T) {
+	t.Parallel()
+	o, s := options(20), endless()
+	o.Checkpoints = train.Checkpoints{Dir: filepath.Join(t.TempDir(), "checkpoints"), Every: 10, Keep: -1}
+	files := func() int {
+		entries, _ := os.ReadDir(o.Checkpoints.Dir) // not there before the first
+		return len(entries)
+	}
+	var before, after []int
+	o.Checkpointing = func(step int) { before = append(before, step, files()) }
+	o.Checkpointed = func(step int) { after = append(after, step, files()) }
+	if _, err := train.Run(t.Context(), o, model(t, nn.SoftmaxCrossEntropy{}, 3), s, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !cmp.Equal(before, []int{10, 0, 20, 1}) || !cmp.Equal(after, []int{10, 1, 20, 2}) {
+		t.Errorf("steps and files: before %v, after %v", before, after)
+	}
+}
+
 func TestACheckpointIsWrittenWhenItsTimeHasCome(t *testing.T) {
 	t.Parallel()
 	o, s := options(60), endless()

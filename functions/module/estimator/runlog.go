@@ -29,14 +29,18 @@ func (r runner) newRunLog(spec Spec, p plan, n network) *runLog {
 	return l
 }
 
-// follow logs a training that these options are for.
+// follow logs a training that these options are for. The log of a checkpoint is kept before there is one, since whoever keeps checkpoints
+// copies them while the training goes on, and once more when the checkpoint has been evaluated.
 func (l *runLog) follow(o *train.Options) {
 	told := o.Checkpointed
 	o.Stepped = func(step int, loss float32) {
 		l.do(func(t *runlog.Training) error { return t.Step(int64(step), float64(loss)) })
 	}
-	o.Checkpointed = func(step int) {
+	o.Checkpointing = func(step int) {
 		l.do(func(t *runlog.Training) error { return t.Checkpoint(int64(step)) })
+	}
+	o.Checkpointed = func(step int) {
+		o.Checkpointing(step)
 		told(step)
 	}
 }
