@@ -1,0 +1,106 @@
+//go:build estimator
+
+package estimator
+
+import (
+	_ "embed"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/compute/warm"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+//go:embed testdata/estimator.py
+var estimatorScript string
+
+// The real thing: from the checkpoint that TensorFlow's own DNNLinearCombinedClassifier wrote before its first step, training here ends
+// with the weights and the metrics that it ended with. Sums of float32 are in another order, and its Adagrad adds epsilon behind the root:
+// weights were seen to differ by 4e-8, the loss of an example by 2e-7.
+func TestTrainingIsThatOfAnEstimator(t *testing.T) {
+	t.Parallel()
+	const steps = 200
+	dir := t.TempDir()
+	var want struct {
+		Metrics map[string]float64
+		Weights map[string][]float32
+		Answers []string
+		Exports []string
+	}
+	tftest.RunEstimator(t, estimatorScript, map[string]any{
+		"dir": dir, "numeric": taxiNumbers, "buckets": taxiBuckets, "label": "tips_xf", "batch": 40, "steps": steps,
+		"train": taxiInput(t, "train").Files[0], "eval": taxiInput(t, "eval").Files[0],
+	}, &want)
+
+	a := assignment(t, steps)
+	a.EvalSteps = nil
+	same := func(s *Spec, e *DNNLinearCombinedClassifier) {
+		s.Train.Input.ShuffleBuffer = 1
+		e.DNNHiddenUnits = []int{100, 70, 48, 34}
+		e.Config = RunConfig{SaveCheckpointsSteps: steps, WarmStartFrom: filepath.Join(dir, "model.ckpt-0")}
+	}
+	metrics, err := serve(t.Context(), t, a, small(same), &stopAt{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trained, err := warm.Open(a.ServingModelDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, tensor := range trained.Tensors {
+		values, _, err := trained.Values(tensor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if theirs, ok := want.Weights[tensor.Name]; ok {
+			near(t, tensor.Name, values, theirs, 5e-7)
+			found++
+		}
+	}
+	if found != len(want.Weights) || found == 0 {
+		t.Errorf("%d of TensorFlow's %d variables have a namesake", found, len(want.Weights))
+	}
+	for name, tolerance := range map[string]float64{
+		"loss": 1e-2, "average_loss": 1e-5, "accuracy": 1e-6, "precision": 1e-6, "recall": 1e-6, "global_step": 0, // float32 there, and loss the mean over batches
+		"auc": 2e-3, // 200 thresholds there, 10000 here
+	} {
+		theirs, ok := want.Metrics[name]
+		if !ok {
+			t.Errorf("TensorFlow has no metric %s", name)
+		}
+		near(t, name, []float64{metrics[name]}, []float64{theirs}, tolerance)
+	}
+	answersOf(t, a, want.Answers)
+	if shape := regexp.MustCompile(`^/export/chicago-taxi/\d{10}$`); len(want.Exports) != 1 || !shape.MatchString(want.Exports[0]) {
+		t.Errorf("TensorFlow's exports are %v", want.Exports)
+	}
+}
+
+// answersOf compares the outputs of serving_default with those of an Estimator's predict signature.
+func answersOf(t *testing.T, a module.Assignment, want []string) {
+	t.Helper()
+	model, err := savedmodel.Open(a.ServingModelDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range model.Signatures() {
+		if s.Name == "serving_default" {
+			for _, out := range s.Outputs {
+				got = append(got, out.Name)
+			}
+		}
+	}
+	slices.Sort(got)
+	want = slices.DeleteFunc(want, func(name string) bool { return name == "all_class_ids" || name == "all_classes" }) // see the package comment
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("predict - serving_default +\n%s", diff)
+	}
+}
