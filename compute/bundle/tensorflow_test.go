@@ -101,7 +101,7 @@ func TestPartitionedVariablesAreReadWhole(t *testing.T) {
 	}
 }
 
-// OrderedCode as TensorFlow writes it for numbers that no test above has.
+// OrderedCode of numbers that no test above has, by its rule: TensorFlow needs them for variables too large for a test.
 func TestNumbersInKeysAreOrderedCode(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{
