@@ -18,6 +18,7 @@ func (b bench) files(ctx context.Context) (all []figure, err error) {
 	err = withTensorFlow(ctx, b.log, func(peer *tensorflow) error {
 		for _, measure := range []func(bench, context.Context, *tensorflow, string) ([]figure, error){
 			bench.parse,
+			bench.export,
 		} {
 			figures, err := measure(b, ctx, peer, dir)
 			if err != nil {
