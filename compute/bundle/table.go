@@ -169,7 +169,8 @@ func readBlock(file []byte, at blockHandle) ([]tableEntry, error) {
 		return nil, fmt.Errorf("checksum at byte %d is %08x, data have %08x", at.offset, want, got)
 	}
 	if trailer[0] != 0 {
-		return nil, fmt.Errorf("block at byte %d has compression %d, only 0 (none) is read: TensorFlow compresses no bundle", at.offset, trailer[0])
+		return nil, fmt.Errorf("block at byte %d has compression %d, only 0 (none) is read: TensorFlow compresses no bundle",
+			at.offset, trailer[0])
 	}
 	return parseBlock(block)
 }

@@ -51,7 +51,8 @@ func sourceOf(n nn.Node) Source {
 
 func (s Source) note() string {
 	if s.Hash != "" {
-		return fmt.Sprintf("bucket of each string of feature %q: %s of its bytes, as an unsigned number, modulo %d", s.Feature, s.Hash, s.Buckets)
+		return fmt.Sprintf("bucket of each string of feature %q: %s of its bytes, as an unsigned number, modulo %d",
+			s.Feature, s.Hash, s.Buckets)
 	}
 	return fmt.Sprintf("index of each string of feature %q in the vocabulary, %d for one that isn't in it", s.Feature, s.Unknown)
 }

@@ -39,7 +39,8 @@ func (w *writer) bucket(n nn.Node) {
 func (w *writer) argMax(n nn.Node) {
 	least := w.constant(n.Name+"/least", floats([]float32{-math.MaxFloat32}))
 	number := w.inner(n, "number", "Where", nil, w.inner(n, "nan", "IsNaN", nil, w.in(n, 0)), least, w.in(n, 0))
-	w.op("ArgMax", w.names[n.Name], attributes(integer("axis", 1), integer("keepdims", 1)), w.inner(n, "finite", "Max", nil, number, least))
+	finite := w.inner(n, "finite", "Max", nil, number, least)
+	w.op("ArgMax", w.names[n.Name], attributes(integer("axis", 1), integer("keepdims", 1)), finite)
 }
 
 // label looks names up by their place.

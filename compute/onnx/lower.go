@@ -87,7 +87,8 @@ func (w *writer) concat(n nn.Node) {
 }
 
 func (w *writer) slice(n nn.Node) {
-	start, end := w.constant(n.Name+"/start", ints([]int64{int64(n.Attr.Start)}, 1)), w.constant(n.Name+"/end", ints([]int64{int64(n.Attr.End)}, 1))
+	start := w.constant(n.Name+"/start", ints([]int64{int64(n.Attr.Start)}, 1))
+	end := w.constant(n.Name+"/end", ints([]int64{int64(n.Attr.End)}, 1))
 	w.op("Slice", w.names[n.Name], nil, w.in(n, 0), start, end, w.constant(n.Name+"/axis", ints([]int64{1}, 1)))
 }
 

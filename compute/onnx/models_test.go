@@ -90,7 +90,10 @@ func TestNamesDoNotClash(t *testing.T) {
 			{Name: "c", Op: nn.OpDropNaN, In: []string{"a"}},
 			{Name: "d", Op: nn.OpMul, In: []string{"c", "b"}},
 		},
-		Outputs: []nn.Output{{Name: "a", Node: "d", Width: 2}, {Name: "d", Node: "a", Width: 2}, {Name: "c/zero", Node: "c", Width: 2}, {Name: "copy", Node: "x", Width: 2}, {Name: "b", Node: "d", Width: 2}},
+		Outputs: []nn.Output{
+			{Name: "a", Node: "d", Width: 2}, {Name: "d", Node: "a", Width: 2}, {Name: "c/zero", Node: "c", Width: 2},
+			{Name: "copy", Node: "x", Width: 2}, {Name: "b", Node: "d", Width: 2},
+		},
 	}
 	runInONNXRuntime(t, []modelCase{{"clashing names", g, map[string]nn.Value{"x": nn.Floats(2, 1, -3, nan, 0.5)}}})
 }

@@ -63,12 +63,16 @@ func newModel(g *nn.Graph, inputs []cut.Input) (*onnxpb.ModelProto, error) {
 	w.outputs()
 	model := &onnxpb.ModelProto{
 		IrVersion: proto.Int64(irVersion), ProducerName: proto.String(producer), Graph: w.file,
-		OpsetImport: []*onnxpb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(opset)}},
+		OpsetImport: []*onnxpb.OperatorSetIdProto{operators("", opset)},
 	}
 	if w.ml {
-		model.OpsetImport = append(model.OpsetImport, &onnxpb.OperatorSetIdProto{Domain: proto.String(mlDomain), Version: proto.Int64(mlOpset)})
+		model.OpsetImport = append(model.OpsetImport, operators(mlDomain, mlOpset))
 	}
 	return model, explain(model, inputs)
+}
+
+func operators(domain string, version int64) *onnxpb.OperatorSetIdProto {
+	return &onnxpb.OperatorSetIdProto{Domain: proto.String(domain), Version: proto.Int64(version)}
 }
 
 // explain keeps the notes of the inputs where a runtime gives them to its caller.
