@@ -13,6 +13,8 @@ import "fmt"
 //   - the wrong kind: an error, even if it is empty;
 //   - a key that occurs twice, in one Features field or in two: the last counts;
 //   - numbers packed or not;
+//   - a list of steps that is absent: no steps, and an error for a Sequence with a Shape that does not AllowMissing; a step with no
+//     kind set: no values;
 //   - features that the Spec does not name: ignored.
 //
 // Encodings that no writer makes are read as protocol buffers have them. TensorFlow's op refuses most (an unknown field inside

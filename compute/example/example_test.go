@@ -92,3 +92,50 @@ func ExampleSchema_Spec() {
 	// company string [] true [Flash Blue Ribbon]
 	// fare float [1] false []
 }
+
+func ExampleSchema_Tensors() {
+	schema, err := example.ParseSchema("schema.pbtxt", strings.NewReader(`
+		feature { name: "place" type: INT int_domain { min: 0 max: 99 } }
+		feature { name: "weight" type: FLOAT }
+		feature { name: "company" type: BYTES }
+		sparse_feature { name: "weights" index_feature { name: "place" } value_feature { name: "weight" } }`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tensors, err := schema.Tensors()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, t := range tensors {
+		fmt.Println(t.Name, t.Layout, t.Kind, "of", t.Values, t.Indices, t.Shape)
+	}
+	// Output:
+	// company VarLen string of company [] []
+	// weights Sparse float of weight [place] [100]
+}
+
+func ExampleBuilder_Int64Steps() {
+	var b example.Builder
+	record := b.Int64("user", 7).Int64Steps("items", []int64{1, 2}, nil, []int64{3}).Build()
+
+	batch, err := example.Parse(example.Spec{
+		{Name: "items", Kind: example.Int64, Sequence: true},
+		{Name: "user", Kind: example.Int64, Shape: []int{}},
+	}, record)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	items := batch.Column("items")
+	fmt.Println(batch.Column("user").Ints, "steps of its row:", items.Offsets, "values of each step:", items.Inner, items.Ints)
+	// Output:
+	// [7] steps of its row: [0 3] values of each step: [0 2 2 3] [1 2 3]
+}
+
+func ExampleReadNumExamples() {
+	n, err := example.ReadNumExamples("testdata/statistics/Split-train/FeatureStats.pb")
+	fmt.Println(n, err)
+	// Output: 10036 <nil>
+}

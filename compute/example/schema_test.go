@@ -248,6 +248,10 @@ func FuzzSchema(f *testing.F) {
 		f.Add(string(text))
 		f.Add(string(binarySchema(f, text)))
 	}
+	for seed := range uint64(20) {
+		f.Add(randomSchema(seed))
+		f.Add(string(binarySchema(f, []byte(randomSchema(seed)))))
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		spec, err := parseSpec(text)
 		if err != nil {
