@@ -1,10 +1,11 @@
-// Package savedmodel writes models as TensorFlow SavedModels. What
-// it writes is served by anything that serves TensorFlow's own: it takes serialized tf.Examples, applies the transform
-// graph where there is one, and its variables can be trained further. No TensorFlow and no cgo is needed to write it.
+// Package savedmodel writes models as TensorFlow SavedModels, and asks SavedModels of anyone's. What it writes is served by anything
+// that serves TensorFlow's own: it takes serialized tf.Examples, applies the transform graph where there is one, its variables can
+// be trained further, and it has the fingerprint that TensorFlow would give it. No TensorFlow and no cgo is needed.
 //
-// How a model is trained doesn't live here (compute/train), nor its other file formats, nor the execution of a transform
-// graph in Go (compute/transform): here a graph is carried over as it stands.
+// How a model is trained doesn't live here (compute/train), nor its other file formats, nor the execution of graphs in Go
+// (compute/tensorflow): here a transform graph is carried over as it stands.
 //
-// Read Model first, then Write. Formats and semantics are TensorFlow's, as in tensorflow/core/protobuf (saved_model.proto and
-// saved_object_graph.proto). The variables lie in a TensorBundle (compute/bundle).
+// Read Model first, then Write; WriteEval is for model analysis, Open for reading. Formats and semantics are TensorFlow's, as in
+// tensorflow/core/protobuf (saved_model.proto, saved_object_graph.proto and fingerprint.proto). The variables lie in a TensorBundle
+// (compute/bundle).
 package savedmodel
