@@ -33,6 +33,9 @@ func (t *Training) Checkpoint(step int64) error {
 	if err == nil {
 		err = t.writeStates()
 	}
+	if err == nil {
+		err = t.prune()
+	}
 	if err != nil {
 		return fmt.Errorf("keep run log of step %d: %w", step, err)
 	}
@@ -46,7 +49,7 @@ func (t *Training) eachFile(dir string, do func(path string, size int64) error) 
 			return err
 		}
 	}
-	for _, run := range []string{".", runTrain, runValidation} {
+	for _, run := range runs {
 		entries, err := os.ReadDir(filepath.Join(dir, run))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -113,7 +116,7 @@ func (t *Training) writeStates() error {
 	return replace(filepath.Join(t.o.Keep, statesFile), func(out io.Writer) error { return json.NewEncoder(out).Encode(t.kept) })
 }
 
-// restore puts the log back as it was at the checkpoint of a step: what was logged after that is gone from both folders. Where
+// restore puts the log back as it was at the checkpoint of a step: what was logged after that is gone. Where
 // nothing was kept of that step, it is as it was at the one before, and has a gap; where there is none, or the training is at its
 // beginning, it is empty.
 func (t *Training) restore(step int64) (found bool, err error) {
@@ -132,8 +135,18 @@ func (t *Training) restore(step int64) (found bool, err error) {
 			return false, err
 		}
 	}
-	return found, t.eachFile(t.o.Keep, func(path string, _ int64) error {
-		if _, ok := t.state.Files[path]; ok {
+	for _, run := range runs {
+		if err := t.merge(run); err != nil {
+			return false, err
+		}
+	}
+	return found, nil
+}
+
+// prune removes from the Keep folder what no state names.
+func (t *Training) prune() error {
+	return t.eachFile(t.o.Keep, func(path string, _ int64) error {
+		if slices.ContainsFunc(t.kept, func(s state) bool { _, named := s.Files[path]; return named }) {
 			return nil
 		}
 		return os.Remove(filepath.Join(t.o.Keep, path))

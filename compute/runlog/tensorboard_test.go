@@ -135,21 +135,32 @@ def check(dir):
 	}
 }
 
-// A log that was interrupted twice, one checkpoint being lost, read by TensorBoard: the same points as by Load, which are those of
-// an undisturbed training (training_test.go). The numbers are float32 on both sides: equal to the bit.
+// A log that was interrupted again and again, its files merged on the way, read by TensorBoard's reader in Python and by its server
+// with the one in Rust: the same points as by Load, which are those of an undisturbed training (training_test.go). The numbers are
+// float32 on all sides: equal to the bit.
 func TestTensorBoardReadsAResumedTraining(t *testing.T) {
 	t.Parallel()
-	keep, dir := t.TempDir(), t.TempDir()
-	first := training(t.TempDir(), keep, 1)
-	take(t, first, 1, 12)
-	ok(t, first.Checkpoint(12))
-	take(t, first, 13, 30)
-	ok(t, first.Checkpoint(30), first.Close())
-	second := training(dir, keep, 2)
-	take(t, second, 13, 40)
-	end(t, second, 40)
-
-	var got []curve
+	keep, dir := t.TempDir(), ""
+	for attempt := range 40 {
+		dir = t.TempDir()
+		l := training(dir, keep, 1+attempt)
+		take(t, l, int64(attempt+1), int64(attempt+1))
+		ok(t, l.Checkpoint(int64(attempt+1)))
+		if attempt == 39 {
+			end(t, l, 40)
+		}
+		ok(t, l.Close())
+	}
+	var want []curve
+	for _, c := range curves(t, dir) {
+		if load(t, dir).Run(c.Run).Tag(c.Tag).Kind == runlog.KindScalar {
+			want = append(want, c)
+		}
+	}
+	if len(want) != 7 {
+		t.Fatalf("%d curves, expected 7", len(want))
+	}
+	var python, rust []curve
 	tftest.Run(t, `
 import os
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
@@ -162,15 +173,33 @@ def check(dir):
             events = a.Tensors(tag)
             curves.append({"run": run, "tag": tag, "steps": [e.step for e in events],
                            "values": [float(tf.make_ndarray(e.tensor_proto)) for e in events]})
-    return curves`, dir, &got)
-	var want []curve
-	for _, c := range curves(t, dir) {
-		if load(t, dir).Run(c.Run).Tag(c.Tag).Kind == runlog.KindScalar {
-			want = append(want, c)
-		}
+    return curves`, dir, &python)
+	if diff := cmp.Diff(want, python); diff != "" {
+		t.Errorf("here - TensorBoard +\n%s", diff)
 	}
-	if diff := cmp.Diff(want, got); diff != "" || len(got) != 7 {
-		t.Errorf("%d curves; here - TensorBoard +\n%s", len(got), diff)
+	tftest.Run(t, `
+import json, time, urllib.parse, urllib.request
+from tensorboard import program
+def check(dir):
+    board = program.TensorBoard()
+    board.configure(argv=["tensorboard", "--logdir", dir, "--port", "0", "--host", "localhost", "--load_fast", "true"])
+    url = board.launch() + "data/plugin/scalars/"
+    def get(path, **query):
+        with urllib.request.urlopen(url + path + "?" + urllib.parse.urlencode(query), timeout=20) as r:
+            return json.load(r)
+    for _ in range(200):
+        runs = get("tags")
+        if {".", "train", "validation"} <= set(runs):
+            break
+        time.sleep(0.1)
+    curves = []
+    for run in sorted(runs):
+        for tag in sorted(runs[run]):
+            points = get("scalars", run=run, tag=tag)
+            curves.append({"run": run, "tag": tag, "steps": [p[1] for p in points], "values": [p[2] for p in points]})
+    return curves`, dir, &rust)
+	if diff := cmp.Diff(want, rust); diff != "" {
+		t.Errorf("here - TensorBoard's server +\n%s", diff)
 	}
 }
 

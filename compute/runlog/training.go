@@ -15,6 +15,9 @@ const (
 	runValidation = "validation"
 )
 
+// runs are all of a training's.
+var runs = [...]string{".", runTrain, runValidation}
+
 // TrainingOptions say what a Training writes, and where.
 type TrainingOptions struct {
 	Dir string // the log folder: TFX's model_run

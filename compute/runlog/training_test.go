@@ -158,6 +158,41 @@ func TestALogWithoutItsLastPartHasAGap(t *testing.T) {
 	}
 }
 
+// Interrupted after every second step, 200 times: the log is that of an undisturbed training, in few files.
+func TestManyInterruptionsDoNotMakeManyFiles(t *testing.T) {
+	t.Parallel()
+	whole := t.TempDir()
+	l := training(whole, "", 1)
+	take(t, l, 1, 400)
+	end(t, l, 400)
+
+	keep, dir := t.TempDir(), ""
+	for attempt := range 200 {
+		dir = t.TempDir()
+		l := training(dir, keep, 1+attempt)
+		from := int64(2*attempt + 1)
+		take(t, l, from, from+1)
+		ok(t, l.Checkpoint(from+1))
+		if attempt < 199 {
+			ok(t, l.Close())
+			continue
+		}
+		end(t, l, 400)
+	}
+	if diff := cmp.Diff(curves(t, whole), curves(t, dir)); diff != "" {
+		t.Errorf("undisturbed - interrupted +\n%s", diff)
+	}
+	for _, folder := range []string{dir, keep} {
+		files := 0
+		for _, run := range load(t, folder).Runs() {
+			files += run.Files
+		}
+		if files > 60 { // 17 and one each of the last checkpoints', in two runs
+			t.Errorf("%d files", files)
+		}
+	}
+}
+
 // A training that begins anew in the folders of an older one has nothing of its log.
 func TestANewTrainingBeginsANewLog(t *testing.T) {
 	t.Parallel()
