@@ -52,6 +52,8 @@ type operand struct {
 
 	repeated int // of rows of width 1: how often each number stands in its row; 0 for once
 
+	comparison string // of ">" and its kin: x ⊙ (x > 0) alone knows what to make of it
+
 	shape     []int // of numbers: [] for a scalar
 	values    []float32
 	trainable bool

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,14 @@ import (
 // op reads one operation. Gorgonia's ops are known by what they print: their types are its own.
 func (r *reading) op(n *gorgonia.Node, children gorgonia.Nodes, in []operand) (operand, error) {
 	name, _, _ := strings.Cut(fmt.Sprint(n.Op()), " ")
+	if name == "⊙" {
+		return r.multiply(children, in)
+	}
+	for _, x := range in {
+		if x.comparison != "" {
+			return operand{}, errComparison
+		}
+	}
 	switch name {
 	case "A":
 		return r.product(fmt.Sprint(n.Op()), in)
@@ -20,8 +29,6 @@ func (r *reading) op(n *gorgonia.Node, children gorgonia.Nodes, in []operand) (o
 		return r.pair(OpAdd, in)
 	case "-":
 		return r.pair(OpSub, in)
-	case "⊙":
-		return r.multiply(children, in)
 	case "÷":
 		return r.pair(OpDiv, in)
 	case "^":
@@ -32,7 +39,7 @@ func (r *reading) op(n *gorgonia.Node, children gorgonia.Nodes, in []operand) (o
 		return r.pair(OpMinimum, in)
 	}
 	if strings.ContainsAny(name, "<>") {
-		return operand{}, nil // known where it chooses between x and 0: see multiply
+		return operand{comparison: name}, nil
 	}
 	for i := range in {
 		in[i] = r.wide(in[i])
@@ -119,28 +126,29 @@ func numbers(op Op, x, y operand) (operand, error) {
 	return o, nil
 }
 
+var errComparison = errors.New("comparisons are known where they choose between x and 0: x ⊙ (x > 0)")
+
 // multiply is x ⊙ y, but for x ⊙ (x > 0), which is how Gorgonia writes Rectify, and x ⊙ (x < 0).
 func (r *reading) multiply(children gorgonia.Nodes, in []operand) (operand, error) {
-	for i, child := range children {
-		comparison, _, _ := strings.Cut(fmt.Sprint(child.Op()), " ")
-		if child.Op() == nil || !strings.ContainsAny(comparison, "<>") {
-			continue
+	for i, by := range in {
+		if by.comparison != "" {
+			return r.chosen(by.comparison, operandsOf(children[i]), children[1-i], in[1-i])
 		}
-		x, compared := children[1-i], operandsOf(child)
-		zero, err := r.read(compared[1])
-		if err != nil {
-			return operand{}, err
-		}
-		if compared[0] != x || len(zero.values) != 1 || zero.values[0] != 0 || !in[1-i].rows() {
-			return operand{}, fmt.Errorf("comparisons are known where they choose between x and 0: x ⊙ (x > 0)")
-		}
-		rows := r.wide(in[1-i])
-		if comparison[0] == '>' {
-			return r.node(OpRelu, rows.width, Attr{}, rows.name), nil
-		}
-		return r.pair(OpMinimum, []operand{rows, zero})
 	}
 	return r.pair(OpMul, in)
+}
+
+// chosen is x where compared[0] > compared[1], or <, which must be x and 0.
+func (r *reading) chosen(comparison string, compared gorgonia.Nodes, node *gorgonia.Node, x operand) (operand, error) {
+	zero := r.done[compared[1]]
+	if compared[0] != node || len(zero.values) != 1 || zero.values[0] != 0 || !x.rows() {
+		return operand{}, errComparison
+	}
+	x = r.wide(x)
+	if comparison[0] == '>' {
+		return r.node(OpRelu, x.width, Attr{}, x.name), nil
+	}
+	return r.pair(OpMinimum, []operand{x, zero})
 }
 
 // power knows the exponents that are ops of their own.

@@ -208,6 +208,11 @@ func TestWhatIsNotKnownOfGorgoniaIsNamed(t *testing.T) {
 		}
 	}
 	s := newSheet(t)
+	alone := must(gorgonia.Add(s.pos, must(gorgonia.Gt(s.x, gorgonia.NewConstant(float32(0)), true))))
+	_, err := nn.FromGorgonia(s.inputs(), map[string]*gorgonia.Node{"y": alone})
+	if err == nil || !strings.Contains(err.Error(), "comparisons are known where they choose") {
+		t.Errorf("a comparison added: %v", err)
+	}
 	if _, err := nn.FromGorgonia(gorgonia.Nodes{s.x, s.x}, nil); err == nil || !strings.Contains(err.Error(), "a name of its own") {
 		t.Errorf("one input twice: %v", err)
 	}
