@@ -50,7 +50,7 @@ func kind(name string, shape []int) string {
 		last = name
 	}
 	switch last = strings.TrimPrefix(last, "_"); last {
-	case "kernel", "bias", "embeddings", "gamma", "beta", "moving_mean", "moving_variance":
+	case "kernel", "bias", "embeddings", "gamma", "beta", "moving_mean", "moving_variance", "mean", "variance", "scale":
 		return last
 	case "weights", "embedding_weights": // of Estimators
 		return "kernel"
