@@ -114,7 +114,7 @@ func (s *Served) program(name string) (Signature, *tensorflow.Program, error) {
 			return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
 		}
 	}
-	p, err := s.session.Compile(of)
+	p, err := s.session.Compile(of, "output")
 	if err != nil {
 		return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
 	}

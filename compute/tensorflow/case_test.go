@@ -91,7 +91,7 @@ func compareSaved(t *testing.T, c saved) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := session.Compile(signature)
+	program, err := session.Compile(signature, "output")
 	if err != nil {
 		t.Fatal(err)
 	}

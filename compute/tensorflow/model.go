@@ -18,7 +18,7 @@ import (
 // saved_model.pb has been read. It may be used by any number of goroutines at once, as long as nobody changes Meta.
 type Model struct {
 	Dir  string               // its folder, in which assets and variables lie
-	Meta *corepb.MetaGraphDef // the graph with the tag "serve"
+	Meta *corepb.MetaGraphDef // the graph with the tag "serve", or the only one
 
 	assets  []*corepb.AssetFileDef
 	objects []*corepb.SavedObject
@@ -64,8 +64,11 @@ func Parse(dir string, data []byte) (*Model, error) {
 	}
 	graphs := saved.GetMetaGraphs()
 	i := slices.IndexFunc(graphs, func(g *corepb.MetaGraphDef) bool { return slices.Contains(g.GetMetaInfoDef().GetTags(), servingTag) })
+	if i < 0 && len(graphs) == 1 {
+		i = 0 // as tf.Transform wrote them with TensorFlow 1
+	}
 	if i < 0 {
-		return nil, fmt.Errorf("saved_model.pb has no graph with the tag %q", servingTag)
+		return nil, fmt.Errorf("saved_model.pb has %d graphs, none with the tag %q", len(graphs), servingTag)
 	}
 	m := &Model{
 		Dir: dir, Meta: graphs[i], objects: graphs[i].GetObjectGraphDef().GetNodes(),

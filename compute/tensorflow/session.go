@@ -52,8 +52,10 @@ func (m *Model) Start() (*Session, error) {
 	if err := s.restoreObjects(captured); err != nil {
 		return nil, fmt.Errorf("restore variables: %w", err)
 	}
-	if err := s.run(m.InitNode()); err != nil {
-		return nil, fmt.Errorf("initialise: %w", err)
+	for _, node := range m.initNodes() {
+		if err := s.run(node); err != nil {
+			return nil, fmt.Errorf("initialise: %w", err)
+		}
 	}
 	return s, nil
 }
@@ -101,17 +103,22 @@ func (s *Session) isAsset(path string) bool {
 	return false
 }
 
-// The collections that name the node to run after restoring, in this order: TensorFlow 2 has a signature for it as well.
-var initCollections = []string{"saved_model_main_op", "legacy_init_op"}
+// The collections that name the nodes to run after restoring: the first that is there counts. The third is TensorFlow 1's own, of
+// graphs that nobody has made one node for, as tf.Transform's.
+var initCollections = []string{"saved_model_main_op", "legacy_init_op", "table_initializer"}
 
-// InitNode is the node of the top graph that fills tables, "" for none.
-func (m *Model) InitNode() string {
+// initNodes are the nodes of the top graph that fill tables. TensorFlow 2 has a signature for it as well.
+func (m *Model) initNodes() []string {
+	var nodes []string
 	for _, name := range initCollections {
-		if list := m.Meta.GetCollectionDef()[name].GetNodeList().GetValue(); len(list) > 0 {
-			return nodeOf(list[0])
+		for _, reference := range m.Meta.GetCollectionDef()[name].GetNodeList().GetValue() {
+			nodes = append(nodes, nodeOf(reference))
+		}
+		if len(nodes) > 0 {
+			return nodes
 		}
 	}
-	return nodeOf(m.Meta.GetSignatureDef()[initSignature].GetOutputs()[initSignature].GetName())
+	return []string{nodeOf(m.Meta.GetSignatureDef()[initSignature].GetOutputs()[initSignature].GetName())}
 }
 
 // newScope is the top graph, with the paths of its files in place, for a new plan.

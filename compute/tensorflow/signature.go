@@ -96,9 +96,9 @@ func compositePort(composite *corepb.TensorInfo_CompositeTensor) (Spec, []string
 	return s, references, err
 }
 
-// Compile compiles a signature. An op that isn't known is an error that names the op, its node and the output that needs it.
-// The program's arguments are the tensors of the signature's inputs, one after another, its results those of the outputs.
-func (s *Session) Compile(signature Signature) (*Program, error) {
+// Compile compiles a signature. An op that isn't known is an error that names the op, its node and the output that needs it;
+// what says what an output is, as in: output. The program's arguments are the tensors of the signature's inputs, one after another, its results those of the outputs.
+func (s *Session) Compile(signature Signature, what string) (*Program, error) {
 	top := s.newScope()
 	at := 0
 	for _, in := range signature.Inputs {
@@ -109,7 +109,7 @@ func (s *Session) Compile(signature Signature) (*Program, error) {
 	}
 	next := 0
 	result := func() (int, error) { next++; return top.resolve(signature.out[next-1]) }
-	if err := top.compileOutputs(signature.Outputs, "output", result); err != nil {
+	if err := top.compileOutputs(signature.Outputs, what, result); err != nil {
 		return nil, fmt.Errorf("signature %s: %w", signature.Name, err)
 	}
 	return newProgram(top.plan), nil

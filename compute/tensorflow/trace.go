@@ -20,15 +20,15 @@ type Trace struct {
 // rootObject is the number of the object that all others hang under.
 const rootObject = 0
 
-// errNoObjects is told of graphs of TensorFlow 1, which have functions of no names.
-var errNoObjects = errors.New("no object graph: graphs made with force_tf_compat_v1 can't be read")
+// ErrNoObjects is told of graphs of TensorFlow 1: they have signatures, and no functions that objects name.
+var ErrNoObjects = errors.New("no object graph: the graph is one of TensorFlow 1")
 
 // Trace finds the function that the root has under that name, and that takes a dict from names to tensors. Inputs are
 // named through the tree of objects, never through the flat signature of the graph, whose inputs are numbered and sorted as
 // text.
 func (m *Model) Trace(name string) (*Trace, error) {
 	if len(m.objects) == 0 {
-		return nil, errNoObjects
+		return nil, ErrNoObjects
 	}
 	id, ok := m.child(rootObject, name)
 	if !ok {

@@ -11,17 +11,48 @@ import (
 
 // artifact is a TransformGraph: a SavedModel, the one function in it that counts, and the raw schema beside it.
 type artifact struct {
-	model *tensorflow.Model
-	trace *tensorflow.Trace
+	model           *tensorflow.Model
+	inputs, outputs []tensorflow.Spec
+	compile         func(*tensorflow.Session) (*tensorflow.Program, error)
 }
 
+// The names of the function: in the tree of objects, and among the signatures of graphs of TensorFlow 1 (force_tf_compat_v1), which
+// have no such tree.
+const (
+	transformObject    = "transform_fn"
+	transformSignature = "transform_signature"
+)
+
 func newArtifact(m *tensorflow.Model) (*artifact, error) {
-	t, err := m.Trace("transform_fn")
+	t, err := m.Trace(transformObject)
+	if errors.Is(err, tensorflow.ErrNoObjects) {
+		return oldArtifact(m)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &artifact{m, t}, nil
+	return &artifact{m, t.Inputs, t.Outputs, func(s *tensorflow.Session) (*tensorflow.Program, error) {
+		return s.CompileTrace(t, transformed)
+	}}, nil
 }
+
+// oldArtifact takes the signature, in which such graphs do name features.
+func oldArtifact(m *tensorflow.Model) (*artifact, error) {
+	signatures, err := m.Signatures()
+	if err != nil {
+		return nil, err
+	}
+	of, err := tensorflow.Find(signatures, transformSignature)
+	if err != nil {
+		return nil, err
+	}
+	return &artifact{m, of.Inputs, of.Outputs, func(s *tensorflow.Session) (*tensorflow.Program, error) {
+		return s.Compile(of, transformed)
+	}}, nil
+}
+
+// transformed is what an output of the function is.
+const transformed = "transformed feature"
 
 // composites are the raw features that are put together of several columns, as the raw schema in the artifact says. Without
 // a schema there are none.

@@ -53,14 +53,14 @@ func compile(m *tensorflow.Model) (*Graph, error) {
 		return nil, err
 	}
 	g := &Graph{}
-	for _, out := range a.trace.Outputs {
+	for _, out := range a.outputs {
 		g.outputs = append(g.outputs, feature{out})
 	}
 	session, err := m.Start()
 	if err != nil {
 		return nil, err
 	}
-	if g.program, err = session.CompileTrace(a.trace, "transformed feature"); err != nil {
+	if g.program, err = a.compile(session); err != nil {
 		return nil, err
 	}
 	return g, g.describe(a)
@@ -73,7 +73,7 @@ func (g *Graph) describe(a *artifact) error {
 		return err
 	}
 	at := 0
-	for _, in := range a.trace.Inputs {
+	for _, in := range a.inputs {
 		s, err := sourceOf(feature{in}, composites)
 		if err != nil {
 			return fmt.Errorf("raw feature %q: %w", in.Name, err)

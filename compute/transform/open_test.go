@@ -89,7 +89,7 @@ func TestWhatCanNotBeExecutedIsNamedBeforeAnyDataAreThere(t *testing.T) {
 			}
 		}, "needs its own output"},
 		{"no function", penguinGraph, func(meta *corepb.MetaGraphDef) { meta.GetGraphDef().Library = nil }, "isn't in the library"},
-		{"no objects", penguinGraph, func(meta *corepb.MetaGraphDef) { meta.ObjectGraphDef = nil }, "force_tf_compat_v1"},
+		{"no objects", penguinGraph, func(meta *corepb.MetaGraphDef) { meta.ObjectGraphDef = nil }, "no signature \"transform_signature\""},
 		{"asset outside", taxiGraph, func(meta *corepb.MetaGraphDef) {
 			for _, a := range meta.GetAssetFileDef() {
 				a.Filename = "../../../etc/passwd"

@@ -14,6 +14,15 @@ def graph(*features):
     return register
 
 
+OLD = {}  # those that are also made as a graph of TensorFlow 1, without functions and objects: force_tf_compat_v1
+
+
+def old(function):
+    """Registers a function that has a name in FUNCTIONS to be made so too."""
+    OLD["old_" + function.__name__] = FUNCTIONS[function.__name__]
+    return function
+
+
 def dense(sparse, default):
     return tf.squeeze(tf.sparse.to_dense(tf.SparseTensor(
         sparse.indices, sparse.values, [sparse.dense_shape[0], 1]), default), axis=1)
@@ -34,6 +43,7 @@ def scale_to_0_1(f):
             "xs": tft.scale_to_0_1(f["xs"]), "rx": tft.scale_to_0_1(f["rx"])}
 
 
+@old
 @graph("x", "v", "n", "xs", "rx")
 def scale_to_z_score(f):
     return {"x": tft.scale_to_z_score(f["x"]), "v": tft.scale_to_z_score(f["v"], elementwise=True),
@@ -67,6 +77,7 @@ def scale_to_z_score_per_key(f):
 # buckets
 
 
+@old
 @graph("x", "n", "xs", "v", "rx")
 def bucketize(f):
     return {"x": tft.bucketize(f["x"], 4), "n": tft.bucketize(f["n"], 5), "xs": tft.bucketize(f["xs"], 3),
@@ -127,6 +138,7 @@ def vocabulary_in_records(f):
             "default": tft.compute_and_apply_vocabulary(f["s"], file_format="tfrecord_gzip", vocab_filename="records")}
 
 
+@old
 @graph("s", "ss", "x")
 def apply_vocabulary(f):
     words = tft.vocabulary(tf.concat([f["s"], f["ss"].values], 0), weights=None)
@@ -513,6 +525,7 @@ def segments(f):
     return {"ids": tft.segment_indices(ids)}
 
 
+@old
 @graph("x", "n", "s", "xo", "ss")
 def everything(f):
     return {"x": tft.scale_to_z_score(f["x"]), "n": tft.scale_to_0_1(f["n"]), "b": tft.bucketize(f["x"], 10),

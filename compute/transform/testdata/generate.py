@@ -21,18 +21,18 @@ from tfx_bsl.coders import example_coder
 from tfx_bsl.public import tfxio
 from tfx_bsl.tfxio import tensor_to_arrow
 
-from functions import FUNCTIONS
-from golden import golden, parsed
+from functions import FUNCTIONS, OLD
+from golden import golden, load, parsed
 from rows import FEATURES, clean, nasty
 
 
 def analyze(name, folder, examples):
     """Writes the artifact that Transform would write."""
-    features, function = FUNCTIONS[name]
+    features, function = (FUNCTIONS | OLD)[name]
     spec = {f: FEATURES[f] for f in features}
     schema = schema_utils.schema_from_feature_spec(spec)
     source = tfxio.TFExampleBeamRecord(physical_format="inmem", schema=schema, telemetry_descriptors=["generate"])
-    with beam.Pipeline(runner=fn_api_runner.FnApiRunner()) as pipeline, tft_beam.Context(temp_dir=folder + "-temp"):
+    with beam.Pipeline(runner=fn_api_runner.FnApiRunner()) as pipeline, tft_beam.Context(temp_dir=folder + "-temp", force_tf_compat_v1=name in OLD):
         data = pipeline | beam.Create(examples) | source.BeamSource()
         result = (data, source.TensorAdapterConfig()) | tft_beam.AnalyzeDataset(function)
         _ = result | tft_beam.WriteTransformFn(folder)
@@ -41,9 +41,9 @@ def analyze(name, folder, examples):
 
 def encoded(folder, features, examples):
     """The transformed examples that Transform would write, None if a row is an error."""
-    loaded, output = tf.saved_model.load(os.path.join(folder, "transform_fn")), tft.TFTransformOutput(folder)
+    transform, output = load(folder), tft.TFTransformOutput(folder)
     try:
-        columns = loaded.transform_fn(parsed({f: FEATURES[f] for f in features}, examples))
+        columns = transform(parsed({f: FEATURES[f] for f in features}, examples))
     except tf.errors.OpError:
         return None
     specs = impl_helper.get_type_specs_from_feature_specs(output.transformed_feature_spec())
@@ -74,12 +74,12 @@ def main(out, names):
     with open(os.path.join(out, "rows.json"), "w") as f:
         json.dump([base64.b64encode(r).decode() for r in rows], f, indent=0)
     failed = []
-    for name in names or FUNCTIONS:
+    for name in names or FUNCTIONS | OLD:
         with tempfile.TemporaryDirectory() as temp:
             folder = os.path.join(temp, "graph")
             try:
                 analyze(name, folder, train)
-                features = FUNCTIONS[name][0]
+                features = (FUNCTIONS | OLD)[name][0]
                 answers = {"tensorflow": tf.__version__, "transform": tft.__version__, **golden(folder, features, rows),
                            "transformed": encoded(folder, features, rows[:8])}
                 pack(folder, answers, os.path.join(out, name + ".zip"))
