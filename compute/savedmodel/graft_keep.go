@@ -120,15 +120,6 @@ func nodeOf(reference string) string {
 	return name
 }
 
-// dataInputs are a node's inputs without the control inputs, which come last.
-func dataInputs(node *nodepb.NodeDef) []string {
-	inputs := node.GetInput()
-	for len(inputs) > 0 && strings.HasPrefix(inputs[len(inputs)-1], "^") {
-		inputs = inputs[:len(inputs)-1]
-	}
-	return inputs
-}
-
 // colocationPrefix marks a node's name in the list _class.
 const colocationPrefix = "loc:@"
 

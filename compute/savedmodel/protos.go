@@ -40,15 +40,6 @@ func shapeProto(dims ...int) *shapepb.TensorShapeProto {
 	return shape
 }
 
-// dims is the inverse of shapeProto.
-func dims(shape *shapepb.TensorShapeProto) []int {
-	list := []int{}
-	for _, d := range shape.GetDim() {
-		list = append(list, int(d.GetSize()))
-	}
-	return list
-}
-
 // attrs are the attributes of a node.
 type attrs map[string]*attrpb.AttrValue
 
