@@ -19,6 +19,7 @@ func (b bench) files(ctx context.Context) (all []figure, err error) {
 		for _, measure := range []func(bench, context.Context, *tensorflow, string) ([]figure, error){
 			bench.parse,
 			bench.export,
+			bench.transform,
 		} {
 			figures, err := measure(b, ctx, peer, dir)
 			if err != nil {

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+)
+
+func TestWhatIsTransformedBesideTensorFlowIsTheSame(t *testing.T) {
+	t.Parallel()
+	tftest.Python(t) // not with -short
+	err := withTensorFlow(t.Context(), t.Output(), func(peer *tensorflow) error {
+		for _, name := range []string{"penguin", "taxi"} {
+			in, err := newTransforming(name)
+			if err != nil {
+				return err
+			}
+			in.Passes = 2
+			took, err := in.rounds(t.Context(), peer, 1)
+			if err != nil || len(took.ours) != 1 || took.ours[0] <= 0 || took.peer[0] <= 0 {
+				t.Errorf("%s: %+v, %v", name, took, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
