@@ -60,7 +60,8 @@ def check(c):
     return {"bucket": tf.reshape(bucket, [-1]).numpy(), "within": within.numpy(), "class": arg.numpy(),
             "label": [s.decode() for s in label.numpy()]}
 `, map[string]any{"x": text, "id": id}, &want)
-	if diff := cmp.Diff([][]int64{want.Bucket, want.Within, want.Class}, [][]int64{got["bucket"].Ints, got["within"].Ints, got["class"].Ints}); diff != "" {
+	ours := [][]int64{got["bucket"].Ints, got["within"].Ints, got["class"].Ints}
+	if diff := cmp.Diff([][]int64{want.Bucket, want.Within, want.Class}, ours); diff != "" {
 		t.Errorf("TensorFlow - ours +\n%s", diff)
 	}
 	var labels []string
@@ -80,8 +81,10 @@ func TestChoicesSayWhatCantBe(t *testing.T) {
 			return b.Bucket("y", x, []float32{1, 1})
 		},
 		"boundaries [], expected one or more": func(b *nn.Builder, x, _ nn.Ref) nn.Ref { return b.Bucket("y", x, nil) },
-		"boundaries [NaN], expected":          func(b *nn.Builder, x, _ nn.Ref) nn.Ref { return b.Bucket("y", x, []float32{float32(math.NaN())}) },
-		"no vocabulary":                       func(b *nn.Builder, _, id nn.Ref) nn.Ref { return b.Label("y", id, nil) },
+		"boundaries [NaN], expected": func(b *nn.Builder, x, _ nn.Ref) nn.Ref {
+			return b.Bucket("y", x, []float32{float32(math.NaN())})
+		},
+		"no vocabulary": func(b *nn.Builder, _, id nn.Ref) nn.Ref { return b.Label("y", id, nil) },
 		`operand "x" is float32[b,1], expected int64`: func(b *nn.Builder, x, _ nn.Ref) nn.Ref {
 			return b.Label("y", x, []string{"a"})
 		},
@@ -98,7 +101,8 @@ func TestChoicesSayWhatCantBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := nn.Eval(g, map[string]nn.Value{"id": nn.Ints(1, 0, 2)}); err == nil || !strings.Contains(err.Error(), "row 1: index 2 is outside 0..1") {
+	_, err = nn.Eval(g, map[string]nn.Value{"id": nn.Ints(1, 0, 2)})
+	if err == nil || !strings.Contains(err.Error(), "row 1: index 2 is outside 0..1") {
 		t.Errorf("error is %v", err)
 	}
 }

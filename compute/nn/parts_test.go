@@ -17,7 +17,8 @@ func twoLayers(t *testing.T) *nn.Model {
 
 func parts(t *testing.T, m *nn.Model, names ...string) *nn.Parts {
 	t.Helper()
-	o, err := nn.NewParts(m, nn.Part{Prefix: "hidden/", Optimizer: optimizer(t, names[0])}, nn.Part{Prefix: "", Optimizer: optimizer(t, names[1])})
+	hidden, rest := nn.Part{Prefix: "hidden/", Optimizer: optimizer(t, names[0])}, nn.Part{Optimizer: optimizer(t, names[1])}
+	o, err := nn.NewParts(m, hidden, rest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +65,13 @@ func TestPartsGoOnFromTheirState(t *testing.T) {
 
 func TestPartsSayWhichParamIsNobodys(t *testing.T) {
 	t.Parallel()
-	m := twoLayers(t)
+	m, sgd := twoLayers(t), optimizer(t, "sgd")
 	for want, parts := range map[string][]nn.Part{
-		`param "out/kernel" belongs to no part`:                                      {{"hidden/", optimizer(t, "sgd")}},
-		`no param is left for the part "hidden/"`:                                    {{"", optimizer(t, "sgd")}, {"hidden/kernel", optimizer(t, "sgd")}, {"hidden/bias", optimizer(t, "sgd")}, {"hidden/", optimizer(t, "sgd")}},
-		`no param is left for the part "deep/"`:                                      {{"", optimizer(t, "sgd")}, {"deep/", optimizer(t, "sgd")}},
+		`param "out/kernel" belongs to no part`: {{"hidden/", sgd}},
+		`no param is left for the part "hidden/"`: {
+			{"", sgd}, {"hidden/kernel", sgd}, {"hidden/bias", sgd}, {"hidden/", sgd},
+		},
+		`no param is left for the part "deep/"`:                                      {{"", sgd}, {"deep/", sgd}},
 		`part "": optimizer "parts(: sgd)" is none that NewOptimizer knows`:          {{"", whole(t, m)}},
 		`state is of optimizer "sgd", expected "parts(: sgd)"`:                       nil,
 		`state of optimizer "parts(: momentum)" has a slot of 2 values, expected 27`: nil,

@@ -23,8 +23,9 @@ type Evaluations struct {
 	// evaluated. The one at the end always is.
 	Throttle time.Duration
 
-	// Done is told all evaluations so far, the newest last, before Checkpointed is told of the checkpoint. A training that goes on
-	// from a checkpoint has those that came before it. Its error ends the training. It may be nil, and runs on the loop's goroutine.
+	// Done is told all evaluations so far, the newest last, before Checkpointed is told of the checkpoint. A training that
+	// goes on from a checkpoint has those that came before it. Its error ends the training. It may be nil, and runs on the
+	// loop's goroutine.
 	Done func(ctx context.Context, all []Evaluation) error
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// wideDeep is the module whose logits are those of a dnn and of a linear model over classes, added up (Cheng et al. 2016). Each part has
-// an optimizer of its own.
+// wideDeep is the module whose logits are those of a dnn and of a linear model over classes, added up (Cheng et al. 2016).
+// Each part has an optimizer of its own.
 const wideDeep = "wide_deep"
 
 // widePrefix begins the names of the linear part's weights, which are all others' rest.

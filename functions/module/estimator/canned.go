@@ -79,7 +79,10 @@ type DNNRegressor struct {
 }
 
 func (e DNNRegressor) plan() (plan, error) {
-	return plan{config: e.Config, deep: e.FeatureColumns, deepOptimizer: e.Optimizer, hiddenUnits: e.HiddenUnits, activation: e.Activation}, nil
+	return plan{
+		config: e.Config,
+		deep:   e.FeatureColumns, deepOptimizer: e.Optimizer, hiddenUnits: e.HiddenUnits, activation: e.Activation,
+	}, nil
 }
 
 // LinearClassifier is a linear model.

@@ -8,8 +8,8 @@ import (
 )
 
 // Identity is a categorical_column_with_identity: the feature's integers are the ids 0..NumBuckets-1, and any other counts as
-// Default, but for -1: that is no value, as in TensorFlow, and so is one that a row lacks. TensorFlow's None, for which any other is
-// an error, isn't here: a served model should answer.
+// Default, but for -1: that is no value, as in TensorFlow, and so is one that a row lacks. TensorFlow's None, for which any
+// other is an error, isn't here: a served model should answer.
 type Identity struct {
 	Key        string
 	NumBuckets int

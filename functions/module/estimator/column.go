@@ -48,7 +48,10 @@ type columns struct {
 }
 
 func newColumns(b *nn.Builder, spec example.Spec) *columns {
-	return &columns{Builder: b, spec: spec, inputs: map[string]nn.Ref{}, made: map[string]nn.Ref{}, named: map[string]bool{}, defaults: map[string]example.Default{}}
+	return &columns{
+		Builder: b, spec: spec, inputs: map[string]nn.Ref{}, made: map[string]nn.Ref{}, named: map[string]bool{},
+		defaults: map[string]example.Default{},
+	}
 }
 
 // feature is the input of that key, which must be of one of those kinds. One without a shape has one place, as has a scalar.
@@ -86,8 +89,8 @@ func (c *columns) once(name string, make func(name string) nn.Ref) nn.Ref {
 	return c.made[name]
 }
 
-// shared makes what columns that are the same have in common, as the linear and the deep part may, and what differs twice although it
-// has one name.
+// shared makes what columns that are the same have in common, as the linear and the deep part may, and what differs twice
+// although it has one name.
 func (c *columns) shared(column CategoricalColumn, what string, make func(name string) nn.Ref) nn.Ref {
 	key := fmt.Sprintf("%s %#v", what, column)
 	if ref, ok := c.made[key]; ok {
@@ -103,8 +106,8 @@ func (c *columns) shared(column CategoricalColumn, what string, make func(name s
 	return c.made[key]
 }
 
-// byName sorts columns as TensorFlow does before it puts them side by side, so that rows of a kernel mean the same here and there. A
-// name must not stand twice.
+// byName sorts columns as TensorFlow does before it puts them side by side, so that rows of a kernel mean the same here and
+// there. A name must not stand twice.
 func byName[T interface{ Name() string }](columns []T) ([]T, error) {
 	sorted := slices.SortedFunc(slices.Values(columns), func(a, b T) int { return cmp.Compare(a.Name(), b.Name()) })
 	for i := 1; i < len(sorted); i++ {

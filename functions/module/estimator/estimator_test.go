@@ -20,9 +20,9 @@ import (
 //go:embed testdata/estimator.py
 var estimatorScript string
 
-// The real thing: from the checkpoint that TensorFlow's own DNNLinearCombinedClassifier wrote before its first step, training here ends
-// with the weights and the metrics that it ended with. Sums of float32 are in another order, and its Adagrad adds epsilon behind the root:
-// weights were seen to differ by 4e-8, the loss of an example by 2e-7.
+// The real thing: from the checkpoint that TensorFlow's own DNNLinearCombinedClassifier wrote before its first step, training
+// here ends with the weights and the metrics that it ended with. Sums of float32 are in another order, and its Adagrad adds
+// epsilon behind the root: weights were seen to differ by 4e-8, the loss of an example by 2e-7.
 func TestTrainingIsThatOfAnEstimator(t *testing.T) {
 	t.Parallel()
 	const steps = 200
@@ -68,7 +68,8 @@ func TestTrainingIsThatOfAnEstimator(t *testing.T) {
 		t.Errorf("%d of TensorFlow's %d variables have a namesake", found, len(want.Weights))
 	}
 	for name, tolerance := range map[string]float64{
-		"loss": 1e-2, "average_loss": 1e-5, "accuracy": 1e-6, "precision": 1e-6, "recall": 1e-6, "global_step": 0, // float32 there, and loss the mean over batches
+		// loss is the mean over batches there; the others are float32.
+		"loss": 1e-2, "average_loss": 1e-5, "accuracy": 1e-6, "precision": 1e-6, "recall": 1e-6, "global_step": 0,
 		"auc": 2e-3, // 200 thresholds there, 10000 here
 	} {
 		theirs, ok := want.Metrics[name]
@@ -99,7 +100,8 @@ func answersOf(t *testing.T, a module.Assignment, want []string) {
 		}
 	}
 	slices.Sort(got)
-	want = slices.DeleteFunc(want, func(name string) bool { return name == "all_class_ids" || name == "all_classes" }) // see the package comment
+	// What every row has alike is left out, as the package comment says.
+	want = slices.DeleteFunc(want, func(name string) bool { return name == "all_class_ids" || name == "all_classes" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("predict - serving_default +\n%s", diff)
 	}

@@ -20,7 +20,8 @@ func classifierHead(classes int, vocabulary []string) (head, error) {
 		classes = max(2, len(vocabulary))
 	}
 	if classes < 2 || vocabulary != nil && len(vocabulary) != classes {
-		return head{}, fmt.Errorf("%d classes and a label vocabulary of %d words, expected at least 2 and as many", classes, len(vocabulary))
+		return head{}, fmt.Errorf("%d classes and a label vocabulary of %d words, expected at least 2 and as many", classes,
+			len(vocabulary))
 	}
 	return head{classes, vocabulary}, nil
 }

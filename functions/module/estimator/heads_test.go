@@ -44,7 +44,8 @@ func shopping(t *testing.T) module.Assignment {
 		paid := age/40 + map[string]float32{"Lima": 1, "Oslo": 2, "Rome": 3}[city] + float32(visits)/2
 		var b example.Builder
 		b.Float("age", age).Float("paid", paid)
-		b.String("size", []string{"S", "M", "L"}[min(int(paid/2), 2)]).String("again", map[bool]string{true: "yes", false: "no"}[paid > 3])
+		b.String("size", []string{"S", "M", "L"}[min(int(paid/2), 2)])
+		b.String("again", map[bool]string{true: "yes", false: "no"}[paid > 3])
 		if city != "" {
 			b.String("city", city)
 		}
@@ -83,8 +84,19 @@ func selling(label string, e Estimator) Trainer {
 // Every canned Estimator learns the shop, which without learning gives the figures in the comments.
 func TestEveryEstimatorLearns(t *testing.T) {
 	t.Parallel()
-	wide := []LinearColumn{Bucketized{Numeric{"age"}, []float32{20, 40, 60}}, Vocabulary{Key: "city"}, Identity{Key: "visits", NumBuckets: 4}}
-	deep := []DenseColumn{Bucketized{Numeric{"age"}, []float32{20, 40, 60}}, Embedding{Vocabulary{Key: "city"}, 4}, Indicator{Identity{Key: "visits", NumBuckets: 4}}}
+	age, city, visits := Bucketized{Numeric{"age"}, []float32{20, 40, 60}}, Vocabulary{Key: "city"}, Identity{Key: "visits", NumBuckets: 4}
+	wide, deep := []LinearColumn{age, city, visits}, []DenseColumn{age, Embedding{city, 4}, Indicator{visits}}
+	narrow := func(labels []string) Estimator {
+		return DNNClassifier{FeatureColumns: deep, Optimizer: quick(), HiddenUnits: []int{8}, LabelVocabulary: labels}
+	}
+	both := func(labels []string) Estimator {
+		return DNNLinearCombinedClassifier{
+			LinearFeatureColumns: wide, DNNFeatureColumns: deep, DNNOptimizer: quick(), DNNHiddenUnits: []int{8}, LabelVocabulary: labels,
+		}
+	}
+	number := DNNLinearCombinedRegressor{
+		LinearFeatureColumns: wide, DNNFeatureColumns: deep, DNNOptimizer: quick(), DNNHiddenUnits: []int{8},
+	}
 	yes, sizes := []string{"no", "yes"}, []string{"S", "M", "L"}
 	for name, c := range map[string]struct {
 		label  string
@@ -95,12 +107,12 @@ func TestEveryEstimatorLearns(t *testing.T) {
 		"linear":              {"again", LinearClassifier{FeatureColumns: wide, LabelVocabulary: yes}, "accuracy", atLeast(0.9)},  // 0.52
 		"linear, 3 classes":   {"size", LinearClassifier{FeatureColumns: wide, LabelVocabulary: sizes}, "accuracy", atLeast(0.8)}, // 0.5
 		"linear, a number":    {"paid", LinearRegressor{FeatureColumns: wide}, "rmse", atMost(0.5)},                               // 1.3
-		"deep":                {"again", DNNClassifier{FeatureColumns: deep, Optimizer: quick(), HiddenUnits: []int{8}, LabelVocabulary: yes}, "accuracy", atLeast(0.9)},
-		"deep, 3 classes":     {"size", DNNClassifier{FeatureColumns: deep, Optimizer: quick(), HiddenUnits: []int{8}, LabelVocabulary: sizes}, "accuracy", atLeast(0.8)},
+		"deep":                {"again", narrow(yes), "accuracy", atLeast(0.9)},
+		"deep, 3 classes":     {"size", narrow(sizes), "accuracy", atLeast(0.8)},
 		"deep, a number":      {"paid", DNNRegressor{FeatureColumns: deep, Optimizer: quick(), HiddenUnits: []int{8}}, "rmse", atMost(0.5)},
-		"combined":            {"again", DNNLinearCombinedClassifier{LinearFeatureColumns: wide, DNNFeatureColumns: deep, DNNOptimizer: quick(), DNNHiddenUnits: []int{8}, LabelVocabulary: yes}, "accuracy", atLeast(0.9)},
-		"combined, 3 classes": {"size", DNNLinearCombinedClassifier{LinearFeatureColumns: wide, DNNFeatureColumns: deep, DNNOptimizer: quick(), DNNHiddenUnits: []int{8}, LabelVocabulary: sizes}, "accuracy", atLeast(0.8)},
-		"combined, a number":  {"paid", DNNLinearCombinedRegressor{LinearFeatureColumns: wide, DNNFeatureColumns: deep, DNNOptimizer: quick(), DNNHiddenUnits: []int{8}}, "rmse", atMost(0.5)},
+		"combined":            {"again", both(yes), "accuracy", atLeast(0.9)},
+		"combined, 3 classes": {"size", both(sizes), "accuracy", atLeast(0.8)},
+		"combined, a number":  {"paid", number, "rmse", atMost(0.5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,8 +139,8 @@ func quick() nn.Optimizer {
 	return &nn.Adam{LearningRate: 0.03, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}
 }
 
-// compareServed asks the model in its file with the raw rows, missing cells and all, and compares with the predictions of the one that
-// was in memory.
+// compareServed asks the model in its file with the raw rows, missing cells and all, and compares with the predictions of the
+// one that was in memory.
 func compareServed(t *testing.T, a module.Assignment) {
 	t.Helper()
 	want := predicted(t, a.Predictions.Path)

@@ -62,7 +62,8 @@ func (in Input) training(seed int64, log *slog.Logger) example.Options {
 
 func (in Input) evaluation(log *slog.Logger) example.Options {
 	return example.Options{
-		Patterns: in.Files, Spec: in.Features, BatchSize: in.BatchSize, Epochs: max(in.Epochs, 1), Logger: log, ShuffleBuffer: in.ShuffleBuffer,
+		Patterns: in.Files, Spec: in.Features, BatchSize: in.BatchSize, Epochs: max(in.Epochs, 1), Logger: log,
+		ShuffleBuffer: in.ShuffleBuffer,
 	}
 }
 

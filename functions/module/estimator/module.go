@@ -34,7 +34,8 @@ func Run(ctx context.Context, args *module.Args, t Trainer, now func() time.Time
 	return err
 }
 
-// withWorkingDir calls do with dir, or where there is none, as when a module is started by hand, with a folder that is gone afterwards.
+// withWorkingDir calls do with dir, or where there is none, as when a module is started by hand, with a folder that is gone
+// afterwards.
 func withWorkingDir(dir string, do func(dir string) error) (err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "estimator-"); err != nil {

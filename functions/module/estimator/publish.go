@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// publish lays the exports out as TFX's Trainer leaves them: all of them where Estimators write them, below model_run, and the served
-// one flat in the model. The SavedModel that is served comes last: a folder that has it has all.
+// publish lays the exports out as TFX's Trainer leaves them: all of them where Estimators write them, below model_run, and
+// the served one flat in the model. The SavedModel that is served comes last: a folder that has it has all.
 func (e *exports) publish() error {
 	if err := e.layOut(e.args.ModelRunDir); err != nil {
 		return fmt.Errorf("publish exports: %w", err)

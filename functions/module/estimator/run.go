@@ -49,7 +49,8 @@ func (r runner) run(ctx context.Context, t Trainer) error {
 	if err != nil {
 		return fmt.Errorf("estimator: %w", err)
 	}
-	r.log.Info("model built", "label", spec.Train.Input.Label, "loss", n.Loss.Name(), "weights", len(n.Weights()), "optimizer", n.optimizer.Name())
+	r.log.Info("model built", "label", spec.Train.Input.Label, "loss", n.Loss.Name(), "weights", len(n.Weights()),
+		"optimizer", n.optimizer.Name())
 	if err := r.warmStart(p.config, n, spec.transformGraph()); err != nil {
 		return err
 	}
@@ -121,14 +122,17 @@ func (r runner) options(spec Spec, p plan, n network) train.Options {
 		keep = defaultKeepCheckpoints
 	}
 	return train.Options{
-		Steps: steps(spec.Train.MaxSteps), EvalSteps: steps(spec.Eval.Steps), BatchSize: spec.Train.Input.BatchSize, Optimizer: n.optimizer,
+		Steps: steps(spec.Train.MaxSteps), EvalSteps: steps(spec.Eval.Steps), BatchSize: spec.Train.Input.BatchSize,
+		Optimizer: n.optimizer,
 		Checkpoints: train.Checkpoints{
 			Dir: filepath.Join(r.working, "checkpoints"), Every: p.config.SaveCheckpointsSteps, Interval: p.config.every(),
 			Keep: keep, Seed: p.config.seed(r.args),
 		},
 		Logger: r.log, Now: r.now, Checkpointed: r.args.Checkpointed,
 		Report: func(p train.Progress) {
-			r.args.Send(module.Message{Type: module.MessageProgress, Phase: string(p.Phase), Step: p.Step, Steps: p.Steps, Metrics: p.Metrics})
+			r.args.Send(module.Message{
+				Type: module.MessageProgress, Phase: string(p.Phase), Step: p.Step, Steps: p.Steps, Metrics: p.Metrics,
+			})
 		},
 	}
 }

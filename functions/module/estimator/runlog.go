@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// runLog writes what TensorBoard shows, below model_run. A log that can't be written is no reason to fail a training: it ends, and the
-// module's log says why.
+// runLog writes what TensorBoard shows, below model_run. A log that can't be written is no reason to fail a training: it
+// ends, and the module's log says why.
 type runLog struct {
 	training *runlog.Training // nil: there is no log, or no more of it
 	log      *slog.Logger
@@ -29,8 +29,8 @@ func (r runner) newRunLog(spec Spec, p plan, n network) *runLog {
 	return l
 }
 
-// follow logs a training that these options are for. The log of a checkpoint is kept before there is one, since whoever keeps checkpoints
-// copies them while the training goes on, and once more when the checkpoint has been evaluated.
+// follow logs a training that these options are for. The log of a checkpoint is kept before there is one, since whoever keeps
+// checkpoints copies them while the training goes on, and once more when the checkpoint has been evaluated.
 func (l *runLog) follow(o *train.Options) {
 	told := o.Checkpointed
 	o.Stepped = func(step int, loss float32) {

@@ -50,8 +50,8 @@ const NoThrottle time.Duration = -1
 
 const defaultThrottle = 10 * time.Minute
 
-// RunConfig says when checkpoints are written, which are what a training goes on from when it was cut off, and what is evaluated; and
-// where weights come from.
+// RunConfig says when checkpoints are written, which are what a training goes on from when it was cut off, and what is
+// evaluated; and where weights come from.
 type RunConfig struct {
 	SaveCheckpointsSteps int           // steps between two; not both
 	SaveCheckpointsEvery time.Duration // of training between two, save_checkpoints_secs; both 0: 10 minutes

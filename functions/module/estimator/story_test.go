@@ -48,9 +48,12 @@ func small(change func(*Spec, *DNNLinearCombinedClassifier)) Trainer {
 		e.DNNHiddenUnits = []int{4}
 		e.Config = RunConfig{SaveCheckpointsSteps: 10}
 		s := Spec{
-			Train: TrainSpec{Input: Input{Files: args.TrainFiles, Features: features, Label: "tips_xf", BatchSize: 40}, MaxSteps: args.TrainSteps},
+			Train: TrainSpec{
+				Input: Input{Files: args.TrainFiles, Features: features, Label: "tips_xf", BatchSize: 40}, MaxSteps: args.TrainSteps,
+			},
 			Eval: EvalSpec{
-				Input: Input{Files: args.EvalFiles, Features: features, Label: "tips_xf", BatchSize: 40}, Steps: args.EvalSteps, Throttle: NoThrottle,
+				Input: Input{Files: args.EvalFiles, Features: features, Label: "tips_xf", BatchSize: 40}, Steps: args.EvalSteps,
+				Throttle:  NoThrottle,
 				Exporters: []Exporter{FinalExporter{Name: "final", ServingInput: transformed(args)}},
 			},
 		}
@@ -144,7 +147,9 @@ func threeExporters(s *Spec, _ *DNNLinearCombinedClassifier) {
 		FinalExporter{Name: "final", ServingInput: in},
 		LatestExporter{Name: "latest", ServingInput: in, ExportsToKeep: 2},
 		// What is best is the second and the third of five: not by loss, which may as well fall all the time.
-		BestExporter{Name: "best", ServingInput: in, Compare: func(_, current map[string]float64) bool { return current["global_step"] <= 30 }},
+		BestExporter{Name: "best", ServingInput: in, Compare: func(_, current map[string]float64) bool {
+			return current["global_step"] <= 30
+		}},
 	}
 	s.Serve = "best"
 }
@@ -212,7 +217,8 @@ func TestAResumedTrainingLeavesTheSameBytes(t *testing.T) {
 	}
 }
 
-// An attempt was lost after it had exported, and its newest checkpoint with it: what it exported of steps that are taken again goes.
+// An attempt was lost after it had exported, and its newest checkpoint with it: what it exported of steps that are taken
+// again goes.
 func TestExportsOfALostAttemptGo(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, 50)

@@ -64,8 +64,8 @@ type weights struct {
 	Values []float32 `json:"values"`
 }
 
-// From the same weights over the same batches, the same optimizers of TensorFlow go the same way. Only sums of float32 are in another
-// order: losses were seen to differ by 2.4e-7 at most, weights by 2.2e-8; ten times that is asked.
+// From the same weights over the same batches, the same optimizers of TensorFlow go the same way. Only sums of float32 are in
+// another order: losses were seen to differ by 2.4e-7 at most, weights by 2.2e-8; ten times that is asked.
 func TestTheTaxiModelLearnsAsInTensorFlow(t *testing.T) {
 	t.Parallel()
 	const steps = 250
@@ -88,14 +88,16 @@ func TestTheTaxiModelLearnsAsInTensorFlow(t *testing.T) {
 		AUC     float64
 	}
 	tftest.Run(t, taxiScript, map[string]any{
-		"weights": start, "numeric": taxiNumbers, "buckets": taxiBuckets, "label": in.Label, "batch": in.BatchSize, "layers": 4, "steps": steps,
+		"weights": start, "numeric": taxiNumbers, "buckets": taxiBuckets, "label": in.Label, "batch": in.BatchSize, "layers": 4,
+		"steps": steps,
 		"train": in.Files[0], "eval": eval.Files[0],
 	}, &want)
 
 	var losses []float64
 	o := train.Options{Steps: steps, BatchSize: in.BatchSize, Optimizer: n.optimizer}
 	o.Stepped = func(_ int, loss float32) { losses = append(losses, float64(loss)) }
-	result, err := train.Run(t.Context(), o, n.Model, reading(t, in.training(0, nil), in, n, p), reading(t, eval.evaluation(nil), eval, n, p))
+	rows, evalRows := reading(t, in.training(0, nil), in, n, p), reading(t, eval.evaluation(nil), eval, n, p)
+	result, err := train.Run(t.Context(), o, n.Model, rows, evalRows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +140,8 @@ func near[T float32 | float64](t *testing.T, what string, got, want []T, toleran
 func TestVariablesHaveTheNamesOfEstimators(t *testing.T) {
 	t.Parallel()
 	e := taxi()
-	e.DNNFeatureColumns = append(e.DNNFeatureColumns, Embedding{Identity{Key: "company_xf", NumBuckets: 1010}, 3}, Indicator{Identity{Key: "trip_start_day_xf", NumBuckets: 31}})
+	company, day := Identity{Key: "company_xf", NumBuckets: 1010}, Identity{Key: "trip_start_day_xf", NumBuckets: 31}
+	e.DNNFeatureColumns = append(e.DNNFeatureColumns, Embedding{company, 3}, Indicator{day})
 	p, err := e.plan()
 	if err != nil {
 		t.Fatal(err)

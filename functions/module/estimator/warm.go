@@ -8,12 +8,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// warmStart takes weights of another model into the network, by variable name, where the run config says so. What was taken from where
-// stands in the log and, as warm_start.txt and warm_start.json, in model_run.
+// warmStart takes weights of another model into the network, by variable name, where the run config says so. What was taken
+// from where stands in the log and, as warm_start.txt and warm_start.json, in model_run.
 func (r runner) warmStart(c RunConfig, n network, graph string) error {
 	if c.WarmStartFrom == "" {
 		if r.args.BaseModel != "" {
-			r.log.Warn("there is a base model, and this module doesn't start from it: its run config has no WarmStartFrom", "base_model", r.args.BaseModel)
+			r.log.Warn("there is a base model, and this module doesn't start from it: its run config has no WarmStartFrom",
+				"base_model", r.args.BaseModel)
 		}
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// A training that starts from a model, here with a learning rate next to nothing, ends where that one was: every weight was taken, and
-// FTRL kept those of the wide part.
+// A training that starts from a model, here with a learning rate next to nothing, ends where that one was: every weight was
+// taken, and FTRL kept those of the wide part.
 func TestAWarmStartTakesEveryWeight(t *testing.T) {
 	t.Parallel()
 	first := assignment(t, 60)
@@ -53,11 +53,13 @@ func TestAWarmStartTakesEveryWeight(t *testing.T) {
 func TestAWarmStartFindsTheRowsOfEveryColumn(t *testing.T) {
 	t.Parallel()
 	model := func(from string) Estimator {
-		visits, city, age := Identity{Key: "visits", NumBuckets: 4}, Vocabulary{Key: "city"}, Bucketized{Numeric{"age"}, []float32{20, 40, 60}}
+		visits, city := Identity{Key: "visits", NumBuckets: 4}, Vocabulary{Key: "city"}
+		age := Bucketized{Numeric{"age"}, []float32{20, 40, 60}}
 		return DNNLinearCombinedClassifier{
 			LinearFeatureColumns: []LinearColumn{visits, city, age, Numeric{"age"}},
 			DNNFeatureColumns:    []DenseColumn{Indicator{visits}, Embedding{Hash{"city", 9}, 4}, age, Indicator{city}},
-			DNNOptimizer:         quick(), DNNHiddenUnits: []int{8}, LabelVocabulary: []string{"no", "yes"}, Config: RunConfig{WarmStartFrom: from},
+			DNNOptimizer:         quick(), DNNHiddenUnits: []int{8}, LabelVocabulary: []string{"no", "yes"},
+			Config: RunConfig{WarmStartFrom: from},
 		}
 	}
 	first := shopping(t)
@@ -82,7 +84,8 @@ func TestABaseModelThatIsNoneIsBadInput(t *testing.T) {
 	a := assignment(t, 1)
 	nothing := func(_ *Spec, e *DNNLinearCombinedClassifier) { e.Config.WarmStartFrom = t.TempDir() }
 	_, err := serve(t.Context(), t, a, small(nothing), &stopAt{})
-	if bad, ok := errors.AsType[*module.Error](err); !ok || bad.Kind != module.KindInput || !strings.HasPrefix(bad.Message, "warm start: ") {
+	bad, ok := errors.AsType[*module.Error](err)
+	if !ok || bad.Kind != module.KindInput || !strings.HasPrefix(bad.Message, "warm start: ") {
 		t.Errorf("error is %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Command taxi is the chicago-taxi module of TFX's documentation as a Go module: will a passenger tip well? It is wide & deep, says all
-// of it in the words of Estimators, and needs no Python. Copy it and change trainer.
+// Command taxi is the chicago-taxi module of TFX's documentation as a Go module: will a passenger tip well? It is wide &
+// deep, says all of it in the words of Estimators, and needs no Python. Copy it and change trainer.
 package main
 
 import (
