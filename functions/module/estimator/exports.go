@@ -53,7 +53,7 @@ func (e *exports) folder(x exported) string {
 	return filepath.Join(e.dir, x.Exporter, strconv.FormatInt(x.Version, 10))
 }
 
-// resume takes up the exports of an earlier attempt.
+// resume takes up the exports of an earlier attempt, but for what was dropped while its working directory was being copied.
 func (e *exports) resume() error {
 	text, err := os.ReadFile(filepath.Join(e.dir, exportsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,6 +65,10 @@ func (e *exports) resume() error {
 	if err != nil {
 		return fmt.Errorf("exports so far: %w", err)
 	}
+	e.kept = slices.DeleteFunc(e.kept, func(x exported) bool {
+		_, err := os.Stat(filepath.Join(e.folder(x), servingFolder, "saved_model.pb"))
+		return err != nil
+	})
 	return nil
 }
 

@@ -244,3 +244,23 @@ func TestExportsOfALostAttemptGo(t *testing.T) {
 		t.Errorf("exports are %s, expected %s", got, want)
 	}
 }
+
+// A copy of the working directory was made just when an old export was dropped.
+func TestAnExportThatIsNotThereIsForgotten(t *testing.T) {
+	t.Parallel()
+	a := assignment(t, 50)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := serve(ctx, t, a, small(threeExporters), &stopAt{kind: module.MessageCheckpoint, step: 20, stop: cancel}); err == nil {
+		t.Fatal("it was not stopped")
+	}
+	if err := os.RemoveAll(filepath.Join(a.WorkingDir, "exports", "latest", "1700000001")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := serve(t.Context(), t, a, small(threeExporters), &stopAt{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "best/1700000000 best/1700000001 best/1700000002 final/1700000000 latest/1700000002 latest/1700000003"
+	if got := exportsIn(t, a.ModelRunDir); got != want {
+		t.Errorf("exports are %s, expected %s", got, want)
+	}
+}
