@@ -226,6 +226,7 @@ var sparseOps = map[string]Op{
 	"RaggedTensorToTensor":  built(buildRaggedToTensor),
 	"SparseConcat":          built(buildSparseConcat, sparseOutputs...),
 	"SparseCross":           built(buildSparseCross, sparseOutputs...),
+	"SparseCrossV2":         built(buildSparseCrossV2, sparseOutputs...),
 	"SparseFillEmptyRows":   built(buildFillEmptyRows, "output_indices", "output_values", "empty_row_indicator", "reverse_index_map"),
 	"SparseReduceMax":       sparseReduction(sparseMaxima, false),
 	"SparseReduceSum":       sparseReduction(sparseSums, false),

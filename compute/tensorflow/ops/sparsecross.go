@@ -3,49 +3,97 @@ package ops
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
-// crossing is one column of a cross: the fingerprints of each row's values.
-type crossing [][]uint64
+// crossing is one column of a cross: what each row's values are crossed as.
+type crossing[T any] [][]T
 
 // buildSparseCross hashes every combination of the values that a row has in the columns, sparse ones before dense ones. The
 // inputs are all indices, all values, all shapes, then the dense columns.
 func buildSparseCross(n *Node) (Kernel, error) {
 	parts, number := n.Integer("N", 0), n.Integer("num_buckets", 0)
 	if !n.Boolean("hashed_output", false) {
-		return nil, fmt.Errorf("only hashed crosses are executed")
+		return nil, fmt.Errorf("only hashed crosses are executed: SparseCrossV2 makes texts")
 	}
-	if parts < 0 || len(n.In) < 3*parts || number < 0 {
-		return nil, fmt.Errorf("has %d inputs for %d sparse columns, %d buckets", len(n.In), parts, number)
+	if number < 0 {
+		return nil, fmt.Errorf("%d buckets", number)
 	}
-	for i, t := range n.In {
-		isValue := i >= parts && i < 2*parts || i >= 3*parts
-		if !isValue && t != Int64 || isValue && t != Int64 && t != String {
-			return nil, fmt.Errorf("input %d is %v: %w", i, t, errType)
-		}
-	}
-	modulus := uint64(number)
-	if number == 0 {
-		modulus = math.MaxInt64
-	}
-	key := uint64(n.Integer("hash_key", 0))
 	n.Out = []DType{Int64, Int64, Int64}
-	return func(c *Call) error {
-		columns, rows, err := crossColumns(c, parts)
-		if err != nil {
-			return err
-		}
-		return cross(c, columns, rows, func(combination []uint64) int64 {
-			h := key
-			for _, v := range combination {
-				h = joinFingerprints(h, v)
-			}
-			return int64(h % modulus)
-		})
-	}, nil
+	join := hashCross(uint64(n.Integer("hash_key", 0)), number)
+	return func(c *Call) error { return crossed(c, parts, fingerprintAt, join) }, n.wantCross(parts, len(n.In))
 }
 
-func crossColumns(c *Call, parts int) (columns []crossing, rows int, err error) {
+// buildSparseCrossV2 joins the values of every combination as text, by what the last input holds.
+func buildSparseCrossV2(n *Node) (Kernel, error) {
+	parts, last := n.Integer("N", 0), len(n.In)-1
+	if last < 0 {
+		return nil, fmt.Errorf("has no inputs")
+	}
+	n.Out = []DType{Int64, String, Int64}
+	kernel := func(c *Call) error {
+		separator := arg[string](c, last)
+		if len(separator.Data) != 1 {
+			return fmt.Errorf("%d separators", len(separator.Data))
+		}
+		columns := Call{In: c.In[:last], Out: c.Out, Most: c.Most}
+		join := func(combination []string) string { return strings.Join(combination, separator.Data[0]) }
+		return crossed(&columns, parts, textAt, join)
+	}
+	if err := n.wantAt(last, String); err != nil {
+		return nil, err
+	}
+	return kernel, n.wantCross(parts, last)
+}
+
+// wantCross checks the columns, which are the first inputs.
+func (n *Node) wantCross(parts, inputs int) error {
+	if parts < 0 || inputs < 3*parts {
+		return fmt.Errorf("has %d inputs for %d sparse columns", inputs, parts)
+	}
+	for i, t := range n.In[:inputs] {
+		isValue := i >= parts && i < 2*parts || i >= 3*parts
+		if !isValue && t != Int64 || isValue && t != Int64 && t != String {
+			return fmt.Errorf("input %d is %v: %w", i, t, errType)
+		}
+	}
+	return nil
+}
+
+// hashCross joins fingerprints, and takes them modulo the number of buckets, 0 for as many as there can be.
+func hashCross(key uint64, buckets int) func([]uint64) int64 {
+	modulus := uint64(buckets)
+	if buckets == 0 {
+		modulus = math.MaxInt64
+	}
+	return func(combination []uint64) int64 {
+		h := key
+		for _, v := range combination {
+			h = joinFingerprints(h, v)
+		}
+		return int64(h % modulus)
+	}
+}
+
+// textAt is an integer in decimal, or a string itself.
+func textAt(t Tensor, i int) string {
+	if a, ok := t.(*Array[int64]); ok {
+		return strconv.FormatInt(a.Data[i], 10)
+	}
+	return t.(*Array[string]).Data[i]
+}
+
+// crossed makes the outputs: at is what a value is crossed as, join makes one of a combination.
+func crossed[T any, R Element](c *Call, parts int, at func(Tensor, int) T, join func([]T) R) error {
+	columns, rows, err := crossColumns(c, parts, at)
+	if err != nil {
+		return err
+	}
+	return cross(c, columns, rows, join)
+}
+
+func crossColumns[T any](c *Call, parts int, at func(Tensor, int) T) (columns []crossing[T], rows int, err error) {
 	rows = -1
 	sized := func(have int) error {
 		if rows >= 0 && have != rows {
@@ -69,13 +117,13 @@ func crossColumns(c *Call, parts int) (columns []crossing, rows int, err error) 
 		if err != nil {
 			return nil, 0, err
 		}
-		column := make(crossing, rows)
+		column := make(crossing[T], rows)
 		for k := range s.Values.Size() {
 			row := s.Index(k)[0]
 			if row < 0 || row >= rows {
 				return nil, 0, fmt.Errorf("row %d of %d", row, rows)
 			}
-			column[row] = append(column[row], fingerprintAt(s.Values, k))
+			column[row] = append(column[row], at(s.Values, k))
 		}
 		columns = append(columns, column)
 	}
@@ -87,10 +135,10 @@ func crossColumns(c *Call, parts int) (columns []crossing, rows int, err error) 
 		if err := sized(t.Shape()[0]); err != nil {
 			return nil, 0, err
 		}
-		column := make(crossing, rows)
+		column := make(crossing[T], rows)
 		for k := range t.Size() {
 			row := k / t.Shape()[1]
-			column[row] = append(column[row], fingerprintAt(t, k))
+			column[row] = append(column[row], at(t, k))
 		}
 		columns = append(columns, column)
 	}
@@ -106,10 +154,11 @@ func fingerprintAt(t Tensor, i int) uint64 {
 }
 
 // cross goes through the combinations of each row, the last column fastest.
-func cross(c *Call, columns []crossing, rows int, hash func([]uint64) int64) error {
-	var indices, values []int64
+func cross[T any, R Element](c *Call, columns []crossing[T], rows int, join func([]T) R) error {
+	var indices []int64
+	var values []R
 	widest := 0
-	combination := make([]uint64, len(columns))
+	combination := make([]T, len(columns))
 	for row := range rows {
 		total := 1
 		for _, column := range columns {
@@ -124,12 +173,12 @@ func cross(c *Call, columns []crossing, rows int, hash func([]uint64) int64) err
 				combination[i] = of[rest%len(of)]
 				rest /= len(of)
 			}
-			indices, values = append(indices, int64(row), int64(k)), append(values, hash(combination))
+			indices, values = append(indices, int64(row), int64(k)), append(values, join(combination))
 		}
 		widest = max(widest, total)
 	}
 	copy(room[int64](c, 0, len(values), 2).Data, indices)
-	copy(room[int64](c, 1, len(values)).Data, values)
+	copy(room[R](c, 1, len(values)).Data, values)
 	copy(room[int64](c, 2, 2).Data, []int64{int64(rows), int64(widest)})
 	return nil
 }

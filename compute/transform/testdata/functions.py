@@ -279,6 +279,11 @@ def sparse_cross(f):
     return {"cross": tf.sparse.cross_hashed([f["ss"], f["ns"]], num_buckets=1000)}
 
 
+@graph("ss", "ns", "n")
+def sparse_cross_of_texts(f):
+    return {"cross": tf.sparse.cross([f["ss"], f["ns"], tf.expand_dims(f["n"], 1)])}
+
+
 # missing values, sparse and ragged tensors
 
 
