@@ -19,19 +19,31 @@ import (
 	"github.com/stoker-ml/stoker/compute/record"
 )
 
-// Tensor is one tensor on its way into a TensorBundle: floats, or one string.
+// Tensor is one tensor on its way into a TensorBundle: floats, one string, or what Copy took from another bundle.
 type Tensor struct {
 	Key    string
 	Shape  []int     // of Floats
 	Floats []float32 // row major
 	Text   []byte    // of a scalar string; Floats is nil
+
+	stored *stored
 }
 
 func (t Tensor) dtype() typepb.DataType {
-	if t.Text != nil {
+	switch {
+	case t.stored != nil:
+		return t.stored.entry.GetDtype()
+	case t.Text != nil:
 		return typepb.DataType_DT_STRING
 	}
 	return typepb.DataType_DT_FLOAT
+}
+
+func (t Tensor) shape() *shapepb.TensorShapeProto {
+	if t.stored != nil {
+		return t.stored.entry.GetShape()
+	}
+	return shapeProto(t.Shape)
 }
 
 // Write writes <prefix>.data-00000-of-00001, then <prefix>.index, which names every tensor in it. Keys must differ; the order of
@@ -67,7 +79,7 @@ func writeData(name string, tensors []Tensor) (entries []*corepb.BundleEntryProt
 		if err != nil {
 			return nil, fmt.Errorf("variable %s: %w", t.Key, err)
 		}
-		entry.Dtype, entry.Shape, entry.Offset = t.dtype(), shapeProto(t.Shape), offset
+		entry.Dtype, entry.Shape, entry.Offset = t.dtype(), t.shape(), offset
 		entries = append(entries, entry)
 		offset += entry.GetSize()
 	}
@@ -76,6 +88,10 @@ func writeData(name string, tensors []Tensor) (entries []*corepb.BundleEntryProt
 
 // writeTo writes the value; the entry it returns has its size and checksum.
 func (t Tensor) writeTo(w io.Writer) (*corepb.BundleEntryProto, error) {
+	if t.stored != nil {
+		_, err := w.Write(t.stored.data)
+		return &corepb.BundleEntryProto{Size: int64(len(t.stored.data)), Crc32C: t.stored.entry.GetCrc32C()}, err
+	}
 	if t.Text != nil {
 		return writeString(w, t.Text)
 	}

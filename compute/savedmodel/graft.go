@@ -30,6 +30,9 @@ func (b *builder) graft(g *transformGraph) (*transform, error) {
 	}
 	captures := g.captures(bound, r)
 	b.graftGraph(g, keep, r)
+	if err := b.graftVariables(g, bound, r); err != nil {
+		return nil, err
+	}
 	if err := b.graftObjects(g, r); err != nil {
 		return nil, err
 	}

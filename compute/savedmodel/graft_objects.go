@@ -10,9 +10,6 @@ import (
 func (b *builder) graftObjects(g *transformGraph, r *renamer) error {
 	graph := g.meta.GetObjectGraphDef()
 	for id, object := range graph.GetNodes() {
-		if v := object.GetVariable(); v != nil {
-			return fmt.Errorf("transform graph holds variable %q: graphs with variables can't be carried over", v.GetName())
-		}
 		if err := r.savedObject(object, len(graph.GetNodes())); err != nil {
 			return fmt.Errorf("object %d: %w", id, err)
 		}
@@ -56,6 +53,8 @@ func (r *renamer) kind(object *corepb.SavedObject) {
 		if kind.UserObject.GetIdentifier() == "signature_map" { // a model has one
 			kind.UserObject.Identifier = "_generic_user_object"
 		}
+	case *corepb.SavedObject_Variable:
+		kind.Variable.Name = r.node(kind.Variable.GetName())
 	case *corepb.SavedObject_Asset:
 		kind.Asset.AssetFileDefIndex += r.assets
 	case *corepb.SavedObject_Constant:

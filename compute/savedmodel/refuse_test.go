@@ -29,7 +29,7 @@ func TestWriteRefusesTransformGraphs(t *testing.T) {
 		{"without a transform function", func(g *corepb.MetaGraphDef) { g.ObjectGraphDef.Nodes[0].Children = nil }, nil, "no transform_fn"},
 		{"with variables", func(g *corepb.MetaGraphDef) {
 			object(g, &corepb.SavedObject{Kind: &corepb.SavedObject_Variable{Variable: &corepb.SavedVariable{Name: "mean"}}})
-		}, nil, `variable "mean"`},
+		}, nil, `variable "mean" has no value in the checkpoint`},
 		{"with a feature missing from the signature", func(g *corepb.MetaGraphDef) {
 			for _, f := range g.ObjectGraphDef.ConcreteFunctions {
 				arguments := f.GetCanonicalizedInputSignature().GetTupleValue().GetValues()[0]
