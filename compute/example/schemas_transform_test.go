@@ -39,7 +39,7 @@ func askTransform(t *testing.T, schemas []string) []byte {
 
 func TestAnswersOfTransformAreCurrent(t *testing.T) {
 	t.Parallel()
-	var schemas []string
+	schemas := corpusSchemas(t)
 	for seed := range uint64(150) {
 		schemas = append(schemas, randomSchema(seed))
 	}
@@ -54,6 +54,19 @@ func TestAnswersOfTransformAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "answers of tf.Transform (run with -update to keep them)", decodeAnswers(t, answers), decodeAnswers(t, golden))
+}
+
+// corpusSchemas are those that TFX wrote.
+func corpusSchemas(t *testing.T) (schemas []string) {
+	t.Helper()
+	for _, name := range []string{"penguin/schema", "penguin/transformed_metadata", "taxi/schema", "taxi/transformed_metadata"} {
+		text, err := os.ReadFile("testdata/" + name + "/schema.pbtxt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		schemas = append(schemas, string(text))
+	}
+	return schemas
 }
 
 func TestOtherSchemasAreReadAsTransformDoes(t *testing.T) {
