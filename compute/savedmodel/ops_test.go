@@ -105,6 +105,12 @@ def check(cases):
     for name, case in cases.items():
         loaded = tf.saved_model.load(case["model"])
         out[name] = flat(loaded.signatures["predict_tensors"](**{k: tensor(*v) for k, v in case["tensors"].items()})["out"])
+        if name == "Relu":  # a session restores and saves a model without variables
+            assert not loaded.variables and in_session(case["model"], "serving_default", [])["out"].shape == (0,)
+            with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+                meta = tf.compat.v1.saved_model.load(session, ["serve"], case["model"])
+                session.run(meta.saver_def.save_tensor_name, {meta.saver_def.filename_tensor_name: case["model"] + "/again"})
+            assert tf.train.load_checkpoint(case["model"] + "/again").get_variable_to_shape_map()
     return out
 `
 
