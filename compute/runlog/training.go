@@ -2,9 +2,7 @@ package runlog
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 )
@@ -51,8 +49,9 @@ type TrainingOptions struct {
 //	validation/  epoch_<metric> over epochs, evaluation_<metric>_vs_iterations over steps
 //	.            config, hyperparameters, and at the end evaluation_<metric>
 //
-// A step belongs to the epoch in which its last row lies, and the last epoch may be part of one. Points come less and less often the longer a training is, as spacing
-// says, so that a log grows with the logarithm of the steps only, and with it what a checkpoint carries.
+// A step belongs to the epoch in which its last row lies, and the last epoch may be part of one. Points come less and less often
+// the longer a training is, as spacing says, so that a log grows with the logarithm of the steps only, and with it what a
+// checkpoint carries.
 //
 // A Training that goes on from a checkpoint leaves the log that an undisturbed one leaves, in more files and with other times. It
 // is not safe for concurrent use.
@@ -62,33 +61,6 @@ type Training struct {
 	state   state
 	writers map[string]*Writer
 	kept    []state
-}
-
-// state is what a Training remembers between steps.
-type state struct {
-	Step  int64            `json:"step"`
-	Files map[string]int64 `json:"files"` // size of each event file by path, at a checkpoint
-
-	Batch  mean    `json:"batch"`  // since the last point
-	Epoch  mean    `json:"epoch"`  // in the epoch
-	Epochs int64   `json:"epochs"` // that are over
-	Rate   float64 `json:"rate"`   // as logged last
-	Rated  bool    `json:"rated"`
-}
-
-// mean adds up.
-type mean struct {
-	Sum   float64 `json:"sum"`
-	Count int64   `json:"count"`
-}
-
-func (m *mean) add(x float64) { m.Sum, m.Count = m.Sum+x, m.Count+1 }
-
-// take is the mean so far, and begins anew.
-func (m *mean) take() float64 {
-	x := m.Sum / float64(m.Count)
-	*m = mean{}
-	return x
 }
 
 // NewTraining logs nothing yet: the first step tells whether the training goes on from a checkpoint.
@@ -246,65 +218,4 @@ func (t *Training) experiment(metrics []string) Experiment {
 		e.Metrics = append(e.Metrics, Metric{Tag: "evaluation_" + name, Name: name})
 	}
 	return e
-}
-
-// Close ends all files.
-func (t *Training) Close() error {
-	var all error
-	for _, w := range t.writers {
-		all = errors.Join(all, w.Close())
-	}
-	clear(t.writers)
-	return all
-}
-
-// writer is that of a run. A file that has grown large is ended and followed by another, so that checkpoints carry each but once.
-func (t *Training) writer(run string) (*Writer, error) {
-	w := t.writers[run]
-	if w != nil && w.size < largeFile {
-		return w, nil
-	}
-	if w != nil {
-		delete(t.writers, run)
-		if err := w.Close(); err != nil {
-			return nil, err
-		}
-	}
-	// Nothing is void: what is in the folder is the log of what came before.
-	from := max(t.state.Step, t.epochAt(t.state.Step)) + 1
-	if t.state.Step == 0 {
-		from = 0
-	}
-	w, err := Open(filepath.Join(t.o.Dir, run), Options{From: from, Now: t.o.Now, Host: t.o.Host, PID: t.o.PID})
-	if err == nil {
-		t.writers[run] = w
-	}
-	return w, err
-}
-
-// largeFile is in bytes. Files beyond a mebibyte are not copied for a checkpoint but linked, and must not change any more.
-const largeFile = 512 << 10
-
-// begin is called with how many steps were taken before anything is logged.
-func (t *Training) begin(done int64) error {
-	if t.begun {
-		return nil
-	}
-	t.begun = true
-	t.state.Step = done
-	found, err := t.restore(done)
-	if err != nil {
-		return fmt.Errorf("run log of step %d: %w", done, err)
-	}
-	if found {
-		return nil
-	}
-	w, err := t.writer(".")
-	if err == nil && t.o.Config != "" {
-		err = w.Text(0, "config", t.o.Config)
-	}
-	if err == nil && t.o.Session.Values != nil {
-		err = w.StartSession(t.o.Session)
-	}
-	return err
 }

@@ -124,7 +124,10 @@ func TestATrainingThatGoesOnElsewhereHasTheWholeLog(t *testing.T) {
 
 func TestALogThatWasNotKeptBeginsWhereTheTrainingGoesOn(t *testing.T) {
 	t.Parallel()
-	for name, states := range map[string]string{"none": "", "no JSON": "{", "a later step's": `[{"step": 23}]`, "files lost": `[{"step": 20, "files": {"train/tfevents": 9}}]`} {
+	for name, states := range map[string]string{
+		"none": "", "no JSON": "{", "a later step's": `[{"step": 23}]`,
+		"files lost": `[{"step": 20, "files": {"train/tfevents": 9}}]`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, keep := t.TempDir(), t.TempDir()
