@@ -30,7 +30,8 @@ func (t *Training) begin(done int64) error {
 	return err
 }
 
-// writer is that of a run. A file that has grown large is ended and followed by another, so that checkpoints carry each but once.
+// writer is that of a run. A file that has grown large is ended and followed by another, so that checkpoints carry each but
+// once.
 func (t *Training) writer(run string) (*Writer, error) {
 	w := t.writers[run]
 	if w != nil && w.size < largeFile {

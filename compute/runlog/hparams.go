@@ -56,8 +56,8 @@ type HParam struct {
 // Range is an interval, both ends inclusive.
 type Range struct{ Min, Max float64 }
 
-// Metric is a scalar that sessions are compared by: its last value. Where a session's folder is TensorBoard's log folder itself,
-// TensorBoard finds the metrics of the session's own run only.
+// Metric is a scalar that sessions are compared by: its last value. Where a session's folder is TensorBoard's log folder
+// itself, TensorBoard finds the metrics of the session's own run only.
 type Metric struct {
 	Run  string // relative to the session's: "validation"; "" is the session's own.
 	Tag  string // "epoch_loss"

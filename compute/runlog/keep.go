@@ -18,9 +18,9 @@ const (
 	maxStates  = 8
 )
 
-// Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called before there is anything of the
-// checkpoint itself: who copies checkpoints while the training goes on then has the log of each. It may be called for a step again,
-// when more was logged of it.
+// Checkpoint keeps what was logged up to a step, for a checkpoint of that step. It is to be called before there is anything
+// of the checkpoint itself: who copies checkpoints while the training goes on then has the log of each. It may be called
+// for a step again, when more was logged of it.
 func (t *Training) Checkpoint(step int64) error {
 	if err := t.begin(step); err != nil || t.o.Keep == "" {
 		return err
@@ -76,8 +76,8 @@ func (t *Training) keep(path string, size int64) error {
 	return copyPart(filepath.Join(t.o.Dir, path), to, size)
 }
 
-// copyPart copies the first bytes of a file by way of a temporary one. A copy that is there is replaced and not changed: someone
-// may have a link to it.
+// copyPart copies the first bytes of a file by way of a temporary one. A copy that is there is replaced and not changed:
+// someone may have a link to it.
 func copyPart(from, to string, size int64) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -117,8 +117,8 @@ func (t *Training) writeStates() error {
 }
 
 // restore puts the log back as it was at the checkpoint of a step: what was logged after that is gone. Where
-// nothing was kept of that step, it is as it was at the one before, and has a gap; where there is none, or the training is at its
-// beginning, it is empty.
+// nothing was kept of that step, it is as it was at the one before, and has a gap; where there is none, or the training is
+// at its beginning, it is empty.
 func (t *Training) restore(step int64) (found bool, err error) {
 	if err := t.eachFile(t.o.Dir, func(path string, _ int64) error { return os.Remove(filepath.Join(t.o.Dir, path)) }); err != nil {
 		return false, err

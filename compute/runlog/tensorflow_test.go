@@ -55,8 +55,8 @@ def check(dir):
 
 func seconds(p runlog.Point) float64 { return float64(p.Time.UnixNano()) / 1e9 }
 
-// Event files of tf.summary of TensorFlow 2 and of TensorFlow 1, and its histograms made of the same numbers. Counts are equal;
-// edges within 1e-12 of the range, since tf.linspace adds the parts up in another order.
+// Event files of tf.summary of TensorFlow 2 and of TensorFlow 1, and its histograms made of the same numbers. Counts are
+// equal; edges within 1e-12 of the range, since tf.linspace adds the parts up in another order.
 func TestTensorFlowsOwnSummariesAreRead(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

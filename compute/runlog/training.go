@@ -49,12 +49,12 @@ type TrainingOptions struct {
 //	validation/  epoch_<metric> over epochs, evaluation_<metric>_vs_iterations over steps
 //	.            config, hyperparameters, and at the end evaluation_<metric>
 //
-// A step belongs to the epoch in which its last row lies, and the last epoch may be part of one. Points come less and less often
-// the longer a training is, as spacing says, so that a log grows with the logarithm of the steps only, and with it what a
-// checkpoint carries.
+// A step belongs to the epoch in which its last row lies, and the last epoch may be part of one. Points come less and less
+// often the longer a training is, as spacing says, so that a log grows with the logarithm of the steps only, and with it
+// what a checkpoint carries.
 //
-// A Training that goes on from a checkpoint leaves the log that an undisturbed one leaves, in more files and with other times. It
-// is not safe for concurrent use.
+// A Training that goes on from a checkpoint leaves the log that an undisturbed one leaves, in more files and with other
+// times. It is not safe for concurrent use.
 type Training struct {
 	o       TrainingOptions
 	begun   bool
@@ -183,8 +183,8 @@ func (t *Training) Evaluated(step int64, metrics map[string]float64) error {
 	return err
 }
 
-// Finish logs the end of a training that came to its end after a step: what it ended with, by which TensorBoard compares it with
-// others. metrics may be nil.
+// Finish logs the end of a training that came to its end after a step: what it ended with, by which TensorBoard compares it
+// with others. metrics may be nil.
 func (t *Training) Finish(step int64, metrics map[string]float64) error {
 	if err := t.begin(step); err != nil {
 		return err

@@ -82,8 +82,8 @@ func TestATrainingHasCurvesOverStepsAndEpochs(t *testing.T) {
 	}
 }
 
-// A worker is lost after step 17, its last checkpoints being those of steps 11 and 12; the next one has nothing but what was kept. It is
-// lost too, and the third finds the checkpoint of step 21 damaged.
+// A worker is lost after step 17, its last checkpoints being those of steps 11 and 12; the next one has nothing but what
+// was kept. It is lost too, and the third finds the checkpoint of step 21 damaged.
 func TestATrainingThatGoesOnElsewhereHasTheWholeLog(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
@@ -161,8 +161,8 @@ func TestALogWithoutItsLastPartHasAGap(t *testing.T) {
 	}
 }
 
-// Interrupted after every second step, 200 times, and every fifth checkpoint is damaged, so that the one before it counts: the log is
-// that of an undisturbed training, in few files.
+// Interrupted after every second step, 200 times, and every fifth checkpoint is damaged, so that the one before it counts:
+// the log is that of an undisturbed training, in few files.
 func TestManyInterruptionsDoNotMakeManyFiles(t *testing.T) {
 	t.Parallel()
 	whole := t.TempDir()
@@ -216,7 +216,8 @@ func TestANewTrainingBeginsANewLog(t *testing.T) {
 	}
 }
 
-// What a checkpoint carries grows with the logarithm of the steps: 10 times as many add about log2(10) * 1024 points to a curve.
+// What a checkpoint carries grows with the logarithm of the steps: 10 times as many add about log2(10) * 1024 points to a
+// curve.
 func TestALogGrowsWithTheLogarithmOfTheSteps(t *testing.T) {
 	t.Parallel()
 	size := func(all int64) (size int64) {
