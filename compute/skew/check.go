@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/savedmodel"
@@ -32,7 +33,7 @@ type Question struct {
 }
 
 // DefaultTolerance is how far two answers may lie apart: so much absolutely, and so much of the largest number that the output
-// has in any of the rows. Both sides compute in float32, of which each step is rounded to 6e-8 of its result, and add up the same terms in
+// has in that row, or in nine of ten rows where that is more. Both sides compute in float32, of which each step is rounded to 6e-8 of its result, and add up the same terms in
 // another order; what they differ by grows with the terms, so that a row whose answer is small by chance has no smaller error. A
 // weight, a vocabulary or a feature that is not the same shows in the first digits.
 const DefaultTolerance = 1e-5
@@ -121,6 +122,13 @@ func (c *check) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
+// noteOnce notes what is found with each asker and question.
+func (c *check) noteOnce(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(c.notes, text) {
+		c.notes = append(c.notes, text)
+	}
+}
+
 // ask has one of them ask the model, and compares what comes out.
 func (c *check) ask(ctx context.Context, by asker) error {
 	answers, err := by.ask(ctx, c.questions)
@@ -141,18 +149,19 @@ func (c *check) ask(ctx context.Context, by asker) error {
 	return nil
 }
 
-// report sums up. Where TensorFlow has asked too, its word counts: it is what will serve the model.
+// report sums up. Where TensorFlow has compared rows too, its word counts: it is what will serve the model.
 func (c *check) report() Report {
 	r := Report{Raw: c.data.raw != nil}
 	for _, v := range c.verdicts {
 		r.By = append(r.By, v.by)
 		r.Rows, r.MaxAbs = max(r.Rows, v.rows), max(r.MaxAbs, v.maxAbs)
 	}
-	if n := len(c.verdicts); n > 0 {
-		r.Differences = c.verdicts[n-1].differences
-		for _, v := range c.verdicts[:n-1] {
+	heard := slices.DeleteFunc(slices.Clone(c.verdicts), func(v verdict) bool { return v.rows == 0 && len(v.differences) == 0 })
+	if n := len(heard); n > 0 {
+		r.Differences = heard[n-1].differences
+		for _, v := range heard[:n-1] {
 			if len(v.differences) > 0 && len(r.Differences) == 0 {
-				c.note("%s finds that %v, %s doesn't", v.by, v.differences[0], c.verdicts[n-1].by)
+				c.note("%s finds that %v, %s doesn't", v.by, v.differences[0], heard[n-1].by)
 			}
 		}
 	}

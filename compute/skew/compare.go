@@ -2,7 +2,9 @@ package skew
 
 import (
 	"maps"
+	"math"
 	"slices"
+	"strings"
 )
 
 // comparison gathers what is compared.
@@ -21,12 +23,9 @@ type pair struct {
 
 // compare compares an output or a feature over all rows.
 func (v *verdict) compare(of, name string, pairs []pair) {
-	scale := 0.0
+	usual := usualSize(pairs)
 	for _, p := range pairs {
-		scale = max(scale, p.want.largest())
-	}
-	for _, p := range pairs {
-		distance, same := p.served.apart(p.want, v.tolerance*(1+scale))
+		distance, same := p.served.apart(p.want, v.tolerance*(1+max(usual, p.want.largest())))
 		v.maxAbs = max(v.maxAbs, distance)
 		if !same && len(v.differences) < maxDifferences {
 			v.differences = append(v.differences, Difference{
@@ -35,6 +34,20 @@ func (v *verdict) compare(of, name string, pairs []pair) {
 		}
 	}
 	v.rows = max(v.rows, len(pairs))
+}
+
+// usualSize is the size of the largest number in a row, of which nine in ten rows have no larger one: a few rows that are huge allow
+// nothing to the others.
+func usualSize(pairs []pair) float64 {
+	if len(pairs) == 0 {
+		return 0
+	}
+	sizes := make([]float64, len(pairs))
+	for i, p := range pairs {
+		sizes[i] = p.want.largest()
+	}
+	slices.Sort(sizes)
+	return sizes[int(math.Ceil(0.9*float64(len(sizes))))-1]
 }
 
 // compareOutputs compares what is served with what the model in memory said.
@@ -60,7 +73,28 @@ func (c *check) compareOutputs(v *verdict, answer map[string]column) {
 		}
 	}
 	if common == 0 {
-		c.note("no output is among the predictions that the module left, of the rows that were asked")
+		c.noteOnce("no output is among the predictions that the module left, of the rows that were asked")
+		return
+	}
+	c.noteUncompared(answer)
+}
+
+// noteUncompared tells of outputs that one of the two has and the other hasn't.
+func (c *check) noteUncompared(answer map[string]column) {
+	said := map[string]bool{}
+	for _, row := range c.data.predictions {
+		for name := range row {
+			said[name] = true
+		}
+	}
+	unsaid, unserved := maps.Clone(answer), maps.Clone(said)
+	maps.DeleteFunc(unsaid, func(name string, _ column) bool { return said[name] })
+	maps.DeleteFunc(unserved, func(name string, _ bool) bool { return answer[name] != nil })
+	if len(unsaid) > 0 {
+		c.noteOnce("not compared, as the module said nothing of them: outputs %s", strings.Join(slices.Sorted(maps.Keys(unsaid)), ", "))
+	}
+	if len(unserved) > 0 {
+		c.noteOnce("not compared, as the files don't answer with them: outputs %s", strings.Join(slices.Sorted(maps.Keys(unserved)), ", "))
 	}
 }
 
@@ -71,9 +105,12 @@ func (c *check) compareFeatures(v *verdict, answer map[string]column) {
 		c.findPairs(v, answer)
 	}
 	for _, name := range slices.Sorted(maps.Keys(answer)) {
+		if !c.data.keeps(name) {
+			continue
+		}
 		var pairs []pair
 		for i, served := range answer[name] {
-			if at := c.data.paired[i]; at >= 0 && c.data.transformed[at].features[name] != nil {
+			if at := c.data.paired[i]; at >= 0 {
 				pairs = append(pairs, pair{i, served, c.data.transformed[at].values(name)})
 			}
 		}
@@ -84,7 +121,11 @@ func (c *check) compareFeatures(v *verdict, answer map[string]column) {
 // findPairs looks for the transformed row of each raw one by what it holds. A row that isn't there is a difference, if all
 // transformed rows were looked at.
 func (c *check) findPairs(v *verdict, answer map[string]column) {
-	names := slices.Sorted(maps.Keys(answer))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(answer)), func(name string) bool { return !c.data.keeps(name) })
+	if len(names) == 0 {
+		c.note("transformed features are not compared: the rows that Transform wrote have none that the model answers with")
+		return
+	}
 	lost, all := 0, len(c.data.transformed) < searchedRows
 	for i := range c.data.paired {
 		if c.data.paired[i] = c.find(v, answer, names, i); c.data.paired[i] >= 0 {
@@ -106,9 +147,6 @@ func (c *check) findPairs(v *verdict, answer map[string]column) {
 func (c *check) find(v *verdict, answer map[string]column, names []string, i int) int {
 	return slices.IndexFunc(c.data.transformed, func(r row) bool {
 		for _, name := range names {
-			if r.features[name] == nil {
-				continue
-			}
 			want := r.values(name)
 			if _, same := answer[name][i].apart(want, v.tolerance*(1+want.largest())); !same {
 				return false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/stoker-ml/stoker/compute/example"
 )
@@ -17,7 +18,7 @@ type data struct {
 	transformed []row // nil: there are none
 	predictions []map[string]values
 
-	// paired is the transformed row of each raw one, -1 for a raw row whose transformed one isn't known.
+	// paired is the transformed row of each raw one, -1 for a raw row whose transformed one isn't known, or not yet.
 	paired []int
 	strict bool // row i belongs to row i: both are one file
 }
@@ -46,13 +47,23 @@ func readData(q Question) (d data, err error) {
 			return d, unable{fmt.Errorf("transformed rows: %w", err)}
 		}
 	}
+	d.pair()
+	return d, nil
+}
+
+// pair says which transformed row belongs to each raw one, as far as their order says it.
+func (d *data) pair() {
 	for i := range d.raw {
-		if d.transformed != nil && i >= len(d.transformed) {
+		if d.transformed != nil && (!d.strict || i >= len(d.transformed)) {
 			i = -1
 		}
 		d.paired = append(d.paired, i)
 	}
-	return d, nil
+}
+
+// keeps says that Transform wrote a feature: a row that lacks it has no values of it.
+func (d *data) keeps(feature string) bool {
+	return slices.ContainsFunc(d.transformed, func(r row) bool { return r.features[feature] != nil })
 }
 
 // oneFile tells whether rows have an order: of many files, Transform may have written the rows of one into any.

@@ -35,8 +35,8 @@ func (v values) largest() float64 {
 	return most
 }
 
-// apart is how far two lists lie apart, and whether they are the same but for what allowed says of numbers. Texts, and
-// integers on both sides, must be equal; NaN is like NaN.
+// apart is how far two lists lie apart, and whether they are the same but for what allowed says of numbers. Texts must be
+// equal, and so must integers: these may be floats in want, as all numbers of a prediction are. NaN is like NaN.
 func (v values) apart(want values, allowed float64) (distance float64, same bool) {
 	if v.len() != want.len() || len(v.texts) != len(want.texts) {
 		return 0, false
@@ -56,6 +56,7 @@ func (v values) apart(want values, allowed float64) (distance float64, same bool
 			continue
 		}
 		d := math.Abs(a - b)
+		same = same && v.ints == nil
 		if math.IsNaN(d) || math.IsInf(d, 0) {
 			same = false
 			continue

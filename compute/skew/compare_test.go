@@ -1,0 +1,111 @@
+package skew
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	examplepb "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
+)
+
+func floats(x ...float64) values { return values{floats: x} }
+
+// compared are the rows that differ, of one output.
+func compared(tolerance float64, pairs []pair) (rows []int) {
+	v := verdict{comparison: comparison{tolerance: tolerance}}
+	v.compare("output", "y", pairs)
+	for _, d := range v.differences {
+		rows = append(rows, d.Row)
+	}
+	return rows
+}
+
+// A row whose answer is huge allows nothing to the others.
+func TestAnOutlierHidesNoDifference(t *testing.T) {
+	t.Parallel()
+	pairs := []pair{{0, floats(1e9), floats(1e9)}}
+	for row := 1; row < 30; row++ {
+		pairs = append(pairs, pair{row, floats(1), floats(1)})
+	}
+	pairs[7].served = floats(1.1)
+	if rows := compared(1e-5, pairs); !slices.Equal(rows, []int{7}) {
+		t.Errorf("rows %v differ, want 7", rows)
+	}
+	pairs[7].served, pairs[0].served = floats(1), floats(1e9+64) // one step of a float32
+	if rows := compared(1e-5, pairs); rows != nil {
+		t.Errorf("rows %v differ", rows)
+	}
+}
+
+// A class is that class or another, however many there are; the module's predictions have all numbers as floats.
+func TestIntegersThatAreServedMustBeEqual(t *testing.T) {
+	t.Parallel()
+	same := pair{0, values{ints: []int64{3_000_000}}, floats(3_000_000)}
+	other := pair{1, values{ints: []int64{3_000_001}}, floats(3_000_000)}
+	if rows := compared(1e-5, []pair{same, other}); !slices.Equal(rows, []int{1}) {
+		t.Errorf("rows %v differ, want 1", rows)
+	}
+}
+
+// What is in one of the two only was not compared, and nobody shall think that it was.
+func TestOutputsThatAreNotComparedAreTold(t *testing.T) {
+	t.Parallel()
+	c := check{data: data{paired: []int{0}, raw: make([]row, 1), predictions: []map[string]values{{"logits": floats(1), "scores": floats(1)}}}}
+	v := verdict{by: "go"}
+	for range 2 { // with the labels and without
+		c.compareOutputs(&v, map[string]column{"logits": {floats(1)}, "classes": {values{texts: []string{"Gentoo"}}}})
+	}
+	if len(c.notes) != 2 || !strings.HasSuffix(c.notes[0], "outputs classes") || !strings.HasSuffix(c.notes[1], "outputs scores") {
+		t.Errorf("notes %q", c.notes)
+	}
+}
+
+// An asker that had nothing to compare has no word against one that had.
+func TestADifferenceStandsWhereTensorFlowComparedNothing(t *testing.T) {
+	t.Parallel()
+	found := verdict{by: "go", comparison: comparison{rows: 5, differences: []Difference{{By: "go", Name: "logits"}}}}
+	c := check{verdicts: []verdict{found, {by: "tensorflow"}}}
+	if r := c.report(); len(r.Differences) != 1 {
+		t.Errorf("report %+v", r)
+	}
+}
+
+// rowOf has a feature of integers, or lacks it.
+func rowOf(ints ...int64) row {
+	f := map[string]*examplepb.Feature{"other": {Kind: &examplepb.Feature_Int64List{Int64List: &examplepb.Int64List{Value: []int64{1}}}}}
+	if ints != nil {
+		f["trips"] = &examplepb.Feature{Kind: &examplepb.Feature_Int64List{Int64List: &examplepb.Int64List{Value: ints}}}
+	}
+	return row{f}
+}
+
+// A row that lacks a feature which others have is one without values.
+func TestATransformedFeatureThatARowLacksIsEmpty(t *testing.T) {
+	t.Parallel()
+	served := map[string]column{"trips": {values{ints: []int64{4}}, values{}, values{ints: []int64{5}}}, "unkept": {floats(1), floats(1), floats(1)}}
+	c := check{data: data{strict: true, paired: []int{0, 1, 2}, transformed: []row{rowOf(4), rowOf(), rowOf()}}}
+	v := verdict{}
+	c.compareFeatures(&v, served)
+	if len(v.differences) != 1 || v.differences[0].Row != 2 {
+		t.Errorf("differences %v, want one in row 2", v.differences)
+	}
+}
+
+// Rows in an order of their own, of which no feature tells which is which, are not taken for pairs by their place.
+func TestRowsThatNothingTellsApartAreNotPaired(t *testing.T) {
+	t.Parallel()
+	d := data{raw: make([]row, 2), transformed: []row{rowOf(1), rowOf(2)}, predictions: []map[string]values{{"y": floats(1)}, {"y": floats(2)}}}
+	d.pair()
+	c := check{data: d}
+	v := verdict{}
+	c.compareFeatures(&v, map[string]column{"unkept": {floats(1), floats(1)}})
+	c.compareOutputs(&v, map[string]column{"y": {floats(2), floats(1)}})
+	if len(v.differences) > 0 || len(c.notes) == 0 {
+		t.Errorf("differences %v, notes %q", v.differences, c.notes)
+	}
+	c = check{data: d} // and where the model has no signature to ask for features
+	c.compareOutputs(&v, map[string]column{"y": {floats(2), floats(1)}})
+	if len(v.differences) > 0 || len(c.notes) == 0 {
+		t.Errorf("differences %v, notes %q", v.differences, c.notes)
+	}
+}
