@@ -12,9 +12,11 @@ type Adagrad struct {
 // Name is adagrad.
 func (o *Adagrad) Name() string { return "adagrad" }
 
+func (o *Adagrad) slotCount() int { return 1 }
+
 // Step follows the formula.
 func (o *Adagrad) Step(weights, grads []float32) {
-	o.next(1, len(weights), float32(o.InitialAccumulator))
+	o.next(o.slotCount(), len(weights), float32(o.InitialAccumulator))
 	a, rate, epsilon := o.values[0], float32(o.LearningRate), float32(o.Epsilon)
 	for i, g := range grads {
 		a[i] += g * g
@@ -26,4 +28,4 @@ func (o *Adagrad) Step(weights, grads []float32) {
 func (o *Adagrad) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *Adagrad) Restore(s OptimizerState) error { return o.restore(o.Name(), 1, s) }
+func (o *Adagrad) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }

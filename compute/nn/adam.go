@@ -19,9 +19,11 @@ type Adam struct {
 // Name is adam.
 func (o *Adam) Name() string { return "adam" }
 
+func (o *Adam) slotCount() int { return 2 }
+
 // Step follows the formula.
 func (o *Adam) Step(weights, grads []float32) {
-	o.next(2, len(weights), 0)
+	o.next(o.slotCount(), len(weights), 0)
 	t := float64(o.iterations)
 	m, v := o.values[0], o.values[1]
 	b1, b2, epsilon := float32(1-o.Beta1), float32(1-o.Beta2), float32(o.Epsilon)
@@ -40,4 +42,4 @@ func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 func (o *Adam) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *Adam) Restore(s OptimizerState) error { return o.restore(o.Name(), 2, s) }
+func (o *Adam) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }

@@ -22,10 +22,12 @@ type FTRL struct {
 // Name is ftrl.
 func (o *FTRL) Name() string { return "ftrl" }
 
+func (o *FTRL) slotCount() int { return 2 }
+
 // Step follows the formula.
 func (o *FTRL) Step(weights, grads []float32) {
 	first := o.values == nil
-	o.next(2, len(weights), float32(o.InitialAccumulator))
+	o.next(o.slotCount(), len(weights), float32(o.InitialAccumulator))
 	if first {
 		o.start(weights)
 	}
@@ -63,4 +65,4 @@ func (o *FTRL) start(weights []float32) {
 func (o *FTRL) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *FTRL) Restore(s OptimizerState) error { return o.restore(o.Name(), 2, s) }
+func (o *FTRL) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }

@@ -10,9 +10,11 @@ type Momentum struct {
 // Name is momentum.
 func (o *Momentum) Name() string { return "momentum" }
 
+func (o *Momentum) slotCount() int { return 1 }
+
 // Step follows the formula.
 func (o *Momentum) Step(weights, grads []float32) {
-	o.next(1, len(weights), 0)
+	o.next(o.slotCount(), len(weights), 0)
 	m, mu, rate := o.values[0], float32(o.Momentum), float32(o.LearningRate)
 	for i, g := range grads {
 		m[i] = mu*m[i] - rate*g
@@ -24,4 +26,4 @@ func (o *Momentum) Step(weights, grads []float32) {
 func (o *Momentum) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *Momentum) Restore(s OptimizerState) error { return o.restore(o.Name(), 1, s) }
+func (o *Momentum) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }

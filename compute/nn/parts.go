@@ -20,23 +20,28 @@ type Parts struct {
 
 // part is a Part and where its weights are, as ranges of Model.Weights.
 type part struct {
-	Part
+	prefix         string
+	optimizer      slotted
 	ranges         [][2]int
 	weights, grads []float32
 }
 
-// slotCounts is how many slots each optimizer of this room has.
-var slotCounts = map[string]int{"sgd": 0, "momentum": 1, "adam": 2, "adagrad": 1, "ftrl": 2}
+// slotted is an Optimizer of this room, which knows how many slots it has before it has them.
+type slotted interface {
+	Optimizer
+	slotCount() int
+}
 
 // NewParts gives each trainable param of m to the part with its prefix, the longest where there is more than one. A param that no
 // part takes is an error, and so is a part without params.
 func NewParts(m *Model, parts ...Part) (*Parts, error) {
 	o := &Parts{}
 	for _, p := range parts {
-		if _, ok := slotCounts[p.Optimizer.Name()]; !ok {
+		optimizer, ok := p.Optimizer.(slotted)
+		if !ok {
 			return nil, fmt.Errorf("part %q: optimizer %q is none that NewOptimizer knows", p.Prefix, p.Optimizer.Name())
 		}
-		o.parts = append(o.parts, part{Part: p})
+		o.parts = append(o.parts, part{prefix: p.Prefix, optimizer: optimizer})
 	}
 	for _, p := range m.Graph.Params {
 		if !p.Trainable {
@@ -49,7 +54,7 @@ func NewParts(m *Model, parts ...Part) (*Parts, error) {
 	for i := range o.parts {
 		p := &o.parts[i]
 		if len(p.ranges) == 0 {
-			return nil, fmt.Errorf("no param is left for the part %q", p.Prefix)
+			return nil, fmt.Errorf("no param is left for the part %q", p.prefix)
 		}
 		p.weights, p.grads = make([]float32, p.size()), make([]float32, p.size())
 	}
@@ -60,7 +65,7 @@ func (o *Parts) give(param Param) error {
 	var taker *part
 	for i := range o.parts {
 		p := &o.parts[i]
-		if strings.HasPrefix(param.Name, p.Prefix) && (taker == nil || len(p.Prefix) > len(taker.Prefix)) {
+		if strings.HasPrefix(param.Name, p.prefix) && (taker == nil || len(p.prefix) > len(taker.prefix)) {
 			taker = p
 		}
 	}
@@ -76,7 +81,7 @@ func (o *Parts) give(param Param) error {
 func (o *Parts) Name() string {
 	var names []string
 	for _, p := range o.parts {
-		names = append(names, p.Prefix+": "+p.Optimizer.Name())
+		names = append(names, p.prefix+": "+p.optimizer.Name())
 	}
 	return "parts(" + strings.Join(names, ", ") + ")"
 }
@@ -87,7 +92,7 @@ func (o *Parts) Step(weights, grads []float32) {
 		p := &o.parts[i]
 		p.gather(p.weights, weights)
 		p.gather(p.grads, grads)
-		p.Optimizer.Step(p.weights, p.grads)
+		p.optimizer.Step(p.weights, p.grads)
 		p.scatter(weights, p.weights)
 	}
 }
@@ -96,7 +101,7 @@ func (o *Parts) Step(weights, grads []float32) {
 func (o *Parts) State() OptimizerState {
 	s := OptimizerState{Name: o.Name()}
 	for _, p := range o.parts {
-		state := p.Optimizer.State()
+		state := p.optimizer.State()
 		s.Iterations = state.Iterations
 		for i, slot := range state.Slots {
 			if i == len(s.Slots) {
@@ -114,8 +119,8 @@ func (o *Parts) Restore(s OptimizerState) error {
 		return fmt.Errorf("state is of optimizer %q, expected %q", s.Name, o.Name())
 	}
 	for _, p := range o.parts {
-		state := OptimizerState{Name: p.Optimizer.Name(), Iterations: s.Iterations}
-		for _, slot := range s.Slots[:min(slotCounts[state.Name], len(s.Slots))] {
+		state := OptimizerState{Name: p.optimizer.Name(), Iterations: s.Iterations}
+		for _, slot := range s.Slots[:min(p.optimizer.slotCount(), len(s.Slots))] {
 			if len(slot) != o.size {
 				return fmt.Errorf("state of optimizer %q has a slot of %d values, expected %d", s.Name, len(slot), o.size)
 			}
@@ -123,7 +128,7 @@ func (o *Parts) Restore(s OptimizerState) error {
 			p.gather(values, slot)
 			state.Slots = append(state.Slots, values)
 		}
-		if err := p.Optimizer.Restore(state); err != nil {
+		if err := p.optimizer.Restore(state); err != nil {
 			return err
 		}
 	}

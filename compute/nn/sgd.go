@@ -9,9 +9,11 @@ type SGD struct {
 // Name is sgd.
 func (o *SGD) Name() string { return "sgd" }
 
+func (o *SGD) slotCount() int { return 0 }
+
 // Step follows the formula.
 func (o *SGD) Step(weights, grads []float32) {
-	o.next(0, len(weights), 0)
+	o.next(o.slotCount(), len(weights), 0)
 	rate := float32(o.LearningRate)
 	for i, g := range grads {
 		weights[i] -= rate * g
@@ -22,4 +24,4 @@ func (o *SGD) Step(weights, grads []float32) {
 func (o *SGD) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *SGD) Restore(s OptimizerState) error { return o.restore(o.Name(), 0, s) }
+func (o *SGD) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }
