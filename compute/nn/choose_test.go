@@ -29,12 +29,14 @@ func choices(t *testing.T) *nn.Graph {
 	return g
 }
 
-// What TensorFlow itself answers, also for what is no number: searchsorted from the right is what its bucketized_column is made of.
+// What TensorFlow itself answers, also for what is no number: searchsorted from the right is what its bucketized_column is
+// made of.
 func TestChoicesAreTensorFlows(t *testing.T) {
 	t.Parallel()
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	x := []float32{
-		-1, 0.5, 7, -1.0001, 0, 6.9999, 0, 0, 0, -2, -1, -3, inf, -inf, 1, nan, 1, 2, 1, nan, 0, nan, nan, nan, -inf, -inf, -inf, 3, 3, 2,
+		-1, 0.5, 7, -1.0001, 0, 6.9999, 0, 0, 0, -2, -1, -3, inf, -inf, 1,
+		nan, 1, 2, 1, nan, 0, nan, nan, nan, -inf, -inf, -inf, 3, 3, 2,
 	}
 	id := []int64{0, 3, 4, -1, 1, math.MaxInt64, 2, math.MinInt64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	got, err := nn.Eval(choices(t), map[string]nn.Value{"x": nn.Floats(3, x...), "id": nn.Ints(2, id...)})

@@ -36,7 +36,8 @@ func plainBatch(x []float32) nn.Batch {
 }
 
 // checkRows compares loss and gradients with want, which gives for a row z of what the layer computes before its activation,
-// and for its target, the loss and its slope along z. Tolerance: two dozen roundings of float32, at 6e-8 each, of numbers of the size of x.
+// and for its target, the loss and its slope along z. Tolerance: two dozen roundings of float32, at 6e-8 each, of numbers
+// of the size of x.
 func checkRows(t *testing.T, m *nn.Model, b nn.Batch, want func(z, t []float64) (loss float64, slope []float64)) {
 	t.Helper()
 	loss, grads, err := program(t, m, 4).Gradients(b)

@@ -118,7 +118,8 @@ func (r *Reader) readLength() (int, error) {
 	return int(length), nil
 }
 
-// otherFormat is what is wrong with a head whose checksum doesn't match: at the beginning of a file, often the file is another one.
+// otherFormat is what is wrong with a head whose checksum doesn't match: at the beginning of a file, often the file is
+// another one.
 func (r *Reader) otherFormat(head []byte) error {
 	if r.number > 0 {
 		return ErrLengthChecksum
