@@ -14,9 +14,8 @@ import (
 
 // Bounds of what is compiled: functions that call each other may unfold into far more than a file holds.
 const (
-	maxNodes  = 1 << 17
-	maxCalls  = 64      // of functions, one within another
-	maxFolded = 1 << 16 // elements of a tensor that is computed at once, and kept
+	maxNodes = 1 << 17
+	maxCalls = 64 // of functions, one within another
 )
 
 // compiler makes a plan of one function. Only what the results need is compiled; calls of functions are unfolded; what
@@ -26,7 +25,13 @@ type compiler struct {
 	session *Session
 	plan    *plan
 	types   []ops.DType // by slot
-	count   *int        // of nodes compiled so far, in this plan and those around it
+	spent   *spent
+}
+
+// spent is what was compiled so far, in a plan and those around it.
+type spent struct {
+	nodes int
+	grown int // elements of tensors that were computed
 }
 
 // scope is one unfolded call of a function, or the top graph.
@@ -41,7 +46,7 @@ type scope struct {
 }
 
 func newCompiler(library map[string]*functionpb.FunctionDef, s *Session) *compiler {
-	return &compiler{library: library, session: s, plan: &plan{}, count: new(int)}
+	return &compiler{library: library, session: s, plan: &plan{}, spent: new(spent)}
 }
 
 func (c *compiler) slot(t ops.DType, v ops.Value) int {
@@ -56,7 +61,7 @@ func (c *compiler) newScope(def *functionpb.FunctionDef, args []int, depth int) 
 	}
 	s := &scope{
 		compiler: c, def: def, depth: depth,
-		nodes: map[string]*nodepb.NodeDef{}, slots: map[string][]int{}, open: map[string]bool{},
+		nodes: c.session.nodesOf(def), slots: map[string][]int{}, open: map[string]bool{},
 	}
 	declared := def.GetSignature().GetInputArg()
 	if len(declared) != len(args) {
@@ -67,9 +72,6 @@ func (c *compiler) newScope(def *functionpb.FunctionDef, args []int, depth int) 
 			return nil, fmt.Errorf("function %s: argument %d is %v, not %v", def.GetSignature().GetName(), i, a.GetType(), have)
 		}
 		s.slots[a.GetName()] = []int{args[i]}
-	}
-	for _, n := range def.GetNodeDef() {
-		s.nodes[n.GetName()] = n
 	}
 	return s, nil
 }
@@ -163,7 +165,7 @@ func (s *scope) compile(def *nodepb.NodeDef) error {
 	if s.open[name] {
 		return fmt.Errorf("node %s needs its own output", name)
 	}
-	if *s.count++; *s.count > maxNodes {
+	if s.spent.nodes++; s.spent.nodes > maxNodes {
 		return fmt.Errorf("graph unfolds to more than %d nodes", maxNodes)
 	}
 	s.open[name] = true
@@ -232,8 +234,14 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 	for _, slot := range in {
 		n.In, n.Fixed = append(n.In, s.types[slot]), append(n.Fixed, s.plan.start[slot])
 	}
+	loops := strings.HasSuffix(def.GetOp(), "While")
 	n.Function = func(attr string, args []ops.DType) (ops.Function, error) {
-		return s.branch(def.GetAttr()[attr].GetFunc().GetName(), args, n.Fixed[len(n.Fixed)-len(args):])
+		p, err := s.branch(def.GetAttr()[attr].GetFunc().GetName(), args, n.Fixed[len(n.Fixed)-len(args):])
+		if err != nil {
+			return nil, err
+		}
+		loops = loops || p.loops
+		return p, nil
 	}
 	k, err := found.Build(n)
 	if err != nil {
@@ -243,26 +251,12 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 	for _, t := range n.Out {
 		out = append(out, s.slot(t, nil))
 	}
-	if s.fold(k, n, out) {
-		return out, nil
+	s.plan.loops = s.plan.loops || loops
+	if !loops && s.fold(k, n, out) { // loops wait for a run
+		return out, s.grow(def, out)
 	}
 	s.plan.steps = append(s.plan.steps, step{kernel: k, in: in, out: out, node: def.GetName(), op: def.GetOp()})
 	return out, nil
-}
-
-// fold computes a node whose inputs are known. If that is an error, it may be one in every run. Loops wait for a run.
-func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) bool {
-	if slices.Contains(n.Fixed, nil) || strings.HasSuffix(n.Def.GetOp(), "While") {
-		return false
-	}
-	c := &ops.Call{In: n.Fixed, Out: make([]ops.Value, len(out)), Most: maxFolded}
-	if err := k(c); err != nil {
-		return false
-	}
-	for i, slot := range out {
-		s.plan.start[slot] = c.Out[i]
-	}
-	return true
 }
 
 // branch compiles a function into a plan of its own: a loop's body, a branch that is taken or not. Its arguments differ from pass to
@@ -272,7 +266,7 @@ func (s *scope) branch(name string, args []ops.DType, fixed []ops.Value) (*plan,
 	if !ok {
 		return nil, fmt.Errorf("function %q isn't in the library", name)
 	}
-	c := &compiler{library: s.library, session: s.session, plan: &plan{}, count: s.count}
+	c := &compiler{library: s.library, session: s.session, plan: &plan{}, spent: s.spent}
 	for i, t := range args {
 		var v ops.Value
 		if t == ops.Resource {

@@ -16,7 +16,7 @@ func (s *Session) run(node string) error {
 	if node == "" {
 		return nil
 	}
-	w := &walk{session: s, done: map[place]bool{}}
+	w := &walk{session: s, done: map[place]bool{}, effects: map[string]bool{}}
 	return w.visit(s.newScope(), node)
 }
 
@@ -24,6 +24,7 @@ func (s *Session) run(node string) error {
 type walk struct {
 	session *Session
 	done    map[place]bool
+	effects map[string]bool // by function that was called: whether it has some
 }
 
 type place struct {
@@ -60,7 +61,7 @@ func (w *walk) call(s *scope, node *nodepb.NodeDef, name string) error {
 	if !ok {
 		return fmt.Errorf("node %s: function %q isn't in the library", node.GetName(), name)
 	}
-	if !s.hasEffects(name, 0) {
+	if !w.hasEffects(s, name) {
 		return nil
 	}
 	args, err := s.inputs(node)
@@ -79,11 +80,25 @@ func (w *walk) call(s *scope, node *nodepb.NodeDef, name string) error {
 	return nil
 }
 
-// hasEffects tells whether a function sets a variable or fills a table, itself or by another.
-func (s *scope) hasEffects(name string, depth int) bool {
-	return depth <= maxCalls && slices.ContainsFunc(s.library[name].GetNodeDef(), func(n *nodepb.NodeDef) bool {
+func (w *walk) hasEffects(s *scope, name string) bool {
+	known, ok := w.effects[name]
+	if !ok {
+		known = s.hasEffects(name, map[string]bool{})
+		w.effects[name] = known
+	}
+	return known
+}
+
+// hasEffects tells whether a function sets a variable or fills a table, itself or by another. seen are those that were asked before,
+// and had none that were known then.
+func (s *scope) hasEffects(name string, seen map[string]bool) bool {
+	if seen[name] {
+		return false
+	}
+	seen[name] = true
+	return slices.ContainsFunc(s.library[name].GetNodeDef(), func(n *nodepb.NodeDef) bool {
 		called, isCall := calledFunction(n)
-		return isCall && s.hasEffects(called, depth+1) || effects[n.GetOp()] != nil
+		return isCall && s.hasEffects(called, seen) || effects[n.GetOp()] != nil
 	})
 }
 

@@ -15,6 +15,7 @@ type plan struct {
 	results []int       // slots
 	types   []ops.DType // of the results
 	start   []ops.Value // by slot: what is there before the first step: constants and tables
+	loops   bool        // it may go on for long
 }
 
 // step computes one node.

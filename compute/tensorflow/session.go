@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+
 	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
 )
@@ -23,6 +26,8 @@ type Session struct {
 	tables    map[string]*ops.Table
 	assets    map[string]string   // by tensor of the top graph that holds the path: the path
 	datasets  map[string]*dataset // by tensor of the top graph
+
+	nodes map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef // of functions that were called, by name: they may be called often
 }
 
 // variablesPrefix is where a SavedModel keeps its variables, below its folder.
@@ -33,6 +38,7 @@ func (m *Model) Start() (*Session, error) {
 	s := &Session{
 		model: m, variables: map[string]*ops.Variable{}, tables: map[string]*ops.Table{},
 		assets: map[string]string{}, datasets: map[string]*dataset{},
+		nodes: map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef{},
 	}
 	captured := m.calledWith()
 	if err := errors.Join(s.findAssets(), s.findDatasets(captured)); err != nil {
@@ -135,6 +141,19 @@ func (s *Session) newScope() *scope {
 		top.feed(tensor, ops.Variant, set)
 	}
 	return top
+}
+
+// nodesOf are the nodes of a function by name.
+func (s *Session) nodesOf(def *functionpb.FunctionDef) map[string]*nodepb.NodeDef {
+	nodes, ok := s.nodes[def]
+	if !ok {
+		nodes = make(map[string]*nodepb.NodeDef, len(def.GetNodeDef()))
+		for _, n := range def.GetNodeDef() {
+			nodes[n.GetName()] = n
+		}
+		s.nodes[def] = nodes
+	}
+	return nodes
 }
 
 // nodeOf is the node in a reference: node, node:index, node:output:index or ^node.

@@ -1,0 +1,51 @@
+package tensorflow
+
+import (
+	"fmt"
+	"slices"
+
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
+)
+
+// Bounds of what is computed before there is anything to compute it for.
+const (
+	maxFolded = 1 << 16 // elements of a tensor that is computed at once, and kept
+	maxGrown  = 1 << 26 // elements of all that are kept, but for those that the file holds
+)
+
+// fold computes a node whose inputs are known. If that is an error, it may be one in every run.
+func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) bool {
+	if slices.Contains(n.Fixed, nil) {
+		return false
+	}
+	c := &ops.Call{In: n.Fixed, Out: make([]ops.Value, len(out)), Most: maxFolded}
+	if err := k(c); err != nil {
+		return false
+	}
+	for i, slot := range out {
+		s.plan.start[slot] = c.Out[i]
+	}
+	return true
+}
+
+// grow counts what a folded node keeps. A constant has in the file what isn't repeated; what else is larger than a tensor that is
+// computed at once is no new one, but an input handed on or a variable.
+func (s *scope) grow(def *nodepb.NodeDef, out []int) error {
+	for _, slot := range out {
+		t, ok := s.plan.start[slot].(ops.Tensor)
+		switch {
+		case !ok:
+		case def.GetOp() == "Const":
+			s.spent.grown += max(0, t.Size()-proto.Size(def))
+		case t.Size() <= maxFolded:
+			s.spent.grown += t.Size()
+		}
+	}
+	if s.spent.grown > maxGrown {
+		return fmt.Errorf("node %s: constants grow to more than %d elements", def.GetName(), maxGrown)
+	}
+	return nil
+}
