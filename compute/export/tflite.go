@@ -12,9 +12,14 @@ import (
 // numbers are kept inside.
 func tfliteFormat(name, file string, q tflite.Quantization) Format {
 	return Format{
-		Name: name, Folder: "Format-TFLite", File: file, holds: tflite.Holds, check: tflite.Check,
+		Name: name, Folder: "Format-TFLite", File: file, holds: tflite.Holds, check: checkTFLite,
 		write: func(ctx context.Context, path string, p Part) error { return writeTFLite(ctx, path, p, q) },
 	}
+}
+
+func checkTFLite(path string) error {
+	_, err := tflite.Describe(path)
+	return err
 }
 
 func writeTFLite(ctx context.Context, path string, p Part, q tflite.Quantization) error {
