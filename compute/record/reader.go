@@ -59,6 +59,9 @@ func (r *Reader) Reset(name string, in io.Reader) {
 	*r = Reader{name: name, stream: r.stream, in: r.in, large: r.large, close: func() error { return nil }}
 }
 
+// Gzip says whether the file is compressed, once Next was called.
+func (r *Reader) Gzip() bool { return r.stream.inflates() }
+
 // Close closes the file that Open opened.
 func (r *Reader) Close() error {
 	if r.err == nil {

@@ -75,6 +75,9 @@ func TestFilesOfTensorFlowAreRead(t *testing.T) {
 		if err != nil || len(records) != want {
 			t.Errorf("%s: %d records, error %v; want %d", file, len(records), err, want)
 		}
+		if r.Gzip() != strings.HasSuffix(file, ".gz") {
+			t.Errorf("%s: gzip is %v", file, r.Gzip())
+		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
@@ -233,8 +236,9 @@ func TestAPlainFileThatBeginsLikeGzipIsPlain(t *testing.T) {
 	if !bytes.HasPrefix(file, []byte{0x1f, 0x8b, 8}) {
 		t.Fatal("the file does not begin like gzip")
 	}
-	if records, err := readAll(record.NewReader("f", bytes.NewReader(file))); len(records) != 1 || err != nil {
-		t.Errorf("%d records, %v", len(records), err)
+	r := record.NewReader("f", bytes.NewReader(file))
+	if records, err := readAll(r); len(records) != 1 || err != nil || r.Gzip() {
+		t.Errorf("%d records, %v, gzip is %v", len(records), err, r.Gzip())
 	}
 }
 

@@ -72,6 +72,9 @@ func (s *stream) open() error {
 	return nil
 }
 
+// inflates says whether the file is compressed, once it was read from.
+func (s *stream) inflates() bool { return s.out != nil && s.out != s.in }
+
 // isGzip looks for gzip's magic (RFC 1952: 1f 8b, then method 8). A plain file begins with a length, which may look the
 // same, but is followed by its own checksum.
 func isGzip(head []byte) bool {

@@ -2,12 +2,9 @@ package inspect
 
 import (
 	"context"
-	"io"
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/stoker-ml/stoker/compute/record"
 )
 
 // Checkpoint is one or more of TensorFlow's checkpoints in a folder.
@@ -58,16 +55,4 @@ func latest(text string) string {
 		}
 	}
 	return ""
-}
-
-func countRecords(name string, in io.Reader) (count int64, err error) {
-	r := record.NewReader(name, in)
-	for {
-		if _, err := r.Next(); err == io.EOF {
-			return count, nil
-		} else if err != nil {
-			return count, err
-		}
-		count++
-	}
 }

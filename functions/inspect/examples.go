@@ -120,20 +120,19 @@ func (l *looker) file(ctx context.Context, s *Source, f File) error {
 		return err
 	}
 	defer in.Close()
-	counted := l.budget.reader(in)
-	head := make([]byte, 4)
-	n, _ := io.ReadFull(counted, head)
-	if string(head[:n]) == "PAR1" {
-		return fmt.Errorf("%s is a Parquet file: expected TFRecord", f.Path)
-	}
-	compression := "none"
-	if n >= 2 && head[0] == 0x1f && head[1] == 0x8b {
-		compression = "gzip"
-	}
+	r := record.NewReader(f.Path, l.budget.reader(in))
+	err = l.records(ctx, r)
 	if l.split.Compression == "" {
-		l.split.Compression = compression
+		l.split.Compression = compression(r)
 	}
-	return l.records(ctx, record.NewReader(f.Path, io.MultiReader(strings.NewReader(string(head[:n])), counted)))
+	return err
+}
+
+func compression(r *record.Reader) string {
+	if r.Gzip() {
+		return "gzip"
+	}
+	return "none"
 }
 
 func (l *looker) records(ctx context.Context, r *record.Reader) error {

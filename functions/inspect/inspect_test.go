@@ -253,15 +253,15 @@ func TestWhatIsNoArtifactIsRefusedByWhatWasExpected(t *testing.T) {
 		t.Fatal(err)
 	}
 	for place, want := range map[string]string{
-		write("notes.txt", "hello"):                                   "expected Examples (Split-<name>/",
-		filepath.Dir(write("empty/x", "")):                            "expected Examples",
-		filepath.Dir(filepath.Dir(write("pq/Split-a/f", "PAR1...."))): "f is a Parquet file: expected TFRecord",
-		write("cut.gz", string(gzip[:1000])):                          "cut.gz",
-		write("best_hyperparameters.txt", "{}"):                       "expected an object with space and values",
-		write("schema.pbtxt", "feature { name: }"):                    "schema.pbtxt",
-		write("x.index", strings.Repeat("x", 100)):                    "x",
-		write("m.tflite", "1234TFL3"):                                 "m.tflite",
-		write("FeatureStats.pb", "\x08"):                              "FeatureStats.pb",
+		write("notes.txt", "hello"):                                       "expected Examples (Split-<name>/",
+		filepath.Dir(write("empty/x", "")):                                "expected Examples",
+		filepath.Dir(filepath.Dir(write("pq/Split-a/f", "PAR1........"))): "record 0 of f, at byte 0: checksum of the length does not match: a Parquet",
+		write("cut.gz", string(gzip[:1000])):                              "cut.gz",
+		write("best_hyperparameters.txt", "{}"):                           "expected an object with space and values",
+		write("schema.pbtxt", "feature { name: }"):                        "schema.pbtxt",
+		write("x.index", strings.Repeat("x", 100)):                        "x",
+		write("m.tflite", "1234TFL3"):                                     "m.tflite: is no TFLite model: ",
+		write("FeatureStats.pb", "\x08"):                                  "FeatureStats.pb",
 	} {
 		source, err := inspect.Local(place)
 		if err != nil {

@@ -46,16 +46,7 @@ func (g *TransformGraph) print(p *printer) {
 		}
 		p.row(v.Name, words, size(v.Bytes))
 	}
-	p.section("ops\n%s", plain2(counts(g.Ops)))
-}
-
-// plain2 is plain for a text of several lines.
-func plain2(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = plain(line)
-	}
-	return strings.Join(lines, "\n")
+	p.section("ops\n%s", plainLines(counts(g.Ops)))
 }
 
 func (m *SavedModel) print(p *printer) {
@@ -81,7 +72,7 @@ func (m *SavedModel) print(p *printer) {
 	for _, a := range m.Assets {
 		p.row(a.Name, size(a.Bytes))
 	}
-	p.section("ops\n%s", plain2(counts(m.Ops)))
+	p.section("ops\n%s", plainLines(counts(m.Ops)))
 }
 
 // maxVariables is how many variables are printed; JSON has all.
@@ -148,7 +139,7 @@ func (t *TFLite) print(p *printer) {
 	for _, port := range t.Outputs {
 		p.row("out", port.Name, port.Type, tfliteShape(port))
 	}
-	p.section("ops\n%s", plain2(counts(t.Ops)))
+	p.section("ops\n%s", plainLines(counts(t.Ops)))
 }
 
 func tfliteShape(t tflite.Tensor) string {
@@ -176,7 +167,7 @@ func (o *ONNX) print(p *printer) {
 	for _, port := range o.Outputs {
 		p.row("out", port.Name, port.Type, "["+strings.Join(port.Shape, ", ")+"]", port.Doc)
 	}
-	p.section("ops\n%s", plain2(counts(o.Ops)))
+	p.section("ops\n%s", plainLines(counts(o.Ops)))
 }
 
 func (l *Lineage) print(p *printer) {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/compute/tensorflow"
 	"github.com/stoker-ml/stoker/compute/transform"
 )
@@ -140,6 +141,18 @@ func (s *Source) countWords(ctx context.Context, name string) (count int64, err 
 		default:
 			count++
 		}
+	}
+}
+
+func countRecords(name string, in io.Reader) (count int64, err error) {
+	r := record.NewReader(name, in)
+	for {
+		if _, err := r.Next(); err == io.EOF {
+			return count, nil
+		} else if err != nil {
+			return count, err
+		}
+		count++
 	}
 }
 
