@@ -17,6 +17,18 @@ func Write(dir string, m Model) error {
 	return write(dir, m, false)
 }
 
+// Writable says why Write would refuse the model, whatever its weights: a training had better know before it begins.
+func Writable(m Model) error {
+	b, err := newBuilder(m)
+	if err == nil {
+		err = b.build()
+	}
+	if err != nil {
+		return fmt.Errorf("as a SavedModel: %w", err)
+	}
+	return nil
+}
+
 func write(dir string, m Model, eval bool) error {
 	b, err := newBuilder(m)
 	if err == nil {

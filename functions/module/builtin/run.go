@@ -58,6 +58,9 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err != nil {
 		return err
 	}
+	if err := savedmodel.Writable(exported(d, n)); err != nil {
+		return err
+	}
 	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(), "features", len(d.inputs),
 		"weights", len(n.model.Weights()), "train_rows", s.rows)
 	if err := r.warmStart(c, d, n, a); err != nil {
@@ -133,12 +136,17 @@ func leave(ctx context.Context, d dataset, n network, a module.Assignment, resul
 	if err := predict(ctx, d, n, a); err != nil {
 		return err
 	}
+	targets := export.Targets{Serving: a.ServingModelDir, Eval: a.EvalModelDir, Formats: a.Exports}
+	return export.Write(ctx, targets, export.Model{Model: exported(d, n), Samples: d.samples(a.TrainFiles, n.feed)})
+}
+
+// exported is the model as its files have it.
+func exported(d dataset, n network) savedmodel.Model {
 	m := savedmodel.Model{Graph: n.model.Graph, TransformGraph: d.graph, Labels: d.labelNames(), Classes: d.label.Vocabulary}
 	if !d.transformed {
 		m.Spec, m.Defaults = d.spec, n.defaults
 	}
-	targets := export.Targets{Serving: a.ServingModelDir, Eval: a.EvalModelDir, Formats: a.Exports}
-	return export.Write(ctx, targets, export.Model{Model: m, Samples: d.samples(a.TrainFiles, n.feed)})
+	return m
 }
 
 func writeMetrics(dir string, metrics map[string]float64) error {
