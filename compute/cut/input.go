@@ -14,7 +14,7 @@ type Input struct {
 	Type    string `json:"type"`              // float32, int64 or string
 	Shape   [2]int `json:"shape"`             // the first, -1, is the number of rows
 	Note    string `json:"note,omitempty"`    // what is expected, in words
-	Default any    `json:"default,omitempty"` // stands for a value that a row lacks: a number, a string, or "NaN"
+	Default any    `json:"default,omitempty"` // stands for a value that a row lacks: a number, "NaN", a string, or Bytes
 
 	// ComputedFrom is set for an input that stands in the place of what the file can't compute itself.
 	ComputedFrom *Source `json:"computed_from,omitempty"`
@@ -29,6 +29,11 @@ type Source struct {
 	Unknown    int      `json:"unknown,omitempty"`    // id of a string that isn't in Vocabulary
 	Hash       string   `json:"hash,omitempty"`       // the id of a string is this function of its bytes, modulo Buckets
 	Buckets    int      `json:"buckets,omitempty"`
+}
+
+// Bytes is a string that is not UTF-8.
+type Bytes struct {
+	Raw []byte `json:"raw"` // base64, as JSON has it
 }
 
 // FarmHash is the Source.Hash of OpHash: TensorFlow's StringToHashBucketFast, from https://github.com/google/farmhash. The 64 bits

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"math"
+	"unicode/utf8"
 
 	"github.com/stoker-ml/stoker/compute/cut"
 	"github.com/stoker-ml/stoker/compute/example"
@@ -53,6 +54,9 @@ func plain(d example.Default, kind example.Kind) any {
 	case example.Int64:
 		return d.Int64
 	case example.Bytes:
+		if !utf8.Valid(d.Bytes) {
+			return cut.Bytes{Raw: d.Bytes}
+		}
 		return string(d.Bytes)
 	}
 	return jsonNumber(d.Float)

@@ -1,7 +1,9 @@
 package export_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -81,6 +83,22 @@ func TestFeaturesOfATransformGraphAreSaidToBeSo(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "Format-ONNX", "inputs.json"))
 	if err != nil || strings.Count(string(text), "the SavedModel's transform_features signature computes it") != 5 {
+		t.Errorf("inputs.json: %s, %v", text, err)
+	}
+}
+
+// JSON would put other characters in the place of what is not UTF-8.
+func TestADefaultThatIsNotUTF8IsSaidInBase64(t *testing.T) {
+	t.Parallel()
+	m := houses(t)
+	m.Spec[0].Default = &example.Default{Bytes: []byte("a\xff")}
+	dir := t.TempDir()
+	if err := export.Write(t.Context(), export.Targets{Serving: filepath.Join(dir, "Format-Serving"), Formats: []string{"onnx"}}, m); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "Format-ONNX", "inputs.json"))
+	var compact bytes.Buffer
+	if err = errors.Join(err, json.Compact(&compact, text)); err != nil || !strings.Contains(compact.String(), `"default":{"raw":"Yf8="}`) {
 		t.Errorf("inputs.json: %s, %v", text, err)
 	}
 }
