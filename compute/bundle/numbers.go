@@ -13,32 +13,6 @@ import (
 	"github.com/stoker-ml/stoker/compute/record"
 )
 
-// Float32 reads a variable of type float, row major.
-func (b *Bundle) Float32(key string) ([]float32, error) {
-	data, err := b.fixed(key, 4, typepb.DataType_DT_FLOAT)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]float32, len(data)/4)
-	for i := range values {
-		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
-	}
-	return values, nil
-}
-
-// Int64 reads a variable of type int64, row major.
-func (b *Bundle) Int64(key string) ([]int64, error) {
-	data, err := b.fixed(key, 8, typepb.DataType_DT_INT64)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]int64, len(data)/8)
-	for i := range values {
-		values[i] = int64(binary.LittleEndian.Uint64(data[8*i:]))
-	}
-	return values, nil
-}
-
 // number is an element type that Numbers reads: how many bytes it has, and its value. Each is a float64 without loss, but for
 // integers beyond 2^53.
 type number struct {
@@ -79,46 +53,45 @@ func half(bits uint16) float64 {
 // bfloat16 is the upper half of a float32.
 func bfloat16(bits uint16) float64 { return float64(math.Float32frombits(uint32(bits) << 16)) }
 
-// Numbers reads a variable of any type of numbers as float32, row major. It is exact if no value had to be rounded for that: float64,
-// and integers beyond 2^24, may have to be. Complex and quantized types are not read.
+// Numbers reads a variable of any type of numbers as float32, row major. It is exact if no value had to be rounded for that:
+// float64, and integers beyond 2^24, may have to be. Complex and quantized types are not read.
 func (b *Bundle) Numbers(key string) (values []float32, exact bool, err error) {
-	e, err := b.find(key)
+	data, of, err := b.numeric(key)
 	if err != nil {
 		return nil, false, err
 	}
-	read, ok := numbers[e.GetDtype()]
-	if !ok {
-		return nil, false, b.failure(key, fmt.Errorf("type %v is not one of %v", e.GetDtype(), slices.Sorted(maps.Keys(numbers))))
-	}
-	data, err := b.fixed(key, read.size, e.GetDtype())
-	if err != nil {
-		return nil, false, err
-	}
-	values, exact = make([]float32, int64(len(data))/read.size), true
+	values, exact = make([]float32, int64(len(data))/of.size), true
 	for i := range values {
-		v := read.value(data[int64(i)*read.size:])
+		v := of.value(data[int64(i)*of.size:])
 		values[i] = float32(v)
 		exact = exact && (float64(values[i]) == v || math.IsNaN(v))
 	}
 	return values, exact, nil
 }
 
-// fixed reads the bytes of a variable whose elements have one size, be it whole or in slices.
-func (b *Bundle) fixed(key string, size int64, want typepb.DataType) ([]byte, error) {
-	entry, n, err := b.entry(key, want)
+// numeric reads the bytes of a variable of numbers, be it whole or in slices.
+func (b *Bundle) numeric(key string) (data []byte, of number, err error) {
+	entry, err := b.find(key)
 	if err != nil {
-		return nil, err
+		return nil, of, err
 	}
-	var data []byte
-	if len(entry.GetSlices()) > 0 {
-		data, err = b.sliced(key, entry, n, size)
-	} else {
-		data, err = b.whole(entry, n, size)
+	of, ok := numbers[entry.GetDtype()]
+	if !ok {
+		err := fmt.Errorf("type %v is not one of %v", entry.GetDtype(), slices.Sorted(maps.Keys(numbers)))
+		return nil, of, b.failure(key, err)
+	}
+	n, err := elements(entry.GetShape())
+	switch {
+	case err != nil:
+	case len(entry.GetSlices()) > 0:
+		data, err = b.sliced(key, entry, n, of.size)
+	default:
+		data, err = b.whole(entry, n, of.size)
 	}
 	if err != nil {
-		return nil, b.failure(key, err)
+		return nil, of, b.failure(key, err)
 	}
-	return data, nil
+	return data, of, nil
 }
 
 // whole reads the n elements of an entry that holds them itself.

@@ -1,8 +1,6 @@
 package bundle
 
 import (
-	"fmt"
-
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 )
@@ -19,11 +17,6 @@ func (b *Bundle) Proto(key string) (*tensorpb.TensorProto, error) {
 		t.StringVal = texts
 		return t, err
 	}
-	number, ok := numbers[t.GetDtype()]
-	if !ok {
-		return nil, b.failure(key, fmt.Errorf("type %v isn't read", t.GetDtype()))
-	}
-	data, err := b.fixed(key, number.size, t.GetDtype())
-	t.TensorContent = data
+	t.TensorContent, _, err = b.numeric(key)
 	return t, err
 }

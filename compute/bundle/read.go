@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
-	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 )
@@ -144,22 +143,6 @@ func (b *Bundle) find(key string) (*corepb.BundleEntryProto, error) {
 	return entry, nil
 }
 
-// entry finds a variable of the wanted type and counts its elements.
-func (b *Bundle) entry(key string, want typepb.DataType) (*corepb.BundleEntryProto, int64, error) {
-	entry, err := b.find(key)
-	if err != nil {
-		return nil, 0, err
-	}
-	if entry.GetDtype() != want {
-		return nil, 0, b.failure(key, fmt.Errorf("type is %v, want %v", entry.GetDtype(), want))
-	}
-	n, err := elements(entry.GetShape())
-	if err != nil {
-		return nil, 0, b.failure(key, err)
-	}
-	return entry, n, nil
-}
-
 // elements is the product of a shape.
 func elements(shape *shapepb.TensorShapeProto) (int64, error) {
 	n := int64(1)
@@ -186,8 +169,8 @@ func (b *Bundle) read(entry *corepb.BundleEntryProto) ([]byte, error) {
 		return nil, err
 	}
 	offset, size := entry.GetOffset(), entry.GetSize()
-	if offset < 0 || size < 0 || size > length || offset > length-size {
-		return nil, fmt.Errorf("%d bytes at %d lie outside %s, which has %d", size, offset, name, length)
+	if err := within(entry, name, length); err != nil {
+		return nil, err
 	}
 	data := make([]byte, size)
 	if _, err := file.ReadAt(data, offset); err != nil {

@@ -17,22 +17,33 @@ const ObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 // Strings reads a variable of type string, row major.
 func (b *Bundle) Strings(key string) ([][]byte, error) {
-	entry, n, err := b.entry(key, typepb.DataType_DT_STRING)
+	entry, err := b.find(key)
 	if err != nil {
 		return nil, err
 	}
-	if len(entry.GetSlices()) > 0 {
-		return nil, b.failure(key, errors.New("strings in slices aren't read"))
-	}
-	data, err := b.read(entry)
-	if err != nil {
-		return nil, b.failure(key, err)
-	}
-	values, err := decodeStrings(data, n, entry.GetCrc32C())
+	values, err := b.strings(entry)
 	if err != nil {
 		return nil, b.failure(key, err)
 	}
 	return values, nil
+}
+
+func (b *Bundle) strings(entry *corepb.BundleEntryProto) ([][]byte, error) {
+	switch {
+	case entry.GetDtype() != typepb.DataType_DT_STRING:
+		return nil, fmt.Errorf("type is %v, want DT_STRING", entry.GetDtype())
+	case len(entry.GetSlices()) > 0:
+		return nil, errors.New("strings in slices aren't read")
+	}
+	n, err := elements(entry.GetShape())
+	if err != nil {
+		return nil, err
+	}
+	data, err := b.read(entry)
+	if err != nil {
+		return nil, err
+	}
+	return decodeStrings(data, n, entry.GetCrc32C())
 }
 
 // decodeStrings reads n strings: all lengths as varints, the masked checksum of the lengths, all bytes.

@@ -3,7 +3,7 @@ package nn
 import "fmt"
 
 // Types checks the graph and returns the type of every input and node by name. It fails on an unknown op, a name used
-// twice or before it is computed, and kinds or shapes that don't meet.
+// twice or before it is computed, an output's name that another has, and kinds or shapes that don't meet.
 func (g *Graph) Types() (map[string]Type, error) {
 	c := checker{types: map[string]Type{}, params: map[string]*Param{}}
 	for i := range g.Params {
@@ -24,7 +24,12 @@ func (g *Graph) Types() (map[string]Type, error) {
 			return nil, err
 		}
 	}
+	given := map[string]bool{}
 	for _, out := range g.Outputs {
+		if given[out.Name] || out.Name == "" {
+			return nil, fmt.Errorf("output %q: the name is empty or given twice", out.Name)
+		}
+		given[out.Name] = true
 		if err := c.output(out); err != nil {
 			return nil, err
 		}

@@ -158,6 +158,13 @@ func TestGraphsThatMakeNoSenseAreRefused(t *testing.T) {
 		},
 		`name "x" is empty or defined twice`: {Inputs: []nn.Input{{Name: "x", Width: 1}, {Name: "x", Width: 1}}},
 		`output "o": no node "y"`:            {Outputs: []nn.Output{{Name: "o", Node: "y"}}},
+		`output "o": the name is empty or given twice`: {
+			Inputs:  []nn.Input{{Name: "x", Width: 1}, {Name: "y", Width: 1}},
+			Outputs: []nn.Output{{Name: "o", Node: "x", Width: 1}, {Name: "o", Node: "y", Width: 1}},
+		},
+		`output "": the name is empty or given twice`: {
+			Inputs: []nn.Input{{Name: "x", Width: 1}}, Outputs: []nn.Output{{Node: "x", Width: 1}},
+		},
 		`output "o": width 2, but node "x" is float32[b,1]`: {
 			Inputs: []nn.Input{{Name: "x", Width: 1}}, Outputs: []nn.Output{{Name: "o", Node: "x", Width: 2}},
 		},

@@ -18,7 +18,7 @@ import (
 const maxModelBytes = 2<<30 - 1
 
 // Check says why dir holds no SavedModel that can be served: no saved_model.pb, one that does not parse, no graph tagged
-// "serve", no signature, an index of variables that does not parse, an asset that is missing. It runs nothing.
+// "serve", no signature, an index of variables that does not parse, values or an asset that are missing. It runs nothing.
 func Check(dir string) error {
 	model, err := readModel(dir)
 	if err != nil {
@@ -79,12 +79,15 @@ func servingGraph(model *corepb.SavedModel) (*corepb.MetaGraphDef, error) {
 	return nil, errors.New(`saved_model.pb has no graph with the tag "serve"`)
 }
 
-// checkVariables reads the index, if the model has variables.
+// checkVariables reads the index, if the model has variables, and looks whether their values are there.
 func checkVariables(dir string) error {
 	prefix := filepath.Join(dir, "variables", "variables")
 	if _, err := os.Stat(prefix + ".index"); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_, err := bundle.Open(prefix)
-	return err
+	variables, err := bundle.Open(prefix)
+	if err != nil {
+		return err
+	}
+	return variables.CheckFiles()
 }

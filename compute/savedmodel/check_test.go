@@ -22,6 +22,12 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		{"variables cut off", func(dir string) error {
 			return os.Truncate(filepath.Join(dir, "variables", "variables.index"), 100)
 		}, "variables.index"},
+		{"no values", func(dir string) error {
+			return os.Remove(filepath.Join(dir, "variables", "variables.data-00000-of-00001"))
+		}, "variables.data-00000-of-00001"},
+		{"values cut off", func(dir string) error {
+			return os.Truncate(filepath.Join(dir, "variables", "variables.data-00000-of-00001"), 10)
+		}, "variables.data-00000-of-00001, which has 10"},
 		{"no asset", func(dir string) error {
 			return os.Remove(filepath.Join(dir, "assets", "vocab_compute_and_apply_vocabulary_vocabulary"))
 		}, "asset vocab_compute_and_apply_vocabulary_vocabulary"},
