@@ -103,12 +103,9 @@ func readAll(prefix string) error {
 
 func (b *Bundle) readAll() error {
 	for _, v := range b.Variables() {
-		var err error
-		switch v.DType {
-		case "DT_STRING":
+		_, _, err := b.Numbers(v.Key)
+		if v.DType == "DT_STRING" {
 			_, err = b.Strings(v.Key)
-		default:
-			_, _, err = b.Numbers(v.Key)
 		}
 		if err != nil {
 			return err

@@ -58,8 +58,8 @@ type Variable struct {
 	Shape []int
 }
 
-// Open reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is <model>/variables/variables. Its values may
-// lie in any number of data files, and a variable in slices, as partitioned variables are saved.
+// Open reads the index <prefix>.index of a TensorBundle. For a SavedModel the prefix is <model>/variables/variables. Its
+// values may lie in any number of data files, and a variable in slices, as partitioned variables are saved.
 func Open(prefix string) (*Bundle, error) {
 	index, err := readBounded(prefix + ".index")
 	if err != nil {

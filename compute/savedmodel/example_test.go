@@ -43,7 +43,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	kernel, err := weights.Float32("dense/kernel/.ATTRIBUTES/VARIABLE_VALUE")
+	kernel, _, err := weights.Numbers("dense/kernel/.ATTRIBUTES/VARIABLE_VALUE")
 	fmt.Println(kernel, err)
 	// Output: [2] <nil>
 }

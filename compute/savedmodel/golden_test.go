@@ -67,7 +67,7 @@ func penguin(t *testing.T) Model {
 		{Name: "dense_1/kernel", Shape: []int{8, 3}}, {Name: "dense_1/bias", Shape: []int{3}},
 	} {
 		key := fmt.Sprintf("_operations/%d/%s%s", 5+i/2, []string{"_kernel", "bias"}[i%2], valueSuffix)
-		if p.Values, err = weights.Float32(key); err != nil {
+		if p.Values, _, err = weights.Numbers(key); err != nil {
 			t.Fatal(err)
 		}
 		p.Trainable = true
