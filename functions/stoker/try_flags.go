@@ -12,24 +12,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // tryFlags are the flags of `stoker try`.
 type tryFlags struct {
-	examples, transformGraph, schema, hyperparameters, config, to string
-	trainSteps, evalSteps                                         int
-	seed                                                          int64
-	exports                                                       []string
-	assignmentOnly, force                                         bool
+	examples, transformGraph, schema, hyperparameters, baseModel, config, to string
+	trainSteps, evalSteps                                                    int
+	seed                                                                     int64
+	exports                                                                  []string
+	raw, assignmentOnly                                                      bool
+	force                                                                    bool
 }
 
 func (t *tryFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&t.examples, "examples", "", "folder of an Examples artifact, with Split-train and Split-eval")
-	flags.StringVar(&t.transformGraph, "transform-graph", "", "folder of a TransformGraph artifact; the examples went through it already")
-	flags.StringVar(&t.schema, "schema", "", "schema.pbtxt; default: the one inside the transform graph")
-	flags.StringVar(&t.hyperparameters, "hyperparameters", "", "best_hyperparameters.txt")
+	flags.StringVar(&t.transformGraph, "transform-graph", "", "folder of a TransformGraph artifact; the examples went through it already, but for --raw")
+	flags.BoolVar(&t.raw, "raw", false, "the examples are raw beside --transform-graph: the module sends them through it")
+	flags.StringVar(&t.schema, "schema", "", "schema.pbtxt, or its folder; default: the one inside the transform graph")
+	flags.StringVar(&t.hyperparameters, "hyperparameters", "", "best_hyperparameters.txt, or its folder")
+	flags.StringVar(&t.baseModel, "base-model", "", "model to start from: folder of a Model artifact, a SavedModel or a checkpoint")
 	flags.StringVar(&t.config, "config", "{}", "custom_config as JSON")
 	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; must not be there yet")
 	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides")
@@ -45,7 +49,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 	a := module.Assignment{
 		Version: module.ProtocolVersion, Module: name, Call: module.CallTrain, Shards: 1, Seed: t.seed,
-		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "",
+		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "" && !t.raw,
 		Exports: t.exports,
 	}
 	if err := errors.Join(within("train-steps", t.trainSteps, 0, anyCount), within("eval-steps", t.evalSteps, 0, anyCount), t.checkExports()); err != nil {
@@ -55,7 +59,7 @@ func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 		return a, usage(fmt.Errorf(`--config: expected JSON like {"label": "species"}: %w`, err))
 	}
 	if t.hyperparameters != "" {
-		text, err := os.ReadFile(t.hyperparameters)
+		text, err := os.ReadFile(fileIn(t.hyperparameters, "best_hyperparameters.txt"))
 		if err != nil {
 			return a, err
 		}
@@ -85,7 +89,14 @@ func positive(n int) *int {
 // paths fills in absolute paths.
 func (t *tryFlags) paths(a *module.Assignment) error {
 	if t.transformGraph != "" {
-		t.schema = cmp.Or(t.schema, filepath.Join(t.transformGraph, "transformed_metadata", "schema.pbtxt"))
+		t.schema = cmp.Or(t.schema, filepath.Join(t.transformGraph, metadata(a.Transformed), schemaFile))
+	}
+	if t.baseModel != "" {
+		serving, err := warm.Serving(t.baseModel)
+		if err != nil {
+			return fmt.Errorf("--base-model %s: %w", t.baseModel, err)
+		}
+		t.baseModel = serving
 	}
 	if isPath(a.Module) {
 		if err := absolute(a.Module, &a.Module); err != nil {
@@ -97,7 +108,7 @@ func (t *tryFlags) paths(a *module.Assignment) error {
 		path string
 		to   *string
 	}{
-		{t.schema, &a.SchemaPath}, {t.transformGraph, &a.TransformGraphPath},
+		{fileIn(t.schema, schemaFile), &a.SchemaPath}, {t.transformGraph, &a.TransformGraphPath}, {t.baseModel, &a.BaseModel},
 		{filepath.Join(t.examples, "Split-train", "*"), &train}, {filepath.Join(t.examples, "Split-eval", "*"), &eval},
 		{filepath.Join(t.to, "working"), &a.WorkingDir}, {filepath.Join(t.to, "model_run"), &a.ModelRunDir},
 		{filepath.Join(t.to, "model", "Format-Serving"), &a.ServingModelDir}, {filepath.Join(t.to, "model", "Format-TFMA"), &a.EvalModelDir},
@@ -108,6 +119,26 @@ func (t *tryFlags) paths(a *module.Assignment) error {
 	}
 	a.TrainFiles, a.EvalFiles = []string{train}, []string{eval}
 	return nil
+}
+
+// schemaFile is the one file of a Schema artifact.
+const schemaFile = "schema.pbtxt"
+
+// metadata is the folder of a transform graph whose schema fits the examples.
+func metadata(transformed bool) string {
+	if transformed {
+		return "transformed_metadata"
+	}
+	return "metadata"
+}
+
+// fileIn is the file of that name in path, where path is the artifact's folder; else path itself.
+func fileIn(path, name string) string {
+	inside := filepath.Join(path, name)
+	if _, err := os.Stat(inside); path == "" || err != nil {
+		return path
+	}
+	return inside
 }
 
 // absolute leaves "" as it is.
@@ -131,9 +162,17 @@ func (t *tryFlags) check(a module.Assignment) error {
 			return fmt.Errorf("--examples %s: expected a folder with Split-train and Split-eval: %w", t.examples, err)
 		}
 	}
-	if t.transformGraph != "" {
+	switch {
+	case t.raw && t.transformGraph == "":
+		return usage(errors.New("--raw is said of examples beside --transform-graph, and there is none"))
+	case t.transformGraph != "":
 		if err := isFolder(t.transformGraph); err != nil {
 			return fmt.Errorf("--transform-graph: %w", err)
+		}
+	}
+	if t.baseModel != "" {
+		if _, err := os.Stat(t.baseModel); err != nil {
+			return fmt.Errorf("--base-model: %w", err)
 		}
 	}
 	if t.schema != "" {
