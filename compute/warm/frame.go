@@ -84,6 +84,7 @@ const (
 	maxChain   = 10000   // nodes one behind the other
 	maxDepth   = 64      // calls within calls
 	maxFrames  = 10000   // calls in all
+	maxNodes   = 1 << 21 // of all frames
 	maxColumns = 1 << 21 // of one value
 	maxWork    = 1 << 24 // columns in all
 )

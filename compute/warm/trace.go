@@ -17,6 +17,7 @@ type tracer struct {
 	rows    known             // by key
 	files   map[string]Vocabulary
 	frames  int
+	nodes   int // in all frames
 	work    int
 	deep    int
 }
@@ -70,7 +71,7 @@ func (t *tracer) roots() []*frame {
 func (t *tracer) rootFrame(name string) *frame {
 	fn := t.model.functions[name]
 	concrete := t.model.graph.GetObjectGraphDef().GetConcreteFunctions()[name]
-	if fn == nil || concrete == nil {
+	if fn == nil || concrete == nil || t.full() {
 		return nil
 	}
 	specs := keywordSpecs(concrete.GetCanonicalizedInputSignature())
@@ -86,6 +87,9 @@ func (t *tracer) rootFrame(name string) *frame {
 	return t.newFrame(nil, fn, fn.GetNodeDef(), args)
 }
 
+// full says that no more frames are made.
+func (t *tracer) full() bool { return t.frames >= maxFrames || t.nodes >= maxNodes || t.work > maxWork }
+
 // given is what the user gives as an argument: a feature by that name, unless it is only counted.
 func given(name string, width int) argument {
 	if isCounted(name) {
@@ -95,7 +99,7 @@ func given(name string, width int) argument {
 }
 
 func (t *tracer) newFrame(caller *frame, fn *functionpb.FunctionDef, list []*nodepb.NodeDef, args map[string]argument) *frame {
-	t.frames, t.work = t.frames+1, t.work+len(list)
+	t.frames, t.nodes, t.work = t.frames+1, t.nodes+len(list), t.work+len(list)
 	f := &frame{
 		caller: caller, fn: fn, args: args, nodes: make(map[string]*nodepb.NodeDef, len(list)),
 		calls: map[string]*frame{}, seen: map[tensorKey][]column{},
@@ -132,7 +136,7 @@ func (t *tracer) call(f *frame, n *nodepb.NodeDef) *frame {
 		return called
 	}
 	fn := t.model.functions[n.GetAttr()["f"].GetFunc().GetName()]
-	if fn == nil || t.frames >= maxFrames || t.work > maxWork {
+	if fn == nil || t.full() {
 		return nil
 	}
 	args, names := map[string]argument{}, t.model.argumentNames(fn)
