@@ -2,7 +2,6 @@ package warm
 
 import (
 	"slices"
-	"strings"
 
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
@@ -38,73 +37,24 @@ func (t *tracer) columns(f *frame, tensor string) []column {
 	return found
 }
 
-// operands are how many inputs an op has that is asked for more than its first.
-var operands = map[string]int{
-	"OneHot": 2, "LookupTableFindV2": 3, "SparseToDense": 3, "SelectV2": 3, "Select": 3, "MatMul": 2, "GatherV2": 2, "Gather": 2, "ResourceGather": 2,
-}
-
 func (t *tracer) compute(o origin) []column {
-	n, in := o.node, o.node.GetInput()
-	if isCall(n) {
+	if isCall(o.node) {
 		return t.callColumns(o)
 	}
-	if len(in) < max(operands[n.GetOp()], 1) {
+	known, ok := t.operations[o.node.GetOp()]
+	if !ok || len(o.node.GetInput()) < known.inputs {
 		return nil
 	}
-	x := func(i int) []column { return t.columns(o.frame, in[i]) }
-	switch n.GetOp() {
-	case "ParseExampleV2", "ParseExample":
-		return t.parsed(o)
-	case "MatMul":
-		return t.product(o)
-	case "GatherV2", "Gather", "ResourceGather":
-		return t.gathered(o)
-	case "SparseToDense":
-		return x(2)
-	case "Sum":
-		return t.summed(o)
-	case "SparseFillEmptyRows": // indices, values, which rows were empty, and more
-		if len(in) > 1 && (o.output == "output_values" || o.output == "" && o.index == 1) {
-			return x(1)
-		}
-		return nil
-	case "Unique", "SparseSegmentMean", "SparseSegmentSum", "SparseSegmentSqrtN": // of each row, one of its kind or with others of its example
-		return x(0)
-	case "SelectV2", "Select":
-		return t.selected(o)
-	case "OneHot":
-		return t.oneHot(o)
-	case "LookupTableFindV2":
-		if tokens := t.tokens(o.frame, in[0]); tokens != nil {
-			return mapped(x(1), domain{tokens: tokens, other: -1})
-		}
-		return nil
-	case "StringToHashBucketFast", "StringToHashBucketStrong", "StringToHashBucket":
-		return mapped(x(0), domain{hashed: int(n.GetAttr()["num_buckets"].GetI()), other: -1})
-	case "ConcatV2":
-		return t.joined(o.frame, in[:len(in)-1])
-	case "Sub", "Mul", "AddV2", "Add", "RealDiv", "Div", "DivNoNan", "Maximum", "Minimum", "SquaredDifference":
-		if len(in) == 2 {
-			return t.combined(o)
-		}
-	}
-	if slices.Contains(elementwise, n.GetOp()) {
-		return x(0)
-	}
-	return nil
-}
-
-// elementwise ops leave each column what it is.
-var elementwise = []string{
-	"Identity", "IdentityN", "StopGradient", "PlaceholderWithDefault", "EnsureShape", "CheckNumerics", "PreventGradient", "Snapshot",
-	"Cast", "Squeeze", "ExpandDims", "Reshape", "BiasAdd", "Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Tanh", "Sigmoid", "Softplus", "Softmax",
-	"Neg", "Abs", "Exp", "Log", "Log1p", "Sqrt", "Rsqrt", "Square",
+	return known.columns(o)
 }
 
 // combined is what stands in two operands taken together, element by element: one of them has to be the same for every example, or both
 // have to be of the same columns.
 func (t *tracer) combined(o origin) []column {
 	in := o.node.GetInput()
+	if len(in) != 2 {
+		return nil
+	}
 	x, y := t.columns(o.frame, in[0]), t.columns(o.frame, in[1])
 	switch {
 	case t.isFixed(o.frame, in[1], 0):
@@ -121,33 +71,12 @@ func sameNames(x, y []column) bool {
 	return x != nil && slices.EqualFunc(x, y, func(a, b column) bool { return a.name == b.name })
 }
 
-// isFixed says that a tensor is the same for every example, up to its shape.
-func (t *tracer) isFixed(f *frame, tensor string, deep int) bool {
-	o, ok := f.origin(tensor)
-	if t.work++; !ok || t.work > maxWork || deep > maxDepth {
-		return false
-	}
-	if o.node == nil {
-		return o.object >= 0
-	}
-	switch o.node.GetOp() {
-	case "Const", "ReadVariableOp", "VariableV2", "Fill", "ZerosLike", "OnesLike", "LookupTableSizeV2":
-		return true
-	case "Identity", "Cast", "Sqrt", "Rsqrt", "Reshape", "ExpandDims", "Maximum", "AddV2", "Add", "Sub", "Mul", "Neg":
-		for _, in := range o.node.GetInput() {
-			if !strings.HasPrefix(in, "^") && !t.isFixed(o.frame, in, deep+1) {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-func (t *tracer) joined(f *frame, tensors []string) []column {
+// joined is all inputs but the last, which is the axis.
+func (t *tracer) joined(o origin) []column {
+	in := o.node.GetInput()
 	var all []column
-	for _, name := range tensors {
-		x := t.columns(f, name)
+	for _, name := range in[:len(in)-1] {
+		x := t.columns(o.frame, name)
 		if x == nil || len(all)+len(x) > maxColumns {
 			return nil
 		}
@@ -235,6 +164,29 @@ func (t *tracer) selected(o origin) []column {
 func isWhole(n *nodepb.NodeDef) bool {
 	dtype := n.GetAttr()["T"].GetType().String()
 	return dtype == "DT_INT64" || dtype == "DT_INT32"
+}
+
+// found is the numbers of strings in a table.
+func (t *tracer) found(o origin) []column {
+	in := o.node.GetInput()
+	tokens := t.tokens(o.frame, in[0])
+	if tokens == nil {
+		return nil
+	}
+	return mapped(t.columns(o.frame, in[1]), domain{tokens: tokens, other: -1})
+}
+
+func (t *tracer) hashed(o origin) []column {
+	buckets := int(o.node.GetAttr()["num_buckets"].GetI())
+	return mapped(t.columns(o.frame, o.node.GetInput()[0]), domain{hashed: buckets, other: -1})
+}
+
+// rowsFilled is the values of SparseFillEmptyRows: its other outputs are indices, which rows were empty, and more.
+func (t *tracer) rowsFilled(o origin) []column {
+	if o.output == "output_values" || o.output == "" && o.index == 1 {
+		return t.columns(o.frame, o.node.GetInput()[1])
+	}
+	return nil
 }
 
 func (t *tracer) oneHot(o origin) []column {

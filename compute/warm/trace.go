@@ -20,6 +20,8 @@ type tracer struct {
 	nodes   int // in all frames
 	work    int
 	deep    int
+
+	operations map[string]operation // by op
 }
 
 // rows says what the rows of the model's weights stand for, by key.
@@ -39,6 +41,7 @@ func (m *savedModel) rows(tensors []Tensor) map[string]Rows {
 
 func newTracer(m *savedModel, tensors []Tensor) *tracer {
 	t := &tracer{model: m, weights: map[int32]Tensor{}, named: map[string]Tensor{}, rows: known{}, files: map[string]Vocabulary{}}
+	t.operations = t.newOperations()
 	for _, weight := range tensors {
 		t.weights[weight.object] = weight
 		t.named[weight.Name] = weight
