@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"fmt"
+	"unicode/utf8"
 )
 
 // otherFormats are files of records that TFX and its neighbours write too, by the bytes they begin with.
@@ -20,5 +21,13 @@ func named(head []byte, err error) error {
 			return fmt.Errorf("%w: a %s file: TFRecord is read, plain or gzip", err, other.name)
 		}
 	}
+	if isText(head) {
+		return fmt.Errorf("%w: a text file, like CSV or JSON: TFRecord is read, plain or gzip", err)
+	}
 	return err
+}
+
+// isText is never true of a record's head: the length of one that fits into memory has bytes of zero.
+func isText(head []byte) bool {
+	return !bytes.ContainsFunc(head, func(r rune) bool { return r == utf8.RuneError || r < ' ' && r != '\t' && r != '\r' && r != '\n' })
 }
