@@ -41,7 +41,17 @@ type Lineage struct {
 	Started   time.Time        `json:"started,omitzero"`
 	Finished  time.Time        `json:"finished,omitzero"`
 	Metrics   map[string]any   `json:"metrics,omitempty"`
+	Skew      *Skew            `json:"skew,omitempty"`
 	Inputs    []map[string]any `json:"inputs,omitempty"` // as the execution's fact has them: uri, digest, type
+}
+
+// Skew is how the model's files compared with the model that was trained, before it was published.
+type Skew struct {
+	Rows      int     `json:"rows"`
+	MaxAbs    float64 `json:"max_abs"`
+	Tolerance float64 `json:"tolerance"`
+	Raw       bool    `json:"raw"`
+	Note      string  `json:"note,omitempty"`
 }
 
 func inspectModel(ctx context.Context, s *Source, o Options) (*Model, error) {

@@ -185,7 +185,22 @@ func (l *Lineage) print(p *printer) {
 	for _, name := range slices.Sorted(maps.Keys(l.Metrics)) {
 		p.row(name, value(l.Metrics[name]))
 	}
+	if l.Skew != nil {
+		p.row("skew", l.Skew.words())
+	}
 	for _, in := range l.Inputs {
 		p.row("input", strings.TrimSpace(value(in["type"])+" "+value(in["uri"])))
 	}
+}
+
+// words are the figures in one line.
+func (s *Skew) words() string {
+	if s.Rows == 0 {
+		return "not compared: " + s.Note
+	}
+	rows := "transformed rows"
+	if s.Raw {
+		rows = "raw rows"
+	}
+	return fmt.Sprintf("at most %.3g in %d %s, tolerance %v", s.MaxAbs, s.Rows, rows, s.Tolerance)
 }

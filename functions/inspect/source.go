@@ -94,7 +94,7 @@ func Stored(ctx context.Context, store storage.Store, ref storage.Ref, scratch s
 	}
 	listing, err := storage.List(ctx, store, ref)
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, fmt.Errorf("%s: %w: %w", ref, ErrNothing, err)
+		return nil, fmt.Errorf("%s: %w", ref, ErrNothing) // what the store says of it names ref twice more
 	}
 	if err != nil {
 		return nil, err
