@@ -18,6 +18,7 @@ type modelLine struct {
 	Pipeline  string             `json:"pipeline"`
 	Run       string             `json:"run"`
 	Model     string             `json:"model"`
+	ModelRun  string             `json:"model_run,omitempty"`
 	Digest    string             `json:"digest"`
 	Formats   []string           `json:"formats"` // folders in it
 	Execution string             `json:"execution"`
@@ -57,8 +58,8 @@ func listModels(ctx context.Context, box events.Letterbox, query events.Query) (
 		}
 		if data, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil {
 			models = append(models, modelLine{
-				Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run, Model: data.Model.URI, Digest: data.Model.Digest,
-				Formats: data.Model.Formats, Execution: data.Execution, Metrics: data.Metrics, Cached: data.Cached, Finished: data.Finished,
+				Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run, Model: data.Model.URI, ModelRun: data.ModelRun,
+				Digest: data.Model.Digest, Formats: data.Model.Formats, Execution: data.Execution, Metrics: data.Metrics, Cached: data.Cached, Finished: data.Finished,
 			})
 		}
 	}

@@ -19,17 +19,19 @@ import (
 type pulled struct {
 	Model string `json:"model"`
 	Path  string `json:"path"`
+	Run   string `json:"model_run,omitempty"` // where it was copied to
 }
 
 func newModelsPull(app *app) *cobra.Command {
 	var run, to string
-	var serving bool
+	var serving, modelRun bool
 	cmd := &cobra.Command{
 		Use:   "pull PIPELINE",
 		Short: "Copy a model to a local folder, checked against its manifest",
 		Long: "Copies the newest model of a pipeline, or that of --run, to a local folder. With --serving the folder gets the model\n" +
 			"in a numbered version folder (the second in which it was trained), as TensorFlow Serving wants it; a version that is there\n" +
-			"already is left alone.",
+			"already is left alone. --model-run brings beside it what the training left: event files for TensorBoard, metrics, and what was\n" +
+			"taken from a base model.",
 		Args:              exactly(1, "a pipeline"),
 		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,7 +40,7 @@ func newModelsPull(app *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				path, err := pull(ctx, l.store, model, to, serving)
+				got, err := pull(ctx, l.store, model, to, serving, modelRun)
 				if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrIncomplete) {
 					again := app.command("replay --run " + quoted(model.Run) + " --pipeline " + model.Pipeline)
 					return notFound(fmt.Errorf("the model of run %s is gone: `%s` trains it again: %w", model.Run, again, err))
@@ -46,46 +48,66 @@ func newModelsPull(app *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return app.print(pulled{model.Model, path}, func(w io.Writer) { fmt.Fprintln(w, path) })
+				return app.print(got, func(w io.Writer) {
+					fmt.Fprintln(w, got.Path)
+					if got.Run != "" {
+						fmt.Fprintln(w, got.Run)
+					}
+				})
 			})
 		},
 	}
 	cmd.Flags().StringVar(&run, "run", "", "the model of this run, not the newest")
 	cmd.Flags().StringVar(&to, "to", ".", "folder to write to")
 	cmd.Flags().BoolVar(&serving, "serving", false, "write <to>/<version>/saved_model.pb for TensorFlow Serving")
+	cmd.Flags().BoolVar(&modelRun, "model-run", false, "copy its model_run too, to <to>/model_run")
 	return cmd
 }
 
-// pull stages the artifact beside its destination and moves it there in one step, so that a server that watches the
-// folder never sees half a model.
-func pull(ctx context.Context, store storage.Store, model modelLine, to string, serving bool) (string, error) {
-	ref, err := storage.ParseRef(model.Model)
-	if err != nil {
-		return "", err
-	}
-	destination, source := filepath.Join(to, "model"), ""
+// pull copies a model, or of it what TensorFlow Serving takes, and its model_run where that is asked for.
+func pull(ctx context.Context, store storage.Store, model modelLine, to string, serving, modelRun bool) (got pulled, err error) {
+	got.Model = model.Model
 	if serving {
-		destination, source = filepath.Join(to, strconv.FormatInt(model.Finished.Unix(), 10)), "Format-Serving"
+		got.Path = filepath.Join(to, strconv.FormatInt(model.Finished.Unix(), 10))
+		err = pullArtifact(ctx, store, model.Model, "Format-Serving", got.Path)
+	} else {
+		got.Path = filepath.Join(to, "model")
+		err = pullArtifact(ctx, store, model.Model, "", got.Path)
+	}
+	if err != nil || !modelRun {
+		return got, err
+	}
+	got.Run = filepath.Join(to, "model_run")
+	return got, pullArtifact(ctx, store, model.ModelRun, "", got.Run)
+}
+
+// pullArtifact stages the artifact, or the folder source of it, beside its destination and moves it there in one step, so that a
+// server that watches the folder never sees half a model. A destination that is there is left alone.
+func pullArtifact(ctx context.Context, store storage.Store, artifact, source, destination string) error {
+	ref, err := storage.ParseRef(artifact)
+	if err != nil {
+		return err
 	}
 	if _, err := os.Stat(destination); err == nil {
-		return destination, nil
+		return nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return err
 	}
+	to := filepath.Dir(destination)
 	if err := os.MkdirAll(to, 0o755); err != nil {
-		return "", err
+		return err
 	}
 	half, err := os.MkdirTemp(to, ".pull-")
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer os.RemoveAll(half)
 	if _, err := storage.StageIn(ctx, store, ref, half, storage.StageOptions{}); err != nil {
-		return "", err
+		return err
 	}
 	from := filepath.Join(half, source)
 	if err := os.Chmod(from, 0o755); err != nil {
-		return "", err
+		return err
 	}
-	return destination, os.Rename(from, destination)
+	return os.Rename(from, destination)
 }
