@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/train"

@@ -48,8 +48,8 @@ func (t *tracer) compute(o origin) []column {
 	return known.columns(o)
 }
 
-// combined is what stands in two operands taken together, element by element: one of them has to be the same for every example, or both
-// have to be of the same columns.
+// combined is what stands in two operands taken together, element by element: one of them has to be the same for every
+// example, or both have to be of the same columns.
 func (t *tracer) combined(o origin) []column {
 	in := o.node.GetInput()
 	if len(in) != 2 {

@@ -38,8 +38,8 @@ type origin struct {
 	argument
 }
 
-// cutTensor takes apart the name of a tensor: node:output:index in a function, node:index in the graph, an argument's or a node's name
-// alone.
+// cutTensor takes apart the name of a tensor: node:output:index in a function, node:index in the graph, an argument's or a
+// node's name alone.
 func cutTensor(name string) (node, output string, index int) {
 	parts := strings.Split(strings.TrimPrefix(name, "^"), ":")
 	if len(parts) > 1 {

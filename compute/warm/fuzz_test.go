@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
-	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
-	"google.golang.org/protobuf/proto"
 )
 
 // FuzzModel looks for a SavedModel that makes the tracer fail, or take much longer than it is large.
@@ -30,7 +31,8 @@ func FuzzModel(f *testing.F) {
 		if err != nil {
 			return
 		}
-		odd := append(slices.Clone(s.Tensors), Tensor{Key: "odd", Shape: []int{-1, -1}, object: 1}, Tensor{Key: "large", Shape: []int{1 << 40, 1}, object: 2})
+		odd := append(slices.Clone(s.Tensors),
+			Tensor{Key: "odd", Shape: []int{-1, -1}, object: 1}, Tensor{Key: "large", Shape: []int{1 << 40, 1}, object: 2})
 		for key, rows := range m.rows(odd) {
 			if !slices.ContainsFunc(s.Tensors, func(t Tensor) bool { return t.Key == key }) || !rows.unique() {
 				t.Errorf("rows of %q: %q", key, rows)

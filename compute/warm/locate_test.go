@@ -81,8 +81,10 @@ func TestWeightsAreOfTheKindThatTheirNameSays(t *testing.T) {
 		shape []int
 		kind  string
 	}{
-		"dense/kernel": {[]int{2, 3}, "kernel"}, "_kernel": {[]int{2, 3}, "kernel"}, "linear/company/weights": {[]int{5, 1}, "kernel"}, "m/w": {[]int{2, 3}, "kernel"},
-		"dense/bias": {[]int{3}, "bias"}, "m/b": {[]int{3}, "bias"}, "normalization/mean": {[]int{3}, "mean"}, "normalization/variance": {[]int{3}, "variance"},
+		"dense/kernel": {[]int{2, 3}, "kernel"}, "_kernel": {[]int{2, 3}, "kernel"}, "linear/company/weights": {[]int{5, 1}, "kernel"},
+		"m/w":        {[]int{2, 3}, "kernel"},
+		"dense/bias": {[]int{3}, "bias"}, "m/b": {[]int{3}, "bias"}, "normalization/mean": {[]int{3}, "mean"},
+		"normalization/variance":    {[]int{3}, "variance"},
 		"batch_normalization/gamma": {[]int{3}, "gamma"}, "embedding/embeddings": {[]int{5, 2}, "embeddings"}, "m/rate": {nil, "scalar"},
 	} {
 		if got := kind(name, c.shape); got != c.kind {
@@ -90,7 +92,8 @@ func TestWeightsAreOfTheKindThatTheirNameSays(t *testing.T) {
 		}
 	}
 	for name, counted := range map[string]bool{
-		"dense/kernel": true, "dense_12/kernel": true, "model/dense_1/bias": true, "batch_normalization_2/gamma": true, "dnn/hiddenlayer_0/kernel": true, "dnn/logits/bias": true,
+		"dense/kernel": true, "dense_12/kernel": true, "model/dense_1/bias": true, "batch_normalization_2/gamma": true,
+		"dnn/hiddenlayer_0/kernel": true, "dnn/logits/bias": true,
 		"head/kernel": false, "dense_1a/kernel": false, "logits/kernel": false, "my_dense/kernel": false, "kernel": false,
 	} {
 		if isPositional(name) != counted {

@@ -76,8 +76,8 @@ func (m *savedModel) child(id int32, name string) (int32, bool) {
 	return 0, false
 }
 
-// v1Order is the names of trainable variables as the program made them: the model's collection, or that of the graph which a Saver
-// leaves beside its checkpoint. Without either there is none.
+// v1Order is the names of trainable variables as the program made them: the model's collection, or that of the graph which
+// a Saver leaves beside its checkpoint. Without either there is none.
 func v1Order(p place, model *savedModel) ([]string, error) {
 	if model != nil {
 		return variableNames(model.graph)

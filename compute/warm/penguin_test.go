@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
@@ -35,8 +36,9 @@ func listed(s *Source) []string {
 func TestAModelOfKerasListsItsWeightsInOrder(t *testing.T) {
 	t.Parallel()
 	s := open(t, penguin)
-	if got, want := listed(s), []string{"dense_4/kernel[4 8]", "dense_4/bias[8]", "dense_5/kernel[8 3]", "dense_5/bias[3]"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q: without the optimizer's", got, want)
+	weights := []string{"dense_4/kernel[4 8]", "dense_4/bias[8]", "dense_5/kernel[8 3]", "dense_5/bias[3]"}
+	if got := listed(s); !slices.Equal(got, weights) {
+		t.Errorf("%q, want %q: without the optimizer's", got, weights)
 	}
 	want := Rows{"culmen_length_mm_xf", "culmen_depth_mm_xf", "flipper_length_mm_xf", "body_mass_g_xf"}
 	if diff := cmp.Diff(want, s.Rows(s.Tensors[0])); diff != "" {

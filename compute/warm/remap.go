@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// remap finds for each new row the old one that stands for the same, -1 for none, and says how many moved. Both sides' rows can be told
-// from each other. nil is all as they stand.
+// remap finds for each new row the old one that stands for the same, -1 for none, and says how many moved. Both sides' rows
+// can be told from each other. nil is all as they stand.
 func remap(ours, old Rows) (order []int, told string, err error) {
 	if slices.Equal(ours, old) {
 		return nil, "", nil

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Rows say what each row of a weight stands for, that is, each place along its first axis: a number's feature, a token of a feature's
-// vocabulary, a bucket. Rows of two models that have the same words mean the same.
+// Rows say what each row of a weight stands for, that is, each place along its first axis: a number's feature, a token of a
+// feature's vocabulary, a bucket. Rows of two models that have the same words mean the same.
 type Rows []string
 
 // unique says that each row can be told from the others.

@@ -26,8 +26,8 @@ type Tensor struct {
 	DType string // as TensorFlow names it: DT_FLOAT
 	Shape []int
 
-	// Positional says that its name tells only which one of its kind it is, and may be another in a model of the same shape: Keras counts
-	// layers per process, an Estimator numbers them.
+	// Positional says that its name tells only which one of its kind it is, and may be another in a model of the same shape:
+	// Keras counts layers per process, an Estimator numbers them.
 	Positional bool
 
 	object int32 // its number in the object graph, -1 where there is none

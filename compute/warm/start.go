@@ -15,9 +15,9 @@ import (
 //   - if the old model has counted names: of what is left, the first kernel with the first kernel and so on, by kind in the order of
 //     both models.
 //
-// Shapes must be equal, but for a weight whose rows are known on both sides: there each row goes where what it stands for has its row
-// now, rows of what is new keep their initial values, and the first axis may have grown or shrunk. rows are those of params, by name
-// (GraphRows). Params that aren't trainable are no weights and stay as they are.
+// Shapes must be equal, but for a weight whose rows are known on both sides: there each row goes where what it stands for
+// has its row now, rows of what is new keep their initial values, and the first axis may have grown or shrunk. rows are
+// those of params, by name (GraphRows). Params that aren't trainable are no weights and stay as they are.
 //
 // The Table says all of that, also where an error comes with it. That nothing at all was taken is an error, and so is a map that
 // can't be followed; params are unchanged then.

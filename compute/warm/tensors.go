@@ -20,8 +20,8 @@ func listTensors(p place, b *bundle.Bundle, model *savedModel) ([]Tensor, error)
 	return namedTensors(variables, order), nil
 }
 
-// namedTensors are the weights of a checkpoint of TensorFlow 1, which knows them by name alone. Those that order names come first,
-// as it has them; others follow as a person would sort them.
+// namedTensors are the weights of a checkpoint of TensorFlow 1, which knows them by name alone. Those that order names come
+// first, as it has them; others follow as a person would sort them.
 func namedTensors(variables []bundle.Variable, order []string) []Tensor {
 	names := map[string]bool{}
 	for _, v := range variables {
@@ -56,8 +56,8 @@ func isSlot(name string, names map[string]bool) bool {
 	return false
 }
 
-// isOptimizers says that a variable belongs to an optimizer of Keras that an Estimator trained with: training/Adagrad/learning_rate, and
-// training/Adagrad/dnn/logits/bias/accumulator.
+// isOptimizers says that a variable belongs to an optimizer of Keras that an Estimator trained with:
+// training/Adagrad/learning_rate, and training/Adagrad/dnn/logits/bias/accumulator.
 func isOptimizers(name string, names map[string]bool) bool {
 	rest, ok := strings.CutPrefix(name, "training/")
 	optimizer, _, below := strings.Cut(rest, "/")

@@ -8,8 +8,8 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// tracer finds out what the rows of a SavedModel's weights stand for: it goes from each product of a value and a weight back to the
-// features that the value is made of. What it doesn't know leaves a weight's rows unknown; it never fails.
+// tracer finds out what the rows of a SavedModel's weights stand for: it goes from each product of a value and a weight
+// back to the features that the value is made of. What it doesn't know leaves a weight's rows unknown; it never fails.
 type tracer struct {
 	model   *savedModel
 	weights map[int32]Tensor  // by object
@@ -27,7 +27,8 @@ type tracer struct {
 // rows says what the rows of the model's weights stand for, by key.
 func (m *savedModel) rows(tensors []Tensor) map[string]Rows {
 	t, all := newTracer(m, tensors), map[string]Rows{}
-	for _, f := range t.roots() { // one that is called with transformed features knows less of them than serving_default, which comes first
+	// serving_default comes first: one that is called with transformed features knows less of them.
+	for _, f := range t.roots() {
 		t.rows = known{}
 		t.visit(f)
 		for key, rows := range t.rows.told() {

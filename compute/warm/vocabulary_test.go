@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
@@ -105,7 +106,9 @@ func TestRowsOfAVocabularyThatGrewMoveByToken(t *testing.T) {
 	s := open(t, firstShop.save(t, old))
 	now := shop{seed: 2, shops: []string{"dora", "carl", "anna"}, kinds: []string{"milk", "tea", "coffee"}, hours: 7, buckets: 8, swapped: true}
 	g := now.graph(t)
-	initial := map[string]map[string][]float32{"shop/embeddings": weights(g, "shop/embeddings"), "dense_1/kernel": weights(g, "dense_1/kernel")}
+	initial := map[string]map[string][]float32{
+		"shop/embeddings": weights(g, "shop/embeddings"), "dense_1/kernel": weights(g, "dense_1/kernel"),
+	}
 	table := start(t, g, s, Rules{})
 	for param, before := range initial {
 		from := weights(old, param)
@@ -147,7 +150,8 @@ func TestFeaturesThatAreAllOthersAreNotTaken(t *testing.T) {
 //go:embed testdata/finetune.py
 var finetuneScript string
 
-// A model of ours goes through TensorFlow, some steps of it, and comes back: with TensorFlow's weights, and what their rows stand for.
+// A model of ours goes through TensorFlow, some steps of it, and comes back: with TensorFlow's weights, and what their rows
+// stand for.
 func TestAModelThatTensorFlowTrainedFurtherComesBack(t *testing.T) {
 	t.Parallel()
 	g := firstShop.graph(t)

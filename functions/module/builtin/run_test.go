@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
