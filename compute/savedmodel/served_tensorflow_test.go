@@ -17,6 +17,7 @@ var modelsScript string
 // savedModel is a model that TensorFlow saved, and what it answers.
 type savedModel struct {
 	Folder          string
+	Signature       string // "": serving_default
 	Inputs, Outputs map[string]encodedTensor
 }
 
@@ -82,7 +83,7 @@ func compareModel(t *testing.T, m savedModel) {
 	for name, v := range m.Inputs {
 		inputs[name] = v.tensor(t)
 	}
-	got, err := openServed(t, m.Folder).Run("serving_default", inputs)
+	got, err := openServed(t, m.Folder).Run(m.Signature, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,6 +76,12 @@ func floatsOf(t testing.TB, tensor Tensor) []float64 {
 		}
 		return list
 	}
+	if integers, ok := Values[int32](tensor); ok {
+		for _, v := range integers {
+			list = append(list, float64(v))
+		}
+		return list
+	}
 	integers, ok := Values[int64](tensor)
 	if !ok {
 		t.Fatalf("tensor %T", tensor)

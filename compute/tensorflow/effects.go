@@ -128,12 +128,12 @@ func (s *Session) assign(in *scope, def *nodepb.NodeDef) error {
 	if err != nil {
 		return err
 	}
-	key, isSaved, err := in.saved(inputs[1], 0)
+	from, isSaved, err := in.saved(inputs[1], 0)
 	if err != nil {
 		return err
 	}
 	if isSaved {
-		v.Set(func() (ops.Tensor, error) { return s.load(key) })
+		v.Set(func() (ops.Tensor, error) { return s.load(from) })
 		return nil
 	}
 	slot, err := in.resolve(inputs[1])
@@ -166,36 +166,39 @@ func (s *Session) assigned(in *scope, reference string) (*ops.Variable, error) {
 	return v, nil
 }
 
-// saved is the key in the model's bundle of a tensor that is restored.
-func (s *scope) saved(reference string, depth int) (key string, ok bool, err error) {
+// origin is where in the model's bundle a tensor is restored from.
+type origin struct {
+	key  string
+	part string // "" for the whole tensor; else which part of it, as RestoreV2 has it: "10 4 0,5:-"
+}
+
+// saved is where a tensor comes from that is restored.
+func (s *scope) saved(reference string, depth int) (from origin, ok bool, err error) {
 	def := s.nodes[nodeOf(reference)]
 	if def.GetOp() == "Identity" && depth < maxCalls && len(def.GetInput()) > 0 {
 		return s.saved(def.GetInput()[0], depth+1)
 	}
 	if def.GetOp() != "RestoreV2" {
-		return "", false, nil
+		return from, false, nil
 	}
 	inputs := dataInputs(def.GetInput())
 	if len(inputs) != 3 {
-		return "", false, fmt.Errorf("node %s has %d inputs, wants 3", def.GetName(), len(inputs))
+		return from, false, fmt.Errorf("node %s has %d inputs, wants 3", def.GetName(), len(inputs))
 	}
 	i, err := outputPlace(def, outputPath(reference))
 	if err != nil {
-		return "", false, err
+		return from, false, err
 	}
 	var lists [2][]string
 	for k := range lists {
 		if lists[k], err = s.texts(inputs[1+k]); err != nil {
-			return "", false, fmt.Errorf("node %s: %w", def.GetName(), err)
+			return from, false, fmt.Errorf("node %s: %w", def.GetName(), err)
 		}
 		if i >= len(lists[k]) {
-			return "", false, fmt.Errorf("node %s restores %d tensors, not %d", def.GetName(), len(lists[k]), i+1)
+			return from, false, fmt.Errorf("node %s restores %d tensors, not %d", def.GetName(), len(lists[k]), i+1)
 		}
 	}
-	if lists[1][i] != "" {
-		return "", false, fmt.Errorf("tensor %q is restored in part (%s), which isn't done", lists[0][i], lists[1][i])
-	}
-	return lists[0][i], true, nil
+	return origin{lists[0][i], lists[1][i]}, true, nil
 }
 
 // texts are strings that are known beforehand.
@@ -209,19 +212,4 @@ func (s *scope) texts(reference string) ([]string, error) {
 		return nil, fmt.Errorf("input %s is no list of strings that is known beforehand", reference)
 	}
 	return list.Data, nil
-}
-
-// ErrFiles is in the chain of an error that is about a model's variables or vocabularies, which can't be read.
-var ErrFiles = errors.New("the model's files are damaged")
-
-// load reads a tensor that was saved.
-func (s *Session) load(key string) (ops.Tensor, error) {
-	if s.bundle == nil {
-		return nil, fmt.Errorf("%w: tensor %q was saved, but there is no %s.index", ErrFiles, key, variablesPrefix)
-	}
-	saved, err := s.bundle.Proto(key)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFiles, err)
-	}
-	return ops.Constant(saved)
 }

@@ -27,7 +27,7 @@ func (s *Session) restoreObjects(tensors map[int32]string) error {
 		if !ok || node.GetOp() != "VarHandleOp" {
 			continue
 		}
-		s.variable(node).Set(func() (ops.Tensor, error) { return s.load(key) })
+		s.variable(node).Set(func() (ops.Tensor, error) { return s.load(origin{key: key}) })
 	}
 	return nil
 }

@@ -76,12 +76,12 @@ func (s *Session) fillFromLists(in *scope, def *nodepb.NodeDef) error {
 
 // known is a tensor that was saved, or is known beforehand.
 func (s *Session) known(in *scope, reference string) (ops.Tensor, error) {
-	key, isSaved, err := in.saved(reference, 0)
+	from, isSaved, err := in.saved(reference, 0)
 	if err != nil {
 		return nil, err
 	}
 	if isSaved {
-		return s.load(key)
+		return s.load(from)
 	}
 	slot, err := in.resolve(reference)
 	if err != nil {

@@ -1,7 +1,7 @@
 # Models of many kinds, saved by TensorFlow as users save them, and what TensorFlow answers.
 import os
 
-import keras
+keras = tf.keras
 
 rng = np.random.default_rng(11)
 words = ["red", "green", "blue", "Grün", ""]

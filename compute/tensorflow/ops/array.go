@@ -74,6 +74,23 @@ func Copy(t Tensor) Tensor {
 	return c
 }
 
+// Part is the box of a tensor that begins at start.
+func Part(t Tensor, start, size []int) (Tensor, error) {
+	shape, steps, first := t.Shape(), rowMajor(t.Shape()), 0
+	if len(start) != len(shape) || len(size) != len(shape) {
+		return nil, fmt.Errorf("a part at %v of size %v isn't one of shape %v", start, size, shape)
+	}
+	for i, d := range shape {
+		if start[i] < 0 || size[i] < 0 || start[i] > d || size[i] > d-start[i] {
+			return nil, fmt.Errorf("a part at %v of size %v isn't in shape %v", start, size, shape)
+		}
+		first += start[i] * steps[i]
+	}
+	part := t.room(nil, size)
+	part.take(t, places(first, size, steps))
+	return part, nil
+}
+
 // Reordered is a tensor of one dimension whose element i is that at order[i].
 func Reordered(t Tensor, order []int) Tensor {
 	moved := t.room(nil, t.Shape())
