@@ -43,5 +43,9 @@ func evaluate(ctx context.Context, m *nn.Model, s Source, steps int, report func
 	if meters.rows == 0 {
 		return nil, fmt.Errorf("evaluate: %w: there is no row to evaluate on", example.ErrInput)
 	}
-	return meters.metrics(), nil
+	metrics := meters.metrics()
+	if loss := metrics["loss"]; !finite(loss) {
+		return nil, fmt.Errorf("evaluate: loss is %w: %v", ErrNotFinite, loss)
+	}
+	return metrics, nil
 }

@@ -66,8 +66,8 @@ type Result struct {
 	Metrics map[string]float64 // on the evaluation data; see Evaluate. nil without such data
 }
 
-// ErrNotFinite is in the chain of the error of a training whose loss became NaN or infinite.
-var ErrNotFinite = errors.New("loss is not a finite number")
+// ErrNotFinite is in the chain of the error of a training whose loss, or one of whose weights, became NaN or infinite.
+var ErrNotFinite = errors.New("not a finite number")
 
 const defaultLogEvery = 100
 

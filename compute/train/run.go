@@ -106,8 +106,21 @@ func (l *loop) train(ctx context.Context) (err error) {
 		}
 	}
 	l.report()
+	return l.sound()
+}
+
+// sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else tells what the last one
+// made of them.
+func (l *loop) sound() error {
+	for _, w := range l.model.Weights() {
+		if !finite(float64(w)) {
+			return fmt.Errorf("train: after step %d a weight is %w: %v; a smaller learning rate may help", l.result.Steps, ErrNotFinite, w)
+		}
+	}
 	return nil
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // step learns from one batch, and saves and reports when it is time to.
 func (l *loop) step(ctx context.Context, p *nn.Program, b nn.Batch) error {
@@ -115,8 +128,8 @@ func (l *loop) step(ctx context.Context, p *nn.Program, b nn.Batch) error {
 	if err != nil {
 		return err
 	}
-	if x := float64(loss); math.IsNaN(x) || math.IsInf(x, 0) {
-		return fmt.Errorf("%w: %v; a smaller learning rate may help", ErrNotFinite, loss)
+	if !finite(float64(loss)) {
+		return fmt.Errorf("loss is %w: %v; a smaller learning rate may help", ErrNotFinite, loss)
 	}
 	l.Optimizer.Step(l.model.Weights(), grads)
 	l.result.Steps++
@@ -162,6 +175,9 @@ func (l *loop) report() {
 func (l *loop) save(ctx context.Context) error {
 	if l.Checkpoints.Dir == "" || l.saved == l.result.Steps {
 		return nil
+	}
+	if err := l.sound(); err != nil {
+		return err
 	}
 	l.Checkpointing(l.result.Steps)
 	if err := l.Checkpoints.save(l.result.Steps, l.model, l.Optimizer); err != nil {
