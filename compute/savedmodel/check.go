@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 
@@ -28,7 +29,7 @@ func Check(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkVariables(dir); err != nil {
+	if err := checkVariables(dir, graph); err != nil {
 		return err
 	}
 	for _, asset := range graph.GetAssetFileDef() {
@@ -80,9 +81,12 @@ func servingGraph(model *corepb.SavedModel) (*corepb.MetaGraphDef, error) {
 }
 
 // checkVariables reads the index, if the model has variables, and looks whether their values are there.
-func checkVariables(dir string) error {
+func checkVariables(dir string, graph *corepb.MetaGraphDef) error {
 	prefix := filepath.Join(dir, "variables", "variables")
 	if _, err := os.Stat(prefix + ".index"); errors.Is(err, fs.ErrNotExist) {
+		if at := slices.IndexFunc(graph.GetGraphDef().GetNode(), isVariable); at >= 0 {
+			return fmt.Errorf("holds no variables/variables.index, and its graph has variables: %s", graph.GetGraphDef().GetNode()[at].GetName())
+		}
 		return nil
 	}
 	variables, err := bundle.Open(prefix)
@@ -90,4 +94,8 @@ func checkVariables(dir string) error {
 		return err
 	}
 	return variables.CheckFiles()
+}
+
+func isVariable(n *nodepb.NodeDef) bool {
+	return slices.Contains([]string{"VarHandleOp", "VariableV2", "Variable"}, n.GetOp())
 }

@@ -22,6 +22,7 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		{"variables cut off", func(dir string) error {
 			return os.Truncate(filepath.Join(dir, "variables", "variables.index"), 100)
 		}, "variables.index"},
+		{"no variables", func(dir string) error { return os.RemoveAll(filepath.Join(dir, "variables")) }, "variables.index"},
 		{"no values", func(dir string) error {
 			return os.Remove(filepath.Join(dir, "variables", "variables.data-00000-of-00001"))
 		}, "variables.data-00000-of-00001"},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -66,8 +67,7 @@ func (e *exports) resume() error {
 		return fmt.Errorf("exports so far: %w", err)
 	}
 	e.kept = slices.DeleteFunc(e.kept, func(x exported) bool {
-		_, err := os.Stat(filepath.Join(e.folder(x), servingFolder, "saved_model.pb"))
-		return err != nil
+		return savedmodel.Check(filepath.Join(e.folder(x), servingFolder)) != nil
 	})
 	return nil
 }
