@@ -1,6 +1,7 @@
 package skew
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -107,5 +108,22 @@ func TestRowsThatNothingTellsApartAreNotPaired(t *testing.T) {
 	c.compareOutputs(&v, map[string]column{"y": {floats(2), floats(1)}})
 	if len(v.differences) > 0 || len(c.notes) == 0 {
 		t.Errorf("differences %v, notes %q", v.differences, c.notes)
+	}
+}
+
+func TestADifferenceTellsNumbersInTheFewestDigitsThatTellThemApart(t *testing.T) {
+	t.Parallel()
+	near := math.Nextafter32(4.2, 5)
+	for want, v := range map[string]values{
+		"[4.2]":                {floats: []float64{float64(float32(4.2))}},
+		"[4.2000003]":          {floats: []float64{float64(near)}},
+		"[4.2 NaN +Inf 1]":     {floats: []float64{4.2, math.NaN(), math.Inf(1), 1}},
+		"[1 2 3 4 5 6 7 8]":    {floats: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		`["a"]`:                {texts: []string{"a"}},
+		"[1.0000000000000002]": {floats: []float64{math.Nextafter(1, 2)}},
+	} {
+		if v.String() != want {
+			t.Errorf("%v is told as %s, not %s", v.floats, v, want)
+		}
 	}
 }

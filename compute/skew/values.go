@@ -3,6 +3,7 @@ package skew
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 )
@@ -74,10 +75,20 @@ func (v values) String() string {
 		return fmt.Sprintf("%.60q", v.texts[:min(len(v.texts), most)])
 	case v.ints != nil:
 		return fmt.Sprint(v.ints[:min(len(v.ints), most)])
-	case len(v.floats) > most:
-		return fmt.Sprint(v.floats[:most])
 	}
-	return fmt.Sprint(v.floats)
+	var told []string
+	for _, x := range v.floats[:min(len(v.floats), most)] {
+		told = append(told, shortest(x))
+	}
+	return fmt.Sprint(told)
+}
+
+// shortest is a number in the fewest digits that tell it from any other: of the float32 that it is, mostly.
+func shortest(x float64) string {
+	if float64(float32(x)) == x {
+		return strconv.FormatFloat(x, 'g', -1, 32)
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
 // column are the values of every row.

@@ -112,8 +112,8 @@ func skewed(r skew.Report, tolerance float64) error {
 	for _, d := range r.Differences[:min(len(r.Differences), toldDifferences)] {
 		told = append(told, d.String())
 	}
-	return fmt.Errorf("train/serve skew: of %d rows some answers of the model's files differ by more than %v from what was trained: %s",
-		r.Rows, tolerance, strings.Join(told, "; "))
+	return fmt.Errorf("train/serve skew: of %d rows some answers of the model's files differ by more than %v from what was trained, by up to %.3g: %s",
+		r.Rows, tolerance, r.MaxAbs, strings.Join(told, "; "))
 }
 
 // shortened keeps a note what it is.
