@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -116,5 +117,13 @@ func (a *app) train(ctx context.Context, assignment module.Assignment) (guest.Ou
 	if more := details(err.Error(), failed.LogTail); more != "" {
 		fmt.Fprintln(a.stderr, more)
 	}
-	return outcome, oneLine{err}
+	return outcome, oneLine{hinted(err, assignment)}
+}
+
+// hinted adds to a feature that no record has what it comes of most often: raw examples where transformed ones were expected.
+func hinted(err error, a module.Assignment) error {
+	if a.Transformed && strings.Contains(err.Error(), "value is required but could not be found") {
+		return fmt.Errorf("%w; examples that did not go through the transform graph yet need --raw", err)
+	}
+	return err
 }
