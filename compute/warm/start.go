@@ -46,6 +46,22 @@ func Start(params []nn.Param, rows map[string]Rows, from *Source, rules Rules) (
 	return s.table(), nil
 }
 
+// StartFrom is Start for a network of ours and what lies at path (Open). transformGraph is the folder of the transform graph that
+// makes the network's inputs, "" for none.
+func StartFrom(path string, g *nn.Graph, transformGraph string, rules Rules) (Table, error) {
+	from, err := Open(path)
+	if err != nil {
+		return Table{}, err
+	}
+	var vocabularies map[string]Vocabulary
+	if transformGraph != "" {
+		if vocabularies, err = TransformVocabularies(transformGraph); err != nil {
+			return Table{}, err
+		}
+	}
+	return Start(g.Params, GraphRows(g, vocabularies), from, rules)
+}
+
 // starter pairs params with weights.
 type starter struct {
 	params []nn.Param

@@ -2,9 +2,7 @@ package builtin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -128,8 +126,8 @@ func (r runner) options(c config, n network, a module.Assignment) (train.Options
 
 // leave writes metrics.json, then the model's files: what the worker waits for comes last.
 func leave(ctx context.Context, d dataset, n network, a module.Assignment, result train.Result) error {
-	if a.ModelRunDir != "" && result.Metrics != nil {
-		if err := writeMetrics(a.ModelRunDir, result.Metrics); err != nil {
+	if result.Metrics != nil {
+		if err := a.WriteMetrics(result.Metrics); err != nil {
 			return err
 		}
 	}
@@ -147,18 +145,4 @@ func exported(d dataset, n network) savedmodel.Model {
 		m.Spec, m.Defaults = d.spec, n.defaults
 	}
 	return m
-}
-
-func writeMetrics(dir string, metrics map[string]float64) error {
-	text, err := json.MarshalIndent(metrics, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "metrics.json"), append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("write metrics.json: %w", err)
-	}
-	return nil
 }

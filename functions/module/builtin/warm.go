@@ -14,18 +14,7 @@ func (r runner) warmStart(c config, d dataset, n network, a module.Assignment) e
 	if a.BaseModel == "" {
 		return nil
 	}
-	from, err := warm.Open(a.BaseModel)
-	if err != nil {
-		return module.BadInput(fmt.Errorf("base_model: %w", err))
-	}
-	var vocabularies map[string]warm.Vocabulary
-	if d.graph != "" {
-		if vocabularies, err = warm.TransformVocabularies(d.graph); err != nil {
-			return module.BadInput(err)
-		}
-	}
-	g := n.model.Graph
-	table, err := warm.Start(g.Params, warm.GraphRows(g, vocabularies), from, c.WarmStart)
+	table, err := warm.StartFrom(a.BaseModel, n.model.Graph, d.graph, c.WarmStart)
 	if err != nil {
 		return module.BadInput(fmt.Errorf("base_model: %w", err))
 	}

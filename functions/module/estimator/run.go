@@ -2,12 +2,10 @@ package estimator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -141,7 +139,7 @@ func (r runner) options(spec Spec, p plan, n network) train.Options {
 func (r runner) finish(e *exports, result train.Result) error {
 	metrics := complete(train.Evaluation{Step: result.Steps, Metrics: result.Metrics}).Metrics
 	r.args.Result(metrics)
-	if err := r.writeMetrics(metrics); err != nil {
+	if err := r.args.WriteMetrics(metrics); err != nil {
 		return err
 	}
 	return e.publish()
@@ -160,21 +158,4 @@ func completed(all []train.Evaluation) []train.Evaluation {
 		out = append(out, complete(e))
 	}
 	return out
-}
-
-func (r runner) writeMetrics(metrics map[string]float64) error {
-	if r.args.ModelRunDir == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(metrics, "", "  ")
-	if err == nil {
-		err = os.MkdirAll(r.args.ModelRunDir, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(r.args.ModelRunDir, "metrics.json"), append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("write metrics.json: %w", err)
-	}
-	return nil
 }

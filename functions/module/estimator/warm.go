@@ -18,19 +18,9 @@ func (r runner) warmStart(c RunConfig, n network, graph string) error {
 		}
 		return nil
 	}
-	from, err := warm.Open(c.WarmStartFrom)
+	table, err := warm.StartFrom(c.WarmStartFrom, n.Graph, graph, warm.Rules{})
 	if err != nil {
-		return module.BadInput(fmt.Errorf("warm start: %w", err))
-	}
-	var vocabularies map[string]warm.Vocabulary
-	if graph != "" {
-		if vocabularies, err = warm.TransformVocabularies(graph); err != nil {
-			return module.BadInput(err)
-		}
-	}
-	table, err := warm.Start(n.Graph.Params, warm.GraphRows(n.Graph, vocabularies), from, warm.Rules{})
-	if err != nil {
-		return module.BadInput(fmt.Errorf("warm start: %w", err))
+		return module.BadInput(fmt.Errorf("run config: %w", err))
 	}
 	r.log.Info("warm start", "from", table.From, "params", len(table.Params), "taken", table.Taken(), "left", len(table.Left))
 	fmt.Fprint(os.Stderr, table) // the job's log, where a table is a table

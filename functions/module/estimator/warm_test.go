@@ -85,7 +85,7 @@ func TestABaseModelThatIsNoneIsBadInput(t *testing.T) {
 	nothing := func(_ *Spec, e *DNNLinearCombinedClassifier) { e.Config.WarmStartFrom = t.TempDir() }
 	_, err := serve(t.Context(), t, a, small(nothing), &stopAt{})
 	bad, ok := errors.AsType[*module.Error](err)
-	if !ok || bad.Kind != module.KindInput || !strings.HasPrefix(bad.Message, "warm start: ") {
+	if !ok || bad.Kind != module.KindInput || !strings.HasPrefix(bad.Message, "run config: find weights in ") {
 		t.Errorf("error is %v", err)
 	}
 }
