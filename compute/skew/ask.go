@@ -33,8 +33,8 @@ func askers(q Question, model *savedmodel.Served) []asker {
 	return list
 }
 
-// maxVariableBytes is up to which size a model's variables are read into the memory of whoever compares. It is a model that others
-// wrote, and a worker has no more than that to spare.
+// maxVariableBytes is up to which size a model's variables are read into the memory of whoever compares. It is a model that
+// others wrote, and a worker has no more than that to spare.
 const maxVariableBytes = 2 << 30
 
 // reader is our own reader of SavedModels.

@@ -33,9 +33,10 @@ type Question struct {
 }
 
 // DefaultTolerance is how far two answers may lie apart: so much absolutely, and so much of the largest number that the output
-// has in that row, or in nine of ten rows where that is more. Both sides compute in float32, of which each step is rounded to 6e-8 of its result, and add up the same terms in
-// another order; what they differ by grows with the terms, so that a row whose answer is small by chance has no smaller error. A
-// weight, a vocabulary or a feature that is not the same shows in the first digits.
+// has in that row, or in nine of ten rows where that is more. Both sides compute in float32, of which each step is rounded
+// to 6e-8 of its result, and add up the same terms in another order; what they differ by grows with the terms, so that a
+// row whose answer is small by chance has no smaller error. A weight, a vocabulary or a feature that is not the same shows
+// in the first digits.
 const DefaultTolerance = 1e-5
 
 // DefaultRows is how many rows are asked: most of what a feature can look like is among them, and they cost milliseconds.
@@ -69,9 +70,9 @@ func (d Difference) String() string {
 // maxDifferences are told at most.
 const maxDifferences = 10
 
-// Check asks the model in its files, and compares. An error is one of reading what was said of the rows, or of a model that has an
-// error for a row that it was evaluated on, or whose files are damaged. Rows that aren't tf.Examples, and a model that nobody here can
-// execute, are none, and are told in the note.
+// Check asks the model in its files, and compares. An error is one of reading what was said of the rows, or of a model that
+// has an error for a row that it was evaluated on, or whose files are damaged. Rows that aren't tf.Examples, and a model
+// that nobody here can execute, are none, and are told in the note.
 func Check(ctx context.Context, q Question) (Report, error) {
 	if q.Logger == nil {
 		q.Logger = slog.New(slog.DiscardHandler)
