@@ -62,6 +62,9 @@ func readComposites(schema string) ([]example.Composite, error) {
 
 func newTransformGraph(m *tensorflow.Model, composites []example.Composite) (*transformGraph, error) {
 	t, err := m.Trace("transform_fn")
+	if errors.Is(err, tensorflow.ErrNoObjects) {
+		return nil, fmt.Errorf("was made with force_tf_compat_v1: it can be executed, but not be carried into a model: %w", err)
+	}
 	if err != nil {
 		return nil, err
 	}
