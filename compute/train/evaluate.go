@@ -10,10 +10,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// Evaluate runs m forward over at most steps batches, 0 for all, and returns the mean loss of their rows as "loss", their number as
-// "example_count", and what else suits the loss: for classes "accuracy"; for yes or no "accuracy", "precision", "recall" and "auc";
-// for numbers "mae" and "rmse". They are the numbers that TensorFlow Model Analysis finds for the exported model on the same rows.
-// A source without rows is an error.
+// Evaluate runs m forward over at most steps batches, 0 for all, and returns the mean loss of their rows as "loss", their
+// number as "example_count", and what else suits the loss: for classes "accuracy"; for yes or no "accuracy", "precision",
+// "recall" and "auc"; for numbers "mae" and "rmse". They are the numbers that TensorFlow Model Analysis finds for the
+// exported model on the same rows. A source without rows is an error.
 func Evaluate(ctx context.Context, m *nn.Model, s Source, steps int) (map[string]float64, error) {
 	return evaluate(ctx, m, s, steps, func(Progress) {})
 }

@@ -77,7 +77,8 @@ func (l *loop) atCheckpoint(ctx context.Context) error {
 	return l.evaluate(ctx, false)
 }
 
-// atResume evaluates at a checkpoint whose evaluation was cut off. Whether a checkpoint was due for its time is not known any more.
+// atResume evaluates at a checkpoint whose evaluation was cut off. Whether a checkpoint was due for its time is not known
+// any more.
 func (l *loop) atResume(ctx context.Context) error {
 	every := l.Checkpoints.Every
 	if l.result.Resumed == 0 || every == 0 || l.result.Resumed%every != 0 {

@@ -26,8 +26,7 @@ type examples interface {
 // FromExamples makes a Source of a reader. Its errors have example.ErrInput in their chain where the data is to blame, and
 // name the row by its number in the order of reading, from 0, and the feature.
 func FromExamples(r examples, f Feed) Source {
-	s := &feeder{reader: r, feed: f, values: make([]nn.Value, len(f.Inputs)), inputs: map[string]nn.Value{}}
-	return s
+	return &feeder{reader: r, feed: f, values: make([]nn.Value, len(f.Inputs)), inputs: map[string]nn.Value{}}
 }
 
 type feeder struct {

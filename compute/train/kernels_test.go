@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// resumedLog resumes a training of no steps from a checkpoint of step 3, written where the kernels were others, and returns the log.
+// resumedLog resumes a training of no steps from a checkpoint of step 3, written where the kernels were others, and returns
+// the log.
 func resumedLog(t *testing.T, kernels string) string {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))

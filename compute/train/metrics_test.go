@@ -51,8 +51,9 @@ type metricCase struct {
 	Targets []float32 `json:"targets"`
 }
 
-// kerasMetrics takes the area below the ROC curve of probabilities rounded down and compares a bit later, as TensorFlow Model Analysis
-// does. It adds up in float64, since float32 is off by some 1e-6 of 400 rows. Probabilities are float32, as they are served.
+// kerasMetrics takes the area below the ROC curve of probabilities rounded down and compares a bit later, as TensorFlow
+// Model Analysis does. It adds up in float64, since float32 is off by some 1e-6 of 400 rows. Probabilities are float32, as
+// they are served.
 const kerasMetrics = `
 def check(c):
     k = tf.keras

@@ -23,9 +23,9 @@ type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now; says when Checkpoints.Interval is over
 
-	// Stepped is told of each step, from 1, once the weights have changed, Report of progress, Checkpointing of each checkpoint before
-	// there is anything of it, for what has to be there when it is; Checkpointed of each that is safe on disk. Any may be nil. They
-	// run on the loop's goroutine.
+	// Stepped is told of each step, from 1, once the weights have changed, Report of progress, Checkpointing of each
+	// checkpoint before there is anything of it, for what has to be there when it is; Checkpointed of each that is safe on
+	// disk. Any may be nil. They run on the loop's goroutine.
 	Stepped       func(step int, loss float32)
 	Report        func(Progress)
 	Checkpointing func(step int)

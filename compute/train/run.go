@@ -109,8 +109,8 @@ func (l *loop) train(ctx context.Context) (err error) {
 	return l.sound()
 }
 
-// sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else tells what the last one
-// made of them.
+// sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else tells what
+// the last one made of them.
 func (l *loop) sound() error {
 	for _, w := range l.model.Weights() {
 		if !finite(float64(w)) {

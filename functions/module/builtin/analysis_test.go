@@ -27,9 +27,9 @@ type analysis struct {
 // task is what is predicted, so which metrics there are.
 type task string
 
-// Every metric that ModelTrained has is what TensorFlow Model Analysis finds for the exported models on the raw examples. The label
-// is transformed by the graph where there is one. Tolerance: 1e-6, relative where values are over 1. Both add up 100 to 4966 numbers,
-// Keras's losses and errors in float32; probabilities are clipped at 1e-7 there.
+// Every metric that ModelTrained has is what TensorFlow Model Analysis finds for the exported models on the raw examples.
+// The label is transformed by the graph where there is one. Tolerance: 1e-6, relative where values are over 1. Both add up
+// 100 to 4966 numbers, Keras's losses and errors in float32; probabilities are clipped at 1e-7 there.
 func TestModelAnalysisFindsTheSameMetrics(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

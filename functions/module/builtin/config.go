@@ -114,7 +114,8 @@ func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error 
 	values, _ := a.Hyperparameters["values"].(map[string]any) // without a search there are none
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(module.Keys(t), key) {
-			log.Warn("hyperparameter is not one of this module's and changes nothing", "module", module.BuiltinPrefix+name, "hyperparameter", key)
+			log.Warn("hyperparameter is not one of this module's and changes nothing",
+				"module", module.BuiltinPrefix+name, "hyperparameter", key)
 		}
 	}
 	if err := a.Tuned(&t); err != nil {

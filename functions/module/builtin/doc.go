@@ -49,7 +49,6 @@
 //	checkpoint_seconds  of training between checkpoints, whatever the steps: 30; 0: by steps alone. A worker's death costs
 //	                    what came after the last one, and never changes the result
 //	histograms          steps between two histograms of the weights in the run log: 0, none. They come less often as steps add up
-//
 //	warm_start          which weights of the base model are taken, see below
 //
 // Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, and num_layers and
@@ -59,23 +58,23 @@
 // # Base models
 //
 // Where the assignment has a base model, training starts from its weights: those of a model that a builtin module trained, and of
-// whatever TensorFlow, Keras 2 or 3, or an Estimator saved (compute/warm). Each weight that was taken, and why another was not, is told in
-// the log. Weights find each other by name, or, where Keras counted layers, by order and kind; shapes have to be equal, but for layers
-// that take features: there a feature's or a token's row goes where it stands now, and a vocabulary may have grown. Whatever that does
-// not tell is said by warm_start, an object with
+// whatever TensorFlow, Keras 2 or 3, or an Estimator saved (compute/warm). Each weight that was taken, and why another was
+// not, is told in the log. Weights find each other by name, or, where Keras counted layers, by order and kind; shapes have
+// to be equal, but for layers that take features: there a feature's or a token's row goes where it stands now, and a
+// vocabulary may have grown. Whatever that does not tell is said by warm_start, an object with
 //
 //	map     of this module's names to the base model's: {"dense_1/kernel": "hidden/kernel"}
 //	only    a regular expression: weights whose names it does not match start from nothing
 //	except  a regular expression: so do those whose names it matches
 //
-// This module's names are features/<feature>/embeddings, dense_1/kernel, dense_1/bias, dense_2/kernel and so on, logits/kernel and
-// logits/bias. Mean and standard deviation of raw numbers are those of this run's data, and never taken.
+// This module's names are features/<feature>/embeddings, dense_1/kernel, dense_1/bias, dense_2/kernel and so on,
+// logits/kernel and logits/bias. Mean and standard deviation of raw numbers are those of this run's data, and never taken.
 //
 // # What is left behind
 //
 // A SavedModel in serving_model_dir with outputs "logits" and "probabilities", or "predictions" for regression; the same
-// for model analysis in eval_model_dir; the formats of exports, whose inputs.json says what to feed; metrics.json in model_run_dir with the metrics on the
-// evaluation splits, and beside it event files for TensorBoard (compute/runlog's Training); checkpoints below working_dir,
-// from which a training goes on that finds them there. A worker keeps each one in the store, so that another attempt goes on
-// from it wherever it runs.
+// for model analysis in eval_model_dir; the formats of exports, whose inputs.json says what to feed; metrics.json in
+// model_run_dir with the metrics on the evaluation splits, and beside it event files for TensorBoard (compute/runlog's
+// Training); checkpoints below working_dir, from which a training goes on that finds them there. A worker keeps each one in
+// the store, so that another attempt goes on from it wherever it runs.
 package builtin

@@ -23,16 +23,17 @@ type exported struct {
 	Label string   `json:"label"` // which requests lack
 }
 
-// likeness says how far a file's answers are from those served: the largest and the mean difference, absolute up to 1 and relative
-// above, and the share of rows with the same class.
+// likeness says how far a file's answers are from those served: the largest and the mean difference, absolute up to 1 and
+// relative above, and the share of rows with the same class.
 type likeness struct {
 	Rows                 int
 	Largest, Mean, Agree float64
 }
 
-// closeness is what each format is held to on every eval row. All but int8 compute in float32, in another order than TensorFlow; what
-// is kept in float16 has 11 bits, so that weights are off by 1/2048 of themselves. int8 has 256 steps from the smallest to the
-// largest number of the sample rows, and cuts off what is beyond: a fare unlike all of those may be far off.
+// closeness is what each format is held to on every eval row. All but int8 compute in float32, in another order than
+// TensorFlow; what is kept in float16 has 11 bits, so that weights are off by 1/2048 of themselves. int8 has 256 steps from
+// the smallest to the largest number of the sample rows, and cuts off what is beyond: a fare unlike all of those may be far
+// off.
 var closeness = map[string]likeness{
 	"onnx":           {Largest: 1e-5, Mean: 1e-6, Agree: 0.999},
 	"tflite":         {Largest: 1e-5, Mean: 1e-6, Agree: 0.999},

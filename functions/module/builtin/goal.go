@@ -67,7 +67,8 @@ func countClasses(c config, d dataset, s *survey) (int, error) {
 		return 0, nil
 	}
 	if s.labels.fraction || s.labels.min < 0 {
-		return 0, fmt.Errorf("%w: has values that are no classes 0, 1, 2 ...; custom_config task: regression takes any number", example.ErrInput)
+		return 0, fmt.Errorf("%w: has values that are no classes 0, 1, 2 ...; custom_config task: regression takes any number",
+			example.ErrInput)
 	}
 	classes := int64(c.NumClasses)
 	switch {
@@ -83,7 +84,8 @@ func countClasses(c config, d dataset, s *survey) (int, error) {
 		return 0, fmt.Errorf("%w: has the value %d, expected 0 to %d", example.ErrInput, s.labels.max, max(classes, 2)-1)
 	}
 	if c.NumClasses == 0 && classes > maxInferred {
-		return 0, fmt.Errorf("%w: has values up to %d: set custom_config num_classes if they are classes, or task: regression", example.ErrInput, classes-1)
+		return 0, fmt.Errorf("%w: has values up to %d: set custom_config num_classes if they are classes, or task: regression",
+			example.ErrInput, classes-1)
 	}
 	return int(classes), nil
 }

@@ -12,7 +12,11 @@ import (
 // Digests are the builtin modules by name, with what stands for the digest of their code. The number goes up whenever the
 // same assignment gives another model.
 func Digests() map[string]string {
-	return map[string]string{"dnn": module.BuiltinPrefix + "dnn@3", "linear": module.BuiltinPrefix + "linear@3", wideDeep: module.BuiltinPrefix + wideDeep + "@1"}
+	digests := map[string]string{}
+	for name, number := range map[string]string{"dnn": "3", "linear": "3", wideDeep: "1"} {
+		digests[name] = module.BuiltinPrefix + name + "@" + number
+	}
+	return digests
 }
 
 // Names are the builtin modules, sorted.

@@ -124,7 +124,8 @@ func (b networkBuilder) column(f example.Feature) (nn.Ref, error) {
 func (b networkBuilder) identity(layer string, f example.Feature) (nn.Ref, error) {
 	first, last := domain(f, b.survey.numbers[f.Name])
 	if first < 0 || last >= maxClasses-1 {
-		return nn.Ref{}, fmt.Errorf("%w: categorical with values %v to %v, expected 0 to at most %d", example.ErrInput, first, last, maxClasses-2)
+		return nn.Ref{}, fmt.Errorf("%w: categorical with values %v to %v, expected 0 to at most %d",
+			example.ErrInput, first, last, maxClasses-2)
 	}
 	depth := int(last) + 2
 	b.absent(f, example.Default{Int64: -1})

@@ -17,8 +17,8 @@ import (
 
 // Run trains the builtin module of that name as the assignment says. report is called on the caller's goroutine, some 20
 // times a second at most, and last with "done". When ctx ends, a checkpoint is left below the working folder and the error has
-// context.Cause(ctx) in its chain. What the data is to blame for is a module.Error of kind input. It logs to standard error, which
-// is the job's log.
+// context.Cause(ctx) in its chain. What the data is to blame for is a module.Error of kind input. It logs to standard
+// error, which is the job's log.
 func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
 	r := runner{log: slog.New(slog.NewTextHandler(os.Stderr, nil)), report: report, now: time.Now}
 	err := r.run(ctx, name, a)
@@ -59,8 +59,8 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err := savedmodel.Writable(exported(d, n)); err != nil {
 		return err
 	}
-	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(), "features", len(d.inputs),
-		"weights", len(n.model.Weights()), "train_rows", s.rows)
+	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(),
+		"features", len(d.inputs), "weights", len(n.model.Weights()), "train_rows", s.rows)
 	if err := r.warmStart(c, d, n, a); err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// runLog writes what TensorBoard shows. A log that can't be written is no reason to fail a training: it ends, and the module's log
-// says why.
+// runLog writes what TensorBoard shows. A log that can't be written is no reason to fail a training: it ends, and the
+// module's log says why.
 type runLog struct {
 	training *runlog.Training // nil: there is no log, or no more of it
 	log      *slog.Logger
@@ -85,8 +85,8 @@ func (c config) describe(name string) (values map[string]any, markdown string) {
 	return values, fmt.Sprintf("%s%s\n\n```json\n%s\n```\n", module.BuiltinPrefix, name, text)
 }
 
-// follow logs a training that these options are for. A checkpoint is copied by whoever keeps it while the training goes on, so that
-// its log is there before it is.
+// follow logs a training that these options are for. A checkpoint is copied by whoever keeps it while the training goes on,
+// so that its log is there before it is.
 func (l *runLog) follow(o *train.Options) {
 	o.Stepped = func(step int, loss float32) {
 		l.do(func(t *runlog.Training) error { return t.Step(int64(step), float64(loss)) })

@@ -25,8 +25,8 @@ func still(a *module.Assignment) {
 	a.TrainSteps, a.CustomConfig["optimizer"], a.CustomConfig["learning_rate"] = &one, "sgd", 1e-30
 }
 
-// TensorFlow's own answers of that model say what its loss is on the evaluation split: features in another order, or a weight in another
-// place, would give another. The tolerance is that of sums of products in float32, in another order.
+// TensorFlow's own answers of that model say what its loss is on the evaluation split: features in another order, or a
+// weight in another place, would give another. The tolerance is that of sums of products in float32, in another order.
 func TestAWarmStartHasTheLossOfTensorFlowsModel(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "penguin", true, penguin())
@@ -147,8 +147,8 @@ func wantError(t *testing.T, a module.Assignment, text string) error {
 	return err
 }
 
-// A run's transform graph has a vocabulary in another order, with a token more: each token keeps the weights that it had, buckets for
-// others too, and the new one starts from nothing.
+// A run's transform graph has a vocabulary in another order, with a token more: each token keeps the weights that it had,
+// buckets for others too, and the new one starts from nothing.
 func TestTokensKeepTheirWeightsWhenTheirVocabularyGrows(t *testing.T) {
 	t.Parallel()
 	config := func() map[string]any { return map[string]any{"label": "tips_xf"} }

@@ -61,8 +61,9 @@ func (h Hash) ids(c *columns) (categories, error) {
 
 func (h Hash) weigh(c *columns, units int) (nn.Ref, error) { return weighIDs(c, h, units) }
 
-// Vocabulary is a categorical_column_with_vocabulary_list over strings, with one bucket for all others: num_oov_buckets=1. Without
-// Words they are those that the schema knows of the feature, its string domain. The empty string is no value, as in TensorFlow.
+// Vocabulary is a categorical_column_with_vocabulary_list over strings, with one bucket for all others: num_oov_buckets=1.
+// Without Words they are those that the schema knows of the feature, its string domain. The empty string is no value, as in
+// TensorFlow.
 type Vocabulary struct {
 	Key   string
 	Words []string

@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -14,7 +15,7 @@ func deep(c *columns, of []DenseColumn, hidden []int, activation nn.Op, units in
 		return nn.Ref{}, fmt.Errorf("dnn feature columns: %w", err)
 	}
 	if len(hidden) == 0 {
-		return nn.Ref{}, fmt.Errorf("dnn hidden units: missing, expected the size of each hidden layer")
+		return nn.Ref{}, errors.New("dnn hidden units: missing, expected the size of each hidden layer")
 	}
 	var parts []nn.Ref
 	for _, column := range sorted {

@@ -1,5 +1,5 @@
-// Package estimator is for modules in the style of TensorFlow's Estimators: a Trainer says what is learnt from what, and how it is
-// evaluated and exported, as the trainer_fn of a TFX module file does; everything else is done here. A program is
+// Package estimator is for modules in the style of TensorFlow's Estimators: a Trainer says what is learnt from what, and
+// how it is evaluated and exported, as the trainer_fn of a TFX module file does; everything else is done here. A program is
 //
 //	func main() { estimator.Main(trainer) }
 //
@@ -11,8 +11,9 @@
 //
 // Feature columns, heads, default optimizers and learning rates, the names of variables, and train_and_evaluate: a checkpoint
 // every so many steps or seconds, an evaluation of each, throttled, exporters asked after each, and a last evaluation and
-// export when max_steps are done. Exports stand at Format-Serving/export/<exporter>/<unix seconds>/ in the model_run folder, where
-// Estimators leave them, and the one that is to be served flat in Format-Serving of the model, where TFX's Trainer copies it.
+// export when max_steps are done. Exports stand at Format-Serving/export/<exporter>/<unix seconds>/ in the model_run
+// folder, where Estimators leave them, and the one that is to be served flat in Format-Serving of the model, where TFX's
+// Trainer copies it.
 //
 // # What is not
 //
