@@ -2,17 +2,17 @@ package ops
 
 import "fmt"
 
-// value is what a slot of a plan holds: a tensor, a *table or a list of tensors.
+// Value is what a node gives or takes: a Tensor, a *Table, a *Variable or a list of tensors.
 type Value any
 
-// tensor is an *array of any element type. Its methods are what can be done without knowing the type; two tensors that meet
+// Tensor is an *Array of any element type. Its methods are what can be done without knowing the type; two tensors that meet
 // in one have the same.
 type Tensor interface {
 	DType() DType
-	Shape() []int
-	Size() int
+	Shape() []int // must not be changed
+	Size() int    // the number of elements
 
-	// as is the same elements in another shape. Nothing is copied.
+	// As is the same elements in another shape. Nothing is copied.
 	As(dims []int) Tensor
 
 	// room is a tensor of this type and of that shape, in the memory of old if that is one of this type too. Its elements
@@ -26,9 +26,9 @@ type Tensor interface {
 	zero()
 }
 
-// array is a tensor: its elements row major. What is in it is never changed once it has been handed on.
+// Array is a tensor: its elements row major. What is in it is never changed once it has been handed on.
 type Array[T Element] struct {
-	Dims []int
+	Dims []int // the sizes of its dimensions; none for a scalar
 	Data []T
 }
 
@@ -98,7 +98,7 @@ func Reordered(t Tensor, order []int) Tensor {
 	return moved
 }
 
-// roomIn is array.room for a type that is known.
+// RoomIn is an array of that shape, in the memory of old if that is one of this type. Its elements are whatever they were.
 func RoomIn[T Element](old Value, dims ...int) *Array[T] {
 	a, ok := old.(*Array[T])
 	if !ok {
@@ -112,12 +112,13 @@ func RoomIn[T Element](old Value, dims ...int) *Array[T] {
 	return a
 }
 
-// vector is a list as a tensor.
+// Vector is a list as a tensor.
 func Vector[T Element](data ...T) *Array[T] { return &Array[T]{Dims: []int{len(data)}, Data: data} }
 
+// Scalar is one element as a tensor without dimensions.
 func Scalar[T Element](v T) *Array[T] { return &Array[T]{Data: []T{v}} }
 
-// count is the number of elements of a shape.
+// Count is the number of elements of a shape.
 func Count(dims []int) int {
 	n := 1
 	for _, d := range dims {
@@ -126,7 +127,7 @@ func Count(dims []int) int {
 	return n
 }
 
-// maxElements bounds what a graph can make of little: Fill, Tile and others take their size from data.
+// MaxElements bounds what a graph can make of little: Fill, Tile and others take their size from data.
 const MaxElements = 1 << 27
 
 // allow is an error for a shape that is impossible, or of more elements than most.
@@ -144,7 +145,7 @@ func allow(dims []int, most int) error {
 	return nil
 }
 
-// integers are the elements of a tensor of int32 or int64 as ints: a shape, axes, indices.
+// Integers are the elements of a tensor of int32 or int64 as ints: a shape, axes, indices.
 func Integers(v Value) []int {
 	switch a := v.(type) {
 	case *Array[int32]:

@@ -1,14 +1,14 @@
 package ops
 
-// kernel computes the outputs of a node from its inputs, whose types were checked when it was built. It doesn't change its
+// Kernel computes the outputs of a node from its inputs, whose types were checked when it was built. It doesn't change its
 // inputs, and keeps nothing.
 type Kernel func(c *Call) error
 
-// call is what a kernel works on.
+// Call is what a kernel works on.
 type Call struct {
 	In []Value
 
-	// out takes the outputs. On entry it holds those of the last batch, whose memory may be used again: nobody has use for
+	// Out takes the outputs. On entry it holds those of the last batch, whose memory may be used again: nobody has use for
 	// them any more. A kernel that hands on an input as its output must therefore never use that memory.
 	Out []Value
 

@@ -18,7 +18,7 @@ func buildConst(n *Node) (Kernel, error) {
 	return func(c *Call) error { c.Out[0] = v; return nil }, n.takes(0)
 }
 
-// constant reads a tensor that stands in a graph: its bytes if it has some, else a typed list, whose last value fills the
+// Constant reads a tensor that stands in a graph: its bytes if it has some, else a typed list, whose last value fills the
 // rest.
 func Constant(p *tensorpb.TensorProto) (Tensor, error) {
 	dims, err := fixedShape(p.GetTensorShape())
@@ -114,7 +114,7 @@ func fixedShape(p *shapepb.TensorShapeProto) ([]int, error) {
 	return dims, allow(dims, MaxElements)
 }
 
-// shapeOf is a shape; -1 is a dimension that is not known before the data are there.
+// ShapeOf is a shape; -1 is a dimension that is not known before the data are there.
 func ShapeOf(p *shapepb.TensorShapeProto) []int {
 	dims := make([]int, len(p.GetDim()))
 	for i, d := range p.GetDim() {

@@ -2,10 +2,10 @@ package ops
 
 import typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 
-// dtype is TensorFlow's name of an element type.
+// DType is TensorFlow's name of an element type.
 type DType = typepb.DataType
 
-// The element types that are computed with.
+// The element types that are computed with, and those of what isn't a tensor.
 const (
 	Float32  = typepb.DataType_DT_FLOAT
 	Float64  = typepb.DataType_DT_DOUBLE
@@ -30,7 +30,8 @@ type (
 	}
 	floating interface{ float32 | float64 }
 	number   interface{ integer | floating }
-	Element  interface{ number | bool | string }
+	// Element is what a tensor may hold.
+	Element interface{ number | bool | string }
 )
 
 // typeOf is the dtype of T.

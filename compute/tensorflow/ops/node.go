@@ -9,12 +9,12 @@ import (
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
-// op is how a node of one kind becomes a kernel.
+// Op is how a node of one kind becomes a kernel.
 type Op struct {
-	// build checks types and attributes, sets node.out, and gives the kernel.
+	// Build checks types and attributes, sets Node.Out, and gives the kernel.
 	Build func(n *Node) (Kernel, error)
 
-	// outputs names the outputs, for the ops that have several, in their order. Within a function, other nodes refer to them
+	// Outputs names the outputs, for the ops that have several, in their order. Within a function, other nodes refer to them
 	// so.
 	Outputs []string
 
@@ -34,12 +34,12 @@ func (o Op) Before(def *nodepb.NodeDef, i int) int {
 	return before
 }
 
-// node is a node that is being compiled.
+// Node is a node that is being compiled.
 type Node struct {
 	Def   *nodepb.NodeDef
 	In    []DType
 	Fixed []Value // by input: what it always is, nil if that isn't known
-	Out   []DType // set by build
+	Out   []DType // set by Build
 
 	Function func(attr string, args []DType) (Function, error) // compiles the function that an attribute names
 }
@@ -95,7 +95,7 @@ func (n *Node) wantInts(places ...int) error {
 
 func (n *Node) attr(name string) *attrpb.AttrValue { return n.Def.GetAttr()[name] }
 
-// integer is an attribute, or the op's default where it was left out for being that.
+// Integer is an attribute, or the op's default where it was left out for being that.
 func (n *Node) Integer(name string, absent int) int {
 	if a := n.attr(name); a != nil {
 		return int(a.GetI())
@@ -103,6 +103,7 @@ func (n *Node) Integer(name string, absent int) int {
 	return absent
 }
 
+// Boolean is Integer for true and false.
 func (n *Node) Boolean(name string, absent bool) bool {
 	if a := n.attr(name); a != nil {
 		return a.GetB()
@@ -110,6 +111,7 @@ func (n *Node) Boolean(name string, absent bool) bool {
 	return absent
 }
 
+// Text is Integer for strings.
 func (n *Node) Text(name, absent string) string {
 	if a := n.attr(name); a != nil {
 		return string(a.GetS())

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// known finds an op by the name that TensorFlow has for it.
+// Find is the op of the name that TensorFlow has for it, and whether it is known.
 func Find(name string) (Op, bool) {
 	for _, group := range groupsOfOps {
 		if o, ok := group[name]; ok {

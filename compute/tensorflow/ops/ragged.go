@@ -24,7 +24,7 @@ func (r rows) check(values int) error {
 	return nil
 }
 
-// checkSplits is rows.check for one level, over that many values.
+// CheckSplits makes sure that row splits begin at 0, don't fall, and end at the number of values.
 func CheckSplits(splits []int, values int) error { return rows{splits}.check(values) }
 
 // widest is the longest row of a level.

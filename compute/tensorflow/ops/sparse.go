@@ -7,13 +7,14 @@ import (
 	"slices"
 )
 
-// coords is a sparse tensor as ops take it: in three inputs from place at on.
+// Coords is a sparse tensor.
 type Coords struct {
-	indices []int // rank of them for each value
-	Values  Tensor
-	Dims    []int
+	indices []int  // rank of them for each value
+	Values  Tensor // of one dimension
+	Dims    []int  // its dense shape
 }
 
+// sparseArg is a sparse tensor as ops take it: in three inputs from place at on.
 func sparseArg(c *Call, at int) (Coords, error) {
 	s := Coords{indices: Integers(c.In[at]), Values: c.tensor(at + 1), Dims: Integers(c.In[at+2])}
 	shape := c.tensor(at).Shape()
@@ -24,7 +25,7 @@ func sparseArg(c *Call, at int) (Coords, error) {
 	return s, allowSparse(s.Dims)
 }
 
-// sparseOf is a sparse tensor of its three parts: indices, values and dense shape.
+// SparseOf is a sparse tensor of its three parts: indices, values and dense shape.
 func SparseOf(parts []Value) (Coords, error) { return sparseArg(&Call{In: parts}, 0) }
 
 // allowSparse is allow for a shape of which only a few elements are there.
@@ -37,6 +38,7 @@ func allowSparse(dims []int) error {
 	return nil
 }
 
+// Index is where value i stands.
 func (s Coords) Index(i int) []int { return s.indices[i*len(s.Dims) : (i+1)*len(s.Dims)] }
 
 // sparseOutputs are the names of three outputs that make a sparse tensor.
