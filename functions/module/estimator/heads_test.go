@@ -144,6 +144,9 @@ func quick() nn.Optimizer {
 func compareServed(t *testing.T, a module.Assignment) {
 	t.Helper()
 	want := predicted(t, a.Predictions.Path)
+	if len(want) == 0 {
+		t.Fatal("the model in memory said nothing")
+	}
 	model, err := savedmodel.Open(a.ServingModelDir)
 	if err != nil {
 		t.Fatal(err)

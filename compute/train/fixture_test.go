@@ -1,0 +1,71 @@
+package train_test
+
+import (
+	"context"
+	"io"
+	"math"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/train"
+)
+
+// spiral is a source of rows whose class is by which of three rays they are next to.
+type spiral struct {
+	batches int // left; negative: for ever
+	rows    int
+	next    float64
+	before  func(batch int) // is called before each
+	given   int
+}
+
+func (s *spiral) Next(ctx context.Context) (nn.Batch, error) {
+	if s.before != nil {
+		s.before(s.given)
+	}
+	if ctx.Err() != nil {
+		return nn.Batch{}, ctx.Err()
+	}
+	if s.batches == 0 {
+		return nn.Batch{}, io.EOF
+	}
+	s.batches--
+	s.given++
+	b := nn.Batch{Rows: s.rows}
+	var x []float32
+	for range s.rows {
+		s.next += 2.399963 // the golden angle: spreads rows evenly
+		turn := math.Mod(s.next, 2*math.Pi)
+		x = append(x, float32(math.Cos(turn)), float32(math.Sin(turn)))
+		target := make([]float32, 3)
+		target[int(turn/(2*math.Pi)*3)] = 1
+		b.Targets = append(b.Targets, target...)
+	}
+	b.Inputs = map[string]nn.Value{"x": nn.Floats(2, x...)}
+	return b, nil
+}
+
+func model(t testing.TB, loss nn.Loss, width int) *nn.Model {
+	t.Helper()
+	b := nn.NewBuilder(nn.NewRand(1))
+	logits := b.Dense("logits", b.Dense("hidden", b.Input("x", nn.Float32, 2), 8, nn.OpTanh), width, "")
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := nn.NewModel(g, logits.Name, loss)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func options(steps int) train.Options {
+	adam, err := nn.NewOptimizer("adam", 0.01)
+	if err != nil {
+		panic(err)
+	}
+	return train.Options{Steps: steps, BatchSize: 4, Optimizer: adam}
+}
+
+func endless() *spiral { return &spiral{batches: -1, rows: 4} }
