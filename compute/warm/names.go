@@ -63,3 +63,12 @@ func kind(name string, shape []int) string {
 	}
 	return "kernel"
 }
+
+// wholeName is the name under which the parts of a variable are saved: dnn/kernel for dnn/kernel/part_0.
+func wholeName(node string) string {
+	rest, part, ok := cutLast(node, '/')
+	if ok && (strings.HasPrefix(part, "part_") || strings.HasPrefix(part, "t_")) {
+		return rest
+	}
+	return node
+}
