@@ -73,7 +73,9 @@ func parseSchema(name string, data []byte) (*Schema, error) {
 	for _, d := range p.GetStringDomain() {
 		domains[d.GetName()] = d
 	}
-	s.add("", p.GetFeature(), p.GetSparseFeature(), domains)
+	if err := s.add("", p.GetFeature(), p.GetSparseFeature(), domains, 0); err != nil {
+		return nil, fmt.Errorf("schema %s: %w", name, err)
+	}
 	spec, err := known.Tensors()
 	if err != nil {
 		s.Unread = err.Error()
@@ -84,14 +86,23 @@ func parseSchema(name string, data []byte) (*Schema, error) {
 	return s, nil
 }
 
-func (s *Schema) add(prefix string, features []*schemapb.Feature, sparse []*schemapb.SparseFeature, domains map[string]*schemapb.StringDomain) {
+// maxStructs is how many structs may stand one within another: names hold those of all around them.
+const maxStructs = 64
+
+func (s *Schema) add(prefix string, features []*schemapb.Feature, sparse []*schemapb.SparseFeature, domains map[string]*schemapb.StringDomain, depth int) error {
+	if depth > maxStructs {
+		return fmt.Errorf("more than %d structs one within another", maxStructs)
+	}
 	for _, f := range features {
 		name := prefix + f.GetName()
 		s.Features = append(s.Features, SchemaFeature{
 			Name: name, Type: strings.ToLower(f.GetType().String()), Presence: presence(f.GetPresence()), Shape: shapeOf(f),
 			Domain: domain(f, domains), Note: note(f),
 		})
-		s.add(name+".", f.GetStructDomain().GetFeature(), f.GetStructDomain().GetSparseFeature(), domains)
+		inner := f.GetStructDomain()
+		if err := s.add(name+".", inner.GetFeature(), inner.GetSparseFeature(), domains, depth+1); err != nil {
+			return err
+		}
 	}
 	for _, f := range sparse {
 		var of []string
@@ -103,6 +114,7 @@ func (s *Schema) add(prefix string, features []*schemapb.Feature, sparse []*sche
 			Domain: fmt.Sprintf("%s at %s", f.GetValueFeature().GetName(), strings.Join(of, ", ")),
 		})
 	}
+	return nil
 }
 
 func presence(p *schemapb.FeaturePresence) string {

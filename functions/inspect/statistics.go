@@ -91,10 +91,13 @@ func parseFeatureStatistics(data []byte) (s FeatureStatistics, err error) {
 		case 1: // name
 			s.Name = string(f.bytes)
 		case 8: // path, in the place of a name
-			return fields(f.bytes, func(f field) error {
-				s.Name = strings.TrimPrefix(s.Name+"."+string(f.bytes), ".")
+			var steps []string // joined at once: there may be many
+			err := fields(f.bytes, func(f field) error {
+				steps = append(steps, string(f.bytes))
 				return nil
 			})
+			s.Name = strings.Join(steps, ".")
+			return err
 		case 2:
 			s.Type = statisticsTypes[f.bits]
 		case 3:

@@ -1,0 +1,42 @@
+package inspect
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// A path of many steps is put together in one go, not step by step.
+func TestAPathOfManyStepsIsReadInNoTime(t *testing.T) {
+	t.Parallel()
+	var steps []byte
+	for range 1_000_000 {
+		steps = protowire.AppendBytes(protowire.AppendTag(steps, 1, protowire.BytesType), []byte("s"))
+	}
+	feature := protowire.AppendBytes(protowire.AppendTag(nil, 8, protowire.BytesType), steps)
+	set := protowire.AppendBytes(protowire.AppendTag(nil, 3, protowire.BytesType), feature)
+	list := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), set)
+	begun := time.Now()
+	s, err := parseStatistics(list)
+	if err != nil || len(s.Features) != 1 || !strings.HasPrefix(s.Features[0].Name, "s.s.s") {
+		t.Fatalf("%d features, error %v", len(s.Features), err)
+	}
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// The name of a feature in a struct holds those of all structs around it: nested thousands deep, a small file would fill the memory.
+func TestStructsAreNotFollowedForEver(t *testing.T) {
+	t.Parallel()
+	opened := `feature { name: "n" type: STRUCT struct_domain { `
+	for depth, want := range map[int]string{10: "", 4000: "one within another"} {
+		text := strings.Repeat(opened, depth) + strings.Repeat("} } ", depth)
+		s, err := parseSchema("schema.pbtxt", []byte(text))
+		if want == "" && (err != nil || len(s.Features) != depth) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%d structs: %v", depth, err)
+		}
+	}
+}
