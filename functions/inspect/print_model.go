@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/onnx"
 	"github.com/stoker-ml/stoker/compute/tflite"
 )
 
@@ -18,7 +19,7 @@ func printPorts(p *printer, ports []Port) {
 }
 
 func (g *TransformGraph) print(p *printer) {
-	p.row("written by", "TensorFlow "+g.TensorFlow)
+	p.row("graph of", "TensorFlow "+g.TensorFlow)
 	if g.Executable {
 		p.row("without TensorFlow", "Stoker executes this graph")
 	} else {
@@ -50,7 +51,7 @@ func (g *TransformGraph) print(p *printer) {
 }
 
 func (m *SavedModel) print(p *printer) {
-	p.row("written by", "TensorFlow "+m.TensorFlow)
+	p.row("graph of", "TensorFlow "+m.TensorFlow)
 	p.row("tags", strings.Join(m.Tags, ", "))
 	if m.Fingerprint != "" {
 		p.row("fingerprint", m.Fingerprint)
@@ -160,14 +161,37 @@ func (o *ONNX) print(p *printer) {
 	p.row("opset", strings.Join(opsets, ", "))
 	p.row("data", fmt.Sprintf("%s in %s", size(o.WeightBytes), plural(o.Initializers, "initializer")))
 	p.section("inputs and outputs")
-	p.row("", "NAME", "TYPE", "SHAPE", "NOTE")
+	p.row("", "NAME", "TYPE", "SHAPE")
 	for _, port := range o.Inputs {
-		p.row("in", port.Name, port.Type, "["+strings.Join(port.Shape, ", ")+"]", port.Doc)
+		p.row("in", port.Name, port.Type, "["+strings.Join(port.Shape, ", ")+"]")
 	}
 	for _, port := range o.Outputs {
-		p.row("out", port.Name, port.Type, "["+strings.Join(port.Shape, ", ")+"]", port.Doc)
+		p.row("out", port.Name, port.Type, "["+strings.Join(port.Shape, ", ")+"]")
 	}
+	printNotes(p, slices.Concat(o.Inputs, o.Outputs))
 	p.section("ops\n%s", plainLines(counts(o.Ops)))
+}
+
+// printNotes says what the file says of its inputs and outputs. What it says of several alike is said once.
+func printNotes(p *printer, ports []onnx.Value) {
+	var notes []string
+	of := map[string][]string{}
+	for _, port := range ports {
+		note := strings.TrimPrefix(port.Doc, port.Name+" ")
+		if note == "" {
+			continue
+		}
+		if of[note] == nil {
+			notes = append(notes, note)
+		}
+		of[note] = append(of[note], port.Name)
+	}
+	if len(notes) > 0 {
+		p.section("notes")
+	}
+	for _, note := range notes {
+		fmt.Fprintf(p.w, "%s:\n  %s\n", plainLines(wrap(strings.Join(of[note], ", "), 120)), plain(note))
+	}
 }
 
 func (l *Lineage) print(p *printer) {
