@@ -30,13 +30,16 @@ func DefaultLearningRate(name string) float64 {
 	return 0.001
 }
 
+// maxLearningRate is where a rate is a mistake: whatever it is multiplied with is beyond float32 in a few steps.
+const maxLearningRate = 1e6
+
 // NewOptimizer finds an optimizer by name: sgd, momentum (0.9), adam, adagrad, ftrl, with Keras's defaults.
 func NewOptimizer(name string, learningRate float64) (Optimizer, error) {
 	if learningRate == 0 {
 		learningRate = DefaultLearningRate(name)
 	}
-	if !(learningRate > 0) || learningRate > 1e6 {
-		return nil, fmt.Errorf("learning rate %g: expected a number above 0", learningRate)
+	if !(learningRate > 0) || learningRate > maxLearningRate {
+		return nil, fmt.Errorf("learning rate %g: expected a number above 0, at most %g", learningRate, maxLearningRate)
 	}
 	switch name {
 	case "sgd":
