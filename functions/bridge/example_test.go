@@ -34,7 +34,9 @@ func Example() {
 		fmt.Println(err)
 	}
 	for recorded := range box.Read(ctx, events.Query{}) {
-		fmt.Println(recorded.Fact.Pipeline, recorded.Fact.Run, *recorded.Fact.Data.(*events.ExamplesReady))
+		for _, e := range recorded.Fact.Data.(*events.ExamplesReady).Examples {
+			fmt.Println(recorded.Fact.Pipeline, recorded.Fact.Run, e.URI, e.Splits)
+		}
 	}
-	// Output: penguin monday {[{s3://data/monday [train] 0 0  }]   {[] false}}
+	// Output: penguin monday s3://data/monday [train]
 }
