@@ -72,6 +72,7 @@ type identity struct {
 	Shards      int             `json:"shards"`
 	Transformed bool            `json:"transformed"`
 	Payload     string          `json:"payload_format,omitempty"` // unless it is tf.Example
+	Skew        *pipeline.Skew  `json:"skew,omitempty"`           // that its files passed; nil: they need not
 	Salt        string          `json:"salt,omitempty"`
 }
 
@@ -99,6 +100,7 @@ func identityOf(job events.Job, spec pipeline.Pipeline, module string, inputs []
 		Shards:      shards,
 		Transformed: transformed(job),
 		Payload:     unusual(payload(job)),
+		Skew:        passed(spec.Trainer.Skew),
 		Salt:        job.Salt,
 	}
 }
@@ -132,6 +134,15 @@ func unusual(payload string) string {
 		return ""
 	}
 	return payload
+}
+
+// passed is the comparison that a model went through before it was published: one that asks for another has not been made yet,
+// even if its files would be the same.
+func passed(skew pipeline.Skew) *pipeline.Skew {
+	if !skew.Check {
+		return nil
+	}
+	return &skew
 }
 
 // transformed says whether the job's examples went through its transform graph already.

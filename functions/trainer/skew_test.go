@@ -167,3 +167,21 @@ func TestPipelinesAndComparisonsKnowTheSameDefaults(t *testing.T) {
 		t.Errorf("skew %+v, want %+v", p.Trainer.Skew, want)
 	}
 }
+
+// A model that was not compared, or not as strictly, is none that a pipeline which asks for it may find.
+func TestAnotherComparisonIsAnotherExecution(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	execution := func(id, skew string) string {
+		t.Helper()
+		told, err := b.handle(t, job(t, id, "monday", spec+"  skew: "+skew+"\n"), "a-"+id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return told.Execution
+	}
+	off, on, strict, same := execution("j1", "off"), execution("j2", "on"), execution("j3", "{tolerance: 1e-9}"), execution("j4", "{rows: 100}")
+	if off == on || on == strict || same != on {
+		t.Errorf("executions %s when off, %s when on, %s when stricter, %s as by default", off, on, strict, same)
+	}
+}

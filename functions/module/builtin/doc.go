@@ -16,7 +16,8 @@
 // places is bad input; a feature without a shape has one place.
 //
 //   - Numbers: transformed ones are taken as they are, and must be finite. Raw ones are standardized with mean and standard
-//     deviation of the train split, which become part of the model; a missing one, or NaN, is taken for the mean.
+//     deviation of the train split, which become part of the model; a missing one, or NaN, is taken for the mean. Where all
+//     are the same, nothing is learnt from them, and no other value changes an answer.
 //   - Integers, raw or transformed: standardized as above, a missing one being taken for the rounded mean; or, where the
 //     schema calls them categorical, one class for each value of the domain (its open ends closed by what the train split holds)
 //     and one for all others, missing ones included.

@@ -13,7 +13,7 @@ import (
 // same assignment gives another model.
 func Digests() map[string]string {
 	digests := map[string]string{}
-	for name, number := range map[string]string{"dnn": "3", "linear": "3", wideDeep: "1"} {
+	for name, number := range map[string]string{"dnn": "4", "linear": "4", wideDeep: "2"} {
 		digests[name] = module.BuiltinPrefix + name + "@" + number
 	}
 	return digests

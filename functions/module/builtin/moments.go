@@ -22,11 +22,12 @@ func (m *moments) add(x float64) {
 	m.squares += (x - old) * (x - m.mean)
 }
 
-// scale is 1 / standard deviation; 1 if all numbers are the same, or there are none.
+// scale is 1 / standard deviation; 0 if all numbers are the same, or there are none: nothing was learnt of any other, so that one
+// that is met when the model is served must change nothing.
 func (m *moments) scale() float64 {
 	deviation := math.Sqrt(m.squares / float64(max(m.n, 1)))
 	if deviation <= 1e-7*math.Abs(m.mean) || deviation < math.SmallestNonzeroFloat32 {
-		return 1 // below what float32 can tell apart
+		return 0 // below what float32 can tell apart
 	}
 	return 1 / deviation
 }

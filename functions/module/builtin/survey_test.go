@@ -32,14 +32,14 @@ func TestMomentsAreMeanAndDeviation(t *testing.T) {
 	}
 }
 
-func TestAColumnOfOneValueIsNotScaled(t *testing.T) {
+func TestAColumnOfOneValueSaysNothing(t *testing.T) {
 	t.Parallel()
 	var none, same moments
 	for range 3 {
 		same.add(0.1)
 	}
-	if none.scale() != 1 || same.scale() != 1 {
-		t.Errorf("scales are %v and %v, expected 1", none.scale(), same.scale())
+	if none.scale() != 0 || same.scale() != 0 {
+		t.Errorf("scales are %v and %v, expected 0", none.scale(), same.scale())
 	}
 }
 
