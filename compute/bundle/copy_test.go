@@ -11,7 +11,8 @@ func TestVariablesOfAnyTypeAreCopied(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
-	if err := Write(first, []Tensor{{Key: "kernel", Shape: []int{2, 1}, Floats: []float32{1, -2}}, {Key: "text", Text: []byte("words")}}); err != nil {
+	tensors := []Tensor{{Key: "kernel", Shape: []int{2, 1}, Floats: []float32{1, -2}}, {Key: "text", Text: []byte("words")}}
+	if err := Write(first, tensors); err != nil {
 		t.Fatal(err)
 	}
 	from, err := Open(first)

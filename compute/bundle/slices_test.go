@@ -26,7 +26,8 @@ func TestASlicedVariableIsListedOnce(t *testing.T) {
 		names = append(names, v.Key)
 	}
 	const layer = "dnn/hiddenlayer_0/"
-	if want := []string{layer + "bias", layer + "bias/Adagrad", layer + "kernel", layer + "kernel/Adagrad", "global_step"}; !slices.Equal(names, want) {
+	want := []string{layer + "bias", layer + "bias/Adagrad", layer + "kernel", layer + "kernel/Adagrad", "global_step"}
+	if !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
 	if err := b.readAll(); err != nil {

@@ -60,7 +60,9 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, 0)
 	weights := []float32{-1, 0, 0.5, 1}
-	session := runlog.Session{Group: "g", Values: map[string]any{"rate": 0.5, "units": 8, "zero": 0, "name": "adam", "on": true, "off": false}}
+	session := runlog.Session{Group: "g", Values: map[string]any{
+		"rate": 0.5, "units": 8, "zero": 0, "name": "adam", "on": true, "off": false,
+	}}
 	ok(t, w.Scalar(10, "loss", 0.25), w.Scalar(20, "loss", math.NaN()), w.Histogram(10, "weights", weights), w.Text(0, "config", "*a*\nb"),
 		w.StartSession(session), w.EndSession(runlog.StatusSuccess), w.Experiment(runlog.Experiment{
 			Description: "d",
@@ -89,8 +91,9 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		t.Errorf("end: %+v", run.End)
 	}
 	e := run.Experiment
-	if e.Description != "d" || len(e.HParams) != 3 || len(e.Metrics) != 2 || *e.HParams[0].Range != (runlog.Range{Min: 0, Max: 1}) ||
-		!cmp.Equal(e.HParams[1].Values, []any{"adam", "sgd"}) || e.Metrics[0] != (runlog.Metric{Run: "validation", Tag: "epoch_loss", Name: "loss"}) {
+	epochLoss := runlog.Metric{Run: "validation", Tag: "epoch_loss", Name: "loss"}
+	if e.Description != "d" || len(e.HParams) != 3 || len(e.Metrics) != 2 || e.Metrics[0] != epochLoss ||
+		*e.HParams[0].Range != (runlog.Range{Min: 0, Max: 1}) || !cmp.Equal(e.HParams[1].Values, []any{"adam", "sgd"}) {
 		t.Errorf("experiment: %+v", e)
 	}
 }

@@ -1,7 +1,5 @@
 package warm
 
-import ()
-
 // parsed is a feature as it comes out of a tf.Example.
 func (t *tracer) parsed(o origin) []column {
 	sparse, dense := parseKeys(t, o)

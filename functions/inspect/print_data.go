@@ -19,7 +19,8 @@ func (e *Examples) print(p *printer) {
 	}
 	for _, s := range e.Splits {
 		if !s.Complete {
-			p.section("%s: counted in the first %s of %s, then --limit was reached (--limit 0 reads all)", plain(s.name()), size(s.Read), size(s.Bytes))
+			p.section("%s: counted in the first %s of %s, then --limit was reached (--limit 0 reads all)",
+				plain(s.name()), size(s.Read), size(s.Bytes))
 		}
 	}
 	for _, s := range e.Splits {
@@ -114,7 +115,8 @@ func printStatistics(p *printer, all []Statistics) {
 			if f.Unique > 0 {
 				unique = integer(f.Unique)
 			}
-			p.row(f.Name, f.Type, integer(f.Missing), unique, short(f.Mean), short(f.StdDev), short(f.Min), short(f.Max), clip(f.Top, maxCell))
+			p.row(f.Name, f.Type, integer(f.Missing), unique,
+				short(f.Mean), short(f.StdDev), short(f.Min), short(f.Max), clip(f.Top, maxCell))
 		}
 	}
 }

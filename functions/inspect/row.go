@@ -42,7 +42,9 @@ const (
 // decodeRow reads a record that is a tf.Example or a tf.SequenceExample, and says which; of another it gives nothing.
 func decodeRow(data []byte) (Row, string) {
 	var p examplepb.SequenceExample // a tf.Example is one without feature lists, on the wire
-	if proto.Unmarshal(data, &p) != nil || len(p.ProtoReflect().GetUnknown()) > 0 || len(data) > 0 && p.Context == nil && p.FeatureLists == nil {
+	err := proto.Unmarshal(data, &p)
+	empty := p.Context == nil && p.FeatureLists == nil
+	if err != nil || len(p.ProtoReflect().GetUnknown()) > 0 || len(data) > 0 && empty {
 		return nil, payloadUnknown
 	}
 	row := Row{}

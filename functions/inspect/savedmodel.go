@@ -132,7 +132,8 @@ func variables(prefix string) (list []Variable, weights int64, err error) {
 		if v.Key == bundle.ObjectGraphKey {
 			continue
 		}
-		one := Variable{Name: strings.TrimSuffix(v.Key, "/.ATTRIBUTES/VARIABLE_VALUE"), Type: typeName(v.DType), Shape: shapeText(v.Shape), Count: 1}
+		name := strings.TrimSuffix(v.Key, "/.ATTRIBUTES/VARIABLE_VALUE")
+		one := Variable{Name: name, Type: typeName(v.DType), Shape: shapeText(v.Shape), Count: 1}
 		if v.Shape == nil {
 			one.Shape = "[]"
 		}
