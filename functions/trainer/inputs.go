@@ -141,8 +141,11 @@ func (t *Trainer) explain(ctx context.Context, in input, err error) error {
 	if in.pattern != "" {
 		return storeFailure(fmt.Errorf("%s: split %q: %w", in.key, in.split, err))
 	}
-	if in.split == "" || !errors.Is(err, storage.ErrNotFound) {
+	if !errors.Is(err, storage.ErrNotFound) {
 		return storeFailure(fmt.Errorf("%s: %w", in.key, err))
+	}
+	if in.split == "" {
+		return inputFailure(missing(in, err))
 	}
 	artifact := storage.Ref{Bucket: in.listing.Ref.Bucket, Key: path.Dir(in.listing.Ref.Key)}
 	there := map[string]bool{}
@@ -155,7 +158,15 @@ func (t *Trainer) explain(ctx context.Context, in input, err error) error {
 			there[folder] = true
 		}
 	}
-	return inputFailure(fmt.Errorf("%s: split %q does not exist in %s, which holds %s: %w", in.key, in.split, artifact, names(there), err))
+	return inputFailure(inWords{
+		fmt.Sprintf("%s: split %q does not exist in %s, which holds %s", in.key, in.split, artifact, names(there)), err,
+	})
+}
+
+// missing says where nothing is, and what helps. What the store says of it names the address twice more.
+func missing(in input, err error) error {
+	return inWords{fmt.Sprintf("%s: there is no object and no folder at %s: put it there and try again, or publish a fact with the right address "+
+		"under another run", in.key, in.listing.Ref), err}
 }
 
 func names(set map[string]bool) string {

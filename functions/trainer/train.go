@@ -27,7 +27,7 @@ func (t *Trainer) train(ctx context.Context, a attempt, take func(step int)) (gu
 	})
 	log := t.keepLog(ctx, a)
 	if err != nil {
-		return guest.Outcome{}, moduleFailure(err, log)
+		return guest.Outcome{}, a.atAddresses(moduleFailure(err, log))
 	}
 	return outcome, nil
 }

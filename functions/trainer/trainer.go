@@ -153,7 +153,7 @@ func (t *Trainer) execute(ctx context.Context, task worker.Task, e execution) (d
 		return nil, err
 	}
 	if a.assignment, err = assign(a); err != nil {
-		return nil, err
+		return nil, a.atAddresses(err)
 	}
 	err = t.saving(ctx, &a, func(take func(step int)) (err error) {
 		done, err = t.finish(ctx, a, take)

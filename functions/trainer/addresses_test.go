@@ -1,0 +1,70 @@
+package trainer_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// The folder in which a job's inputs were staged is gone when its failure is read.
+func TestAFailureNamesInputsByTheirAddresses(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+		text := "base_model: find weights in " + filepath.Join(a.BaseModel, "penguin.keras") + ", examples in " + a.TrainFiles[0] +
+			", graph in " + a.TransformGraphPath
+		return guest.Outcome{}, &guest.Error{Kind: guest.KindInput, Err: errors.New(text), LogTail: "log: " + text}
+	})
+	b.put(t, "up/models/penguin.keras", "PK")
+	for base, want := range map[string]string{
+		"s3://stoker/up/models":               "s3://stoker/up/models/penguin.keras",
+		"s3://stoker/up/models/":              "s3://stoker/up/models/penguin.keras",
+		"s3://stoker/up/models/penguin.keras": "s3://stoker/up/models/penguin.keras",
+	} {
+		j := job(t, "j1", "monday", spec)
+		j.Inputs.BaseModel = base
+		_, err := b.handle(t, j, "a1")
+		failure, ok := errors.AsType[*events.Failure](err)
+		want := "base_model: find weights in " + want + ", examples in s3://stoker/up/tx/Split-train/*, graph in s3://stoker/up/graph"
+		if !ok || failure.Kind != events.FailureInput || failure.Err.Error() != want || failure.LogTail != "log: "+want {
+			t.Errorf("%s: failure %v, log %q, want %q", base, err, failure.LogTail, want)
+		}
+		if _, ok := errors.AsType[*guest.Error](err); !ok {
+			t.Errorf("%s: the cause is lost: %v", base, err)
+		}
+	}
+}
+
+func TestABaseModelOfWhichOneCannotBeChosenIsNamedByItsAddress(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	b.put(t, "up/models/export/taxi/1/saved_model.pb", "one")
+	b.put(t, "up/models/export/taxi/2/saved_model.pb", "two")
+	j := job(t, "j1", "monday", spec)
+	j.Inputs.BaseModel = "s3://stoker/up/models"
+	_, err := b.handle(t, j, "a1")
+	if kindOf(err) != events.FailureInput || !strings.Contains(err.Error(), "base_model: s3://stoker/up/models/export/taxi holds 2 entries") {
+		t.Errorf("kind %q of %v", kindOf(err), err)
+	}
+}
+
+func TestWhatIsNotThereIsSaidOnceWithWhatHelps(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	j := job(t, "j1", "monday", spec)
+	j.Inputs.TransformGraph = "s3://stoker/up/nothing"
+	_, err := b.handle(t, j, "a1")
+	const want = "transform_graph: there is no object and no folder at s3://stoker/up/nothing: put it there and try again, " +
+		"or publish a fact with the right address under another run"
+	if kindOf(err) != events.FailureInput || !strings.HasSuffix(err.Error(), want) || !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("kind %q of %v", kindOf(err), err)
+	}
+	if strings.Count(err.Error(), "s3://") != 1 {
+		t.Errorf("the address stands more than once: %v", err)
+	}
+}
