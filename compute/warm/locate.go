@@ -127,9 +127,12 @@ func checkpointAt(path string, otherwise error) (place, error) {
 // refuseFormat names what else holds weights.
 func refuseFormat(path string) error {
 	switch filepath.Ext(path) {
-	case ".keras", ".h5", ".hdf5":
-		return fmt.Errorf("%s is HDF5, which isn't read: save the model with model.export(folder), or its weights with "+
-			"tf.train.Checkpoint(model=model).write(prefix)", filepath.Base(path))
+	case ".keras":
+		return fmt.Errorf("%s is a zip in Keras's own format, which isn't read: load it with tf.keras.models.load_model, and save it "+
+			"with model.export(folder)", filepath.Base(path))
+	case ".h5", ".hdf5":
+		return fmt.Errorf("%s is HDF5, which isn't read: load it into its model with Keras, and save that with model.export(folder), "+
+			"or its weights with tf.train.Checkpoint(model=model).write(prefix)", filepath.Base(path))
 	}
 	return nil
 }

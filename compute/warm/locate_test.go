@@ -52,6 +52,8 @@ func TestWhatIsNoModelIsNamed(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, "checkpoints", "checkpoint"), []byte("model_checkpoint_path: \"/etc/passwd\"\n"), 0o644),
 		os.Remove(filepath.Join(dir, "checkpoints", "saved_model.pb")),
 		os.WriteFile(filepath.Join(dir, "text"), []byte("weights"), 0o644),
+		os.WriteFile(filepath.Join(dir, "old.h5"), []byte("\x89HDF\r\n\x1a\n"), 0o644),
+		os.WriteFile(filepath.Join(dir, "new.keras"), []byte("PK\x03\x04"), 0o644),
 		os.Mkdir(filepath.Join(dir, "empty"), 0o755),
 	} {
 		if err != nil {
@@ -65,6 +67,8 @@ func TestWhatIsNoModelIsNamed(t *testing.T) {
 		"checkpoints": "the file checkpoint names passwd, which isn't there",
 		"text":        "is no SavedModel and no checkpoint",
 		"empty":       "holds neither Format-Serving nor saved_model.pb, and 0 checkpoints",
+		"old.h5":      "old.h5 is HDF5, which isn't read: load it into its model",
+		"new.keras":   "new.keras is a zip in Keras's own format, which isn't read",
 		"absent":      "no such file",
 	} {
 		_, err := Open(filepath.Join(dir, path))

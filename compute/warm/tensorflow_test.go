@@ -78,10 +78,10 @@ func flat(array any) []float32 {
 func refused(t *testing.T, dir string) {
 	t.Helper()
 	for path, text := range map[string]string{
-		"whole.keras":    "whole.keras is HDF5, which isn't read: save the model with model.export(folder)",
+		"whole.keras":    "whole.keras is a zip in Keras's own format, which isn't read: load it with",
 		"old/model.ckpt": "is a checkpoint of TensorFlow's format V1",
 		"old":            "is a checkpoint of TensorFlow's format V1",
-		".":              "whole.keras is HDF5",
+		".":              "whole.keras is a zip",
 		"nothing":        "no such file or directory",
 	} {
 		if _, err := Open(filepath.Join(dir, path)); err == nil || !strings.Contains(err.Error(), text) {
