@@ -9,20 +9,12 @@ import (
 	oppb "github.com/wamuir/graft/tensorflow/core/framework/op_def_go_proto"
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
 )
 
 // tensor names a value inside a function: an argument's name, or node:output:index.
 type tensor string
-
-// firstOutput is the name of an op's first output, which a reference inside a function has to give. Ops that aren't
-// listed call it "output".
-var firstOutput = map[string]string{
-	"Abs": "y", "AddV2": "z", "Cast": "y", "Exp": "y", "Expm1": "y", "GreaterEqual": "z", "HashTableV2": "table_handle", "IsNan": "y",
-	"LeakyRelu": "activations", "LessEqual": "z", "Log": "y", "Log1p": "y", "LogicalAnd": "z", "LookupTableFindV2": "values",
-	"MatMul": "product", "Maximum": "z", "Minimum": "z", "Mul": "z", "Neg": "y", "ReadVariableOp": "value", "RealDiv": "z",
-	"Reciprocal": "y", "Relu": "activations", "Sigmoid": "y", "Softmax": "softmax", "Softplus": "activations", "SparseToDense": "dense",
-	"Sqrt": "y", "Square": "y", "Sub": "z", "Tanh": "y",
-}
 
 // capture is something a function uses that lives outside it: it becomes an argument behind the function's own, bound to
 // an object of the object graph (for TensorFlow 2) and to a tensor of the top graph (for the loaders before it).
@@ -77,11 +69,7 @@ func (f *function) output(key string, t tensor, dtype typepb.DataType) {
 
 // op adds a node and returns its first output.
 func (f *function) op(op, name string, a attrs, in ...tensor) tensor {
-	output, ok := firstOutput[op]
-	if !ok {
-		output = "output"
-	}
-	return nodeOutput(f.node(op, name, a, in...), output, 0)
+	return nodeOutput(f.node(op, name, a, in...), ops.FirstOutput(op), 0)
 }
 
 // node adds a node and returns its name.

@@ -101,6 +101,12 @@ func (m *Model) findAssets() error {
 	return nil
 }
 
+// Assets are the files that the graph reads, each with the tensor that holds its path.
+func (m *Model) Assets() []*corepb.AssetFileDef { return slices.Clone(m.assets) }
+
+// Node is the node of the top graph of that name, nil if there is none.
+func (m *Model) Node(name string) *nodepb.NodeDef { return m.top[name] }
+
 // child finds the object of that name below another.
 func (m *Model) child(id int32, name string) (int32, bool) {
 	children := m.objects[id].GetChildren()

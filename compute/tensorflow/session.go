@@ -58,7 +58,7 @@ func (m *Model) Start() (*Session, error) {
 	if err := s.restoreObjects(captured); err != nil {
 		return nil, fmt.Errorf("restore variables: %w", err)
 	}
-	for _, node := range m.initNodes() {
+	for _, node := range m.InitNodes() {
 		if err := s.run(node); err != nil {
 			return nil, fmt.Errorf("initialise: %w", err)
 		}
@@ -113,8 +113,8 @@ func (s *Session) isAsset(path string) bool {
 // graphs that nobody has made one node for, as tf.Transform's.
 var initCollections = []string{"saved_model_main_op", "legacy_init_op", "table_initializer"}
 
-// initNodes are the nodes of the top graph that fill tables. TensorFlow 2 has a signature for it as well.
-func (m *Model) initNodes() []string {
+// InitNodes are the nodes of the top graph that fill tables. TensorFlow 2 has a signature for it as well.
+func (m *Model) InitNodes() []string {
 	var nodes []string
 	for _, name := range initCollections {
 		for _, reference := range m.Meta.GetCollectionDef()[name].GetNodeList().GetValue() {
@@ -124,7 +124,10 @@ func (m *Model) initNodes() []string {
 			return nodes
 		}
 	}
-	return []string{nodeOf(m.Meta.GetSignatureDef()[initSignature].GetOutputs()[initSignature].GetName())}
+	if node := nodeOf(m.Meta.GetSignatureDef()[initSignature].GetOutputs()[initSignature].GetName()); node != "" {
+		return []string{node}
+	}
+	return nil
 }
 
 // newScope is the top graph, with the paths of its files in place, for a new plan.

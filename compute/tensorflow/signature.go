@@ -21,6 +21,12 @@ type Signature struct {
 	in, out []string // the tensors of Inputs and Outputs in the graph, one after another
 }
 
+// Tensors are where the signature stands in the top graph: the tensors of Inputs and those of Outputs, one after another, as
+// node:index.
+func (s Signature) Tensors() (inputs, outputs []string) {
+	return slices.Clone(s.in), slices.Clone(s.out)
+}
+
 // initSignature names the node that fills tables. It is no function that can be served.
 const initSignature = "__saved_model_init_op"
 

@@ -246,7 +246,7 @@ var modelOps = map[string]Op{
 	"LogSoftmax":              built(buildLogSoftmax),
 	"LookupTableFind":         built(buildFind),
 	"LookupTableSize":         built(buildTableSize),
-	"ParseExample":            {Build: buildParseExample1, Outputs: parsedOutputs, widths: parsedWidths},
+	"ParseExample":            {Build: buildParseExample1, Outputs: parsedOutputs[:4], widths: parsedWidths},
 	"ParseExampleV2":          {Build: buildParseExample, Outputs: parsedOutputs, widths: parsedWidths},
 	"PlaceholderWithDefault":  built(buildIdentity),
 	"ReadVariableOp":          built(buildReadVariable),
