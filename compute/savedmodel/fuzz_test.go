@@ -1,7 +1,9 @@
 package savedmodel
 
 import (
+	"archive/zip"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,9 +13,26 @@ import (
 	"github.com/stoker-ml/stoker/compute/tensorflow"
 )
 
+// archived is a file of an archive.
+func archived(archive, name string) ([]byte, error) {
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	return fs.ReadFile(z, name)
+}
+
 func FuzzTransformGraph(f *testing.F) {
 	for _, name := range []string{"penguin", "taxi"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name, "transform_graph", "transform_fn", "saved_model.pb"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, name := range []string{"old_everything", "old_bucketize"} { // of TensorFlow 1
+		data, err := archived(filepath.Join(transformGraphs, name+".zip"), "transform_fn/saved_model.pb")
 		if err != nil {
 			f.Fatal(err)
 		}

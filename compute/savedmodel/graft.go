@@ -13,24 +13,19 @@ const transformChild = "tft"
 // transform is a transform graph grafted into the model: a function of it that signatures can call.
 type transform struct {
 	*transformGraph
-	captures []capture
+	grafted []capture // the captures under their names in the model
 }
 
 // graft takes over what the transform function needs: functions, constants, tables, assets, and both ways in which tables
 // are filled. Everything gets a name of its own, so that nothing clashes with the model's.
 func (b *builder) graft(g *transformGraph) (*transform, error) {
 	r := newRenamer(g, int32(len(b.objects.nodes)), int32(len(b.assets)))
-	bound, err := g.boundNodes()
+	keep, err := g.keep()
 	if err != nil {
 		return nil, err
 	}
-	keep, err := g.keep(bound)
-	if err != nil {
-		return nil, err
-	}
-	captures := g.captures(bound, r)
 	b.graftGraph(g, keep, r)
-	if err := b.graftVariables(g, bound, r); err != nil {
+	if err := b.graftVariables(g, r); err != nil {
 		return nil, err
 	}
 	if err := b.graftObjects(g, r); err != nil {
@@ -39,21 +34,14 @@ func (b *builder) graft(g *transformGraph) (*transform, error) {
 	if err := b.graftAssets(g, r); err != nil {
 		return nil, err
 	}
-	if keep.init != "" {
-		b.inits = append(b.inits, r.node(keep.init))
+	for _, node := range g.inits {
+		b.inits = append(b.inits, r.node(node))
 	}
-	return &transform{g, captures}, nil
-}
-
-// captures binds the function's last arguments to the grafted objects and nodes.
-func (g *transformGraph) captures(bound map[int32]string, r *renamer) []capture {
-	args := g.function.GetSignature().GetInputArg()
-	args = args[len(args)-len(g.bound):]
-	var list []capture
-	for i, id := range g.bound {
-		list = append(list, capture{object: r.object(id), node: r.tensor(bound[id]), dtype: args[i].GetType()})
+	t := &transform{transformGraph: g}
+	for _, c := range g.captures {
+		t.grafted = append(t.grafted, capture{object: r.object(c.object), node: r.tensor(c.node), dtype: c.dtype})
 	}
-	return list
+	return t, nil
 }
 
 func (b *builder) graftGraph(g *transformGraph, keep *kept, r *renamer) {
@@ -89,17 +77,4 @@ func (b *builder) graftAssets(g *transformGraph, r *renamer) error {
 		b.assets = append(b.assets, asset{source: filepath.Join(g.dir, "assets", def.GetFilename()), def: def})
 	}
 	return nil
-}
-
-// boundNodes finds the top node of every object the transform function captures.
-func (g *transformGraph) boundNodes() (map[int32]string, error) {
-	nodes, err := g.model.CaptureNodes(g.bound)
-	if err != nil {
-		return nil, err
-	}
-	bound := map[int32]string{}
-	for i, id := range g.bound {
-		bound[id] = nodes[i]
-	}
-	return bound, nil
 }

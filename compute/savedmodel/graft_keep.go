@@ -2,6 +2,7 @@ package savedmodel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
@@ -12,31 +13,23 @@ import (
 // kept is what a transform graph needs of its files: nodes of the top graph and functions, by name.
 type kept struct {
 	nodes, functions map[string]bool
-	init             string // node that fills the tables, "" for none
-	top              map[string]*nodepb.NodeDef
+	node             func(name string) *nodepb.NodeDef
 	library          map[string]*functionpb.FunctionDef
 }
 
 // keep walks from the captures, the constants and functions of the object graph, the assets and the init op. Placeholders of inputs,
 // calls of signatures and the saver aren't reached.
-func (g *transformGraph) keep(bound map[int32]string) (*kept, error) {
+func (g *transformGraph) keep() (*kept, error) {
 	k := &kept{
 		nodes: map[string]bool{}, functions: map[string]bool{},
-		top: map[string]*nodepb.NodeDef{}, library: map[string]*functionpb.FunctionDef{},
-	}
-	for _, node := range g.meta.GetGraphDef().GetNode() {
-		k.top[node.GetName()] = node
+		node: g.model.Node, library: map[string]*functionpb.FunctionDef{},
 	}
 	for _, def := range g.meta.GetGraphDef().GetLibrary().GetFunction() {
 		k.library[def.GetSignature().GetName()] = def
 	}
-	k.init = g.initNode()
-	var roots []string
-	if k.init != "" {
-		roots = append(roots, k.init)
-	}
-	for _, node := range bound {
-		roots = append(roots, nodeOf(node))
+	roots := slices.Clone(g.inits)
+	for _, c := range g.captures {
+		roots = append(roots, nodeOf(c.node))
 	}
 	for _, object := range g.meta.GetObjectGraphDef().GetNodes() {
 		if constant := object.GetConstant(); constant != nil {
@@ -53,14 +46,6 @@ func (g *transformGraph) keep(bound map[int32]string) (*kept, error) {
 	return k, k.reach(roots)
 }
 
-// initNode is named by a collection, or by a signature's one output.
-func (g *transformGraph) initNode() string {
-	if list := g.meta.GetCollectionDef()[initCollection].GetNodeList().GetValue(); len(list) > 0 {
-		return nodeOf(list[0])
-	}
-	return nodeOf(g.meta.GetSignatureDef()[initSignature].GetOutputs()[initSignature].GetName())
-}
-
 // reach keeps the nodes and all they need.
 func (k *kept) reach(names []string) error {
 	for len(names) > 0 {
@@ -69,8 +54,8 @@ func (k *kept) reach(names []string) error {
 		if k.nodes[name] {
 			continue
 		}
-		node, ok := k.top[name]
-		if !ok {
+		node := k.node(name)
+		if node == nil {
 			return fmt.Errorf("graph has no node %q", name)
 		}
 		k.nodes[name] = true

@@ -12,7 +12,11 @@ import (
 
 // graftVariables takes over the values of the transform graph's variables, of any type. Those that the transform function captures
 // are restored by sessions too, which know nothing of objects.
-func (b *builder) graftVariables(g *transformGraph, bound map[int32]string, r *renamer) error {
+func (b *builder) graftVariables(g *transformGraph, r *renamer) error {
+	bound := map[int32]string{}
+	for _, c := range g.captures {
+		bound[c.object] = c.node
+	}
 	var weights *bundle.Bundle
 	var keys map[int32]string
 	for id, object := range g.meta.GetObjectGraphDef().GetNodes() {

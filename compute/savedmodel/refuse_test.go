@@ -25,7 +25,7 @@ func TestWriteRefusesTransformGraphs(t *testing.T) {
 		{"that lack a feature", none, func(in []nn.Input) { in[0].Name = "wings_xf" }, `input "wings_xf": no such transformed feature`},
 		{"of another width", none, func(in []nn.Input) { in[0].Width = 2 }, `is 2 wide`},
 		{"of another type", none, func(in []nn.Input) { in[0].Kind = nn.Int64 }, "takes int64, the transformed feature is DT_FLOAT"},
-		{"without an object graph", func(g *corepb.MetaGraphDef) { g.ObjectGraphDef = nil }, nil, "no object graph"},
+		{"without an object graph", func(g *corepb.MetaGraphDef) { g.ObjectGraphDef = nil }, nil, `no signature "transform_signature"`},
 		{"without a transform function", func(g *corepb.MetaGraphDef) { g.ObjectGraphDef.Nodes[0].Children = nil }, nil, "no transform_fn"},
 		{"with variables", func(g *corepb.MetaGraphDef) {
 			object(g, &corepb.SavedObject{Kind: &corepb.SavedObject_Variable{Variable: &corepb.SavedVariable{Name: "mean"}}})

@@ -54,8 +54,8 @@ func TestTransformGraphsFeaturesHaveTheirOwnNames(t *testing.T) {
 			sparse++
 		}
 	}
-	if len(g.inputs) != 18 || sparse != 10 || len(g.outputs) != 17 || len(g.bound) != 20 {
+	if len(g.inputs) != 18 || sparse != 10 || len(g.outputs) != 17 || len(g.captures) != 20 {
 		t.Errorf("%d features, %d of them sparse, %d outputs, %d captures; want 18, 10, 17, 20",
-			len(g.inputs), sparse, len(g.outputs), len(g.bound))
+			len(g.inputs), sparse, len(g.outputs), len(g.captures))
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
+// tableOp makes a table that is filled once.
+const tableOp = "HashTableV2"
+
 // addTables makes a hash table for each vocabulary of the graph.
 func (b *builder) addTables(nodes []nn.Node) {
 	b.tables = map[string]capture{}
@@ -25,26 +28,31 @@ func (b *builder) addTable(name string, vocabulary []string) capture {
 	shared := fmt.Sprintf("table_%d", id)
 	b.objects.child(rootObject, id, shared)
 	a := attrs{"key_dtype": typeAttr(stringType), "value_dtype": typeAttr(int64Type), "shared_name": stringAttr(shared)}
-	table := capture{object: id, node: b.top.node("HashTableV2", name+"/table", a), dtype: resourceType}
+	table := capture{object: id, node: b.top.node(tableOp, name+"/table", a), dtype: resourceType}
 
-	create := newFunction(b.numbered("_creator"))
-	create.output("table", create.op("HashTableV2", "hash_table", a), resourceType)
-	initialize := b.tableInitializer(table, vocabulary)
+	create, initialize := newFunction(b.numbered("_creator")), newFunction(b.numbered("_initializer"))
 	destroy := newFunction(b.numbered("_destroyer"))
-	destroy.output("done", destroy.constant("done", int32Const(1)), int32Type)
-
-	done := tensorSpec{key: "unknown", dtype: int32Type, shape: []int{}}
-	handle := tensorSpec{key: "unknown", dtype: resourceType, shape: []int{}}
-	b.objects.child(id, b.objects.tracedFunction(create, handle), "_create_resource")
-	b.objects.child(id, b.objects.tracedFunction(initialize, done), "_initialize")
-	b.objects.child(id, b.objects.tracedFunction(destroy, done), "_destroy_resource")
+	initialize.fillTable(table, vocabulary)
+	b.objects.tableFunctions(id, a, create, initialize, destroy)
 	b.functions = append(b.functions, create, initialize, destroy)
 	b.inits = append(b.inits, b.top.call(name+"/initialize", initialize))
 	return table
 }
 
-// tableInitializer fills the table with the tokens and their indices. A token that stands twice has its first index.
-func (b *builder) tableInitializer(table capture, vocabulary []string) *function {
+// tableFunctions hangs under a table's object the functions by which tf.saved_model.load makes a table of those attributes, fills it
+// and takes it down. The one that fills has to be there, the others are written here.
+func (o *objects) tableFunctions(id int32, a attrs, create, initialize, destroy *function) {
+	create.output("table", create.op(tableOp, "hash_table", a), resourceType)
+	destroy.output("done", destroy.constant("done", int32Const(1)), int32Type)
+	done := tensorSpec{key: "unknown", dtype: int32Type, shape: []int{}}
+	handle := tensorSpec{key: "unknown", dtype: resourceType, shape: []int{}}
+	o.child(id, o.tracedFunction(create, handle), "_create_resource")
+	o.child(id, o.tracedFunction(initialize, done), "_initialize")
+	o.child(id, o.tracedFunction(destroy, done), "_destroy_resource")
+}
+
+// fillTable fills the table with the tokens and their indices. A token that stands twice has its first index.
+func (f *function) fillTable(table capture, vocabulary []string) {
 	var tokens []string
 	var indices []int64
 	seen := map[string]bool{}
@@ -54,13 +62,16 @@ func (b *builder) tableInitializer(table capture, vocabulary []string) *function
 			tokens, indices = append(tokens, token), append(indices, int64(i))
 		}
 	}
-	f := newFunction(b.numbered("_initializer"))
 	fill := f.node("LookupTableImportV2", "import", attrs{"Tin": typeAttr(stringType), "Tout": typeAttr(int64Type)},
 		f.capture(table), f.constant("tokens", stringsConst(tokens)), f.constant("indices", int64sConst(indices)))
+	f.endFilling(fill)
+}
+
+// endFilling ends the function that fills a table: the node that does it runs, and the result is 1.
+func (f *function) endFilling(fill string) {
 	f.def.Signature.ControlOutput = []string{"import"}
 	f.def.ControlRet["import"] = fill
 	one := f.constant("one", int32Const(1))
 	done := f.op("Identity", "done", attrs{"T": typeAttr(int32Type)}, one, tensor("^"+fill))
 	f.output("done", done, int32Type)
-	return f
 }

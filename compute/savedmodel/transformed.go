@@ -26,7 +26,7 @@ func (f *function) transformed(t *transform, examples tensor) map[string]tensor 
 			args = append(args, c.values)
 		}
 	}
-	for _, c := range t.captures {
+	for _, c := range t.grafted {
 		args = append(args, f.capture(c))
 	}
 	call := f.node("StatefulPartitionedCall", "transform", callAttrs(t.function), args...)

@@ -22,7 +22,8 @@ type transformGraph struct {
 	model    *tensorflow.Model
 	meta     *corepb.MetaGraphDef
 	function *functionpb.FunctionDef
-	bound    []int32 // objects that stand behind the function's last arguments
+	captures []capture // what stands behind the function's last arguments
+	inits    []string  // nodes that fill tables
 	inputs   []feature
 	outputs  []transformOutput
 }
@@ -61,14 +62,17 @@ func readComposites(schema string) ([]example.Composite, error) {
 }
 
 func newTransformGraph(m *tensorflow.Model, composites []example.Composite) (*transformGraph, error) {
+	g := &transformGraph{dir: m.Dir, model: m, meta: m.Meta, inits: m.InitNodes()}
 	t, err := m.Trace("transform_fn")
 	if errors.Is(err, tensorflow.ErrNoObjects) {
-		return nil, fmt.Errorf("was made with force_tf_compat_v1: it can be executed, but not be carried into a model: %w", err)
+		t, err = g.modernise()
+	} else if err == nil {
+		err = g.bind(t)
 	}
 	if err != nil {
 		return nil, err
 	}
-	g := &transformGraph{dir: m.Dir, model: m, meta: m.Meta, function: t.Function, bound: t.Captures}
+	g.function = t.Function
 	for _, in := range t.Inputs {
 		ft, err := rawInputOf(in, composites)
 		if err != nil {
@@ -83,6 +87,20 @@ func newTransformGraph(m *tensorflow.Model, composites []example.Composite) (*tr
 		at += out.Tensors()
 	}
 	return g, nil
+}
+
+// bind finds what the function's captures are in the top graph.
+func (g *transformGraph) bind(t *tensorflow.Trace) error {
+	nodes, err := g.model.CaptureNodes(t.Captures)
+	if err != nil {
+		return err
+	}
+	args := t.Function.GetSignature().GetInputArg()
+	args = args[len(args)-len(nodes):]
+	for i, id := range t.Captures {
+		g.captures = append(g.captures, capture{object: id, node: nodes[i], dtype: args[i].GetType()})
+	}
+	return nil
 }
 
 // rawInputOf says how a raw feature is parsed. Its first dimension is the batch.
