@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/stoker-ml/stoker/compute/runlog"
 )
 
 // Options say how closely to look.
@@ -15,7 +17,8 @@ type Options struct {
 	Limit int64  // bytes of an artifact to read, or to copy from a store, at most; 0: no limit
 }
 
-// Report is what an artifact is: what it has of every kind, and one of the fields below, which Kind names.
+// Report is what an artifact is: what it has of every kind, and one of the fields below, which Kind names. An Estimator's folder
+// is a model and has events.
 type Report struct {
 	Kind  Kind   `json:"kind"`
 	Path  string `json:"path"`
@@ -57,7 +60,7 @@ func Inspect(ctx context.Context, s *Source, o Options) (*Report, error) {
 		r.Kind, err = s.kindByFiles(ctx)
 	}
 	if err == nil && r.Kind == "" {
-		err = fmt.Errorf("no artifact that is known here: %s", expected)
+		err = s.unknown(ctx)
 	}
 	if err == nil {
 		err = r.look(ctx, s, o)
@@ -134,7 +137,9 @@ func (r *Report) look(ctx context.Context, s *Source, o Options) (err error) {
 	case KindSavedModel:
 		r.SavedModel, err = inspectSavedModel(ctx, s, o)
 	case KindModel:
-		r.Model, err = inspectModel(ctx, s, o)
+		if r.Model, err = inspectModel(ctx, s, o); err == nil && s.has(runlog.IsEventFile) {
+			r.Events, err = inspectEvents(ctx, s, o)
+		}
 	case KindCheckpoint:
 		r.Checkpoint, err = inspectCheckpoint(ctx, s, o)
 	case KindTFLite:

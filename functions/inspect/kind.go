@@ -52,9 +52,7 @@ const (
 
 // kindOfFolder tells a folder by the names in it, "" where they tell nothing.
 func (s *Source) kindOfFolder() Kind {
-	has := func(test func(path string) bool) bool {
-		return slices.ContainsFunc(s.Files, func(f File) bool { return test(f.Path) })
-	}
+	has := s.has
 	is := func(name string) func(string) bool { return func(p string) bool { return p == name } }
 	inSplit := func(p string) bool { return strings.HasPrefix(p, splitPrefix) && strings.Contains(p, "/") }
 	switch {
@@ -76,12 +74,40 @@ func (s *Source) kindOfFolder() Kind {
 		return KindTunerResults
 	case has(func(p string) bool { return strings.HasPrefix(p, "export/") && path.Base(p) == savedModelFile }):
 		return KindModel
-	case has(runlog.IsEventFile) && !has(func(p string) bool { return path.Base(p) == savedModelFile }):
+	case s.isLog() && !has(func(p string) bool { return path.Base(p) == savedModelFile }):
 		return KindEvents
 	case has(func(p string) bool { return !strings.Contains(p, "/") && strings.HasSuffix(p, ".index") }):
 		return KindCheckpoint
 	}
 	return ""
+}
+
+func (s *Source) has(test func(path string) bool) bool {
+	return slices.ContainsFunc(s.Files, func(f File) bool { return test(f.Path) })
+}
+
+// isLog says whether a folder is one of event files: they are in it, or below it they are more than the files that have
+// nothing to do with a log. A folder of code is none because an event file lies somewhere below.
+func (s *Source) isLog() bool {
+	logged, other := 0, 0
+	for _, f := range s.Files {
+		switch {
+		case runlog.IsEventFile(f.Path) && !strings.Contains(f.Path, "/"):
+			return true
+		case runlog.IsEventFile(f.Path):
+			logged++
+		case !isBesideLogs(path.Base(f.Path)):
+			other++
+		}
+	}
+	return logged > other
+}
+
+// isBesideLogs says whether a name is one of what trainings leave beside their logs: descriptions and checkpoints.
+func isBesideLogs(base string) bool {
+	ext := path.Ext(base)
+	return base == "checkpoint" || strings.HasPrefix(ext, ".data-") ||
+		slices.Contains([]string{".json", ".txt", ".pbtxt", ".pb", ".index", ".meta", ".h5"}, ext)
 }
 
 // words is the kind for people.

@@ -12,7 +12,7 @@ func (r *Report) Print(w io.Writer) {
 	p := &printer{w: w}
 	defer p.flush()
 	p.row("path", r.Path)
-	p.row("kind", r.Kind.words())
+	p.row("kind", r.kinds())
 	p.row("size", fmt.Sprintf("%s in %s", size(r.Bytes), plural(r.Files, "file")))
 	if r.Lineage != nil {
 		r.Lineage.print(p)
@@ -30,6 +30,9 @@ func (r *Report) Print(w io.Writer) {
 		r.SavedModel.print(p)
 	case r.Model != nil:
 		r.Model.print(p)
+		if r.Events != nil {
+			r.Events.print(p)
+		}
 	case r.Checkpoint != nil:
 		r.Checkpoint.print(p)
 	case r.TFLite != nil:
@@ -45,6 +48,14 @@ func (r *Report) Print(w io.Writer) {
 	case r.Folder != nil:
 		printFolder(p, r.Folder)
 	}
+}
+
+// kinds are the words for all that it is.
+func (r *Report) kinds() string {
+	if r.Kind == KindModel && r.Events != nil {
+		return r.Kind.words() + " and " + KindEvents.words()
+	}
+	return r.Kind.words()
 }
 
 // printer writes lines of cells, aligned from one section to the next.
