@@ -34,7 +34,7 @@ var table = house.Table{
 		"compute/nn":               {},
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
 		"compute/bundle":           {Opens: "compute/record"},
-		"compute/warm":             {Opens: "compute/bundle compute/nn", Tests: "compute/example compute/savedmodel"},
+		"compute/warm":             {Opens: "compute/bundle compute/nn compute/savedmodel", Tests: "compute/example"},
 		"compute/runlog":           {Opens: "compute/record"},
 		"compute/savedmodel":       {Opens: "compute/bundle compute/nn compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 		"compute/cut":              {Opens: "compute/nn"},

@@ -31,4 +31,9 @@ type Model struct {
 
 	// Classes are what raw labels are, in the order of the model's outputs, where labels are words; else nil.
 	Classes []string
+
+	// ClassNames are what the logits stand for, in their order, of labels that are numbers too; two for a single logit, whose second
+	// one it speaks for. nil: the model has no classes, or they aren't known. They are kept beside the model (ReadClasses), for who
+	// trains on from its weights.
+	ClassNames []string
 }

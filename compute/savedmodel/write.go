@@ -84,6 +84,9 @@ func (b *builder) writeFolders(dir string) error {
 	if err := b.copyAssets(filepath.Join(dir, "assets")); err != nil {
 		return err
 	}
+	if err := b.writeClasses(dir); err != nil {
+		return err
+	}
 	return bundle.Write(filepath.Join(dir, "variables", "variables"), b.stored)
 }
 

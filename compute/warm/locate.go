@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/bundle"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
 )
 
 // place is where weights lie: a SavedModel, or a checkpoint without one.
@@ -41,8 +42,9 @@ func (p place) open() (*Source, error) {
 	}
 	if model != nil {
 		s.rows = model.rows(s.Tensors)
+		s.Classes, err = savedmodel.ReadClasses(p.model)
 	}
-	return s, nil
+	return s, err
 }
 
 // locate finds weights at a path, in the order of Open's list.

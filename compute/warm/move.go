@@ -9,21 +9,40 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// move is one param and the values it will have.
+// move is one param and the values it will have. A weight is taken as a table: its last axis is the columns where those are
+// classes, else all but its first axis is.
 type move struct {
-	into, values []float32
-	rows         []int // of values, for each row of into; -1: as it was. nil: all as they stand
+	into, values  []float32
+	rows, columns axis
+	negated       bool
+}
+
+// axis says where along one axis of a table the old values are.
+type axis struct {
+	ours, old int
+	from      []int // for each place the old one, -1: as it was. nil: all as they stand
+}
+
+func (a axis) at(i int) int {
+	if a.from == nil {
+		return i
+	}
+	return a.from[i]
 }
 
 func (m move) do() {
-	if m.rows == nil {
-		copy(m.into, m.values)
-		return
-	}
-	width := len(m.into) / len(m.rows)
-	for row, old := range m.rows {
-		if old >= 0 {
-			copy(m.into[row*width:(row+1)*width], m.values[old*width:])
+	for row := range m.rows.ours {
+		from := m.rows.at(row)
+		for column := range m.columns.ours {
+			old := m.columns.at(column)
+			if from < 0 || old < 0 {
+				continue
+			}
+			value := m.values[from*m.columns.old+old]
+			if m.negated {
+				value = -value
+			}
+			m.into[row*m.columns.ours+column] = value
 		}
 	}
 }
@@ -64,7 +83,7 @@ func (m misfit) Error() string { return string(m) }
 func (misfit) Is(target error) bool { return target == errMisfit }
 
 func (s *starter) move(p nn.Param, at *pair) (move, error) {
-	order, told, err := s.order(p, at.theirs)
+	m, told, err := s.fit(p, at.theirs)
 	if err != nil {
 		return move{}, err
 	}
@@ -75,28 +94,54 @@ func (s *starter) move(p nn.Param, at *pair) (move, error) {
 	if !exact {
 		told = join(told, at.theirs.DType+" rounded to float32")
 	}
-	at.told = told
-	return move{p.Values, values, order}, nil
+	m.into, m.values, at.told = p.Values, values, told
+	return m, nil
 }
 
-// order is the old row for each row of p, nil for all as they stand, and what is to be told of that.
-func (s *starter) order(p nn.Param, theirs Tensor) (order []int, told string, err error) {
-	ours, old := s.rows[p.Name], s.from.Rows(theirs)
-	known := len(p.Shape) > 0 && len(ours) == p.Shape[0] && len(theirs.Shape) > 0 && len(old) == theirs.Shape[0]
-	fits := slices.Equal(p.Shape, theirs.Shape)
-	if !known {
-		if !fits {
-			return nil, "", misfit(fmt.Sprintf("shape %v against %v", theirs.Shape, p.Shape))
-		}
-		if ours != nil {
-			told = "rows as they stand: what they stood for isn't known"
-		}
-		return nil, told, nil
+// fit says which old row and column is for each of p, and what is to be told of that. Axes may differ in length only where both
+// sides' places are known.
+func (s *starter) fit(p nn.Param, theirs Tensor) (m move, told string, err error) {
+	rows, columns := s.rowsOf(p, theirs), s.columnsOf(p, theirs)
+	if !fits(p.Shape, theirs.Shape, rows.known, columns.known) {
+		return m, "", misfit(fmt.Sprintf("shape %v against %v", theirs.Shape, p.Shape))
 	}
-	if len(p.Shape) != len(theirs.Shape) || !slices.Equal(p.Shape[1:], theirs.Shape[1:]) {
-		return nil, "", misfit(fmt.Sprintf("shape %v against %v", theirs.Shape, p.Shape))
+	m.rows.ours, m.columns.ours = table(p.Shape, s.classes.weights[p.Name])
+	m.rows.old, m.columns.old = table(theirs.Shape, s.classes.weights[p.Name])
+	var toldRows, toldColumns string
+	if m.rows.from, toldRows, err = rows.order("%d rows by what they stand for", "no row stands for the same"); err != nil {
+		return m, "", err
 	}
-	return remap(ours, old)
+	if m.columns.from, toldColumns, err = columns.order("%d classes by label", "no class is the same"); err != nil {
+		return m, "", err
+	}
+	m.negated = columns.opposite
+	return m, join(toldRows, toldColumns), nil
+}
+
+// fits says that shapes are equal but for the first axis and the last one, where those are free.
+func fits(ours, theirs []int, first, last bool) bool {
+	if len(ours) != len(theirs) {
+		return false
+	}
+	for i := range ours {
+		if ours[i] != theirs[i] && !(first && i == 0) && !(last && i == len(ours)-1) {
+			return false
+		}
+	}
+	return true
+}
+
+// table is how many rows and columns a weight has.
+func table(shape []int, classes bool) (rows, columns int) {
+	rows, columns = 1, 1
+	for i, n := range shape {
+		if i == 0 && !(classes && len(shape) == 1) {
+			rows = n
+		} else {
+			columns *= n
+		}
+	}
+	return rows, columns
 }
 
 // join puts what is to be told behind each other, leaving out what is nothing.

@@ -6,8 +6,8 @@ import (
 )
 
 // remap finds for each new row the old one that stands for the same, -1 for none, and says how many moved. Both sides' rows
-// can be told from each other. nil is all as they stand.
-func remap(ours, old Rows) (order []int, told string, err error) {
+// can be told from each other. nil is all as they stand. It tells that of %d taken, and none in an error.
+func remap(ours, old Rows, taken, none string) (order []int, told string, err error) {
 	if slices.Equal(ours, old) {
 		return nil, "", nil
 	}
@@ -16,12 +16,12 @@ func remap(ours, old Rows) (order []int, told string, err error) {
 		at[row] = i
 	}
 	order = make([]int, len(ours))
-	taken, fresh := 0, ""
+	n, fresh := 0, ""
 	for i, row := range ours {
 		from, ok := at[row]
 		switch {
 		case ok:
-			taken++
+			n++
 		case fresh == "":
 			fresh, from = row, -1
 		default:
@@ -29,15 +29,15 @@ func remap(ours, old Rows) (order []int, told string, err error) {
 		}
 		order[i] = from
 	}
-	if taken == 0 {
-		return nil, "", misfit(fmt.Sprintf("no row stands for the same: %s against %s", old[0], ours[0]))
+	if n == 0 {
+		return nil, "", misfit(fmt.Sprintf("%s: %s against %s", none, old[0], ours[0]))
 	}
-	told = fmt.Sprintf("%d rows by what they stand for", taken)
-	if n := len(ours) - taken; n > 0 {
-		told += fmt.Sprintf(", %d new (%s%s)", n, fresh, more(n))
+	told = fmt.Sprintf(taken, n)
+	if added := len(ours) - n; added > 0 {
+		told += fmt.Sprintf(", %d new (%s%s)", added, fresh, more(added))
 	}
-	if n := len(old) - taken; n > 0 {
-		told += fmt.Sprintf(", %d left behind", n)
+	if left := len(old) - n; left > 0 {
+		told += fmt.Sprintf(", %d left behind", left)
 	}
 	return order, told, nil
 }

@@ -15,6 +15,10 @@ type Source struct {
 	// Tensors are its weights, in the order of the model's own objects: without optimizer slots, counters and strings.
 	Tensors []Tensor
 
+	// Classes are the names of the classes that it tells apart, in the order of its logits, as ClassNames has them; nil where that
+	// isn't known: models of ours say it.
+	Classes []string
+
 	bundle *bundle.Bundle
 	rows   map[string]Rows // by key
 }

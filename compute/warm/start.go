@@ -22,11 +22,16 @@ import (
 // The Table says all of that, also where an error comes with it. That nothing at all was taken is an error, and so is a map that
 // can't be followed; params are unchanged then.
 func Start(params []nn.Param, rows map[string]Rows, from *Source, rules Rules) (Table, error) {
+	s := starter{params: params, rows: rows, from: from}
+	return s.start(rules)
+}
+
+func (s *starter) start(rules Rules) (Table, error) {
 	expressions, err := rules.compile()
 	if err != nil {
 		return Table{}, fmt.Errorf("warm start: %w", err)
 	}
-	s := starter{params: params, rows: rows, from: from, used: map[string]bool{}, pairs: make([]pair, len(params))}
+	s.used, s.pairs = map[string]bool{}, make([]pair, len(s.params))
 	s.leaveOut(expressions)
 	if err := s.byMap(rules.Map); err != nil {
 		return Table{}, fmt.Errorf("warm start: map: %w", err)
@@ -46,29 +51,33 @@ func Start(params []nn.Param, rows map[string]Rows, from *Source, rules Rules) (
 	return s.table(), nil
 }
 
-// StartFrom is Start for a network of ours and what lies at path (Open). transformGraph is the folder of the transform graph that
-// makes the network's inputs, "" for none.
-func StartFrom(path string, g *nn.Graph, transformGraph string, rules Rules) (Table, error) {
+// StartFrom is Start for a network of ours and what lies at path (Open). Columns of the weights that make its logits go where
+// their class stands now, like rows: classes may stand in another order, columns of new ones keep their initial values, and
+// the logit of two classes that have changed places is negated. Where one side's classes aren't known, columns are taken as
+// they stand, and the table says so.
+func StartFrom(path string, n Network, rules Rules) (Table, error) {
 	from, err := Open(path)
 	if err != nil {
 		return Table{}, err
 	}
 	var vocabularies map[string]Vocabulary
-	if transformGraph != "" {
-		if vocabularies, err = TransformVocabularies(transformGraph); err != nil {
+	if n.TransformGraph != "" {
+		if vocabularies, err = TransformVocabularies(n.TransformGraph); err != nil {
 			return Table{}, err
 		}
 	}
-	return Start(g.Params, GraphRows(g, vocabularies), from, rules)
+	s := starter{params: n.Graph.Params, rows: GraphRows(n.Graph, vocabularies), classes: n.classesOf(from.Classes), from: from}
+	return s.start(rules)
 }
 
 // starter pairs params with weights.
 type starter struct {
-	params []nn.Param
-	rows   map[string]Rows
-	from   *Source
-	pairs  []pair          // by param
-	used   map[string]bool // weights that have a param, by key
+	params  []nn.Param
+	rows    map[string]Rows
+	classes classes
+	from    *Source
+	pairs   []pair          // by param
+	used    map[string]bool // weights that have a param, by key
 }
 
 // pair is what was decided for a param.

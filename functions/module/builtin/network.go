@@ -14,6 +14,7 @@ type network struct {
 	model    *nn.Model
 	defaults map[string]example.Default // for raw features that a row lacks
 	feed     train.Feed
+	classes  []string // their names; nil for a number, and where they aren't known
 }
 
 // Up to maxOneHot classes stand as one-hot, more as embeddings. A feature has at most maxClasses.
@@ -51,9 +52,13 @@ func newNetwork(c config, d dataset, s *survey) (network, error) {
 	if err != nil {
 		return network{}, err
 	}
+	classes, err := goal.classNames(d)
+	if err != nil {
+		return network{}, err
+	}
 	return network{m, b.defaults, train.Feed{
 		Inputs: g.Inputs, Defaults: b.defaults, AllowNaN: !d.transformed, Label: goal.label,
-	}}, nil
+	}, classes}, nil
 }
 
 // layers goes from the features to the logits.

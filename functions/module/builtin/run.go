@@ -140,7 +140,7 @@ func leave(ctx context.Context, d dataset, n network, a module.Assignment, resul
 
 // exported is the model as its files have it.
 func exported(d dataset, n network) savedmodel.Model {
-	m := savedmodel.Model{Graph: n.model.Graph, TransformGraph: d.graph, Labels: d.labelNames(), Classes: d.label.Vocabulary}
+	m := savedmodel.Model{Graph: n.model.Graph, TransformGraph: d.graph, Labels: d.labelNames(), Classes: d.label.Vocabulary, ClassNames: n.classes}
 	if !d.transformed {
 		m.Spec, m.Defaults = d.spec, n.defaults
 	}

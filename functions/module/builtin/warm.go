@@ -14,7 +14,9 @@ func (r runner) warmStart(c config, d dataset, n network, a module.Assignment) e
 	if a.BaseModel == "" {
 		return nil
 	}
-	table, err := warm.StartFrom(a.BaseModel, n.model.Graph, d.graph, c.WarmStart)
+	table, err := warm.StartFrom(a.BaseModel, warm.Network{
+		Graph: n.model.Graph, TransformGraph: d.graph, Logits: "logits", Classes: n.classes,
+	}, c.WarmStart)
 	if err != nil {
 		return module.BadInput(fmt.Errorf("base_model: %w", err))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/compute/warm"
 )
 
 // head is what TensorFlow calls so: what the logits mean, how wrong they are, and what is answered.
@@ -72,6 +73,14 @@ func (h head) answer(b *nn.Builder, logits nn.Ref) {
 	ids := b.ArgMax("head/class_ids", two)
 	b.Output("class_ids", ids)
 	b.Output("classes", b.Label("head/classes", ids, h.names()))
+}
+
+// classNames are what the classes stand for, of which the label is a number in a vocabulary, perhaps.
+func (h head) classNames(label, transformGraph string) ([]string, error) {
+	if h.classes == 0 {
+		return nil, nil
+	}
+	return warm.ClassNames(h.classes, h.vocabulary, label, transformGraph)
 }
 
 // names of the classes: 0, 1, 2 ... where there are no others.

@@ -36,6 +36,7 @@ type network struct {
 	*nn.Model
 	optimizer nn.Optimizer
 	defaults  map[string]example.Default // for what a row lacks of a feature
+	classes   []string                   // their names; nil for a number, and where they aren't known
 }
 
 // build makes the network: logits = wide + deep.
@@ -55,7 +56,7 @@ func (p plan) build(spec example.Spec, seed int64) (network, error) {
 		return network{}, err
 	}
 	o, err := p.optimizer(m)
-	return network{m, o, c.defaults}, err
+	return network{Model: m, optimizer: o, defaults: c.defaults}, err
 }
 
 func (p plan) logits(c *columns) (nn.Ref, error) {

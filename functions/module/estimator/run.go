@@ -49,6 +49,9 @@ func (r runner) run(ctx context.Context, t Trainer) error {
 	}
 	r.log.Info("model built", "label", spec.Train.Input.Label, "loss", n.Loss.Name(), "weights", len(n.Weights()),
 		"optimizer", n.optimizer.Name())
+	if n.classes, err = p.head.classNames(spec.Train.Input.Label, spec.transformGraph()); err != nil {
+		return fmt.Errorf("estimator: %w", err)
+	}
 	if err := r.warmStart(p.config, n, spec.transformGraph()); err != nil {
 		return err
 	}
@@ -66,7 +69,7 @@ func (r runner) exports(spec Spec, p plan, n network) *exports {
 		dir: filepath.Join(r.working, "exports"), spec: spec, now: r.now, args: r.args,
 		model: func(s ServingInput) export.Model {
 			m := s.model(n)
-			m.Classes = p.head.vocabulary
+			m.Classes, m.ClassNames = p.head.vocabulary, n.classes
 			return export.Model{Model: m, Samples: export.FirstRows(input.Files, input.Features, input.feed(n, p.head))}
 		},
 		rows: func() (train.CloseSource, error) { return r.open(r.predicted(spec), p, n) },

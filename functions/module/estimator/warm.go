@@ -18,7 +18,9 @@ func (r runner) warmStart(c RunConfig, n network, graph string) error {
 		}
 		return nil
 	}
-	table, err := warm.StartFrom(c.WarmStartFrom, n.Graph, graph, warm.Rules{})
+	table, err := warm.StartFrom(c.WarmStartFrom, warm.Network{
+		Graph: n.Graph, TransformGraph: graph, Logits: "logits", Classes: n.classes,
+	}, warm.Rules{})
 	if err != nil {
 		return module.BadInput(fmt.Errorf("run config: %w", err))
 	}

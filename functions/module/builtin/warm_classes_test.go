@@ -1,0 +1,110 @@
+package builtin_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// payment is an assignment whose label is a word: how a taxi was paid.
+func payment(t *testing.T) module.Assignment {
+	t.Helper()
+	return assignment(t, "taxi", false, map[string]any{"label": "payment_type", "hash_buckets": 100})
+}
+
+// withSchema has an assignment read another schema.
+func withSchema(t *testing.T, a *module.Assignment, by func(string) string) {
+	t.Helper()
+	text, err := os.ReadFile(a.SchemaPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.SchemaPath = filepath.Join(t.TempDir(), "schema.pbtxt")
+	now := by(string(text))
+	if now == string(text) {
+		t.Fatal("the schema is what it was")
+	}
+	if err := os.WriteFile(a.SchemaPath, []byte(now), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startedFrom is the loss of a model with the weights of another, and the table of what it took.
+func startedFrom(t *testing.T, a, base module.Assignment) (loss float64, table string) {
+	t.Helper()
+	still(&a)
+	a.Seed, a.BaseModel = 7, base.ServingModelDir
+	loss = done(t, run(t, "dnn", a))["loss"]
+	text, err := os.ReadFile(filepath.Join(a.ModelRunDir, "warm_start.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loss, string(text)
+}
+
+const paid = `  value: "Cash"
+  value: "Credit Card"
+`
+
+// The same words in another order are the same classes: the loss is that of the base model. Softmax adds its terms in another
+// order, which float32 rounds to 6e-8 of the sum.
+func TestClassesKeepTheirWeightsWhenTheirWordsStandInAnotherOrder(t *testing.T) {
+	t.Parallel()
+	first := payment(t)
+	want := done(t, run(t, "dnn", first))["loss"]
+	again := payment(t)
+	withSchema(t, &again, func(text string) string {
+		return strings.Replace(strings.Replace(text, paid, "", 1), `  value: "Unknown"`, paid+`  value: "Unknown"`, 1)
+	})
+	got, table := startedFrom(t, again, first)
+	if math.Abs(got-want) > 1e-6*want {
+		t.Errorf("loss is %v, of the base model %v\n%s", got, want, table)
+	}
+	if !strings.Contains(table, "7 classes by label") {
+		t.Errorf("the table tells nothing of classes\n%s", table)
+	}
+}
+
+// A class more starts from nothing, and one that is gone takes its weights along.
+func TestNewClassesStartFromNothing(t *testing.T) {
+	t.Parallel()
+	first := payment(t)
+	run(t, "dnn", first)
+	again := payment(t)
+	withSchema(t, &again, func(text string) string {
+		return strings.Replace(text, `  value: "Cash"`, "  value: \"Barter\"\n  value: \"Cash\"", 1)
+	})
+	_, table := startedFrom(t, again, first)
+	if !strings.Contains(table, "7 classes by label, 1 new (Barter)") {
+		t.Errorf("table\n%s", table)
+	}
+}
+
+// Classes that are numbers are themselves, whatever their number.
+func TestIntegerClassesMayGrow(t *testing.T) {
+	t.Parallel()
+	first := assignment(t, "penguin", false, penguin())
+	run(t, "dnn", first)
+	config := penguin()
+	config["num_classes"] = 5
+	_, table := startedFrom(t, assignment(t, "penguin", false, config), first)
+	if !strings.Contains(table, "3 classes by label, 2 new (3, ...)") {
+		t.Errorf("table\n%s", table)
+	}
+}
+
+// TensorFlow's model says nothing of its classes: they are taken as they stand, and that is told.
+func TestClassesThatAreNotKnownAreTold(t *testing.T) {
+	t.Parallel()
+	a := assignment(t, "penguin", true, penguin())
+	a.BaseModel = abs(t, kerasModel)
+	run(t, "dnn", a)
+	table, err := os.ReadFile(filepath.Join(a.ModelRunDir, "warm_start.txt"))
+	if err != nil || strings.Count(string(table), "classes as they stand: what the old ones were isn't known") != 2 {
+		t.Errorf("warm_start.txt: %v\n%s", err, table)
+	}
+}
