@@ -7,7 +7,6 @@ import (
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/train"
-	"github.com/stoker-ml/stoker/compute/warm"
 )
 
 // goal is what is predicted, and how that is measured.
@@ -19,14 +18,6 @@ type goal struct {
 
 // width of the logits.
 func (g goal) width() int { return max(g.label.Classes, 1) }
-
-// classNames are those of the logits; one logit is that of the second of two classes.
-func (g goal) classNames(d dataset) ([]string, error) {
-	if g.task == regression {
-		return nil, nil
-	}
-	return warm.ClassNames(max(g.label.Classes, 2), g.label.Vocabulary, g.label.Feature, d.graph)
-}
 
 // maxInferred is how many classes may be inferred from values: beyond, a number was likely meant.
 const maxInferred = 1000

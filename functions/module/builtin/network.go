@@ -52,13 +52,9 @@ func newNetwork(c config, d dataset, s *survey) (network, error) {
 	if err != nil {
 		return network{}, err
 	}
-	classes, err := goal.classNames(d)
-	if err != nil {
-		return network{}, err
-	}
-	return network{m, b.defaults, train.Feed{
+	return network{model: m, defaults: b.defaults, feed: train.Feed{
 		Inputs: g.Inputs, Defaults: b.defaults, AllowNaN: !d.transformed, Label: goal.label,
-	}, classes}, nil
+	}}, nil
 }
 
 // layers goes from the features to the logits.

@@ -59,6 +59,9 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err := savedmodel.Writable(exported(d, n)); err != nil {
 		return err
 	}
+	if n.classes, err = n.classNames(d.graph); err != nil {
+		return err
+	}
 	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(),
 		"features", len(d.inputs), "weights", len(n.model.Weights()), "train_rows", s.rows)
 	if err := r.warmStart(c, d, n, a); err != nil {

@@ -27,3 +27,12 @@ func (r runner) warmStart(c config, d dataset, n network, a module.Assignment) e
 	}
 	return table.Keep(a.ModelRunDir)
 }
+
+// classNames are what the logits stand for, nil for a number; one logit is that of the second of two classes.
+func (n network) classNames(graph string) ([]string, error) {
+	label := n.feed.Label
+	if label.Classes == 0 {
+		return nil, nil
+	}
+	return warm.ClassNames(max(label.Classes, 2), label.Vocabulary, label.Feature, graph)
+}
