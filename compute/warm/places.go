@@ -21,7 +21,11 @@ func (p places) order(taken, none string) ([]int, string, error) {
 func (s *starter) rowsOf(p nn.Param, theirs Tensor) places {
 	rows := places{ours: s.rows[p.Name], old: s.from.Rows(theirs)}
 	rows.known = len(p.Shape) > 0 && len(rows.ours) == p.Shape[0] && len(theirs.Shape) > 0 && len(rows.old) == theirs.Shape[0]
-	if !rows.known && rows.ours != nil {
+	switch {
+	case rows.known || rows.ours == nil:
+	case rows.ours.isIndistinct():
+		rows.told = "rows as they stand: they can't be told from each other"
+	default:
 		rows.told = "rows as they stand: what they stood for isn't known"
 	}
 	return rows

@@ -2,6 +2,7 @@ package warm
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -153,20 +154,22 @@ func clamped(x []column, other int64) []column {
 // known collects what rows stand for, by weight.
 type known map[string]Rows
 
-// learn keeps the rows of a weight. One that is used twice for different things has none.
+// indistinct are rows that stand for something, but can't be told from each other.
+var indistinct = Rows{}
+
+func (r Rows) isIndistinct() bool { return r != nil && len(r) == 0 }
+
+// learn keeps the rows of a weight. Of one that is used twice for different things it is not known what they stand for.
 func (k known) learn(weight string, rows Rows) {
-	if before, ok := k[weight]; ok && !slices.Equal(before, rows) {
-		rows = nil
+	before, ok := k[weight]
+	if ok && (before.isIndistinct() || !slices.Equal(before, rows)) || rows != nil && !rows.unique() {
+		rows = indistinct
 	}
 	k[weight] = rows
 }
 
-// told leaves out what isn't known, and rows that can't be told from each other.
+// told leaves out rows that stand for nothing.
 func (k known) told() map[string]Rows {
-	for weight, rows := range k {
-		if len(rows) == 0 || !rows.unique() {
-			delete(k, weight)
-		}
-	}
+	maps.DeleteFunc(k, func(_ string, rows Rows) bool { return rows == nil })
 	return k
 }

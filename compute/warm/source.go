@@ -65,7 +65,8 @@ func (s *Source) Values(t Tensor) (values []float32, exact bool, err error) {
 	return s.bundle.Numbers(t.Key)
 }
 
-// Rows says what the rows of a weight stand for; nil where that isn't known.
+// Rows says what the rows of a weight stand for; nil where that isn't known, and empty where they can't be told from
+// each other.
 func (s *Source) Rows(t Tensor) Rows { return s.rows[t.Key] }
 
 // find returns the weight of a name, which may also be its key.

@@ -32,7 +32,7 @@ func (m *savedModel) rows(tensors []Tensor) map[string]Rows {
 		t.rows = known{}
 		t.visit(f)
 		for key, rows := range t.rows.told() {
-			if all[key] == nil {
+			if len(all[key]) == 0 {
 				all[key] = rows
 			}
 		}
