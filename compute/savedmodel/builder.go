@@ -149,7 +149,7 @@ func (b *builder) addTensors() error {
 	var specs []tensorSpec
 	keys, taken := map[string]string{}, map[string]bool{}
 	for _, in := range b.model.Graph.Inputs {
-		keys[in.Name] = uniqueName(taken, parameterName(in.Name))
+		keys[in.Name] = uniqueName(taken, Keyword(in.Name))
 		specs = append(specs, tensorSpec{key: keys[in.Name], dtype: dtypeOf(in.Kind), shape: []int{-1, in.Width}})
 	}
 	args := s.takes(specs)

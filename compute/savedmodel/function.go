@@ -114,15 +114,6 @@ func argumentName(key string) string {
 	return name
 }
 
-// parameterName turns a name into a keyword that Python takes, as TensorFlow itself does.
-func parameterName(name string) string {
-	name = mapName(name, func(r rune) bool { return r == '_' })
-	if name == "" || name[0] >= '0' && name[0] <= '9' {
-		return "arg_" + name
-	}
-	return name
-}
-
 // nodeName turns a name into what TensorFlow allows for a node: [A-Za-z0-9.][A-Za-z0-9_.\-/]*.
 func nodeName(name string) string {
 	name = mapName(name, func(r rune) bool { return strings.ContainsRune("_.-/", r) })

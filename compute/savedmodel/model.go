@@ -8,8 +8,8 @@ import (
 // Model is what Write needs to know. Its signatures, each called with keyword arguments, are
 //
 //   - serving_default: examples, string [-1], serialized tf.Examples, to the graph's outputs, float32 or int64 [-1, width]
-//   - predict_tensors: the graph's inputs, [-1, width], to the same outputs; each is called by its name, where all but ASCII letters
-//     and digits is _
+//   - predict_tensors: the graph's inputs, [-1, width], to the same outputs; each is called by its name as Python
+//     takes it (Keyword): trip_miles for trip-miles, class_ for class
 //   - transform_features, with a transform graph: examples to the dense transformed features, if there are any
 type Model struct {
 	Graph *nn.Graph

@@ -74,7 +74,7 @@ func TestModelsThatWeWriteAreAskedInGo(t *testing.T) {
 	near(t, "serving_default", answered(t, askExamples(t, s, "serving_default", serialized(t, rows)...)), want)
 	tensors := map[string]Tensor{}
 	for name, v := range inputs {
-		tensors[parameterName(name)] = tensorOf(t, v)
+		tensors[Keyword(name)] = tensorOf(t, v)
 	}
 	got, err := s.Run("predict_tensors", tensors)
 	if err != nil {

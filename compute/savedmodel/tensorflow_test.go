@@ -119,7 +119,7 @@ func asTensors(inputs map[string]nn.Value) map[string]any {
 		for _, x := range v.Strings {
 			elements = append(elements, x)
 		}
-		list[parameterName(name)] = []any{v.Kind.String(), v.Width, elements}
+		list[Keyword(name)] = []any{v.Kind.String(), v.Width, elements}
 	}
 	return list
 }

@@ -3,7 +3,6 @@ package skew
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/tensorflow"
@@ -62,20 +61,13 @@ func tensorOf(in tensorflow.Spec, rows []row) (savedmodel.Tensor, error) {
 	return all.tensor(in.DType.String(), append([]int{len(rows)}, in.Shape[1:]...))
 }
 
-// feature is the feature that an input is called by. Signatures have names that Python takes for keywords: of all but letters and
-// digits is made an underscore.
+// feature is the feature that an input is called by: signatures have names that Python takes for keywords.
 func (r row) feature(input string) string {
 	if r.features[input] != nil {
 		return input
 	}
 	for name := range r.features {
-		plain := strings.Map(func(c rune) rune {
-			if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
-				return c
-			}
-			return '_'
-		}, name)
-		if plain == input {
+		if savedmodel.Keyword(name) == input {
 			return name
 		}
 	}
