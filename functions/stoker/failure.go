@@ -31,7 +31,7 @@ func (e oneLine) Unwrap() error { return e.error }
 // the module's log.
 func details(message, log string) string {
 	_, rest, _ := strings.Cut(message, "\n")
-	log = strings.TrimSpace(log)
+	log = withoutEnd(strings.TrimSpace(log), strings.TrimSpace(message))
 	if strings.Contains(message, log) {
 		return rest
 	}
@@ -39,7 +39,20 @@ func details(message, log string) string {
 	if holdsLines(log, rest) {
 		return log
 	}
-	return rest + "\n" + log
+	return strings.TrimSuffix(rest, "\n") + "\n" + log
+}
+
+// withoutEnd is a log without the message where that is the last it says, in lines of its own. Who passed the message on has
+// said at its beginning of what it is, once or more: what comes behind one of its colons counts as the message too.
+func withoutEnd(log, message string) string {
+	line, rest, _ := strings.Cut(message, "\n")
+	for said := line; said != ""; _, said, _ = strings.Cut(said, ": ") {
+		before, found := strings.CutSuffix("\n"+log, "\n"+strings.TrimSpace(said+"\n"+rest))
+		if found {
+			return strings.TrimSpace(before)
+		}
+	}
+	return log
 }
 
 // holdsLines tells a stack that stands in the log already, however it is indented there.

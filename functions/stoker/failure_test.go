@@ -13,7 +13,9 @@ func TestDetailsShowEachThingOnce(t *testing.T) {
 	for name, tc := range map[string]struct{ message, log, want string }{
 		"nothing more":                       {"bad label", "", ""},
 		"the log says the same":              {"bad label", "bad label\n", ""},
-		"a log":                              {"bad label", "reading\nbad label\n", head + "reading\nbad label"},
+		"a log that ends in the same":        {"module m: bad label", "reading\nbad label\n", head + "reading"},
+		"a table that the log ends in":       {"m: bad fit:\nbias\n", "reading\nbad fit:\nbias\n", "bias\n" + head + "reading"},
+		"a log whose last line says more":    {"m: bad label", "reading\nNo: bad label\n", head + "reading\nNo: bad label"},
 		"a stack without a log":              {"panic: hot\nmain.go:7", "", "main.go:7"},
 		"a panic, whose stack the log has":   {"panic: hot\nmain.go:7", "panic: hot\n\n\tmain.go:7\nx", head + "panic: hot\n\n\tmain.go:7\nx"},
 		"a stack, and a log of other things": {"panic: hot\nmain.go:7", "step 1", "main.go:7\n" + head + "step 1"},

@@ -29,12 +29,20 @@ func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact e
 		return err
 	}
 	if failed, ok := outcome.Data.(*events.TrainingFailed); ok {
-		if failed.Reason == events.FailureCancelled {
-			return fmt.Errorf("run %s was %s", outcome.Run, firstLine(failed.Message)) // cancelled, or superseded by which
-		}
-		return fmt.Errorf("run %s failed: %s", outcome.Run, firstLine(failed.Message))
+		return a.failedRun(outcome.Run, failed)
 	}
 	return nil
+}
+
+// failedRun is the error of a run that failed. The table before it has said why; JSON is read by programs.
+func (a *app) failedRun(run string, failed *events.TrainingFailed) error {
+	switch {
+	case failed.Reason == events.FailureCancelled:
+		return fmt.Errorf("run %s was %s", run, firstLine(failed.Message)) // cancelled, or superseded by which
+	case a.output == formatJSON:
+		return fmt.Errorf("run %s failed: %s", run, firstLine(failed.Message))
+	}
+	return fmt.Errorf("run %s failed (%s)", run, failed.Reason)
 }
 
 // errOver ends the watching of progress once the outcome is there.
