@@ -210,17 +210,17 @@ func (l *Lineage) print(p *printer) {
 		p.row(name, value(l.Metrics[name]))
 	}
 	if l.Skew != nil {
-		p.row("skew", l.Skew.words())
+		p.row("skew", l.Skew.String())
 	}
 	for _, in := range l.Inputs {
 		p.row("input", strings.TrimSpace(value(in["type"])+" "+value(in["uri"])))
 	}
 }
 
-// words are the figures in one line.
-func (s *Skew) words() string {
+// String is the figures in one line, or why there are none.
+func (s *Skew) String() string {
 	if s.Rows == 0 {
-		return "not compared: " + s.Note
+		return "not compared: " + strings.TrimPrefix(s.Note, "not checked: ")
 	}
 	rows := "transformed rows"
 	if s.Raw {

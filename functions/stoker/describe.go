@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/inspect"
 )
 
 // factJSON is a fact as its structured CloudEvent, for printing.
@@ -25,7 +26,7 @@ func describe(w io.Writer, fact events.Fact) {
 		row(w, "run", fact.Run)
 		row(w, "model", data.Model.URI)
 		row(w, "execution", data.Execution)
-		row(w, "metrics", metricsLine(data.Metrics))
+		describeModel(w, data)
 		if data.Cached {
 			row(w, "cached", "the same inputs, module and settings were trained before; nothing was done again")
 		}
@@ -35,6 +36,18 @@ func describe(w io.Writer, fact events.Fact) {
 		if more := details(data.Message, data.LogTail); more != "" {
 			fmt.Fprintln(w, more)
 		}
+	}
+}
+
+// describeModel says how good a model is, what it started from, and how its files compare with it.
+func describeModel(w io.Writer, data *events.ModelTrained) {
+	row(w, "metrics", metricsLine(data.Metrics))
+	if data.BaseModel != "" {
+		row(w, "base model", data.BaseModel)
+	}
+	if s := data.Skew; s != nil {
+		figures := inspect.Skew{Rows: s.Rows, MaxAbs: s.MaxAbs, Tolerance: s.Tolerance, Raw: s.Raw, Note: s.Note}
+		row(w, "skew", firstLine(figures.String()))
 	}
 }
 

@@ -28,6 +28,8 @@ type runDetail struct {
 	DeadLetter uint64           `json:"dead_letter,omitempty"`
 	Outcome    json.RawMessage  `json:"outcome,omitempty"`
 	Next       []string         `json:"next,omitempty"` // commands that help
+
+	trained *events.ModelTrained // what Outcome tells of, if that is a model
 }
 
 // factLine is one fact of a run.
@@ -121,6 +123,7 @@ func (d *runDetail) readFacts(ctx context.Context, box events.Letterbox) error {
 		}
 		if events.EndsRun(fact) {
 			d.Outcome = factJSON(fact)
+			d.trained, _ = fact.Data.(*events.ModelTrained)
 		}
 	}
 	return nil

@@ -18,6 +18,9 @@ func (d runDetail) table(w io.Writer) {
 	if what := d.what(); what != "" {
 		row(w, "", what)
 	}
+	if d.State == runTrained && d.trained != nil {
+		describeModel(w, d.trained)
+	}
 	row(w, "since", localTime(d.Since))
 	if !d.Expires.IsZero() {
 		row(w, "expires", "within a minute of "+localTime(d.Expires))

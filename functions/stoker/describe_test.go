@@ -1,0 +1,26 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+func TestAModelsTableSaysWhatItStartedFromAndHowItsFilesCompare(t *testing.T) {
+	t.Parallel()
+	for want, data := range map[string]*events.ModelTrained{
+		"metrics|loss 0.5":                     {Metrics: map[string]float64{"loss": 0.5}},
+		"metrics||base model|s3://b/old":       {BaseModel: "s3://b/old"},
+		"metrics||skew|not compared: an image": {Skew: &events.Skew{Note: "not checked: an image\nand more"}},
+		"metrics||skew|at most 1e-07 in 100 raw rows, tolerance 1e-05": {
+			Skew: &events.Skew{Rows: 100, MaxAbs: 1e-7, Tolerance: 1e-5, Raw: true, Note: "y is not compared"},
+		},
+	} {
+		var out strings.Builder
+		describeModel(&out, data)
+		if got := strings.NewReplacer("\n", "|", "\t", "|").Replace(strings.TrimSpace(out.String())); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
