@@ -88,6 +88,9 @@ func (t Table) String() string {
 	return text.String()
 }
 
+// TableFile is the name of the files that Keep writes, but for their extensions.
+const TableFile = "warm_start"
+
 // Keep writes the table into a folder, which is made: warm_start.txt for people, warm_start.json for programs.
 func (t Table) Keep(dir string) error {
 	text, err := json.MarshalIndent(t, "", "  ")
@@ -96,8 +99,8 @@ func (t Table) Keep(dir string) error {
 	}
 	if err == nil {
 		err = errors.Join(
-			os.WriteFile(filepath.Join(dir, "warm_start.json"), append(text, '\n'), 0o644),
-			os.WriteFile(filepath.Join(dir, "warm_start.txt"), []byte(t.String()), 0o644))
+			os.WriteFile(filepath.Join(dir, TableFile+".json"), append(text, '\n'), 0o644),
+			os.WriteFile(filepath.Join(dir, TableFile+".txt"), []byte(t.String()), 0o644))
 	}
 	if err != nil {
 		return fmt.Errorf("write the table of the warm start: %w", err)

@@ -20,8 +20,9 @@ import (
 
 // tried is what try reports.
 type tried struct {
-	Model   string             `json:"model"`
-	Metrics map[string]float64 `json:"metrics,omitempty"`
+	Model     string             `json:"model"`
+	Metrics   map[string]float64 `json:"metrics,omitempty"`
+	WarmStart *warmStarted       `json:"warm_start,omitempty"`
 }
 
 func newTry(app *app) *cobra.Command {
@@ -82,9 +83,13 @@ func (a *app) try(ctx context.Context, to string, assignment module.Assignment) 
 	if err := checkTried(assignment); err != nil {
 		return err
 	}
-	return a.print(tried{assignment.ServingModelDir, outcome.Metrics}, func(w io.Writer) {
+	started := a.warmStarted(assignment)
+	return a.print(tried{assignment.ServingModelDir, outcome.Metrics, started}, func(w io.Writer) {
 		row(w, "model", assignment.ServingModelDir)
 		row(w, "metrics", metricsLine(outcome.Metrics))
+		if started != nil {
+			row(w, "base model", started)
+		}
 	})
 }
 
