@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"unicode/utf8"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/train"
@@ -15,8 +16,8 @@ import (
 
 // Predict writes what the graph answers for the first rows of a source, at most so many, into a new file, as modules are asked for
 // it: JSON, one object a row and line, output name to a list of numbers, or to "NaN", "Infinity" and "-Infinity" where JSON has no
-// number. A number is the 64-bit one that is equal to it. Outputs that are strings are left out. It is what a model in memory
-// says, computed as evaluations are, for comparison with the model in its file.
+// number; a number is the 64-bit one that is equal to it. Strings are strings, or {"b64": "/w=="} where they are no UTF-8, as in
+// requests to TensorFlow Serving. It is what a model in memory says, computed as evaluations are, for comparison with the model in its file.
 func Predict(ctx context.Context, path string, g *nn.Graph, s train.Source, rows int) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -70,7 +71,19 @@ func answer(e *nn.Evaluator, outputs []nn.Output, row int) map[string][]any {
 			for _, x := range v.Ints[from:to] {
 				answer[o.Name] = append(answer[o.Name], x)
 			}
+		case nn.String:
+			for _, text := range v.Strings[from:to] {
+				answer[o.Name] = append(answer[o.Name], jsonText(text))
+			}
 		}
 	}
 	return answer
+}
+
+// jsonText is a string, which JSON has only of UTF-8, or its bytes in base64.
+func jsonText(text []byte) any {
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	return map[string][]byte{"b64": text}
 }

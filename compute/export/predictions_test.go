@@ -34,15 +34,15 @@ func TestPredictionsAreOneRowALine(t *testing.T) {
 	class := b.Bucket("class", x, []float32{0})
 	b.Output("both", b.Concat("both", x, b.Apply("negative", x, nn.OpNeg)))
 	b.Output("class", class)
-	b.Output("name", b.Label("name", class, []string{"no", "yes"}))
+	b.Output("name", b.Label("name", class, []string{"NaN", "\xffyes"}))
 	g, err := b.Graph()
 	if err != nil {
 		t.Fatal(err)
 	}
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	lines := []string{
-		`{"both":[0.10000000149011612,-0.10000000149011612],"class":[1]}`, `{"both":["NaN","NaN"],"class":[1]}`,
-		`{"both":["-Infinity","Infinity"],"class":[0]}`, `{"both":[-2,2],"class":[0]}`, `{"both":[3,-3],"class":[1]}`,
+		`{"both":[0.10000000149011612,-0.10000000149011612],"class":[1],"name":[{"b64":"/3llcw=="}]}`, `{"both":["NaN","NaN"],"class":[1],"name":[{"b64":"/3llcw=="}]}`,
+		`{"both":["-Infinity","Infinity"],"class":[0],"name":["NaN"]}`, `{"both":[-2,2],"class":[0],"name":["NaN"]}`, `{"both":[3,-3],"class":[1],"name":[{"b64":"/3llcw=="}]}`,
 	}
 	for rows, want := range map[int][]string{3: lines[:3], 99: lines, 0: nil} {
 		path := filepath.Join(t.TempDir(), "predictions.jsonl")

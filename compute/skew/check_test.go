@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/compute/skew"
 	"github.com/stoker-ml/stoker/compute/tftest"
@@ -57,6 +58,32 @@ func TestSabotageIsFound(t *testing.T) {
 			}
 			t.Logf("%v", r.Differences[0])
 		})
+	}
+}
+
+// named is a net whose answers are words.
+func named(t *testing.T, words ...string) *nn.Graph {
+	t.Helper()
+	b := nn.NewBuilder(nn.NewRand(7))
+	mass := b.Input("body_mass_g_xf", nn.Float32, 1)
+	b.Output("classes", b.Label("classes", b.Bucket("class", mass, []float32{-0.5, 0.5}), words))
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// Words are compared to the letter, also those that are numbers elsewhere, and those that are no UTF-8.
+func TestNamesThatChangedPlacesAreFound(t *testing.T) {
+	t.Parallel()
+	g := named(t, "Adelie", "NaN", "Gentoo\xff")
+	if r := ask(t, trained{g, g, penguinGraph}.question(t)); r.Rows != 100 || len(r.Differences) > 0 || r.Note != "" {
+		t.Errorf("report %+v", r)
+	}
+	r := ask(t, trained{g, named(t, "NaN", "Adelie", "Gentoo\xff"), penguinGraph}.question(t))
+	if len(r.Differences) == 0 || !strings.Contains(r.Differences[0].String(), `output "classes" is ["`) {
+		t.Errorf("report %+v", r)
 	}
 }
 
@@ -196,7 +223,11 @@ func TestTensorFlowAsksToo(t *testing.T) {
 	python := tftest.Python(t)
 	g, other := net(t, measures...), net(t, measures...)
 	other.Params[0].Values[3] += 1e-3
-	for _, inFiles := range []trained{{g, g, penguinGraph}, {g, other, penguinGraph}, {g, g, shifted(t)}} {
+	words, swapped := named(t, "a", "NaN", "c\xff"), named(t, "NaN", "a", "c\xff")
+	for _, inFiles := range []trained{
+		{g, g, penguinGraph}, {g, other, penguinGraph}, {g, g, shifted(t)},
+		{words, words, penguinGraph}, {words, swapped, penguinGraph},
+	} {
 		q := inFiles.question(t)
 		want := len(ask(t, q).Differences)
 		q.Python = python

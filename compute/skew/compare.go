@@ -64,7 +64,7 @@ func (c *check) compareOutputs(v *verdict, answer map[string]column) {
 				continue
 			}
 			if want, ok := c.data.predictions[at][name]; ok {
-				pairs = append(pairs, pair{i, served, want})
+				pairs = append(pairs, pair{i, served, want.like(served)})
 			}
 		}
 		if len(pairs) > 0 {

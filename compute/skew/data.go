@@ -85,17 +85,15 @@ func readPredictions(path string, most int) (rows []map[string]values, err error
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() && len(rows) < most {
-		var line map[string][]number
+		var line map[string][]element
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			return nil, fmt.Errorf("line %d: %w", len(rows)+1, err)
 		}
 		of := map[string]values{}
 		for name, list := range line {
-			v := values{}
-			for _, x := range list {
-				v.floats = append(v.floats, float64(x))
+			if of[name], err = valuesOf(list); err != nil {
+				return nil, fmt.Errorf("line %d: output %q %w", len(rows)+1, name, err)
 			}
-			of[name] = v
 		}
 		rows = append(rows, of)
 	}

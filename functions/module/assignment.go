@@ -55,7 +55,7 @@ type Assignment struct {
 
 // Predictions is where a module writes what it predicts, at the end of a training, for the first rows of its evaluation data in
 // the order of EvalFiles: JSON, one object a row and line, output name to a list of numbers, or to "NaN", "Infinity" and
-// "-Infinity" where JSON has no number. Output names are those of the SavedModel's serving_default.
+// "-Infinity" where JSON has no number; or to a list of strings, {"b64": "/w=="} for one that is no UTF-8. Output names are those of the SavedModel's serving_default.
 type Predictions struct {
 	Path string `json:"path"`
 	Rows int    `json:"rows"` // at most: the data may have fewer

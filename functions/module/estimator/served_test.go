@@ -70,7 +70,7 @@ func TestTheServedModelAnswersAsTheOneInMemory(t *testing.T) {
 	}
 }
 
-// predicted reads predictions, all rows of an output one after another.
+// predicted reads the numbers of predictions, all rows of an output one after another.
 func predicted(t *testing.T, path string) map[string][]float64 {
 	t.Helper()
 	f, err := os.Open(path)
@@ -80,12 +80,16 @@ func predicted(t *testing.T, path string) map[string][]float64 {
 	defer f.Close()
 	all := map[string][]float64{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var row map[string][]float64
+		var row map[string][]any
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			t.Fatal(err)
 		}
 		for name, values := range row {
-			all[name] = append(all[name], values...)
+			for _, v := range values {
+				if x, ok := v.(float64); ok {
+					all[name] = append(all[name], x)
+				}
+			}
 		}
 	}
 	return all
