@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // shorthand is a type that has a short way to be written.
@@ -68,7 +70,7 @@ func (r *report) decodeStruct(n node, target reflect.Value, key string) {
 		}
 		i, known := index[f.key]
 		if !known {
-			r.add(path, "unknown key%s", suggestion(f.key, names))
+			r.add(path, "unknown key%s", module.Suggestion(f.key, names))
 			continue
 		}
 		r.decode(f.node, target.Field(i), path)

@@ -91,38 +91,3 @@ func (r *report) err(file string) error {
 	})
 	return &Error{File: file, Problems: r.problems}
 }
-
-// suggestion is "; did you mean <known>?" for the nearest known word, or "".
-func suggestion(word string, known []string) string {
-	best, bestDistance := "", 3
-	for _, candidate := range known {
-		if d := distance(word, candidate); d < bestDistance && d < len(candidate) {
-			best, bestDistance = candidate, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
-}
-
-// distance is Levenshtein's: the insertions, deletions and replacements of bytes that turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

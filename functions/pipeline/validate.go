@@ -109,7 +109,7 @@ func (r *report) baseModel(value string) {
 		return
 	}
 	r.add("trainer.base_model", "expected none, latest, blessed or an address like s3://bucket/model, got %q%s",
-		shorten(value), suggestion(value, policies))
+		shorten(value), module.Suggestion(value, policies))
 }
 
 func (r *report) exports(formats []string) {
@@ -124,7 +124,7 @@ func (r *report) exports(formats []string) {
 
 func (r *report) oneOf(key, value string, words ...string) {
 	if !slices.Contains(words, value) {
-		r.add(key, "expected one of %s, got %q%s", strings.Join(words, ", "), shorten(value), suggestion(value, words))
+		r.add(key, "expected one of %s, got %q%s", strings.Join(words, ", "), shorten(value), module.Suggestion(value, words))
 	}
 }
 

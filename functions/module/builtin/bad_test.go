@@ -50,6 +50,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"sequences": {func(a *module.Assignment) { a.PayloadFormat = module.PayloadSequenceExample },
 			"the examples are FORMAT_TF_SEQUENCE_EXAMPLE: builtin modules train on tables of tf.Examples only"},
 		"no label":           {set("label", ""), "custom_config: label: missing, expected one of body_mass_g_xf, culmen_depth_mm_xf, "},
+		"label mistyped":     {set("label", "specie"), `, species_xf; did you mean species?`},
 		"label not there":    {set("label", "zzz"), `custom_config: label: the schema has no feature "zzz", expected one of body_mass_g_xf, `},
 		"unknown task":       {set("task", "clustering"), `custom_config: task: expected classification, binary or regression, got "clustering"`},
 		"unknown optimizer":  {set("optimizer", "lion"), `custom_config: optimizer: unknown optimizer "lion"`},

@@ -62,7 +62,7 @@ func (d *dataset) choose(label string) error {
 	case label == "":
 		return fmt.Errorf("custom_config: label: missing, expected one of %s", candidates)
 	case !ok:
-		return fmt.Errorf("custom_config: label: the schema has no feature %q, expected one of %s", label, candidates)
+		return fmt.Errorf("custom_config: label: the schema has no feature %q, expected one of %s%s", label, candidates, d.nearest(label))
 	}
 	d.inputs = slices.DeleteFunc(slices.Clone(d.spec), func(f example.Feature) bool { return f.Name == d.label.Name })
 	if len(d.inputs) == 0 {
@@ -74,6 +74,15 @@ func (d *dataset) choose(label string) error {
 		}
 	}
 	return nil
+}
+
+// nearest suggests a feature for a label that is none: by its own name, or by that which it had before it was transformed.
+func (d dataset) nearest(label string) string {
+	names := d.spec.Names()
+	for _, name := range d.spec.Names() {
+		names = append(names, strings.TrimSuffix(name, transformedSuffix))
+	}
+	return module.Suggestion(label, names)
 }
 
 // labelNames are what the label may be called among the raw features.
