@@ -34,11 +34,11 @@ func withSchema(t *testing.T, a *module.Assignment, by func(string) string) {
 }
 
 // startedFrom is the loss of a model with the weights of another, and the table of what it took.
-func startedFrom(t *testing.T, a, base module.Assignment) (loss float64, table string) {
+func startedFrom(t *testing.T, name string, a, base module.Assignment) (loss float64, table string) {
 	t.Helper()
 	still(&a)
 	a.Seed, a.BaseModel = 7, base.ServingModelDir
-	loss = done(t, run(t, "dnn", a))["loss"]
+	loss = done(t, run(t, name, a))["loss"]
 	text, err := os.ReadFile(filepath.Join(a.ModelRunDir, "warm_start.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,18 +54,26 @@ const paid = `  value: "Cash"
 // order, which float32 rounds to 6e-8 of the sum.
 func TestClassesKeepTheirWeightsWhenTheirWordsStandInAnotherOrder(t *testing.T) {
 	t.Parallel()
-	first := payment(t)
-	want := done(t, run(t, "dnn", first))["loss"]
-	again := payment(t)
-	withSchema(t, &again, func(text string) string {
-		return strings.Replace(strings.Replace(text, paid, "", 1), `  value: "Unknown"`, paid+`  value: "Unknown"`, 1)
-	})
-	got, table := startedFrom(t, again, first)
-	if math.Abs(got-want) > 1e-6*want {
-		t.Errorf("loss is %v, of the base model %v\n%s", got, want, table)
-	}
-	if !strings.Contains(table, "7 classes by label") {
-		t.Errorf("the table tells nothing of classes\n%s", table)
+	for _, name := range []string{"dnn", "linear", "wide_deep"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first := payment(t)
+			want := done(t, run(t, name, first))["loss"]
+			again := payment(t)
+			withSchema(t, &again, func(text string) string {
+				return strings.Replace(strings.Replace(text, paid, "", 1), `  value: "Unknown"`, paid+`  value: "Unknown"`, 1)
+			})
+			if name == "wide_deep" {
+				again.CustomConfig["linear_optimizer"], again.CustomConfig["linear_learning_rate"] = "sgd", 1e-30
+			}
+			got, table := startedFrom(t, name, again, first)
+			if math.Abs(got-want) > 1e-6*want {
+				t.Errorf("loss is %v, of the base model %v\n%s", got, want, table)
+			}
+			if !strings.Contains(table, "7 classes by label") {
+				t.Errorf("the table tells nothing of classes\n%s", table)
+			}
+		})
 	}
 }
 
@@ -78,7 +86,7 @@ func TestNewClassesStartFromNothing(t *testing.T) {
 	withSchema(t, &again, func(text string) string {
 		return strings.Replace(text, `  value: "Cash"`, "  value: \"Barter\"\n  value: \"Cash\"", 1)
 	})
-	_, table := startedFrom(t, again, first)
+	_, table := startedFrom(t, "dnn", again, first)
 	if !strings.Contains(table, "7 classes by label, 1 new (Barter)") {
 		t.Errorf("table\n%s", table)
 	}
@@ -91,7 +99,7 @@ func TestIntegerClassesMayGrow(t *testing.T) {
 	run(t, "dnn", first)
 	config := penguin()
 	config["num_classes"] = 5
-	_, table := startedFrom(t, assignment(t, "penguin", false, config), first)
+	_, table := startedFrom(t, "dnn", assignment(t, "penguin", false, config), first)
 	if !strings.Contains(table, "3 classes by label, 2 new (3, ...)") {
 		t.Errorf("table\n%s", table)
 	}
@@ -106,5 +114,19 @@ func TestClassesThatAreNotKnownAreTold(t *testing.T) {
 	table, err := os.ReadFile(filepath.Join(a.ModelRunDir, "warm_start.txt"))
 	if err != nil || strings.Count(string(table), "classes as they stand: what the old ones were isn't known") != 2 {
 		t.Errorf("warm_start.txt: %v\n%s", err, table)
+	}
+}
+
+// A label that a transform graph made a number of its vocabulary is known by its tokens.
+func TestClassesOfAVocabularyThatGrewAreItsTokens(t *testing.T) {
+	t.Parallel()
+	config := func() map[string]any { return map[string]any{"label": "company_xf"} }
+	first := assignment(t, "taxi", true, config())
+	run(t, "dnn", first)
+	again := assignment(t, "taxi", true, config())
+	again.TransformGraphPath = grown(t)
+	_, table := startedFrom(t, "dnn", again, first)
+	if !strings.Contains(table, "classes by label, 1 new (New Company)\n") {
+		t.Errorf("table\n%s", table)
 	}
 }
