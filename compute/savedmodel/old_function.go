@@ -93,17 +93,20 @@ func (c *copying) copy(name string) (string, error) {
 	if err := portable(node); err != nil {
 		return "", fmt.Errorf("node %s: %w", name, err)
 	}
-	if c.copies[name] = ""; len(c.copies) > maxCopied {
+	c.copies[name] = ""
+	if len(c.copies) > maxCopied {
 		return "", fmt.Errorf("more than %d nodes are needed", maxCopied)
 	}
 	inputs, err := c.inputs(node)
 	if err != nil {
 		return "", err
 	}
-	own := &nodepb.NodeDef{Name: c.unique(nodeName(name)), Op: node.GetOp(), Device: node.GetDevice(), Input: inputs, Attr: ownAttrs(node)}
-	c.def.NodeDef = append(c.def.NodeDef, own)
-	c.copies[name] = own.Name
-	return own.Name, nil
+	own := c.unique(nodeName(name))
+	c.def.NodeDef = append(c.def.NodeDef, &nodepb.NodeDef{
+		Name: own, Op: node.GetOp(), Device: node.GetDevice(), Input: inputs, Attr: ownAttrs(node),
+	})
+	c.copies[name] = own
+	return own, nil
 }
 
 // ownAttrs are a node's attributes but for those that are about its place in the top graph: whom it stands with, and the shapes that

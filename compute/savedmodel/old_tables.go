@@ -2,7 +2,6 @@ package savedmodel
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
@@ -73,17 +72,12 @@ func (g *oldGraph) object(p port) (capture, bool, error) {
 
 // addTable gives the object of a table the functions by which TensorFlow 2 makes and fills it.
 func (g *oldGraph) addTable(p port) error {
-	node := g.model.Node(p.node)
-	if len(node.GetAttr()["shared_name"].GetS()) == 0 { // by which the two nodes that stand for it know each other
-		node.Attr = maps.Collect(maps.All(node.GetAttr()))
-		node.Attr["shared_name"] = stringAttr(p.node)
-	}
 	create, initialize, destroy := g.newFunction("_creator"), g.newFunction("_initializer"), g.newFunction("_destroyer")
 	fill, err := g.copying(initialize).copy(g.fillers[p])
 	if err != nil {
 		return err
 	}
 	initialize.endFilling(fill)
-	g.objects.tableFunctions(g.known[p].object, ownAttrs(node), create, initialize, destroy)
+	g.objects.tableFunctions(g.known[p].object, ownAttrs(g.model.Node(p.node)), create, initialize, destroy)
 	return nil
 }

@@ -47,9 +47,11 @@ func TestWhatOfTensorFlow1CannotBeServedIsNamed(t *testing.T) {
 		change func(*testing.T, *corepb.MetaGraphDef)
 		want   string
 	}{
-		{"control flow", op(oldScaled, "Switch"), `transformed feature "x": node ` + oldScaled + `: op Switch of a graph of TensorFlow 1 can't be carried over into a function`},
+		{"control flow", op(oldScaled, "Switch"),
+			`transformed feature "x": node ` + oldScaled + `: op Switch of a graph of TensorFlow 1 can't be carried over into a function`},
 		{"a variable", op("transform/scale_to_z_score/Cast", "VariableV2"), "op VariableV2 of a graph"},
-		{"a table of another kind", op(oldTable, "MutableHashTableV2"), `transformed feature "s": node ` + oldTable + `: op MutableHashTableV2 of a graph`},
+		{"a table of another kind", op(oldTable, "MutableHashTableV2"),
+			`transformed feature "s": node ` + oldTable + `: op MutableHashTableV2 of a graph`},
 		{"a table filled by nothing", func(_ *testing.T, g *corepb.MetaGraphDef) {
 			list := g.CollectionDef["table_initializer"].GetNodeList()
 			list.Value = slices.DeleteFunc(list.Value, func(name string) bool { return name == oldFiller })
@@ -87,35 +89,49 @@ func TestWhatOfTensorFlow1CannotBeServedIsNamed(t *testing.T) {
 	}
 }
 
-// Graphs that TensorFlow 1 itself wrote aren't all as tf.Transform writes them with TensorFlow 2: one node fills all tables, tables have no
-// name to share, nodes stand with others that the function leaves behind, and come after assertions, tables, inputs. The answers stay.
+// Graphs that TensorFlow 1 itself wrote aren't all as tf.Transform writes them with TensorFlow 2: one node fills all tables, tables
+// have no name to share, or are filled for nothing; nodes stand with others that the function leaves behind, and come after
+// assertions, tables, inputs. The answers stay.
 func TestOtherGraphsOfTensorFlow1AreServed(t *testing.T) {
 	t.Parallel()
 	graph := oldEverything(t, func(g *corepb.MetaGraphDef) {
 		fillers := g.CollectionDef["table_initializer"].GetNodeList().GetValue()
-		var after []string
+		after := []string{"^fill_forgotten"}
 		for _, name := range fillers {
 			after = append(after, "^"+name)
 		}
 		delete(g.CollectionDef, "table_initializer")
 		g.CollectionDef["legacy_init_op"] = nodeList("all_tables")
 		g.GraphDef.Node = append(g.GraphDef.Node, &nodepb.NodeDef{Name: "all_tables", Op: "NoOp", Input: after},
-			&nodepb.NodeDef{Name: "true", Op: "Const", Attr: attrs{"dtype": typeAttr(typepb.DataType_DT_BOOL), "value": tensorAttr(trueConst)}},
-			&nodepb.NodeDef{Name: "checked", Op: "Assert", Input: []string{"true", "true"}, Attr: attrs{"T": typesAttr(typepb.DataType_DT_BOOL)}})
+			&nodepb.NodeDef{Name: "true", Op: "Const", Attr: attrs{"dtype": typeAttr(boolType), "value": tensorAttr(trueConst)}},
+			&nodepb.NodeDef{Name: "checked", Op: "Assert", Input: []string{"true", "true"}, Attr: attrs{"T": typesAttr(boolType)}},
+			&nodepb.NodeDef{Name: "file", Op: "Placeholder", Attr: attrs{"dtype": typeAttr(stringType), "shape": shapeAttr(shapeProto())}},
+			&nodepb.NodeDef{Name: "forgotten", Op: tableOp, Attr: topNode(t, g, oldTable).Attr},
+			&nodepb.NodeDef{
+				Name: "fill_forgotten", Op: fillingOps[0], Input: []string{"forgotten", "file"}, Attr: topNode(t, g, oldFiller).Attr,
+			})
 		g.GraphDef.Versions.Producer = 134 // of TensorFlow 1.15
 		delete(topNode(t, g, oldTable).Attr, "shared_name")
 		scaled := topNode(t, g, oldScaled)
 		scaled.Input = append(scaled.Input, "^checked", "^"+oldTable, "^"+oldFiller, "^transform/inputs/x/x")
-		scaled.Attr["_class"] = listAttr(&attrpb.AttrValue_ListValue{S: [][]byte{[]byte(colocationPrefix + "transform/scale_to_z_score/mean_and_var/sub")}})
+		scaled.Attr["_class"] = beside("transform/scale_to_z_score/mean_and_var/sub")
 	})
 	model := filepath.Join(graph, "model")
 	if _, err := writeFeatures(model, graph); err != nil {
 		t.Fatal(err)
 	}
-	sameAsGolden(t, map[string]map[string]string{"old_everything": {"model": model, "golden": filepath.Join(graph, "golden.json")}}, 800)
+	old := map[string]string{"model": model, "golden": filepath.Join(graph, "golden.json")}
+	sameAsGolden(t, map[string]map[string]string{"old_everything": old}, 800)
 }
 
-var trueConst = &tensorpb.TensorProto{Dtype: typepb.DataType_DT_BOOL, TensorShape: shapeProto(), BoolVal: []bool{true}}
+// beside is the attribute of a node that is to be placed with another.
+func beside(name string) *attrpb.AttrValue {
+	return listAttr(&attrpb.AttrValue_ListValue{S: [][]byte{[]byte(colocationPrefix + name)}})
+}
+
+const boolType = typepb.DataType_DT_BOOL
+
+var trueConst = &tensorpb.TensorProto{Dtype: boolType, TensorShape: shapeProto(), BoolVal: []bool{true}}
 
 // Assertions stay, and what is there before the function is called is not waited for.
 func TestAssertionsOfTensorFlow1AreCarriedOver(t *testing.T) {
@@ -123,6 +139,7 @@ func TestAssertionsOfTensorFlow1AreCarriedOver(t *testing.T) {
 	graph := oldEverything(t, func(g *corepb.MetaGraphDef) {
 		g.GraphDef.Node = append(g.GraphDef.Node, &nodepb.NodeDef{Name: "checked", Op: "Assert", Input: []string{oldScaled}})
 		quotient := topNode(t, g, oldQuotient)
+		quotient.Attr["_class"] = beside(oldTable)
 		quotient.Input = append(quotient.Input, "^checked", "^transform/inputs/x/x", "^"+oldTable)
 	})
 	g, err := readTransformGraph(graph)
@@ -133,5 +150,10 @@ func TestAssertionsOfTensorFlow1AreCarriedOver(t *testing.T) {
 	want := []string{oldScaled + ":z:0", "transform/scale_to_z_score/Sqrt:y:0", "^checked"}
 	if got := g.function.GetNodeDef()[i].GetInput(); !slices.Equal(got, want) {
 		t.Errorf("inputs %q, want %q", got, want)
+	}
+	for _, n := range g.function.GetNodeDef() {
+		if n.GetAttr()["_class"] != nil || n.GetAttr()["_output_shapes"] != nil {
+			t.Errorf("node %s stands where it stood", n.GetName())
+		}
 	}
 }

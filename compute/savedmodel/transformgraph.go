@@ -62,7 +62,7 @@ func readComposites(schema string) ([]example.Composite, error) {
 }
 
 func newTransformGraph(m *tensorflow.Model, composites []example.Composite) (*transformGraph, error) {
-	g := &transformGraph{dir: m.Dir, model: m, meta: m.Meta, inits: m.InitNodes()}
+	g := &transformGraph{dir: m.Dir, model: m, meta: m.Meta}
 	t, err := m.Trace("transform_fn")
 	if errors.Is(err, tensorflow.ErrNoObjects) {
 		t, err = g.modernise()
@@ -89,12 +89,13 @@ func newTransformGraph(m *tensorflow.Model, composites []example.Composite) (*tr
 	return g, nil
 }
 
-// bind finds what the function's captures are in the top graph.
+// bind finds what the function's captures are in the top graph, and what fills tables there.
 func (g *transformGraph) bind(t *tensorflow.Trace) error {
 	nodes, err := g.model.CaptureNodes(t.Captures)
 	if err != nil {
 		return err
 	}
+	g.inits = g.model.InitNodes()
 	args := t.Function.GetSignature().GetInputArg()
 	args = args[len(args)-len(nodes):]
 	for i, id := range t.Captures {
