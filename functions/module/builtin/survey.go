@@ -83,6 +83,9 @@ func locate(err error, path string, first int64) error {
 func (s *survey) batch(d dataset, b *example.Batch) error {
 	for i := range b.Columns {
 		c := &b.Columns[i]
+		if _, known := d.spec.Find(c.Feature.Name); !known {
+			continue // a graph may make what its schema doesn't tell of
+		}
 		isLabel := c.Feature.Name == d.label.Name
 		for r := range b.Rows {
 			from, to := c.Row(r)
