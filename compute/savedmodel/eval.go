@@ -6,8 +6,9 @@ import "slices"
 // is told nothing (tensorflow_model_analysis/extractors/transformed_features_extractor.py).
 const analysisFeatures = "transformed_features"
 
-// WriteEval writes the model as TensorFlow Model Analysis evaluates it, on raw tf.Examples with their labels: what TFX keeps in
-// Format-TFMA. It is Write's model, tag "serve", and can be served too, but
+// WriteEval writes the model as TensorFlow Model Analysis evaluates it, on raw tf.Examples with their labels, for the folder
+// Format-TFMA. (TFX's Evaluator opens that folder for the eval graphs of Estimators alone, model_type tfma_eval; else it takes
+// Format-Serving.) It is Write's model, tag "serve", and can be served too, but
 //
 //   - with a transform graph a row without a label is an error, where a served model puts 0 or "" in its place;
 //   - with a transform graph, transformed_features is transform_features once more, under the name that makes a label_key like
