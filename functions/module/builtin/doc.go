@@ -20,7 +20,7 @@
 //     are the same, nothing is learnt from them, and no other value changes an answer.
 //   - Integers, raw or transformed: standardized as above, a missing one being taken for the rounded mean; or, where the
 //     schema calls them categorical, one class for each value of the domain (its open ends closed by what the train split holds)
-//     and one for all others, missing ones included.
+//     and one for all others: missing ones, and -1, which is what tf.Transform makes of a word outside its vocabulary.
 //   - Strings: one class for each value of the schema's domain and one for all others; without a domain, hash buckets.
 //     A missing one is the empty string.
 //

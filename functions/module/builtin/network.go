@@ -121,11 +121,12 @@ func (b networkBuilder) column(f example.Feature) (nn.Ref, error) {
 	return b.DropNaN(layer+"/fill", b.standardized(layer, f, x)), nil
 }
 
-// identity is a class for each integer of the domain.
+// identity is a class for each integer of the domain from 0. -1 is what tf.Transform makes of a word outside its vocabulary, and
+// stands among all others.
 func (b networkBuilder) identity(layer string, f example.Feature) (nn.Ref, error) {
 	first, last := domain(f, b.survey.numbers[f.Name])
-	if first < 0 || last >= maxClasses-1 {
-		return nn.Ref{}, fmt.Errorf("%w: categorical with values %v to %v, expected 0 to at most %d",
+	if first < -1 || last >= maxClasses-1 {
+		return nn.Ref{}, fmt.Errorf("%w: categorical with values %v to %v, expected -1 to at most %d",
 			example.ErrInput, first, last, maxClasses-2)
 	}
 	depth := int(last) + 2

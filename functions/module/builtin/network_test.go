@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,6 +61,39 @@ func TestFeaturesBecomeNumbersAsDocumented(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, e.Value("features").Floats); diff != "" {
 		t.Errorf("want - got +\n%s", diff)
+	}
+}
+
+// tf.Transform's vocabularies without OOV buckets have a domain from -1.
+func TestAWordOutsideItsVocabularyStandsAmongAllOthers(t *testing.T) {
+	t.Parallel()
+	d, s := raw()
+	d.inputs[2].IntRange.Min = -1
+	n, err := newNetwork(config{Activation: "relu", EmbeddingDim: 2, HashBuckets: 5}, d, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := nn.NewEvaluator(n.model.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, place := range map[int64]int{-1: 7, 0: 0, 6: 6, 9: 7} {
+		if err := out.Run(map[string]nn.Value{
+			"count": nn.Ints(1, 4), "fixed": nn.Floats(1, 1), "id": nn.Ints(1, id), "open": nn.Ints(1, 4), "size": nn.Floats(1, 1),
+			"word": nn.Strings(1, "b"),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := make([]float32, 8)
+		want[place] = 1
+		if diff := cmp.Diff(want, out.Value("features").Floats[2:10]); diff != "" {
+			t.Errorf("id %d: want - got +\n%s", id, diff)
+		}
+	}
+	d.inputs[2].IntRange.Min = -2
+	_, err = newNetwork(config{Activation: "relu", EmbeddingDim: 2, HashBuckets: 5}, d, s)
+	if err == nil || !strings.Contains(err.Error(), "categorical with values -2 to 6, expected -1 to at most ") {
+		t.Errorf("error is %v", err)
 	}
 }
 
