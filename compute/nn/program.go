@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"sync"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -48,16 +49,30 @@ func NewProgram(m *Model, batch int) (*Program, error) {
 	if p.front, err = NewEvaluator(front); err != nil {
 		return nil, err
 	}
-	l := newLowering(body, batch)
+	if err := p.express(body); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// expressing is held while an expression is written: Gorgonia's expressions share the nodes of some constants, and note in them
+// what they hash to.
+var expressing sync.Mutex
+
+// express writes body, the loss and its gradients as a Gorgonia expression, and makes the machine that computes it.
+func (p *Program) express(body *Graph) error {
+	expressing.Lock()
+	defer expressing.Unlock()
+	l := newLowering(body, p.batch)
 	if l.err != nil {
-		return nil, fmt.Errorf("express graph in gorgonia: %w", l.err)
+		return fmt.Errorf("express graph in gorgonia: %w", l.err)
 	}
 	if err := p.differentiate(l); err != nil {
-		return nil, fmt.Errorf("express loss %s and its gradient in gorgonia: %w", m.Loss.Name(), err)
+		return fmt.Errorf("express loss %s and its gradient in gorgonia: %w", p.model.Loss.Name(), err)
 	}
 	p.bind(l, body)
 	p.machine = gorgonia.NewTapeMachine(l.expr)
-	return p, nil
+	return nil
 }
 
 // Close gives back what the machine holds.
