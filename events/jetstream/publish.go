@@ -46,8 +46,11 @@ func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string
 	return events.Receipt{Sequence: msg.Sequence, Duplicate: true}, nil
 }
 
-// once appends msg unless its subject holds a message: then ErrConflict.
+// once appends msg unless its subject holds a message: then ErrConflict. An answer may be lost with its server: that is told soon,
+// however long the caller would wait, so that it tries again.
 func (b *Letterbox) once(ctx context.Context, msg *nats.Msg) (sequence uint64, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
 	ctx, done := b.refusals.expect(ctx, msg.Subject)
 	defer done()
 	ack, err := b.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))

@@ -1,0 +1,43 @@
+package jetstream_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	upstream "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+)
+
+// An answer that was lost with its server is not waited for as long as the caller would wait.
+func TestAPublisherThatGetsNoAnswerIsTold(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	box := connect(t, server, jetstream.Options{Create: true})
+	conn, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	js, err := upstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), events.StreamFacts); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Subscribe("facts.>", func(*nats.Msg) {}); err != nil { // somebody listens, and says nothing
+		t.Fatal(err)
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := box.Publish(ctx, plainFact()); err == nil || ctx.Err() != nil {
+		t.Errorf("%v; the caller's time is over: %v", err, ctx.Err())
+	}
+}
