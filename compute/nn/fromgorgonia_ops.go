@@ -18,8 +18,11 @@ func (r *reading) op(n *gorgonia.Node, children gorgonia.Nodes, in []operand) (o
 		return r.multiply(children, in)
 	}
 	for _, x := range in {
-		if x.comparison != "" {
+		switch {
+		case x.comparison != "":
 			return operand{}, errComparison
+		case x.flat > 0 && !strings.HasPrefix(name, "Reshape"):
+			return operand{}, errFlat
 		}
 	}
 	switch name {
@@ -128,9 +131,15 @@ func numbers(op Op, x, y operand) (operand, error) {
 
 var errComparison = errors.New("comparisons are known where they choose between x and 0: x ⊙ (x > 0)")
 
+// errFlat is of ops between ByIndices and Reshape: they would see rows of their own for each index.
+var errFlat = errors.New("what ByIndices found for one row has to be put side by side by Reshape first")
+
 // multiply is x ⊙ y, but for x ⊙ (x > 0), which is how Gorgonia writes Rectify, and x ⊙ (x < 0).
 func (r *reading) multiply(children gorgonia.Nodes, in []operand) (operand, error) {
 	for i, by := range in {
+		if by.flat > 0 {
+			return operand{}, errFlat
+		}
 		if by.comparison != "" {
 			return r.chosen(by.comparison, operandsOf(children[i]), children[1-i], in[1-i])
 		}

@@ -115,10 +115,10 @@ func (r *reading) along(op Op) func(string, *gorgonia.Node, []operand) (operand,
 }
 
 // softmax, or its logarithm: x - m - log sum exp(x - m), m the largest of the row, which is finite where softmax underflows.
-func (r *reading) softmax(op string, _ *gorgonia.Node, in []operand) (operand, error) {
+func (r *reading) softmax(op string, n *gorgonia.Node, in []operand) (operand, error) {
 	x := in[0]
 	var axis int
-	if _, err := fmt.Sscanf(op, "Softmax{%d", &axis); err != nil || axis != 1 && axis != -1 || !x.rows() {
+	if _, err := fmt.Sscanf(op, "Softmax{%d", &axis); err != nil || axis != 1 && axis != -1 || !x.rows() || n.Dims() != 2 {
 		return operand{}, fmt.Errorf("expected rows, and their axis 1")
 	}
 	if !strings.Contains(op, "true") {

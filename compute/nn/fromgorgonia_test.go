@@ -193,13 +193,17 @@ func TestWhatIsNotKnownOfGorgoniaIsNamed(t *testing.T) {
 		`leaf "w" is no input and has no value`: func(s *sheet) node {
 			return must(gorgonia.Mul(s.x, gorgonia.NewMatrix(s.g, tensor.Float32, gorgonia.WithName("w"), gorgonia.WithShape(2, 2))))
 		},
-		`expected a slice of columns, not of rows`:        func(s *sheet) node { return must(gorgonia.Slice(s.x, gorgonia.S(0, 2))) },
-		`rows of 2 numbers don't stay rows`:               func(s *sheet) node { return must(gorgonia.Reshape(s.x, tensor.Shape{2, 3})) },
-		`exponent 2.5: expected 1, 2, 3, 0.5, -1 or -0.5`: func(s *sheet) node { return must(gorgonia.Pow(s.x, gorgonia.NewConstant(float32(2.5)))) },
-		`comparisons are known where they choose`:         func(s *sheet) node { return must(gorgonia.HadamardProd(s.x, must(gorgonia.Gt(s.pos, s.x, true)))) },
-		`expected a matrix of params`:                     func(s *sheet) node { return must(gorgonia.Mul(s.x, must(gorgonia.Transpose(s.pos)))) },
-		`expected one row for each row of the inputs`:     func(s *sheet) node { return s.param("w", []float32{1, 2, 3}, 3) },
-		`expected columns joined, along axis 1`:           func(s *sheet) node { return must(gorgonia.Concat(0, s.x, s.pos)) },
+		`expected a slice of columns, not of rows`:                              func(s *sheet) node { return must(gorgonia.Slice(s.x, gorgonia.S(0, 2))) },
+		`rows of 2 numbers don't stay rows`:                                     func(s *sheet) node { return must(gorgonia.Reshape(s.x, tensor.Shape{2, 3})) },
+		`exponent 2.5: expected 1, 2, 3, 0.5, -1 or -0.5`:                       func(s *sheet) node { return must(gorgonia.Pow(s.x, gorgonia.NewConstant(float32(2.5)))) },
+		`comparisons are known where they choose`:                               func(s *sheet) node { return must(gorgonia.HadamardProd(s.x, must(gorgonia.Gt(s.pos, s.x, true)))) },
+		`expected a matrix of params`:                                           func(s *sheet) node { return must(gorgonia.Mul(s.x, must(gorgonia.Transpose(s.pos)))) },
+		`expected one row for each row of the inputs`:                           func(s *sheet) node { return s.param("w", []float32{1, 2, 3}, 3) },
+		`op Softmax{-1, false}() of shape (3): expected rows, and their axis 1`: func(s *sheet) node { return must(gorgonia.SoftMax(s.v)) },
+		`has to be put side by side by Reshape first`: func(s *sheet) node {
+			return must(gorgonia.Sum(must(gorgonia.ByIndices(s.param("t", make([]float32, 8), 4, 2), s.ids, 0)), 1))
+		},
+		`expected columns joined, along axis 1`: func(s *sheet) node { return must(gorgonia.Concat(0, s.x, s.pos)) },
 	} {
 		s := newSheet(t)
 		_, err := nn.FromGorgonia(s.inputs(), map[string]*gorgonia.Node{"y": write(s)})
