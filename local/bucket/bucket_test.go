@@ -163,32 +163,6 @@ func TestAPortThatIsTakenIsAnError(t *testing.T) {
 	start(t, dir) // the folder is free again
 }
 
-func TestSaysNothingOnItsOwn(t *testing.T) {
-	said := filepath.Join(t.TempDir(), "said")
-	file, err := os.Create(said)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	stdout, stderr := os.Stdout, os.Stderr
-	os.Stdout, os.Stderr = file, file
-	defer func() { os.Stdout, os.Stderr = stdout, stderr }()
-
-	server, store := start(t, t.TempDir())
-	if err := store.EnsureBucket(t.Context(), "quiet"); err != nil {
-		t.Error(err)
-	}
-	if _, err := store.Stat(t.Context(), storage.Ref{Bucket: "quiet", Key: "nothing"}); !errors.Is(err, storage.ErrNotFound) {
-		t.Error(err)
-	}
-	if err := server.Close(); err != nil {
-		t.Error(err)
-	}
-	if got, err := os.ReadFile(said); err != nil || len(got) > 0 {
-		t.Errorf("said %q, %v", got, err)
-	}
-}
-
 // BenchmarkStart measures from nothing to the first answer, and down again.
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
