@@ -64,7 +64,7 @@ func trainedBy(t *testing.T, host *guest.Host, seed int64) map[string]string {
 	}
 	dir := t.TempDir()
 	_, err = host.Run(t.Context(), module.Assignment{
-		Version: module.ProtocolVersion, Module: "builtin:dnn", Call: module.CallTrain, WorkingDir: dir, Seed: seed, Shards: 1,
+		Version: module.ProtocolVersion, Module: module.Source{Path: "builtin:dnn"}, Call: module.CallTrain, WorkingDir: dir, Seed: seed, Shards: 1,
 		TrainFiles: []string{filepath.Join(data, "transformed_examples", "Split-train", "*")}, TrainSteps: new(30),
 		EvalFiles:          []string{filepath.Join(data, "transformed_examples", "Split-eval", "*")},
 		SchemaPath:         filepath.Join(data, "transform_graph", "transformed_metadata", "schema.pbtxt"),

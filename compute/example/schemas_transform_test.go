@@ -26,7 +26,7 @@ func askTransform(t *testing.T, schemas []string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(tftest.TransformPython(t), "testdata/schemas.py")
+	cmd := exec.Command(tftest.Python(t), "testdata/schemas.py")
 	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=3", "PYTHONDONTWRITEBYTECODE=1")
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &stderr

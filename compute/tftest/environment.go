@@ -22,9 +22,6 @@ var (
 	//go:embed requirements.lock
 	lockfile []byte
 
-	//go:embed requirements-transform.lock
-	transformLockfile []byte
-
 	//go:embed requirements-analysis.lock
 	analysisLockfile []byte
 

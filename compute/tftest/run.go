@@ -5,24 +5,12 @@ import (
 	"testing"
 )
 
-// Python is the path of a Python interpreter that has TensorFlow. The first call on a machine installs it, which takes
+// Python is the path of a Python interpreter that has TensorFlow, tf.Transform, tfx-bsl and KerasTuner. The first call on a machine installs it, which takes
 // minutes. With -short the test is skipped; without python3 or a package registry it fails.
 func Python(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
 	python, err := installed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return python
-}
-
-// TransformPython is the path of a Python interpreter that has tf.Transform and the TensorFlow that Python has. It is an
-// environment of its own, for the second tier of tests.
-func TransformPython(t testing.TB) string {
-	t.Helper()
-	skipShort(t)
-	python, err := transformInstalled()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,9 +56,6 @@ func serverOf(installed func() (string, error)) (*server, error) {
 // installed is the interpreter of the shared environment, made if need be.
 var installed = sync.OnceValues(func() (string, error) { return installFrom(lockfile) })
 
-// transformInstalled is that of the environment with tf.Transform.
-var transformInstalled = sync.OnceValues(func() (string, error) { return installFrom(transformLockfile) })
-
 // analysisInstalled is that of the environment with TensorFlow Model Analysis.
 var analysisInstalled = sync.OnceValues(func() (string, error) { return installFrom(analysisLockfile) })
 

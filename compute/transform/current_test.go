@@ -29,7 +29,7 @@ func TestGraphsAreCurrent(t *testing.T) {
 	if *update {
 		made = graphs
 	}
-	generate := exec.Command(tftest.TransformPython(t), filepath.Join("testdata", "generate.py"), made)
+	generate := exec.Command(tftest.Python(t), filepath.Join("testdata", "generate.py"), made)
 	generate.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=3", "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := generate.CombinedOutput(); err != nil {
 		t.Fatalf("generate.py: %v: %s", err, out)

@@ -156,7 +156,7 @@ func pid(t *testing.T, host *guest.Host, limits guest.Limits) int {
 func pidOf(t *testing.T, host *guest.Host, name string, limits guest.Limits) int {
 	t.Helper()
 	a, number := assignment(t, "tell pid"), 0
-	a.Module = name
+	a.Module.Path = name
 	outcome, err := host.Run(t.Context(), a, limits, func(m module.Message) { number = m.Step })
 	if err != nil {
 		t.Fatal(err)

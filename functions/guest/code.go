@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -29,11 +30,13 @@ type codeKind int
 const (
 	builtin codeKind = iota
 	binary
-	source
+	goSource
+	pythonSource
 )
 
-// find tells what kind of module name is. Python's module files will be a fourth kind.
-func (h *Host) find(name string) (code, error) {
+// find tells what kind of module a source is.
+func (h *Host) find(source module.Source) (code, error) {
+	name := source.Path
 	if short, ok := strings.CutPrefix(name, module.BuiltinPrefix); ok {
 		if _, known := h.opts.Builtins[short]; !known {
 			all := strings.Join(slices.Sorted(maps.Keys(h.opts.Builtins)), ", ")
@@ -49,27 +52,31 @@ func (h *Host) find(name string) (code, error) {
 	switch {
 	case err != nil:
 		return code{}, fail(KindInput, fmt.Errorf("find module: %w", err))
+	case snapshot.IsPython(path):
+		return code{kind: pythonSource, path: path}, nil
 	case info.IsDir():
-		return code{kind: source, path: path}, nil
+		return code{kind: goSource, path: path}, nil
 	case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
 		return code{kind: binary, path: path}, nil
 	default:
-		return code{}, fail(KindInput, fmt.Errorf("module %s is neither a folder with a Go program nor an executable file", name))
+		return code{}, fail(KindInput, fmt.Errorf("module %s is neither a TFX module (a .py file, a folder or an archive with some), nor a folder with a Go program, nor an executable file", name))
 	}
 }
 
 // Digest identifies a module's code: the same digest, the same results. It is the SHA-256 of a binary, that of everything
 // a source folder is built from, or the constant that a builtin module is known by.
-func (h *Host) Digest(ctx context.Context, name string) (string, error) {
-	code, err := h.find(name)
+func (h *Host) Digest(ctx context.Context, source module.Source) (string, error) {
+	code, err := h.find(source)
 	if err != nil {
 		return "", err
 	}
 	switch code.kind {
 	case builtin:
 		return h.opts.Builtins[code.name], nil
-	case source:
+	case goSource:
 		return sourceDigest(ctx, code.path)
+	case pythonSource:
+		return h.python.digest(ctx, source)
 	default:
 		digest, err := h.files.of(code.path)
 		if err != nil {

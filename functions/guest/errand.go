@@ -29,6 +29,7 @@ const drainTime = time.Second
 type errand struct {
 	process    *process
 	assignment module.Assignment
+	setup      any // a line before the assignment; nil: none
 	limits     Limits
 	log        *boundedLog
 	on         func(module.Message)
@@ -155,7 +156,14 @@ func (e *errand) outcome(maxRSS int64) Outcome {
 // shows that by how it ends.
 func (e *errand) assign() {
 	stdin := e.process.stdin
-	err := json.NewEncoder(stdin).Encode(e.assignment)
+	lines := json.NewEncoder(stdin)
+	var err error
+	if e.setup != nil {
+		err = lines.Encode(e.setup)
+	}
+	if err == nil {
+		err = lines.Encode(e.assignment)
+	}
 	e.unsent = err
 	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrDeadlineExceeded) && !errors.Is(err, os.ErrClosed) {
 		fmt.Fprintf(e.log, "write assignment: %v\n", err)

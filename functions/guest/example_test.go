@@ -37,7 +37,7 @@ exit 1
 	}
 	defer host.Close()
 	_, err = host.Run(context.Background(), module.Assignment{
-		Version: module.ProtocolVersion, Module: program, Call: module.CallTrain,
+		Version: module.ProtocolVersion, Module: module.Source{Path: program}, Call: module.CallTrain,
 		TrainFiles: []string{"/data/Split-train/*"}, ServingModelDir: filepath.Join(dir, "Format-Serving"),
 	}, guest.Limits{Timeout: time.Minute, MemoryBytes: 1 << 30}, func(m module.Message) {
 		fmt.Println(m.Phase, m.Step, "of", m.Steps)

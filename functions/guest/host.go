@@ -28,6 +28,7 @@ type Host struct {
 	warm    *warmPool
 	homes   *scratch.Folder // of the running processes
 	cgroups *cgroups        // nil: memory is polled
+	python  *pythonHost
 }
 
 // Options of a Host.
@@ -38,6 +39,7 @@ type Options struct {
 	CacheDir string            // where built modules are kept; default: stoker/modules in the user's cache folder
 	Warm     int               // processes kept for builtin modules, once one has run; default 0: none. See Host
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
+	Python   string            // interpreter with TensorFlow for TFX modules that name none, or its environment's folder; default: STOKER_PYTHON
 	Cgroup   string            // to divide among modules, see the package comment: own or a path; default: STOKER_CGROUP
 	Logger   *slog.Logger
 }
@@ -73,6 +75,7 @@ func New(opts Options) (*Host, error) {
 		return nil, errors.Join(err, h.cgroups.end())
 	}
 	opts.Logger.Info("modules can be started", "memory_limited_by", h.cgroups.String())
+	h.python = newPythonHost(h)
 	self := append([]string{opts.Self}, opts.Args...)
 	h.warm = newWarmPool(opts.Warm, func() (*process, error) { return h.start(self) }, opts.Logger)
 	return h, nil
@@ -145,11 +148,14 @@ func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome,
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", e.assignment.Module, context.Cause(ctx)))
 	}
-	if code.kind == builtin {
+	switch code.kind {
+	case builtin:
 		return h.sendWarm(ctx, e)
+	case pythonSource:
+		return h.python.send(ctx, e)
 	}
 	path := code.path
-	if code.kind == source {
+	if code.kind == goSource {
 		if path, err = h.build(ctx, code.path); err != nil {
 			return Outcome{}, err
 		}

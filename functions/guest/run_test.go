@@ -311,7 +311,7 @@ func assignment(t testing.TB, do string) module.Assignment {
 func assignmentIn(dir, do string) module.Assignment {
 	return module.Assignment{
 		Version:         module.ProtocolVersion,
-		Module:          "builtin:test",
+		Module:          module.Source{Path: "builtin:test"},
 		Call:            module.CallTrain,
 		WorkingDir:      dir,
 		TrainFiles:      []string{filepath.Join(dir, "Split-train", "*")},

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 func TestAGoFolderIsBuiltOnceAndRun(t *testing.T) {
@@ -22,7 +23,7 @@ func TestAGoFolderIsBuiltOnceAndRun(t *testing.T) {
 	host, builds := countingHost(t, t.TempDir())
 	for range 2 {
 		a := assignment(t, "")
-		a.Module = "testdata/hello"
+		a.Module.Path = "testdata/hello"
 		a.CustomConfig = map[string]any{"greeting": "good morning"}
 		if _, err := host.Run(t.Context(), a, guest.Limits{}, nil); err != nil {
 			t.Fatal(err)
@@ -48,7 +49,7 @@ echo '{"type":"done","metrics":{"accuracy":0.5}}' >&$STOKER_PROGRESS_FD
 		t.Fatal(err)
 	}
 	a := assignment(t, "")
-	a.Module = script
+	a.Module.Path = script
 	outcome, err := newHost(t, 0).Run(t.Context(), a, guest.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +68,7 @@ func TestManyBuildersBuildOnce(t *testing.T) {
 		host, builds := countingHost(t, cache)
 		hosts = append(hosts, builds)
 		a := assignment(t, "")
-		a.Module = folder
+		a.Module.Path = folder
 		group.Go(func() error {
 			_, err := host.Run(t.Context(), a, guest.Limits{}, nil)
 			return err
@@ -125,7 +126,7 @@ func TestWhatCanNotBeRunSaysWhy(t *testing.T) {
 	}{
 		{"unknown builtin", "builtin:dnnn", guest.KindInput, `no builtin module "dnnn"; there are: test`},
 		{"nothing there", "/no/such/module", guest.KindInput, "find module: stat /no/such/module: no such file or directory"},
-		{"no program", data, guest.KindInput, "is neither a folder with a Go program nor an executable file"},
+		{"no program", data, guest.KindInput, "nor a folder with a Go program, nor an executable file"},
 		{"no Go in it", t.TempDir(), guest.KindModule, "go.mod file not found"},
 		{"does not compile", program(t, map[string]string{"main.go": "package main\n\nfunc main() { none() }\n"}), guest.KindModule, "main.go:3:15: undefined: none"},
 		{"no main package", program(t, map[string]string{"main.go": "package hello\n"}), guest.KindModule, "is package hello, expected main"},
@@ -134,7 +135,7 @@ func TestWhatCanNotBeRunSaysWhy(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			a := assignment(t, "")
-			a.Module = test.module
+			a.Module.Path = test.module
 			_, err := newHost(t, 0).Run(t.Context(), a, guest.Limits{}, nil)
 			if failed := asError(t, err); failed.Kind != test.kind || !strings.Contains(failed.Error(), test.says) {
 				t.Errorf("%s: %s, want %s: %s", failed.Kind, failed, test.kind, test.says)
@@ -146,7 +147,7 @@ func TestWhatCanNotBeRunSaysWhy(t *testing.T) {
 func TestAFailedBuildKeepsTheCompilersExitStatus(t *testing.T) {
 	t.Parallel()
 	a := assignment(t, "")
-	a.Module = program(t, map[string]string{"main.go": "package main\n\nfunc main() { none() }\n"})
+	a.Module.Path = program(t, map[string]string{"main.go": "package main\n\nfunc main() { none() }\n"})
 	_, err := newHost(t, 0).Run(t.Context(), a, guest.Limits{}, nil)
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 		t.Errorf("error is %v", err)
@@ -155,7 +156,7 @@ func TestAFailedBuildKeepsTheCompilersExitStatus(t *testing.T) {
 
 func TestSourceWithoutAGoCommandSaysSo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := newHost(t, 0).Digest(t.Context(), "testdata/hello")
+	_, err := newHost(t, 0).Digest(t.Context(), module.Source{Path: "testdata/hello"})
 	if failed := asError(t, err); failed.Kind != guest.KindModule || !strings.Contains(failed.Error(), "there is no go command to build it") {
 		t.Errorf("%s: %s", failed.Kind, failed)
 	}
@@ -172,11 +173,11 @@ func TestTheDigestOfABinaryIsItsSHA256(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := host.Digest(t.Context(), path); err != nil || got != want {
+		if got, err := host.Digest(t.Context(), module.Source{Path: path}); err != nil || got != want {
 			t.Errorf("digest of %q is %s, error %v", text, got, err)
 		}
 	}
-	if got, err := host.Digest(t.Context(), "builtin:test"); err != nil || got != "builtin:test@1" {
+	if got, err := host.Digest(t.Context(), module.Source{Path: "builtin:test"}); err != nil || got != "builtin:test@1" {
 		t.Errorf("digest of a builtin is %s, error %v", got, err)
 	}
 }
@@ -216,7 +217,7 @@ func program(t *testing.T, changes map[string]string) string {
 
 func digest(t *testing.T, folder string) string {
 	t.Helper()
-	digest, err := newHost(t, 0).Digest(t.Context(), folder)
+	digest, err := newHost(t, 0).Digest(t.Context(), module.Source{Path: folder})
 	if err != nil {
 		t.Fatal(err)
 	}

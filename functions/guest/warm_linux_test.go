@@ -69,7 +69,7 @@ func TestAnAssignmentThatAnIdleProcessNeverReadGoesToAnother(t *testing.T) {
 	gone.idled, host.warm.idle = true, []*process{gone}
 	dir := t.TempDir()
 	_, err = host.Run(t.Context(), module.Assignment{
-		Version: module.ProtocolVersion, Module: "builtin:test", Call: module.CallTrain, TrainFiles: []string{dir + "/*"},
+		Version: module.ProtocolVersion, Module: module.Source{Path: "builtin:test"}, Call: module.CallTrain, TrainFiles: []string{dir + "/*"},
 		ServingModelDir: dir + "/model", CustomConfig: map[string]any{"do": "succeed"},
 	}, Limits{}, nil)
 	if err != nil || !gone.dead() {

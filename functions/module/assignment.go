@@ -13,7 +13,7 @@ const ProtocolVersion = 1
 // pointer or an empty string is Python's None.
 type Assignment struct {
 	Version int    `json:"version"` // of the protocol: 1
-	Module  string `json:"module"`  // "builtin:dnn", or the path of what is run
+	Module  Source `json:"module"`  // what is run
 	Call    Call   `json:"call"`    // train, tune or trial
 
 	// FnArgs, as facts of TFX 1.16 have them.
@@ -31,10 +31,18 @@ type Assignment struct {
 	Hyperparameters    map[string]any `json:"hyperparameters"` // the parsed best_hyperparameters.txt: space and values
 	CustomConfig       map[string]any `json:"custom_config"`
 
+	// Folders, not there yet, for what a tune leaves: best_hyperparameters.txt in one, tuner_results.json in the other. "" for other calls.
+	BestHyperparametersDir string `json:"best_hyperparameters_dir,omitempty"`
+	TunerResultsDir        string `json:"tuner_results_dir,omitempty"`
+
 	// What Stoker adds.
 	Transformed bool  `json:"transformed"` // the examples went through the transform graph already
 	Seed        int64 `json:"seed"`
 	Shards      int   `json:"shards"` // data-parallel parts of a batch: decides the result, so it comes with the job
+
+	// Workers is how many processes train one model together, by Strategy: "", mirrored, multi_worker or tpu. TFX modules alone.
+	Workers  int    `json:"workers,omitempty"`
+	Strategy string `json:"strategy,omitempty"`
 
 	// NumExamples is how many records each split has, by name, where a statistics artifact says so; nil if none does. TFX has it
 	// as an attribute of FnArgs since 1.17.
@@ -83,7 +91,7 @@ func (a Assignment) Validate() error {
 	switch {
 	case a.Version != ProtocolVersion:
 		return fmt.Errorf("version: expected %d, got %d: worker and module were built from different releases", ProtocolVersion, a.Version)
-	case a.Module == "":
+	case a.Module.Path == "":
 		return fmt.Errorf("module: missing")
 	case a.Call != CallTrain && a.Call != CallTune && a.Call != CallTrial:
 		return fmt.Errorf("call: expected train, tune or trial, got %q", a.Call)
@@ -95,6 +103,8 @@ func (a Assignment) Validate() error {
 		return fmt.Errorf("eval_steps: expected 0 or more, got %d", *a.EvalSteps)
 	case a.Call == CallTrain && a.ServingModelDir == "":
 		return fmt.Errorf("serving_model_dir: missing")
+	case a.Call == CallTune && (a.BestHyperparametersDir == "" || a.TunerResultsDir == ""):
+		return fmt.Errorf("best_hyperparameters_dir or tuner_results_dir: missing")
 	}
 	return a.validatePaths()
 }
@@ -104,7 +114,7 @@ func (a Assignment) validatePaths() error {
 	paths := []named{
 		{"working_dir", a.WorkingDir}, {"schema_path", a.SchemaPath}, {"transform_graph_path", a.TransformGraphPath},
 		{"serving_model_dir", a.ServingModelDir}, {"eval_model_dir", a.EvalModelDir}, {"model_run_dir", a.ModelRunDir},
-		{"base_model", a.BaseModel},
+		{"base_model", a.BaseModel}, {"best_hyperparameters_dir", a.BestHyperparametersDir}, {"tuner_results_dir", a.TunerResultsDir},
 	}
 	for _, pattern := range slices.Concat(a.TrainFiles, a.EvalFiles) {
 		paths = append(paths, named{"train_files or eval_files", pattern})

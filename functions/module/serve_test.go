@@ -139,10 +139,12 @@ func TestABadAssignmentNamesItsField(t *testing.T) {
 		change func(a *module.Assignment)
 		want   string
 	}{
-		"version":  {func(a *module.Assignment) { a.Version = 2 }, "version: expected 1, got 2"},
-		"module":   {func(a *module.Assignment) { a.Module = "" }, "module: missing"},
-		"call":     {func(a *module.Assignment) { a.Call = "guess" }, `call: expected train, tune or trial, got "guess"`},
-		"tune":     {func(a *module.Assignment) { a.Call = module.CallTune }, "module builtin:dnn can't tune"},
+		"version": {func(a *module.Assignment) { a.Version = 2 }, "version: expected 1, got 2"},
+		"module":  {func(a *module.Assignment) { a.Module = module.Source{} }, "module: missing"},
+		"call":    {func(a *module.Assignment) { a.Call = "guess" }, `call: expected train, tune or trial, got "guess"`},
+		"tune": {func(a *module.Assignment) {
+			a.Call, a.BestHyperparametersDir, a.TunerResultsDir = module.CallTune, "/best", "/results"
+		}, "module builtin:dnn can't tune"},
 		"files":    {func(a *module.Assignment) { a.TrainFiles = nil }, "train_files: missing"},
 		"steps":    {func(a *module.Assignment) { a.TrainSteps = new(-1) }, "train_steps: expected 0 or more, got -1"},
 		"no model": {func(a *module.Assignment) { a.ServingModelDir = "" }, "serving_model_dir: missing"},
@@ -243,7 +245,7 @@ func line(t *testing.T, a module.Assignment) string {
 
 func assignment() module.Assignment {
 	return module.Assignment{
-		Version: 1, Module: "builtin:dnn", Call: module.CallTrain,
+		Version: 1, Module: module.Source{Path: "builtin:dnn"}, Call: module.CallTrain,
 		WorkingDir: "/work", TrainFiles: []string{"/in/Split-train/*"}, EvalFiles: []string{"/in/Split-eval/*"},
 		TrainSteps: new(10), ServingModelDir: "/out/Format-Serving", ModelRunDir: "/out/run",
 		CustomConfig: map[string]any{"label": "species"},

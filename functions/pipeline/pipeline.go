@@ -9,7 +9,7 @@ import (
 // every default filled in.
 type Pipeline struct {
 	Name        string       `json:"pipeline" jsonschema:"required,pattern=^[a-z0-9][a-z0-9-]*$,maxLength=63,description=Name of the pipeline: facts name it"`
-	Module      string       `json:"module" jsonschema:"required,description=Who trains: builtin:<name>\\, a folder with a Go program or a built one"`
+	Module      Module       `json:"module" jsonschema:"required,description=Who trains: builtin:<name>\\, a TFX module file\\, a folder with a Go program or a built one"`
 	Trainer     Trainer      `json:"trainer"`
 	Tuner       *Tuner       `json:"tuner,omitempty"`
 	Concurrency *Concurrency `json:"concurrency,omitempty" jsonschema:"description=Runs that are worked on at once. Left out: any number"`

@@ -17,7 +17,7 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	got := parse(t, "pipeline: penguin\nmodule: builtin:dnn\n")
 	want := pipeline.Pipeline{
 		Name:   "penguin",
-		Module: "builtin:dnn",
+		Module: pipeline.Module{Path: "builtin:dnn"},
 		Trainer: pipeline.Trainer{
 			WaitFor:         []string{"transform"},
 			TrainArgs:       pipeline.Args{Splits: []string{"train"}},

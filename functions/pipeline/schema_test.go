@@ -13,6 +13,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -128,6 +129,16 @@ func skew() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{word, long}}
 }
 
+// moduleForms: a module may be a word.
+func moduleForms() *jsonschema.Schema {
+	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(module.Source{})
+	long.Version, long.ID = "", ""
+	if keras, ok := long.Properties.Get("keras"); ok { // YAML takes 3 for a number
+		keras.Type, keras.Enum = "", []any{"auto", "2", "3", 2, 3}
+	}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", MinLength: new(uint64(1))}, long}}
+}
+
 // args may be a text, TFX's message, which reflection does not see.
 func args() *jsonschema.Schema {
 	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(pipeline.Args{})
@@ -152,6 +163,8 @@ func reflected(t *testing.T) []byte {
 				return &jsonschema.Schema{Type: "string", Pattern: `^(never|([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*)$`, MinLength: new(uint64(2))}
 			case reflect.TypeFor[pipeline.Args]():
 				return args()
+			case reflect.TypeFor[pipeline.Module]():
+				return moduleForms()
 			case reflect.TypeFor[pipeline.Concurrency]():
 				return concurrency()
 			case reflect.TypeFor[pipeline.Skew]():

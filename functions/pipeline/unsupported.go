@@ -1,7 +1,5 @@
 package pipeline
 
-import "strings"
-
 // refuseUnsupported refuses what a pipeline may say and Stoker can't do yet, so that nothing a user asks for is passed
 // over in silence. Whoever builds one of these deletes its line.
 func (r *report) refuseUnsupported(p Pipeline) {
@@ -12,8 +10,6 @@ func (r *report) refuseUnsupported(p Pipeline) {
 	}
 	r.refuse("trainer.resources.workers", t.Resources.Workers > 1, "; one worker trains one model")
 	r.refuse("trainer.resources.strategy", t.Resources.Strategy != "", "")
-	r.refuse("module", strings.HasSuffix(p.Module, ".py"), ": Python modules")
-	r.refuse("module", strings.Contains(p.Module, "://"), ": modules at an address")
 }
 
 func (r *report) refuse(key string, asked bool, detail string) {

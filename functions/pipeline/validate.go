@@ -51,18 +51,6 @@ func (r *report) name(key, value string) {
 	}
 }
 
-func (r *report) module(value string) {
-	name, builtin := strings.CutPrefix(value, module.BuiltinPrefix)
-	switch {
-	case value == "":
-		r.add("module", "missing, expected builtin:<name>, a folder with a Go program, or a built one")
-	case builtin && name == "":
-		r.add("module", "expected a name behind %s", module.BuiltinPrefix)
-	case strings.ContainsRune(value, 0):
-		r.add("module", "holds a zero byte")
-	}
-}
-
 // waitFor refuses what could never start, or would not get what the policy promises.
 func (r *report) waitFor(p Pipeline) {
 	const key = "trainer.wait_for"
@@ -133,6 +121,3 @@ func (r *report) atLeastOne(key string, value int) {
 		r.add(key, "expected at least 1, got %d", value)
 	}
 }
-
-// IsBuiltin says whether the module is compiled in.
-func (p Pipeline) IsBuiltin() bool { return strings.HasPrefix(p.Module, module.BuiltinPrefix) }

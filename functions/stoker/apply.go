@@ -59,16 +59,16 @@ func readPipeline(file string) (pipeline.Pipeline, error) {
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
-	if isPath(spec.Module) && !filepath.IsAbs(spec.Module) {
-		if spec.Module, err = filepath.Abs(filepath.Join(filepath.Dir(file), spec.Module)); err != nil {
+	if path := spec.Module.Path; isPath(path) && !filepath.IsAbs(path) {
+		if spec.Module.Path, err = filepath.Abs(filepath.Join(filepath.Dir(file), path)); err != nil {
 			return spec, err
 		}
 	}
-	if err := checkModule(spec.Module); err != nil {
+	if err := checkModule(spec.Module.Path); err != nil {
 		return spec, fmt.Errorf("%s: module: %w", file, err)
 	}
-	if strings.HasPrefix(spec.Module, module.BuiltinPrefix) {
-		if err := builtin.CheckConfig(spec.Module, spec.Trainer.CustomConfig); err != nil {
+	if spec.Module.IsBuiltin() {
+		if err := builtin.CheckConfig(spec.Module.Path, spec.Trainer.CustomConfig); err != nil {
 			return spec, fmt.Errorf("%s: trainer.%w", file, err)
 		}
 	}

@@ -48,7 +48,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 // assignment puts together what a worker would have staged. It makes and reads nothing but the hyperparameters.
 func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 	a := module.Assignment{
-		Version: module.ProtocolVersion, Module: name, Call: module.CallTrain, Shards: 1, Seed: t.seed,
+		Version: module.ProtocolVersion, Module: module.Source{Path: name}, Call: module.CallTrain, Shards: 1, Seed: t.seed,
 		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "" && !t.raw,
 		Exports: t.exports,
 	}
@@ -98,8 +98,8 @@ func (t *tryFlags) paths(a *module.Assignment) error {
 		}
 		t.baseModel = serving
 	}
-	if isPath(a.Module) {
-		if err := absolute(a.Module, &a.Module); err != nil {
+	if isPath(a.Module.Path) {
+		if err := absolute(a.Module.Path, &a.Module.Path); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (t *tryFlags) check(a module.Assignment) error {
 	if err := t.checkTo(); err != nil {
 		return err
 	}
-	if err := checkModule(a.Module); err != nil {
+	if err := checkModule(a.Module.Path); err != nil {
 		return err
 	}
 	for _, split := range []string{"Split-train", "Split-eval"} {

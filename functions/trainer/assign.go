@@ -45,7 +45,7 @@ func assign(a attempt) (module.Assignment, error) {
 	}
 	return module.Assignment{
 		Version:            module.ProtocolVersion,
-		Module:             e.spec.Module,
+		Module:             e.spec.Module.Source(),
 		Call:               module.CallTrain,
 		WorkingDir:         d.working(),
 		TrainFiles:         patterns(e, d, trainer.TrainArgs),

@@ -30,7 +30,7 @@ type stepper struct {
 	taken []int // steps, in the order in which they were taken, by all attempts
 }
 
-func (s *stepper) Digest(context.Context, string) (string, error) { return "builtin:dnn@1", nil }
+func (s *stepper) Digest(context.Context, module.Source) (string, error) { return "builtin:dnn@1", nil }
 
 func (s *stepper) Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
 	if err := os.WriteFile(limits.LogPath, []byte("a line of log\n"), 0o600); err != nil {

@@ -25,7 +25,7 @@ type Trainer struct {
 // Guest runs modules; functions/guest does it in child processes.
 type Guest interface {
 	// Digest identifies the module's code.
-	Digest(ctx context.Context, name string) (string, error)
+	Digest(ctx context.Context, source module.Source) (string, error)
 	// Run works on one assignment. Errors are *guest.Errors.
 	Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error)
 }
@@ -114,7 +114,7 @@ func (t *Trainer) identify(ctx context.Context, task worker.Task, fenced storage
 	if err != nil {
 		return execution{}, err
 	}
-	module, err := t.guest.Digest(ctx, spec.Module)
+	module, err := t.guest.Digest(ctx, spec.Module.Source())
 	if err != nil {
 		return execution{}, moduleFailure(err, "")
 	}

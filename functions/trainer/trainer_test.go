@@ -32,7 +32,9 @@ type fakeGuest struct {
 	run  func(module.Assignment) (guest.Outcome, error)
 }
 
-func (g *fakeGuest) Digest(context.Context, string) (string, error) { return "builtin:dnn@1", nil }
+func (g *fakeGuest) Digest(context.Context, module.Source) (string, error) {
+	return "builtin:dnn@1", nil
+}
 
 func (g *fakeGuest) Run(_ context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
 	g.runs.Add(1)

@@ -141,7 +141,7 @@ func (n *noopFunction) Handle(ctx context.Context, task worker.Task) ([]events.F
 func (n *noopFunction) run(ctx context.Context) error {
 	dir := os.TempDir() // the module writes nothing
 	_, err := n.host.Run(ctx, module.Assignment{
-		Version: module.ProtocolVersion, Module: module.BuiltinPrefix + noopName, Call: module.CallTrain,
+		Version: module.ProtocolVersion, Module: module.Source{Path: module.BuiltinPrefix + noopName}, Call: module.CallTrain,
 		WorkingDir: dir, TrainFiles: []string{dir}, ServingModelDir: dir,
 	}, guest.Limits{}, func(module.Message) {
 		select {

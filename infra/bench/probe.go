@@ -18,7 +18,7 @@ const running = "running"
 func probe() module.Module {
 	return module.Module{Train: func(ctx context.Context, a *module.Args) error {
 		a.Send(module.Message{Type: module.MessageProgress, Phase: running})
-		if a.Module == module.BuiltinPrefix+noopName {
+		if a.Module.Path == module.BuiltinPrefix+noopName {
 			return nil
 		}
 		return builtin.Run(ctx, "dnn", a.Assignment, a.Send)

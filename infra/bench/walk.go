@@ -45,7 +45,7 @@ func (b bench) walkThrough(ctx context.Context, stack up) (figures []figure, err
 	if err != nil {
 		return nil, err
 	}
-	trained, jobCPU, err := w.rounds(ctx, "job", w.spec.Module, b.times(200))
+	trained, jobCPU, err := w.rounds(ctx, "job", w.spec.Module.Path, b.times(200))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (w walker) rounds(ctx context.Context, name, module string, n int) (all []j
 // comes before the clock starts.
 func (w walker) round(ctx context.Context, run, module string, seed int64) (journey, error) {
 	spec := w.spec
-	spec.Module, spec.Trainer.Seed = module, seed
+	spec.Module.Path, spec.Trainer.Seed = module, seed
 	if _, _, err := dispatch.Apply(ctx, w.box, spec); err != nil {
 		return journey{}, err
 	}

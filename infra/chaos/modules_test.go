@@ -36,15 +36,15 @@ func newModules(c *cutter, log *slog.Logger) (modules, error) {
 	return modules{host, c}, err
 }
 
-func (m modules) Digest(ctx context.Context, name string) (string, error) {
-	if name == tiny {
+func (m modules) Digest(ctx context.Context, source module.Source) (string, error) {
+	if source.Path == tiny {
 		return "builtin:tiny@1", nil
 	}
-	return m.host.Digest(ctx, name)
+	return m.host.Digest(ctx, source)
 }
 
 func (m modules) Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
-	if a.Module == tiny {
+	if a.Module.Path == tiny {
 		return m.train(ctx, a, limits, on)
 	}
 	return m.host.Run(ctx, a, limits, func(message module.Message) {

@@ -25,7 +25,7 @@ func assignment(t testing.TB, data string, transformed bool, config map[string]a
 		train = "eval"
 	}
 	a := module.Assignment{
-		Version: module.ProtocolVersion, Module: "builtin:dnn", Call: module.CallTrain, Transformed: transformed, Seed: 1,
+		Version: module.ProtocolVersion, Module: module.Source{Path: "builtin:dnn"}, Call: module.CallTrain, Transformed: transformed, Seed: 1,
 		SchemaPath: abs(t, examples, data, "schema", "schema.pbtxt"), CustomConfig: config,
 	}
 	if transformed {

@@ -25,6 +25,6 @@ func Names() []string { return slices.Sorted(maps.Keys(Digests())) }
 // Module serves every builtin module: which one, an assignment says.
 func Module() module.Module {
 	return module.Module{Train: func(ctx context.Context, a *module.Args) error {
-		return Run(ctx, strings.TrimPrefix(a.Module, module.BuiltinPrefix), a.Assignment, a.Send)
+		return Run(ctx, strings.TrimPrefix(a.Module.Path, module.BuiltinPrefix), a.Assignment, a.Send)
 	}}
 }

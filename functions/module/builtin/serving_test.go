@@ -55,7 +55,7 @@ func TestHashedAndEmbeddedFeaturesAreServedAlike(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"dnn", "linear", "wide_deep"} {
 		a := words(t)
-		a.Module = module.BuiltinPrefix + name
+		a.Module.Path = module.BuiltinPrefix + name
 		checkServed(t, a, served{Examples: a.EvalFiles[0], RawLabel: "y", Label: "y"})
 	}
 }
@@ -64,7 +64,7 @@ func TestHashedAndEmbeddedFeaturesAreServedAlike(t *testing.T) {
 // are 3e-4 at worst, some 1e-6 as seen.
 func checkServed(t *testing.T, a module.Assignment, s served) {
 	t.Helper()
-	want := done(t, run(t, a.Module[len(module.BuiltinPrefix):], a))
+	want := done(t, run(t, a.Module.Path[len(module.BuiltinPrefix):], a))
 	s.Model, s.Labels = a.ServingModelDir, a.EvalFiles[0]
 	var got map[string]float64
 	tftest.Run(t, serveScript, s, &got)

@@ -32,7 +32,7 @@ func taxi(t *testing.T) module.Assignment {
 func TestWideAndDeepLearnsFromClassesAndNumbers(t *testing.T) {
 	t.Parallel()
 	a := taxi(t)
-	a.Module = "builtin:wide_deep"
+	a.Module.Path = "builtin:wide_deep"
 	// Seen: 0.941, and 0.887 accuracy, where always no is right in 0.771.
 	metrics := done(t, run(t, "wide_deep", a))
 	if metrics["auc"] < 0.93 || metrics["accuracy"] < 0.85 {

@@ -68,7 +68,7 @@ func train(out string, m module.Module) error {
 		return err
 	}
 	line, err := json.Marshal(module.Assignment{
-		Version: module.ProtocolVersion, Module: "tippers", Call: module.CallTrain, TrainSteps: new(300),
+		Version: module.ProtocolVersion, Module: module.Source{Path: "tippers"}, Call: module.CallTrain, TrainSteps: new(300),
 		TrainFiles:         []string{filepath.Join(data, "transformed_examples", "Split-train", "*")},
 		EvalFiles:          []string{filepath.Join(data, "transformed_examples", "Split-eval", "*")},
 		TransformGraphPath: filepath.Join(data, "transform_graph"), Transformed: true,

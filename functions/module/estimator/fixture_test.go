@@ -27,7 +27,7 @@ func assignment(t *testing.T, steps int) module.Assignment {
 	}
 	out := t.TempDir()
 	return module.Assignment{
-		Version: module.ProtocolVersion, Module: "taxi", Call: module.CallTrain, WorkingDir: filepath.Join(out, "working"),
+		Version: module.ProtocolVersion, Module: module.Source{Path: "taxi"}, Call: module.CallTrain, WorkingDir: filepath.Join(out, "working"),
 		TrainFiles: taxiInput(t, "train").Files, EvalFiles: taxiInput(t, "eval").Files, TrainSteps: &steps, EvalSteps: new(2),
 		TransformGraphPath: graph, Transformed: true,
 		ServingModelDir: filepath.Join(out, "model", "Format-Serving"), EvalModelDir: filepath.Join(out, "model", "Format-TFMA"),

@@ -75,7 +75,7 @@ func assignment(t *testing.T) module.Assignment {
 	}
 	out := t.TempDir()
 	return module.Assignment{
-		Version: module.ProtocolVersion, Module: "penguin", Call: module.CallTrain,
+		Version: module.ProtocolVersion, Module: module.Source{Path: "penguin"}, Call: module.CallTrain,
 		WorkingDir:         filepath.Join(out, "working"),
 		TrainFiles:         []string{filepath.Join(data, "transformed_examples", "Split-train", "*")},
 		EvalFiles:          []string{filepath.Join(data, "transformed_examples", "Split-eval", "*")},

@@ -95,7 +95,7 @@ func assignment(t *testing.T) module.Assignment {
 	}
 	out, data := t.TempDir(), filepath.Join(here, "data")
 	a := module.Assignment{
-		Version: module.ProtocolVersion, Module: here, Call: module.CallTrain, WorkingDir: filepath.Join(out, "working"),
+		Version: module.ProtocolVersion, Module: module.Source{Path: here}, Call: module.CallTrain, WorkingDir: filepath.Join(out, "working"),
 		TrainFiles:         []string{filepath.Join(data, "transformed_examples", "Split-train", "*")},
 		EvalFiles:          []string{filepath.Join(data, "transformed_examples", "Split-eval", "*")},
 		TrainSteps:         new(steps),

@@ -1,0 +1,105 @@
+package guest
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/guest/snapshot"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// pythonEnv names the environment variable that says which Python interpreter has TensorFlow.
+const pythonEnv = "STOKER_PYTHON"
+
+// pythonHost runs TFX modules: it finds the environment, takes the module's files, and has a process of the driver work on them.
+type pythonHost struct{ host *Host }
+
+func newPythonHost(h *Host) *pythonHost { return &pythonHost{host: h} }
+
+// prepared is what a TFX module needs to be run.
+type prepared struct {
+	environment python.Environment
+	layout      python.Layout
+	files       snapshot.Snapshot
+	keras       string // "2" or "3"
+}
+
+func (p *pythonHost) prepare(ctx context.Context, source module.Source) (prepared, error) {
+	cache, err := p.host.cacheDir()
+	if err != nil {
+		return prepared{}, err
+	}
+	ready := prepared{keras: module.Keras3}
+	if source.Keras == module.Keras2 {
+		ready.keras = module.Keras2
+	}
+	if ready.files, err = snapshot.Take(ctx, filepath.Join(cache, "python"), source.Path); err != nil {
+		return prepared{}, fail(fault(err), err)
+	}
+	if ready.layout, err = python.Lay(cache); err != nil {
+		return prepared{}, fail(KindHost, fmt.Errorf("lay out the Python driver: %w", err))
+	}
+	ready.environment, err = python.Find(ctx, python.Options{
+		Named: source.Python, Default: cmp.Or(p.host.opts.Python, os.Getenv(pythonEnv)), Requirements: source.Requirements, CacheDir: cache,
+	})
+	if err != nil {
+		return prepared{}, fail(KindInput, err)
+	}
+	return ready, nil
+}
+
+// fault says whose an error of a module's files is.
+func fault(err error) Kind {
+	if _, ok := errors.AsType[*snapshot.Invalid](err); ok {
+		return KindInput
+	}
+	return KindHost
+}
+
+// digest is the SHA-256 of all that decides what a TFX module makes of its data: its files, the packages of its environment, and
+// how it is called.
+func (p *pythonHost) digest(ctx context.Context, source module.Source) (string, error) {
+	ready, err := p.prepare(ctx, source)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal([]string{"python@1", ready.files.Digest, ready.files.File, ready.environment.Digest, source.Keras, source.RunFn, source.TunerFn})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return digestText(sum[:]), nil
+}
+
+func (p *pythonHost) send(ctx context.Context, e *errand) (Outcome, error) {
+	source := e.assignment.Module
+	ready, err := p.prepare(ctx, source)
+	if err != nil {
+		return Outcome{}, err
+	}
+	h := p.host
+	env := append(h.env[:len(h.env):len(h.env)], ready.environment.Env(ready.layout, ready.keras)...)
+	if e.process, err = start(h.homes.Path(), h.cgroups, ready.environment.Command(python.ModeJob), env); err != nil {
+		return Outcome{}, err
+	}
+	e.setup = ready.setup(source, e.process.home)
+	outcome, _, err := e.run(ctx)
+	return outcome, err
+}
+
+// setup is the line that comes before the assignment.
+func (r prepared) setup(source module.Source, home string) python.Setup {
+	return python.Setup{
+		Env: map[string]string{"HOME": home, "TMPDIR": home, markEnv: home},
+		Dir: home, Path: []string{r.files.Dir}, File: filepath.Join(r.files.Dir, r.files.File), RunFn: source.RunFn, TunerFn: source.TunerFn,
+		Keras: r.keras, KerasAuto: source.Keras == "" || source.Keras == module.KerasAuto,
+		Autograph: cmp.Or(source.Autograph, module.AutographUser),
+	}
+}

@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Module is what a pipeline trains with: a word (module: ./penguin_utils.py), or a mapping where a TFX module file needs more said.
+type Module module.Source
+
+// Source is what functions/guest runs.
+func (m Module) Source() module.Source { return module.Source(m) }
+
+// IsBuiltin says whether the module is compiled in.
+func (m Module) IsBuiltin() bool { return strings.HasPrefix(m.Path, module.BuiltinPrefix) }
+
+// MarshalJSON writes a word where that says it all, as pipelines have always been written.
+func (m Module) MarshalJSON() ([]byte, error) { return m.Source().MarshalJSON() }
+
+func (m *Module) long(n node) (node, error) {
+	switch v := n.value.(type) {
+	case string:
+		return node{at: n.at, value: []field{{key: "path", at: n.at, node: n}}}, nil
+	case []field:
+		for i, f := range v {
+			if word, ok := plainWord(f.node); ok && f.key == "keras" { // 3 is a number to YAML
+				v[i].node.value = word
+			}
+		}
+	}
+	return n, nil
+}
+
+func (m *Module) forms() string {
+	return "builtin:<name>, a path or an address, or a mapping like {path: ./penguin_utils.py, keras: 3}"
+}
+
+func (r *report) module(m Module) {
+	const key = "module"
+	name, builtin := strings.CutPrefix(m.Path, module.BuiltinPrefix)
+	switch {
+	case m.Path == "":
+		r.add(key, "missing, expected builtin:<name>, a TFX module file, a folder with a Go program, or a built one")
+	case builtin && name == "":
+		r.add(key, "expected a name behind %s", module.BuiltinPrefix)
+	case strings.ContainsRune(m.Path, 0):
+		r.add(key, "holds a zero byte")
+	}
+	if m.Keras != "" {
+		r.oneOf("module.keras", m.Keras, module.KerasAuto, module.Keras2, module.Keras3)
+	}
+	if m.Autograph != "" {
+		r.oneOf("module.autograph", m.Autograph, module.AutographUser, module.AutographAll)
+	}
+	if slices.Contains(m.Requirements, "") {
+		r.add("module.requirements", "expected packages as in requirements.txt, got an empty line")
+	}
+}
