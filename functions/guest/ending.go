@@ -3,7 +3,6 @@ package guest
 import (
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 // ending is what is known when a process has ended.
 type ending struct {
 	cause    error // why we ended it, if we did
-	state    *os.ProcessState
+	exit     exit
 	listener *listener
 	limits   Limits
 	memory   string // how much of it was used, where that was too much
@@ -22,7 +21,7 @@ type ending struct {
 // failure says why the module did not finish, or nil. What it said itself weighs more than how it left: a process that
 // said done and then would not leave has finished.
 func (e ending) failure() *Error {
-	status, _ := e.state.Sys().(syscall.WaitStatus)
+	status := e.exit.status
 	clean := status.Exited() && status.ExitStatus() == 0
 	lingered := status.Signaled() && status.Signal() == syscall.SIGKILL
 	switch {
@@ -36,6 +35,8 @@ func (e ending) failure() *Error {
 		return &Error{Kind: KindStopped, Err: e.cause}
 	case e.listener.failure != nil:
 		return &Error{Kind: Kind(e.listener.failure.Kind), Err: e.listener.failure}
+	case e.exit.orphaned:
+		return &Error{Kind: KindCrash, Err: errors.New("the warm process that it was forked from was ended, and took it along")}
 	default:
 		return leftWithout(status)
 	}

@@ -126,17 +126,16 @@ func (e *errand) leave(ctx context.Context) {
 // end tells what became of the assignment when no process of it is left.
 func (e *errand) end(ctx context.Context) (Outcome, error) {
 	p := e.process
-	p.reap()
+	how := p.reap()
 	e.drain()
 	e.helpers.Wait()
 	cause := context.Cause(ctx)
 	if cause == nil && e.memory.exceeded() { // since the last look
 		cause = errMemory
 	}
-	state := p.cmd.ProcessState
-	ending := ending{cause: cause, state: state, listener: e.listener, limits: e.limits, memory: e.memory.used()}
+	ending := ending{cause: cause, exit: how, listener: e.listener, limits: e.limits, memory: e.memory.used()}
 	p.release()
-	outcome := e.outcome(maxRSS(state))
+	outcome := e.outcome(how.maxRSSBytes)
 	if err := ending.failure(); err != nil {
 		err.Err = fmt.Errorf("module %s: %w", e.assignment.Module, err.Err)
 		err.LogTail = outcome.LogTail

@@ -14,9 +14,9 @@ const rssUnit = 1
 // groupOfItsOwn makes the child the leader of a new group.
 func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// awaitExit returns when the leader has exited. Here that means waiting for it, so its number is free when the rest of
-// its group is killed: a very small chance to hit a stranger, which Linux does not have.
-func (p *process) awaitExit() { _ = p.cmd.Wait() }
+// await means waiting for it here, so its number is free when the rest of its group is killed: a very small chance to hit a
+// stranger, which Linux does not have.
+func (c command) await() { _ = c.cmd.Wait() }
 
 const canMeasureMemory = false
 

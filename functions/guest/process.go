@@ -11,7 +11,7 @@ import (
 
 // process is one child, leader of a process group of its own.
 type process struct {
-	cmd      *exec.Cmd
+	leader   leader
 	stdin    *os.File // we write the assignment
 	output   *os.File // we read its standard output and error
 	progress *os.File // we read messages
@@ -27,12 +27,21 @@ type process struct {
 const markEnv = "STOKER_MODULE"
 
 // start runs a command, with a home in dir and a cgroup of cgroups. The process waits on its standard input.
-func start(dir string, cgroups *cgroups, command, env []string) (p *process, err error) {
+func start(dir string, cgroups *cgroups, line, env []string) (*process, error) {
+	return begin(dir, cgroups, line[0], func(p *process, ends *childEnds) (leader, error) {
+		cmd := exec.Command(line[0], line[1:]...)
+		cmd.Env = append(env[:len(env):len(env)], "HOME="+p.home, "TMPDIR="+p.home, markEnv+"="+p.home, module.ProgressEnv+"=3")
+		return ends.run(cmd, p)
+	})
+}
+
+// begin makes what belongs to a process, and has launch start its leader with the child's ends of the pipes.
+func begin(dir string, cgroups *cgroups, name string, launch func(*process, *childEnds) (leader, error)) (p *process, err error) {
 	p = &process{}
 	defer func() {
 		if err != nil {
 			p.abandon()
-			p, err = nil, fail(KindHost, fmt.Errorf("start %s: %w", command[0], err))
+			p, err = nil, fail(KindHost, fmt.Errorf("start %s: %w", name, err))
 		}
 	}()
 	if p.home, err = os.MkdirTemp(dir, "module-"); err != nil {
@@ -46,20 +55,11 @@ func start(dir string, cgroups *cgroups, command, env []string) (p *process, err
 	if err = ends.open(p); err != nil {
 		return p, err
 	}
-	p.cmd = exec.Command(command[0], command[1:]...)
-	p.cmd.Env = append(env[:len(env):len(env)], "HOME="+p.home, "TMPDIR="+p.home, markEnv+"="+p.home, module.ProgressEnv+"=3")
-	p.cmd.Dir = p.home
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = ends.stdin, ends.output, ends.output
-	p.cmd.ExtraFiles = []*os.File{ends.progress} // the first one is descriptor 3
-	p.cmd.SysProcAttr = groupOfItsOwn()
-	if ends.cgroup, err = p.cgroup.startIn(p.cmd.SysProcAttr); err != nil {
-		return p, err
-	}
-	if err = p.cmd.Start(); err != nil {
+	if p.leader, err = launch(p, &ends); err != nil {
 		return p, err
 	}
 	p.exited = make(chan struct{})
-	go func() { defer close(p.exited); p.awaitExit() }() // reap waits for it
+	go func() { defer close(p.exited); p.leader.await() }() // reap waits for it
 	return p, p.cgroup.adopt(p.pid())
 }
 
@@ -76,6 +76,19 @@ func (p *process) dead() bool {
 // childEnds are the ends of the pipes that only the child keeps, and the folder of the cgroup that it begins in.
 type childEnds struct{ stdin, output, progress, cgroup *os.File }
 
+// run starts a command with these ends, in the home and the cgroup of p. More files of the command come behind the progress.
+func (e *childEnds) run(cmd *exec.Cmd, p *process) (leader, error) {
+	cmd.Dir = p.home
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.stdin, e.output, e.output
+	cmd.ExtraFiles = append([]*os.File{e.progress}, cmd.ExtraFiles...) // the first one is descriptor 3
+	cmd.SysProcAttr = groupOfItsOwn()
+	var err error
+	if e.cgroup, err = p.cgroup.startIn(cmd.SysProcAttr); err != nil {
+		return nil, err
+	}
+	return command{cmd}, cmd.Start()
+}
+
 // open makes the pipes. Of each, the other end is p's.
 func (e *childEnds) open(p *process) (err error) {
 	if e.stdin, p.stdin, err = os.Pipe(); err != nil {
@@ -91,10 +104,9 @@ func (e *childEnds) open(p *process) (err error) {
 func (e *childEnds) close() { closeAll(e.stdin, e.output, e.progress, e.cgroup) }
 
 // end kills the whole group, waits for its leader, and lets go of what belonged to it.
-func (p *process) end() *os.ProcessState {
+func (p *process) end() {
 	p.reap()
 	p.release()
-	return p.cmd.ProcessState
 }
 
 // abandon lets go of a process of which something could not be had.
