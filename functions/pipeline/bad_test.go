@@ -143,8 +143,6 @@ func TestWhatCanNotBeDoneYetIsRefused(t *testing.T) {
 		{head + "tuner: {when: changed, on_failed: latest}\n", `p.yaml:3:9: tuner.when: not supported yet: only never`},
 		{head + "tuner: {when: 'every: 7d'}\n", `p.yaml:3:9: tuner.when: not supported yet: only never`},
 		{head + "tuner: {when: never, tune_args: {num_parallel_trials: 4}}\n", `p.yaml:3:22: tuner.tune_args: not supported yet`},
-		{head + "trainer: {resources: {workers: 2}}\n", `p.yaml:3:23: trainer.resources.workers: not supported yet; one worker trains one model`},
-		{head + "trainer: {resources: {strategy: mirrored}}\n", `p.yaml:3:23: trainer.resources.strategy: not supported yet`},
 		{"pipeline: p\nmodule: m.py\n", `p.yaml:2:1: module: not supported yet: Python modules`},
 		{"pipeline: p\nmodule: s3://modules/m\n", `p.yaml:2:1: module: not supported yet: modules at an address`},
 	}

@@ -12,7 +12,7 @@ func defaults() Pipeline {
 		Cache:           true,
 		ExpireAfter:     Expiry(7 * 24 * time.Hour),
 		Skew:            Skew{Check: true, Rows: skewRows, Tolerance: skewTolerance},
-		Resources:       Resources{Class: "cpu", Workers: 1},
+		Resources:       Resources{Workers: 1},
 		MaxAttempts:     1,
 		MaxCrashes:      3,
 	}}
@@ -33,6 +33,7 @@ func (p *Pipeline) infer() {
 	if p.Concurrency != nil && p.Concurrency.Newest == "" {
 		p.Concurrency.Newest = NewestQueue
 	}
+	t.Resources.infer()
 	if len(t.WaitFor) == 0 {
 		t.WaitFor = []string{WaitTransform}
 		if p.ownHyperparameters() {

@@ -36,11 +36,11 @@ type Trainer struct {
 
 // Resources says what a job needs and where it runs.
 type Resources struct {
-	Class    string   `json:"class" jsonschema:"default=cpu,pattern=^[a-z0-9][a-z0-9-]*$,description=Only workers that serve this class take the job"`
+	Class    string   `json:"class" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,description=Only workers that serve this class take the job. Left out: cpu\\, or tpu for the strategy tpu"`
 	Memory   Size     `json:"memory,omitempty" jsonschema:"description=Limit for the module's processes. Left out: none"`
 	Timeout  Duration `json:"timeout,omitempty" jsonschema:"description=Limit for one attempt. Left out: none"`
-	Workers  int      `json:"workers" jsonschema:"minimum=1,default=1"`
-	Strategy string   `json:"strategy,omitempty"`
+	Workers  int      `json:"workers" jsonschema:"minimum=1,maximum=64,default=1,description=Processes of a TFX module that train one model together"`
+	Strategy string   `json:"strategy,omitempty" jsonschema:"enum=mirrored,enum=multi_worker,enum=tpu,description=Of a TFX module: how tf.distribute spreads one model. Left out: multi_worker for several workers\\, else what the module does"`
 }
 
 // Words that WaitFor holds: with ".ready" behind them they are the kinds of facts.

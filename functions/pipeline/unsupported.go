@@ -3,13 +3,10 @@ package pipeline
 // refuseUnsupported refuses what a pipeline may say and Stoker can't do yet, so that nothing a user asks for is passed
 // over in silence. Whoever builds one of these deletes its line.
 func (r *report) refuseUnsupported(p Pipeline) {
-	t := p.Trainer
 	if p.Tuner != nil {
 		r.refuse("tuner.when", p.Tuner.When != TuneNever, ": only never")
 		r.refuse("tuner.tune_args", p.Tuner.TuneArgs != TuneArgs{}, "")
 	}
-	r.refuse("trainer.resources.workers", t.Resources.Workers > 1, "; one worker trains one model")
-	r.refuse("trainer.resources.strategy", t.Resources.Strategy != "", "")
 }
 
 func (r *report) refuse(key string, asked bool, detail string) {

@@ -38,6 +38,7 @@ func (r *report) trainer(p Pipeline) {
 	}
 	r.name("trainer.resources.class", t.Resources.Class)
 	r.atLeastOne("trainer.resources.workers", t.Resources.Workers)
+	r.strategy(p)
 	r.atLeastOne("trainer.max_attempts", t.MaxAttempts)
 	r.atLeastOne("trainer.max_crashes", t.MaxCrashes)
 }
