@@ -65,13 +65,14 @@ var table = house.Table{
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/replay": {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
-		"functions/trainer": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module " +
+		"functions/execution": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module compute/example"},
+		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
-			"functions/worker functions/trainer functions/guest functions/scratch", Tests: "*"},
+			"functions/worker functions/execution functions/trainer functions/guest functions/scratch", Tests: "*"},
 		"local/bus":               {},
 		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/trainer"
@@ -30,7 +31,6 @@ func withTrainer(opts Options, stack *Stack, do func(*trainer.Trainer) error) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, desks.Close()) }()
-	return do(trainer.New(stack.Store, host, trainer.Options{
-		Root: stack.Root, WorkDir: desks.Path(), Python: os.Getenv(trainer.PythonEnv), Logger: opts.Logger,
-	}))
+	shop := execution.New(stack.Store, host, execution.Options{Root: stack.Root, WorkDir: desks.Path(), Logger: opts.Logger})
+	return do(trainer.New(shop, trainer.Options{Python: os.Getenv(trainer.PythonEnv)}))
 }

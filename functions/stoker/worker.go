@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/trainer"
@@ -112,9 +113,10 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 			return err
 		}
 		defer func() { err = errors.Join(err, desks.Close()) }()
-		train := trainer.New(l.store, host, trainer.Options{
-			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Python: os.Getenv(trainer.PythonEnv), Logger: a.logger(),
+		shop := execution.New(l.store, host, execution.Options{
+			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(),
 		})
+		train := trainer.New(shop, trainer.Options{Python: os.Getenv(trainer.PythonEnv)})
 		a.sayStarted("worker", "classes "+strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots))
 		return do(ctx, worker.New(l.box, worker.Options{
 			Functions: []worker.Function{train}, Classes: f.classes, Slots: f.slots, Logger: a.logger(),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -41,11 +42,11 @@ func offered(t *testing.T) *eventstest.Memory {
 }
 
 // work is a worker that stops after a while.
-func work(t *testing.T, box events.Letterbox, store storage.Store, g trainer.Guest, while time.Duration) {
+func work(t *testing.T, box events.Letterbox, store storage.Store, g execution.Guest, while time.Duration) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), while)
 	defer stop()
-	train := trainer.New(store, g, trainer.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
+	train := trainer.New(execution.New(store, g, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()}), trainer.Options{})
 	if err := worker.New(box, worker.Options{Functions: []worker.Function{train}}).Run(ctx); err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/trainer"
@@ -82,7 +83,7 @@ func TestADiskThatFillsUpWhileStagingIsTheMachinesFault(t *testing.T) {
 	b.put(t, "up/tx/Split-train/data-1", strings.Repeat("x", 4<<20))
 	disk := smallDisk(t, 1<<20)
 	s := b.shift(t, b.store, b.guest, "a1", 1)
-	s.trainer = trainer.New(b.store, b.guest, trainer.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: disk})
+	s.trainer = trainer.New(execution.New(b.store, b.guest, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: disk}), trainer.Options{})
 	_, err := s.handle(t.Context())
 	if kindOf(err) != events.FailureUnavailable || !errors.Is(err, syscall.ENOSPC) || b.guest.runs.Load() > 0 {
 		t.Errorf("kind %q of %v", kindOf(err), err)
@@ -105,7 +106,7 @@ func TestADiskThatFillsUpWhileAModuleSavesIsTheMachinesFault(t *testing.T) {
 	s.job.Spec = job(t, "j1", "monday", large).Spec
 	roomy := s.trainer
 	disk := smallDisk(t, 2<<20)
-	s.trainer = trainer.New(l.store, hostOf(t), trainer.Options{Root: root, WorkDir: disk})
+	s.trainer = trainer.New(execution.New(l.store, hostOf(t), execution.Options{Root: root, WorkDir: disk}), trainer.Options{})
 	_, err := s.handle(t.Context())
 	if kindOf(err) != events.FailureUnavailable || !strings.Contains(err.Error(), "no space left on device") {
 		t.Errorf("kind %q of %v", kindOf(err), err)
@@ -128,7 +129,7 @@ func hostOf(t *testing.T) *guest.Host {
 }
 
 // saves is a module that says that a file of its own is a checkpoint.
-type saves struct{ trainer.Guest }
+type saves struct{ execution.Guest }
 
 func (g saves) Run(_ context.Context, a module.Assignment, _ guest.Limits, on func(module.Message)) (guest.Outcome, error) {
 	file := filepath.Join(a.WorkingDir, "weights")
@@ -149,9 +150,9 @@ func TestADiskWithoutRoomForACopyCostsNoModel(t *testing.T) {
 	b := setup(t, writesModel)
 	var log bytes.Buffer
 	s := b.shift(t, b.store, b.guest, "a1", 1)
-	s.trainer = trainer.New(b.store, saves{b.guest}, trainer.Options{
+	s.trainer = trainer.New(execution.New(b.store, saves{b.guest}, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: smallDisk(t, 1<<20), Logger: slog.New(slog.NewTextHandler(&log, nil)),
-	})
+	}), trainer.Options{})
 	if _, err := s.handle(t.Context()); err != nil {
 		t.Error(err)
 	}

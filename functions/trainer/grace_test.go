@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/trainer"
@@ -16,7 +17,7 @@ import (
 
 // boundGuest tells what limits it was given, and trains nothing.
 type boundGuest struct {
-	trainer.Guest
+	execution.Guest
 	limits chan guest.Limits
 }
 
@@ -29,9 +30,9 @@ func TestAModuleHasTheGraceTimeOfItsTrainer(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
 	bound := boundGuest{b.guest, make(chan guest.Limits, 1)}
-	train := trainer.New(b.store, bound, trainer.Options{
+	train := trainer.New(execution.New(b.store, bound, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Grace: 15 * time.Second,
-	})
+	}), trainer.Options{})
 	task := worker.Task{
 		Job: job(t, "job-1", "run-1", spec), Attempt: events.Attempt{ID: "attempt-1", Number: 1},
 		Report: func(events.Progress) {}, Prove: func() error { return nil },

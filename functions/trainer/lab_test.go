@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/runlog"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
@@ -64,7 +65,7 @@ func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, 
 	uri := func(name string) string { return l.root.Join("up", name).String() }
 	j.Inputs = events.Inputs{TransformGraph: uri("graph"), TransformedExamples: []events.Examples{{URI: uri("tx")}}}
 	return &shift{
-		trainer: trainer.New(store, tapped{host, on}, trainer.Options{Root: l.root, WorkDir: t.TempDir()}), job: j,
+		trainer: trainer.New(execution.New(store, tapped{host, on}, execution.Options{Root: l.root, WorkDir: t.TempDir()}), trainer.Options{}), job: j,
 		attempt: events.Attempt{ID: fmt.Sprintf("attempt-%d", number), Number: number},
 		prove:   func() error { return nil }, seen: func(events.Progress) {},
 	}

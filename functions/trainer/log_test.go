@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -34,9 +35,9 @@ func TestAnAttemptWhoseCheckpointsDoNotCountSaysSoWithoutAWarning(t *testing.T) 
 		}}
 		var log bytes.Buffer
 		s := b.shift(t, b.store, g, "a1", 1)
-		s.trainer = trainer.New(b.store, g, trainer.Options{
+		s.trainer = trainer.New(execution.New(b.store, g, execution.Options{
 			Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		})
+		}), trainer.Options{})
 		if _, err := s.handle(t.Context()); err != nil {
 			t.Error(err)
 		}

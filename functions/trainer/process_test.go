@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
-	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/local/bucket/buckettest"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -55,7 +55,7 @@ func suicidal(ctx context.Context, a *module.Args) error {
 
 // tapped is a guest whose messages are heard.
 type tapped struct {
-	trainer.Guest
+	execution.Guest
 	on func(module.Message)
 }
 

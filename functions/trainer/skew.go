@@ -13,22 +13,23 @@ import (
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/skew"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // predictions asks the module for what it says of evaluation rows, if that is to be compared.
-func predictions(e execution, d desk) *module.Predictions {
-	settings := e.spec.Trainer.Skew
+func predictions(a attempt) *module.Predictions {
+	settings := a.Execution.Spec.Trainer.Skew
 	if !settings.Check {
 		return nil
 	}
-	return &module.Predictions{Path: d.predictions(), Rows: settings.Rows, LabelsPath: d.labels()}
+	return &module.Predictions{Path: a.Desk.Beside("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Desk.Beside("labels.json")}
 }
 
 // checkSkew refuses a model whose files answer otherwise than the model that was trained. What could not be compared is told,
 // and is no reason to refuse.
 func (t *Trainer) checkSkew(ctx context.Context, a *attempt) error {
-	settings := a.execution.spec.Trainer.Skew
+	settings := a.Execution.Spec.Trainer.Skew
 	if !settings.Check {
 		return nil
 	}
@@ -37,35 +38,35 @@ func (t *Trainer) checkSkew(ctx context.Context, a *attempt) error {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("compare the model with its files: %w", context.Cause(ctx)))
 	}
 	if err != nil {
-		return checkFailure(fmt.Errorf("train/serve skew: %w", err))
+		return execution.CheckFailure(fmt.Errorf("train/serve skew: %w", err))
 	}
 	a.skew = &events.Skew{
 		Rows: report.Rows, MaxAbs: report.MaxAbs, Tolerance: settings.Tolerance, Raw: report.Raw, By: report.By, Note: shortened(report.Note),
 	}
 	if len(report.Differences) > 0 {
-		return checkFailure(skewed(report, settings.Tolerance))
+		return execution.CheckFailure(skewed(report, settings.Tolerance))
 	}
 	if report.Rows == 0 {
-		a.execution.log.Info("model not compared with its files", "why", report.Note)
+		a.Execution.Log.Info("model not compared with its files", "why", report.Note)
 		return nil
 	}
-	a.execution.log.Info("model compared with its files", "rows", report.Rows, "max_abs", report.MaxAbs, "tolerance", settings.Tolerance,
+	a.Execution.Log.Info("model compared with its files", "rows", report.Rows, "max_abs", report.MaxAbs, "tolerance", settings.Tolerance,
 		"raw", report.Raw, "by", report.By, "note", report.Note)
 	return nil
 }
 
 func (t *Trainer) compare(ctx context.Context, a attempt) (skew.Report, error) {
-	if payload := payload(a.Job); payload != events.PayloadExample {
+	if payload := execution.Payload(a.Job); payload != events.PayloadExample {
 		return skew.Report{Note: fmt.Sprintf("not checked: the rows are %s", payload)}, nil
 	}
 	labels, err := labelsOf(a)
 	if err != nil {
 		return skew.Report{}, err
 	}
-	settings := a.execution.spec.Trainer.Skew
+	settings := a.Execution.Spec.Trainer.Skew
 	q := skew.Question{
 		Model: a.assignment.ServingModelDir, Raw: a.assignment.EvalFiles, Predictions: a.assignment.Predictions.Path, Labels: labels,
-		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python, Logger: a.execution.log,
+		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python, Logger: a.Execution.Log,
 	}
 	if a.assignment.Transformed {
 		q.Raw, q.Transformed = a.raw, a.assignment.EvalFiles

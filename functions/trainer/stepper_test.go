@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/trainer"
@@ -92,12 +93,12 @@ type shift struct {
 	seen    func(events.Progress)
 }
 
-func (b *bench) shift(t *testing.T, store storage.Store, g trainer.Guest, attempt string, number int) *shift {
+func (b *bench) shift(t *testing.T, store storage.Store, g execution.Guest, attempt string, number int) *shift {
 	t.Helper()
 	return &shift{
-		trainer: trainer.New(store, g, trainer.Options{
+		trainer: trainer.New(execution.New(store, g, execution.Options{
 			Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() }, Grace: time.Second,
-		}),
+		}), trainer.Options{}),
 		job: job(t, "j1", "monday", spec), attempt: events.Attempt{ID: attempt, Number: number},
 		prove: func() error { return nil }, seen: func(events.Progress) {},
 	}

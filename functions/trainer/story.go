@@ -1,6 +1,8 @@
 package trainer
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -32,33 +35,47 @@ type story struct {
 func tell(a attempt, finished time.Time) story {
 	values, _ := a.assignment.Hyperparameters["values"].(map[string]any)
 	return story{
-		Job: a.Job.ID, Module: a.execution.module, Inputs: artifacts(a.execution.inputs), Metrics: a.outcome.Metrics,
-		Hyperparameters: values, BaseModel: a.execution.baseModel(), Skew: a.skew,
-		Started: a.started, Finished: finished, Attempts: a.Attempt.Number, Resumed: a.resumed,
+		Job: a.Job.ID, Module: a.Execution.Module, Inputs: execution.Artifacts(a.Execution.Inputs), Metrics: a.outcome.Metrics,
+		Hyperparameters: values, BaseModel: baseModel(a.Execution), Skew: a.skew,
+		Started: a.Started, Finished: finished, Attempts: a.Task.Attempt.Number, Resumed: a.Resumed,
 	}
 }
 
-// trained is the fact of a job whose execution is committed. It is cached if another job did the work.
-func trained(job events.Job, r result) events.Fact {
-	model := r.manifest.Outputs["model"]
+// baseModel is where the model lies that the training starts from, "" for none.
+func baseModel(e execution.Execution) string {
+	for _, in := range e.Inputs {
+		if in.Key == execution.BaseModel {
+			return in.Listing.Ref.String()
+		}
+	}
+	return ""
+}
+
+// Tell makes the fact of a job whose execution is committed. It is cached if another job did the work.
+func (t *Trainer) Tell(job events.Job, r execution.Result) (events.Fact, error) {
+	var told story
+	if err := json.Unmarshal(r.Manifest.Result, &told); err != nil {
+		return events.Fact{}, fmt.Errorf("result: %w", err)
+	}
+	model := r.Manifest.Outputs[modelKey]
 	data := &events.ModelTrained{
 		Model:           events.Model{URI: model.URI, Digest: model.Digest, Formats: formats(model)},
-		ModelRun:        r.manifest.Outputs["model_run"].URI,
+		ModelRun:        r.Manifest.Outputs[modelRunKey].URI,
 		EvalModel:       evalModel(model),
-		Execution:       r.manifest.Execution,
-		Generation:      r.commit.Generation,
-		Cached:          r.story.Job != job.ID,
-		Metrics:         r.story.Metrics,
-		Inputs:          r.story.Inputs,
-		Hyperparameters: r.story.Hyperparameters,
-		Module:          r.story.Module,
-		BaseModel:       r.story.BaseModel,
-		Skew:            r.story.Skew,
-		Started:         r.story.Started,
-		Finished:        r.story.Finished,
-		Attempts:        r.story.Attempts,
+		Execution:       r.Manifest.Execution,
+		Generation:      r.Commit.Generation,
+		Cached:          told.Job != job.ID,
+		Metrics:         told.Metrics,
+		Inputs:          told.Inputs,
+		Hyperparameters: told.Hyperparameters,
+		Module:          told.Module,
+		BaseModel:       told.BaseModel,
+		Skew:            told.Skew,
+		Started:         told.Started,
+		Finished:        told.Finished,
+		Attempts:        told.Attempts,
 	}
-	return events.NewModelTrained(job, data)
+	return events.NewModelTrained(job, data), nil
 }
 
 // formatName is Format-Serving, Format-TFMA and the like.

@@ -16,6 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -90,9 +91,9 @@ func setup(t *testing.T, run func(module.Assignment) (guest.Outcome, error)) *be
 	} {
 		b.put(t, key, body)
 	}
-	b.trainer = trainer.New(b.store, b.guest, trainer.Options{
+	b.trainer = trainer.New(execution.New(b.store, b.guest, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
-	})
+	}), trainer.Options{})
 	return b
 }
 
@@ -453,7 +454,7 @@ func TestAnInputThatStaysDeniedIsTheJobsOwnFault(t *testing.T) {
 		}
 		return storagetest.Fault{}
 	})
-	b.trainer = trainer.New(closed, b.guest, trainer.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()})
+	b.trainer = trainer.New(execution.New(closed, b.guest, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir()}), trainer.Options{})
 	for number, want := range map[int]events.FailureKind{1: events.FailureUnavailable, 4: events.FailureUnavailable, 5: events.FailureInput} {
 		task := worker.Task{
 			Job: job(t, "j1", "monday", spec), Attempt: events.Attempt{ID: "a1", Number: number},

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/scratch"
@@ -151,7 +152,7 @@ func (p part) runWorker(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	defer modules.host.Close()
-	train := trainer.New(cutStore{store, cutter}, modules, trainer.Options{Root: p.Root, WorkDir: desks.Path(), Logger: log})
+	train := trainer.New(execution.New(cutStore{store, cutter}, modules, execution.Options{Root: p.Root, WorkDir: desks.Path(), Logger: log}), trainer.Options{})
 	options := worker.Options{Functions: []worker.Function{train}, Slots: p.Slots, Logger: log}
 	return worker.New(cutBox{box, cutter}, options).Run(ctx)
 }

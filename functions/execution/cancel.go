@@ -1,9 +1,11 @@
-package trainer
+package execution
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -15,37 +17,37 @@ import (
 const callOffTime = time.Minute
 
 // callOff sees to it that nothing comes of a cancelled job any more, also not by an attempt at it that does not know yet: the
-// execution gets a commit that says so. If a model was committed before, that is what is told. It goes on after ctx has ended,
+// execution gets a commit that says so. If a result was committed before, that is what is told. It goes on after ctx has ended,
 // for as long as the lease is ours.
-func (t *Trainer) callOff(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+func (w *Workshop) callOff(ctx context.Context, task worker.Task, kind Kind) ([]events.Fact, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callOffTime)
 	defer cancel()
-	e, err := t.identify(ctx, task, storage.Fenced(t.store, task.Prove))
+	e, err := kind.Identify(ctx, task)
 	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind != events.FailureUnavailable {
 		return nil, cancelled(fmt.Errorf("cancelled; nothing could have come of it: %w", err))
 	}
 	if err != nil {
 		return nil, err
 	}
-	done, err := t.commitCancelled(ctx, e, task.Attempt.ID)
+	done, err := w.commitCancelled(ctx, e)
 	if isCancelled(err) {
-		t.discard(ctx, e, task.Attempt.ID, outputs()...)
+		w.discard(ctx, e, e.attempt, slices.Collect(maps.Keys(e.outputs))...)
 	}
 	if err != nil {
 		return nil, e.failed(err)
 	}
-	return []events.Fact{trained(task.Job, *done)}, nil
+	return e.tell(kind, *done)
 }
 
-// commitCancelled returns a result if a model was committed before, else the failure that says cancelled.
-func (t *Trainer) commitCancelled(ctx context.Context, e execution, attempt string) (*result, error) {
+// commitCancelled returns a result if one was committed before, else the failure that says cancelled.
+func (w *Workshop) commitCancelled(ctx context.Context, e Execution) (*Result, error) {
 	for {
-		done, err := t.committed(ctx, &e)
+		done, err := w.committed(ctx, &e)
 		if done != nil || err != nil {
 			return done, err
 		}
 		// Whether ours or another one was first, the next look tells.
-		if _, _, err := t.putCommit(ctx, e, storage.Commit{Attempt: attempt, Cancelled: true}); err != nil {
+		if _, _, err := w.putCommit(ctx, e, storage.Commit{Attempt: e.attempt, Cancelled: true}); err != nil {
 			return nil, events.Fail(events.FailureUnavailable, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package trainer
+package execution
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/example"
 )
 
-// splitFolder begins the name of a split's folder in an artifact.
-const splitFolder = "Split-"
+// SplitFolder begins the name of a split's folder in an artifact.
+const SplitFolder = "Split-"
 
 // numExamples is how many records each split has, as the staged ExampleStatistics artifact says; nil if the job has none.
 func numExamples(statistics string) (map[string]int64, error) {
-	if there(statistics) == "" {
+	if There(statistics) == "" {
 		return nil, nil
 	}
 	folders, err := os.ReadDir(statistics)
@@ -23,7 +23,7 @@ func numExamples(statistics string) (map[string]int64, error) {
 	}
 	counts := map[string]int64{}
 	for _, folder := range folders {
-		split, ok := strings.CutPrefix(folder.Name(), splitFolder)
+		split, ok := strings.CutPrefix(folder.Name(), SplitFolder)
 		if !ok || !folder.IsDir() {
 			continue
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package trainer
+package execution
 
 import (
 	"bytes"

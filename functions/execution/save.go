@@ -1,4 +1,4 @@
-package trainer
+package execution
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 )
 
 // saver sends checkpoints to the store while the module trains on: one at a time, and of those that wait the newest. A
-// checkpoint that can't be sent is no reason to fail a training; the next one may go.
+// checkpoint that can't be sent is no reason to fail a job; the next one may go.
 type saver struct {
-	desk        desk
+	desk        Desk
 	checkpoints *storage.Checkpoints
 	log         *slog.Logger
 
@@ -34,10 +34,10 @@ type snapshot struct {
 // saving runs finish and sends the checkpoints that it takes. It returns when none is being sent any more: at once when the
 // execution is committed, since nobody needs them then; else the last one is waited for, so that the next attempt finds it. A
 // job that was cancelled, or is another's by now, sends nothing more.
-func (t *Trainer) saving(ctx context.Context, a *attempt, finish func(take func(step int)) error) error {
-	s := &saver{desk: a.desk, checkpoints: a.checkpoints, log: a.execution.log, latest: make(chan snapshot, 1)}
+func (a *Attempt) saving(ctx context.Context, finish func(take func(step int)) error) error {
+	s := &saver{desk: a.Desk, checkpoints: a.checkpoints, log: a.Execution.Log, latest: make(chan snapshot, 1)}
 	sending, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer context.AfterFunc(ctx, func() { t.leave(context.Cause(ctx), sending, stop) })()
+	defer context.AfterFunc(ctx, func() { a.shop.leave(context.Cause(ctx), sending, stop) })()
 
 	var uploads sync.WaitGroup
 	uploads.Go(func() { s.sendAll(sending) })
@@ -64,12 +64,12 @@ var (
 // leave ends the sending when the job's ctx has ended: at once where the job is not ours to save, else when a worker that was
 // told to leave has no more time. Options.Grace is the module's, and the sending ends at 3/2 of that. `stoker worker` gives its
 // module 3/5 of its own time, so that this is 9/10 of it.
-func (t *Trainer) leave(cause error, sending context.Context, stop context.CancelCauseFunc) {
+func (w *Workshop) leave(cause error, sending context.Context, stop context.CancelCauseFunc) {
 	if errors.Is(cause, events.ErrLeaseLost) || errors.Is(cause, events.ErrCancelled) {
 		stop(cause)
 		return
 	}
-	timer := time.NewTimer(t.opts.Grace * 3 / 2)
+	timer := time.NewTimer(w.opts.Grace * 3 / 2)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -83,7 +83,7 @@ func (t *Trainer) leave(cause error, sending context.Context, stop context.Cance
 func (s *saver) take(step int) {
 	s.taken++
 	snap := snapshot{dir: filepath.Join(s.desk.dir, "checkpoint-"+strconv.Itoa(s.taken)), step: step}
-	if err := copyTree(s.desk.working(), snap.dir); err != nil {
+	if err := copyTree(s.desk.Working(), snap.dir); err != nil {
 		s.log.Warn("a checkpoint is not kept", "step", step, "error", err)
 		snap.remove()
 		return
@@ -120,4 +120,4 @@ func (s *saver) send(ctx context.Context, snap snapshot) {
 	}
 }
 
-func (s snapshot) remove() { _ = os.RemoveAll(s.dir) } // what stays goes with the desk
+func (s snapshot) remove() { _ = os.RemoveAll(s.dir) } // what stays goes with the Desk

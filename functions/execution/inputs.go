@@ -1,4 +1,4 @@
-package trainer
+package execution
 
 import (
 	"context"
@@ -15,19 +15,21 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// input is one artifact, or one split of one, that a job reads.
-type input struct {
-	key     string // field of the job's inputs it came from: examples[0]
-	kind    string // TFX's type name
-	split   string // "train" for Split-train, "" for a whole artifact
+// Input is one artifact, or one split of one, that a job reads.
+type Input struct {
+	Key     string // field of the job's inputs it came from: examples[0]
+	Kind    string // TFX's type name
+	Split   string // "train" for Split-train, "" for a whole artifact
+	Dir     string // where it is staged, below the attempt's in folder
+	Listing storage.Listing
+
 	pattern string // of the split's files below the listed folder; "" is all in it
-	dir     string // where it is staged, below the attempt's in folder
-	listing storage.Listing
 }
 
-// list finds every input in the store, without reading any. What is not there is the job's own fault.
-func (t *Trainer) list(ctx context.Context, job events.Job, spec pipeline.Pipeline) ([]input, error) {
-	wanted, err := wanted(job.Inputs, splits(spec))
+// List finds every input of a job in the store, without reading any: of its examples the splits that args name. What is not
+// there is the job's own fault.
+func (w *Workshop) List(ctx context.Context, job events.Job, args ...pipeline.Args) ([]Input, error) {
+	wanted, err := wanted(job.Inputs, splits(args))
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +38,8 @@ func (t *Trainer) list(ctx context.Context, job events.Job, spec pipeline.Pipeli
 	failures := make([]error, len(wanted))
 	for i, in := range wanted {
 		listing.Go(func() (err error) {
-			if wanted[i].listing, err = t.listOne(ctx, in); err != nil {
-				failures[i] = t.explain(ctx, in, err)
+			if wanted[i].Listing, err = w.listOne(ctx, in); err != nil {
+				failures[i] = w.explain(ctx, in, err)
 			}
 			return failures[i]
 		})
@@ -49,18 +51,18 @@ func (t *Trainer) list(ctx context.Context, job events.Job, spec pipeline.Pipeli
 	return nil, failures[slices.IndexFunc(failures, func(err error) bool { return err != nil })]
 }
 
-// baseModel is the key of the model whose weights a training starts from.
-const baseModel = "base_model"
+// BaseModel is the key of the model whose weights a training starts from.
+const BaseModel = "base_model"
 
 // listOne lists an input where it lies now: a base model may have been lost and made again.
-func (t *Trainer) listOne(ctx context.Context, in input) (_ storage.Listing, err error) {
-	ref := in.listing.Ref
-	if in.key == baseModel {
-		if ref, err = storage.Resolve(ctx, t.store, ref); err != nil {
+func (w *Workshop) listOne(ctx context.Context, in Input) (_ storage.Listing, err error) {
+	ref := in.Listing.Ref
+	if in.Key == BaseModel {
+		if ref, err = storage.Resolve(ctx, w.store, ref); err != nil {
 			return storage.Listing{}, err
 		}
 	}
-	listing, err := storage.List(ctx, t.store, ref)
+	listing, err := storage.List(ctx, w.store, ref)
 	if err == nil && in.pattern != "" {
 		listing, err = listing.Matching(in.pattern)
 	}
@@ -68,21 +70,21 @@ func (t *Trainer) listOne(ctx context.Context, in input) (_ storage.Listing, err
 }
 
 // wanted names the inputs: each split of each Examples artifact, and whatever else the job was given.
-func wanted(in events.Inputs, splits []string) ([]input, error) {
+func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	key, examples := examplesOf(in)
 	if len(examples) == 0 {
-		return nil, inputFailure(&events.Invalid{Field: "inputs.examples", Expected: "examples or transformed_examples named by a fact of the run"})
+		return nil, InputFailure(&events.Invalid{Field: "inputs.examples", Expected: "examples or transformed_examples named by a fact of the run"})
 	}
 	if err := events.CheckPayloads("inputs."+key, examples); err != nil {
-		return nil, inputFailure(err)
+		return nil, InputFailure(err)
 	}
-	var all []input
+	var all []Input
 	for i, artifact := range examples {
 		for _, split := range splits {
 			if !artifact.Has(split) {
-				return nil, inputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the fact lists: %s", key, i, split, strings.Join(artifact.SplitNames(), ", ")))
+				return nil, InputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the fact lists: %s", key, i, split, strings.Join(artifact.SplitNames(), ", ")))
 			}
-			all = append(all, splitOf(fmt.Sprintf("%s[%d]", key, i), path.Join(fmt.Sprintf("examples-%d", i), splitFolder+split), artifact, split))
+			all = append(all, SplitOf(fmt.Sprintf("%s[%d]", key, i), path.Join(fmt.Sprintf("examples-%d", i), SplitFolder+split), artifact, split))
 		}
 	}
 	for _, other := range []struct{ key, kind, uri string }{
@@ -90,10 +92,10 @@ func wanted(in events.Inputs, splits []string) ([]input, error) {
 		{"statistics", "ExampleStatistics", in.Statistics},
 		{"transform_graph", "TransformGraph", in.TransformGraph},
 		{"hyperparameters", "HyperParameters", in.Hyperparameters},
-		{baseModel, "Model", in.BaseModel},
+		{BaseModel, "Model", in.BaseModel},
 	} {
 		if other.uri != "" {
-			all = append(all, input{key: other.key, kind: other.kind, dir: other.key, listing: storage.Listing{Ref: refOf(other.uri)}})
+			all = append(all, Input{Key: other.key, Kind: other.kind, Dir: other.key, Listing: storage.Listing{Ref: refOf(other.uri)}})
 		}
 	}
 	return all, nil
@@ -107,22 +109,19 @@ func examplesOf(in events.Inputs) (key string, examples []events.Examples) {
 	return "examples", in.Examples
 }
 
-// payload is the format of the examples' records.
-func payload(job events.Job) string {
-	_, examples := examplesOf(job.Inputs)
-	return examples[0].Payload()
-}
-
-// splitOf is one split of an Examples artifact: its folder, or what the artifact's own pattern names.
-func splitOf(key, dir string, artifact events.Examples, split string) input {
+// SplitOf is one split of an Examples artifact: its folder, or what the artifact's own pattern names.
+func SplitOf(key, dir string, artifact events.Examples, split string) Input {
 	folder, pattern := artifact.Files(split)
 	listing := storage.Listing{Ref: refOf(artifact.URI).Join(folder)}
-	return input{key: key, kind: "Examples", split: split, pattern: pattern, dir: dir, listing: listing}
+	return Input{Key: key, Kind: "Examples", Split: split, Dir: dir, Listing: listing, pattern: pattern}
 }
 
 // splits are those that training or evaluation reads, each once.
-func splits(spec pipeline.Pipeline) []string {
-	all := slices.Concat(spec.Trainer.TrainArgs.Splits, spec.Trainer.EvalArgs.Splits)
+func splits(args []pipeline.Args) []string {
+	var all []string
+	for _, reads := range args {
+		all = append(all, reads.Splits...)
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -137,36 +136,36 @@ func refOf(uri string) storage.Ref {
 }
 
 // explain says what a missing split's artifact holds instead.
-func (t *Trainer) explain(ctx context.Context, in input, err error) error {
+func (w *Workshop) explain(ctx context.Context, in Input, err error) error {
 	if in.pattern != "" {
-		return storeFailure(fmt.Errorf("%s: split %q: %w", in.key, in.split, err))
+		return StoreFailure(fmt.Errorf("%s: split %q: %w", in.Key, in.Split, err))
 	}
 	if !errors.Is(err, storage.ErrNotFound) {
-		return storeFailure(fmt.Errorf("%s: %w", in.key, err))
+		return StoreFailure(fmt.Errorf("%s: %w", in.Key, err))
 	}
-	if in.split == "" {
-		return inputFailure(missing(in, err))
+	if in.Split == "" {
+		return InputFailure(missing(in, err))
 	}
-	artifact := storage.Ref{Bucket: in.listing.Ref.Bucket, Key: path.Dir(in.listing.Ref.Key)}
+	artifact := storage.Ref{Bucket: in.Listing.Ref.Bucket, Key: path.Dir(in.Listing.Ref.Key)}
 	there := map[string]bool{}
-	for object, listErr := range t.store.List(ctx, artifact.Folder()) {
+	for object, listErr := range w.store.List(ctx, artifact.Folder()) {
 		if listErr != nil {
-			return storeFailure(fmt.Errorf("%s: %w", in.key, listErr))
+			return StoreFailure(fmt.Errorf("%s: %w", in.Key, listErr))
 		}
 		if name, ok := object.Ref.Below(artifact); ok {
 			folder, _, _ := strings.Cut(name, "/")
 			there[folder] = true
 		}
 	}
-	return inputFailure(inWords{
-		fmt.Sprintf("%s: split %q does not exist in %s, which holds %s", in.key, in.split, artifact, names(there)), err,
+	return InputFailure(inWords{
+		fmt.Sprintf("%s: split %q does not exist in %s, which holds %s", in.Key, in.Split, artifact, names(there)), err,
 	})
 }
 
 // missing says where nothing is, and what helps. What the store says of it names the address twice more.
-func missing(in input, err error) error {
+func missing(in Input, err error) error {
 	return inWords{fmt.Sprintf("%s: there is no object and no folder at %s: put it there and try again, or publish a fact with the right address "+
-		"under another run", in.key, in.listing.Ref), err}
+		"under another run", in.Key, in.Listing.Ref), err}
 }
 
 func names(set map[string]bool) string {
@@ -181,11 +180,11 @@ func names(set map[string]bool) string {
 	return strings.Join(all, ", ")
 }
 
-// artifacts are the inputs as facts tell of them.
-func artifacts(inputs []input) []events.Artifact {
+// Artifacts are the inputs as facts tell of them.
+func Artifacts(inputs []Input) []events.Artifact {
 	all := make([]events.Artifact, len(inputs))
 	for i, in := range inputs {
-		all[i] = events.Artifact{Type: in.kind, URI: in.listing.Ref.String(), Digest: in.listing.Digest}
+		all[i] = events.Artifact{Type: in.Kind, URI: in.Listing.Ref.String(), Digest: in.Listing.Digest}
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package trainer
+package execution
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// atAddresses makes a failure name inputs by their addresses: where this attempt had staged them, nothing is once it is told.
-func (a attempt) atAddresses(err error) error {
+// AtAddresses makes a failure name inputs by their addresses: where this attempt had staged them, nothing is once it is told.
+func (a *Attempt) AtAddresses(err error) error {
 	failure, ok := errors.AsType[*events.Failure](err)
 	if !ok {
 		return err
@@ -24,13 +24,13 @@ func (a attempt) atAddresses(err error) error {
 }
 
 // addresses puts the address of each input in the place of the path where it is staged.
-func (a attempt) addresses() *strings.Replacer {
+func (a *Attempt) addresses() *strings.Replacer {
 	type staged struct{ path, address string }
 	var all []staged
-	for _, in := range a.execution.inputs {
-		ref, dir := in.listing.Ref, a.desk.in(in.dir)
+	for _, in := range a.Execution.Inputs {
+		ref, dir := in.Listing.Ref, a.Desk.In(in.Dir)
 		address := strings.TrimSuffix(ref.String(), "/")
-		if files := in.listing.Files; len(files) == 1 && files[0].Path == path.Base(ref.Key) {
+		if files := in.Listing.Files; len(files) == 1 && files[0].Path == path.Base(ref.Key) {
 			all = append(all, staged{filepath.Join(dir, files[0].Path), address}) // an object, which is staged in a folder
 		}
 		all = append(all, staged{dir, address})

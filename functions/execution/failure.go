@@ -1,4 +1,4 @@
-package trainer
+package execution
 
 import (
 	"errors"
@@ -9,18 +9,22 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-func inputFailure(err error) error { return events.Fail(events.FailureInput, err) }
+// InputFailure is the fault of what the job was given.
+func InputFailure(err error) error { return events.Fail(events.FailureInput, err) }
+
+// CheckFailure is the fault of what the module left.
+func CheckFailure(err error) error { return events.Fail(events.FailureCheck, err) }
 
 func cancelled(why error) error { return events.Fail(events.FailureCancelled, why) }
 
-// storeFailure says whose fault a store's error is: what is missing or can't be an address is the input's; the rest is
+// StoreFailure says whose fault a store's error is: what is missing or can't be an address is the input's; the rest is
 // the world's, and passes. What changed since it was listed is another input now: the next attempt lists again.
-func storeFailure(err error) error {
+func StoreFailure(err error) error {
 	switch {
 	case errors.Is(err, storage.ErrChanged), errors.Is(err, storage.ErrUnavailable):
 		return events.Fail(events.FailureUnavailable, err)
 	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrBadRef), errors.Is(err, storage.ErrIncomplete):
-		return inputFailure(err)
+		return InputFailure(err)
 	case errors.Is(err, storage.ErrDenied):
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("%w: %w", errUnreadable, err))
 	default:
@@ -37,7 +41,7 @@ const deniedTries = 5
 // unreadable makes it the job's own fault that its inputs are still denied, so that a mistyped bucket is told of.
 func unreadable(attempt events.Attempt, err error) error {
 	if errors.Is(err, errUnreadable) && attempt.Number >= deniedTries {
-		return inputFailure(err)
+		return InputFailure(err)
 	}
 	return err
 }
@@ -45,7 +49,7 @@ func unreadable(attempt events.Attempt, err error) error {
 // publishFailure says whose fault it is that outputs are not in the store. What it has no address for, the module has named.
 func publishFailure(err error) error {
 	if errors.Is(err, storage.ErrBadRef) {
-		return checkFailure(err)
+		return CheckFailure(err)
 	}
 	return events.Fail(events.FailureUnavailable, err)
 }

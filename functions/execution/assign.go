@@ -1,0 +1,116 @@
+package execution
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Assignment is what every module is told, in the words of TFX's FnArgs: its data, and where it may work.
+func (a *Attempt) Assignment(train, eval pipeline.Args) (module.Assignment, error) {
+	d := a.Desk
+	schema, err := a.schemaPath()
+	if err != nil {
+		return module.Assignment{}, InputFailure(err)
+	}
+	if err := checkSchema(schema); err != nil {
+		return module.Assignment{}, InputFailure(err)
+	}
+	counts, err := numExamples(d.In("statistics"))
+	if err != nil {
+		return module.Assignment{}, InputFailure(err)
+	}
+	return module.Assignment{
+		Version:            module.ProtocolVersion,
+		Module:             a.Execution.Spec.Module.Source(),
+		WorkingDir:         d.Working(),
+		TrainFiles:         a.patterns(train),
+		EvalFiles:          a.patterns(eval),
+		TrainSteps:         steps(train),
+		EvalSteps:          steps(eval),
+		SchemaPath:         schema,
+		TransformGraphPath: There(d.In("transform_graph")),
+		NumExamples:        counts,
+		PayloadFormat:      Payload(a.Job),
+		Transformed:        Transformed(a.Job),
+	}, nil
+}
+
+// patterns are one for each split and artifact, as TFX gives them.
+func (a *Attempt) patterns(args pipeline.Args) []string {
+	var all []string
+	for _, split := range args.Splits {
+		for _, in := range a.Execution.Inputs {
+			if in.Split == split {
+				all = append(all, filepath.Join(a.Desk.In(in.Dir), cmp.Or(in.pattern, "*")))
+			}
+		}
+	}
+	return all
+}
+
+// steps makes None of zero, as TFX does.
+func steps(args pipeline.Args) *int {
+	if args.NumSteps == 0 {
+		return nil
+	}
+	return &args.NumSteps
+}
+
+// schemaPath is the schema that the run brought, else the one inside the transform graph that fits its examples.
+func (a *Attempt) schemaPath() (string, error) {
+	if a.Job.Inputs.Schema != "" {
+		return OnlyFile(a.Desk.In("schema"))
+	}
+	folder := "metadata"
+	if Transformed(a.Job) {
+		folder = "transformed_metadata"
+	}
+	return There(a.Desk.In("transform_graph", folder, "schema.pbtxt")), nil
+}
+
+// checkSchema refuses a schema that does not parse before any module is started, whether the module reads it or not.
+func checkSchema(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, err := example.ReadSchema(path)
+	return err
+}
+
+// There is path if it exists, else "".
+func There(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// OnlyFile returns the one file of a staged artifact that TFX keeps alone in its folder: a schema, hyperparameters. "" where
+// the job has no such input.
+func OnlyFile(dir string) (string, error) {
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err == nil && len(files) != 1 {
+		err = fmt.Errorf("expected one file, got %d", len(files))
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", filepath.Base(dir), err)
+	}
+	return files[0], nil
+}

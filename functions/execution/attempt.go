@@ -1,0 +1,51 @@
+package execution
+
+import (
+	"context"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Attempt is one try at an execution, on a desk of its own. Its methods are called in the order they have here, each once.
+type Attempt struct {
+	worker.Task
+	Execution Execution
+	Desk      Desk
+	Started   time.Time
+	Resumed   int // step of the checkpoint that it goes on from; 0: from the start
+
+	shop               *Workshop
+	checkpoints        *storage.Checkpoints // of the execution; nil before it was looked for one
+	mayHaveCheckpoints bool                 // of this attempt or of another
+}
+
+// Attempt begins a try at an execution. It is to be closed.
+func (w *Workshop) Attempt(task worker.Task, e Execution) (*Attempt, error) {
+	desk, err := w.openDesk(task, e.outputs)
+	if err != nil {
+		return nil, err
+	}
+	return &Attempt{Task: task, Execution: e, Desk: desk, Started: w.opts.Now(), shop: w}, nil
+}
+
+// Close takes the desk away.
+func (a *Attempt) Close() { a.Desk.clear() }
+
+// Outcome is what the rest of an attempt comes to: finish runs the module and makes what it leaves the outcome of the execution,
+// while the checkpoints for which it calls take are sent. Those of an execution that is committed are removed.
+func (a *Attempt) Outcome(ctx context.Context, finish func(take func(step int)) (*Result, error)) (done *Result, err error) {
+	err = a.saving(ctx, func(take func(step int)) (err error) {
+		done, err = finish(take)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.forget(ctx)
+	return done, nil
+}
+
+// Now is the time that a story tells.
+func (a *Attempt) Now() time.Time { return a.shop.opts.Now() }

@@ -1,0 +1,106 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Result is a committed execution: its artifacts, and in the manifest what was told of it.
+type Result struct {
+	Commit   storage.Commit
+	Manifest storage.Manifest
+}
+
+// committed finds the execution done already: a cache hit. nil means that there is work to do. A commit whose objects are
+// gone is no hit, nor is one that cancels another job: it is remembered in e, to be replaced.
+func (w *Workshop) committed(ctx context.Context, e *Execution) (*Result, error) {
+	commit, manifest, err := storage.Committed(ctx, w.store, e.root, e.ID)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		e.replaced = nil
+		return nil, nil
+	case errors.Is(err, storage.ErrIncomplete):
+		e.Log.Warn("a committed execution has lost files; it is done again", "error", err)
+		e.replaces(commit, commit.Generation+1)
+		return nil, nil
+	case err != nil:
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("look up execution: %w", err))
+	case commit.Cancelled && commit.Job == e.Job.ID:
+		return nil, cancelled(errors.New("cancelled before its result was committed"))
+	case commit.Cancelled:
+		e.replaces(commit, commit.Generation)
+		return nil, nil
+	case commit.Generation < e.Job.Generation:
+		return w.raise(ctx, e, commit)
+	}
+	return w.found(ctx, e, commit, manifest)
+}
+
+// found takes a result that is there for the outcome. The commit is told first: else gc, which knows of it only what facts say,
+// might remove it before ours does.
+func (w *Workshop) found(ctx context.Context, e *Execution, commit storage.Commit, manifest storage.Manifest) (*Result, error) {
+	noted, err := storage.Found(ctx, e.fenced, e.root, commit, e.attempt)
+	if err != nil {
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("take a result that is there: %w", err))
+	}
+	if !noted { // it is being removed, or another attempt found it too
+		return w.committed(ctx, e)
+	}
+	return &Result{commit, manifest}, nil
+}
+
+// raise counts a result that is there as one of the generation that the job asks for: somebody made it again without having
+// heard of those that were lost before it.
+func (w *Workshop) raise(ctx context.Context, e *Execution, commit storage.Commit) (*Result, error) {
+	next := commit
+	next.Generation = e.Job.Generation
+	if _, _, err := storage.Recommit(ctx, e.fenced, e.root, commit, next); err != nil {
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("count a result anew: %w", err))
+	}
+	return w.committed(ctx, e)
+}
+
+// Commit is the one point where the execution becomes done. If another attempt was first, ours is taken away and theirs is
+// what is told.
+func (a *Attempt) Commit(ctx context.Context, ours storage.Manifest) (*Result, error) {
+	e, w := a.Execution, a.shop
+	for {
+		winner, won, err := w.putCommit(ctx, e, storage.Commit{Attempt: ours.Attempt})
+		if err != nil {
+			return nil, events.Fail(events.FailureUnavailable, err)
+		}
+		if won {
+			return &Result{winner, ours}, nil
+		}
+		theirs, err := w.committed(ctx, &e)
+		if theirs == nil && err == nil {
+			continue // what was first is gone, or cancels another job: ours takes its place
+		}
+		if theirs != nil || isCancelled(err) {
+			w.discard(ctx, e, ours.Attempt, slices.Collect(maps.Keys(ours.Outputs))...)
+		}
+		return theirs, err
+	}
+}
+
+// putCommit writes a commit where there is none, or over the one that is in the way. It fills in what all have in common.
+func (w *Workshop) putCommit(ctx context.Context, e Execution, c storage.Commit) (storage.Commit, bool, error) {
+	c.Execution, c.Generation, c.Job, c.Time = e.ID, e.generation, e.Job.ID, w.opts.Now()
+	if e.replaced != nil {
+		return storage.Recommit(ctx, e.fenced, e.root, *e.replaced, c)
+	}
+	return storage.PutCommit(ctx, e.fenced, e.root, c)
+}
+
+// discard removes an attempt that lost. What stays behind is seen by no reader, and is garbage for later.
+func (w *Workshop) discard(ctx context.Context, e Execution, attempt string, outputs ...string) {
+	if err := storage.Discard(ctx, e.fenced, e.place(attempt), outputs...); err != nil {
+		e.Log.Warn("a lost attempt is left in the store", "error", err)
+	}
+}

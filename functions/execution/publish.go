@@ -1,0 +1,31 @@
+package execution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Publish sends the outputs and then the manifest, which holds the story: what there is to tell besides. Nobody takes notice
+// of them before the commit.
+func (a *Attempt) Publish(ctx context.Context, story any) (storage.Manifest, error) {
+	a.Report(events.Progress{Phase: "publishing"})
+	told, err := json.Marshal(story)
+	if err != nil {
+		return storage.Manifest{}, CheckFailure(fmt.Errorf("what the module reported: %w", err))
+	}
+	outputs := map[string]storage.Source{}
+	for key, kind := range a.Execution.outputs {
+		outputs[key] = storage.Source{Type: kind, Dir: a.Desk.Out(key)}
+	}
+	manifest, err := storage.Publish(ctx, a.Execution.fenced, storage.Publication{
+		Root: a.Execution.root, Execution: a.Execution.ID, Attempt: a.Task.Attempt.ID, Result: told, Outputs: outputs,
+	})
+	if err != nil {
+		return storage.Manifest{}, publishFailure(err)
+	}
+	return manifest, nil
+}

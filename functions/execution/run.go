@@ -1,0 +1,49 @@
+package execution
+
+import (
+	"context"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Run runs the module and passes on how it gets on. The module's log is kept whether it succeeds or fails.
+func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, take func(step int)) (guest.Outcome, error) {
+	a.Report(events.Progress{Phase: "starting"})
+	limits := guest.Limits{
+		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, LogPath: a.Desk.log(),
+	}
+	outcome, err := a.shop.guest.Run(ctx, told, limits, func(m module.Message) {
+		switch m.Type {
+		case module.MessageProgress:
+			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
+		case module.MessageCheckpoint:
+			take(m.Step)
+		}
+	})
+	log := a.keepLog(ctx)
+	if err != nil {
+		return guest.Outcome{}, a.AtAddresses(moduleFailure(err, log))
+	}
+	return outcome, nil
+}
+
+// keepLogTime bounds what a job that is stopping spends on its log.
+const keepLogTime = 5 * time.Second
+
+// keepLog sends the module's log to stand beside the attempt's manifest, and returns its address. A log that can't be
+// kept is no reason to fail a job.
+func (a *Attempt) keepLog(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLogTime)
+	defer cancel()
+	place := a.Execution.place(a.Task.Attempt.ID)
+	if _, err := storage.PutFile(ctx, a.Execution.fenced, place.Log(), a.Desk.log()); err != nil {
+		a.Execution.Log.Warn("the module's log is not kept", "error", err)
+		return ""
+	}
+	return place.Log().String()
+}
