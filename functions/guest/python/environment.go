@@ -72,7 +72,7 @@ func probe(ctx context.Context, interpreter string) (Environment, error) {
 
 // Env is what a process of this environment has in its own beside what every module's process has.
 func (e Environment) Env(layout Layout, keras string) []string {
-	env := []string{"PYTHONPATH=" + layout.Driver, "PYTHONUNBUFFERED=1", "PYTHONNOUSERSITE=1", "STOKER_SHIM=" + layout.Shim}
+	env := []string{"PYTHONPATH=" + layout.Driver, "PYTHONNOUSERSITE=1", "STOKER_SHIM=" + layout.Shim}
 	if keras != "" {
 		env = append(env, "TF_USE_LEGACY_KERAS="+map[string]string{"2": "1", "3": "0"}[keras])
 	}

@@ -1,6 +1,87 @@
-"""What an exception is told as."""
+"""What an exception is told as: whose fault it is, and in which line of the user's own code it came up."""
+import errno
+import os
+import sys
+import traceback
+
+from stoker_guest import bad_data, keras_choice, packages
+
+HOST, INPUT, MODULE, RESOURCES = "host", "input", "module", "resources"  # kinds of functions/module
+OTHER_KERAS = "other-keras"  # a kind between the driver and functions/guest: nobody chose the Keras, and the module needs the other
+
+HEAD, TAIL = 3000, 1500  # characters of a message that are kept; in JSON one takes up to 12 bytes, and a line holds 64 KiB
 
 
-def told(error):
+def told(error, setup, assignment):
     """The kind and the message of an error."""
-    return "module", f"{type(error).__name__}: {error}"
+    kind, hint = _judged(error, setup, assignment)
+    frame = _frame(error, setup)
+    return kind, shortened("".join((f"{frame}: " if frame else "", _words(error), f" ({hint})" if hint else "")))
+
+
+def show(error):
+    """Puts the traceback into the log, without the frames of this driver."""
+    tb = error.__traceback__
+    while tb is not None and _ours(tb.tb_frame.f_code.co_filename):
+        tb = tb.tb_next
+    traceback.print_exception(type(error), error, tb if tb is not None else error.__traceback__)
+    sys.stderr.flush()
+
+
+def shortened(text):
+    """A message that a line of the progress stream holds, without its middle if need be, in valid Unicode."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    if len(text) <= HEAD + TAIL:
+        return text
+    return f"{text[:HEAD]} ... {len(text) - HEAD - TAIL} characters ... {text[-TAIL:]}"
+
+
+def _judged(error, setup, assignment):
+    """Whose fault an error is, and what to do about it if that is known."""
+    needed = keras_choice.needed(error)
+    if needed and needed != setup["keras"]:
+        return (OTHER_KERAS, f"needs Keras {needed}") if setup["keras_auto"] else (MODULE, f"set module.keras: {needed}")
+    if isinstance(error, ImportError):
+        return MODULE, packages.hint(error, setup["path"])
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in str(error):
+        return HOST, ""
+    if isinstance(error, MemoryError) or bad_data.is_tensorflow(error, "ResourceExhaustedError"):
+        return RESOURCES, ""
+    found = bad_data.told(error, assignment)
+    return (INPUT, found) if found is not None else (MODULE, "")
+
+
+def _words(error):
+    if isinstance(error, SystemExit):
+        return f"the module called sys.exit({error.code!r}) before it was done"
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted from the keyboard, or by SIGINT"
+    return traceback.format_exception_only(type(error), error)[-1].strip() if isinstance(error, SyntaxError) else _line(error)
+
+
+def _line(error):
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _frame(error, setup):
+    """Where in the user's own files an error came up: file:line of the innermost frame there, or of the syntax error."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{_below(error.filename, setup) or os.path.basename(error.filename)}:{error.lineno}"
+    frames = [(_below(f.filename, setup), f) for f in traceback.extract_tb(error.__traceback__)]
+    for name, frame in reversed(frames):
+        if name:
+            return f"{name}:{frame.lineno}" + (f" in {frame.name}" if frame.name != "<module>" else "")
+    return ""
+
+
+def _below(path, setup):
+    """The path of one of the module's files as the user knows it; "" for files of others."""
+    for folder in reversed(setup["path"]):  # the root comes last
+        if path.startswith(os.path.join(folder, "")):
+            return os.path.relpath(path, folder)
+    return ""
+
+
+def _ours(path):
+    return path.startswith(os.path.dirname(os.path.abspath(__file__))) or path.startswith("<frozen ")

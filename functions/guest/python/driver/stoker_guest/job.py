@@ -2,9 +2,8 @@
 import json
 import os
 import sys
-import traceback
 
-from stoker_guest import entry, faults, said, train
+from stoker_guest import entry, faults, said, sparing, train
 
 
 def serve(lines):
@@ -12,11 +11,15 @@ def serve(lines):
     setup, assignment = json.loads(lines.readline()), json.loads(lines.readline())
     try:
         become(setup)
-        metrics = CALLS[assignment["call"]](entry.load(setup), assignment)
+        sparing.arrange(setup["autograph"])
+        module = entry.load(setup, assignment["call"])
+        metrics = CALLS[assignment["call"]](module, assignment)
     except BaseException as error:
-        traceback.print_exc()
-        said.error(*faults.told(error))
-        return 1
+        if not left_with_a_model(error, assignment):
+            faults.show(error)
+            said.error(*faults.told(error, setup, assignment))
+            return 1
+        metrics = {}
     said.done(metrics)
     return 0
 
@@ -27,7 +30,16 @@ CALLS = {"train": train.run}
 
 def become(setup):
     """Makes this process that of one job, whenever it was started."""
+    said.by_lines()
     os.environ.update(setup["env"])
     os.chdir(setup["dir"])
     sys.path[:0] = setup["path"]
     sys.path.append(os.environ["STOKER_SHIM"])
+
+
+def left_with_a_model(error, assignment):
+    """Whether a module only left as a script does, sys.exit(0), behind the model that it was asked for."""
+    if not isinstance(error, SystemExit) or error.code not in (None, 0) or assignment["call"] != "train":
+        return False
+    folder = assignment["serving_model_dir"]
+    return os.path.isdir(folder) and bool(os.listdir(folder))

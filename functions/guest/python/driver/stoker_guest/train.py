@@ -1,7 +1,16 @@
-"""The call train: run_fn(fn_args) leaves a model."""
+"""The call train: run_fn(fn_args) leaves a model, or trainer_fn, as Estimators have it."""
 from stoker_guest import fnargs
 
 
 def run(module, assignment):
-    module.function("run_fn")(fnargs.make(assignment))
+    """Trains, and returns the metrics that the model is known by."""
+    fnargs.folders(assignment)
+    run_fn = module.function("run_fn")
+    if run_fn is None and module.function("trainer_fn") is not None:
+        from stoker_guest import estimator
+
+        return estimator.run(module, assignment)
+    if run_fn is None:
+        run_fn = module.required("run_fn", "run_fn(fn_args), or trainer_fn(fn_args, schema)")
+    run_fn(fnargs.make(assignment))
     return {}
