@@ -1,25 +1,82 @@
 // Package snapshot keeps the files of a TFX module as they were when its digest was taken: a .py file with the .py files beside
 // it, as TFX packs them; a folder; or an archive. What is run is a copy named by its content, which nobody changes, so that what was
-// digested is what is imported, and Python compiles it once.
+// digested is what is imported, and Python compiles it once. Read Take.
+//
+// Left out are what begins with a dot, __pycache__, and a wheel's *.dist-info: none of them is imported. Names decide what is
+// imported, so they stay as they are: a folder that is alone at the top of an archive is not taken away.
 package snapshot
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
-	"maps"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
 // Snapshot is a module's files in a folder of their own.
 type Snapshot struct {
 	Dir    string // holds them; goes on Python's path
-	File   string // the module file below Dir, with slashes: penguin_utils.py. "" where a folder or an archive has several that could be it
-	Digest string // sha256:<hex> of the paths and contents of all files
+	File   string // the module file, which lies at the top: penguin_utils.py. "" where nothing says which one it is; see Ambiguous
+	Digest string // sha256:<hex> of the paths and contents of all files, the same for a folder and for each kind of archive of it
+
+	path       string   // what was taken
+	candidates []string // the .py files at the top that could be File
+}
+
+// Take returns the snapshot of the module at path, an absolute one, below cache. It is made once for each content, among all
+// processes that use the cache. What is wrong with the module itself is an *Invalid.
+func Take(ctx context.Context, cache, path string) (Snapshot, error) {
+	return take(ctx, store{cache}, path, wide)
+}
+
+func take(ctx context.Context, kept store, path string, within limits) (Snapshot, error) {
+	each, err := walkOf(path, within)
+	if err != nil {
+		return Snapshot{}, blame(ctx, path, err)
+	}
+	digest, err := digestOf(ctx, each, within)
+	if err != nil {
+		return Snapshot{}, blame(ctx, path, err)
+	}
+	dir, digest, err := kept.keep(ctx, digest, func(to string) (string, error) {
+		digest, err := copyTo(ctx, to, each, within)
+		return digest, blame(ctx, path, err)
+	})
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s := Snapshot{Dir: dir, Digest: "sha256:" + digest, path: path}
+	return s, s.findFile()
+}
+
+// walk calls do for each file of a module, in any order, with its slash-separated name.
+type walk func(ctx context.Context, do func(name string, content io.Reader) error) error
+
+// walkOf tells what kind of module path is by its name, as IsPython does.
+func walkOf(path string, within limits) (walk, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return folder(path), nil
+	case !info.Mode().IsRegular():
+		return nil, errors.New("is no regular file")
+	case strings.HasSuffix(path, python):
+		return beside(path), nil
+	case !isArchive(path):
+		return nil, fmt.Errorf("expected a %s file, a folder, or an archive: %s", python, strings.Join(archives, ", "))
+	case info.Size() > within.bytes:
+		return nil, within.tooLarge()
+	case strings.HasSuffix(path, ".zip"), strings.HasSuffix(path, ".whl"):
+		return zipped(path, within), nil
+	default:
+		return tarred(path, within), nil
+	}
 }
 
 // IsPython says whether path is a TFX module: a .py file, an archive, or a folder with .py files and no Go program.
@@ -28,67 +85,43 @@ func IsPython(path string) bool {
 	if err != nil {
 		return false
 	}
-	if info.IsDir() {
-		python, _ := filepath.Glob(filepath.Join(path, "*.py")) // the only error is that of a bad pattern
-		golang, _ := filepath.Glob(filepath.Join(path, "*.go"))
-		return len(python) > 0 && len(golang) == 0
+	if !info.IsDir() {
+		return info.Mode().IsRegular() && (strings.HasSuffix(path, python) || isArchive(path))
 	}
-	return strings.HasSuffix(path, ".py")
+	golang, err := filesEnding(path, ".go")
+	return err == nil && len(golang) == 0 && holdsPython(path)
 }
 
-// Take returns the snapshot of the module at path, an absolute one, below cache. It is made once for each content. What is wrong
-// with the module itself is an *Invalid.
-func Take(ctx context.Context, cache, path string) (Snapshot, error) {
-	folder := filepath.Dir(path)
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return Snapshot{}, err
-	}
-	sum := sha256.New()
-	texts := map[string][]byte{}
-	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), ".py") || !entry.Type().IsRegular() {
-			continue
+// holdsPython looks at a bounded number of files: a folder of data is no module.
+func holdsPython(path string) bool {
+	left, found := wide.files, false
+	_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+		left--
+		if err == nil && name != path && isLeftOut(entry.Name()) && entry.IsDir() {
+			return fs.SkipDir
 		}
-		text, err := os.ReadFile(filepath.Join(folder, entry.Name()))
-		if err != nil {
-			return Snapshot{}, err
+		found = err == nil && !entry.IsDir() && strings.HasSuffix(name, python)
+		if found || left < 0 {
+			return fs.SkipAll
 		}
-		texts[entry.Name()] = text
-	}
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		fmt.Fprintf(sum, "%q %d\n", name, len(texts[name]))
-		sum.Write(texts[name])
-	}
-	digest := hex.EncodeToString(sum.Sum(nil))
-	s := Snapshot{Dir: filepath.Join(cache, digest), File: filepath.Base(path), Digest: "sha256:" + digest}
-	if _, err := os.Stat(s.Dir); err == nil {
-		return s, nil
-	}
-	return s, write(s.Dir, texts)
+		return nil // what can't be read is told of when the module is taken
+	})
+	return found
 }
 
-func write(dir string, texts map[string][]byte) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	partial, err := os.MkdirTemp(filepath.Dir(dir), "partial-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(partial)
-	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(partial, name), text, 0o644); err != nil {
-			return err
+// python is how the name of a source file ends.
+const python = ".py"
+
+// archives are the endings of those that are taken.
+var archives = []string{".zip", ".whl", ".tar.gz", ".tgz"}
+
+func isArchive(path string) bool {
+	for _, ending := range archives {
+		if strings.HasSuffix(path, ending) {
+			return true
 		}
 	}
-	if err := os.Rename(partial, dir); err != nil {
-		if _, there := os.Stat(dir); there == nil {
-			return nil // another one was first, with the same files
-		}
-		return err
-	}
-	return nil
+	return false
 }
 
 // Invalid says what is wrong with a module's files.
@@ -99,3 +132,23 @@ type Invalid struct {
 
 func (e *Invalid) Error() string { return fmt.Sprintf("module %s: %v", e.Path, e.Err) }
 func (e *Invalid) Unwrap() error { return e.Err }
+
+// blame makes an *Invalid of an error in reading a module, unless the machine or the caller's hurry is to blame. An error of the
+// file system names a path already; the module's own is enough where it is that.
+func blame(ctx context.Context, path string, err error) error {
+	failed, isPath := errors.AsType[*fs.PathError](err)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("read module %s: %w", path, context.Cause(ctx))
+	case errors.Is(err, errKeeping):
+		return err
+	case isPath && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("read module %s: %w", path, err)
+	case isPath && failed.Path == path:
+		return &Invalid{path, failed.Err}
+	default:
+		return &Invalid{path, err}
+	}
+}

@@ -1,0 +1,65 @@
+package snapshot
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// entry is a function that TFX calls, defined at the left margin. It is looked for in the text alone, so that no Python is
+// needed; who defines it otherwise, by an import or within a condition, names it: run_fn: my_module.run_fn.
+var entry = regexp.MustCompile(`(?m)^def[ \t]+(?:run_fn|tuner_fn|trainer_fn)[ \t]*\(`)
+
+// findFile looks for the module file: the one that was named, the only one at the top, or of several there the only one that
+// defines a function to be called.
+func (s *Snapshot) findFile() error {
+	if strings.HasSuffix(s.path, python) {
+		if info, err := os.Stat(s.path); err == nil && !info.IsDir() {
+			s.File = filepath.Base(s.path)
+			return nil
+		}
+	}
+	all, err := filesEnding(s.Dir, python)
+	if err != nil {
+		return keeping(err)
+	}
+	s.candidates = all
+	if len(all) > 1 {
+		if s.candidates, err = s.thoseDefining(all); err != nil {
+			return keeping(err)
+		}
+	}
+	if len(s.candidates) == 1 {
+		s.File = s.candidates[0]
+	}
+	return nil
+}
+
+func (s *Snapshot) thoseDefining(names []string) ([]string, error) {
+	var found []string
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(s.Dir, name))
+		if err != nil {
+			return nil, err
+		}
+		if entry.Match(text) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// Ambiguous is an *Invalid where File is "": then a dotted name has to say what is called.
+func (s Snapshot) Ambiguous() error {
+	switch {
+	case s.File != "":
+		return nil
+	case len(s.candidates) == 0:
+		return &Invalid{s.path, fmt.Errorf("no %s file at its top defines run_fn, tuner_fn or trainer_fn: name the function, as in run_fn: my_module.run_fn", python)}
+	default:
+		return &Invalid{s.path, fmt.Errorf("%s each define run_fn, tuner_fn or trainer_fn: name the one that is meant, as in run_fn: %s.run_fn",
+			strings.Join(s.candidates, ", "), strings.TrimSuffix(s.candidates[0], python))}
+	}
+}

@@ -1,0 +1,117 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// store is a folder of snapshots, each in a folder named by its digest:
+//
+//	<hex>/     a snapshot. Its files can't be written to; Python adds __pycache__
+//	partial-*  one that is being made, or was when its process was killed
+//	.lock      held by whoever makes, looks at or removes one
+type store struct{ dir string }
+
+const (
+	keepAtMost = 64                 // snapshots, and
+	keepFor    = 7 * 24 * time.Hour // those used since: a training may import one of its files late
+
+	lockPeriod = 20 * time.Millisecond // how often one who waits looks again
+	partial    = "partial-"
+)
+
+// keep returns the folder with the snapshot of a digest. If there is none, make fills a folder with one, and the digest of what it has
+// put there counts.
+func (s store) keep(ctx context.Context, digest string, make func(dir string) (string, error)) (dir, got string, err error) {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return "", "", keeping(err)
+	}
+	lock := flock.New(filepath.Join(s.dir, ".lock"))
+	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
+		return "", "", keeping(errors.Join(err, lock.Close()))
+	}
+	defer func() { err = errors.Join(err, keeping(lock.Close())) }()
+	if !s.has(ctx, digest) {
+		if digest, err = s.add(make); err != nil {
+			return "", "", err
+		}
+	}
+	dir = filepath.Join(s.dir, digest)
+	now := time.Now()
+	return dir, digest, keeping(errors.Join(os.Chtimes(dir, now, now), s.prune(now)))
+}
+
+// has says whether a snapshot is there, and still what it was: a power cut, or the module itself, may have changed it.
+func (s store) has(ctx context.Context, digest string) bool {
+	now, err := digestOf(ctx, folder(filepath.Join(s.dir, digest)), wide)
+	return err == nil && now == digest
+}
+
+// add makes a snapshot and puts it in the place of what is there.
+func (s store) add(make func(dir string) (string, error)) (digest string, err error) {
+	fresh, err := os.MkdirTemp(s.dir, partial)
+	if err != nil {
+		return "", keeping(err)
+	}
+	defer func() { err = errors.Join(err, keeping(os.RemoveAll(fresh))) }()
+	if err := os.Chmod(fresh, 0o755); err != nil {
+		return "", keeping(err)
+	}
+	if digest, err = make(fresh); err != nil {
+		return "", err
+	}
+	target := filepath.Join(s.dir, digest)
+	err = os.Rename(target, fresh+"-old") // prune removes it
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", keeping(err)
+	}
+	return digest, keeping(os.Rename(fresh, target))
+}
+
+var named = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// prune removes what killed processes were making, and of more snapshots than are kept those that were not used for longest.
+func (s store) prune(now time.Time) error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	type use struct {
+		path string
+		last time.Time
+	}
+	var all []use
+	for _, entry := range entries {
+		path := filepath.Join(s.dir, entry.Name())
+		switch info, err := entry.Info(); {
+		case err != nil:
+			return err
+		case strings.HasPrefix(entry.Name(), partial):
+			err = os.RemoveAll(path)
+			if err != nil {
+				return err
+			}
+		case named.MatchString(entry.Name()):
+			all = append(all, use{path, info.ModTime()})
+		}
+	}
+	slices.SortFunc(all, func(a, b use) int { return cmp.Compare(b.last.UnixNano(), a.last.UnixNano()) })
+	for _, old := range all[min(len(all), keepAtMost):] {
+		if now.Sub(old.last) > keepFor {
+			if err := os.RemoveAll(old.path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
