@@ -1,3 +1,4 @@
-import pkgutil
+"""What the Trainer hands to module files."""
+import stoker_lacking
 
-__path__ = pkgutil.extend_path(__path__, __name__)
+__path__, __getattr__ = stoker_lacking.of(__name__)

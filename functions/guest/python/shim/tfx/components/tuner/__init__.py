@@ -1,0 +1,4 @@
+"""What the Tuner takes from module files."""
+import stoker_lacking
+
+__path__, __getattr__ = stoker_lacking.of(__name__)

@@ -1,0 +1,4 @@
+"""File input and output."""
+import stoker_lacking
+
+__path__, __getattr__ = stoker_lacking.of(__name__)

@@ -1,0 +1,4 @@
+"""Helpers for files and JSON."""
+import stoker_lacking
+
+__path__, __getattr__ = stoker_lacking.of(__name__)
