@@ -1,0 +1,79 @@
+package module
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Requirement is one package that a TFX module needs beside those of its environment, as Source.Requirements and a requirements.txt
+// write them. It holds no option of an installer's, and nothing that would be built or run to be installed.
+type Requirement struct {
+	Text  string // what the installer is told: humanize>=4.0; python_version < "3.13"
+	Name  string // of the package; "" where a wheel alone is named
+	Wheel string // path of a wheel on this machine; ""
+	URL   string // https address of a wheel; ""
+}
+
+// maxRequirement is how long one may be. The longest that people write have many versions and a marker.
+const maxRequirement = 1000
+
+var (
+	requirementName    = `[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`
+	requirementExtras  = `(?:\s*\[\s*` + requirementName + `(?:\s*,\s*` + requirementName + `)*\s*\])?`
+	requirementVersion = `\s*(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*`
+	requirementMarker  = `(?:;[\w\s.<>=!~'"()+*-]+)?`
+
+	ofVersions = regexp.MustCompile(`^(` + requirementName + `)` + requirementExtras +
+		`\s*(?:` + requirementVersion + `(?:,` + requirementVersion + `)*)?` + requirementMarker + `$`)
+	ofAddress = regexp.MustCompile(`^(` + requirementName + `)` + requirementExtras + `\s*@\s*(\S+)\s*` + requirementMarker + `$`)
+)
+
+// ParseRequirement takes a name with versions, extras and a marker as PEP 508 has them, a path of a wheel on this machine, or an https
+// address of one. Options (--index-url, -r, -e), archives of source and other addresses are refused: a pipeline says what is
+// installed, and the worker's own settings say from where.
+func ParseRequirement(text string) (Requirement, error) {
+	refuse := func(format string, args ...any) (Requirement, error) {
+		return Requirement{}, fmt.Errorf("requirement %.100q: "+format, append([]any{text}, args...)...)
+	}
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return refuse("is empty")
+	case len(trimmed) > maxRequirement:
+		return refuse("is longer than %d bytes", maxRequirement)
+	case strings.ContainsAny(trimmed, "\n\r\x00"):
+		return refuse("expected one package, on one line")
+	case strings.HasPrefix(trimmed, "-"):
+		return refuse("is an option of pip's; where packages come from is the worker's to say, in pip.conf or PIP_ variables")
+	case strings.Contains(trimmed, "://"):
+		return ofURL(trimmed, refuse)
+	case strings.HasSuffix(trimmed, ".whl"):
+		return Requirement{Text: trimmed, Wheel: trimmed}, nil
+	}
+	if match := ofVersions.FindStringSubmatch(trimmed); match != nil {
+		return Requirement{Text: trimmed, Name: match[1]}, nil
+	}
+	return refuse("expected a name with versions (humanize>=4.0), the path of a wheel (.whl), or an https address of one")
+}
+
+// ofURL takes https://.../x.whl, and name @ https://.../x.whl.
+func ofURL(text string, refuse func(string, ...any) (Requirement, error)) (Requirement, error) {
+	name, address := "", text
+	if match := ofAddress.FindStringSubmatch(text); match != nil {
+		name, address = match[1], match[2]
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || strings.ContainsAny(address, " \t"):
+		return refuse("is no address of a wheel")
+	case u.Scheme != "https":
+		return refuse("%s is no way to fetch a package: expected https", u.Scheme)
+	case !strings.HasSuffix(u.Path, ".whl"):
+		return refuse("is no wheel: what has to be built is not installed")
+	case u.User != nil:
+		return Requirement{}, fmt.Errorf("requirement %.100q: holds a password: keep it in the worker's netrc", u.Redacted())
+	}
+	return Requirement{Text: text, Name: name, URL: address}, nil
+}
