@@ -20,7 +20,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"twice the same key", head + "module: builtin:dnn\n", `p.yaml:3:1: mapping key "module" already defined at [2:1]`},
 		{"two documents", head + "---\n" + head, `p.yaml:4:1: more than one document`},
 		{"no name, no module", "trainer: {}\n", "p.yaml:1:1: pipeline: missing, expected a name of a-z, 0-9 and -\n" +
-			"p.yaml:1:1: module: missing, expected builtin:<name>, a folder with a Go program, or a built one"},
+			"p.yaml:1:1: module: missing, expected builtin:<name>, a TFX module file, a folder with a Go program, or a built one"},
 		{"a name that is no name", "pipeline: a/b\nmodule: m\n",
 			`p.yaml:1:1: pipeline: expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got "a/b"`},
 		{"unknown key", head + "trainer:\n  trian_args: {}\n", `p.yaml:4:3: trainer.trian_args: unknown key; did you mean train_args?`},
@@ -110,11 +110,23 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"concurrency in words", head + "concurrency: one\n", `p.yaml:3:1: concurrency: expected a number of runs or a mapping like {runs: 1, newest: supersede}, got text "one"`},
 		{"an unknown way to wait", head + "concurrency: {runs: 1, newest: superseed}\n",
 			`p.yaml:3:24: concurrency.newest: expected one of queue, supersede, got "superseed"; did you mean supersede?`},
-		{"a tuner without when", head + "tuner: {on_failed: fail}\n", `p.yaml:3:1: tuner.when: missing, expected never`},
+		{"a tuner without when", head + "tuner: {on_failed: fail}\n", `p.yaml:3:1: tuner.when: missing, expected never or always`},
 		{"an unknown when", head + "tuner: {when: nevr}\n",
 			`p.yaml:3:9: tuner.when: expected one of never, always, changed, every, got "nevr"; did you mean never?`},
 		{"an unknown on_failed", head + "tuner: {when: never, on_failed: go on}\n",
 			`p.yaml:3:22: tuner.on_failed: expected one of latest, fail, got "go on"`},
+		{"a search that nobody waits for", head + "trainer: {hyperparameters: latest}\ntuner: {when: always}\n",
+			`p.yaml:4:9: tuner.when: always searches for what a run trains with, and trainer.hyperparameters is latest: expected auto or run there`},
+		{"a search below zero", head + "tuner: {when: never, train_args: {num_steps: -1}}\n",
+			`p.yaml:3:35: tuner.train_args.num_steps: expected 0 or more, got -1`},
+		{"no try of a search", head + "tuner: {when: never, max_attempts: 0}\n", `p.yaml:3:22: tuner.max_attempts: expected at least 1, got 0`},
+		{"no crash of a search", head + "tuner: {when: never, max_crashes: -1}\n", `p.yaml:3:22: tuner.max_crashes: expected at least 1, got -1`},
+		{"a class that is none", head + "tuner: {when: never, resources: {class: GPU}}\n",
+			`p.yaml:3:34: tuner.resources.class: expected a name of a-z, 0-9 and -, at most 63, not beginning with -, got "GPU"`},
+		{"trials on several machines", head + "tuner: {when: never, resources: {strategy: multi_worker}}\n",
+			`p.yaml:3:34: tuner.resources.strategy: expected one of mirrored, tpu, got "multi_worker"`},
+		{"trials below zero", head + "tuner: {when: never, tune_args: {num_parallel_trials: -1}}\n",
+			`p.yaml:3:34: tuner.tune_args.num_parallel_trials: expected 0 or more, got -1`},
 		{"builtin without name", "pipeline: p\nmodule: 'builtin:'\n", `p.yaml:2:1: module: expected a name behind builtin:`},
 		{"infinity in custom config", head + "trainer: {custom_config: {a: .inf}}\n", `p.yaml:3:30: inf is not supported`},
 		{"a float too large", head + "trainer: {custom_config: {a: 1e999}}\n", `p.yaml:3:30: number 1e999 is too large`},
@@ -140,11 +152,12 @@ func TestWhatCanNotBeDoneYetIsRefused(t *testing.T) {
 	t.Parallel()
 	const head = "pipeline: p\nmodule: ./m\n"
 	tests := []struct{ text, want string }{
-		{head + "tuner: {when: changed, on_failed: latest}\n", `p.yaml:3:9: tuner.when: not supported yet: only never`},
-		{head + "tuner: {when: 'every: 7d'}\n", `p.yaml:3:9: tuner.when: not supported yet: only never`},
-		{head + "tuner: {when: never, tune_args: {num_parallel_trials: 4}}\n", `p.yaml:3:22: tuner.tune_args: not supported yet`},
-		{"pipeline: p\nmodule: m.py\n", `p.yaml:2:1: module: not supported yet: Python modules`},
-		{"pipeline: p\nmodule: s3://modules/m\n", `p.yaml:2:1: module: not supported yet: modules at an address`},
+		{head + "tuner: {when: changed, on_failed: latest}\n", `p.yaml:3:9: tuner.when: not supported yet: only never and always`},
+		{head + "tuner: {when: 'every: 7d'}\n", `p.yaml:3:9: tuner.when: not supported yet: only never and always`},
+		{head + "tuner: {when: never, tune_args: {num_parallel_trials: 4}}\n",
+			`p.yaml:3:34: tuner.tune_args.num_parallel_trials: not supported yet: only 1`},
+		{head + "tuner: {when: always, resources: {workers: 2}}\n",
+			`p.yaml:3:35: tuner.resources.workers: not supported yet: a search runs in one process`},
 	}
 	for _, test := range tests {
 		_, err := pipeline.Parse("p.yaml", []byte(test.text))

@@ -27,13 +27,13 @@ func (p *Pipeline) infer() {
 	if len(t.EvalArgs.Splits) == 0 {
 		t.EvalArgs.Splits = []string{"eval"}
 	}
-	if p.Tuner != nil && p.Tuner.OnFailed == "" {
-		p.Tuner.OnFailed = OnFailedLatest
-	}
 	if p.Concurrency != nil && p.Concurrency.Newest == "" {
 		p.Concurrency.Newest = NewestQueue
 	}
 	t.Resources.infer()
+	if p.Tuner != nil {
+		p.Tuner.infer(*t)
+	}
 	if len(t.WaitFor) == 0 {
 		t.WaitFor = []string{WaitTransform}
 		if p.ownHyperparameters() {

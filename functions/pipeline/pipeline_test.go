@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -106,6 +107,42 @@ func TestARunThatTunesWaitsForItsHyperparameters(t *testing.T) {
 	p := parse(t, "pipeline: p\nmodule: builtin:dnn\ntuner: {when: never}\n")
 	if want := []string{"transform", "hparams"}; !cmp.Equal(want, p.Trainer.WaitFor) || !p.AwaitsTuning() || p.Tuner.OnFailed != "latest" {
 		t.Errorf("waits for %v, tuner %+v", p.Trainer.WaitFor, p.Tuner)
+	}
+}
+
+func TestABuiltinModuleCanNotTune(t *testing.T) {
+	t.Parallel()
+	_, err := pipeline.Parse("p.yaml", []byte("pipeline: p\nmodule: builtin:dnn\ntuner: {when: always}\n"))
+	if want := "p.yaml:3:9: tuner.when: builtin:dnn can't tune: tuner_fn is a TFX module's"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestASearchIsTheTrainersWhereTheTunerSaysNothing(t *testing.T) {
+	t.Parallel()
+	const trainer = "pipeline: p\nmodule: ./m.py\ntrainer: {train_args: {num_steps: 9, splits: [a]}, eval_args: {num_steps: 3}, " +
+		"custom_config: {k: 1}, seed: 4, max_attempts: 2, resources: {class: gpu, memory: 1GiB, workers: 2}}\n"
+	alone := pipeline.Resources{Class: "gpu", Memory: 1 << 30, Workers: 1}
+	want := pipeline.Search{
+		TrainArgs: pipeline.Args{NumSteps: 9, Splits: []string{"a"}}, EvalArgs: pipeline.Args{NumSteps: 3, Splits: []string{"eval"}},
+		CustomConfig: map[string]any{"k": json.Number("1")}, Resources: alone, MaxAttempts: 2, MaxCrashes: 3, Seed: 4,
+	}
+	p := parse(t, trainer+"tuner: {when: always}\n")
+	if got := p.Search(); !cmp.Equal(want, got) || !p.Tunes() {
+		t.Errorf("searches with %+v", got)
+	}
+	want.TrainArgs.NumSteps, want.EvalArgs, want.CustomConfig = 2, pipeline.Args{Splits: []string{"b"}}, map[string]any{}
+	want.Resources, want.MaxAttempts, want.MaxCrashes = pipeline.Resources{Class: "cpu", Workers: 1}, 5, 6
+	p = parse(t, trainer+"tuner: {when: always, train_args: {num_steps: 2}, eval_args: 'splits: \"b\"', custom_config: {}, resources: {}, max_attempts: 5, max_crashes: 6}\n")
+	if got := p.Search(); !cmp.Equal(want, got) {
+		t.Errorf("searches with %+v", got)
+	}
+	body, err := p.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := pipeline.FromJSON(body); err != nil || !cmp.Equal(p, again) {
+		t.Errorf("read again: %+v, %v", again, err)
 	}
 }
 

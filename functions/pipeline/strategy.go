@@ -52,3 +52,11 @@ func (r *report) strategy(p Pipeline) {
 
 // maxWorkers keeps a slip of the pen from filling a machine: each worker is a process with a TensorFlow of its own.
 const maxWorkers = 64
+
+// alone is what is left of the resources of several processes for one of them.
+func (r *Resources) alone() {
+	r.Workers = 1
+	if r.Strategy == module.StrategyMultiWorker {
+		r.Strategy = ""
+	}
+}

@@ -1,20 +1,32 @@
 package pipeline
 
-import "strings"
+import (
+	"cmp"
+	"strings"
 
-// Tuner says when hyperparameters are searched for before training.
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Tuner says when hyperparameters are searched for before training, and how. What it leaves out of how is the trainer's: see
+// Pipeline.Search.
 type Tuner struct {
-	When     string   `json:"when" jsonschema:"required,description=When to tune: never reuses the last best hyperparameters of the pipeline"`
-	TuneArgs TuneArgs `json:"tune_args,omitzero"`
-	OnFailed string   `json:"on_failed" jsonschema:"enum=latest,enum=fail,default=latest,description=What a run does whose tuning failed: train with the last best hyperparameters\\, or fail"`
+	When         string         `json:"when" jsonschema:"required,description=When to tune: always searches for each run\\, never reuses the last best hyperparameters of the pipeline"`
+	TrainArgs    *Args          `json:"train_args,omitempty" jsonschema:"description=Of each trial. Left out: the trainer's"`
+	EvalArgs     *Args          `json:"eval_args,omitempty" jsonschema:"description=Of each trial. Left out: the trainer's"`
+	TuneArgs     TuneArgs       `json:"tune_args,omitzero"`
+	CustomConfig map[string]any `json:"custom_config,omitzero" jsonschema:"description=Handed to tuner_fn as it stands. Left out: the trainer's"`
+	Resources    *Resources     `json:"resources,omitempty" jsonschema:"description=Of a search. Left out: the trainer's\\, but one process"`
+	MaxAttempts  int            `json:"max_attempts,omitempty" jsonschema:"minimum=1,description=Tries when tuner_fn raised or what it left failed a check. Left out: the trainer's"`
+	MaxCrashes   int            `json:"max_crashes,omitempty" jsonschema:"minimum=1,description=Tries when the module's process crashed or went over its limits. Left out: the trainer's"`
+	OnFailed     string         `json:"on_failed" jsonschema:"enum=latest,enum=fail,default=latest,description=What a run does whose tuning failed: train with the last best hyperparameters\\, or fail"`
 }
 
 // TuneArgs are TFX's TuneArgs.
 type TuneArgs struct {
-	NumParallelTrials int `json:"num_parallel_trials,omitempty"`
+	NumParallelTrials int `json:"num_parallel_trials,omitempty" jsonschema:"minimum=0,maximum=1,description=Trials at once: 1"`
 }
 
-// Tuner.When. Only never can be done yet.
+// Tuner.When. Only never and always can be done yet.
 const (
 	TuneNever   = "never" // each run is told the last best hyperparameters of the pipeline, as reused
 	TuneAlways  = "always"
@@ -28,19 +40,114 @@ const (
 	OnFailedFail   = "fail"   // the run ends
 )
 
+// Search is how a run's hyperparameters are searched for, with everything filled in.
+type Search struct {
+	TrainArgs    Args
+	EvalArgs     Args
+	TuneArgs     TuneArgs
+	CustomConfig map[string]any
+	Resources    Resources // of one process
+	MaxAttempts  int
+	MaxCrashes   int
+	Seed         int64
+}
+
 // AwaitsTuning says whether a run's training waits for what comes of its tuning, be it hyperparameters or a failure.
 func (p Pipeline) AwaitsTuning() bool { return p.Tuner != nil && p.ownHyperparameters() }
 
-func (r *report) tuner(t *Tuner) {
+// Tunes says whether each run's hyperparameters are searched for.
+func (p Pipeline) Tunes() bool { return p.AwaitsTuning() && p.Tuner.When == TuneAlways }
+
+// Search is that of a pipeline with a tuner. What the tuner leaves out is the trainer's, as one sets both alike in TFX.
+func (p Pipeline) Search() Search {
+	tuner, trainer := p.Tuner, p.Trainer
+	s := Search{
+		TrainArgs: trainer.TrainArgs, EvalArgs: trainer.EvalArgs, TuneArgs: tuner.TuneArgs, CustomConfig: tuner.CustomConfig,
+		Resources: trainer.Resources, Seed: trainer.Seed,
+		MaxAttempts: cmp.Or(tuner.MaxAttempts, trainer.MaxAttempts), MaxCrashes: cmp.Or(tuner.MaxCrashes, trainer.MaxCrashes),
+	}
+	if tuner.TrainArgs != nil {
+		s.TrainArgs = *tuner.TrainArgs
+	}
+	if tuner.EvalArgs != nil {
+		s.EvalArgs = *tuner.EvalArgs
+	}
+	if s.CustomConfig == nil {
+		s.CustomConfig = trainer.CustomConfig
+	}
+	if tuner.Resources != nil {
+		s.Resources = *tuner.Resources
+	}
+	s.Resources.alone()
+	return s
+}
+
+// infer fills in what follows from other keys. Splits are the trainer's.
+func (t *Tuner) infer(trainer Trainer) {
+	t.OnFailed = cmp.Or(t.OnFailed, OnFailedLatest)
+	if t.TrainArgs != nil && len(t.TrainArgs.Splits) == 0 {
+		t.TrainArgs.Splits = trainer.TrainArgs.Splits
+	}
+	if t.EvalArgs != nil && len(t.EvalArgs.Splits) == 0 {
+		t.EvalArgs.Splits = trainer.EvalArgs.Splits
+	}
+	if t.Resources != nil {
+		t.Resources.Workers = cmp.Or(t.Resources.Workers, 1)
+		t.Resources.infer()
+	}
+}
+
+func (r *report) tuner(p Pipeline) {
+	t := p.Tuner
 	if t == nil {
 		return
 	}
 	word, _, _ := strings.Cut(t.When, ":")
 	switch {
 	case t.When == "":
-		r.add("tuner.when", "missing, expected never")
+		r.add("tuner.when", "missing, expected never or always")
 	default:
 		r.oneOf("tuner.when", word, TuneNever, TuneAlways, TuneChanged, TuneEvery)
 	}
 	r.oneOf("tuner.on_failed", t.OnFailed, OnFailedLatest, OnFailedFail)
+	r.tuning(p)
+	r.search(p)
+}
+
+// tuning refuses a search that nobody waits for, and one by a module that has none.
+func (r *report) tuning(p Pipeline) {
+	const key = "tuner.when"
+	switch policy := p.Trainer.Hyperparameters; {
+	case p.Tuner.When != TuneAlways || r.blames("trainer.hyperparameters"):
+	case !p.ownHyperparameters():
+		r.add(key, "always searches for what a run trains with, and trainer.hyperparameters is %s: expected auto or run there", policy)
+	case p.Module.IsBuiltin():
+		r.add(key, "%s can't tune: tuner_fn is a TFX module's", shorten(p.Module.Path))
+	}
+}
+
+// search refuses what is wrong with how a search is made.
+func (r *report) search(p Pipeline) {
+	t := p.Tuner
+	if t.TrainArgs != nil {
+		r.args("tuner.train_args", *t.TrainArgs)
+	}
+	if t.EvalArgs != nil {
+		r.args("tuner.eval_args", *t.EvalArgs)
+	}
+	if s := t.Resources; s != nil {
+		r.name("tuner.resources.class", s.Class)
+		r.atLeastOne("tuner.resources.workers", s.Workers)
+		if s.Strategy != "" && s.Workers <= 1 {
+			r.oneOf("tuner.resources.strategy", s.Strategy, module.StrategyMirrored, module.StrategyTPU)
+		}
+	}
+	for key, tries := range map[string]int{"tuner.max_attempts": t.MaxAttempts, "tuner.max_crashes": t.MaxCrashes} {
+		if _, said := r.places[key]; said || tries != 0 {
+			r.atLeastOne(key, tries)
+		}
+	}
+	if parallel := t.TuneArgs.NumParallelTrials; parallel < 0 {
+		r.add("tuner.tune_args.num_parallel_trials", "expected 0 or more, got %d", parallel)
+	}
 }

@@ -19,7 +19,7 @@ func (r *report) validate(p Pipeline) {
 	r.name("pipeline", p.Name)
 	r.module(p.Module)
 	r.trainer(p)
-	r.tuner(p.Tuner)
+	r.tuner(p)
 	r.concurrency(p.Concurrency)
 }
 
