@@ -1,0 +1,8 @@
+"""Stands in for TensorFlow Model Analysis where it isn't installed: the export of an Estimator for evaluation, and no more."""
+import stoker_lacking
+
+stoker_lacking.package("tensorflow_model_analysis", "name tensorflow-model-analysis in the pipeline's module.requirements")
+
+from tensorflow_model_analysis import export
+
+__path__, __getattr__ = stoker_lacking.of(__name__)
