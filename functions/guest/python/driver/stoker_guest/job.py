@@ -3,7 +3,7 @@ import json
 import os
 import sys
 
-from stoker_guest import entry, faults, said, sparing, train
+from stoker_guest import entry, faults, leaving, progress, said, sparing, train, tune
 
 
 def serve(lines):
@@ -12,25 +12,31 @@ def serve(lines):
     try:
         become(setup)
         sparing.arrange(setup["autograph"])
+        progress.begin(assignment)
         module = entry.load(setup, assignment["call"])
         metrics = CALLS[assignment["call"]](module, assignment)
+        leaving.finish()
+    except leaving.Leaving:
+        leaving.go()
     except BaseException as error:
+        leaving.finish()
         if not left_with_a_model(error, assignment):
             faults.show(error)
             said.error(*faults.told(error, setup, assignment))
             return 1
-        metrics = {}
+        metrics = progress.metrics()
     said.done(metrics)
     return 0
 
 
 # What is called for each call of an assignment: with the loaded module and the assignment; returns the model's metrics.
-CALLS = {"train": train.run}
+CALLS = {"train": train.run, "tune": tune.run}
 
 
 def become(setup):
     """Makes this process that of one job, whenever it was started."""
-    said.by_lines()
+    for stream in (sys.stdout, sys.stderr):  # a crash loses no line that was printed, and none is refused
+        stream.reconfigure(line_buffering=True, write_through=False, errors="backslashreplace")
     os.environ.update(setup["env"])
     os.chdir(setup["dir"])
     sys.path[:0] = setup["path"]

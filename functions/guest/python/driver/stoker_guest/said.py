@@ -1,30 +1,59 @@
 """What the driver says: one JSON message a line on the progress stream, as functions/module documents them, and lines in the log."""
+import json
 import os
 import sys
+import threading
 
-import stoker
+MAX_BYTES = 64 << 10  # of a line, its newline included
+
+_descriptor = None
+_lock = threading.Lock()
 
 
 def to(descriptor):
-    """Takes the descriptor of the progress stream, which is no child's of this process."""
+    """Makes descriptor the one that messages go to. No process that the module starts has it."""
+    global _descriptor
     os.set_inheritable(descriptor, False)
-    stoker._progress = os.fdopen(descriptor, "w")
+    _descriptor = descriptor
+
+
+def only_here():
+    """Has children that the module forks say nothing: they are not the job."""
+    os.register_at_fork(after_in_child=hush)
+
+
+def hush():
+    global _descriptor
+    _descriptor = None
+
+
+def send(message):
+    """Sends one message, from any thread. A worker that has gone hears nothing: that is not the module's fault."""
+    if _descriptor is None:
+        return
+    line = _line(message)
+    if len(line) > MAX_BYTES:
+        line = _line({key: value for key, value in message.items() if key != "metrics"})
+    try:
+        with _lock:
+            while line:
+                line = line[os.write(_descriptor, line):]
+    except OSError:
+        pass
+
+
+def _line(message):
+    return json.dumps(message).encode() + b"\n"
 
 
 def done(metrics):
-    stoker._send({"type": "done", "metrics": metrics})
+    send({"type": "done", "metrics": metrics})
 
 
 def error(kind, message):
-    stoker._send({"type": "error", "error": {"kind": kind, "message": message}})
+    send({"type": "error", "error": {"kind": kind, "message": message}})
 
 
 def note(text):
     """A line of Stoker's own in the job's log."""
     print(f"stoker: {text}", file=sys.stderr, flush=True)
-
-
-def by_lines():
-    """Has each line of the log leave as it is written, whatever characters it holds: a crash loses no line that was printed."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True, write_through=False, errors="backslashreplace")

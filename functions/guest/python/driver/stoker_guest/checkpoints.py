@@ -1,0 +1,125 @@
+"""When what a module has written below its folders is whole: then a checkpoint message has the worker keep it for another attempt.
+
+At the ends of epochs and trials, when the module says so, and else when the files have changed and lie still. Never while a file is there
+that looks like one being written.
+"""
+import os
+import re
+import threading
+import time
+
+from stoker_guest import said
+
+TICK = 0.5  # seconds between looks, at least
+STILL = 2.0  # for so long files have not changed
+FRESH = 10.0  # a file that looks half written is one if it changed within so many seconds
+MAX_FILES = 50_000
+BYTES_A_SECOND = 50e6  # as checkpoints of large folders are more costly, they are rarer
+
+HALF_WRITTEN = re.compile(r"(^|[._-])(tmp|temp|temporary|part|partial|incomplete)([._-]|$)", re.IGNORECASE)
+APPENDED = re.compile(r"(^|/)events\.out\.tfevents\.[^/]*$|\.log$")  # whole at any moment, and never still: they go with the others
+
+_lock = threading.RLock()
+_folders = []
+_kept = {}  # what the files were when they were kept last
+_when = 0.0
+_step = int
+
+
+def start(folders, step, tick):
+    """Looks after folders from now on. step says how far the training is; tick is called every now and then."""
+    global _folders, _kept, _step
+    _folders, _step = [folder for folder in folders if folder], step
+    _kept = look() or {}
+    threading.Thread(target=_watch, args=(tick,), name="stoker-checkpoints", daemon=True).start()
+
+
+def look():
+    """The size and time of change of each file below the folders, by path. None if there are too many."""
+    files, folders = {}, list(_folders)
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                        continue
+                    stat = entry.stat(follow_symlinks=False)
+                    files[entry.path] = (stat.st_size, stat.st_mtime_ns)
+        except FileNotFoundError:
+            continue  # the module has removed it meanwhile
+        if len(files) > MAX_FILES:
+            return None
+    return files
+
+
+def reached(step):
+    """An epoch or a trial has ended, at step: its files are whole. Nothing is sent if there is nothing new, or just after another one."""
+    files = look()
+    with _lock:
+        if not files or time.monotonic() - _when < _pause(files) or not _new(files) or _half_written(files):
+            return
+        _send(files, step)
+
+
+def said_whole(step):
+    """The module itself says that all is whole."""
+    with _lock:
+        _send(look() or {}, step or _step())
+
+
+def last():
+    """The process is about to leave: what is new now is kept, or lost."""
+    files = look()
+    with _lock:
+        if files and _new(files):
+            _send(files, _step())
+
+
+def _send(files, step):
+    global _kept, _when
+    _kept, _when = files, time.monotonic()
+    said.send({"type": "checkpoint", "step": int(step)})
+
+
+def _pause(files):
+    return max(1.0, sum(size for size, _ in files.values()) / BYTES_A_SECOND)
+
+
+def _new(files):
+    """Whether there is something new to go on from since the last time. Logs are none, nor is it that files have gone."""
+    return any(_kept.get(path) != state and not APPENDED.search(path) for path, state in files.items())
+
+
+def _half_written(files):
+    """A path that looks half written, or None."""
+    since = time.time_ns() - int(FRESH * 1e9)
+    for path, (_, changed) in files.items():
+        if changed > since and any(HALF_WRITTEN.search(part) for part in path[_root(path):].split(os.sep)):
+            return path
+    return None
+
+
+def _root(path):
+    return max(len(folder) for folder in _folders if path.startswith(folder))
+
+
+def _watch(tick):
+    """Keeps what lies still. It takes a twentieth of one core at most."""
+    before, since, pause = None, 0.0, TICK
+    while True:
+        time.sleep(pause)
+        tick()
+        began = time.monotonic()
+        files = look()
+        if files is None:
+            said.note(f"more than {MAX_FILES} files below working_dir and model_run_dir: only the ends of epochs and stoker.checkpoint() count")
+            return
+        pause = max(TICK, 20 * (time.monotonic() - began))
+        still = {path: state for path, state in files.items() if not APPENDED.search(path)}
+        if still != before:
+            before, since = still, began
+        elif began - since >= STILL:
+            with _lock:
+                if _new(still) and not _half_written(files) and began - _when >= _pause(files):
+                    _send(files, _step())

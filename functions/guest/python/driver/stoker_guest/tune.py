@@ -1,0 +1,92 @@
+"""The call tune: tuner_fn(fn_args) gives a tuner and what its search is called with; what comes of it is written as TFX writes it.
+
+The search runs as the module wrote it. Below fn_args.working_dir its project folder is kept after each trial, and there again for the
+next attempt: KerasTuner goes on with the trial that was under way.
+"""
+import json
+import os
+
+from stoker_guest import checkpoints, fnargs, leaving, progress, said
+
+
+def run(module, assignment):
+    """Searches, and returns the best score."""
+    fnargs.folders(assignment)
+    tuner_fn = module.function("tuner_fn") or module.required("tuner_fn", "tuner_fn(fn_args)")
+    result = tuner_fn(fnargs.make(assignment))
+    tuner, fit_kwargs = given(result)
+    watch(tuner)
+    place(tuner, assignment.get("working_dir"))
+    tuner.search(**fit_kwargs)
+    trials = completed(tuner)
+    best = tuner.get_best_hyperparameters()[0]
+    write(assignment["best_hyperparameters_dir"], "best_hyperparameters.txt", best.get_config())
+    write(assignment["tuner_results_dir"], "tuner_results.json", [told(trial) for trial in trials])
+    return {"score": trials[0].score}
+
+
+def given(result):
+    """The tuner and the arguments of its search, of what a tuner_fn returned: a TunerFnResult, or anything with its fields."""
+    tuner, fit_kwargs = getattr(result, "tuner", None), getattr(result, "fit_kwargs", None)
+    if not callable(getattr(tuner, "search", None)):
+        raise TypeError(f"tuner_fn returned {type(result).__name__} without a tuner, expected TunerFnResult(tuner=..., fit_kwargs=...)")
+    return tuner, fit_kwargs or {}
+
+
+def completed(tuner):
+    """The completed trials, best first, as the tuner ranks them. However many there are: Hyperband has no number of trials to ask for."""
+    known = tuner.oracle.trials
+    trials = [trial for trial in tuner.oracle.get_best_trials(max(len(known), 1)) if trial.status == "COMPLETED"]
+    if trials:
+        return trials
+    ends = {trial.status for trial in known.values()}
+    why = [trial.message.strip().splitlines()[-1] for trial in known.values() if trial.message and trial.message.strip()]
+    last = f"; the last one: {why[-1]}" if why else ""
+    raise RuntimeError(f"the search completed no trial: {len(known)} trials, {', '.join(sorted(map(str, ends))) or 'none begun'}{last}")
+
+
+def told(trial):
+    """A trial as tuner_results.json has it."""
+    return {"trial_id": trial.trial_id, "score": trial.score, **trial.hyperparameters.values}
+
+
+def write(folder, name, value):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        json.dump(value, file)
+
+
+def watch(tuner):
+    """Has the beginning and the end of each trial told, in tuners that go by KerasTuner's loop."""
+    begin, end = getattr(tuner, "on_trial_begin", None), getattr(tuner, "on_trial_end", None)
+    if begin is None or end is None:
+        return
+    of = getattr(tuner.oracle, "max_trials", None) or 0
+
+    def on_trial_begin(trial):
+        leaving.check()
+        number = tuner.oracle.start_order.index(trial.trial_id) + 1
+        progress.trial(f"trial {number}", number, max(of, number) if of else 0, best(tuner))
+        begin(trial)
+
+    def on_trial_end(trial):
+        end(trial)
+        checkpoints.reached(progress.step())
+        leaving.check()
+
+    tuner.on_trial_begin, tuner.on_trial_end = on_trial_begin, on_trial_end
+
+
+def best(tuner):
+    """The best score so far."""
+    for trial in tuner.oracle.get_best_trials(1):
+        if trial.status == "COMPLETED":
+            return {"best_score": trial.score}
+    return {}
+
+
+def place(tuner, working_dir):
+    """Says where the search keeps its trials, if that does not survive a lost worker."""
+    folder = os.path.realpath(getattr(tuner, "project_dir", None) or ".")
+    if working_dir and os.path.commonpath([folder, os.path.realpath(working_dir)]) != os.path.realpath(working_dir):
+        said.note(f"the tuner keeps its trials in {folder}: with directory=fn_args.working_dir they would survive a lost worker")
