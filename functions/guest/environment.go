@@ -33,5 +33,5 @@ func allowed(name string) bool {
 // tensorFlow are the beginnings of names that are TensorFlow's alone. TF_ is Terraform's too, which keeps credentials in
 // TF_VAR_*, TF_TOKEN_*, TF_CLI_*, TF_HTTP_* and TF_ENCRYPTION.
 func tensorFlow() []string {
-	return []string{"TF_CPP_", "TF_NUM_", "TF_GPU_", "TF_CUDNN_", "TF_CUDA_", "TF_XLA_", "TF_ONEDNN_", "TF_TRT_"}
+	return []string{"TF_CPP_", "TF_NUM_", "TF_GPU_", "TF_CUDNN_", "TF_CUDA_", "TF_XLA_", "TF_ONEDNN_", "TF_TRT_", "TPU_"}
 }

@@ -131,6 +131,9 @@ func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on f
 	if err != nil {
 		return Outcome{}, err
 	}
+	if err := h.checkStrategy(code.kind, a); err != nil {
+		return Outcome{}, err
+	}
 	log, err := openLog(limits.LogPath)
 	if err != nil {
 		return Outcome{}, err

@@ -79,7 +79,7 @@ func (p *pythonHost) digest(ctx context.Context, source module.Source) (string, 
 }
 
 func (p *pythonHost) send(ctx context.Context, e *errand) (Outcome, error) {
-	source := e.assignment.Module
+	source := forWorkers(e.assignment)
 	ready, err := p.prepare(ctx, source)
 	if err != nil {
 		return Outcome{}, err

@@ -3,7 +3,7 @@ import json
 import os
 import sys
 
-from stoker_guest import entry, faults, leaving, progress, said, sparing, train, tune
+from stoker_guest import cluster, entry, faults, leaving, progress, said, sparing, train, tune
 
 
 def serve(lines):
@@ -11,6 +11,9 @@ def serve(lines):
     setup, assignment = json.loads(lines.readline()), json.loads(lines.readline())
     try:
         become(setup)
+        if cluster.wanted(assignment):
+            return cluster.lead(setup, assignment)
+        assignment = cluster.join(assignment)
         sparing.arrange(setup["autograph"])
         progress.begin(assignment)
         module = entry.load(setup, assignment["call"])

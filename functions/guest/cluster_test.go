@@ -1,0 +1,159 @@
+package guest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// together is pythonAssignment for several workers. Its modules import no TensorFlow.
+func together(t *testing.T, workers int, body string) module.Assignment {
+	t.Helper()
+	const head = `
+import json, os, sys, time
+
+config = json.loads(os.environ["TF_CONFIG"])
+me = config["task"]["index"]
+
+def run_fn(fn_args):
+`
+	a := pythonAssignment(t, head+"    "+strings.ReplaceAll(body, "\n", "\n    ")+"\n")
+	a.Workers, a.Strategy = workers, module.StrategyMultiWorker
+	return a
+}
+
+func TestOnlyTheChiefsOutputIsTheJobs(t *testing.T) {
+	t.Parallel()
+	a := together(t, 3, `
+import stoker
+os.makedirs(fn_args.serving_model_dir)
+stoker.report(step=me + 1)
+print("from", me, os.listdir(fn_args.working_dir), os.listdir("."))
+for folder in (fn_args.serving_model_dir, fn_args.model_run_dir, fn_args.working_dir):
+    with open(os.path.join(folder, "from"), "x") as file:
+        json.dump(config, file)`)
+	if err := os.WriteFile(filepath.Join(a.WorkingDir, "checkpoint"), []byte("3"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var steps []int
+	outcome, err := pythonHost(t).Run(t.Context(), a, guest.Limits{}, func(m module.Message) { steps = append(steps, m.Step) })
+	if err != nil {
+		t.Fatal(err, outcome.LogTail)
+	}
+	var config struct {
+		Cluster struct{ Worker []string }
+		Task    struct {
+			Type  string
+			Index int
+		}
+	}
+	for _, dir := range []string{a.ServingModelDir, a.ModelRunDir, a.WorkingDir} {
+		text, err := os.ReadFile(filepath.Join(dir, "from"))
+		if err := errors.Join(err, json.Unmarshal(text, &config)); err != nil {
+			t.Fatal(err)
+		}
+		if config.Task.Index != 0 || config.Task.Type != "worker" || len(slices.Compact(slices.Sorted(slices.Values(config.Cluster.Worker)))) != 3 {
+			t.Errorf("%s is from %s", filepath.Base(dir), text)
+		}
+	}
+	if !slices.Equal(steps, []int{1}) {
+		t.Errorf("progress %v, want that of the chief alone", steps)
+	}
+	for _, line := range []string{"[worker 0] from 0 ['checkpoint'] ['worker-1", "[worker 1] from 1 ['checkpoint'] [", "[worker 2] from 2 ['checkpoint'] ["} {
+		if !strings.Contains(outcome.LogTail, line) {
+			t.Errorf("no line %q in\n%s", line, outcome.LogTail)
+		}
+	}
+}
+
+func TestTheWorkerThatFailedFirstSaysWhy(t *testing.T) {
+	t.Parallel()
+	const others = "\ntime.sleep(0.3)\nraise ConnectionError('UNAVAILABLE: Socket closed')"
+	tests := []struct {
+		name, body string
+		kind       guest.Kind
+		says       string
+	}{
+		{"raises", "if me == 1: raise ValueError('too few rows')" + others, guest.KindModule, "worker 1: user_module.py:8 in run_fn: ValueError: too few rows"},
+		{"raises after the others saw it go", "if me == 1: time.sleep(0.6); raise ValueError('too few rows')" + others,
+			guest.KindModule, "worker 1: user_module.py:8 in run_fn: ValueError: too few rows"},
+		{"leaves", "if me == 2: os._exit(4)" + others, guest.KindModule, "worker 2: left with exit status 4"},
+		{"leaves without a word", "if me == 2: os._exit(0)" + others, guest.KindModule, "worker 2: left without saying that it was done"},
+		{"crashes", "if me == 1: os.abort()" + others, guest.KindCrash, "ended by signal 6"},
+		{"is the chief", "if me == 0: raise ValueError('too hot')\ntime.sleep(600)", guest.KindModule, "worker 0: "},
+	}
+	host := pythonHost(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := host.Run(t.Context(), together(t, 3, test.body), guest.Limits{}, nil)
+			if failed := asError(t, err); failed.Kind != test.kind || !strings.Contains(failed.Error(), test.says) {
+				t.Errorf("%s: %s, want %s: %s\n%s", failed.Kind, failed, test.kind, test.says, failed.LogTail)
+			}
+		})
+	}
+}
+
+func TestLimitsHoldForAllWorkersTogether(t *testing.T) {
+	t.Parallel()
+	host := pythonHost(t)
+	for want, limits := range map[string]guest.Limits{
+		"200.0 MiB allowed":    {MemoryBytes: 200 << 20},
+		"ran longer than 1.5s": {Timeout: 1500 * time.Millisecond, Grace: 100 * time.Millisecond},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			const body = "kept = b'x' * 60_000_000\ntime.sleep(600)" // in each of three
+			_, err := host.Run(t.Context(), together(t, 3, body), limits, nil)
+			if failed := asError(t, err); failed.Kind != guest.KindResources || !strings.Contains(failed.Error(), want) {
+				t.Errorf("%s: %s", failed.Kind, failed)
+			}
+		})
+	}
+}
+
+// What the others do when the chief is done is nobody's loss.
+func TestTheChiefsLastWordIsTheJobs(t *testing.T) {
+	t.Parallel()
+	const body = "os.makedirs(fn_args.serving_model_dir)\nif me: time.sleep(0.5); raise ValueError('too late')"
+	outcome, err := pythonHost(t).Run(t.Context(), together(t, 2, body), guest.Limits{}, nil)
+	if err != nil {
+		t.Error(err, outcome.LogTail)
+	}
+}
+
+func TestAStrategyThatCanNotBeHadStartsNothing(t *testing.T) {
+	t.Parallel()
+	python := pythonAssignment(t, "print('started')")
+	builtin := assignment(t, "succeed")
+	keras := func(choice string) module.Source { return module.Source{Path: python.Module.Path, Keras: choice} }
+	tests := []struct {
+		of       module.Assignment
+		module   module.Source
+		workers  int
+		strategy string
+		want     string
+	}{
+		{builtin, builtin.Module, 2, module.StrategyMultiWorker, "resources.workers: 2 is for TFX modules, and this is none"},
+		{builtin, builtin.Module, 0, module.StrategyMirrored, "resources.strategy: mirrored is for TFX modules, and this is none"},
+		{python, keras("3"), 2, module.StrategyMultiWorker, module.WhyKeras2},
+		{python, keras(""), 0, module.StrategyTPU, "this worker reaches no TPU: TPU_NAME names none"},
+	}
+	host := newHost(t, 0)
+	for _, test := range tests {
+		a := test.of
+		a.Module, a.Workers, a.Strategy = test.module, test.workers, test.strategy
+		_, err := host.Run(t.Context(), a, guest.Limits{}, nil)
+		if failed := asError(t, err); failed.Kind != guest.KindInput || !strings.Contains(failed.Error(), test.want) || failed.LogTail != "" {
+			t.Errorf("%s: %s, want %s", failed.Kind, failed, test.want)
+		}
+	}
+}
