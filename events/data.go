@@ -73,7 +73,11 @@ type HParamsReady struct {
 	Values          map[string]any `json:"values,omitempty"`
 	Score           *float64       `json:"score,omitempty"`
 	Objective       string         `json:"objective,omitempty"`
-	Study           string         `json:"study,omitempty"`
+	Study           string         `json:"study,omitempty" jsonschema:"description=What was tried. Of Stoker's own: address of a TunerResults artifact folder"`
+	Execution       string         `json:"execution,omitempty" jsonschema:"format=digest,description=Of everything that decided the search\\, where Stoker made it"`
+	Generation      int            `json:"generation,omitempty" jsonschema:"minimum=0"`
+	Salt            string         `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs. A replay needs it to make the same one again"`
+	Cached          bool           `json:"cached,omitempty" jsonschema:"description=An earlier search of the same was taken"`
 	Reused          bool           `json:"reused,omitempty" jsonschema:"description=Tuning was skipped: these are the last best"`
 	Request
 }

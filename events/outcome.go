@@ -19,9 +19,20 @@ const dispatchSource = "/stoker/dispatch"
 func NewModelTrained(job Job, data *ModelTrained) Fact {
 	data.Salt = job.Salt
 	fact := follows(job, data)
-	fact.ID = fmt.Sprintf("%s-%d-%s", strings.TrimPrefix(data.Execution, "sha256:"), data.Generation, DerivedID(job.Pipeline, job.Run))
-	fact.Time = data.Finished
+	fact.ID, fact.Time = resultID(job, data.Execution, data.Generation), data.Finished
 	return fact
+}
+
+// NewHParamsFound tells what became of a tune job that finished at a time. Its id is made as that of NewModelTrained.
+func NewHParamsFound(job Job, data *HParamsReady, finished time.Time) Fact {
+	data.Salt = job.Salt
+	fact := follows(job, data)
+	fact.ID, fact.Time = resultID(job, data.Execution, data.Generation), finished
+	return fact
+}
+
+func resultID(job Job, execution string, generation int) string {
+	return fmt.Sprintf("%s-%d-%s", strings.TrimPrefix(execution, "sha256:"), generation, DerivedID(job.Pipeline, job.Run))
 }
 
 // NewJobFailed tells that a job is given up: a TuningFailed for a job that tunes, else a TrainingFailed. Its id is

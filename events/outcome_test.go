@@ -31,6 +31,24 @@ func TestAModelIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
 	}
 }
 
+func TestASearchIsToldOnceForEachRunExecutionAndGeneration(t *testing.T) {
+	t.Parallel()
+	job, at := sampleJob(), time.Unix(7, 0)
+	job.Function, job.Salt = FunctionTune, "again"
+	tell := func(job Job, generation int) Fact {
+		data := &HParamsReady{Hyperparameters: "s3://tfx-data/best", Execution: "sha256:" + strings.Repeat("0", 64), Generation: generation}
+		return NewHParamsFound(job, data, at)
+	}
+	fact, other := tell(job, 1), job
+	other.Run = "another"
+	if _, _, err := Encode(fact); err != nil || fact.Source != "/stoker/tune" || fact.Data.(*HParamsReady).Salt != "again" || !fact.Time.Equal(at) {
+		t.Errorf("%+v, %v", fact, err)
+	}
+	if tell(job, 1).ID != fact.ID || tell(job, 2).ID == fact.ID || tell(other, 1).ID == fact.ID {
+		t.Error("ids tell what is the same as another, or the other way round")
+	}
+}
+
 func TestAModelTellsTheSaltOfItsJob(t *testing.T) {
 	t.Parallel()
 	job := sampleJob()

@@ -24,6 +24,7 @@ func samples() map[Kind]Data {
 		},
 		KindHParamsReady: &HParamsReady{
 			Hyperparameters: "s3://tfx-data/best", Values: map[string]any{"units": 8.0, "act": "relu"}, Score: &score, Objective: "val_loss", Study: "s1", Reused: true,
+			Execution: digest, Generation: 2, Salt: "again", Cached: true,
 		},
 		KindModelBlessed: &ModelBlessed{Model: "s3://models/penguin/1", Blessed: &yes, Blessing: "s3://models/blessing/1"},
 		KindModelTrained: &ModelTrained{

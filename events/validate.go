@@ -51,6 +51,9 @@ func (d *HParamsReady) Validate() error {
 	return first(
 		CheckURI("hyperparameters", d.Hyperparameters),
 		checkValues("values", d.Values),
+		optionalDigest("execution", d.Execution),
+		checkCount("generation", int64(d.Generation)),
+		optionalText("salt", d.Salt, maxID),
 		d.Request.validate(),
 	)
 }
