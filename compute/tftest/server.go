@@ -41,9 +41,7 @@ var shared = sync.OnceValues(func() (*server, error) { return serverOf(installed
 var analysisShared = sync.OnceValues(func() (*server, error) { return serverOf(analysisInstalled) })
 
 // estimatorShared is that of the environment with Estimators.
-var estimatorShared = sync.OnceValues(func() (*server, error) {
-	return serverOf(func() (string, error) { return installFrom(estimatorLockfile) })
-})
+var estimatorShared = sync.OnceValues(func() (*server, error) { return serverOf(estimatorInstalled) })
 
 func serverOf(installed func() (string, error)) (*server, error) {
 	python, err := installed()
@@ -58,6 +56,9 @@ var installed = sync.OnceValues(func() (string, error) { return installFrom(lock
 
 // analysisInstalled is that of the environment with TensorFlow Model Analysis.
 var analysisInstalled = sync.OnceValues(func() (string, error) { return installFrom(analysisLockfile) })
+
+// estimatorInstalled is that of the environment with Estimators.
+var estimatorInstalled = sync.OnceValues(func() (string, error) { return installFrom(estimatorLockfile) })
 
 func installFrom(lock []byte) (string, error) {
 	cache, err := os.UserCacheDir()
