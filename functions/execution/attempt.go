@@ -35,8 +35,8 @@ func (a *Attempt) Close() { a.Desk.clear() }
 
 // Outcome is what the rest of an attempt comes to: finish runs the module and makes what it leaves the outcome of the execution,
 // while the checkpoints for which it calls take are sent. Those of an execution that is committed are removed.
-func (a *Attempt) Outcome(ctx context.Context, finish func(take func(step int)) (*Result, error)) (done *Result, err error) {
-	err = a.saving(ctx, func(take func(step int)) (err error) {
+func (a *Attempt) Outcome(ctx context.Context, finish func(take Take) (*Result, error)) (done *Result, err error) {
+	err = a.saving(ctx, func(take Take) (err error) {
 		done, err = finish(take)
 		return err
 	})

@@ -13,7 +13,8 @@ import (
 //
 //	in/              inputs, as staged
 //	out/<key>/       what is published: model/, model_run/
-//	working/         the module's own: what earlier attempts saved is in it, and it is what checkpoints are taken of
+//	working/         the module's own: what earlier attempts saved is in it, and it is what checkpoints are taken of; of a TFX
+//	                 module, out/model_run/ is such a folder too
 //	checkpoint-<n>/  such a copy, until it is in the store
 //	log.txt          what the module printed
 //	predictions.jsonl, labels.json

@@ -24,6 +24,9 @@ func (a *Attempt) Resume(ctx context.Context) error {
 	if !loaded.Found() {
 		return nil
 	}
+	if err := a.Desk.layOutRun(); err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
+	}
 	a.Resumed = loaded.Step
 	e.Log.Info("going on from a checkpoint", "step", loaded.Step, "left_by", loaded.Attempt)
 	a.Report(events.Progress{Phase: "resuming", Step: loaded.Step})

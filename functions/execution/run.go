@@ -12,7 +12,7 @@ import (
 )
 
 // Run runs the module and passes on how it gets on. The module's log is kept whether it succeeds or fails.
-func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, take func(step int)) (guest.Outcome, error) {
+func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, take Take) (guest.Outcome, error) {
 	a.Report(events.Progress{Phase: "starting"})
 	limits := guest.Limits{
 		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, LogPath: a.Desk.log(),
@@ -22,7 +22,7 @@ func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Re
 		case module.MessageProgress:
 			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
 		case module.MessageCheckpoint:
-			take(m.Step)
+			take(m)
 		}
 	})
 	log := a.keepLog(ctx)

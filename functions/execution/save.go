@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -25,6 +26,10 @@ type saver struct {
 	latest chan snapshot // holds one at most
 }
 
+// Take keeps the module's folders as they are when it says, by a checkpoint message, that they are whole. The copy is taken before it
+// returns. One goroutine at a time.
+type Take func(m module.Message)
+
 // snapshot is a copy of the module's folder at a step.
 type snapshot struct {
 	dir  string
@@ -34,7 +39,7 @@ type snapshot struct {
 // saving runs finish and sends the checkpoints that it takes. It returns when none is being sent any more: at once when the
 // execution is committed, since nobody needs them then; else the last one is waited for, so that the next attempt finds it. A
 // job that was cancelled, or is another's by now, sends nothing more.
-func (a *Attempt) saving(ctx context.Context, finish func(take func(step int)) error) error {
+func (a *Attempt) saving(ctx context.Context, finish func(take Take) error) error {
 	s := &saver{desk: a.Desk, checkpoints: a.checkpoints, log: a.Execution.Log, latest: make(chan snapshot, 1)}
 	sending, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, func() { a.shop.leave(context.Cause(ctx), sending, stop) })()
@@ -78,13 +83,12 @@ func (w *Workshop) leave(cause error, sending context.Context, stop context.Canc
 	}
 }
 
-// take keeps the module's folder as it is now, instead of one that still waits. It holds up the module's messages, so it is
-// quick. One goroutine at a time.
-func (s *saver) take(step int) {
+// take keeps the module's folder as it is now, instead of one that still waits. It holds up the module's messages, so it is quick.
+func (s *saver) take(m module.Message) {
 	s.taken++
-	snap := snapshot{dir: filepath.Join(s.desk.dir, "checkpoint-"+strconv.Itoa(s.taken)), step: step}
-	if err := copyTree(s.desk.Working(), snap.dir); err != nil {
-		s.log.Warn("a checkpoint is not kept", "step", step, "error", err)
+	snap := snapshot{dir: filepath.Join(s.desk.dir, "checkpoint-"+strconv.Itoa(s.taken)), step: m.Step}
+	if err := s.copy(snap.dir, m.All); err != nil {
+		s.log.Warn("a checkpoint is not kept", "step", m.Step, "error", err)
 		snap.remove()
 		return
 	}
@@ -94,6 +98,13 @@ func (s *saver) take(step int) {
 	default:
 	}
 	s.latest <- snap // there is room: only take fills it
+}
+
+func (s *saver) copy(to string, all bool) error {
+	if !all {
+		return copyTree(s.desk.Working(), to, copiedBytes)
+	}
+	return s.desk.copyAll(to)
 }
 
 // sendAll sends until there are no more.

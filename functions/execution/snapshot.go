@@ -13,9 +13,9 @@ import (
 // (a list of checkpoints, a state of few lines) are small.
 const copiedBytes = 1 << 20
 
-// copyTree makes a copy of a folder. A file that vanishes meanwhile is left out: its module has no use for it any more. What
+// copyTree makes a copy of a folder, in which files of more than the given number of bytes are linked. A file that vanishes meanwhile is left out: its module has no use for it any more. What
 // is neither file nor link is left out too.
-func copyTree(from, to string) error {
+func copyTree(from, to string, copied int64) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path != from {
 			return nil
@@ -31,14 +31,14 @@ func copyTree(from, to string) error {
 		if entry.IsDir() {
 			return os.MkdirAll(target, 0o755)
 		}
-		if err := copyEntry(path, target, entry.Type()); !errors.Is(err, fs.ErrNotExist) {
+		if err := copyEntry(path, target, entry.Type(), copied); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	})
 }
 
-func copyEntry(from, to string, mode fs.FileMode) error {
+func copyEntry(from, to string, mode fs.FileMode, copied int64) error {
 	if mode&fs.ModeSymlink != 0 {
 		return os.Link(from, to) // the link itself
 	}
@@ -49,7 +49,7 @@ func copyEntry(from, to string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	if info.Size() > copiedBytes && os.Link(from, to) == nil {
+	if info.Size() > copied && os.Link(from, to) == nil {
 		return nil
 	}
 	return copyFile(from, to)

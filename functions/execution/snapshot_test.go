@@ -27,7 +27,7 @@ func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := copyTree(from, to); err != nil {
+	if err := copyTree(from, to, copiedBytes); err != nil {
 		t.Fatal(err)
 	}
 	err = errors.Join( // the module goes on
@@ -55,14 +55,14 @@ func TestACopyWaitsForNoPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := copyEntry(pipe, filepath.Join(dir, "copy"), 0); err != nil {
+	if err := copyEntry(pipe, filepath.Join(dir, "copy"), 0, copiedBytes); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAFileThatVanishesIsLeftOut(t *testing.T) {
 	t.Parallel()
-	if err := copyEntry(filepath.Join(t.TempDir(), "gone"), filepath.Join(t.TempDir(), "copy"), 0); !errors.Is(err, fs.ErrNotExist) {
+	if err := copyEntry(filepath.Join(t.TempDir(), "gone"), filepath.Join(t.TempDir(), "copy"), 0, copiedBytes); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("copyTree can't know that it is gone: %v", err)
 	}
 }

@@ -11,6 +11,11 @@ type Message struct {
 	Steps   int                `json:"steps,omitempty"`
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Error   *Error             `json:"error,omitempty"`
+
+	// All is for modules that do not know of checkpoints, and are only taken to have some. The files below model_run_dir belong to
+	// such a one too, and lie there again as those below working_dir do; and as any file may be written to in place meanwhile, a
+	// copy is taken only when none is.
+	All bool `json:"all,omitempty"`
 }
 
 // MessageType says what a message tells.

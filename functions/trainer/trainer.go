@@ -100,11 +100,11 @@ func (t *Trainer) Work(ctx context.Context, task worker.Task, e execution.Execut
 	if a.assignment, err = assign(a); err != nil {
 		return nil, a.AtAddresses(err)
 	}
-	return a.Outcome(ctx, func(take func(step int)) (*execution.Result, error) { return t.finish(ctx, a, take) })
+	return a.Outcome(ctx, func(take execution.Take) (*execution.Result, error) { return t.finish(ctx, a, take) })
 }
 
 // finish runs the module, and makes what it leaves the outcome of the execution. take is called for each checkpoint.
-func (t *Trainer) finish(ctx context.Context, a attempt, take func(step int)) (_ *execution.Result, err error) {
+func (t *Trainer) finish(ctx context.Context, a attempt, take execution.Take) (_ *execution.Result, err error) {
 	if a.outcome, err = a.Run(ctx, a.assignment, a.Execution.Spec.Trainer.Resources, take); err != nil {
 		return nil, err
 	}

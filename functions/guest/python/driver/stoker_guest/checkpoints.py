@@ -79,7 +79,7 @@ def last():
 def _send(files, step):
     global _kept, _when
     _kept, _when = files, time.monotonic()
-    said.send({"type": "checkpoint", "step": int(step)})
+    said.send({"type": "checkpoint", "step": int(step), "all": True})
 
 
 def _pause(files):
