@@ -26,3 +26,4 @@ import importlib
 sys.modules["attr"] = None
 plain = importlib.reload(sys.modules["tfx.components.trainer.fn_args_utils"]).FnArgs
 assert list(vars(plain())) == fields and plain(train_steps=3) == plain(None, None, None, 3) and plain().base_model is None
+assert pickle.loads(pickle.dumps(plain(train_steps=3))) == plain(train_steps=3)
