@@ -54,7 +54,7 @@ var table = house.Table{
 		"functions/module/builtin":   {Opens: "functions/module compute/runlog compute/transform compute/warm " + learning, Tests: "compute/record"},
 		"functions/module/estimator": {Opens: "functions/module compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":            {Opens: "functions/module functions/scratch functions/guest/python functions/guest/snapshot", Tests: "compute/tftest"},
-		"functions/guest/python":     {},
+		"functions/guest/python":     {Opens: "functions/module"},
 		"functions/guest/snapshot":   {},
 		"functions/scratch":          {},
 		"functions/bridge":           {Opens: "events storage", Tests: "events/jetstream storage/s3"},
@@ -64,7 +64,7 @@ var table = house.Table{
 		"functions/gc":               {Opens: "events storage"},
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
-		"functions/replay": {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
+		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/execution": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module compute/example"},
 		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",

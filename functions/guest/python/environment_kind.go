@@ -1,0 +1,77 @@
+package python
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"runtime"
+	"slices"
+)
+
+// Kind says which of our sets of packages an environment has.
+type Kind string
+
+// The kinds.
+const (
+	// CPU is what TFX module files import, with a TensorFlow that knows no GPU.
+	CPU Kind = "cpu"
+	// GPU is the same with a TensorFlow that brings NVIDIA's libraries; the driver is the machine's. Its versions were resolved, never run: there
+	// was no GPU where they were chosen.
+	GPU Kind = "gpu"
+	// Estimator has TensorFlow 2.15, the last with Estimators, for module files with trainer_fn. It is never the default.
+	Estimator Kind = "estimator"
+)
+
+// The packages of the kinds, at fixed versions.
+var (
+	//go:embed requirements.lock
+	cpuLock []byte
+
+	//go:embed requirements-gpu.lock
+	gpuLock []byte
+
+	//go:embed requirements-estimator.lock
+	estimatorLock []byte
+)
+
+// lock is all that is installed, a package a line.
+func (k Kind) lock() ([]byte, error) {
+	switch k {
+	case CPU:
+		return cpuLock, nil
+	case GPU:
+		return append(withoutTensorFlow(cpuLock), gpuLock...), nil
+	case Estimator:
+		return estimatorLock, nil
+	}
+	return nil, fmt.Errorf("%q is no kind of Python environment: expected %s, %s or %s", k, CPU, GPU, Estimator)
+}
+
+// withoutTensorFlow leaves out TensorFlow itself.
+func withoutTensorFlow(lock []byte) []byte {
+	var rest []byte
+	for line := range bytes.Lines(lock) {
+		name, _, _ := bytes.Cut(line, []byte("=="))
+		if !slices.Contains(tensorFlows(), string(name)) {
+			rest = append(rest, line...)
+		}
+	}
+	return rest
+}
+
+// minors are the versions 3.x of Python that all packages of the kind have wheels for.
+func (k Kind) minors() []int {
+	if k == Estimator {
+		return []int{11}
+	}
+	return []int{11, 12, 13}
+}
+
+// runsHere is an error on systems that tfx-bsl or TensorFlow has no wheels for.
+func (k Kind) runsHere() error {
+	here := runtime.GOOS + "/" + runtime.GOARCH
+	if here == "linux/amd64" || here == "darwin/arm64" && k == CPU {
+		return nil
+	}
+	return fmt.Errorf("there are no wheels of all that a %s environment needs for %s: set STOKER_PYTHON to an interpreter that has TensorFlow", k, here)
+}

@@ -1,0 +1,99 @@
+package python
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+)
+
+// record is what is known of an interpreter, in a file of its own below the cache folder. It holds as long as nothing of what is watched
+// has changed: to install or remove a package changes the folder that packages are in.
+type record struct {
+	Probed probed           `json:"probed"`
+	Seen   map[string]int64 `json:"seen"` // path to time of modification in nanoseconds; absent is 0
+}
+
+// known tells what an interpreter has, without starting it where that is written down.
+func known(ctx context.Context, cache, interpreter string) (Environment, error) {
+	path := recordPath(cache, interpreter)
+	if r, err := readRecord(path); err == nil && maps.Equal(r.Seen, seen(r.Probed.Watched)) {
+		return r.Probed.environment()
+	}
+	p, err := probe(ctx, interpreter)
+	if err != nil {
+		return Environment{}, err
+	}
+	if path != "" && sameFile(p.Interpreter, interpreter) { // else it is a script that chooses one, and may choose another
+		if err := writeRecord(path, record{Probed: p, Seen: seen(p.Watched)}); err != nil {
+			return Environment{}, fmt.Errorf("write down what Python %s has: %w", interpreter, err)
+		}
+	}
+	return p.environment()
+}
+
+// recordPath has the script in its name: another one asks for other things.
+func recordPath(cache, interpreter string) string {
+	if cache == "" {
+		return ""
+	}
+	return filepath.Join(cache, "interpreters", fmt.Sprintf("%x.json", sha256.Sum256([]byte(probeScript+"\x00"+interpreter)))[:32]+".json")
+}
+
+// readRecord is an error for what can't be read: it is written again then.
+func readRecord(path string) (record, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return record{}, err
+	}
+	var r record
+	return r, json.Unmarshal(text, &r)
+}
+
+func writeRecord(path string, r record) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return writeWhole(path, text)
+}
+
+// writeWhole has a file appear with all of its content, whoever writes it at the same time.
+func writeWhole(path string, text []byte) error {
+	partial, err := os.CreateTemp(filepath.Dir(path), ".partial-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(partial.Name())
+	_, err = partial.Write(text)
+	if closeErr := partial.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(partial.Name(), path)
+}
+
+func seen(paths []string) map[string]int64 {
+	times := map[string]int64{}
+	for _, path := range paths {
+		times[path] = 0
+		if info, err := os.Stat(path); err == nil {
+			times[path] = info.ModTime().UnixNano()
+		}
+	}
+	return times
+}
+
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}

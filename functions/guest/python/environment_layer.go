@@ -1,0 +1,161 @@
+package python
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// InCache is the folder of the environments with requirements that Find makes below a cache folder.
+func InCache(cache string) string { return filepath.Join(cache, "environments") }
+
+// withRequirements lays what a pipeline asks for over an environment, once for each set: a venv that sees the packages of the base
+// too, none of which changes.
+func withRequirements(ctx context.Context, cache string, over Environment, texts []string) (Environment, error) {
+	if cache == "" {
+		return Environment{}, errors.New("module.requirements: there is no cache folder to install them in")
+	}
+	requirements, digest, err := parseRequirements(texts)
+	if err != nil {
+		return Environment{}, fmt.Errorf("module.requirements: %w", err)
+	}
+	place := digestOf([]byte(over.Digest), []byte(over.Interpreter), []byte(digest))
+	made, err := ensure(ctx, filepath.Join(InCache(cache), place[:16]), false, io.Discard, func() (Made, error) {
+		made := Made{Base: over.Interpreter, Requirements: texts, Python: over.Version}
+		return made, lay(ctx, filepath.Join(InCache(cache), place[:16]), over, requirements)
+	})
+	if err != nil {
+		return Environment{}, fmt.Errorf("module.requirements: %w", err)
+	}
+	made.used()
+	return known(ctx, cache, made.Interpreter)
+}
+
+// parseRequirements are in order of their text, for the order that they are written in decides nothing. The digest is of all that
+// does, wheels on this machine included.
+func parseRequirements(texts []string) ([]module.Requirement, string, error) {
+	var parsed []module.Requirement
+	var sums [][]byte
+	for _, text := range slices.Sorted(slices.Values(texts)) {
+		r, err := module.ParseRequirement(text)
+		if err != nil {
+			return nil, "", err
+		}
+		parsed = append(parsed, r)
+		sums = append(sums, []byte(r.Text))
+		if r.Wheel == "" {
+			continue
+		}
+		sum, err := fileSum(r.Wheel)
+		if err != nil {
+			return nil, "", fmt.Errorf("requirement %q: %w", r.Text, err)
+		}
+		sums = append(sums, sum)
+	}
+	return parsed, digestOf(sums...), nil
+}
+
+func fileSum(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return sum.Sum(nil), err
+}
+
+// lay makes the environment. pip sees what the base has, and is held to it: what is imported warm stays what it is.
+func lay(ctx context.Context, dir string, over Environment, requirements []module.Requirement) error {
+	var options []string
+	if _, ok := over.Packages["pip"]; ok {
+		options = append(options, "--without-pip") // the base's is seen
+	}
+	if err := venv(ctx, over.Interpreter, dir, options...); err != nil {
+		return err
+	}
+	own, err := siteOf(ctx, interpreterIn(dir))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(see(own, over.sites), standIn(own, over)); err != nil {
+		return err
+	}
+	constraints := filepath.Join(dir, "constraints.txt")
+	if err := os.WriteFile(constraints, over.freeze(), 0o644); err != nil {
+		return err
+	}
+	command := append(pipInstall(interpreterIn(dir)), "--only-binary", ":all:", "--constraint", constraints, "--")
+	for _, r := range requirements {
+		command = append(command, r.Text)
+	}
+	said, err := talk(ctx, io.Discard, command)
+	if err != nil && ctx.Err() == nil {
+		return installFailure(over, requirements, said, err)
+	}
+	return err
+}
+
+// siteOf is the folder that packages of a fresh venv go to.
+func siteOf(ctx context.Context, interpreter string) (string, error) {
+	p, err := probe(ctx, interpreter)
+	if err != nil {
+		return "", err
+	}
+	if len(p.Sites) == 0 {
+		return "", fmt.Errorf("Python %s has no folder for packages", interpreter)
+	}
+	return p.Sites[0], nil
+}
+
+// see has a venv import from the folders of another environment too, after its own. site.addsitedir reads their .pth files as well.
+func see(own string, sites []string) error {
+	var lines strings.Builder
+	for _, site := range sites {
+		fmt.Fprintf(&lines, "import site; site.addsitedir(%s)\n", quoted(site))
+	}
+	return os.WriteFile(filepath.Join(own, "stoker-base.pth"), []byte(lines.String()), 0o644)
+}
+
+// quoted is a path as Python writes a string.
+func quoted(path string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`).Replace(path) + "'"
+}
+
+// standIn tells pip that tensorflow is there where tensorflow-cpu is, which is the same: what a requirement needs would bring the other
+// one along otherwise, of half a gigabyte, and over the files of the first.
+func standIn(own string, over Environment) error {
+	version, cpu := over.Packages["tensorflow-cpu"]
+	if _, whole := over.Packages["tensorflow"]; whole || !cpu {
+		return nil
+	}
+	info := filepath.Join(own, "tensorflow-"+version+".dist-info")
+	if err := os.Mkdir(info, 0o755); err != nil {
+		return err
+	}
+	metadata := "Metadata-Version: 2.1\nName: tensorflow\nVersion: " + version + "\nSummary: tensorflow-cpu, under the name that others ask for\n"
+	return errors.Join(
+		os.WriteFile(filepath.Join(info, "METADATA"), []byte(metadata), 0o644),
+		os.WriteFile(filepath.Join(info, "INSTALLER"), []byte("stoker\n"), 0o644))
+}
+
+// freeze are its packages as pip's constraints have them. One that came from a file or an address has no version that says it all.
+func (e Environment) freeze() []byte {
+	var lines []string
+	for name, version := range e.Packages {
+		if !strings.Contains(version, " @ ") {
+			lines = append(lines, name+"=="+version+"\n")
+		}
+	}
+	slices.Sort(lines)
+	return []byte(strings.Join(lines, ""))
+}

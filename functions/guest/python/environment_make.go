@@ -1,0 +1,149 @@
+package python
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// MakeOptions say what is made, of what, and where. The zero value is what `stoker python setup` makes.
+type MakeOptions struct {
+	Kind     Kind      // default: CPU
+	Base     string    // Python that it is made with; default: the first on PATH that there are wheels for
+	Home     string    // default: Home()
+	Force    bool      // make it again where it is there already
+	Pip      bool      // install with pip even where uv is on PATH
+	Lock     []byte    // packages to install; default: those of the kind
+	Progress io.Writer // told in lines what is done, for people; default: nobody
+}
+
+// Make makes an environment unless it is there: a venv with the packages of a lock, in a folder named by what decides its content.
+// It takes minutes and some gigabytes. Of several at once, in any process, one makes it and the others wait. One that is half made is
+// made anew.
+func Make(ctx context.Context, opts MakeOptions) (Made, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return Made{}, err
+	}
+	from, err := findBase(ctx, opts.Base, opts.Kind.minors())
+	if err != nil {
+		return Made{}, fmt.Errorf("make a Python environment: %w", err)
+	}
+	made := Made{Kind: opts.Kind, Python: from.Version, Lock: digestOf(opts.Lock)}
+	place := digestOf([]byte(from.Interpreter), []byte(from.Version), []byte(from.Prefix), []byte(from.System), []byte(opts.Kind), opts.Lock)
+	dir := filepath.Join(opts.Home, place[:16])
+	return ensure(ctx, dir, opts.Force, opts.Progress, func() (Made, error) {
+		fmt.Fprintf(opts.Progress, "making a Python environment in %s: %d packages for Python %s, once, some minutes\n",
+			dir, bytes.Count(opts.Lock, []byte("==")), from.Version)
+		return made, fill(ctx, from, dir, opts)
+	})
+}
+
+func (o MakeOptions) withDefaults() (MakeOptions, error) {
+	o.Kind = cmp.Or(o.Kind, CPU)
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	var err error
+	if o.Lock == nil {
+		if err := o.Kind.runsHere(); err != nil {
+			return o, err
+		}
+		if o.Lock, err = o.Kind.lock(); err != nil {
+			return o, err
+		}
+	}
+	o.Home, err = homeOr(o.Home)
+	return o, err
+}
+
+// lockSuffix is of the file that keeps others from making the same environment.
+const lockSuffix = ".lock"
+
+// lockPeriod is how often it is looked at.
+const lockPeriod = 200 * time.Millisecond
+
+// ensure has make fill dir once, whoever asks for it at the same time. What comes of an error is removed.
+func ensure(ctx context.Context, dir string, force bool, progress io.Writer, make func() (Made, error)) (Made, error) {
+	if m, err := readMade(dir); err == nil && !force {
+		return m, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return Made{}, fmt.Errorf("make the folder of Python environments: %w", err)
+	}
+	lock := flock.New(dir + lockSuffix)
+	if free, err := lock.TryLock(); err == nil && !free {
+		fmt.Fprintf(progress, "waiting for another process that makes %s\n", dir)
+	}
+	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
+		return Made{}, fmt.Errorf("wait for another process that makes Python environment %s: %w", dir, err)
+	}
+	defer lock.Unlock() // the lock ends with the process at the latest
+	if m, err := readMade(dir); err == nil && !force {
+		return m, nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return Made{}, fmt.Errorf("remove half a Python environment: %w", err)
+	}
+	made, err := make()
+	made.Dir, made.Interpreter, made.Created = dir, interpreterIn(dir), time.Now()
+	if err == nil {
+		err = made.write()
+	}
+	if err != nil {
+		return Made{}, errors.Join(fmt.Errorf("make Python environment %s: %w", dir, err), os.RemoveAll(dir))
+	}
+	return readMade(dir)
+}
+
+// Halves removes the folders in home that whoever made them left half made, and says which. One that is being made now stays.
+func Halves(home string) ([]string, error) {
+	entries, err := os.ReadDir(home)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var removed []string
+	for _, entry := range entries {
+		dir := filepath.Join(home, entry.Name())
+		if _, err := readMade(dir); !entry.IsDir() || !errors.Is(err, fs.ErrNotExist) || !ours(dir) {
+			continue
+		}
+		lock := flock.New(dir + lockSuffix)
+		if free, err := lock.TryLock(); err != nil || !free {
+			continue
+		}
+		err := errors.Join(os.RemoveAll(dir), lock.Unlock())
+		if err != nil {
+			return removed, err
+		}
+		removed = append(removed, dir)
+	}
+	return removed, nil
+}
+
+// beginning is the file that says from the start that a folder is of our making.
+const beginning = "stoker.begun"
+
+func ours(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, beginning))
+	return err == nil
+}
+
+// digestOf is the SHA-256 of texts, each with its length before it.
+func digestOf(texts ...[]byte) string {
+	text, _ := json.Marshal(texts) // bytes have a form in JSON, always
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
