@@ -108,10 +108,10 @@ func TestWhatIsNoModuleIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	dir := penguin.folder(t)
 	for name, make := range map[string]func(path string) error{
-		"gone.py":     func(string) error { return nil },
-		"text.txt":    func(path string) error { return os.WriteFile(path, nil, 0o600) },
-		"broken.zip":  func(path string) error { return os.WriteFile(path, []byte("PK"), 0o600) },
-		"broken.tgz":  func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) },
+		"gone.py":    func(string) error { return nil },
+		"text.txt":   func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"broken.zip": func(path string) error { return os.WriteFile(path, []byte("PK"), 0o600) },
+		"broken.tgz": func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) },
 	} {
 		path := filepath.Join(dir, name)
 		if err := make(path); err != nil {
