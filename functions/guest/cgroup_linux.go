@@ -40,6 +40,14 @@ func (g *cgroup) adopt(pid int) error {
 	if g == nil || g.v2 {
 		return nil
 	}
+	return g.move(pid)
+}
+
+// move moves a process in, from wherever it is. What it has allocated stays with the cgroup that it comes from.
+func (g *cgroup) move(pid int) error {
+	if g == nil {
+		return nil
+	}
 	return g.write("cgroup.procs", strconv.Itoa(pid))
 }
 

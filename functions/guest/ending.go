@@ -35,8 +35,8 @@ func (e ending) failure() *Error {
 		return &Error{Kind: KindStopped, Err: e.cause}
 	case e.listener.failure != nil:
 		return &Error{Kind: Kind(e.listener.failure.Kind), Err: e.listener.failure}
-	case e.exit.orphaned:
-		return &Error{Kind: KindCrash, Err: errors.New("the warm process that it was forked from was ended, and took it along")}
+	case e.exit.unknown:
+		return &Error{Kind: KindCrash, Err: errors.New("ended with the warm process that it was forked from")}
 	default:
 		return leftWithout(status)
 	}

@@ -33,7 +33,8 @@ type errand struct {
 	limits     Limits
 	log        *boundedLog
 	on         func(module.Message)
-	again      bool // the process may be given another assignment after this one
+	stuckAfter time.Duration // without a sign of life before its first message, the process is ended; 0: never
+	again      bool          // the process may be given another assignment after this one
 	logger     *slog.Logger
 
 	listener *listener
@@ -56,13 +57,15 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 		e.process.end()
 		return Outcome{}, false, e.unbound(err)
 	}
-	e.listener = &listener{on: e.on, log: e.log, done: make(chan struct{})}
+	stuck := stuckWatch{process: e.process, log: e.log, after: e.stuckAfter}
+	e.listener = &listener{on: stuck.hear(e.on), log: e.log, done: make(chan struct{})}
 	e.memory = memoryWatch{process: e.process, limit: e.limits.MemoryBytes}
 	over := make(chan struct{})
 	e.helpers.Go(e.assign)
 	e.helpers.Go(func() { _, _ = io.Copy(e.log, e.process.output) }) // ends with the pipe, or when told to; log takes everything
 	e.helpers.Go(func() { e.listener.listen(e.process.progress) })
 	e.helpers.Go(func() { e.memory.watch(over, abort) })
+	e.helpers.Go(func() { stuck.watch(over, abort) })
 
 	e.supervise(ctx)
 	if e.again && e.doneInPeace(ctx) {
@@ -108,8 +111,8 @@ func (e *errand) doneInPeace(ctx context.Context) bool {
 // leave gives the process its grace time to leave by itself, and then ends it.
 func (e *errand) leave(ctx context.Context) {
 	defer e.process.signal(syscall.SIGKILL)
-	if errors.Is(context.Cause(ctx), errMemory) {
-		return // it would only grow on
+	if cause := context.Cause(ctx); errors.Is(cause, errMemory) || errors.Is(cause, errStuck) {
+		return // it would only grow on, or hear nothing
 	}
 	if ctx.Err() != nil {
 		e.process.signal(syscall.SIGTERM)
@@ -147,7 +150,7 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 
 func (e *errand) outcome(maxRSS int64) Outcome {
 	return Outcome{
-		Metrics: e.listener.metrics, LogTail: e.log.tail(), LogBytes: e.log.total(), MaxRSSBytes: max(e.memory.peak, maxRSS),
+		Metrics: e.listener.metrics, Unwritten: e.listener.lacking, LogTail: e.log.tail(), LogBytes: e.log.total(), MaxRSSBytes: max(e.memory.peak, maxRSS),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 )
 
 // rssUnit is that of ru_maxrss on macOS: bytes. The BSDs count kibibytes; there the figure is too small.
@@ -27,8 +28,9 @@ func residentBytes(int) (now, most int64) { return 0, 0 }
 
 func (p *process) alone() bool { return false }
 
-// groupRSS is not known here.
-func groupRSS(int) int64 { return 0 }
+// groupRSS and groupCPU are not known here.
+func groupRSS(int) int64         { return 0 }
+func groupCPU(int) time.Duration { return 0 }
 
 // endStrays can't find processes that left their group: others' environments are not to be read here.
 func endStrays(string) {}

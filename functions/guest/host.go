@@ -29,6 +29,8 @@ type Host struct {
 	homes   *scratch.Folder // of the running processes
 	cgroups *cgroups        // nil: memory is polled
 	python  *pythonHost
+
+	warmRules warmRules // of Python
 }
 
 // Options of a Host.
@@ -40,8 +42,13 @@ type Options struct {
 	Warm     int               // processes kept for builtin modules, once one has run; default 0: none. See Host
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
 	Python   string            // interpreter with TensorFlow for TFX modules that name none, or its environment's folder; default: STOKER_PYTHON
+	Slots    int               // jobs at once, over which GPUs are shared out; default 1: each job has all of them
 	Cgroup   string            // to divide among modules, see the package comment: own or a path; default: STOKER_CGROUP
 	Logger   *slog.Logger
+
+	// PythonWarm says how processes of TFX modules are kept ready, one of Warmth; default: what suits this machine. With Warm 0
+	// there are none.
+	PythonWarm string
 }
 
 // New returns a Host, to be closed. It starts nothing, and clears up after hosts whose processes were killed: their
@@ -63,11 +70,14 @@ func New(opts Options) (*Host, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Host{opts: opts, env: append(allowedEnv(os.Environ()), opts.Env...), files: newFileDigests()}
+	h := &Host{opts: opts, env: append(allowedEnv(os.Environ()), opts.Env...), files: newFileDigests(), warmRules: usualWarmRules()}
 	if err := hideSecrets(); err != nil {
 		return nil, err
 	}
 	var err error
+	if h.python, err = newPythonHost(h); err != nil {
+		return nil, err
+	}
 	if h.cgroups, err = openCgroups(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
 		return nil, err
 	}
@@ -75,7 +85,6 @@ func New(opts Options) (*Host, error) {
 		return nil, errors.Join(err, h.cgroups.end())
 	}
 	opts.Logger.Info("modules can be started", "memory_limited_by", h.cgroups.String())
-	h.python = newPythonHost(h)
 	self := append([]string{opts.Self}, opts.Args...)
 	h.warm = newWarmPool(opts.Warm, func() (*process, error) { return h.start(self) }, opts.Logger)
 	return h, nil
@@ -91,6 +100,7 @@ func (h *Host) start(command []string) (*process, error) {
 // Close ends the idle processes and waits for them. Running modules are their callers' to end, before.
 func (h *Host) Close() {
 	h.warm.close()
+	h.python.warm.close()
 	if err := errors.Join(h.homes.Close(), h.cgroups.end()); err != nil {
 		h.opts.Logger.Warn("the homes or cgroups of modules are not removed", "error", err)
 	}
@@ -110,6 +120,7 @@ const DefaultGrace = 10 * time.Second
 // Outcome tells how a module ended that finished.
 type Outcome struct {
 	Metrics     map[string]float64 // that came with its "done"
+	Unwritten   map[string]string  // formats that it could not write, with the reason, as its "done" has them
 	LogTail     string             // the last lines of its log, at most 8 KiB
 	LogBytes    int64              // how long the log is, or would be
 	MaxRSSBytes int64              // the largest resident size seen of it

@@ -24,7 +24,7 @@ type leader interface {
 type exit struct {
 	status      syscall.WaitStatus
 	maxRSSBytes int64 // the largest resident size that the kernel saw of it or of a child it waited for; 0: not known
-	orphaned    bool  // whoever made it had ended before, and took it along
+	unknown     bool  // whoever made it has ended, and taken it along, or does not answer: status is not its own
 }
 
 // command is a leader that we started ourselves.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
@@ -19,9 +20,17 @@ import (
 const pythonEnv = "STOKER_PYTHON"
 
 // pythonHost runs TFX modules: it finds the environment, takes the module's files, and has a process of the driver work on them.
-type pythonHost struct{ host *Host }
+type pythonHost struct {
+	host *Host
+	gpus *gpuShares
+	warm warmProcesses
+}
 
-func newPythonHost(h *Host) *pythonHost { return &pythonHost{host: h} }
+func newPythonHost(h *Host) (p *pythonHost, err error) {
+	p = &pythonHost{host: h, gpus: newGPUShares(h.opts.Slots)}
+	p.warm, err = newWarmProcesses(h, p.gpus.any())
+	return p, err
+}
 
 // prepared is what a TFX module needs to be run.
 type prepared struct {
@@ -49,6 +58,9 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source) (prepare
 	ready.environment, err = python.Find(ctx, python.Options{
 		Named: source.Python, Default: cmp.Or(p.host.opts.Python, os.Getenv(pythonEnv)), Requirements: source.Requirements, CacheDir: cache,
 	})
+	if err != nil && ctx.Err() != nil {
+		return prepared{}, fail(KindStopped, err)
+	}
 	if err != nil {
 		return prepared{}, fail(KindInput, err)
 	}
@@ -84,14 +96,12 @@ func (p *pythonHost) send(ctx context.Context, e *errand) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	h := p.host
-	env := append(h.env[:len(h.env):len(h.env)], ready.environment.Env(ready.layout, ready.keras)...)
-	if e.process, err = start(h.homes.Path(), h.cgroups, ready.environment.Command(python.ModeJob), env); err != nil {
-		return Outcome{}, err
-	}
-	e.setup = ready.setup(source, e.process.home)
-	outcome, _, err := e.run(ctx)
-	return outcome, err
+	return p.work(ctx, e, ready.kind(p.host.env), func(home string) python.Setup { return ready.setup(source, home) })
+}
+
+// kind is what the process of this module has in common with that of others.
+func (r prepared) kind(env []string) pythonKind {
+	return pythonKind{environment: r.environment, env: slices.Concat(env, r.environment.Env(r.layout, r.keras))}
 }
 
 // setup is the line that comes before the assignment.

@@ -10,6 +10,7 @@ import (
 type warmPool struct {
 	size    int
 	start   func() (*process, error)
+	fit     func(p *process, limit int64) bool // whether one that waits can take an assignment
 	log     *slog.Logger
 	refills sync.WaitGroup
 
@@ -21,7 +22,7 @@ type warmPool struct {
 }
 
 func newWarmPool(size int, start func() (*process, error), log *slog.Logger) *warmPool {
-	return &warmPool{size: size, start: start, log: log}
+	return &warmPool{size: size, start: start, fit: (*process).ready, log: log}
 }
 
 // take hands out an idle process that can take an assignment bound to limit bytes, or starts one. It is to be given back with
@@ -29,7 +30,7 @@ func newWarmPool(size int, start func() (*process, error), log *slog.Logger) *wa
 func (w *warmPool) take(limit int64) (*process, error) {
 	defer w.refill()
 	for p := w.pop(); p != nil; p = w.pop() {
-		if p.ready(limit) {
+		if w.fit(p, limit) {
 			return p, nil
 		}
 		w.lost()

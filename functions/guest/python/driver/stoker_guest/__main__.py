@@ -2,14 +2,20 @@
 import os
 import sys
 
-from stoker_guest import job, said
+from stoker_guest import ending, job, said
 
 
 def main(mode):
+    if mode in ("idle", "fork"):
+        from stoker_guest import preload
+        preload.everything()
+    if mode == "fork":
+        from stoker_guest import fork
+        fork.serve()  # goes on in each child
+    elif mode not in ("idle", "job"):
+        sys.exit(f"stoker_guest: no mode {mode!r}")
     said.to(int(os.environ["STOKER_PROGRESS_FD"]))
-    if mode == "job":
-        sys.exit(job.serve(sys.stdin))
-    sys.exit(f"stoker_guest: no mode {mode!r}")
+    ending.leave(job.serve(sys.stdin))
 
 
 main(sys.argv[1])

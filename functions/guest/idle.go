@@ -1,0 +1,92 @@
+package guest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// idlePool keeps processes that have imported everything and wait for a job, each to be used once: what has touched a GPU can't be
+// forked. There are as many of each kind as there are slots, from the first job of the kind until none has come for a while.
+type idlePool struct {
+	size  int
+	start func(pythonKind) (*process, error)
+	rules warmRules
+	log   *slog.Logger
+
+	tasks  sync.WaitGroup
+	mu     sync.Mutex
+	pools  map[string]*idleKind
+	closed bool
+}
+
+type idleKind struct {
+	*warmPool
+
+	timer *time.Timer // ends what waits
+}
+
+func newIdlePool(h *Host, rules warmRules) *idlePool {
+	return &idlePool{
+		size: h.opts.Warm, start: func(kind pythonKind) (*process, error) { return h.startPython(kind, modeIdle) },
+		rules: rules, log: h.opts.Logger, pools: map[string]*idleKind{},
+	}
+}
+
+// take hands out a process that waits, or starts one of its own. Another takes its place at once: it will be ready for the next job
+// when this one has ended.
+func (i *idlePool) take(_ context.Context, kind pythonKind) (*process, error) {
+	pool := i.pool(kind)
+	if pool == nil {
+		return nil, errCold
+	}
+	p, err := pool.take(0)
+	if err == nil {
+		pool.lost()
+	}
+	return p, err
+}
+
+// pool finds that of a kind, and has it live on for a while. It is nil when all are closed.
+func (i *idlePool) pool(kind pythonKind) *warmPool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.closed {
+		return nil
+	}
+	key := kind.key()
+	found := i.pools[key]
+	if found == nil {
+		start := func() (*process, error) { return i.start(kind) }
+		found = &idleKind{warmPool: newWarmPool(i.size, start, i.log)}
+		found.fit = func(p *process, _ int64) bool { return !p.dead() } // what it has printed belongs to its job
+		i.pools[key] = found
+		found.timer = time.AfterFunc(i.rules.idle, func() { i.expire(key) })
+	}
+	found.timer.Reset(i.rules.idle)
+	return found.warmPool
+}
+
+// expire ends what waits of a kind that nobody has asked for.
+func (i *idlePool) expire(key string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if found := i.pools[key]; found != nil && !i.closed {
+		delete(i.pools, key)
+		i.tasks.Go(found.close)
+	}
+}
+
+func (i *idlePool) close() {
+	i.mu.Lock()
+	i.closed = true
+	pools := i.pools
+	i.pools = map[string]*idleKind{}
+	i.mu.Unlock()
+	for _, pool := range pools {
+		pool.timer.Stop()
+		pool.close()
+	}
+	i.tasks.Wait()
+}

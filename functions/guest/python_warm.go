@@ -1,0 +1,152 @@
+package guest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// How processes of TFX modules are kept ready: Options.PythonWarm.
+const (
+	WarmFork = "fork" // one process imports, and forks a child for each job; Linux only. The default where no GPU is visible
+	WarmIdle = "idle" // as many as Warm import and wait, each for one job. The default where a GPU is: its driver forbids forks
+	WarmOff  = "off"  // every job imports for itself
+)
+
+// Warmth are the values of Options.PythonWarm.
+func Warmth() []string { return []string{WarmFork, WarmIdle, WarmOff} }
+
+// warmRules bound how long a warm process is waited for and kept.
+type warmRules struct {
+	patience time.Duration // of a job, for a fork server's imports; it starts cold after that
+	idle     time.Duration // until a kind of process that no job has asked for is ended: its memory is others'
+	retry    time.Duration // until imports that failed are tried again
+	stuck    time.Duration // a forked child that shows no life for so long is ended, and its job starts cold
+	most     int           // children of one fork server
+}
+
+func usualWarmRules() warmRules {
+	return warmRules{patience: 2 * time.Minute, idle: 10 * time.Minute, retry: 5 * time.Minute, stuck: time.Minute, most: 1000}
+}
+
+// pythonKind is what two jobs must have in common to be served by the same imports.
+type pythonKind struct {
+	environment python.Environment
+	env         []string // of the process
+}
+
+// Modes of the driver.
+const (
+	modeJob  = python.ModeJob
+	modeIdle = python.ModeIdle
+	modeFork = python.ModeFork
+)
+
+func (k pythonKind) command(mode python.Mode) []string { return k.environment.Command(mode) }
+
+// key holds the digest beside the command and its environment: packages change in place.
+func (k pythonKind) key() string {
+	return strings.Join(slices.Concat(k.command(""), []string{k.environment.Digest}, k.env), "\x00")
+}
+
+// warmProcesses has processes ready that have imported what modules need. take says why there is none: a process of the job's own
+// does as well, only later. It may wait for imports that have begun.
+type warmProcesses interface {
+	take(ctx context.Context, kind pythonKind) (*process, error)
+	close()
+}
+
+// newWarmProcesses chooses the way. Where no second job comes, or none shall be kept, there is none.
+func newWarmProcesses(h *Host, gpus bool) (warmProcesses, error) {
+	way := h.opts.PythonWarm
+	if way != "" && !slices.Contains(Warmth(), way) {
+		return nil, fmt.Errorf("warm Python processes: %q: expected one of %s", way, strings.Join(Warmth(), ", "))
+	}
+	if way == WarmFork && !canFork {
+		return nil, errors.New("warm Python processes: fork is for Linux only; idle works here")
+	}
+	byDefault := WarmFork
+	if gpus || !canFork {
+		byDefault = WarmIdle
+	}
+	switch way = cmp.Or(way, byDefault); {
+	case way == WarmOff || h.opts.Warm == 0:
+		return coldProcesses{}, nil
+	case way == WarmFork:
+		return newForkPool(h, h.warmRules), nil
+	default:
+		return newIdlePool(h, h.warmRules), nil
+	}
+}
+
+// coldProcesses has none.
+type coldProcesses struct{}
+
+var errCold = errors.New("no process is kept warm")
+
+func (coldProcesses) take(context.Context, pythonKind) (*process, error) { return nil, errCold }
+func (coldProcesses) close()                                             {}
+
+// startPython starts a process in one of the driver's modes.
+func (h *Host) startPython(kind pythonKind, mode python.Mode) (*process, error) {
+	return start(h.homes.Path(), h.cgroups, kind.command(mode), kind.env)
+}
+
+// work sees an errand through, in a warm process where there is one. setup tells the job's own part for a home.
+func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup func(home string) python.Setup) (Outcome, error) {
+	gpus := p.gpus.take()
+	defer p.gpus.giveBack(gpus)
+	run := func(process *process) (Outcome, error) {
+		line := setup(process.home)
+		gpus.tell(line.Env)
+		e.process, e.setup = process, line
+		outcome, _, err := e.run(ctx)
+		return outcome, err
+	}
+	process, err := p.warm.take(ctx, kind)
+	if err == nil {
+		e.stuckAfter = p.host.warmRules.stuck
+		if outcome, err := run(process); !p.goesCold(ctx, e, err) {
+			return outcome, err
+		}
+		e.stuckAfter = 0
+	} else if !errors.Is(err, errCold) {
+		p.host.opts.Logger.Warn("a TFX module starts cold", "module", e.assignment.Module, "reason", err)
+	}
+	if ctx.Err() != nil {
+		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", e.assignment.Module, context.Cause(ctx)))
+	}
+	if process, err = p.host.startPython(kind, modeJob); err != nil {
+		return Outcome{}, err
+	}
+	return run(process)
+}
+
+// goesCold says whether how a warm process ended is no fault of its job: it had left before the job reached it, or it was stuck.
+func (p *pythonHost) goesCold(ctx context.Context, e *errand, err error) bool {
+	if ctx.Err() != nil || e.unsent == nil && !errors.Is(err, errStuck) {
+		return false
+	}
+	reason := cmp.Or(e.unsent, err)
+	p.host.opts.Logger.Warn("a TFX module starts again, cold", "module", e.assignment.Module, "reason", reason)
+	fmt.Fprintf(e.log, "stoker: the warm process is given up (%v): the module starts again in one of its own\n", reason)
+	p.emptyOutputs(e.assignment)
+	return true
+}
+
+// emptyOutputs removes what a first try may have begun.
+func (p *pythonHost) emptyOutputs(a module.Assignment) {
+	for _, dir := range []string{a.ServingModelDir, a.EvalModelDir} {
+		if dir != "" {
+			_ = os.RemoveAll(dir) // what is left is overwritten, or fails the job
+		}
+	}
+}
