@@ -69,6 +69,8 @@ var table = house.Table{
 		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
+		"functions/tuner": {Opens: "events functions/execution functions/worker functions/pipeline functions/module",
+			Tests: "functions/guest storage"},
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +

@@ -31,7 +31,7 @@ type Assignment struct {
 	Hyperparameters    map[string]any `json:"hyperparameters"` // the parsed best_hyperparameters.txt: space and values
 	CustomConfig       map[string]any `json:"custom_config"`
 
-	// Folders, not there yet, for what a tune leaves: best_hyperparameters.txt in one, tuner_results.json in the other. "" for other calls.
+	// Folders, there and empty, for what a tune leaves: best_hyperparameters.txt in one, tuner_results.json in the other. "" for other calls.
 	BestHyperparametersDir string `json:"best_hyperparameters_dir,omitempty"`
 	TunerResultsDir        string `json:"tuner_results_dir,omitempty"`
 

@@ -1,0 +1,22 @@
+package tuner
+
+import (
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// assign tells the module what to do, in the words of TFX's FnArgs: those that a Tuner component fills.
+func assign(a *execution.Attempt) (module.Assignment, error) {
+	search := a.Execution.Spec.Search()
+	told, err := a.Assignment(search.TrainArgs, search.EvalArgs)
+	if err != nil {
+		return module.Assignment{}, err
+	}
+	told.Call = module.CallTune
+	told.BestHyperparametersDir = a.Desk.Out(bestKey)
+	told.TunerResultsDir = a.Desk.Out(resultsKey)
+	told.CustomConfig = search.CustomConfig
+	told.Strategy = search.Resources.Strategy
+	told.Seed = search.Seed
+	return told, nil
+}

@@ -1,0 +1,41 @@
+package tuner
+
+import (
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// identity is all that decides a search. A new field must be left out when empty, or every search there is would be made again.
+type identity struct {
+	Function    events.Function     `json:"function"`
+	Module      string              `json:"module"`
+	Inputs      []execution.InputID `json:"inputs"`
+	TrainArgs   pipeline.Args       `json:"train_args"`
+	EvalArgs    pipeline.Args       `json:"eval_args"`
+	TuneArgs    pipeline.TuneArgs   `json:"tune_args,omitzero"`
+	Config      map[string]any      `json:"custom_config,omitempty"`
+	Seed        int64               `json:"seed"`
+	Transformed bool                `json:"transformed"`
+	Payload     string              `json:"payload_format,omitempty"` // unless it is tf.Example
+	Strategy    string              `json:"strategy,omitempty"`
+	Salt        string              `json:"salt,omitempty"`
+}
+
+// identityOf is what the job comes down to, with the digest of its module's code.
+func identityOf(job events.Job, search pipeline.Search, module string, inputs []execution.Input) identity {
+	return identity{
+		Function:    job.Function,
+		Module:      module,
+		Inputs:      execution.ByContent(inputs),
+		TrainArgs:   search.TrainArgs,
+		EvalArgs:    search.EvalArgs,
+		TuneArgs:    search.TuneArgs,
+		Config:      search.CustomConfig,
+		Seed:        search.Seed,
+		Transformed: execution.Transformed(job),
+		Payload:     execution.UnusualPayload(job),
+		Strategy:    search.Resources.Strategy,
+		Salt:        job.Salt,
+	}
+}

@@ -1,0 +1,117 @@
+package tuner
+
+import (
+	"context"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// Tuner is the worker.Function that searches for hyperparameters, and an execution.Kind.
+type Tuner struct{ shop *execution.Workshop }
+
+// New returns a tuner that works in a workshop.
+func New(shop *execution.Workshop) *Tuner { return &Tuner{shop} }
+
+// Name says that a tuner takes tune jobs.
+func (t *Tuner) Name() events.Function { return events.FunctionTune }
+
+// Limits says how often the module may fail. A job that nobody could work on fails for good at once.
+func (t *Tuner) Limits(job events.Job) worker.Limits {
+	spec, err := specOf(job)
+	if err != nil {
+		return worker.Limits{Attempts: 1, Crashes: 1}
+	}
+	search := spec.Search()
+	return worker.Limits{Attempts: search.MaxAttempts, Crashes: search.MaxCrashes}
+}
+
+// Failed tells of a job that is given up.
+func (t *Tuner) Failed(task worker.Task, failure *events.Failure) events.Fact {
+	return events.NewJobFailed(task.Job, task.Attempt, failure)
+}
+
+// Handle works on one tune job, or sees to it that nothing comes of one that is cancelled.
+func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	return t.shop.Handle(ctx, task, t)
+}
+
+// specOf is a job's pipeline, which has a tuner.
+func specOf(job events.Job) (pipeline.Pipeline, error) {
+	spec, err := pipeline.FromJSON(job.Spec)
+	if err == nil && spec.Tuner == nil {
+		err = &events.Invalid{Field: "spec.tuner", Expected: "how to tune, in the pipeline of a tune job"}
+	}
+	if err != nil {
+		return spec, execution.InputFailure(err)
+	}
+	return spec, nil
+}
+
+// outputs are TFX's keys of what a Tuner publishes, with its types.
+var outputs = map[string]string{bestKey: "HyperParameters", resultsKey: "TunerResults"}
+
+const (
+	bestKey    = "best_hyperparameters"
+	resultsKey = "tuner_results"
+)
+
+// Identify reads what the job asks for and lists its inputs, to know which execution it is.
+func (t *Tuner) Identify(ctx context.Context, task worker.Task) (execution.Execution, error) {
+	spec, err := specOf(task.Job)
+	if err != nil {
+		return execution.Execution{}, err
+	}
+	search := spec.Search()
+	inputs, err := t.shop.List(ctx, task.Job, search.TrainArgs, search.EvalArgs)
+	if err != nil {
+		return execution.Execution{}, err
+	}
+	module, err := t.shop.Digest(ctx, spec)
+	if err != nil {
+		return execution.Execution{}, err
+	}
+	return t.shop.Execution(task, execution.Known{
+		Component: "Tuner", Outputs: outputs, Spec: spec, Module: module, Inputs: inputs,
+		Identity: identityOf(task.Job, search, module, inputs),
+	})
+}
+
+// Work makes the search of an execution that nobody has made yet, and returns what was committed.
+func (t *Tuner) Work(ctx context.Context, task worker.Task, e execution.Execution) (_ *execution.Result, err error) {
+	a, err := t.shop.Attempt(task, e)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	if err := a.StageIn(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.Resume(ctx); err != nil {
+		return nil, err
+	}
+	told, err := assign(a)
+	if err != nil {
+		return nil, a.AtAddresses(err)
+	}
+	return a.Outcome(ctx, func(take execution.Take) (*execution.Result, error) { return finish(ctx, a, told, take) })
+}
+
+// finish runs the module, and makes what it leaves the outcome of the execution. take is called for each checkpoint.
+func finish(ctx context.Context, a *execution.Attempt, told module.Assignment, take execution.Take) (*execution.Result, error) {
+	if _, err := a.Run(ctx, told, a.Execution.Spec.Search().Resources, take); err != nil {
+		return nil, err
+	}
+	found, err := check(a, told)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := a.Publish(ctx, tell(a, found, a.Now()))
+	if err != nil {
+		return nil, err
+	}
+	return a.Commit(ctx, manifest)
+}
