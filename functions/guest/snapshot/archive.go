@@ -119,7 +119,7 @@ func entryName(name string, mode fs.FileMode) (clean string, wanted bool, err er
 	switch {
 	case clean == "." || clean == "":
 		return "", false, nil // the top itself
-	case strings.Contains(clean, `\`):
+	case !fs.ValidPath(clean) || strings.Contains(clean, `\`):
 		return "", false, errors.New("expected a name below the archive's top, with slashes and without ..")
 	case isLeftOutBelow(clean) || mode.IsDir():
 		return "", false, tooDeep(clean)
