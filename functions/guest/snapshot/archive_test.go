@@ -80,6 +80,15 @@ func TestAnArchiveThatIsTooMuchIsRefused(t *testing.T) {
 	}
 	// What unpacks to much is refused as well where it would be left out.
 	refuses(t, tarOf(t, []item{{name: ".hidden", text: strings.Repeat("0", 1<<20)}}), "m.tgz", "holds more than 4096 bytes")
+	dir := t.TempDir()
+	for _, name := range []string{"a.py", "b.py", "c.py", "d.py", "e.py"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := take(t.Context(), store{t.TempDir()}, dir, small); !errors.Is(err, errLimit) {
+		t.Errorf("a folder: %v, want too many files", err)
+	}
 	refuses(t, bytes.Repeat([]byte("x"), 4097), "m.zip", "holds more than 4096 bytes")
 }
 

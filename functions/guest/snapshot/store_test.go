@@ -131,6 +131,32 @@ func TestThoseLongestUnusedArePruned(t *testing.T) {
 	}
 }
 
+func TestThoseOfThisWeekStayHoweverManyTheyAre(t *testing.T) {
+	t.Parallel()
+	cache := store{t.TempDir()}
+	for i := range keepAtMost + 5 {
+		if err := os.Mkdir(filepath.Join(cache.dir, fmt.Sprintf("%064x", i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustTake(t, cache, module(t, "VERSION = 1\n"))
+	if got, want := kinds(t, cache.dir), fmt.Sprintf("%d snapshots, 0 partial", keepAtMost+6); got != want {
+		t.Errorf("%s are left, want %s", got, want)
+	}
+}
+
+func TestToBeTakenAgainIsToBeUsed(t *testing.T) {
+	t.Parallel()
+	cache, path, old := store{t.TempDir()}, module(t, "VERSION = 1\n"), time.Now().Add(-keepFor)
+	if err := os.Chtimes(mustTake(t, cache, path).Dir, old, old); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(mustTake(t, cache, path).Dir)
+	if err != nil || time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("used last at %v, %v, want now", info.ModTime(), err)
+	}
+}
+
 func TestWhoWaitsTooLongIsToldWhy(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -144,9 +170,12 @@ func TestWhoWaitsTooLongIsToldWhy(t *testing.T) {
 func TestACacheThatCannotBeWrittenIsNotTheModulesFault(t *testing.T) {
 	t.Parallel()
 	path := module(t, "")
-	_, err := take(t.Context(), store{path}, path, wide) // a file where a folder should be
-	if _, invalid := errors.AsType[*Invalid](err); err == nil || invalid {
-		t.Errorf("%v, want an error of the machine's", err)
+	_, full := take(t.Context(), store{path}, path, wide) // a file where a folder should be
+	denied := blame(t.Context(), path, keeping(&os.PathError{Op: "open", Path: "x", Err: os.ErrPermission}))
+	for _, err := range []error{full, denied} {
+		if _, invalid := errors.AsType[*Invalid](err); err == nil || invalid {
+			t.Errorf("%v, want an error of the machine's", err)
+		}
 	}
 }
 
