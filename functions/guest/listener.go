@@ -2,6 +2,7 @@ package guest
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,11 +15,13 @@ import (
 type listener struct {
 	on  func(module.Message)
 	log io.Writer
+	own module.ErrorKind // one more that an error may have, by agreement with the process
 
 	done     chan struct{} // closed at the first "done" or "error"
 	finished bool          // it said done
 	chatty   bool          // it said something after that
 	metrics  map[string]float64
+	lacking  map[string]string // formats that it could not write
 	failure  *module.Error
 }
 
@@ -45,8 +48,12 @@ func (l *listener) listen(r io.Reader) {
 	}
 }
 
-// line takes one line. After the last word of a module there is nothing more to hear.
+// line takes one line. After the last word of a module there is nothing more to hear. An empty line says nothing: it ends what
+// someone else may have begun.
 func (l *listener) line(line []byte) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
 	var m module.Message
 	if err := json.Unmarshal(line, &m); err != nil {
 		l.note(line)
@@ -59,10 +66,10 @@ func (l *listener) line(line []byte) {
 			l.on(m)
 		}
 	case m.Type == module.MessageDone && !over:
-		l.finished, l.metrics = true, m.Metrics
+		l.finished, l.metrics, l.lacking = true, m.Metrics, m.Unwritten
 		close(l.done)
 	case m.Type == module.MessageError && m.Error != nil && !over:
-		l.failure = checked(*m.Error)
+		l.failure = l.checked(*m.Error)
 		close(l.done)
 	default:
 		l.note(line)
@@ -73,8 +80,10 @@ func (l *listener) line(line []byte) {
 func (l *listener) over() bool { return l.finished || l.failure != nil }
 
 // checked makes an error's kind one of those that a module may choose.
-func checked(e module.Error) *module.Error {
-	if e.Kind != module.KindInput && e.Kind != module.KindHost {
+func (l *listener) checked(e module.Error) *module.Error {
+	switch e.Kind {
+	case module.KindInput, module.KindHost, module.KindResources, l.own:
+	default:
 		e.Kind = module.KindModule
 	}
 	return &e
