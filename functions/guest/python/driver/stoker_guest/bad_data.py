@@ -16,11 +16,11 @@ WORDS = (
 )
 
 
-def told(error, assignment):
+def told(error, text, assignment):
     """What to add to an error that the data is to blame for; None where that isn't sure."""
     if is_tensorflow(error, "DataLossError"):  # a torn checkpoint is one too
         return broken(assignment)
-    return "" if any(words.search(str(error)) for words in WORDS) else None
+    return "" if any(words.search(text) for words in WORDS) else None
 
 
 def is_tensorflow(error, name):

@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 
-from stoker_guest import bad_data, keras_choice, packages
+from stoker_guest import bad_data, keras_choice, no_estimators, packages
 
 HOST, INPUT, MODULE, RESOURCES = "host", "input", "module", "resources"  # kinds of functions/module
 OTHER_KERAS = "other-keras"  # a kind between the driver and functions/guest: nobody chose the Keras, and the module needs the other
@@ -38,30 +38,47 @@ def shortened(text):
 
 def _judged(error, setup, assignment):
     """Whose fault an error is, and what to do about it if that is known."""
-    needed = keras_choice.needed(error)
+    needed = keras_choice.needed([text(e) for e in _chain(error)])
     if needed and needed != setup["keras"]:
         return (OTHER_KERAS, f"needs Keras {needed}") if setup["keras_auto"] else (MODULE, f"set module.keras: {needed}")
+    if isinstance(error, (ImportError, AttributeError)) and no_estimators.hint(text(error)):
+        return MODULE, no_estimators.hint(text(error))
     if isinstance(error, ImportError):
         return MODULE, packages.hint(error, setup["path"])
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in str(error):
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in text(error):
         return HOST, ""
     if isinstance(error, MemoryError) or bad_data.is_tensorflow(error, "ResourceExhaustedError"):
         return RESOURCES, ""
-    found = bad_data.told(error, assignment)
+    found = bad_data.told(error, text(error), assignment)
     return (INPUT, found) if found is not None else (MODULE, "")
 
 
+def text(error):
+    """What an exception says of itself, if it can: its code is the user's."""
+    try:
+        return str(error).strip()
+    except Exception as worse:
+        return f"its words can't be had: {type(worse).__name__}"
+
+
 def _words(error):
+    name, words = type(error).__name__, text(error)
     if isinstance(error, SystemExit):
-        return f"the module called sys.exit({error.code!r}) before it was done"
+        return f"{name}: the module called sys.exit({words}) before it was done"
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted from the keyboard, or by SIGINT"
-    return traceback.format_exception_only(type(error), error)[-1].strip() if isinstance(error, SyntaxError) else _line(error)
+        words = words or "from the keyboard, or by SIGINT"
+    if isinstance(error, SyntaxError):
+        words = error.msg
+    return f"{name}: {words}" if words else name
 
 
-def _line(error):
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def _chain(error):
+    """An error, and those that it came from."""
+    chain = []
+    while error is not None and error not in chain:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return chain
 
 
 def _frame(error, setup):

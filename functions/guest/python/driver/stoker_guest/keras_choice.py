@@ -23,17 +23,13 @@ MOST_BYTES = 4 << 20  # of a source file that is read
 MOST_FILES = 1000
 
 
-def needed(error):
-    """The Keras that an error, or one that it came from, asks for; "" if it says nothing of it."""
-    seen = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        text = str(error)
+def needed(texts):
+    """The Keras that an error asks for, by its words or those of one that it came from; "" if they say nothing of it."""
+    for text in texts:
         if any(words in text for words in NEEDS_2):
             return "2"
         if any(words in text for words in NEEDS_3):
             return "3"
-        error = error.__cause__ or error.__context__
     return ""
 
 

@@ -27,11 +27,11 @@ def hush():
     _descriptor = None
 
 
-def send(message):
+def send(message, before=b""):
     """Sends one message, from any thread. A worker that has gone hears nothing: that is not the module's fault."""
     if _descriptor is None:
         return
-    line = _line(message)
+    line = before + _line(message)
     if len(line) > MAX_BYTES:
         line = _line({key: value for key, value in message.items() if key != "metrics"})
     try:
@@ -47,11 +47,16 @@ def _line(message):
 
 
 def done(metrics):
-    send({"type": "done", "metrics": metrics})
+    _last({"type": "done", "metrics": metrics})
 
 
 def error(kind, message):
-    send({"type": "error", "error": {"kind": kind, "message": message}})
+    _last({"type": "error", "error": {"kind": kind, "message": message}})
+
+
+def _last(message):
+    """The last word goes on a line of its own, whatever else the module has written on the stream."""
+    send(message, before=b"\n")
 
 
 def note(text):
