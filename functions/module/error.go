@@ -19,9 +19,10 @@ type ErrorKind string
 
 // The kinds.
 const (
-	KindInput  ErrorKind = "input"  // the data is bad: no retry helps
-	KindHost   ErrorKind = "host"   // the machine is to blame, its disk is full: another one may do better, without limit
-	KindModule ErrorKind = "module" // all else
+	KindInput     ErrorKind = "input"     // the data is bad: no retry helps
+	KindHost      ErrorKind = "host"      // the machine is to blame, its disk is full: another one may do better, without limit
+	KindResources ErrorKind = "resources" // memory ran out, of the machine or of its GPU
+	KindModule    ErrorKind = "module"    // all else
 )
 
 // BadInput marks err as the data's fault; nil stays nil.

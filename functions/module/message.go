@@ -16,6 +16,10 @@ type Message struct {
 	// such a one too, and lie there again as those below working_dir do; and as any file may be written to in place meanwhile, a
 	// copy is taken only when none is.
 	All bool `json:"all,omitempty"`
+
+	// Unwritten are, of a "done", formats that were asked for and that the model can't be written in, with the reason of each. It is for
+	// the worker to say whether the job can do without.
+	Unwritten map[string]string `json:"unwritten,omitempty"`
 }
 
 // MessageType says what a message tells.
