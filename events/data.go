@@ -122,6 +122,7 @@ type ModelTrained struct {
 	Module          string             `json:"module" jsonschema:"required,minLength=1,description=Digest of the module's code"`
 	BaseModel       string             `json:"base_model,omitempty" jsonschema:"format=s3"`
 	Skew            *Skew              `json:"skew,omitempty"`
+	Notes           []string           `json:"notes,omitempty" jsonschema:"description=What was asked for and is not there: a format that the model can't be written in\\, with the reason"`
 	Started         time.Time          `json:"started"`
 	Finished        time.Time          `json:"finished"`
 	Attempts        int                `json:"attempts" jsonschema:"minimum=0"`

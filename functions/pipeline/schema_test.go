@@ -50,6 +50,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never, skew: off}\n",
+		"pipeline: p\nmodule: m.py\ntrainer: {exports: [onnx, {format: tflite, required: true}], resources: {workers: 2}}\n",
 		"pipeline: p\nmodule: m\ntrainer: {train_args: 'num_steps: 3', eval_args: '{}'}\n"} {
 		parse(t, text)
 		if err := compiled.Validate(plain(t, text)); err != nil {
@@ -64,7 +65,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		head + "trainer: {max_attempts: 0}\n", head + "trainer: {skew: maybe}\n", head + "trainer: {skew: {rows: 0}}\n", head + "trainer: {skew: {tolerance: -1}}\n",
 		head + "trainer: {cache: maybe}\n", head + "trainer: {expire_after: soon}\n", head + "trainer: {window: -1}\n",
 		head + "concurrency: 0\n", head + "concurrency: {newest: supersede}\n", head + "concurrency: {runs: 1, newest: first}\n",
-		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {train_args: {splits: train}}\n",
+		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {exports: [{required: true}]}\n", head + "trainer: {train_args: {splits: train}}\n",
 	} {
 		if _, err := pipeline.Parse("p.yaml", []byte(text)); err == nil {
 			t.Errorf("%s\nis taken by Parse", text)
@@ -139,6 +140,17 @@ func moduleForms() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", MinLength: new(uint64(1))}, long}}
 }
 
+// exportForms: an export may be a word.
+func exportForms() *jsonschema.Schema {
+	format := &jsonschema.Schema{Type: "string", Enum: []any{"tflite", "tflite-float16", "tflite-int8", "onnx"}}
+	properties := jsonschema.NewProperties()
+	properties.Set("format", format)
+	properties.Set("required", &jsonschema.Schema{Enum: []any{"on", "off", true, false}, Default: "off",
+		Description: "Of a TFX module: the job fails where its model can't be written so. Else that is noted, and the model is published without"})
+	long := &jsonschema.Schema{Type: "object", Properties: properties, Required: []string{"format"}, AdditionalProperties: jsonschema.FalseSchema}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{format, long}}
+}
+
 // args may be a text, TFX's message, which reflection does not see.
 func args() *jsonschema.Schema {
 	long := (&jsonschema.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}).Reflect(pipeline.Args{})
@@ -167,6 +179,8 @@ func reflected(t *testing.T) []byte {
 				return moduleForms()
 			case reflect.TypeFor[pipeline.Concurrency]():
 				return concurrency()
+			case reflect.TypeFor[pipeline.Export]():
+				return exportForms()
 			case reflect.TypeFor[pipeline.Skew]():
 				return skew()
 			case reflect.TypeFor[pipeline.Duration]():

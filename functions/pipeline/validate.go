@@ -101,16 +101,6 @@ func (r *report) baseModel(value string) {
 		shorten(value), module.Suggestion(value, policies))
 }
 
-func (r *report) exports(formats []string) {
-	for i, format := range formats {
-		at := fmt.Sprintf("trainer.exports[%d]", i)
-		r.oneOf(at, format, module.Formats()...)
-		if slices.Contains(formats[:i], format) {
-			r.add(at, "%s is there twice", shorten(format))
-		}
-	}
-}
-
 func (r *report) oneOf(key, value string, words ...string) {
 	if !slices.Contains(words, value) {
 		r.add(key, "expected one of %s, got %q%s", strings.Join(words, ", "), shorten(value), module.Suggestion(value, words))

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
 // assign tells the module what to do, in the words of TFX's FnArgs.
@@ -29,7 +30,8 @@ func assign(a attempt) (module.Assignment, error) {
 	told.EvalModelDir = d.Out(modelKey, "Format-TFMA")
 	told.ModelRunDir = d.Out(modelRunKey)
 	told.CustomConfig = trainer.CustomConfig
-	told.Exports = trainer.Exports
+	told.Exports = pipeline.Formats(trainer.Exports)
+	told.Workers, told.Strategy = trainer.Resources.Workers, trainer.Resources.Strategy
 	told.Predictions = predictions(a)
 	told.Seed = trainer.Seed
 	told.Shards = shards

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
@@ -12,14 +11,14 @@ import (
 
 // check refuses what is no model, what lacks a format that was asked for, and what could not be published or told of: after the
 // commit it would be too late. TFX takes an empty folder for a model.
-func check(a attempt) error {
+func check(a *attempt) error {
 	a.Report(events.Progress{Phase: "checking"})
 	serving := a.assignment.ServingModelDir
 	if err := savedmodel.Check(serving); err != nil {
 		return execution.CheckFailure(fmt.Errorf("%s: %w", filepath.Base(serving), err))
 	}
-	if err := export.Check(filepath.Dir(serving), a.assignment.Exports); err != nil {
+	if err := checkExports(a); err != nil {
 		return execution.CheckFailure(err)
 	}
-	return a.CheckTold(tell(a, a.Started))
+	return a.CheckTold(tell(*a, a.Started))
 }

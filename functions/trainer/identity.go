@@ -2,9 +2,11 @@ package trainer
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -16,35 +18,61 @@ type identity struct {
 	TrainArgs   pipeline.Args       `json:"train_args"`
 	EvalArgs    pipeline.Args       `json:"eval_args"`
 	Config      map[string]any      `json:"custom_config,omitempty"`
-	Exports     []string            `json:"exports,omitempty"`
+	Exports     []pipeline.Export   `json:"exports,omitempty"`
 	Seed        int64               `json:"seed"`
 	Shards      int                 `json:"shards"`
 	Transformed bool                `json:"transformed"`
 	Payload     string              `json:"payload_format,omitempty"` // unless it is tf.Example
 	Skew        *pipeline.Skew      `json:"skew,omitempty"`           // that its files passed; nil: they need not
 	Salt        string              `json:"salt,omitempty"`
+	Workers     int                 `json:"workers,omitempty"`  // 0 for one
+	Strategy    string              `json:"strategy,omitempty"` // where it says more than Workers
 }
 
 // shards is the number of data-parallel parts of a batch. It decides the result, so it never comes from a machine's cores.
 const shards = 1
 
 // identityOf is what the job comes down to, with the digest of its module's code.
-func identityOf(job events.Job, spec pipeline.Pipeline, module string, inputs []execution.Input) identity {
+func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []execution.Input) identity {
 	return identity{
 		Function:    job.Function,
-		Module:      module,
+		Module:      code,
 		Inputs:      execution.ByContent(inputs),
 		TrainArgs:   spec.Trainer.TrainArgs,
 		EvalArgs:    spec.Trainer.EvalArgs,
 		Config:      spec.Trainer.CustomConfig,
-		Exports:     slices.Sorted(slices.Values(spec.Trainer.Exports)), // their order decides nothing
+		Exports:     sorted(spec.Trainer.Exports),
 		Seed:        spec.Trainer.Seed,
 		Shards:      shards,
 		Transformed: execution.Transformed(job),
 		Payload:     execution.UnusualPayload(job),
 		Skew:        passed(spec.Trainer.Skew),
 		Salt:        job.Salt,
+		Workers:     several(spec.Trainer.Resources),
+		Strategy:    unusualStrategy(spec.Trainer.Resources),
 	}
+}
+
+// sorted are the exports in an order of ours: theirs decides nothing.
+func sorted(exports []pipeline.Export) []pipeline.Export {
+	return slices.SortedFunc(slices.Values(exports), func(a, b pipeline.Export) int { return strings.Compare(a.Format, b.Format) })
+}
+
+// several is the number of workers that train together: a batch is summed up in another order then, and split in other places.
+func several(r pipeline.Resources) int {
+	if r.Workers < 2 {
+		return 0
+	}
+	return r.Workers
+}
+
+// unusualStrategy is one that a module would not find by itself. A mirrored one is what it makes of the devices of its process, asked for or
+// not, and several workers have but one.
+func unusualStrategy(r pipeline.Resources) string {
+	if r.Strategy == module.StrategyTPU {
+		return r.Strategy
+	}
+	return ""
 }
 
 // passed is the comparison that a model went through before it was published: one that asks for another has not been made yet,

@@ -25,6 +25,7 @@ type story struct {
 	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"` // values only
 	BaseModel       string             `json:"base_model,omitempty"`
 	Skew            *events.Skew       `json:"skew,omitempty"`
+	Notes           []string           `json:"notes,omitempty"`
 	Started         time.Time          `json:"started"`
 	Finished        time.Time          `json:"finished"`
 	Attempts        int                `json:"attempts"`
@@ -36,7 +37,7 @@ func tell(a attempt, finished time.Time) story {
 	values, _ := a.assignment.Hyperparameters["values"].(map[string]any)
 	return story{
 		Job: a.Job.ID, Module: a.Execution.Module, Inputs: execution.Artifacts(a.Execution.Inputs), Metrics: a.outcome.Metrics,
-		Hyperparameters: values, BaseModel: baseModel(a.Execution), Skew: a.skew,
+		Hyperparameters: values, BaseModel: baseModel(a.Execution), Skew: a.skew, Notes: a.notes,
 		Started: a.Started, Finished: finished, Attempts: a.Task.Attempt.Number, Resumed: a.Resumed,
 	}
 }
@@ -71,6 +72,7 @@ func (t *Trainer) Tell(job events.Job, r execution.Result) (events.Fact, error) 
 		Module:          told.Module,
 		BaseModel:       told.BaseModel,
 		Skew:            told.Skew,
+		Notes:           told.Notes,
 		Started:         told.Started,
 		Finished:        told.Finished,
 		Attempts:        told.Attempts,

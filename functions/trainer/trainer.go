@@ -108,7 +108,7 @@ func (t *Trainer) finish(ctx context.Context, a attempt, take execution.Take) (_
 	if a.outcome, err = a.Run(ctx, a.assignment, a.Execution.Spec.Trainer.Resources, take); err != nil {
 		return nil, err
 	}
-	if err := check(a); err != nil {
+	if err := check(&a); err != nil {
 		return nil, err
 	}
 	if err := t.checkSkew(ctx, &a); err != nil {
@@ -128,4 +128,5 @@ type attempt struct {
 	assignment module.Assignment // what the module is told
 	outcome    guest.Outcome     // what the module reported
 	skew       *events.Skew      // how the model's files compare with it; nil if that is not asked for
+	notes      []string          // what was asked for and is not there, and why
 }
