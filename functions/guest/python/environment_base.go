@@ -2,11 +2,7 @@ package python
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 )
@@ -62,17 +58,9 @@ func describe(ctx context.Context, named string) (base, error) {
 	if err != nil {
 		return base{}, err
 	}
-	out, said := &capped{most: maxProbeBytes}, &tail{}
-	bounded, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(bounded, path, "-I", "-c", baseScript)
-	cmd.Env, cmd.Stdout, cmd.Stderr = probeEnv(os.Environ()), out, said
 	var b base
-	if err := errors.Join(cmd.Run(), bounded.Err()); err != nil {
-		return b, fmt.Errorf("ask Python %s for its version: %w%s", path, err, said.after(": "))
-	}
-	if err := json.Unmarshal(out.Bytes(), &b); err != nil {
-		return b, fmt.Errorf("ask Python %s for its version: it says %.100q: %w", path, out.Bytes(), err)
+	if err := ask(ctx, &b, path, baseScript); err != nil {
+		return base{}, fmt.Errorf("ask Python %s for its version: %w", path, err)
 	}
 	return b, nil
 }

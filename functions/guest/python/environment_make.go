@@ -88,7 +88,7 @@ func ensure(ctx context.Context, dir string, force bool, progress io.Writer, mak
 		fmt.Fprintf(progress, "waiting for another process that makes %s\n", dir)
 	}
 	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
-		return Made{}, fmt.Errorf("wait for another process that makes Python environment %s: %w", dir, err)
+		return Made{}, fmt.Errorf("wait for another process that makes Python environment %s: %w", dir, cmp.Or(context.Cause(ctx), err))
 	}
 	defer lock.Unlock() // the lock ends with the process at the latest
 	if m, err := readMade(dir); err == nil && !force {

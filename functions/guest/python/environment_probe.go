@@ -1,7 +1,6 @@
 package python
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -9,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -30,32 +30,45 @@ type probed struct {
 
 // Patience and room for an interpreter's answer: a path may name anything.
 const (
-	probeTimeout  = 2 * time.Minute
+	probeTimeout  = 2 * time.Minute // a loaded machine, a cold disk
 	maxProbeBytes = 8 << 20
 )
 
 // probe asks an interpreter what it has. It imports none of it.
 func probe(ctx context.Context, interpreter string) (probed, error) {
-	bounded, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
 	names, err := json.Marshal(wanted())
 	if err != nil {
 		return probed{}, err
 	}
-	out, said := &capped{most: maxProbeBytes}, &tail{}
-	cmd := exec.CommandContext(bounded, interpreter, "-I", "-c", probeScript, string(names))
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = probeEnv(os.Environ()), out, said, time.Second
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return probed{}, context.Cause(ctx)
-		}
-		return probed{}, fmt.Errorf("ask Python %s what it has: %w%s", interpreter, errors.Join(err, bounded.Err()), said.after(": "))
-	}
 	var p probed
-	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
-		return probed{}, fmt.Errorf("ask Python %s what it has: it says %.100q: %w", interpreter, out.Bytes(), err)
+	if err := ask(ctx, &p, interpreter, probeScript, string(names)); err != nil {
+		return probed{}, fmt.Errorf("ask Python %s what it has: %w", interpreter, err)
 	}
 	return p, nil
+}
+
+// ask runs a script that prints JSON.
+func ask(ctx context.Context, answer any, interpreter, script string, args ...string) error {
+	bounded, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	out, said := &capped{end: cancel}, &tail{}
+	cmd := exec.CommandContext(bounded, interpreter, append([]string{"-I", "-c", script}, args...)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = probeEnv(os.Environ()), out, said, time.Second
+	err := cmd.Run()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(bounded.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("no answer for %s", probeTimeout)
+	case out.over:
+		return fmt.Errorf("it says more than %d bytes", maxProbeBytes)
+	case err != nil:
+		return fmt.Errorf("%w%s", err, said.after(": "))
+	}
+	if err := json.Unmarshal(out.text, answer); err != nil {
+		return fmt.Errorf("it says %.100q: %w", out.text, err)
+	}
+	return nil
 }
 
 // environment is what others see of it.
@@ -97,15 +110,19 @@ func keep(environ []string, names ...string) []string {
 	return kept
 }
 
-// capped is a buffer that refuses more than it may hold.
+// capped keeps what a program says, and has it ended when that is more than it may be.
 type capped struct {
-	bytes.Buffer
-	most int
+	text []byte
+	over bool // it was more
+	end  context.CancelFunc
 }
 
 func (c *capped) Write(text []byte) (int, error) {
-	if c.Len()+len(text) > c.most {
-		return 0, fmt.Errorf("more than %d bytes", c.most)
+	if len(c.text)+len(text) > maxProbeBytes {
+		c.over = true
+		c.end()
+		return 0, io.ErrShortWrite
 	}
-	return c.Buffer.Write(text)
+	c.text = append(c.text, text...)
+	return len(text), nil
 }

@@ -1,0 +1,26 @@
+package python_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+)
+
+// A pipeline names the interpreter, and so the program that is asked.
+func TestAnInterpreterThatIsAskedLearnsNoSecrets(t *testing.T) {
+	t.Setenv("NATS_CREDS", "a-secret")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
+	t.Setenv("PIP_INDEX_URL", "https://me:a-secret@registry.example")
+	dir := t.TempDir()
+	path := program(t, filepath.Join(dir, "python"), "env > "+dir+"/env; exec "+whole().write(t, dir))
+	if _, err := python.Find(t.Context(), python.Options{Named: path}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "env"))
+	if err != nil || strings.Contains(string(text), "a-secret") || !strings.Contains(string(text), "PATH=") {
+		t.Errorf("it was given %s, %v", text, err)
+	}
+}
