@@ -12,6 +12,7 @@ from stoker_guest import said
 
 TICK = 0.5  # seconds between looks, at least
 STILL = 2.0  # for so long files have not changed
+GLANCE = 0.3  # what does not change for so long is not being written
 FRESH = 10.0  # a file that looks half written is one if it changed within so many seconds
 MAX_FILES = 50_000
 BYTES_A_SECOND = 50e6  # as checkpoints of large folders are more costly, they are rarer
@@ -22,8 +23,11 @@ APPENDED = re.compile(r"(^|/)events\.out\.tfevents\.[^/]*$|\.log$")  # whole at 
 _lock = threading.RLock()
 _folders = []
 _kept = {}  # what the files were when they were kept last
-_when = 0.0
+_when = 0.0  # that was
+_before = None  # what the files were at the last look
+_since = 0.0  # and have been since
 _step = int
+_clock = time.monotonic
 
 
 def start(folders, step, tick):
@@ -57,7 +61,7 @@ def reached(step):
     """An epoch or a trial has ended, at step: its files are whole. Nothing is sent if there is nothing new, or just after another one."""
     files = look()
     with _lock:
-        if not files or time.monotonic() - _when < _pause(files) or not _new(files) or _half_written(files):
+        if not files or _clock() - _when < _pause(files) or not _new(files) or _half_written(files):
             return
         _send(files, step)
 
@@ -68,9 +72,14 @@ def said_whole(step):
         _send(look() or {}, step or _step())
 
 
-def last():
-    """The process is about to leave: what is new now is kept, or lost."""
+def last(sure):
+    """The process is about to leave: what is new now is kept, or lost. Where somebody may be writing still, what seems not to change."""
     files = look()
+    if not sure:
+        time.sleep(GLANCE)
+        if files is None or look() != files or _half_written(files):
+            said.note("no last checkpoint: files below working_dir or model_run_dir are being written")
+            return
     with _lock:
         if files and _new(files):
             _send(files, _step())
@@ -78,7 +87,7 @@ def last():
 
 def _send(files, step):
     global _kept, _when
-    _kept, _when = files, time.monotonic()
+    _kept, _when = files, _clock()
     said.send({"type": "checkpoint", "step": int(step), "all": True})
 
 
@@ -106,20 +115,28 @@ def _root(path):
 
 def _watch(tick):
     """Keeps what lies still. It takes a twentieth of one core at most."""
-    before, since, pause = None, 0.0, TICK
+    pause = TICK
     while True:
         time.sleep(pause)
-        tick()
         began = time.monotonic()
-        files = look()
-        if files is None:
+        tick()
+        if not tend():
             said.note(f"more than {MAX_FILES} files below working_dir and model_run_dir: only the ends of epochs and stoker.checkpoint() count")
             return
         pause = max(TICK, 20 * (time.monotonic() - began))
-        still = {path: state for path, state in files.items() if not APPENDED.search(path)}
-        if still != before:
-            before, since = still, began
-        elif began - since >= STILL:
-            with _lock:
-                if _new(still) and not _half_written(files) and began - _when >= _pause(files):
-                    _send(files, _step())
+
+
+def tend():
+    """Looks once, and keeps what is new and has been still for long enough. False if there are too many files to look at."""
+    global _before, _since
+    files = look()
+    if files is None:
+        return False
+    still, now = {path: state for path, state in files.items() if not APPENDED.search(path)}, _clock()
+    if still != _before:
+        _before, _since = still, now
+    elif now - _since >= STILL:
+        with _lock:
+            if _new(still) and not _half_written(files) and now - _when >= _pause(files):
+                _send(files, _step())
+    return True

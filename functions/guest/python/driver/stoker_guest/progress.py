@@ -86,7 +86,7 @@ def flush():
         tell(_held)
 
 
-def _due(interval=INTERVAL):
+def _due(interval):
     return time.monotonic() - _last >= interval
 
 
@@ -202,7 +202,7 @@ class _Hooks:
     @_harmless
     def on_train_batch_end(self, batch, logs=None):
         self.batches = max(self.batches, batch + 1)
-        if _due():
+        if _due(INTERVAL):
             _say("training", self.step(), self.steps(), logs)
 
     @_harmless
@@ -232,7 +232,7 @@ class _Hooks:
     @_harmless
     def on_test_batch_end(self, batch, logs=None):
         self.tested = batch + 1
-        if _due() and not _trial:
+        if _due(INTERVAL) and not _trial:
             said_steps = self.params.get("steps") if not self.batches else 0  # in a fit they are the training's
             tell({"type": "progress", "phase": "evaluating", "step": self.tested, "steps": said_steps or 0, "metrics": {}}, now=True)
 

@@ -63,14 +63,18 @@ def watch(tuner):
         return
     of = getattr(tuner.oracle, "max_trials", None) or 0
 
+    def tell(trial, over):
+        number = tuner.oracle.start_order.index(trial.trial_id) + 1
+        progress.trial(f"trial {number}", number - 1 + over, max(of, number) if of else 0, best(tuner))
+
     def on_trial_begin(trial):
         leaving.check()
-        number = tuner.oracle.start_order.index(trial.trial_id) + 1
-        progress.trial(f"trial {number}", number, max(of, number) if of else 0, best(tuner))
+        tell(trial, over=0)
         begin(trial)
 
     def on_trial_end(trial):
         end(trial)
+        tell(trial, over=1)
         checkpoints.reached(progress.step())
         leaving.check()
 
