@@ -1,0 +1,33 @@
+package guest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/functions/guest"
+)
+
+// Modules that need Estimators, by where a TensorFlow without them stops them.
+var withEstimators = map[string]string{
+	"at its import":   "from tensorflow import estimator\ndef trainer_fn(fn_args, schema):\n    pass\n",
+	"before its call": "def trainer_fn(fn_args, schema):\n    raise RuntimeError('it was called')\n",
+}
+
+func TestAModuleOfEstimatorsIsToldWhichTensorFlowHasThem(t *testing.T) {
+	t.Parallel()
+	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	for name, text := range withEstimators {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outcome, err := host.Run(t.Context(), pythonAssignment(t, text), guest.Limits{}, nil)
+			if err == nil || !strings.Contains(err.Error(), "stoker python setup --estimator") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want one line that names `stoker python setup --estimator`: %s", err, outcome.LogTail)
+			}
+		})
+	}
+}
