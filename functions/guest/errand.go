@@ -33,8 +33,9 @@ type errand struct {
 	limits     Limits
 	log        *boundedLog
 	on         func(module.Message)
-	stuckAfter time.Duration // without a sign of life before its first message, the process is ended; 0: never
-	again      bool          // the process may be given another assignment after this one
+	stuckAfter time.Duration    // without a sign of life before its first message, the process is ended; 0: never
+	own        module.ErrorKind // one more that an error may have, see listener
+	again      bool             // the process may be given another assignment after this one
 	logger     *slog.Logger
 
 	listener *listener
@@ -58,7 +59,7 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 		return Outcome{}, false, e.unbound(err)
 	}
 	stuck := stuckWatch{process: e.process, log: e.log, after: e.stuckAfter}
-	e.listener = &listener{on: stuck.hear(e.on), log: e.log, done: make(chan struct{})}
+	e.listener = &listener{on: stuck.hear(e.on), log: e.log, own: e.own, done: make(chan struct{})}
 	e.memory = memoryWatch{process: e.process, limit: e.limits.MemoryBytes}
 	over := make(chan struct{})
 	e.helpers.Go(e.assign)

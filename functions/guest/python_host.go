@@ -21,13 +21,17 @@ const pythonEnv = "STOKER_PYTHON"
 
 // pythonHost runs TFX modules: it finds the environment, takes the module's files, and has a process of the driver work on them.
 type pythonHost struct {
-	host *Host
-	gpus *gpuShares
-	warm warmProcesses
+	host  *Host
+	gpus  *gpuShares
+	warm  warmProcesses
+	keras *kerasKept
 }
 
 func newPythonHost(h *Host) (p *pythonHost, err error) {
-	p = &pythonHost{host: h, gpus: newGPUShares(h.opts.Slots)}
+	p = &pythonHost{host: h, gpus: newGPUShares(h.opts.Slots), keras: &kerasKept{known: map[string]kerasChoice{}}}
+	if cache, err := h.cacheDir(); err == nil {
+		p.keras.dir = filepath.Join(cache, "keras")
+	}
 	p.warm, err = newWarmProcesses(h, p.gpus.any())
 	return p, err
 }
@@ -37,7 +41,7 @@ type prepared struct {
 	environment python.Environment
 	layout      python.Layout
 	files       snapshot.Snapshot
-	keras       string // "2" or "3"
+	keras       kerasChoice // of a job
 }
 
 func (p *pythonHost) prepare(ctx context.Context, source module.Source) (prepared, error) {
@@ -45,10 +49,7 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source) (prepare
 	if err != nil {
 		return prepared{}, err
 	}
-	ready := prepared{keras: module.Keras3}
-	if source.Keras == module.Keras2 {
-		ready.keras = module.Keras2
-	}
+	var ready prepared
 	if ready.files, err = snapshot.Take(ctx, filepath.Join(cache, "python"), source.Path); err != nil {
 		return prepared{}, fail(fault(err), err)
 	}
@@ -82,7 +83,8 @@ func (p *pythonHost) digest(ctx context.Context, source module.Source) (string, 
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]string{"python@1", ready.files.Digest, ready.files.File, ready.environment.Digest, source.Keras, source.RunFn, source.TunerFn})
+	text, err := json.Marshal([]string{"python@1", ready.files.Digest, ready.files.File, ready.environment.Digest,
+		cmp.Or(source.Keras, module.KerasAuto), source.RunFn, source.TunerFn})
 	if err != nil {
 		return "", err
 	}
@@ -96,20 +98,27 @@ func (p *pythonHost) send(ctx context.Context, e *errand) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return p.work(ctx, e, ready.kind(p.host.env), func(home string) python.Setup { return ready.setup(source, home) })
+	if ready.keras, err = p.chooseKeras(ctx, ready, source, e.assignment); err != nil {
+		return Outcome{}, err
+	}
+	return p.tried(ctx, e, ready, source)
 }
 
 // kind is what the process of this module has in common with that of others.
 func (r prepared) kind(env []string) pythonKind {
-	return pythonKind{environment: r.environment, env: slices.Concat(env, r.environment.Env(r.layout, r.keras))}
+	return pythonKind{environment: r.environment, env: slices.Concat(env, r.environment.Env(r.layout, r.keras.Version))}
 }
 
-// setup is the line that comes before the assignment.
+// setup is the line that comes before the assignment. The folder of the module file goes before that of all its files.
 func (r prepared) setup(source module.Source, home string) python.Setup {
-	return python.Setup{
+	s := python.Setup{
 		Env: map[string]string{"HOME": home, "TMPDIR": home, markEnv: home},
-		Dir: home, Path: []string{r.files.Dir}, File: filepath.Join(r.files.Dir, r.files.File), RunFn: source.RunFn, TunerFn: source.TunerFn,
-		Keras: r.keras, KerasAuto: source.Keras == "" || source.Keras == module.KerasAuto,
-		Autograph: cmp.Or(source.Autograph, module.AutographUser),
+		Dir: home, Path: []string{r.files.Dir}, RunFn: source.RunFn, TunerFn: source.TunerFn,
+		Keras: r.keras.Version, KerasAuto: r.keras.open, Autograph: cmp.Or(source.Autograph, module.AutographUser),
 	}
+	if r.files.File != "" {
+		s.File = filepath.Join(r.files.Dir, r.files.File)
+		s.Path = slices.Compact([]string{filepath.Dir(s.File), r.files.Dir})
+	}
+	return s
 }

@@ -40,6 +40,14 @@ const (
 // String is for messages.
 func (s Source) String() string { return s.Path }
 
+// Function is the name that a pipeline gives the function for a call, dotted or not; "" where it names none.
+func (s Source) Function(call Call) string {
+	if call == CallTrain {
+		return s.RunFn
+	}
+	return s.TunerFn
+}
+
 // plain is Source without its way of being written.
 type plain Source
 

@@ -7,7 +7,7 @@ import traceback
 from stoker_guest import bad_data, keras_choice, no_estimators, packages
 
 HOST, INPUT, MODULE, RESOURCES = "host", "input", "module", "resources"  # kinds of functions/module
-OTHER_KERAS = "other-keras"  # a kind between the driver and functions/guest: nobody chose the Keras, and the module needs the other
+OTHER_KERAS = "other-keras"  # a kind between this driver and functions/guest: the module needs the other one
 
 HEAD, TAIL = 3000, 1500  # characters of a message that are kept; in JSON one takes up to 12 bytes, and a line holds 64 KiB
 
@@ -40,7 +40,7 @@ def _judged(error, setup, assignment):
     """Whose fault an error is, and what to do about it if that is known."""
     needed = keras_choice.needed([text(e) for e in _chain(error)])
     if needed and needed != setup["keras"]:
-        return (OTHER_KERAS, f"needs Keras {needed}") if setup["keras_auto"] else (MODULE, f"set module.keras: {needed}")
+        return OTHER_KERAS, f"needs Keras {needed}" + ("" if setup["keras_auto"] else f": set module.keras: {needed}")
     if isinstance(error, (ImportError, AttributeError)) and no_estimators.hint(text(error)):
         return MODULE, no_estimators.hint(text(error))
     if isinstance(error, ImportError):
