@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// hostEnv makes this test binary a host that has a module do what it says, with the file of fileEnv.
+// hostEnv makes this test binary a host that has a module do what it says, with the file of fileEnv, or run a TFX module that it names.
 const (
 	hostEnv = "GUEST_TEST_HOST"
 	fileEnv = "GUEST_TEST_FILE"
@@ -22,7 +23,7 @@ const (
 func runHost(do string) int {
 	host, err := guest.New(guest.Options{
 		Builtins: map[string]string{"test": "builtin:test@1"},
-		Env:      []string{childEnv + "=1"},
+		Env:      []string{childEnv + "=1"}, Warm: 1, PythonWarm: guest.WarmFork,
 	})
 	if err != nil {
 		panic(err)
@@ -30,6 +31,9 @@ func runHost(do string) int {
 	defer host.Close()
 	a := assignmentIn(os.TempDir(), do)
 	a.CustomConfig["file"] = os.Getenv(fileEnv)
+	if strings.HasSuffix(do, ".py") {
+		a.Module = module.Source{Path: do}
+	}
 	outcome, err := host.Run(context.Background(), a, guest.Limits{}, func(module.Message) { fmt.Println("running") })
 	fmt.Println(outcome.LogTail)
 	if err != nil {
@@ -40,10 +44,11 @@ func runHost(do string) int {
 }
 
 // startHost starts such a host, and returns when its module runs.
-func startHost(t *testing.T, do, file string) *exec.Cmd {
+func startHost(t *testing.T, do, file string, env ...string) *exec.Cmd {
 	t.Helper()
 	host := exec.CommandContext(t.Context(), os.Args[0])
 	host.Env = append(os.Environ(), hostEnv+"="+do, fileEnv+"="+file)
+	host.Env = append(host.Env, env...)
 	out, err := host.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
