@@ -28,6 +28,17 @@ func EstimatorPython(t testing.TB) string {
 	return python
 }
 
+// AnalysisPython is that of the environment with TensorFlow Model Analysis, where files of TFX lie too, for the second tier of tests.
+func AnalysisPython(t testing.TB) string {
+	t.Helper()
+	skipShort(t)
+	python, err := analysisInstalled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return python
+}
+
 // Run hands in (as JSON) to the function check(input) of a Python script and decodes what it returns into out, a
 // pointer. In the script tf and np are imported and b64 decodes base64, the form in which []byte goes in; tensors, arrays
 // and bytes it returns come back as JSON lists, numbers and base64; a Number takes NaN and infinities too. Inputs that may hold
