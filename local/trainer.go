@@ -31,6 +31,8 @@ func withTrainer(opts Options, stack *Stack, do func(*trainer.Trainer) error) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, desks.Close()) }()
-	shop := execution.New(stack.Store, host, execution.Options{Root: stack.Root, WorkDir: desks.Path(), Logger: opts.Logger})
+	shop := execution.New(stack.Store, host, execution.Options{
+		Root: stack.Root, WorkDir: desks.Path(), CacheDir: filepath.Join(opts.DataDir, "modules", "fetched"), Logger: opts.Logger,
+	})
 	return do(trainer.New(shop, trainer.Options{Python: os.Getenv(trainer.PythonEnv)}))
 }

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -41,15 +40,6 @@ type Known struct {
 	Module    string // digest of its code
 	Inputs    []Input
 	Identity  any // what the execution's id is the SHA-256 of, as JSON. Two jobs with equal identities are one execution
-}
-
-// Digest identifies the code of a pipeline's module.
-func (w *Workshop) Digest(ctx context.Context, spec pipeline.Pipeline) (string, error) {
-	digest, err := w.guest.Digest(ctx, spec.Module.Source())
-	if err != nil {
-		return "", moduleFailure(err, "")
-	}
-	return digest, nil
 }
 
 // Execution is the one that a job comes down to.

@@ -14,6 +14,11 @@ import (
 // Run runs the module and passes on how it gets on. The module's log is kept whether it succeeds or fails.
 func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, take Take) (guest.Outcome, error) {
 	a.Report(events.Progress{Phase: "starting"})
+	code, err := a.code(ctx)
+	if err != nil {
+		return guest.Outcome{}, err
+	}
+	told.Module = code.source
 	limits := guest.Limits{
 		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, LogPath: a.Desk.log(),
 	}
@@ -27,7 +32,7 @@ func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Re
 	})
 	log := a.keepLog(ctx)
 	if err != nil {
-		return guest.Outcome{}, a.AtAddresses(moduleFailure(err, log))
+		return guest.Outcome{}, code.atAddress(a.AtAddresses(moduleFailure(err, log)))
 	}
 	return outcome, nil
 }

@@ -37,6 +37,8 @@ type Options struct {
 	Grace   time.Duration // what a module has to write a checkpoint when it is told to leave; default: guest.DefaultGrace
 	Logger  *slog.Logger
 	Now     func() time.Time
+
+	CacheDir string // holds the modules that lie at addresses; default: stoker/modules/fetched in the user's cache folder
 }
 
 // New returns a workshop that reads and writes store and runs modules in g.

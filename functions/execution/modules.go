@@ -1,0 +1,142 @@
+package execution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// code is a pipeline's module where guest finds it: at its own path, or where it was copied to from its address.
+type code struct {
+	source  module.Source
+	address string // that the pipeline names; "" for a path of this machine
+}
+
+// code finds a module. One at an address is a single object, be it a .py file, an archive or a built program, or a folder.
+func (w *Workshop) code(ctx context.Context, named module.Source) (code, error) {
+	if !strings.Contains(named.Path, "://") {
+		return code{source: named}, nil
+	}
+	ref, err := storage.ParseRef(named.Path)
+	if err != nil {
+		return code{}, InputFailure(fmt.Errorf("module: %w", err))
+	}
+	local, err := w.fetch(ctx, ref)
+	if err != nil {
+		return code{}, err
+	}
+	fetched := code{source: named, address: named.Path}
+	fetched.source.Path = local
+	return fetched, nil
+}
+
+// fetch copies what lies at an address, once for each content, and returns its path.
+func (w *Workshop) fetch(ctx context.Context, ref storage.Ref) (string, error) {
+	listing, err := storage.List(ctx, w.store, ref)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return "", InputFailure(inWords{fmt.Sprintf("module: there is no object and no folder at %s: put it there and try again, or apply the "+
+			"pipeline with the right address and publish the facts under another run", ref), err})
+	case err != nil:
+		return "", StoreFailure(fmt.Errorf("module: %w", err))
+	}
+	if err := checkSize(listing); err != nil {
+		return "", InputFailure(err)
+	}
+	kept, err := openFetched(w.opts.CacheDir)
+	if err != nil {
+		return "", events.Fail(events.FailureUnavailable, err)
+	}
+	dir, err := kept.keep(ctx, keyOf(listing), func(to string) error {
+		if _, err := storage.StageIn(ctx, w.store, ref, to, storage.StageOptions{Listing: &listing}); err != nil {
+			return StoreFailure(fmt.Errorf("module: %w", err))
+		}
+		return makeRunnable(listing, to)
+	})
+	if _, told := errors.AsType[*events.Failure](err); err != nil && !told {
+		return "", events.Fail(events.FailureUnavailable, fmt.Errorf("module %s: %w", ref, err))
+	}
+	return filepath.Join(dir, single(listing)), err
+}
+
+// A module is code. More than this is data, or an environment, that was named by mistake.
+const (
+	maxModuleFiles = 10_000
+	maxModuleBytes = 1 << 30
+)
+
+func checkSize(l storage.Listing) error {
+	if len(l.Files) > maxModuleFiles || l.Size() > maxModuleBytes {
+		return fmt.Errorf("module: %s holds %d files of %d bytes; expected code, of at most %d files and %d bytes",
+			l.Ref, len(l.Files), l.Size(), maxModuleFiles, maxModuleBytes)
+	}
+	return nil
+}
+
+// single is the name of an object that is a module by itself; "" of a folder.
+func single(l storage.Listing) string {
+	if base := path.Base(l.Ref.Key); len(l.Files) == 1 && l.Files[0].Path == base && !strings.HasSuffix(l.Ref.Key, "/") {
+		return base
+	}
+	return ""
+}
+
+// makeRunnable sets what a store doesn't keep: that a program may be run. Of one object only guest knows what it is; that a text may
+// be run does no harm.
+func makeRunnable(l storage.Listing, dir string) error {
+	if name := single(l); name != "" {
+		return os.Chmod(filepath.Join(dir, name), 0o755)
+	}
+	return nil
+}
+
+// Digest identifies the code of a pipeline's module.
+func (w *Workshop) Digest(ctx context.Context, spec pipeline.Pipeline) (string, error) {
+	found, err := w.code(ctx, spec.Module.Source())
+	if err != nil {
+		return "", err
+	}
+	return w.digestOf(ctx, found)
+}
+
+func (w *Workshop) digestOf(ctx context.Context, found code) (string, error) {
+	digest, err := w.guest.Digest(ctx, found.source)
+	if err != nil {
+		return "", found.atAddress(moduleFailure(err, ""))
+	}
+	return digest, nil
+}
+
+// code finds the module again, and sees to it that it is the one by which the execution is known: its result is found under
+// that module's digest for good.
+func (a *Attempt) code(ctx context.Context) (code, error) {
+	found, err := a.shop.code(ctx, a.Execution.Spec.Module.Source())
+	if err != nil || a.Execution.Spec.Module.IsBuiltin() {
+		return found, err
+	}
+	digest, err := a.shop.digestOf(ctx, found)
+	if err == nil && digest != a.Execution.Module {
+		err = events.Fail(events.FailureUnavailable, fmt.Errorf("module %s: %w", a.Execution.Spec.Module.Path, storage.ErrChanged))
+	}
+	return found, err
+}
+
+// atAddress makes a failure name the module by its address: its path is of no use to who is told.
+func (c code) atAddress(err error) error {
+	failure, ok := errors.AsType[*events.Failure](err)
+	if !ok || c.address == "" {
+		return err
+	}
+	failure.Err = inWords{strings.ReplaceAll(failure.Err.Error(), c.source.Path, c.address), failure.Err}
+	failure.LogTail = strings.ReplaceAll(failure.LogTail, c.source.Path, c.address)
+	return err
+}
