@@ -1,0 +1,187 @@
+package trainer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// runner is a module that is taken to have checkpoints: it leaves a file in each of its folders, says so, and dies once.
+type runner struct {
+	died bool
+	all  bool              // its message says that model_run belongs to it
+	seen map[string]string // what it found in its folders the second time
+}
+
+func (r *runner) Digest(context.Context, module.Source) (string, error) { return "runner@1", nil }
+
+func (r *runner) Run(_ context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
+	if err := os.WriteFile(limits.LogPath, nil, 0o600); err != nil {
+		return guest.Outcome{}, err
+	}
+	if r.died {
+		r.seen = map[string]string{}
+		for name, dir := range map[string]string{"working": a.WorkingDir, "run": a.ModelRunDir} {
+			text, _ := os.ReadFile(filepath.Join(dir, "ckpt", "state")) // "" where there is none
+			r.seen[name] = string(text)
+		}
+		return writesModel(a)
+	}
+	r.died = true
+	for name, dir := range map[string]string{"working": a.WorkingDir, "run": a.ModelRunDir} {
+		path := filepath.Join(dir, "ckpt", "state")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("of "+name), 0o600)); err != nil {
+			return guest.Outcome{}, err
+		}
+	}
+	on(module.Message{Type: module.MessageCheckpoint, Step: 7, All: r.all})
+	return guest.Outcome{}, crash()
+}
+
+func TestModelRunIsThereAgainWhereItBelongsToTheCheckpoint(t *testing.T) {
+	t.Parallel()
+	for _, all := range []bool{true, false} {
+		b, g := setup(t, nil), &runner{all: all}
+		if _, err := b.shift(t, b.store, g, "a1", 1).handle(t.Context()); kindOf(err) != events.FailureCrash {
+			t.Fatal(err)
+		}
+		told, err := b.shift(t, b.store, g, "a2", 2).handle(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if all {
+			want = "of run"
+		}
+		if g.seen["working"] != "of working" || g.seen["run"] != want {
+			t.Errorf("all %v: found %q", all, g.seen)
+		}
+		ref, err := storage.ParseRef(told.ModelRun)
+		if err != nil {
+			t.Fatal(err)
+		}
+		published := slices.ContainsFunc(b.keys(t, ref.Key), func(key string) bool { return strings.HasSuffix(key, "/ckpt/state") })
+		if published != all {
+			t.Errorf("all %v: published model_run has %q", all, b.keys(t, ref.Key))
+		}
+	}
+}
+
+// keeps is a TFX module of the usual kind: BackupAndRestore below working_dir, a CheckpointManager below model_run_dir, and TensorBoard. Its
+// process is killed in its fourth epoch, unless it is there for the second time.
+const keeps = `
+import json, os, signal, time
+import numpy as np
+import tensorflow as tf
+
+def run_fn(fn_args):
+    epochs = tf.Variable(0)
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(epochs=epochs), os.path.join(fn_args.model_run_dir, "ckpt"), max_to_keep=2)
+    restored = manager.restore_or_initialize()
+
+    def begin(epoch, logs):
+        if epoch == 3 and not restored:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def end(epoch, logs):
+        epochs.assign_add(1)
+        manager.save()
+        if not restored:
+            time.sleep(1.1)  # an epoch of some length
+
+    model = tf.keras.Sequential([tf.keras.layers.Input((1,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=True)
+    x = np.ones((8, 1), "float32")
+    fitted = model.fit(x, x, batch_size=4, epochs=5, verbose=0, validation_data=(x, x), callbacks=[
+        tf.keras.callbacks.BackupAndRestore(os.path.join(fn_args.working_dir, "backup")),
+        tf.keras.callbacks.TensorBoard(fn_args.model_run_dir, write_graph=False),
+        tf.keras.callbacks.LambdaCallback(on_epoch_begin=begin, on_epoch_end=end)])
+    with open(os.path.join(fn_args.model_run_dir, "told.json"), "w") as file:
+        json.dump({"dir": fn_args.model_run_dir, "restored": restored, "counted": int(epochs.numpy()), "epochs": fitted.epoch}, file)
+    served = tf.Module()
+    served.weight = tf.Variable(2.0)
+    served.serve = tf.function(lambda x: x * served.weight, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tf.saved_model.save(served, fn_args.serving_model_dir, signatures={"serving_default": served.serve})
+`
+
+func TestATFXModuleGoesOnWhereAKilledProcessWas(t *testing.T) {
+	t.Parallel()
+	interpreter := tftest.Python(t)
+	path := filepath.Join(t.TempDir(), "keeps.py")
+	if err := os.WriteFile(path, []byte(keeps), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host, err := guest.New(guest.Options{Python: interpreter, CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	b := setup(t, nil)
+	attempt := func(number int) (told *events.ModelTrained, phases []string, err error) {
+		s := b.shift(t, b.store, host, fmt.Sprint("a", number), number)
+		s.job = job(t, "j1", "monday", "pipeline: penguin\nmodule: {path: "+path+", keras: 3}\ntrainer:\n  wait_for: [transform]\n  max_crashes: 3\n")
+		s.seen = func(p events.Progress) { phases = append(phases, fmt.Sprintf("%s %d/%d", p.Phase, p.Step, p.Steps)) }
+		told, err = s.handle(t.Context())
+		return told, phases, err
+	}
+	if _, phases, err := attempt(1); kindOf(err) != events.FailureCrash || !slices.Contains(phases, "training 6/10") {
+		t.Fatalf("kind %q of %v; phases %q", kindOf(err), err, phases)
+	}
+	told, phases, err := attempt(2)
+	if err != nil || !slices.Contains(phases, "resuming 6/0") || !slices.Contains(phases, "training 10/10") {
+		t.Fatalf("%v; phases %q", err, phases)
+	}
+	if _, ok := told.Metrics["loss"]; !ok {
+		t.Errorf("metrics %v", told.Metrics)
+	}
+	checkGoneOn(t, b, told)
+}
+
+// checkGoneOn reads what the second attempt told of itself, in the model_run that was published.
+func checkGoneOn(t *testing.T, b *bench, told *events.ModelTrained) {
+	t.Helper()
+	ref, err := storage.ParseRef(told.ModelRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := storage.StageIn(t.Context(), b.store, ref, t.TempDir(), storage.StageOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(run.Path("told.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var second struct {
+		Dir, Restored string
+		Counted       int
+		Epochs        []int
+	}
+	if err := json.Unmarshal(text, &second); err != nil {
+		t.Fatal(err)
+	}
+	if second.Restored != filepath.Join(second.Dir, "ckpt", "ckpt-3") || second.Counted != 5 || !slices.Equal(second.Epochs, []int{3, 4}) {
+		t.Errorf("the second attempt: %s", text)
+	}
+	logs := 0
+	for _, f := range run.Files {
+		if strings.HasPrefix(f.Path, "train/events.out.tfevents.") {
+			logs++
+		}
+	}
+	if logs != 2 {
+		t.Errorf("%d files of TensorBoard, want one of each attempt: %+v", logs, run.Files)
+	}
+}
