@@ -1,0 +1,76 @@
+package guest_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// draws is a TFX module that uses what hangs in a process forked too late: eager ops, a function, a data set, Keras, a strategy and
+// a model. It tells its parent, and the random numbers it has drawn.
+const draws = `
+import json, os, random
+import numpy, tensorflow as tf
+
+def run_fn(fn_args):
+    with tf.distribute.MirroredStrategy().scope():
+        layer = tf.keras.layers.Dense(1)
+        layer.build((1, 1))
+    numbers = [random.random(), numpy.random.rand(), float(tf.random.uniform([])), float(layer.kernel.numpy()[0, 0])]
+    assert sum(int(x) for x in tf.data.Dataset.range(10).map(lambda x: x * 2, num_parallel_calls=2)) == 90
+    model = tf.Module()
+    model.layer = layer
+    model.serve = tf.function(layer, input_signature=[tf.TensorSpec([None, 1], tf.float32)])
+    tf.saved_model.save(model, fn_args.serving_model_dir, signatures={"serving_default": model.serve})
+    with open(os.path.join(fn_args.serving_model_dir, "told"), "w") as file:
+        json.dump({"numbers": numbers, "server": os.getppid(), "keras": "2" if "tf_keras" in type(layer).__module__ else "3",
+                   "mode": open("/proc/self/cmdline").read().split("\0")[-2]}, file)
+`
+
+// drawn is what such a module told.
+type drawn struct {
+	Numbers     []float64
+	Server      int
+	Keras, Mode string
+}
+
+func draw(t *testing.T, host *guest.Host, keras string) (d drawn) {
+	t.Helper()
+	a := pythonAssignment(t, draws)
+	a.Module.Keras = keras
+	outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil)
+	if err != nil {
+		t.Fatal(err, outcome.LogTail)
+	}
+	text, err := os.ReadFile(filepath.Join(a.ServingModelDir, "told"))
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestForkedTFXModulesRunTensorFlowEachByItself(t *testing.T) {
+	t.Parallel()
+	checkForks(t, module.Keras3)
+}
+
+func checkForks(t *testing.T, keras string) {
+	t.Helper()
+	host := hostOf(t, guest.Options{Warm: 1, PythonWarm: guest.WarmFork})
+	first, second := draw(t, host, keras), draw(t, host, keras)
+	if first.Mode != "fork" || second.Mode != "fork" || first.Server != second.Server || first.Keras != keras {
+		t.Errorf("forked from one process with Keras %s are\n%+v\n%+v", keras, first, second)
+	}
+	for i, x := range first.Numbers {
+		if x == second.Numbers[i] {
+			t.Errorf("both drew %v as number %d", x, i)
+		}
+	}
+}
