@@ -3,7 +3,7 @@ import json
 import os
 import sys
 
-from stoker_guest import cluster, entry, faults, leaving, progress, said, sparing, train, tune
+from stoker_guest import cluster, convert, entry, faults, leaving, progress, said, sparing, train, tune
 
 
 def serve(lines):
@@ -18,6 +18,7 @@ def serve(lines):
         progress.begin(assignment)
         module = entry.load(setup, assignment["call"])
         metrics = CALLS[assignment["call"]](module, assignment)
+        unwritten = convert.write(assignment)
         leaving.finish()
     except leaving.Leaving:
         leaving.go()
@@ -27,8 +28,8 @@ def serve(lines):
             faults.show(error)
             said.error(*faults.told(error, setup, assignment))
             return 1
-        metrics = progress.metrics()
-    said.done(metrics)
+        metrics, unwritten = progress.metrics(), convert.write(assignment)
+    said.done(metrics, unwritten)
     return 0
 
 

@@ -46,8 +46,9 @@ def _line(message):
     return json.dumps(message).encode() + b"\n"
 
 
-def done(metrics):
-    _last({"type": "done", "metrics": metrics})
+def done(metrics, unwritten=None):
+    """The last word of a job that has come to its end; unwritten are formats that it lacks, with the reason of each."""
+    _last({"type": "done", "metrics": metrics, **({"unwritten": unwritten} if unwritten else {})})
 
 
 def error(kind, message):

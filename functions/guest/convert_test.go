@@ -1,0 +1,161 @@
+package guest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// exportsItsModel is a TFX module whose model takes numbers in one signature, and tf.Examples in the default one, as TFX's do.
+const exportsItsModel = `
+import tensorflow as tf
+
+FEATURES = ("body_mass_g_xf", "culmen_depth_mm_xf", "culmen_length_mm_xf", "flipper_length_mm_xf")
+
+def run_fn(fn_args):
+    with tf.distribute.MirroredStrategy().scope():
+        model = tf.Module()
+    model.weights = tf.Variable(tf.random.stateless_normal([4, 64], [1, 2]))
+    model.out = tf.Variable(tf.random.stateless_normal([64, 3], [3, 4]))
+
+    def forward(body_mass_g_xf, culmen_depth_mm_xf, culmen_length_mm_xf, flipper_length_mm_xf):
+        x = tf.concat([body_mass_g_xf, culmen_depth_mm_xf, culmen_length_mm_xf, flipper_length_mm_xf], axis=1)
+        return {"species": tf.nn.softmax(tf.nn.relu(x @ model.weights) @ model.out)}
+
+    numbers = tf.function(forward, input_signature=[tf.TensorSpec([None, 1], tf.float32, name=name) for name in FEATURES])
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def examples(serialized):
+        parsed = tf.io.parse_example(serialized, {name: tf.io.FixedLenFeature([1], tf.float32) for name in FEATURES})
+        return forward(**parsed)
+
+    tf.saved_model.save(model, fn_args.serving_model_dir, signatures={"serving_default": examples, "numbers": numbers})
+`
+
+func TestTheFormatsOfATFXModuleAreMadeOfItsSavedModel(t *testing.T) {
+	t.Parallel()
+	penguins, err := filepath.Abs("../../compute/example/testdata/penguin/transformed_examples/Split-train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := pythonAssignment(t, exportsItsModel)
+	formats := []string{"tflite", "tflite-float16", "tflite-int8", "onnx"}
+	a.TrainFiles, a.Transformed, a.Exports = []string{filepath.Join(penguins, "*")}, true, formats
+	outcome, err := pythonHost(t).Run(t.Context(), a, guest.Limits{}, nil)
+	if err != nil {
+		t.Fatal(err, outcome.LogTail)
+	}
+	const devices = "INFO:tensorflow:Using MirroredStrategy with devices ("
+	if !strings.Contains(outcome.LogTail, devices) {
+		t.Errorf("no line %q in\n%s", devices, outcome.LogTail)
+	}
+	if why := outcome.Unwritten["onnx"]; len(outcome.Unwritten) != 1 || !strings.Contains(why, "tf2onnx is not installed: add it to module.requirements") {
+		t.Errorf("unwritten: %q\n%s", outcome.Unwritten, outcome.LogTail)
+	}
+	dir := filepath.Dir(a.ServingModelDir)
+	if err := export.Check(dir, formats[:3]); err != nil {
+		t.Error(err)
+	}
+	sizes := map[string]int64{}
+	for _, file := range []string{"model.tflite", "model-float16.tflite", "model-int8.tflite"} {
+		info, err := os.Stat(filepath.Join(dir, "Format-TFLite", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[file] = info.Size()
+	}
+	if sizes["model-float16.tflite"] >= sizes["model.tflite"] {
+		t.Errorf("sizes are %v", sizes)
+	}
+	var fed struct {
+		Inputs []struct {
+			Name, Type string
+			Shape      []int
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "Format-TFLite", "inputs.json"))
+	if err != nil || json.Unmarshal(text, &fed) != nil || fmt.Sprint(fed.Inputs) !=
+		"[{body_mass_g_xf float32 [-1 1]} {culmen_depth_mm_xf float32 [-1 1]} {culmen_length_mm_xf float32 [-1 1]} {flipper_length_mm_xf float32 [-1 1]}]" {
+		t.Errorf("inputs.json is %s, %v", text, err)
+	}
+}
+
+// badConverter makes the converters' TensorFlow one that does something else when it is imported. The module itself needs none.
+func badConverter(does string) string {
+	return fmt.Sprintf(`
+import os, stoker
+
+def run_fn(fn_args):
+    os.makedirs(fn_args.serving_model_dir)
+    open(os.path.join(fn_args.serving_model_dir, "saved_model.pb"), "w").close()
+    os.makedirs("bad/tensorflow")
+    with open("bad/tensorflow/__init__.py", "w") as file:
+        file.write(%q)
+    os.environ["PYTHONPATH"] = os.path.abspath("bad") + os.pathsep + os.environ["PYTHONPATH"]
+    stoker.report(step=1)
+`, does)
+}
+
+func TestAConverterThatDiesIsNotedForEachFormat(t *testing.T) {
+	t.Parallel()
+	a := pythonAssignment(t, badConverter("import os; os.abort()"))
+	a.Exports = []string{"tflite", "tflite-int8"}
+	outcome, err := pythonHost(t).Run(t.Context(), a, guest.Limits{}, nil)
+	if err != nil {
+		t.Fatal(err, outcome.LogTail)
+	}
+	const why = "the converter ended by signal 6"
+	if want := map[string]string{"tflite": why, "tflite-int8": why}; !maps.Equal(outcome.Unwritten, want) {
+		t.Errorf("unwritten: %q, want %q\n%s", outcome.Unwritten, want, outcome.LogTail)
+	}
+}
+
+func TestAConverterThatIsToLeaveIsNoFormatThatCanNotBeWritten(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	a := pythonAssignment(t, badConverter("import time; time.sleep(600)"))
+	a.Exports = []string{"tflite"}
+	_, err := pythonHost(t).Run(ctx, a, guest.Limits{}, func(module.Message) {
+		time.AfterFunc(300*time.Millisecond, func() { stop(errPreempted) })
+	})
+	if failed := asError(t, err); failed.Kind != guest.KindStopped || !errors.Is(err, errPreempted) {
+		t.Errorf("%s: %v, want stopped", failed.Kind, err)
+	}
+}
+
+// The model is one that TFX left: all its signatures take tf.Examples.
+func TestAModelThatTakesStringsAloneIsToldWhatItLacks(t *testing.T) {
+	t.Parallel()
+	const copies = `
+import shutil
+
+def run_fn(fn_args):
+    shutil.copytree(fn_args.custom_config["model"], fn_args.serving_model_dir)
+`
+	model, err := filepath.Abs("../../compute/savedmodel/testdata/penguin/model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := pythonAssignment(t, copies)
+	a.Exports, a.CustomConfig = []string{"tflite"}, map[string]any{"model": model}
+	outcome, err := pythonHost(t).Run(t.Context(), a, guest.Limits{}, nil)
+	if err != nil {
+		t.Fatal(err, outcome.LogTail)
+	}
+	const want = "every signature of the model takes or gives strings (serving_default has examples; transform_features has examples)"
+	if why := outcome.Unwritten["tflite"]; !strings.Contains(why, want) {
+		t.Errorf("the reason is %q, want %q\n%s", why, want, outcome.LogTail)
+	}
+}
