@@ -49,7 +49,19 @@ func probe(ctx context.Context, interpreter string) (probed, error) {
 
 // ask runs a script that prints JSON.
 func ask(ctx context.Context, answer any, interpreter, script string, args ...string) error {
-	bounded, cancel := context.WithTimeout(ctx, probeTimeout)
+	out, err := run(ctx, probeTimeout, interpreter, script, args...)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(out, answer); err != nil {
+		return fmt.Errorf("it says %.100q: %w", out, err)
+	}
+	return nil
+}
+
+// run returns what a script prints, also where it ends badly.
+func run(ctx context.Context, timeout time.Duration, interpreter, script string, args ...string) ([]byte, error) {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	out, said := &capped{end: cancel}, &tail{}
 	cmd := exec.CommandContext(bounded, interpreter, append([]string{"-I", "-c", script}, args...)...)
@@ -57,18 +69,15 @@ func ask(ctx context.Context, answer any, interpreter, script string, args ...st
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
 	case errors.Is(bounded.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("no answer for %s", probeTimeout)
+		err = fmt.Errorf("no answer for %s", timeout)
 	case out.over:
-		return fmt.Errorf("it says more than %d bytes", maxProbeBytes)
+		err = fmt.Errorf("it says more than %d bytes", maxProbeBytes)
 	case err != nil:
-		return fmt.Errorf("%w%s", err, said.after(": "))
+		err = fmt.Errorf("%w%s", err, said.after(": "))
 	}
-	if err := json.Unmarshal(out.text, answer); err != nil {
-		return fmt.Errorf("it says %.100q: %w", out.text, err)
-	}
-	return nil
+	return out.text, err
 }
 
 // environment is what others see of it.

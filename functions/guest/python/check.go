@@ -1,0 +1,118 @@
+package python
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed check.py
+var checkScript string
+
+// Checked says what came of importing the packages of an environment.
+type Checked struct {
+	Interpreter string    `json:"interpreter"`
+	Python      string    `json:"python"`
+	Packages    []Package `json:"packages"`
+	GPUs        int       `json:"gpus"` // that TensorFlow sees
+}
+
+// Package is one of those that TFX module files import.
+type Package struct {
+	Package string `json:"package"`
+	Version string `json:"version,omitempty"`
+	Problem string `json:"problem,omitempty"` // "" where it can be imported
+	Add     string `json:"add,omitempty"`     // the command that adds it, where it is missing
+}
+
+// Usable is an error where no TFX module can run. Other packages may have problems: modules that don't need them run.
+func (c Checked) Usable() error {
+	for _, p := range c.Packages {
+		if p.Package == "tensorflow" && p.Problem != "" {
+			return fmt.Errorf("no TFX module runs with %s: %s", c.Interpreter, p.Problem)
+		}
+	}
+	return nil
+}
+
+// checkTimeout is for a loaded machine: to import it all takes 10 CPU-seconds.
+const checkTimeout = 10 * time.Minute
+
+// Check imports what is in an environment, which Find does not: a package may be there and broken.
+func Check(ctx context.Context, e Environment) (Checked, error) {
+	lacks := e.Lacks()
+	checked := Checked{Interpreter: e.Interpreter, Python: e.Version}
+	var there []Wanted
+	for _, w := range wanted() {
+		switch {
+		case slices.Contains(e.modules, w.Module):
+			there = append(there, w)
+		case slices.Contains(lacks, w.Package):
+			checked.Packages = append(checked.Packages, Package{Package: w.Package, Problem: "missing", Add: e.toAdd([]string{w.Package})})
+		}
+	}
+	answers, end, err := importAll(ctx, e, there)
+	if err != nil {
+		return Checked{}, fmt.Errorf("import what Python %s has: %w", e.Interpreter, err)
+	}
+	checked.GPUs = answers.gpus
+	for i, w := range there {
+		p := Package{Package: w.Package, Problem: "not tried: the one before ended the process"}
+		switch {
+		case i < len(answers.packages):
+			p = answers.packages[i]
+		case i == len(answers.packages):
+			p.Problem = fmt.Sprint("its import ended the process: ", end)
+		}
+		checked.Packages = append(checked.Packages, p)
+	}
+	return checked.sorted(), nil
+}
+
+// sorted has the packages in the order of wanted.
+func (c Checked) sorted() Checked {
+	place := func(p Package) int {
+		return slices.IndexFunc(wanted(), func(w Wanted) bool { return w.Package == p.Package })
+	}
+	slices.SortStableFunc(c.Packages, func(a, b Package) int { return place(a) - place(b) })
+	return c
+}
+
+// imported is what check.py said, which may have ended before it had said it all.
+type imported struct {
+	packages []Package
+	gpus     int
+}
+
+// importAll has the packages imported in one process. end says how that ended where it was not in peace.
+func importAll(ctx context.Context, e Environment, modules []Wanted) (said imported, end, err error) {
+	names, err := json.Marshal(modules)
+	if err != nil {
+		return imported{}, nil, err
+	}
+	out, end := run(ctx, checkTimeout, e.Interpreter, checkScript, string(names))
+	if ctx.Err() != nil {
+		return imported{}, nil, end
+	}
+	for line := range bytes.Lines(out) {
+		var answer struct {
+			Package
+			GPUs *int `json:"gpus"`
+		}
+		switch err := json.Unmarshal(line, &answer); {
+		case err != nil:
+			return imported{}, nil, fmt.Errorf("it says %.100q: %w", line, err)
+		case answer.GPUs != nil:
+			said.gpus = *answer.GPUs
+		default:
+			answer.Problem = strings.Join(strings.Fields(answer.Problem), " ")
+			said.packages = append(said.packages, answer.Package)
+		}
+	}
+	return said, end, nil
+}
