@@ -50,7 +50,7 @@ def _at(path):
         return importlib.import_module(path)
     except ModuleNotFoundError as error:
         if f"{path}.".startswith(f"{error.name}."):
-            raise ImportError(f"Could not import requested module path {path!r}.") from error
+            raise ImportError(f"Could not import requested module path {path!r}.") from None
         raise
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 
-from stoker_guest import bad_data, keras_choice, no_estimators, packages
+from stoker_guest import bad_data, entry, keras_choice, no_estimators, packages
 
 HOST, INPUT, MODULE, RESOURCES = "host", "input", "module", "resources"  # kinds of functions/module
 OTHER_KERAS = "other-keras"  # a kind between this driver and functions/guest: the module needs the other one
@@ -20,11 +20,14 @@ def told(error, setup, assignment):
 
 
 def show(error):
-    """Puts the traceback into the log, without the frames of this driver."""
-    tb = error.__traceback__
+    """Puts the traceback into the log, from the first frame that is not this driver's. What entry finds wrong needs none."""
+    tb, last = error.__traceback__, ""
     while tb is not None and _ours(tb.tb_frame.f_code.co_filename):
+        last = tb.tb_frame.f_code.co_filename if not _frozen(tb.tb_frame.f_code.co_filename) else last
         tb = tb.tb_next
-    traceback.print_exception(type(error), error, tb if tb is not None else error.__traceback__)
+    if tb is None and last != entry.__file__:
+        tb = error.__traceback__
+    traceback.print_exception(type(error), error, tb)
     sys.stderr.flush()
 
 
@@ -101,4 +104,8 @@ def _below(path, setup):
 
 
 def _ours(path):
-    return path.startswith(os.path.dirname(os.path.abspath(__file__))) or path.startswith("<frozen ")
+    return _frozen(path) or os.path.dirname(path) == os.path.dirname(__file__)
+
+
+def _frozen(path):
+    return path.startswith("<frozen ")
