@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -111,13 +110,18 @@ func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup
 		outcome, _, err := e.run(ctx)
 		return outcome, err
 	}
-	process, err := p.warm.take(ctx, kind)
+	began := time.Now()
+	process, err := p.warmFor(ctx, e.assignment, kind)
 	if err == nil {
 		e.stuckAfter = p.host.warmRules.stuck
-		if outcome, err := run(process); !p.goesCold(ctx, e, err) {
+		outcome, err := run(process)
+		e.stuckAfter = 0
+		if ctx.Err() != nil || !e.blameless(err) {
 			return outcome, err
 		}
-		e.stuckAfter = 0
+		if err := p.goCold(e, cmp.Or(e.unsent, err), time.Since(began)); err != nil {
+			return outcome, err
+		}
 	} else if !errors.Is(err, errCold) {
 		p.host.opts.Logger.Warn("a TFX module starts cold", "module", e.assignment.Module, "reason", err)
 	}
@@ -130,23 +134,26 @@ func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup
 	return run(process)
 }
 
-// goesCold says whether how a warm process ended is no fault of its job: it had left before the job reached it, or it was stuck.
-func (p *pythonHost) goesCold(ctx context.Context, e *errand, err error) bool {
-	if ctx.Err() != nil || e.unsent == nil && !errors.Is(err, errStuck) {
-		return false
+// warmFor takes a warm process for a job. One that only starts others and sees to them needs no imports.
+func (p *pythonHost) warmFor(ctx context.Context, a module.Assignment, kind pythonKind) (*process, error) {
+	if a.Workers > 1 {
+		return nil, errCold
 	}
-	reason := cmp.Or(e.unsent, err)
-	p.host.opts.Logger.Warn("a TFX module starts again, cold", "module", e.assignment.Module, "reason", reason)
-	fmt.Fprintf(e.log, "stoker: the warm process is given up (%v): the module starts again in one of its own\n", reason)
-	p.emptyOutputs(e.assignment)
-	return true
+	return p.warm.take(ctx, kind)
 }
 
-// emptyOutputs removes what a first try may have begun.
-func (p *pythonHost) emptyOutputs(a module.Assignment) {
-	for _, dir := range []string{a.ServingModelDir, a.EvalModelDir} {
-		if dir != "" {
-			_ = os.RemoveAll(dir) // what is left is overwritten, or fails the job
-		}
+// blameless says whether how a warm process ended is no fault of its job: it had left before the job reached it, or hung.
+func (e *errand) blameless(err error) bool { return e.unsent != nil || errors.Is(err, errStuck) }
+
+// goCold makes an errand as new for a process of its own.
+func (p *pythonHost) goCold(e *errand, reason error, spent time.Duration) error {
+	p.host.opts.Logger.Warn("a TFX module starts again, cold", "module", e.assignment.Module, "reason", reason)
+	e.note("the warm process is given up (%v): the module starts again in one of its own", reason)
+	if e.limits.Timeout > 0 {
+		e.limits.Timeout = max(e.limits.Timeout-spent, time.Millisecond)
 	}
+	if err := removeOutputs(e.assignment); err != nil {
+		return fail(KindHost, fmt.Errorf("module %s: remove what a first try left: %w", e.assignment.Module, err))
+	}
+	return nil
 }

@@ -1,0 +1,95 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// What hangs because it was forked runs in a process of its own.
+func TestAForkedModuleThatHangsStartsAgainCold(t *testing.T) {
+	t.Parallel()
+	outcome, err := runStuck(t, `
+    if b"fork" in open("/proc/self/cmdline", "rb").read():
+        os.makedirs(fn_args.serving_model_dir)
+        time.sleep(600)`)
+	if err != nil || !strings.Contains(outcome.LogTail, "no sign of life") || !strings.Contains(outcome.LogTail, "ran to its end") {
+		t.Error(err, outcome.LogTail)
+	}
+}
+
+func TestAForkedModuleThatIsAtWorkIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"it has reported": "stoker.report(1); time.sleep(2)",
+		"it prints":       "[(print(i), time.sleep(0.1)) for i in range(20)]",
+		"it computes":     "end = time.time() + 2\n    while time.time() < end: pass",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outcome, err := runStuck(t, "\n    "+body)
+			if err != nil || strings.Contains(outcome.LogTail, "no sign of life") {
+				t.Error(err, outcome.LogTail)
+			}
+		})
+	}
+}
+
+// runStuck runs a TFX module on a host whose patience with forked ones is short.
+func runStuck(t *testing.T, body string) (Outcome, error) {
+	t.Helper()
+	host, err := New(Options{Python: tftest.Python(t), CacheDir: t.TempDir(), Warm: 1, PythonWarm: WarmFork, Env: []string{"STOKER_PRELOAD="}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	host.warmRules.stuck = time.Second
+	dir := t.TempDir()
+	path := filepath.Join(dir, "user_module.py")
+	const text = `
+import os, stoker, time
+
+def run_fn(fn_args):%s
+    os.makedirs(fn_args.serving_model_dir)
+    print("ran to its end")
+`
+	if err := os.WriteFile(path, fmt.Appendf(nil, text, body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return host.Run(t.Context(), module.Assignment{
+		Version: module.ProtocolVersion, Module: module.Source{Path: path}, Call: module.CallTrain, TrainFiles: []string{dir + "/*"},
+		WorkingDir: t.TempDir(), ServingModelDir: filepath.Join(dir, "model"),
+	}, Limits{}, nil)
+}
+
+// A process that shows no life is ended at once: what hangs hears no request to leave.
+func TestAProcessWithoutASignOfLifeIsEnded(t *testing.T) {
+	t.Parallel()
+	p, err := start(t.TempDir(), nil, []string{"/bin/sh", "-c", "trap '' TERM; sleep 600 & wait"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &errand{process: p, log: &boundedLog{}, limits: Limits{Grace: time.Hour}, stuckAfter: 200 * time.Millisecond}
+	_, _, err = e.run(t.Context())
+	if !errors.Is(err, errStuck) || !e.blameless(err) || !errors.Is(syscall.Kill(p.pid(), 0), syscall.ESRCH) {
+		t.Error(err)
+	}
+}
+
+func TestTheCPUTimeOfAGroupIsThatOfItsProcesses(t *testing.T) {
+	t.Parallel()
+	const stat = "7 (a ) b) S 1 42 42 0 -1 0 0 0 0 0 100 20 3 4 20 0 1 0 5 1000 250"
+	for group, want := range map[int]time.Duration{42: 1270 * time.Millisecond, 43: 0} {
+		if got := cpuIfIn(group, []byte(stat)); got != want {
+			t.Errorf("group %d: %s, want %s", group, got, want)
+		}
+	}
+}
