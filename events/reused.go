@@ -17,20 +17,27 @@ func NewHParamsReused(s Skipped, last *HParamsReady) Fact {
 	data := *last
 	data.Reused = true
 	data.Request = Request{} // was for the earlier run
-	return s.fact("reused", &data)
+	reused, _ := SkippedIDs(s.Pipeline, s.Run)
+	return s.fact(reused, &data)
 }
 
 // NewNothingToReuse tells that a run is not tuned, and that there is nothing it could take instead. Its id follows from the run.
 func NewNothingToReuse(s Skipped) Fact {
-	return s.fact("nothing to reuse", &TuningFailed{Failed{
+	_, nothing := SkippedIDs(s.Pipeline, s.Run)
+	return s.fact(nothing, &TuningFailed{Failed{
 		Reason:  FailureIncomplete,
 		Message: "tuning is skipped, and the pipeline has no earlier hyperparameters to reuse",
 	}})
 }
 
-func (s Skipped) fact(what string, data Data) Fact {
+// SkippedIDs are those of the facts that tell a run that it is not tuned: NewHParamsReused and NewNothingToReuse.
+func SkippedIDs(pipeline, run string) (reused, nothing string) {
+	return DerivedID("reused", pipeline, run), DerivedID("nothing to reuse", pipeline, run)
+}
+
+func (s Skipped) fact(id string, data Data) Fact {
 	return Fact{
-		ID:        DerivedID(what, s.Pipeline, s.Run),
+		ID:        id,
 		Source:    Source(FunctionTune),
 		Pipeline:  s.Pipeline,
 		Run:       s.Run,

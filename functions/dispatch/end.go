@@ -27,10 +27,13 @@ func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind,
 	return d.tell(ctx, ended)
 }
 
-// tell publishes that a run has ended, and marks the join. The fact is the same whoever tells it, so that the log has it once.
+// tell calls back what the run may be tuned by, publishes that it has ended, and marks the join. The fact is the same whoever tells it, so that the log has it once.
 func (d *Dispatcher) tell(ctx context.Context, run held) error {
 	if run.Ending.Told {
 		return nil
+	}
+	if err := d.withdrawTuning(ctx, run); err != nil {
+		return err
 	}
 	failure := &events.Failure{Kind: run.Ending.Kind, Err: errors.New(run.Ending.Message)}
 	fact := events.NewRunEnded(run.Pipeline, run.Run, run.Last().Cause, run.Ending.At, failure)
@@ -63,8 +66,10 @@ func (d *Dispatcher) supersede(ctx context.Context, current deployed, place plan
 			return err
 		}
 		switch run.State {
-		case plan.Complete:
-			err = d.cancel(ctx, run, "superseded by run "+place.SupersededBy)
+		case plan.Complete, plan.Waiting:
+			if lacksJob(run.Join) {
+				err = d.cancel(ctx, run, "superseded by run "+place.SupersededBy)
+			}
 		case plan.Ended:
 			err = d.tell(ctx, run)
 		}

@@ -27,7 +27,7 @@ func GateOf(ctx context.Context, box events.Letterbox, pipeline string) (plan.Ga
 	return gate, err
 }
 
-// enter lets a complete run pass the gate, or wait there. An open gate without a limit costs one look.
+// enter lets a run that is to have a job pass the gate, or wait there. An open gate without a limit costs one look.
 func (d *Dispatcher) enter(ctx context.Context, run held, current deployed) error {
 	if current.spec.Concurrency == nil {
 		_, entry, err := readGate(ctx, d.gates, run.Pipeline)
@@ -35,8 +35,7 @@ func (d *Dispatcher) enter(ctx context.Context, run held, current deployed) erro
 			return err
 		}
 		if entry.Revision == 0 {
-			_, err := d.offer(ctx, run, current, plan.Again{})
-			return err
+			return d.proceed(ctx, run, current)
 		}
 	}
 	err := d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Enter(run.Join) })
@@ -110,8 +109,8 @@ func (d *Dispatcher) admit(ctx context.Context, current deployed, name string) (
 	if err != nil {
 		return false, err
 	}
-	if run.State == plan.Complete {
-		if _, err = d.offer(ctx, run, current, plan.Again{}); err != nil {
+	if lacksJob(run.Join) {
+		if err = d.proceed(ctx, run, current); err != nil {
 			return false, err
 		}
 		if run, err = d.read(ctx, current.spec.Name, name); err != nil { // it may have ended instead
@@ -121,7 +120,12 @@ func (d *Dispatcher) admit(ctx context.Context, current deployed, name string) (
 	if run.State == plan.Ended {
 		return false, errors.Join(d.tell(ctx, run), d.withdraw(ctx, run, current))
 	}
-	return run.State == plan.Dispatched && current.spec.Concurrency != nil, nil
+	return (run.State == plan.Dispatched || run.IsTuned()) && current.spec.Concurrency != nil, nil
+}
+
+// lacksJob says whether a run is to have a job that is not known to be on the queue.
+func lacksJob(run plan.Join) bool {
+	return run.State == plan.Complete || run.IsTuned() && run.Tuning.Job == ""
 }
 
 // changeGate changes a pipeline's gate by compare-and-swap, and settles who may pass.

@@ -42,10 +42,13 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 func (d *Dispatcher) advance(ctx context.Context, run held, current deployed) error {
 	switch run.State {
 	case plan.Waiting:
+		if run.Tuning != nil {
+			return d.tune(ctx, run, current)
+		}
 		d.log.Info("run waits", "pipeline", run.Pipeline, "run", run.Run, "for", run.Missing(current.spec))
 		return d.skipTuning(ctx, run, current)
 	case plan.Complete:
-		return d.enter(ctx, run, current)
+		return errors.Join(d.withdrawTuning(ctx, run), d.enter(ctx, run, current))
 	case plan.Ended:
 		return errors.Join(d.tell(ctx, run), d.withdraw(ctx, run, current))
 	}

@@ -77,19 +77,23 @@ func (d *Dispatcher) join(ctx context.Context, run string, fact plan.Pinned, cur
 // decide says what becomes of a run that waits, with the facts known by now. Before anything comes of it the log is asked: several
 // dispatchers don't handle facts in its order, and what a run is must not depend on that.
 func (d *Dispatcher) decide(ctx context.Context, join plan.Join, current deployed) (plan.Join, error) {
-	known := plan.Decide(current.spec, join.Run, join.Facts)
-	if known.State == plan.Waiting && !known.Ready(current.spec) {
+	known := join.Decide(current.spec, join.Facts)
+	if known.State == plan.Waiting && !known.Ready(current.spec) && !known.TuningDue() {
 		return join, nil
 	}
 	facts, err := d.factsOf(ctx, join, join.Completed()+1)
 	if err != nil {
 		return plan.Join{}, err
 	}
-	return d.complete(ctx, plan.Decide(current.spec, join.Run, facts), current)
+	return d.complete(ctx, join.Decide(current.spec, facts), current)
 }
 
-// complete pins everything that a run's job will be made from, once no fact is missing.
+// complete pins everything that a run's jobs will be made from: its tuning's once that is due, its training's once no fact is missing.
 func (d *Dispatcher) complete(ctx context.Context, join plan.Join, current deployed) (plan.Join, error) {
+	join, err := d.pinTuning(ctx, join, current)
+	if err != nil {
+		return plan.Join{}, err
+	}
 	if !join.Ready(current.spec) {
 		return join, nil
 	}

@@ -24,7 +24,6 @@ func (s *sweep) overdue(run held) bool {
 // look notes what came of a run's job if that was told, or else makes sure that the job is on the queue. The join is written anew, so
 // that the bus notes when that was.
 func (s *sweep) look(ctx context.Context, run held) error {
-	s.missed++
 	pipeline := s.of(ctx, run.Pipeline)
 	if pipeline.err != nil {
 		return pipeline.err
@@ -34,11 +33,17 @@ func (s *sweep) look(ctx context.Context, run held) error {
 		return err
 	}
 	if told {
+		s.missed++
 		return s.noteOutcome(ctx, run, outcome.Message.Sequence)
 	}
-	err = s.offerAgain(ctx, run, pipeline.current)
-	if _, swapped := s.swap(ctx, run, run.Join); !errors.Is(swapped, events.ErrConflict) {
-		err = errors.Join(err, swapped)
+	return s.lookAgain(ctx, run, s.offerAgain(ctx, run, pipeline.current))
+}
+
+// lookAgain lets a run be looked at again later, whatever came of the look now.
+func (s *sweep) lookAgain(ctx context.Context, run held, now error) error {
+	s.missed++
+	if _, err := s.swap(ctx, run, run.Join); !errors.Is(err, events.ErrConflict) {
+		return errors.Join(now, err)
 	}
-	return err
+	return now
 }

@@ -14,19 +14,21 @@ type expected struct {
 	state       plan.State // Waiting, Dispatched or Ended
 	causes      []uint64
 	hparams     string
-	superseding bool // it may have ended as superseded instead
+	tuned       []uint64 // facts that its tune job is made of, if there is one; nil: there is none
+	superseding bool     // it may have ended as superseded instead
 }
 
 // model is the join in its simplest form: all facts of the log in their order, no races, no crashes.
 func (w *world) model(log []events.Recorded, run string, now time.Time) expected {
 	first := map[events.Kind]events.Recorded{}
 	var began time.Time
+	var due []uint64
 	for _, r := range log {
 		kind := r.Fact.Data.Kind()
 		if r.Fact.Run != run || !w.counts(kind) {
 			continue
 		}
-		if !began.IsZero() && r.Message.Stored.After(began.Add(expireAfter)) {
+		if due == nil && !began.IsZero() && r.Message.Stored.After(began.Add(expireAfter)) {
 			return expected{state: plan.Ended}
 		}
 		if began.IsZero() && w.starts(kind) {
@@ -38,16 +40,36 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 		_, tuned := first[events.KindHParamsReady]
 		_, failed := first[events.KindTuningFailed]
 		if failed && !tuned && w.policy.onFailed == "fail" {
-			return expected{state: plan.Ended}
+			return expected{state: plan.Ended, tuned: due}
+		}
+		if due == nil && !failed && !tuned && w.policy.tunes {
+			due = w.data(first)
 		}
 		if e, done := w.completed(log, first, failed && !tuned, r.Message.Sequence); done {
+			e.tuned = due
 			return e
 		}
 	}
-	if !began.IsZero() && now.After(began.Add(expireAfter)) {
+	if due == nil && !began.IsZero() && now.After(began.Add(expireAfter)) {
 		return expected{state: plan.Ended}
 	}
-	return expected{state: plan.Waiting}
+	return expected{state: plan.Waiting, tuned: due, superseding: w.policy.supersedes && due != nil}
+}
+
+// data are the facts of a run that has all it waits for but hyperparameters; nil if it hasn't.
+func (w *world) data(first map[events.Kind]events.Recorded) (facts []uint64) {
+	for _, kind := range w.policy.waits {
+		if _, known := first[kind]; !known && kind != events.KindHParamsReady {
+			return nil
+		}
+	}
+	for kind, r := range first {
+		if kind == events.KindExamplesReady || kind == events.KindTransformReady {
+			facts = append(facts, r.Message.Sequence)
+		}
+	}
+	slices.Sort(facts)
+	return facts
 }
 
 func (w *world) counts(kind events.Kind) bool {

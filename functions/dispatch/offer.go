@@ -65,7 +65,16 @@ func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again p
 	return errors.Join(d.tell(ctx, now), d.box.Cancel(ctx, job.ID))
 }
 
-// withdraw cancels the job that a run may have had when it ended: a dispatcher may have died between offering it and finding out
+// proceed offers the job that a run is to have next: its tune job while it waits, else its training job.
+func (d *Dispatcher) proceed(ctx context.Context, run held, current deployed) error {
+	if run.IsTuned() {
+		return d.offerTuning(ctx, run, current)
+	}
+	_, err := d.offer(ctx, run, current, plan.Again{})
+	return err
+}
+
+// withdraw cancels the jobs that a run may have had when it ended: a dispatcher may have died between offering one and finding out
 // that the run was over.
 func (d *Dispatcher) withdraw(ctx context.Context, run held, current deployed) error {
 	if run.Revision == 0 {

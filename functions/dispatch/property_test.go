@@ -32,6 +32,11 @@ var policies = []policy{
 	{keys: "concurrency: {runs: 2, newest: supersede}", waits: []events.Kind{events.KindTransformReady}, latest: true, limit: 2, supersedes: true},
 	{keys: "tuner: {when: never}", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady}, onFailed: "latest"},
 	{keys: "tuner: {when: never, on_failed: fail}", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady}, onFailed: "fail"},
+	{keys: "tuner: {when: always}", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady}, onFailed: "latest", tunes: true},
+	{keys: "tuner: {when: always, on_failed: fail}\nconcurrency: 2\ntrainer: {wait_for: [examples, transform, hparams], %s}",
+		waits: []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady}, onFailed: "fail", tunes: true, limit: 2},
+	{keys: "tuner: {when: always}\nconcurrency: {runs: 1, newest: supersede}", waits: []events.Kind{events.KindTransformReady, events.KindHParamsReady},
+		onFailed: "latest", tunes: true, limit: 1, supersedes: true},
 }
 
 type policy struct {
@@ -41,6 +46,7 @@ type policy struct {
 	limit      int
 	supersedes bool
 	onFailed   string // of its tuner
+	tunes      bool
 }
 
 func (p policy) text() string {
@@ -48,16 +54,16 @@ func (p policy) text() string {
 	if !strings.Contains(keys, "trainer") {
 		keys += "\ntrainer: {%s}"
 	}
-	return "pipeline: penguin\nmodule: builtin:dnn\n" + fmt.Sprintf(keys, "expire_after: 2h") + "\n"
+	return "pipeline: penguin\nmodule: ./penguin_utils.py\n" + fmt.Sprintf(keys, "expire_after: 2h") + "\n"
 }
 
 // Facts come in random orders, twice, late, or never; dispatchers die before and after any of their effects; a worker does what
 // it finds. Then every run is what the model says, which knows nothing but the log.
 func TestWhateverHappensEveryRunIsWhatTheLogSays(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(160)
+	seeds := uint64(220)
 	if testing.Short() {
-		seeds = 32
+		seeds = 44
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -79,6 +85,7 @@ type world struct {
 	mu        sync.Mutex
 	cancelled map[string]bool                  // runs that someone called off in time
 	offered   map[string]map[string]events.Job // by run and id
+	tuned     map[string]map[string]events.Job // by run and id: tune jobs
 	committed map[string]events.Fact           // by job: what came of it
 	busy      map[string]bool                  // runs with a job and no outcome
 	most      int                              // of busy, ever
@@ -88,7 +95,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, box: eventstest.NewMemory(0), random: rand.New(rand.NewPCG(seed, 99)), policy: policies[seed%uint64(len(policies))],
 		cancelled: map[string]bool{}, offered: map[string]map[string]events.Job{}, busy: map[string]bool{},
-		committed: map[string]events.Fact{},
+		committed: map[string]events.Fact{}, tuned: map[string]map[string]events.Job{},
 	}
 	apply(t, w.box, w.policy.text())
 	for i := range 12 {
@@ -105,7 +112,9 @@ func (w *world) live() {
 		others.Go(func() { w.dispatchers(ctx, random) })
 	}
 	worker := rand.New(rand.NewPCG(w.random.Uint64(), 2))
-	others.Go(func() { w.work(ctx, worker) })
+	others.Go(func() { w.work(ctx, events.FunctionTrain, worker) })
+	searcher := rand.New(rand.NewPCG(w.random.Uint64(), 3))
+	others.Go(func() { w.work(ctx, events.FunctionTune, searcher) })
 	w.publishAll()
 	time.Sleep(2 * expireAfter)
 	w.calm.Store(true)
@@ -220,6 +229,13 @@ func (w *world) dispatchers(ctx context.Context, random *rand.Rand) {
 func (w *world) note(job events.Job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if job.Function == events.FunctionTune {
+		if w.tuned[job.Run] == nil {
+			w.tuned[job.Run] = map[string]events.Job{}
+		}
+		w.tuned[job.Run][job.ID] = job
+		return
+	}
 	if w.offered[job.Run] == nil {
 		w.offered[job.Run] = map[string]events.Job{}
 		w.busy[job.Run] = true
@@ -229,9 +245,9 @@ func (w *world) note(job events.Job) {
 }
 
 // work is a worker that takes its time, and now and then has no model to show for it, or loses a job.
-func (w *world) work(ctx context.Context, random *rand.Rand) {
+func (w *world) work(ctx context.Context, function events.Function, random *rand.Rand) {
 	for ctx.Err() == nil {
-		claim, err := w.box.Take(ctx, events.FunctionTrain, []string{"cpu"}, time.Minute)
+		claim, err := w.box.Take(ctx, function, []string{"cpu"}, time.Minute)
 		if err != nil {
 			continue
 		}
@@ -274,7 +290,9 @@ func (w *world) train(ctx context.Context, claim events.Claim, takes time.Durati
 func (w *world) commit(job events.Job, fact events.Fact) events.Fact {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.busy, job.Run) // before it is told: who reads it may offer the next job at once
+	if job.Function == events.FunctionTrain {
+		delete(w.busy, job.Run) // before it is told: who reads it may offer the next job at once
+	}
 	if first, done := w.committed[job.ID]; done {
 		return first
 	}
@@ -282,12 +300,15 @@ func (w *world) commit(job events.Job, fact events.Fact) events.Fact {
 	return fact
 }
 
-// outcomeOf is a model for most jobs, a failure for some; the same for the same job.
+// outcomeOf is a model, or what a search has found, for most jobs, a failure for some; the same for the same job.
 func outcomeOf(job events.Job) events.Fact {
 	if job.ID[0] == '0' {
 		return events.NewJobFailed(job, events.Attempt{Number: 1}, &events.Failure{Kind: events.FailureModule, Err: errors.New("boom")})
 	}
 	digest := "sha256:" + job.ID
+	if job.Function == events.FunctionTune {
+		return events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: "s3://bkt/found-" + job.ID, Execution: digest}, time.Unix(1, 0))
+	}
 	return events.NewModelTrained(job, &events.ModelTrained{
 		Model:     events.Model{URI: "s3://bkt/model", Digest: digest, Formats: []string{"Format-Serving"}},
 		Execution: digest, Inputs: []events.Artifact{}, Module: "builtin",
@@ -322,6 +343,7 @@ func (w *world) check() {
 			continue
 		}
 		delete(told[run], "model")
+		w.checkTuning(run, w.model(log, run, time.Now()))
 		w.checkRun(run, w.model(log, run, time.Now()), told[run])
 	}
 	if w.policy.limit > 0 && w.most > w.policy.limit {
@@ -344,6 +366,25 @@ func (w *world) checkCancelled(run string, told map[string]int) {
 	}
 	if ended > 1 || ofJob > 1 || ended+ofJob == 0 || ended == 1 && told["model"] > 0 || (ended == 1) != (join.State == plan.Ended) {
 		w.t.Errorf("%s was cancelled: it is %s, told %v", run, join.State, told)
+	}
+}
+
+// checkTuning wants one tune job at most, made from what the run had when its tuning was due; and nobody who waits for one still.
+func (w *world) checkTuning(run string, want expected) {
+	if join, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run); err == nil && join.State == plan.Waiting && len(want.tuned) > 0 {
+		w.t.Errorf("%s still waits for its tuning: %+v", run, join.Tuning)
+	}
+	if len(w.tuned[run]) > 1 || len(w.tuned[run]) > 0 && len(want.tuned) == 0 {
+		w.t.Errorf("%s has %d tune jobs, and is to be tuned on %v", run, len(w.tuned[run]), want.tuned)
+	}
+	for _, job := range w.tuned[run] {
+		var causes []uint64
+		for _, cause := range job.Causes {
+			causes = append(causes, cause.Sequence)
+		}
+		if fmt.Sprint(causes) != fmt.Sprint(want.tuned) || job.Inputs.Hyperparameters != "" {
+			w.t.Errorf("%s is tuned on facts %v, with %q; want %v", run, causes, job.Inputs.Hyperparameters, want.tuned)
+		}
 	}
 }
 

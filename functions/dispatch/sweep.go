@@ -73,9 +73,9 @@ type sweep struct {
 
 // swept is one pipeline in a sweep.
 type swept struct {
-	current  deployed
-	err      error  // why current is not known
-	complete []held // runs that should have a job
+	current deployed
+	err     error  // why current is not known
+	jobless []held // runs that should have a job
 }
 
 // note keeps an error and lets the sweep go on: one run in trouble does not hold up the others.
@@ -105,13 +105,15 @@ func (s *sweep) run(ctx context.Context, entry events.Entry) error {
 		return s.tell(ctx, run)
 	case plan.Complete:
 		pipeline := s.of(ctx, run.Pipeline)
-		pipeline.complete = append(pipeline.complete, run)
+		pipeline.jobless = append(pipeline.jobless, run)
 	case plan.Dispatched:
 		if s.overdue(run) {
 			return s.look(ctx, run)
 		}
 	case plan.Waiting:
-		if pipeline := s.of(ctx, run.Pipeline); pipeline.err == nil {
+		if pipeline := s.of(ctx, run.Pipeline); pipeline.err == nil && run.Tuning != nil {
+			return s.tuned(ctx, run, pipeline)
+		} else if pipeline.err == nil {
 			return s.waiting(ctx, run, pipeline.current)
 		}
 	}
@@ -141,19 +143,19 @@ func (s *sweep) mended(ctx context.Context, broken held) error {
 // that has had all it waits for since its pipeline was changed goes on.
 func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	over := run.Expire(current.spec, s.now).State == plan.Ended
-	if !over && !run.Ready(current.spec) {
+	if !over && !run.Ready(current.spec) && !run.Decide(current.spec, run.Facts).TuningDue() {
 		return nil
 	}
 	facts, err := s.factsOf(ctx, run.Join, 0)
 	if err != nil {
 		return err
 	}
-	decided, err := s.complete(ctx, plan.Decide(current.spec, run.Run, facts), current)
+	decided, err := s.complete(ctx, run.Decide(current.spec, facts), current)
 	if err != nil {
 		return err
 	}
 	after := decided.Expire(current.spec, s.now)
-	if after.State == plan.Waiting {
+	if after.State == plan.Waiting && after.Tuning == nil {
 		return nil
 	}
 	written, err := s.swap(ctx, run, after)
@@ -166,7 +168,20 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	return s.advance(ctx, written, current)
 }
 
-// gate lets the complete runs of a pipeline pass which nobody saw through, and takes the places of those that have an outcome.
+// tuned sees to it that a run which waits for its tuning has a tune job.
+func (s *sweep) tuned(ctx context.Context, run held, pipeline *swept) error {
+	switch {
+	case run.Ready(pipeline.current.spec): // its pipeline was changed since
+		return s.waiting(ctx, run, pipeline.current)
+	case run.Tuning.Job == "":
+		pipeline.jobless = append(pipeline.jobless, run)
+	case s.overdue(run):
+		return s.lookAgain(ctx, run, s.offerTuningAgain(ctx, run, pipeline.current))
+	}
+	return nil
+}
+
+// gate lets the runs of a pipeline pass which should have a job and which nobody saw through, and takes the places of those that have an outcome.
 func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
 	if pipeline.err != nil {
 		return pipeline.err
@@ -177,16 +192,15 @@ func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
 		return err
 	}
 	if entry.Revision == 0 && current.spec.Concurrency == nil {
-		for _, run := range pipeline.complete {
-			_, err := s.offer(ctx, run, current, plan.Again{})
-			s.note(err)
+		for _, run := range pipeline.jobless {
+			s.note(s.proceed(ctx, run, current))
 		}
 		return nil
 	}
 	over := s.over(ctx, gate, current)
 	return s.pass(ctx, current, func(g plan.Gate) plan.Gate {
 		g = g.Leave(over...)
-		for _, run := range pipeline.complete {
+		for _, run := range pipeline.jobless {
 			g = g.Enter(run.Join)
 		}
 		return g
@@ -209,6 +223,9 @@ func (s *sweep) over(ctx context.Context, gate plan.Gate, current deployed) (run
 // isOver looks at one of them. One that is not over must have its job on the queue, for others wait behind it.
 func (s *sweep) isOver(ctx context.Context, place plan.Place, current deployed) (bool, error) {
 	run, err := s.read(ctx, current.spec.Name, place.Run)
+	if err == nil && run.IsTuned() && run.Tuning.Job != "" {
+		return false, s.offerTuningAgain(ctx, run, current)
+	}
 	if err != nil || run.State != plan.Dispatched {
 		return false, err
 	}

@@ -15,6 +15,9 @@ func (j Join) Check(pipeline, run string) error {
 	case j.Run != run:
 		return &events.Invalid{Field: "run", Expected: run, Got: j.Run}
 	}
+	if err := j.checkTuning(); err != nil {
+		return err
+	}
 	switch j.State {
 	case Waiting:
 		return nil
@@ -29,6 +32,20 @@ func (j Join) Check(pipeline, run string) error {
 		return j.checkEnding()
 	}
 	return &events.Invalid{Field: "state", Expected: "waiting, complete, dispatched or ended", Got: string(j.State)}
+}
+
+func (j Join) checkTuning() error {
+	switch {
+	case j.Tuning == nil:
+		return nil
+	case j.Tuning.Revision == 0:
+		return &events.Invalid{Field: "tuning.revision", Expected: "that of the pipeline which the run is tuned with"}
+	case j.State != Ended && len(j.AtTuning().Facts) == 0:
+		return &events.Invalid{Field: "tuning.sequence", Expected: "that of a fact of the run"}
+	case j.Tuning.Job != "":
+		return events.CheckJobID("tuning.job", j.Tuning.Job)
+	}
+	return nil
 }
 
 func (j Join) checkPinned() error {

@@ -13,7 +13,13 @@ import (
 // Decide says what a run is, by its facts alone: it walks through them in the order of the log, and stops where the run has all it
 // waits for (Ready), where it ends, or where the facts end. Facts after that point change nothing.
 func Decide(p pipeline.Pipeline, run string, facts []Pinned) Join {
-	join := New(p.Name, run)
+	return New(p.Name, run).Decide(p, facts)
+}
+
+// Decide is Decide for a run whose tuning may be pinned already: that stays as it is. One that is found due is still to be pinned.
+func (j Join) Decide(p pipeline.Pipeline, facts []Pinned) Join {
+	join := New(j.Pipeline, j.Run)
+	join.Tuning = j.Tuning
 	for _, fact := range slices.SortedFunc(slices.Values(facts), bySequence) {
 		if !fact.Counts(p) {
 			continue
@@ -26,6 +32,9 @@ func Decide(p pipeline.Pipeline, run string, facts []Pinned) Join {
 		}
 		if join.Ready(p) {
 			break
+		}
+		if join.searches(p) {
+			join.Tuning = &Tuning{Sequence: fact.Sequence}
 		}
 	}
 	return join
@@ -59,11 +68,11 @@ func (j Join) tuningEnds(p pipeline.Pipeline) bool {
 }
 
 // Deadline is until when, by the bus's clock, a fact may be stored to count for a join that waits; false if it may wait for ever.
-// It is measured from the first fact that started the run.
+// It is measured from the first fact that started the run. One that is tuned waits for as long as that takes.
 func (j Join) Deadline(p pipeline.Pipeline) (time.Time, bool) {
 	after, bounded := p.Trainer.ExpireAfter.After()
 	first := slices.IndexFunc(j.Facts, func(f Pinned) bool { return f.Starts(p) })
-	if j.State != Waiting || !bounded || first < 0 {
+	if j.State != Waiting || j.Tuning != nil || !bounded || first < 0 {
 		return time.Time{}, false
 	}
 	return j.Facts[first].Stored.Add(after), true
@@ -105,6 +114,9 @@ func (j Join) TooLarge(message string, at time.Time) Join {
 		j.Facts[i].Inputs = events.Inputs{}
 	}
 	j.Latest = Latest{}
+	if j.Tuning != nil {
+		j = j.PinTuning(j.Tuning.Revision, nil)
+	}
 	if j.State != Ended {
 		j.State, j.Ending = Ended, &Ending{Kind: events.FailureInput, Message: message, At: at.UTC()}
 	}

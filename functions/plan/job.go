@@ -22,25 +22,21 @@ func (j Join) Train(p pipeline.Pipeline, again Again) (events.Job, error) {
 	if j.Revision == 0 || len(j.Facts) == 0 {
 		return events.Job{}, fmt.Errorf("run %s of %s is %s: it never had all that it waits for", j.Run, j.Pipeline, j.State)
 	}
+	return j.make(p, again, events.Job{
+		Function: events.FunctionTrain, Class: p.Trainer.Resources.Class, Inputs: j.pinnedInputs(p), Salt: j.salt(p, again),
+	})
+}
+
+// make fills in what every job says of its run.
+func (j Join) make(p pipeline.Pipeline, again Again, job events.Job) (events.Job, error) {
 	spec, err := p.JSON()
 	if err != nil {
 		return events.Job{}, fmt.Errorf("pipeline %s: %w", p.Name, err)
 	}
 	last := j.Last()
-	job := events.Job{
-		Function:   events.FunctionTrain,
-		Class:      p.Trainer.Resources.Class,
-		Pipeline:   j.Pipeline,
-		Revision:   j.Revision,
-		Spec:       spec,
-		Run:        j.Run,
-		Inputs:     j.pinnedInputs(p),
-		Generation: again.Generation,
-		Salt:       j.salt(p, again),
-		Request:    again.Request,
-		Created:    last.Stored,
-		Trace:      last.Trace,
-	}
+	job.Pipeline, job.Run, job.Revision, job.Spec = j.Pipeline, j.Run, j.Revision, spec
+	job.Generation, job.Request = again.Generation, again.Request
+	job.Created, job.Trace = last.Stored, last.Trace
 	for _, fact := range j.Facts {
 		job.Causes = append(job.Causes, fact.Cause)
 	}
@@ -55,16 +51,25 @@ func (j Join) salt(p pipeline.Pipeline, again Again) string {
 	if again.Salt != "" {
 		return again.Salt
 	}
-	var parts []string
+	parts := j.forced()
+	if !p.Trainer.Cache {
+		last := j.Last()
+		parts = append(parts, "cache off", j.Pipeline, j.Run, last.Source, last.ID)
+	}
+	return saltOf(parts)
+}
+
+// forced names the facts that ask for the work to be done anew.
+func (j Join) forced() (parts []string) {
 	for _, fact := range j.Facts {
 		if fact.Force {
 			parts = append(parts, "force", fact.Source, fact.ID)
 		}
 	}
-	if !p.Trainer.Cache {
-		last := j.Last()
-		parts = append(parts, "cache off", j.Pipeline, j.Run, last.Source, last.ID)
-	}
+	return parts
+}
+
+func saltOf(parts []string) string {
 	if len(parts) == 0 {
 		return ""
 	}

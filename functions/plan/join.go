@@ -21,7 +21,7 @@ const (
 )
 
 // Join is what is known of one run of one pipeline: the facts that came, and, once it is complete, everything that its job is
-// made from. From then on only what stands below Latest changes, and State. Nothing of that goes into its job but Again: the job is the
+// made from. From then on only what stands below Tuning changes, and State. Nothing of that goes into its job but Again: the job is the
 // same however often it is made.
 type Join struct {
 	Pipeline string   `json:"pipeline"`
@@ -30,6 +30,7 @@ type Join struct {
 	Facts    []Pinned `json:"facts"` // one for each kind, in the order of their sequence
 	Revision uint64   `json:"revision,omitempty"`
 	Latest   Latest   `json:"latest,omitzero"`
+	Tuning   *Tuning  `json:"tuning,omitempty"`  // nil: the run is not tuned, or not yet
 	Job      string   `json:"job,omitempty"`     // id of the last job offered
 	Again    Again    `json:"again,omitzero"`    // how that job was asked for
 	After    uint64   `json:"after,omitempty"`   // outcomes up to this sequence are those of earlier jobs

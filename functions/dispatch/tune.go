@@ -1,0 +1,121 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// tune sees a run to its tune job, through the gate of its pipeline: a run that is tuned is worked on. A job that was offered is offered
+// again, for a fact that is handled again may be so because the bus has lost the job; where it is on the queue, that is nothing.
+func (d *Dispatcher) tune(ctx context.Context, run held, current deployed) error {
+	if run.Tuning.Job == "" {
+		return d.enter(ctx, run, current)
+	}
+	return d.offerTuningAgain(ctx, run, current)
+}
+
+// offerTuning puts the tune job of a run on the queue, and marks the join, in the order of offer and with its promises.
+func (d *Dispatcher) offerTuning(ctx context.Context, run held, current deployed) error {
+	job, err := d.tuneJob(ctx, run.Join, current, plan.Again{})
+	if err == nil {
+		err = d.box.Offer(ctx, job)
+	}
+	switch {
+	case hopeless(err):
+		return d.end(ctx, run, events.FailureInput, err.Error())
+	case err != nil:
+		return fmt.Errorf("offer the tune job of run %s of %s: %w", run.Run, run.Pipeline, err)
+	}
+	d.log.Info("tune job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
+	return d.markTuning(ctx, run, job)
+}
+
+func (d *Dispatcher) offerTuningAgain(ctx context.Context, run held, current deployed) error {
+	job, err := d.tuneJob(ctx, run.Join, current, plan.Again{})
+	if err == nil {
+		err = d.box.Offer(ctx, job)
+	}
+	if err != nil {
+		return fmt.Errorf("offer tune job %s of run %s of %s again: %w", run.Tuning.Job, run.Run, run.Pipeline, err)
+	}
+	return nil
+}
+
+// tuneJob makes the tune job of a run from what its join has pinned of it.
+func (d *Dispatcher) tuneJob(ctx context.Context, join plan.Join, current deployed, again plan.Again) (events.Job, error) {
+	spec, err := d.pinned(ctx, join.AtTuning(), current)
+	if err != nil {
+		return events.Job{}, err
+	}
+	job, err := join.Tune(spec, again)
+	if err != nil {
+		return events.Job{}, fmt.Errorf("plan the tuning of run %s of %s: %w", join.Run, join.Pipeline, err)
+	}
+	return job, nil
+}
+
+// markTuning notes in the join that the tune job is on the queue. Facts that came meanwhile stay; where the run ended meanwhile, the job
+// is called back.
+func (d *Dispatcher) markTuning(ctx context.Context, run held, job events.Job) error {
+	for {
+		_, err := d.swap(ctx, run, run.TuningOffered(job.ID))
+		if !errors.Is(err, events.ErrConflict) {
+			return err
+		}
+		if run, err = d.read(ctx, run.Pipeline, run.Run); err != nil {
+			return err
+		}
+		switch {
+		case run.State == plan.Ended:
+			return errors.Join(d.tell(ctx, run), d.box.Cancel(ctx, job.ID))
+		case !run.IsTuned() || run.Tuning.Job != "":
+			return nil
+		}
+	}
+}
+
+// withdrawTuning cancels the tune job of a run that does not wait for it any more: it has ended, or someone else told what the job is
+// to find out. A dispatcher may have died between offering the job and finding that out.
+func (d *Dispatcher) withdrawTuning(ctx context.Context, run held) error {
+	if run.Tuning == nil || run.TunedByUs() {
+		return nil
+	}
+	id := run.Tuning.Job
+	if id == "" {
+		job, err := d.tuneJob(ctx, run.Join, deployed{}, plan.Again{})
+		if hopeless(err) {
+			return nil // nobody could make one
+		}
+		if err != nil {
+			return err
+		}
+		id = job.ID
+	}
+	if err := d.box.Cancel(ctx, id); err != nil {
+		return fmt.Errorf("cancel tune job %s of run %s of %s: %w", id, run.Run, run.Pipeline, err)
+	}
+	return nil
+}
+
+// pinTuning fixes what a run's tune job will be made from, once it is due. Where what the run waits for is there already, no job is
+// needed any more.
+func (d *Dispatcher) pinTuning(ctx context.Context, join plan.Join, current deployed) (plan.Join, error) {
+	if !join.TuningDue() {
+		return join, nil
+	}
+	if join.State != plan.Waiting || join.Ready(current.spec) && !join.TunedByUs() {
+		return join.Untuned(), nil
+	}
+	var spans []events.Examples
+	if size := current.spec.Trainer.Window; size > 0 {
+		var err error
+		if spans, err = d.spans(ctx, join.AtTuning(), size); err != nil {
+			return join, err
+		}
+	}
+	return join.PinTuning(current.revision, spans), nil
+}
