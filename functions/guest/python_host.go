@@ -44,7 +44,8 @@ type prepared struct {
 	keras       kerasChoice // of a job
 }
 
-func (p *pythonHost) prepare(ctx context.Context, source module.Source) (prepared, error) {
+// prepare is told the names that the pipeline gives the functions that may be called.
+func (p *pythonHost) prepare(ctx context.Context, source module.Source, names ...string) (prepared, error) {
 	cache, err := p.host.cacheDir()
 	if err != nil {
 		return prepared{}, err
@@ -52,6 +53,9 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source) (prepare
 	var ready prepared
 	if ready.files, err = snapshot.Take(ctx, filepath.Join(cache, "python"), source.Path); err != nil {
 		return prepared{}, fail(fault(err), err)
+	}
+	if err := callable(ready.files, names...); err != nil {
+		return prepared{}, err
 	}
 	if ready.layout, err = python.Lay(cache); err != nil {
 		return prepared{}, fail(KindHost, fmt.Errorf("lay out the Python driver: %w", err))
@@ -79,7 +83,7 @@ func fault(err error) Kind {
 // digest is the SHA-256 of all that decides what a TFX module makes of its data: its files, the packages of its environment, and
 // how it is called.
 func (p *pythonHost) digest(ctx context.Context, source module.Source) (string, error) {
-	ready, err := p.prepare(ctx, source)
+	ready, err := p.prepare(ctx, source, source.RunFn, source.TunerFn)
 	if err != nil {
 		return "", err
 	}
@@ -94,14 +98,15 @@ func (p *pythonHost) digest(ctx context.Context, source module.Source) (string, 
 
 func (p *pythonHost) send(ctx context.Context, e *errand) (Outcome, error) {
 	source := forWorkers(e.assignment)
-	ready, err := p.prepare(ctx, source)
+	ready, err := p.prepare(ctx, source, called(source, e.assignment.Call))
 	if err != nil {
 		return Outcome{}, err
 	}
 	if ready.keras, err = p.chooseKeras(ctx, ready, source, e.assignment); err != nil {
 		return Outcome{}, err
 	}
-	return p.tried(ctx, e, ready, source)
+	outcome, err := p.tried(ctx, e, ready, source)
+	return asTheirs(ready.files, outcome, err)
 }
 
 // kind is what the process of this module has in common with that of others.

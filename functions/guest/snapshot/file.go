@@ -15,11 +15,9 @@ var entry = regexp.MustCompile(`(?m)^def[ \t]+(?:run_fn|tuner_fn|trainer_fn)[ \t
 // findFile looks for the module file: the one that was named, the only one at the top, or of several there the only one that
 // defines a function to be called.
 func (s *Snapshot) findFile() error {
-	if strings.HasSuffix(s.path, python) {
-		if info, err := os.Stat(s.path); err == nil && !info.IsDir() {
-			s.File = filepath.Base(s.path)
-			return nil
-		}
+	if isModuleFile(s.path) {
+		s.File = filepath.Base(s.path)
+		return nil
 	}
 	all, err := filesEnding(s.Dir, python)
 	if err != nil {

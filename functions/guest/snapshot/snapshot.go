@@ -50,7 +50,17 @@ func take(ctx context.Context, kept store, path string, within limits) (Snapshot
 		return Snapshot{}, err
 	}
 	s := Snapshot{Dir: dir, Digest: "sha256:" + digest, path: path}
-	return s, s.findFile()
+	err = s.findFile()
+	return s, err
+}
+
+// Theirs puts the module's own paths in the place of the copy's in a text. A file of an archive is told as if that were a folder.
+func (s Snapshot) Theirs(text string) string {
+	own := s.path
+	if isModuleFile(own) {
+		own = filepath.Dir(own)
+	}
+	return strings.ReplaceAll(text, s.Dir+string(filepath.Separator), own+string(filepath.Separator))
 }
 
 // walk calls do for each file of a module, in any order, with its slash-separated name.
@@ -111,6 +121,12 @@ func holdsPython(path string) bool {
 
 // python is how the name of a source file ends.
 const python = ".py"
+
+// isModuleFile tells the one file that was named from a folder or an archive.
+func isModuleFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir() && strings.HasSuffix(path, python)
+}
 
 // archives are the endings of those that are taken.
 var archives = []string{".zip", ".whl", ".tar.gz", ".tgz"}

@@ -143,6 +143,19 @@ func TestALinkToAFileIsTheFileAndOneToAFolderIsRefused(t *testing.T) {
 	}
 }
 
+func TestATextNamesTheFilesOfTheModuleNotOfTheCopy(t *testing.T) {
+	t.Parallel()
+	dir, archive := penguin.folder(t), penguin.archive(t, "m.zip")
+	for path, want := range map[string]string{
+		dir: dir, filepath.Join(dir, "penguin.py"): dir, archive: archive, // as a file of a folder m.zip
+	} {
+		s := take(t, t.TempDir(), path)
+		if got := s.Theirs("File \"" + s.Dir + "/features.py\", line 1"); got != "File \""+want+"/features.py\", line 1" {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
 func TestIsPythonTellsModulesFromGoPrograms(t *testing.T) {
 	t.Parallel()
 	for want, paths := range map[bool][]string{
