@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -60,9 +61,20 @@ func hyperparameters(dir string) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hyperparameters: %w", err)
 	}
-	var parsed map[string]any
-	if err := json.Unmarshal(text, &parsed); err != nil {
+	parsed, err := parse(text)
+	if err != nil {
 		return nil, fmt.Errorf("hyperparameters %s: %w", filepath.Base(file), err)
 	}
 	return parsed, nil
+}
+
+// parse keeps numbers as they stand: to Python, 1.0 is another value than 1.
+func parse(text []byte) (object map[string]any, err error) {
+	if err := json.Unmarshal(text, &object); err != nil { // all of it
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	clear(object)
+	return object, decoder.Decode(&object)
 }
