@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -155,5 +156,31 @@ func TestAStrategyThatCanNotBeHadStartsNothing(t *testing.T) {
 		if failed := asError(t, err); failed.Kind != guest.KindInput || !strings.Contains(failed.Error(), test.want) || failed.LogTail != "" {
 			t.Errorf("%s: %s, want %s", failed.Kind, failed, test.want)
 		}
+	}
+}
+
+func TestAllWorkersAreAskedToLeave(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	a := together(t, 2, `
+import stoker
+if me == 0: stoker.report(step=1)
+while not stoker.stopping(): time.sleep(0.01)
+open(os.path.join(fn_args.working_dir, "left"), "x").close()
+print("left", me)`)
+	var kept bool
+	_, err := pythonHost(t).Run(ctx, a, guest.Limits{Grace: 20 * time.Second}, func(m module.Message) {
+		kept = kept || m.Type == module.MessageCheckpoint
+		if m.Type == module.MessageProgress {
+			time.AfterFunc(time.Second, func() { stop(errPreempted) }) // the others are there by then
+		}
+	})
+	failed := asError(t, err)
+	if failed.Kind != guest.KindStopped || !errors.Is(err, errPreempted) {
+		t.Errorf("%s: %v, want stopped", failed.Kind, err)
+	}
+	if !kept || !strings.Contains(failed.LogTail, "[worker 0] left 0") || !strings.Contains(failed.LogTail, "[worker 1] left 1") {
+		t.Errorf("kept %v, log\n%s", kept, failed.LogTail)
 	}
 }

@@ -82,6 +82,8 @@ class Company:
         sys.stdout.buffer.flush()
 
     def said(self, worker, line):
+        if not line.strip():
+            return  # ends what someone else may have begun
         try:
             message = json.loads(line)
             kind = message["type"]
