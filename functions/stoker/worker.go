@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -126,11 +125,11 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 
 // newGuest starts module processes of this same binary, and keeps built Go modules in the user's cache.
 func (a *app) newGuest(warm int) (*guest.Host, error) {
-	cache, err := os.UserCacheDir()
+	cache, err := moduleCache()
 	if err != nil {
 		return nil, err
 	}
 	return guest.New(guest.Options{
-		CacheDir: filepath.Join(cache, "stoker", "modules"), Builtins: builtins(), Warm: warm, Logger: a.logger(),
+		CacheDir: cache, Builtins: builtins(), Warm: warm, Logger: a.logger(),
 	})
 }

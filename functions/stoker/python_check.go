@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+)
+
+func newPythonCheck(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check [INTERPRETER]",
+		Short: "Import what TFX module files import, and say what is missing",
+		Long: "Imports, in the Python that modules run in, or in another interpreter or environment's folder, what TFX module files import, TensorFlow\n" +
+			"included: that takes some seconds. A package that is missing matters to modules that import it alone; without TensorFlow the\n" +
+			"command fails.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts := python.Options{Default: os.Getenv(pythonEnv)}
+			if len(args) > 0 {
+				opts.Default = args[0]
+			}
+			environment, err := python.Find(cmd.Context(), opts)
+			if err != nil {
+				return err
+			}
+			checked, err := python.Check(cmd.Context(), environment)
+			if err != nil {
+				return err
+			}
+			if err := app.print(checked, func(w io.Writer) { checkedTable(w, checked) }); err != nil {
+				return err
+			}
+			return checked.Usable()
+		},
+	}
+}
+
+func checkedTable(w io.Writer, c python.Checked) {
+	row(w, "python", c.Python, "ok", c.Interpreter)
+	for _, p := range c.Packages {
+		switch {
+		case p.Add != "":
+			row(w, p.Package, "-", p.Problem, p.Add)
+		case p.Problem != "":
+			row(w, p.Package, p.Version, "broken", p.Problem)
+		default:
+			row(w, p.Package, p.Version, "ok", "")
+		}
+	}
+	row(w, "GPUs", c.GPUs, "", "")
+	if c.GPUs == 0 {
+		fmt.Fprintln(w, "TensorFlow sees no GPU; modules run on the CPU.")
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+)
+
+// dropped is one environment that remove or prune took away.
+type dropped struct {
+	Dir string `json:"dir"`
+	Why string `json:"why"`
+}
+
+func newPythonRemove(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove ENVIRONMENT...",
+		Short: "Remove Python environments that Stoker made",
+		Long: "Removes environments that `stoker python list` lists, by their folder, its last part, or their interpreter. What runs in one of them fails.\n" +
+			"Others' environments aren't touched.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := app.environments()
+			if err != nil {
+				return err
+			}
+			gone := []dropped{}
+			for _, arg := range args {
+				made, err := chosenEnvironment(all, arg)
+				if err != nil {
+					return err
+				}
+				if err := made.Remove(); err != nil {
+					return err
+				}
+				gone = append(gone, dropped{made.Dir, "as asked"})
+			}
+			return app.tellDropped(gone)
+		},
+	}
+}
+
+// chosenEnvironment is what a user means by a folder, its last part, or an interpreter.
+func chosenEnvironment(all []python.Made, named string) (python.Made, error) {
+	path, err := filepath.Abs(named)
+	if err != nil {
+		return python.Made{}, err
+	}
+	for _, made := range all {
+		if made.Dir == path || made.Interpreter == path || filepath.Base(made.Dir) == named {
+			return made, nil
+		}
+	}
+	return python.Made{}, notFound(fmt.Errorf("%s is no environment of Stoker's making: `stoker python list` lists them", named))
+}
+
+func newPythonPrune(app *app) *cobra.Command {
+	var unused time.Duration
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove Python environments that nothing uses any more",
+		Long: "Removes the environments of Stoker's making that were not used for a while, those whose Python is gone, and what a setup that was\n" +
+			"interrupted left.",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if unused < 0 {
+				return usage(fmt.Errorf("--unused %s: expected 0s or more", unused))
+			}
+			return app.prune(unused)
+		},
+	}
+	const month = 30 * 24 * time.Hour
+	cmd.Flags().DurationVar(&unused, "unused", month, "remove those that were not used for this long")
+	return cmd
+}
+
+func (a *app) prune(unused time.Duration) error {
+	all, err := a.environments()
+	if err != nil {
+		return err
+	}
+	gone := []dropped{}
+	for _, made := range all {
+		if why := made.Outdated(time.Now(), unused); why != "" {
+			if err := made.Remove(); err != nil {
+				return err
+			}
+			gone = append(gone, dropped{made.Dir, why})
+		}
+	}
+	homes, err := a.environmentHomes()
+	if err != nil {
+		return err
+	}
+	for _, home := range homes {
+		halves, err := python.Halves(home)
+		if err != nil {
+			return err
+		}
+		for _, half := range halves {
+			gone = append(gone, dropped{half, "half made"})
+		}
+	}
+	return a.tellDropped(gone)
+}
+
+func (a *app) tellDropped(gone []dropped) error {
+	return a.print(gone, func(w io.Writer) {
+		for _, d := range gone {
+			row(w, "removed", d.Dir, d.Why)
+		}
+		if len(gone) == 0 {
+			row(w, "nothing to remove")
+		}
+	})
+}
