@@ -74,7 +74,7 @@ var table = house.Table{
 		"functions/stoker": {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
-			"functions/worker functions/execution functions/trainer functions/guest functions/scratch", Tests: "*"},
+			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch", Tests: "*"},
 		"local/bus":               {},
 		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},

@@ -13,7 +13,6 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local/bucket"
 	"github.com/stoker-ml/stoker/local/bus"
@@ -146,8 +145,8 @@ func withFunctions(ctx context.Context, opts Options, s servers, do func(context
 	if err != nil {
 		return err
 	}
-	return withTrainer(opts, stack, func(train *trainer.Trainer) error {
-		workers := worker.New(stack.Box, worker.Options{Functions: []worker.Function{train}, Slots: opts.Slots, Logger: opts.Logger})
+	return withWorkshop(opts, stack, func(functions ...worker.Function) error {
+		workers := worker.New(stack.Box, worker.Options{Functions: functions, Slots: opts.Slots, Logger: opts.Logger})
 		running, ctx := errgroup.WithContext(ctx)
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/trainer"
+	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -51,7 +52,7 @@ func newWorker(app *app) *cobra.Command {
 	cmd.Flags().DurationVar(&f.wait, "wait", 5*time.Second, "how long --once waits for a job")
 	cmd.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take to leave")
 	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
-	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
+	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs of each kind at once: trainings, and searches for hyperparameters")
 	cmd.Flags().IntVar(&f.warm, "warm", 1, "processes for builtin modules kept ready, once one has run; none with --once")
 	return cmd
 }
@@ -118,7 +119,7 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 		train := trainer.New(shop, trainer.Options{Python: os.Getenv(trainer.PythonEnv)})
 		a.sayStarted("worker", "classes "+strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots))
 		return do(ctx, worker.New(l.box, worker.Options{
-			Functions: []worker.Function{train}, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
+			Functions: []worker.Function{train, tuner.New(shop)}, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
 		}))
 	})
 }

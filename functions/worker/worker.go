@@ -44,6 +44,7 @@ func New(box events.Letterbox, opts Options) *Worker {
 
 const (
 	pollWait   = 5 * time.Second // how long one look at the queue may last
+	shortLook  = time.Second / 4 // of one who looks for several functions in turn
 	retryDelay = time.Second     // after the bus said no
 )
 
@@ -80,12 +81,19 @@ func (w *Worker) serve(ctx context.Context, function Function) error {
 // Once works on at most one job, waiting up to wait for it, and reports whether there was one: the shape in which a
 // scaler starts workers.
 func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err error) {
-	for _, function := range w.opts.Functions {
-		if worked, err = w.next(ctx, function, wait); worked || err != nil {
-			return worked, err
+	began, look := time.Now(), time.Duration(0) // at first, at what is there
+	for {
+		for _, function := range w.opts.Functions {
+			if worked, err = w.next(ctx, function, look); worked || err != nil {
+				return worked, err
+			}
 		}
+		left := wait - time.Since(began)
+		if left <= 0 {
+			return false, nil
+		}
+		look = min(left, shortLook)
 	}
-	return false, nil
 }
 
 // next takes one job and sees it through.

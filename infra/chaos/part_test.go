@@ -22,6 +22,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/trainer"
+	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local/bus"
 	"github.com/stoker-ml/stoker/storage"
@@ -152,8 +153,9 @@ func (p part) runWorker(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	defer modules.host.Close()
-	train := trainer.New(execution.New(cutStore{store, cutter}, modules, execution.Options{Root: p.Root, WorkDir: desks.Path(), Logger: log}), trainer.Options{})
-	options := worker.Options{Functions: []worker.Function{train}, Slots: p.Slots, Logger: log}
+	shop := execution.New(cutStore{store, cutter}, modules, execution.Options{Root: p.Root, WorkDir: desks.Path(), Logger: log})
+	functions := []worker.Function{trainer.New(shop, trainer.Options{}), tuner.New(shop)}
+	options := worker.Options{Functions: functions, Slots: p.Slots, Logger: log}
 	return worker.New(cutBox{box, cutter}, options).Run(ctx)
 }
 

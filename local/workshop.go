@@ -10,11 +10,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/trainer"
+	"github.com/stoker-ml/stoker/functions/tuner"
+	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// withTrainer puts a trainer together for as long as do runs. What a killed stack was at work on is removed first: its jobs
-// are done anew, in folders of their own.
-func withTrainer(opts Options, stack *Stack, do func(*trainer.Trainer) error) (err error) {
+// withWorkshop puts those who work on jobs together for as long as do runs. What a killed stack was at work on is removed first: its
+// jobs are done anew, in folders of their own.
+func withWorkshop(opts Options, stack *Stack, do func(...worker.Function) error) (err error) {
 	host, err := guest.New(guest.Options{
 		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, Logger: opts.Logger,
 	})
@@ -34,5 +36,5 @@ func withTrainer(opts Options, stack *Stack, do func(*trainer.Trainer) error) (e
 	shop := execution.New(stack.Store, host, execution.Options{
 		Root: stack.Root, WorkDir: desks.Path(), CacheDir: filepath.Join(opts.DataDir, "modules", "fetched"), Logger: opts.Logger,
 	})
-	return do(trainer.New(shop, trainer.Options{Python: os.Getenv(trainer.PythonEnv)}))
+	return do(trainer.New(shop, trainer.Options{Python: os.Getenv(trainer.PythonEnv)}), tuner.New(shop))
 }
