@@ -45,8 +45,8 @@ func listedGPUs(text string) (devices []string) {
 	return devices
 }
 
-// shareGPUs deals devices out to slots: each has its own, the first ones one more where they don't come out even. Where there are
-// fewer devices than slots, several slots have the same one.
+// shareGPUs deals devices out to slots: each has its own, some one more where they don't come out even. Where there are fewer
+// devices than slots, several slots have the same one.
 func shareGPUs(devices []string, slots int) [][]string {
 	shares := make([][]string, max(slots, 1))
 	for slot := range shares {

@@ -17,7 +17,7 @@ import (
 // What hangs because it was forked runs in a process of its own.
 func TestAForkedModuleThatHangsStartsAgainCold(t *testing.T) {
 	t.Parallel()
-	outcome, err := runStuck(t, `
+	outcome, err := runModule(t, impatientHost(t), `
     if b"fork" in open("/proc/self/cmdline", "rb").read():
         os.makedirs(fn_args.serving_model_dir)
         time.sleep(600)`)
@@ -35,7 +35,7 @@ func TestAForkedModuleThatIsAtWorkIsLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outcome, err := runStuck(t, "\n    "+body)
+			outcome, err := runModule(t, impatientHost(t), "\n    "+body)
 			if err != nil || strings.Contains(outcome.LogTail, "no sign of life") {
 				t.Error(err, outcome.LogTail)
 			}
@@ -43,8 +43,8 @@ func TestAForkedModuleThatIsAtWorkIsLeftAlone(t *testing.T) {
 	}
 }
 
-// runStuck runs a TFX module on a host whose patience with forked ones is short.
-func runStuck(t *testing.T, body string) (Outcome, error) {
+// impatientHost gives up forked modules after a second.
+func impatientHost(t *testing.T) *Host {
 	t.Helper()
 	host, err := New(Options{Python: tftest.Python(t), CacheDir: t.TempDir(), Warm: 1, PythonWarm: WarmFork, Env: []string{"STOKER_PRELOAD="}})
 	if err != nil {
@@ -52,6 +52,12 @@ func runStuck(t *testing.T, body string) (Outcome, error) {
 	}
 	t.Cleanup(host.Close)
 	host.warmRules.stuck = time.Second
+	return host
+}
+
+// runModule runs a TFX module with that run_fn.
+func runModule(t *testing.T, host *Host, body string) (Outcome, error) {
+	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "user_module.py")
 	const text = `
@@ -68,6 +74,17 @@ def run_fn(fn_args):%s
 		Version: module.ProtocolVersion, Module: module.Source{Path: path}, Call: module.CallTrain, TrainFiles: []string{dir + "/*"},
 		WorkingDir: t.TempDir(), ServingModelDir: filepath.Join(dir, "model"),
 	}, Limits{}, nil)
+}
+
+func TestATFXModuleSeesItsShareOfTheGPUs(t *testing.T) {
+	t.Parallel()
+	host := impatientHost(t)
+	host.python.gpus = newSharesOf([]string{"3", "5", "6"}, 1)
+	outcome, err := runModule(t, host, `
+    print("sees", os.environ["CUDA_VISIBLE_DEVICES"])`)
+	if err != nil || !strings.Contains(outcome.LogTail, "sees 3,5,6\n") {
+		t.Error(err, outcome.LogTail)
+	}
 }
 
 // A process that shows no life is ended at once: what hangs hears no request to leave.
