@@ -54,6 +54,8 @@ func (h *Host) find(source module.Source) (code, error) {
 		return code{}, fail(KindInput, fmt.Errorf("find module: %w", err))
 	case snapshot.IsPython(path):
 		return code{kind: pythonSource, path: path}, nil
+	case len(source.PythonKeys()) > 0:
+		return code{}, fail(KindInput, fmt.Errorf("module %s is no TFX module, and %s is for those", name, strings.Join(source.PythonKeys(), ", ")))
 	case info.IsDir():
 		return code{kind: goSource, path: path}, nil
 	case info.Mode().IsRegular() && info.Mode()&0o111 != 0:

@@ -48,3 +48,17 @@ func TestAPipelineMustSayWhichOfTwoModuleFilesIsMeant(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsSaidForPythonIsRefusedForAGoProgram(t *testing.T) {
+	t.Parallel()
+	host, err := guest.New(guest.Options{CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	_, err = host.Digest(t.Context(), module.Source{Path: "testdata/hello", Keras: module.Keras3, RunFn: "m.run_fn"})
+	const want = "module testdata/hello is no TFX module, and run_fn, keras is for those"
+	if failed, ok := errors.AsType[*guest.Error](err); !ok || failed.Kind != guest.KindInput || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -37,6 +37,23 @@ const (
 	AutographAll  = "all"
 )
 
+// PythonKeys are the keys that are set and that only a TFX module has a use for, as a pipeline writes them.
+func (s Source) PythonKeys() []string {
+	var keys []string
+	for _, k := range []struct {
+		name string
+		set  bool
+	}{
+		{"run_fn", s.RunFn != ""}, {"tuner_fn", s.TunerFn != ""}, {"python", s.Python != ""}, {"keras", s.Keras != ""},
+		{"requirements", len(s.Requirements) > 0}, {"autograph", s.Autograph != ""},
+	} {
+		if k.set {
+			keys = append(keys, k.name)
+		}
+	}
+	return keys
+}
+
 // String is for messages.
 func (s Source) String() string { return s.Path }
 

@@ -127,6 +127,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 			`p.yaml:3:34: tuner.resources.strategy: expected one of mirrored, tpu, got "multi_worker"`},
 		{"trials below zero", head + "tuner: {when: never, tune_args: {num_parallel_trials: -1}}\n",
 			`p.yaml:3:34: tuner.tune_args.num_parallel_trials: expected 0 or more, got -1`},
+		{"a zero byte in a path", "pipeline: p\nmodule: \"m\\0.py\"\n", "p.yaml:2:1: module: holds a zero byte"},
 		{"builtin without name", "pipeline: p\nmodule: 'builtin:'\n", `p.yaml:2:1: module: expected a name behind builtin:`},
 		{"infinity in custom config", head + "trainer: {custom_config: {a: .inf}}\n", `p.yaml:3:30: inf is not supported`},
 		{"a float too large", head + "trainer: {custom_config: {a: 1e999}}\n", `p.yaml:3:30: number 1e999 is too large`},

@@ -1,7 +1,8 @@
 package pipeline
 
 import (
-	"slices"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/stoker-ml/stoker/functions/module"
@@ -48,13 +49,36 @@ func (r *report) module(m Module) {
 	case strings.ContainsRune(m.Path, 0):
 		r.add(key, "holds a zero byte")
 	}
+	if m.IsBuiltin() {
+		for _, of := range m.Source().PythonKeys() {
+			r.add(join(key, of), "is for TFX modules, and %s is none", shorten(m.Path))
+		}
+		return
+	}
+	r.dotted("module.run_fn", m.RunFn)
+	r.dotted("module.tuner_fn", m.TunerFn)
+	if strings.Contains(m.Python, "://") {
+		r.add("module.python", "expected an interpreter or an environment's folder on the worker, got %q", shorten(m.Python))
+	}
 	if m.Keras != "" {
 		r.oneOf("module.keras", m.Keras, module.KerasAuto, module.Keras2, module.Keras3)
 	}
 	if m.Autograph != "" {
 		r.oneOf("module.autograph", m.Autograph, module.AutographUser, module.AutographAll)
 	}
-	if slices.Contains(m.Requirements, "") {
-		r.add("module.requirements", "expected packages as in requirements.txt, got an empty line")
+	for i, requirement := range m.Requirements {
+		at := fmt.Sprintf("module.requirements[%d]", i)
+		if _, err := module.ParseRequirement(requirement); err != nil && !r.blames(at) {
+			r.add(at, "%v", err)
+		}
+	}
+}
+
+// dottedName is how Python writes a function: run_fn, my_module.run_fn, models.wide.run_fn.
+var dottedName = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_]*(\.[\p{L}_][\p{L}\p{N}_]*)*$`)
+
+func (r *report) dotted(key, name string) {
+	if name != "" && !dottedName.MatchString(name) {
+		r.add(key, "expected the dotted name of a function, like my_module.run_fn, got %q", shorten(name))
 	}
 }
