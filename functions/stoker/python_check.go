@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"io"
 	"os"
 
@@ -19,11 +19,7 @@ func newPythonCheck(app *app) *cobra.Command {
 			"command fails.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts := python.Options{Default: os.Getenv(pythonEnv)}
-			if len(args) > 0 {
-				opts.Default = args[0]
-			}
-			environment, err := python.Find(cmd.Context(), opts)
+			environment, err := environmentToCheck(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
@@ -39,6 +35,14 @@ func newPythonCheck(app *app) *cobra.Command {
 	}
 }
 
+// environmentToCheck is the one that is named, or else the one that modules run in.
+func environmentToCheck(ctx context.Context, args []string) (python.Environment, error) {
+	if len(args) > 0 {
+		return python.Look(ctx, args[0])
+	}
+	return python.Find(ctx, python.Options{Default: os.Getenv(pythonEnv)})
+}
+
 func checkedTable(w io.Writer, c python.Checked) {
 	row(w, "python", c.Python, "ok", c.Interpreter)
 	for _, p := range c.Packages {
@@ -51,8 +55,7 @@ func checkedTable(w io.Writer, c python.Checked) {
 			row(w, p.Package, p.Version, "ok", "")
 		}
 	}
-	row(w, "GPUs", c.GPUs, "", "")
-	if c.GPUs == 0 {
-		fmt.Fprintln(w, "TensorFlow sees no GPU; modules run on the CPU.")
+	if c.Usable() == nil {
+		row(w, "GPUs", c.GPUs, "", "that TensorFlow sees")
 	}
 }

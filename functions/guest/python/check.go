@@ -34,7 +34,7 @@ type Package struct {
 func (c Checked) Usable() error {
 	for _, p := range c.Packages {
 		if p.Package == "tensorflow" && p.Problem != "" {
-			return fmt.Errorf("no TFX module runs with %s: %s", c.Interpreter, p.Problem)
+			return fmt.Errorf("no TFX module runs with %s: tensorflow: %s", c.Interpreter, p.Problem)
 		}
 	}
 	return nil

@@ -57,6 +57,19 @@ func Find(ctx context.Context, opts Options) (Environment, error) {
 	return withRequirements(ctx, opts.CacheDir, e, opts.Requirements)
 }
 
+// Look is Find for an interpreter, or an environment's folder, that a person names. It may lack TensorFlow.
+func Look(ctx context.Context, named string) (Environment, error) {
+	interpreter, err := locate(named)
+	if err != nil {
+		return Environment{}, fmt.Errorf("%s: %w", named, err)
+	}
+	e, err := known(ctx, "", interpreter)
+	if err != nil {
+		return Environment{}, err
+	}
+	return e, e.newEnough()
+}
+
 // choose says which interpreter is meant.
 func choose(opts Options) (string, error) {
 	switch {

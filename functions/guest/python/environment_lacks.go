@@ -29,17 +29,24 @@ var oldest = [2]int{3, 10}
 
 // fit is an error that says in one line why no TFX module can run in the environment.
 func (e Environment) fit() error {
-	major, minor := e.minor()
-	if major < oldest[0] || major == oldest[0] && minor < oldest[1] {
-		return fmt.Errorf("%s is Python %s, which is too old: TFX modules are run by %d.%d or later (`stoker python setup` makes an environment)",
-			e.Interpreter, e.Version, oldest[0], oldest[1])
+	if err := e.newEnough(); err != nil {
+		return err
 	}
-	if !slices.Contains(e.modules, "tensorflow") {
-		lacks := e.Lacks()
-		return fmt.Errorf("%s lacks %s: run `%s`, or `stoker python setup` for an environment that has it all",
-			e.Interpreter, strings.Join(lacks, ", "), e.toAdd(lacks))
+	if slices.Contains(e.modules, "tensorflow") {
+		return nil
 	}
-	return nil
+	lacks := e.Lacks()
+	return fmt.Errorf("%s lacks %s: run `%s`, or `stoker python setup` for an environment that has it all",
+		e.Interpreter, strings.Join(lacks, ", "), e.toAdd(lacks))
+}
+
+// newEnough is an error where the driver can't run.
+func (e Environment) newEnough() error {
+	if major, minor := e.minor(); major > oldest[0] || major == oldest[0] && minor >= oldest[1] {
+		return nil
+	}
+	return fmt.Errorf("%s is Python %s, which is too old: TFX modules are run by %d.%d or later (`stoker python setup` makes an environment)",
+		e.Interpreter, e.Version, oldest[0], oldest[1])
 }
 
 // Lacks names the packages of those that TFX module files import that are not there. A module that needs none of them runs all the

@@ -1,7 +1,6 @@
 package python
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -45,8 +44,7 @@ func Make(ctx context.Context, opts MakeOptions) (Made, error) {
 	place := digestOf([]byte(from.Interpreter), []byte(from.Version), []byte(from.Prefix), []byte(from.System), []byte(opts.Kind), opts.Lock)
 	dir := filepath.Join(opts.Home, place[:16])
 	return ensure(ctx, dir, opts.Force, opts.Progress, func() (Made, error) {
-		fmt.Fprintf(opts.Progress, "making a Python environment in %s: %d packages for Python %s, once, some minutes\n",
-			dir, bytes.Count(opts.Lock, []byte("==")), from.Version)
+		fmt.Fprintf(opts.Progress, "making a Python environment in %s with Python %s, once: some gigabytes, some minutes\n", dir, from.Version)
 		return made, fill(ctx, from, dir, opts)
 	})
 }
