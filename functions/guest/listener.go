@@ -3,10 +3,12 @@ package guest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -81,9 +83,8 @@ func (l *listener) over() bool { return l.finished || l.failure != nil }
 
 // checked makes an error's kind one of those that a module may choose.
 func (l *listener) checked(e module.Error) *module.Error {
-	switch e.Kind {
-	case module.KindInput, module.KindHost, module.KindResources, l.own:
-	default:
+	known := []module.ErrorKind{module.KindInput, module.KindHost, module.KindResources, cmp.Or(l.own, module.KindModule)}
+	if !slices.Contains(known, e.Kind) {
 		e.Kind = module.KindModule
 	}
 	return &e
