@@ -2,8 +2,10 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -19,6 +21,8 @@ type Attempt struct {
 	shop               *Workshop
 	checkpoints        *storage.Checkpoints // of the execution; nil before it was looked for one
 	mayHaveCheckpoints bool                 // of this attempt or of another
+
+	log, logTail string // of the module, once it has run: where it is kept, and how it ends
 }
 
 // Attempt begins a try at an execution. It is to be closed.
@@ -41,10 +45,18 @@ func (a *Attempt) Outcome(ctx context.Context, finish func(take Take) (*Result, 
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, a.withLog(err)
 	}
 	a.forget(ctx)
 	return done, nil
+}
+
+// withLog adds the module's log to the failure of a check: why a module has left no model is often said there.
+func (a *Attempt) withLog(err error) error {
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck && failure.Log == "" {
+		failure.Log, failure.LogTail = a.log, a.logTail
+	}
+	return err
 }
 
 // Now is the time that a story tells.

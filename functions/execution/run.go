@@ -30,9 +30,9 @@ func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Re
 			take(m)
 		}
 	})
-	log := a.keepLog(ctx)
+	a.log, a.logTail = a.keepLog(ctx), outcome.LogTail
 	if err != nil {
-		return guest.Outcome{}, code.atAddress(a.AtAddresses(moduleFailure(err, log)))
+		return guest.Outcome{}, code.atAddress(a.AtAddresses(moduleFailure(err, a.log)))
 	}
 	return outcome, nil
 }

@@ -1,0 +1,102 @@
+package local_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/local/demo"
+)
+
+// moduleRun deploys a pipeline for a TFX module whose run_fn has a body, and returns what came of a run of it. settings are more lines
+// of its trainer.
+func moduleRun(t *testing.T, name, body, settings string) events.Fact {
+	t.Helper()
+	python, path := tftest.Python(t), filepath.Join(t.TempDir(), "user_module.py")
+	text := "import os, sys, time\n\ndef run_fn(fn_args):\n    " + strings.ReplaceAll(body, "\n", "\n    ") + "\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := pipeline.Parse(name+".yaml", fmt.Appendf(nil, `
+pipeline: %s
+module: {path: %s, python: %s, keras: 3}
+trainer:
+  wait_for: [transform]
+  skew: off
+  max_attempts: 2
+  max_crashes: 2
+%s`, name, path, python, settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := dispatch.Apply(t.Context(), stack.Box, spec); err != nil {
+		t.Fatal(err)
+	}
+	fact := demo.Facts(penguins(), "monday")[1]
+	fact.Pipeline, fact.ID = name, name+"-transform"
+	return outcome(t, fact)
+}
+
+func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, body, settings string
+		kind                 events.FailureKind
+		attempts             int
+		says, logged         string
+	}{
+		{name: "raises", body: `print("training"); raise ValueError("the labels are all the same")`,
+			kind: events.FailureModule, attempts: 2, says: "ValueError: the labels are all the same", logged: "training\n"},
+		{name: "leaves", body: `sys.exit(3)`, kind: events.FailureModule, attempts: 2, says: "sys.exit(3)"},
+		{name: "leaves-in-peace", body: `sys.exit(0)`, kind: events.FailureModule, attempts: 2, says: "sys.exit(0)"},
+		{name: "is-gone", body: `print("going", flush=True); os._exit(0)`, kind: events.FailureModule, attempts: 2,
+			says: "left without saying that it was done", logged: "going\n"},
+		{name: "segfaults", body: `print("reading"); import ctypes; ctypes.string_at(0)`,
+			kind: events.FailureCrash, attempts: 2, says: "ended by signal 11", logged: "reading\n"},
+		{name: "leaks", body: "kept = []\nfor _ in range(200): kept.append(b'x' * 10_000_000); time.sleep(0.002)",
+			settings: "  resources: {memory: 300MiB}\n", kind: events.FailureResources, attempts: 2, says: "300.0 MiB allowed"},
+		{name: "never-ends", body: `print("for ever", flush=True)` + "\nwhile True: pass",
+			settings: "  resources: {timeout: 2s}\n", kind: events.FailureResources, attempts: 2, says: "ran longer than 2s", logged: "for ever\n"},
+		{name: "prints", body: `for _ in range(100): print("x" * 999_999)` + "\n" + `print("the end"); raise ValueError("loud")`,
+			kind: events.FailureModule, attempts: 2, says: "ValueError: loud", logged: "the end\n"},
+		{name: "writes-nothing", body: `print("nothing")`, kind: events.FailureCheck, attempts: 2, says: "Format-Serving", logged: "nothing\n"},
+		{name: "writes-an-empty-model", body: "os.makedirs(fn_args.serving_model_dir)", kind: events.FailureCheck, attempts: 2, says: "Format-Serving"},
+		{name: "needs-a-package", body: "import no_such_package", kind: events.FailureModule, attempts: 2, says: "no_such_package"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			told := moduleRun(t, test.name, test.body, test.settings)
+			failed, ok := told.Data.(*events.TrainingFailed)
+			if !ok {
+				t.Fatalf("it became a model: %+v", told.Data)
+			}
+			if failed.Reason != test.kind || failed.Attempt != test.attempts || !strings.Contains(failed.Message, test.says) {
+				t.Errorf("%s after %d attempts: %s\nwant %s after %d: %s", failed.Reason, failed.Attempt, failed.Message, test.kind, test.attempts, test.says)
+			}
+			if !strings.Contains(failed.LogTail, test.logged) || failed.Log == "" {
+				t.Errorf("the log at %q ends in\n%s\nwant %q", failed.Log, failed.LogTail, test.logged)
+			}
+		})
+	}
+}
+
+// The model comes of a module that does no more than leave one, on the worker that saw to the others.
+func TestATFXModuleBecomesAModelBesideThem(t *testing.T) {
+	t.Parallel()
+	model, err := filepath.Abs("../compute/savedmodel/testdata/penguin/model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := fmt.Sprintf("import shutil\nshutil.copytree(%q, fn_args.serving_model_dir)", model)
+	told := moduleRun(t, "behaves", body, "")
+	if _, ok := told.Data.(*events.ModelTrained); !ok {
+		t.Errorf("no model: %+v", told.Data)
+	}
+}
