@@ -34,6 +34,8 @@ type Options struct {
 	BusPort  int               // 0: the one of last time while it is free, else any
 	S3Port   int               // the same
 	Logger   *slog.Logger
+
+	PythonWarm string // as in guest.Options
 }
 
 // Stack is a running local Stoker.

@@ -18,7 +18,8 @@ import (
 // jobs are done anew, in folders of their own.
 func withWorkshop(opts Options, stack *Stack, do func(...worker.Function) error) (err error) {
 	host, err := guest.New(guest.Options{
-		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, Logger: opts.Logger,
+		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, PythonWarm: opts.PythonWarm,
+		Slots: opts.Slots, Logger: opts.Logger,
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 )
 
 // idlePool keeps processes that have imported everything and wait for a job, each to be used once: what has touched a GPU can't be
-// forked. There are as many of each kind as there are slots, from the first job of the kind until none has come for a while.
+// forked. There are Options.Warm of each kind, from the first job of the kind until none has come for a while.
 type idlePool struct {
 	size  int
 	start func(pythonKind) (*process, error)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
 )
 
 // complete tells shells what values flags and arguments may have.
@@ -15,6 +16,8 @@ func (a *app) complete(root *cobra.Command) {
 		"output":   cobra.FixedCompletions([]string{formatTable, formatJSON}, cobra.ShellCompDirectiveNoFileComp),
 		"kind":     cobra.FixedCompletions(publishedKinds(), cobra.ShellCompDirectiveNoFileComp),
 		"pipeline": a.pipelineNames,
+
+		"python-warm": cobra.FixedCompletions(guest.Warmth(), cobra.ShellCompDirectiveNoFileComp),
 	}
 	for _, cmd := range allCommands(root) {
 		for flag, values := range values {

@@ -80,7 +80,7 @@ func (a *app) try(ctx context.Context, to string, assignment module.Assignment) 
 	if err != nil {
 		return err
 	}
-	if err := checkTried(assignment); err != nil {
+	if err := checkTried(assignment, outcome.Unwritten); err != nil {
 		return err
 	}
 	started := a.warmStarted(assignment)
@@ -90,20 +90,25 @@ func (a *app) try(ctx context.Context, to string, assignment module.Assignment) 
 		if started != nil {
 			row(w, "base model", started)
 		}
+		for _, format := range slices.Sorted(maps.Keys(outcome.Unwritten)) {
+			row(w, "no "+format, outcome.Unwritten[format])
+		}
 	})
 }
 
-// checkTried refuses what a worker would.
-func checkTried(a module.Assignment) error {
+// checkTried refuses what a worker would. Without a pipeline that requires them, a module may say of formats that its model can't be
+// written so.
+func checkTried(a module.Assignment, unwritten map[string]string) error {
 	if err := savedmodel.Check(a.ServingModelDir); err != nil {
 		return fmt.Errorf("the module wrote no model that can be served: %w", err)
 	}
-	return export.Check(filepath.Dir(a.ServingModelDir), a.Exports)
+	there := slices.DeleteFunc(slices.Clone(a.Exports), func(format string) bool { _, lacks := unwritten[format]; return lacks })
+	return export.Check(filepath.Dir(a.ServingModelDir), there)
 }
 
 // train runs the assignment in a child process, as a worker does. What the module had to say of a failure is shown once.
 func (a *app) train(ctx context.Context, assignment module.Assignment) (guest.Outcome, error) {
-	host, err := a.newGuest(0)
+	host, err := a.newGuest(warmFlags{}, 1)
 	if err != nil {
 		return guest.Outcome{}, err
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 func newUp(app *app) *cobra.Command {
-	var busPort, s3Port, slots, warm int
+	var busPort, s3Port, slots int
+	var warm warmFlags
 	var withBridge func() (*bridge.Options, error)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -23,13 +24,13 @@ func newUp(app *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bridged, err := withBridge()
 			err = errors.Join(err, within("nats-port", busPort, 0, maxPort), within("s3-port", s3Port, 0, maxPort),
-				within("slots", slots, 0, anyCount), within("warm", warm, 0, anyCount))
+				within("slots", slots, 0, anyCount), warm.check())
 			if err != nil {
 				return err
 			}
 			options := app.stackOptions()
 			options.BusPort, options.S3Port, options.Slots, options.NoWorker = busPort, s3Port, slots, slots == 0
-			options.Warm, options.Bridge = warm, bridged
+			options.Warm, options.PythonWarm, options.Bridge = warm.processes, warm.python, bridged
 			return app.withStack(cmd.Context(), options, func(ctx context.Context, stack *local.Stack) error {
 				app.announce(stack)
 				return stack.Wait(ctx)
@@ -38,7 +39,7 @@ func newUp(app *app) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: that of last time if it is free, else any")
 	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: that of last time if it is free, else any")
-	cmd.Flags().IntVar(&warm, "warm", 1, "processes for builtin modules kept ready, once one has run")
+	warm.add(cmd)
 	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
 	withBridge = upBridge(cmd)
 	return cmd

@@ -22,7 +22,8 @@ import (
 // workerFlags say what a worker takes, what it keeps ready, and how it leaves.
 type workerFlags struct {
 	classes     []string
-	slots, warm int
+	slots       int
+	warm        warmFlags
 	once        bool
 	wait, grace time.Duration
 }
@@ -53,7 +54,7 @@ func newWorker(app *app) *cobra.Command {
 	cmd.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take to leave")
 	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
 	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs of each kind at once: trainings, and searches for hyperparameters")
-	cmd.Flags().IntVar(&f.warm, "warm", 1, "processes for builtin modules kept ready, once one has run; none with --once")
+	f.warm.add(cmd)
 	return cmd
 }
 
@@ -62,9 +63,9 @@ func (f *workerFlags) check() error {
 		return usage(fmt.Errorf("--grace %s: expected more than 0s", f.grace))
 	}
 	if f.once {
-		f.warm = 0 // there is no second job
+		f.warm.processes = 0 // there is no second job
 	}
-	return errors.Join(within("slots", f.slots, 1, anyCount), within("warm", f.warm, 0, anyCount))
+	return errors.Join(within("slots", f.slots, 1, anyCount), f.warm.check())
 }
 
 func (a *app) work(ctx context.Context, f workerFlags, w *worker.Worker) error {
@@ -103,7 +104,7 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
 			return unreachable(fmt.Errorf("object store: %w", err))
 		}
-		host, err := a.newGuest(f.warm)
+		host, err := a.newGuest(f.warm, f.slots)
 		if err != nil {
 			return err
 		}
@@ -125,12 +126,12 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 }
 
 // newGuest starts module processes of this same binary, and keeps built Go modules in the user's cache.
-func (a *app) newGuest(warm int) (*guest.Host, error) {
+func (a *app) newGuest(warm warmFlags, slots int) (*guest.Host, error) {
 	cache, err := moduleCache()
 	if err != nil {
 		return nil, err
 	}
 	return guest.New(guest.Options{
-		CacheDir: cache, Builtins: builtins(), Warm: warm, Logger: a.logger(),
+		CacheDir: cache, Builtins: builtins(), Warm: warm.processes, PythonWarm: warm.python, Slots: slots, Logger: a.logger(),
 	})
 }

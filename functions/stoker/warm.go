@@ -1,0 +1,32 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+)
+
+// warmFlags say what is kept ready for jobs to come.
+type warmFlags struct {
+	processes int
+	python    string // one of guest.Warmth; "": what suits the machine
+}
+
+func (w *warmFlags) add(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&w.processes, "warm", 1, "processes for builtin modules kept ready, once one has run; 0: none, nor for TFX modules")
+	cmd.Flags().StringVar(&w.python, "python-warm", "",
+		"how processes for TFX modules are kept ready: "+strings.Join(guest.Warmth(), ", ")+" (default fork, idle where there is a GPU)")
+}
+
+func (w *warmFlags) check() error {
+	err := within("warm", w.processes, 0, anyCount)
+	if w.python != "" && !slices.Contains(guest.Warmth(), w.python) {
+		err = errors.Join(err, usage(fmt.Errorf("--python-warm %s: expected one of %s", w.python, strings.Join(guest.Warmth(), ", "))))
+	}
+	return err
+}
