@@ -103,6 +103,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"a skew check of no rows", head + "trainer: {skew: {rows: 0}}\n", `p.yaml:3:18: trainer.skew.rows: expected 1 to 100000, got 0`},
 		{"a tolerance that is none", head + "trainer: {skew: {tolerance: little}}\n", `p.yaml:3:18: trainer.skew.tolerance: expected a number, got text "little"`},
 		{"a skew check in other words", head + "trainer: {skew: [1]}\n", `p.yaml:3:11: trainer.skew: expected on, off or a mapping like {rows: 100, tolerance: 1e-5}, got a list`},
+		{"a model that is none", head + "trainer: {model: pickle}\n", `p.yaml:3:11: trainer.model: expected one of saved_model, any, got "pickle"`},
 		{"a format twice", head + "trainer: {exports: [onnx, onnx]}\n", `p.yaml:3:27: trainer.exports[1]: onnx is there twice`},
 		{"a window below zero", head + "trainer: {window: -1}\n", `p.yaml:3:11: trainer.window: expected 0 or more, got -1`},
 		{"no run at once", head + "concurrency: 0\n", `p.yaml:3:14: concurrency.runs: expected 1 to 1000, got 0`},

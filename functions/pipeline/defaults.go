@@ -30,6 +30,9 @@ func (p *Pipeline) infer() {
 	if p.Concurrency != nil && p.Concurrency.Newest == "" {
 		p.Concurrency.Newest = NewestQueue
 	}
+	if t.Model == ModelSaved {
+		t.Model = ""
+	}
 	t.Resources.infer()
 	if p.Tuner != nil {
 		p.Tuner.infer(*t)

@@ -27,6 +27,7 @@ type Trainer struct {
 	ExpireAfter     Expiry         `json:"expire_after" jsonschema:"default=168h,description=How long a run waits for its facts before it ends as incomplete: a duration or never"`
 	CustomConfig    map[string]any `json:"custom_config,omitzero" jsonschema:"description=Handed to the module as it stands"`
 	Exports         []Export       `json:"exports,omitempty" jsonschema:"description=Formats written beside the SavedModel\\, each in a folder of its own"`
+	Model           string         `json:"model,omitempty" jsonschema:"enum=saved_model,enum=any,default=saved_model,description=What a training must leave: a SavedModel\\, or any model\\, of which nothing but that it is not empty is checked"`
 	Skew            Skew           `json:"skew" jsonschema:"description=Before a model is published\\, evaluation rows go raw through its files\\, and are compared with what was trained"`
 	Resources       Resources      `json:"resources"`
 	MaxAttempts     int            `json:"max_attempts" jsonschema:"minimum=1,default=1,description=Tries when the module raised or its model failed a check"`
@@ -63,6 +64,12 @@ const (
 	BaseModelNone    = "none"
 	BaseModelLatest  = "latest"  // the newest model of the pipeline, else none
 	BaseModelBlessed = "blessed" // the one of which model.blessed says so last, else none
+)
+
+// What Trainer.Model asks for. The first is "" in a Pipeline, so that one without the key is what it was before there was the key.
+const (
+	ModelSaved = "saved_model"
+	ModelAny   = "any"
 )
 
 // JSON is the canonical form: defaults filled in, keys in a fixed order, no white space. Equal pipelines have equal JSON.

@@ -49,7 +49,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never, skew: off}\n",
+	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never, skew: off, model: saved_model}\n",
 		"pipeline: p\nmodule: m.py\ntrainer: {exports: [onnx, {format: tflite, required: true}], resources: {workers: 2}}\n",
 		"pipeline: p\nmodule: m\ntrainer: {train_args: 'num_steps: 3', eval_args: '{}'}\n"} {
 		parse(t, text)
@@ -65,7 +65,7 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		head + "trainer: {max_attempts: 0}\n", head + "trainer: {skew: maybe}\n", head + "trainer: {skew: {rows: 0}}\n", head + "trainer: {skew: {tolerance: -1}}\n",
 		head + "trainer: {cache: maybe}\n", head + "trainer: {expire_after: soon}\n", head + "trainer: {window: -1}\n",
 		head + "concurrency: 0\n", head + "concurrency: {newest: supersede}\n", head + "concurrency: {runs: 1, newest: first}\n",
-		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {exports: [{required: true}]}\n", head + "trainer: {train_args: {splits: train}}\n",
+		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {model: pickle}\n", head + "trainer: {exports: [{required: true}]}\n", head + "trainer: {train_args: {splits: train}}\n",
 	} {
 		if _, err := pipeline.Parse("p.yaml", []byte(text)); err == nil {
 			t.Errorf("%s\nis taken by Parse", text)

@@ -32,6 +32,9 @@ func (r *report) trainer(p Pipeline) {
 		HyperparametersNone, HyperparametersRun, HyperparametersLatest, HyperparametersAuto)
 	r.baseModel(t.BaseModel)
 	r.exports(t.Exports)
+	if t.Model != "" {
+		r.oneOf("trainer.model", t.Model, ModelSaved, ModelAny)
+	}
 	r.skew(t.Skew)
 	if t.Window < 0 {
 		r.add("trainer.window", "expected 0 or more, got %d", t.Window)

@@ -1,10 +1,6 @@
 package trainer
 
 import (
-	"fmt"
-	"path/filepath"
-
-	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 )
@@ -13,9 +9,8 @@ import (
 // commit it would be too late. TFX takes an empty folder for a model.
 func check(a *attempt) error {
 	a.Report(events.Progress{Phase: "checking"})
-	serving := a.assignment.ServingModelDir
-	if err := savedmodel.Check(serving); err != nil {
-		return execution.CheckFailure(fmt.Errorf("%s: %w", filepath.Base(serving), err))
+	if err := CheckModel(a.assignment.ServingModelDir, a.Execution.Spec.Trainer.Model); err != nil {
+		return execution.CheckFailure(err)
 	}
 	if err := checkExports(a); err != nil {
 		return execution.CheckFailure(err)

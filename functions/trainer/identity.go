@@ -27,6 +27,7 @@ type identity struct {
 	Salt        string              `json:"salt,omitempty"`
 	Workers     int                 `json:"workers,omitempty"`  // 0 for one
 	Strategy    string              `json:"strategy,omitempty"` // where it says more than Workers
+	Model       string              `json:"model,omitempty"`    // that passes for one, unless it is a SavedModel
 }
 
 // shards is the number of data-parallel parts of a batch. It decides the result, so it never comes from a machine's cores.
@@ -50,6 +51,7 @@ func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []ex
 		Salt:        job.Salt,
 		Workers:     several(spec.Trainer.Resources),
 		Strategy:    unusualStrategy(spec.Trainer.Resources),
+		Model:       spec.Trainer.Model,
 	}
 }
 

@@ -59,6 +59,9 @@ func (t *Trainer) compare(ctx context.Context, a attempt) (skew.Report, error) {
 	if payload := execution.Payload(a.Job); payload != events.PayloadExample {
 		return skew.Report{Note: fmt.Sprintf("not checked: the rows are %s", payload)}, nil
 	}
+	if !isSaved(a.assignment.ServingModelDir) {
+		return skew.Report{Note: "not checked: the model is no SavedModel"}, nil
+	}
 	labels, err := labelsOf(a)
 	if err != nil {
 		return skew.Report{}, err
