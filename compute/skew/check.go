@@ -28,7 +28,8 @@ type Question struct {
 
 	Rows      int     // how many are asked, at most
 	Tolerance float64 // see DefaultTolerance
-	Python    string  // an interpreter that has TensorFlow, "" for none
+	Python    string  // an interpreter that has TensorFlow, which is asked too; "" for none
+	Fallback  string  // one that is asked only where nobody else can execute the model: it takes seconds to start; "" for none
 	Logger    *slog.Logger
 }
 
@@ -97,6 +98,11 @@ func Check(ctx context.Context, q Question) (Report, error) {
 	}
 	for _, by := range askers(q, model) {
 		if err := c.ask(ctx, by); err != nil {
+			return Report{}, err
+		}
+	}
+	if len(c.verdicts) == 0 && q.Fallback != "" {
+		if err := c.ask(ctx, python{q.Fallback, q.Model}); err != nil {
 			return Report{}, err
 		}
 	}

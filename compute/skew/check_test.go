@@ -252,3 +252,20 @@ func TestAPythonThatIsNotThereIsNoFaultOfTheModel(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 }
+
+func TestTheFallbackIsAskedWhereOurReaderCannot(t *testing.T) {
+	t.Parallel()
+	g := net(t, measures...)
+	q := trained{g, g, penguinGraph}.question(t)
+	q.Fallback = filepath.Join(t.TempDir(), "python") // that it is not there shows that it is asked
+	if r := ask(t, q); !slices.Equal(r.By, []string{"go"}) || r.Note != "" {
+		t.Errorf("report %+v, want that of Go alone", r)
+	}
+	const tooLarge = 3 << 30 // a file with a hole, of which nothing is read
+	if err := os.Truncate(filepath.Join(q.Model, "variables", "variables.data-00000-of-00001"), tooLarge); err != nil {
+		t.Fatal(err)
+	}
+	if r := ask(t, q); !strings.Contains(r.Note, "not asked by go: ") || !strings.Contains(r.Note, "not asked by tensorflow: ") {
+		t.Errorf("report %+v", r)
+	}
+}
