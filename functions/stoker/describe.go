@@ -49,6 +49,9 @@ func describeModel(w io.Writer, data *events.ModelTrained) {
 		figures := inspect.Skew{Rows: s.Rows, MaxAbs: s.MaxAbs, Tolerance: s.Tolerance, Raw: s.Raw, Note: s.Note}
 		row(w, "skew", firstLine(figures.String()))
 	}
+	for _, note := range data.Notes {
+		row(w, "note", note)
+	}
 }
 
 // indent lays JSON out for people.

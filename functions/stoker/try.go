@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,7 @@ type tried struct {
 	Model     string             `json:"model"`
 	Metrics   map[string]float64 `json:"metrics,omitempty"`
 	WarmStart *warmStarted       `json:"warm_start,omitempty"`
+	Unwritten map[string]string  `json:"unwritten,omitempty"` // formats that the model can't be written in, with the reason
 }
 
 func newTry(app *app) *cobra.Command {
@@ -84,7 +87,7 @@ func (a *app) try(ctx context.Context, to string, assignment module.Assignment) 
 		return err
 	}
 	started := a.warmStarted(assignment)
-	return a.print(tried{assignment.ServingModelDir, outcome.Metrics, started}, func(w io.Writer) {
+	return a.print(tried{assignment.ServingModelDir, outcome.Metrics, started, outcome.Unwritten}, func(w io.Writer) {
 		row(w, "model", assignment.ServingModelDir)
 		row(w, "metrics", metricsLine(outcome.Metrics))
 		if started != nil {
