@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -61,7 +60,7 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source, names ..
 		return prepared{}, fail(KindHost, fmt.Errorf("lay out the Python driver: %w", err))
 	}
 	ready.environment, err = python.Find(ctx, python.Options{
-		Named: source.Python, Default: cmp.Or(p.host.opts.Python, os.Getenv(pythonEnv)), Requirements: source.Requirements, CacheDir: cache,
+		Named: source.Python, Default: p.byDefault(), Requirements: source.Requirements, CacheDir: cache,
 	})
 	if err != nil && ctx.Err() != nil {
 		return prepared{}, fail(KindStopped, err)

@@ -71,6 +71,9 @@ func (t *Trainer) compare(ctx context.Context, a attempt) (skew.Report, error) {
 		Model: a.assignment.ServingModelDir, Raw: a.assignment.EvalFiles, Predictions: a.assignment.Predictions.Path, Labels: labels,
 		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python, Logger: a.Execution.Log,
 	}
+	if t.opts.Fallback != nil {
+		q.Fallback = t.opts.Fallback(ctx, a.assignment.Module)
+	}
 	if a.assignment.Transformed {
 		q.Raw, q.Transformed = a.raw, a.assignment.EvalFiles
 	}

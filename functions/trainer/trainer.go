@@ -23,6 +23,9 @@ const PythonEnv = "STOKER_PYTHON"
 // Options of a Trainer.
 type Options struct {
 	Python string // an interpreter that has TensorFlow, to ask models in their files too; "" for none
+
+	// Fallback gives one to ask where Go's reader can't execute a module's model, "" for none; nil: there is none.
+	Fallback func(ctx context.Context, source module.Source) string
 }
 
 // New returns a trainer that works in a workshop.

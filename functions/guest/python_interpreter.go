@@ -1,0 +1,28 @@
+package guest
+
+import (
+	"cmp"
+	"context"
+	"os"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Interpreter is a Python that has TensorFlow, to ask the model of a module in its files: the one that a TFX module runs in, and for
+// others the one that TFX modules run in that name none. "" where there is none.
+func (h *Host) Interpreter(ctx context.Context, source module.Source) string {
+	cache, err := h.cacheDir()
+	if err != nil {
+		return ""
+	}
+	e, err := python.Find(ctx, python.Options{Named: source.Python, Default: h.python.byDefault(), CacheDir: cache})
+	if err != nil {
+		h.opts.Logger.Debug("no Python to ask a model in its files", "why", err)
+		return ""
+	}
+	return e.Interpreter
+}
+
+// byDefault is the interpreter of modules that name none, where the worker's environment says which.
+func (p *pythonHost) byDefault() string { return cmp.Or(p.host.opts.Python, os.Getenv(pythonEnv)) }
