@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -182,5 +184,26 @@ print("left", me)`)
 	}
 	if !kept || !strings.Contains(failed.LogTail, "[worker 0] left 0") || !strings.Contains(failed.LogTail, "[worker 1] left 1") {
 		t.Errorf("kept %v, log\n%s", kept, failed.LogTail)
+	}
+}
+
+// A cluster that others started is theirs: this is one process of it, whose model counts if it is the chief's.
+func TestOfAClusterOfOthersTheChiefAloneLeavesAModel(t *testing.T) {
+	t.Parallel()
+	const cluster = `TF_CONFIG={"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": %d}}`
+	for index := range 2 {
+		host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir(), Env: []string{fmt.Sprintf(cluster, index)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(host.Close)
+		a := together(t, 2, "os.makedirs(fn_args.serving_model_dir)\nprint('I am', me)")
+		outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil)
+		if err != nil || !strings.Contains(outcome.LogTail, fmt.Sprintf("I am %d\n", index)) || strings.Contains(outcome.LogTail, "[worker") {
+			t.Errorf("%v\n%s", err, outcome.LogTail)
+		}
+		if _, err := os.Stat(a.ServingModelDir); (err == nil) != (index == 0) {
+			t.Errorf("worker %d: a model of its own: %v", index, err)
+		}
 	}
 }

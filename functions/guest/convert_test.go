@@ -1,24 +1,31 @@
 package guest_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // exportsItsModel is a TFX module whose model takes numbers in one signature, and tf.Examples in the default one, as TFX's do.
 const exportsItsModel = `
+import json
+import os
+
 import tensorflow as tf
 
 FEATURES = ("body_mass_g_xf", "culmen_depth_mm_xf", "culmen_length_mm_xf", "flipper_length_mm_xf")
@@ -27,7 +34,7 @@ def run_fn(fn_args):
     with tf.distribute.MirroredStrategy().scope():
         model = tf.Module()
     model.weights = tf.Variable(tf.random.stateless_normal([4, 64], [1, 2]))
-    model.out = tf.Variable(tf.random.stateless_normal([64, 3], [3, 4]))
+    model.out = tf.Variable(tf.random.stateless_normal([64, 3], [3, 4], stddev=0.1))
 
     def forward(body_mass_g_xf, culmen_depth_mm_xf, culmen_length_mm_xf, flipper_length_mm_xf):
         x = tf.concat([body_mass_g_xf, culmen_depth_mm_xf, culmen_length_mm_xf, flipper_length_mm_xf], axis=1)
@@ -40,6 +47,9 @@ def run_fn(fn_args):
         parsed = tf.io.parse_example(serialized, {name: tf.io.FixedLenFeature([1], tf.float32) for name in FEATURES})
         return forward(**parsed)
 
+    rows = [tf.reshape(tf.linspace(-1.0, 1.0, 12)[i::4], [3, 1]) for i in range(4)]
+    with open(os.path.join(fn_args.working_dir, "expected.json"), "w") as file:
+        json.dump({"rows": [row.numpy().tolist() for row in rows], "species": forward(*rows)["species"].numpy().tolist()}, file)
     tf.saved_model.save(model, fn_args.serving_model_dir, signatures={"serving_default": examples, "numbers": numbers})
 `
 
@@ -75,6 +85,11 @@ func TestTheFormatsOfATFXModuleAreMadeOfItsSavedModel(t *testing.T) {
 		}
 		sizes[file] = info.Size()
 	}
+	checkAnswers(t, a, map[string]float64{
+		"model.tflite":         1e-5, // float32 sums in another order
+		"model-float16.tflite": 5e-4, // weights have 11 bits
+		"model-int8.tflite":    2e-2, // 8 bits, in all 64 units
+	})
 	if sizes["model-float16.tflite"] >= sizes["model.tflite"] {
 		t.Errorf("sizes are %v", sizes)
 	}
@@ -88,6 +103,42 @@ func TestTheFormatsOfATFXModuleAreMadeOfItsSavedModel(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &fed) != nil || fmt.Sprint(fed.Inputs) !=
 		"[{body_mass_g_xf float32 [-1 1]} {culmen_depth_mm_xf float32 [-1 1]} {culmen_length_mm_xf float32 [-1 1]} {flipper_length_mm_xf float32 [-1 1]}]" {
 		t.Errorf("inputs.json is %s, %v", text, err)
+	}
+}
+
+// asks runs the files by LiteRT, on the rows that the module asked its model of.
+const asks = `
+import json, os, sys
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+
+expected, names = json.load(open(sys.argv[1])), sys.argv[3:]
+feed = dict(zip(("body_mass_g_xf", "culmen_depth_mm_xf", "culmen_length_mm_xf", "flipper_length_mm_xf"),
+                (np.array(row, np.float32) for row in expected["rows"])))
+for name in names:
+    species = Interpreter(os.path.join(sys.argv[2], name)).get_signature_runner()(**feed)["species"]
+    print("\n" + name, float(np.abs(species - np.array(expected["species"])).max()), file=sys.stderr)
+`
+
+// checkAnswers says whether the files answer as the model does, each within a tolerance of probabilities.
+func checkAnswers(t *testing.T, a module.Assignment, tolerances map[string]float64) {
+	t.Helper()
+	files := slices.Sorted(maps.Keys(tolerances))
+	args := append([]string{"-c", asks, filepath.Join(a.WorkingDir, "expected.json"),
+		filepath.Join(filepath.Dir(a.ServingModelDir), "Format-TFLite")}, files...)
+	var out bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), tftest.Python(t), args...)
+	cmd.Stderr = &out
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, out.String())
+	}
+	for _, file := range files {
+		_, rest, _ := strings.Cut(out.String(), "\n"+file+" ")
+		var largest float64
+		if _, err := fmt.Sscan(rest, &largest); err != nil || largest > tolerances[file] {
+			t.Errorf("%s differs by %v (%v), %v allowed\n%s", file, largest, err, tolerances[file], out.String())
+		}
+		t.Logf("%s differs by %v", file, largest)
 	}
 }
 
