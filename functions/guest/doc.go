@@ -7,6 +7,9 @@
 // A process that leaves its group (setsid) is found by a mark in its environment, on Linux; one that takes off the mark too is
 // found by its cgroup. Where there is none, it leaves guest's reach, and only a container around the worker holds it.
 //
+// A TFX module may be one of several processes that train one model; functions/guest/python has the rules. For limits and ends they
+// are one module.
+//
 // # Memory
 //
 // A module's memory limit holds for all its processes together. Unless told otherwise the worker adds up their resident memory

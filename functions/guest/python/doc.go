@@ -12,5 +12,27 @@
 // then: a process that waits warm and is used once. Mode fork imports the same, and forks a process in mode job for each request
 // on its socket.
 //
+// # Several workers
+//
+// An assignment for several workers is seen to by a process that starts one in mode job for each of them, in its own process group:
+// limits, the request to leave and the end hold for all of them together, and the worker sees one process as ever. Each gets a
+// TF_CONFIG with ports of 127.0.0.1 that the first process holds meanwhile, and an equal share of the job's GPUs where there are as
+// many. Worker 0 is the chief: its progress, checkpoints and metrics are the job's, its folders are published. The others have
+// folders of their own below the job's home, with a copy of what the chief goes on from, so that all resume alike; they go at the end.
+// Every line of the log says whose it is. When one fails, all are ended, and the job fails for the reason of that one, not for the
+// broken connections that the others see. An end by SIGTERM may find the workers in different steps: then those that wait for
+// another are killed after the grace time, and the next attempt goes on from the checkpoint before.
+//
+// Where TF_CONFIG is in the worker's environment, others have started the cluster (a JobSet, a TrainJob), and this is one process of
+// it: the chief by TF_CONFIG writes into the assignment's folders, all others into folders of their own. What was run is this one
+// process; a cluster over several machines was not, nor how their jobs are told apart: the assignment of a worker that is not the
+// chief ends without a model.
+//
+// # Other formats
+//
+// What a pipeline exports is made of the SavedModel when training is over, by converters in a process of their own: one that aborts
+// costs the format that it was at. Formats that can't be written come with "done", each with the reason. TensorFlow Lite and ONNX are
+// made of serving_default if that takes and gives plain numbers, else of the first signature by name that does.
+//
 // driver/stoker is the package that a module may import: stoker.report, stoker.checkpoint.
 package python
