@@ -37,6 +37,9 @@ func (r registers) state(ctx context.Context, join plan.Join) (runState, error) 
 		state.State, state.Error, state.Updated = failedState(join.Ending.Kind), join.Ending.Message, join.Ending.At
 		return state, nil
 	}
+	if join.IsTuned() {
+		return r.tuned(ctx, join, state)
+	}
 	spec, err := dispatch.SpecOf(ctx, r.pipelines, join)
 	if err != nil {
 		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
@@ -54,6 +57,29 @@ func (r registers) state(ctx context.Context, join plan.Join) (runState, error) 
 		if err = leaseErr; lease.Holder != "" {
 			state.State = runRunning
 		}
+	}
+	return state, err
+}
+
+// tuned says how far the tuning is that a run waits for.
+func (r registers) tuned(ctx context.Context, join plan.Join, state runState) (runState, error) {
+	spec, err := dispatch.SpecOf(ctx, r.pipelines, join.AtTuning())
+	if err == nil && spec.Tuner == nil {
+		err = fmt.Errorf("revision %d of the pipeline has no tuner", join.Tuning.Revision)
+	}
+	if err != nil {
+		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
+	}
+	state.Class = spec.Search().Resources.Class
+	if join.Tuning.Job == "" {
+		state.State = runHeld
+		state.Gate, err = r.gates.place(ctx, join.Pipeline, join.Run)
+		return state, err
+	}
+	lease, err := r.lease(ctx, join.Tuning.Job)
+	state.State = runQueued
+	if lease.Holder != "" {
+		state.State = runTuning
 	}
 	return state, err
 }

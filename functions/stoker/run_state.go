@@ -12,6 +12,7 @@ const (
 	runWaiting   = "waiting" // for facts
 	runHeld      = "held"    // at its pipeline's gate
 	runQueued    = "queued"  // for a worker
+	runTuning    = "tuning"  // a worker searches for its hyperparameters
 	runRunning   = "running"
 	runTrained   = "trained"
 	runFailed    = "failed"
@@ -58,6 +59,8 @@ func (r runState) what() string {
 		return r.Gate.String()
 	case runQueued:
 		return "waits for a worker of class " + r.Class
+	case runTuning:
+		return "a worker searches for its hyperparameters"
 	case runRunning:
 		return "a worker has it"
 	case runTrained:

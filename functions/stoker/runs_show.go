@@ -131,6 +131,9 @@ func (d *runDetail) readFacts(ctx context.Context, box events.Letterbox) error {
 
 func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Join) error {
 	d.Job, d.Revision = join.Job, join.Revision
+	if join.IsTuned() {
+		d.Job, d.Revision = join.Tuning.Job, join.Tuning.Revision
+	}
 	if d.State == runWaiting {
 		spec, err := dispatch.SpecOf(ctx, known.pipelines, join)
 		if err != nil {
@@ -138,8 +141,8 @@ func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Joi
 		}
 		d.Expires, _ = join.Deadline(spec)
 	}
-	held, err := known.lease(ctx, join.Job)
-	if held.Number > 0 && (d.State == runRunning || d.State == runQueued) {
+	held, err := known.lease(ctx, d.Job)
+	if held.Number > 0 && (d.State == runRunning || d.State == runTuning || d.State == runQueued) {
 		d.Lease = &held.Lease
 		if held.Holder != "" {
 			d.Heartbeat = held.written
@@ -166,7 +169,7 @@ type progressKeeper interface {
 
 func (d *runDetail) readProgress(ctx context.Context, box events.Letterbox) error {
 	keeper, ok := box.(progressKeeper)
-	if !ok || d.State != runRunning {
+	if !ok || d.State != runRunning && d.State != runTuning {
 		return nil
 	}
 	p, err := keeper.LastProgress(ctx, d.Pipeline, d.Run, d.Job)

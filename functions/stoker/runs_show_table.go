@@ -87,7 +87,7 @@ func (a *app) nextSteps(d runDetail) []string {
 	run := quoted(d.Run) + " --pipeline " + d.Pipeline
 	var next []string
 	switch d.State {
-	case runWaiting, runQueued, runRunning:
+	case runWaiting, runQueued, runTuning, runRunning:
 		next = append(next, a.command("cancel "+run)+"  # gives it up")
 	case runHeld:
 		if d.Gate != nil && d.Gate.Paused {

@@ -49,6 +49,8 @@ func (a *app) whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact
 		return fmt.Sprintf("is queued; no worker has taken it: a job of class %s needs `stoker worker --classes %[1]s`", state.Class), nil
 	case state.State == runRunning:
 		return "is being worked on", nil
+	case state.State == runTuning:
+		return "is being tuned", nil
 	}
 	if _, over := whatEnded[state.State]; over {
 		return "", nil

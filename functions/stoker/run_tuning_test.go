@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
+	t.Parallel()
+	box := eventstest.NewMemory(0)
+	spec, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./m.py\ntuner: {when: always, resources: {class: gpu}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, applied := dispatch.Apply(t.Context(), box, spec)
+	d, err := dispatch.New(t.Context(), box, nil)
+	fact := events.Fact{ID: "t", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+	_, published := box.Publish(t.Context(), fact)
+	if err := errors.Join(applied, err, published, dispatch.Pause(t.Context(), box, "penguin"), d.Next(t.Context(), 0)); err != nil {
+		t.Fatal(err)
+	}
+	is := func(state, what string) runDetail {
+		t.Helper()
+		got, err := showRun(t.Context(), box, runKey{"penguin", "monday"})
+		if err != nil || got.State != state || got.what() != what {
+			t.Errorf("%s: %s, %v; want %s: %s", got.State, got.what(), err, state, what)
+		}
+		return got
+	}
+	is(runHeld, "its pipeline is paused: `stoker resume` lets it go on")
+	if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
+	is(runQueued, "waits for a worker of class gpu")
+	claim, err := box.Take(t.Context(), events.FunctionTune, []string{"gpu"}, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := claim.Job()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := is(runTuning, "a worker searches for its hyperparameters"); got.Job != job.ID || got.Revision != 1 || got.Lease == nil || !got.Expires.IsZero() {
+		t.Errorf("shown as %+v", got)
+	}
+	found := events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: "s3://bkt/hp", Execution: digest}, time.Unix(1, 0))
+	_, told := box.Publish(t.Context(), found)
+	if err := errors.Join(told, claim.Done(t.Context()), d.Next(t.Context(), 0)); err != nil {
+		t.Fatal(err)
+	}
+	is(runQueued, "waits for a worker of class cpu")
+}
