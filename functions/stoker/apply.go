@@ -2,19 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
@@ -27,14 +23,25 @@ type applied struct {
 }
 
 func newApply(app *app) *cobra.Command {
-	return &cobra.Command{
+	var upload bool
+	cmd := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Deploy a pipeline file; each change is a revision",
-		Args:  exactly(1, "a pipeline file"),
+		Long: "Deploys a pipeline file. Paths in it are meant relative to its folder, and workers open the module by its path: those on other\n" +
+			"machines need it at an address. --upload puts a module of this machine into the store and applies the pipeline with its address\n" +
+			"there, which its content decides.",
+		Args: exactly(1, "a pipeline file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec, err := readPipeline(args[0])
+			spec, err := app.readPipeline(cmd.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if upload {
+				uploaded, err := app.uploadModule(cmd.Context(), spec.Module.Source())
+				if err != nil {
+					return err
+				}
+				spec.Module = pipeline.Module(uploaded)
 			}
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				revision, changed, err := dispatch.Apply(ctx, box, spec)
@@ -47,10 +54,12 @@ func newApply(app *app) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&upload, "upload", false, "put the module into the store, for workers on other machines")
+	return cmd
 }
 
-// readPipeline parses a file. A module given as a relative path is meant relative to the file.
-func readPipeline(file string) (pipeline.Pipeline, error) {
+// readPipeline parses a file, and checks what a worker would find out with the first job.
+func (a *app) readPipeline(ctx context.Context, file string) (pipeline.Pipeline, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return pipeline.Pipeline{}, err
@@ -59,12 +68,12 @@ func readPipeline(file string) (pipeline.Pipeline, error) {
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
-	if path := spec.Module.Path; isPath(path) && !filepath.IsAbs(path) {
-		if spec.Module.Path, err = filepath.Abs(filepath.Join(filepath.Dir(file), path)); err != nil {
-			return spec, err
-		}
+	source, err := relativeTo(filepath.Dir(file), spec.Module.Source())
+	if err != nil {
+		return spec, err
 	}
-	if err := checkModule(spec.Module.Path); err != nil {
+	spec.Module = pipeline.Module(source)
+	if err := a.checkModule(ctx, source); err != nil {
 		return spec, fmt.Errorf("%s: module: %w", file, err)
 	}
 	if spec.Module.IsBuiltin() {
@@ -74,23 +83,3 @@ func readPipeline(file string) (pipeline.Pipeline, error) {
 	}
 	return spec, nil
 }
-
-// checkModule says at once what a worker would find out with the first job.
-func checkModule(name string) error {
-	if own, ok := strings.CutPrefix(name, module.BuiltinPrefix); ok {
-		if !slices.Contains(builtin.Names(), own) {
-			return fmt.Errorf("%s: no such module: expected one of %s", name, strings.Join(builtin.Names(), ", "))
-		}
-		return nil
-	}
-	if !isPath(name) {
-		return nil
-	}
-	if _, err := os.Stat(name); err != nil {
-		return fmt.Errorf("%s: expected a folder with a Go program, or a built one: %w", name, errors.Unwrap(err))
-	}
-	return nil
-}
-
-// isPath tells a module on disk from builtin:dnn and s3://bucket/key.
-func isPath(module string) bool { return !strings.Contains(module, ":") }

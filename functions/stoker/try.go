@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/compute/export"
-	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/trainer"
 )
 
 // tried is what try reports.
@@ -34,8 +34,9 @@ func newTry(app *app) *cobra.Command {
 		Use:   "try MODULE",
 		Short: "Train once with a module on local files, without a bus or a store",
 		Long: "Runs a module as a worker would, on folders of this machine. With --assignment it only prints what the module would be\n" +
-			"given, for a debugger: start the module's own program with that line on its standard input.",
+			"given, for a debugger: start a Go module's own program with that line on its standard input.",
 		Example: `  stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}'
+  stoker try ./penguin_utils.py --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --keras 3
   stoker try ./my_module --examples ./examples --schema ./schema.pbtxt --train-steps 100 --assignment > a.json && dlv debug ./my_module < a.json`,
 		Args: exactly(1, "a module"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,20 +50,23 @@ func newTry(app *app) *cobra.Command {
 			if err := t.check(a); err != nil {
 				return err
 			}
+			if err := app.checkModule(cmd.Context(), a.Module); err != nil {
+				return err
+			}
 			if t.force {
 				if err := os.RemoveAll(t.to); err != nil { // check has looked into it
 					return err
 				}
 			}
-			return app.try(cmd.Context(), t.to, a)
+			return app.try(cmd.Context(), t.to, t.model, a)
 		},
 	}
 	t.add(cmd)
 	return cmd
 }
 
-// try trains in a new folder. What it made of the folder goes again when it fails, so that the next try finds it free.
-func (a *app) try(ctx context.Context, to string, assignment module.Assignment) (err error) {
+// try trains in a new folder, and looks for the model that is wanted. What it made of the folder goes again when it fails, so that the next try finds it free.
+func (a *app) try(ctx context.Context, to, wanted string, assignment module.Assignment) (err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
@@ -83,7 +87,7 @@ func (a *app) try(ctx context.Context, to string, assignment module.Assignment) 
 	if err != nil {
 		return err
 	}
-	if err := checkTried(assignment, outcome.Unwritten); err != nil {
+	if err := checkTried(assignment, wanted, outcome.Unwritten); err != nil {
 		return err
 	}
 	started := a.warmStarted(assignment)
@@ -101,8 +105,8 @@ func (a *app) try(ctx context.Context, to string, assignment module.Assignment) 
 
 // checkTried refuses what a worker would. Without a pipeline that requires them, a module may say of formats that its model can't be
 // written so.
-func checkTried(a module.Assignment, unwritten map[string]string) error {
-	if err := savedmodel.Check(a.ServingModelDir); err != nil {
+func checkTried(a module.Assignment, wanted string, unwritten map[string]string) error {
+	if err := trainer.CheckModel(a.ServingModelDir, wanted); err != nil {
 		return fmt.Errorf("the module wrote no model that can be served: %w", err)
 	}
 	there := slices.DeleteFunc(slices.Clone(a.Exports), func(format string) bool { _, lacks := unwritten[format]; return lacks })

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
 // tryFlags are the flags of `stoker try`.
@@ -23,6 +24,8 @@ type tryFlags struct {
 	seed                                                                     int64
 	exports                                                                  []string
 	raw, assignmentOnly                                                      bool
+	source                                                                   module.Source // but for its path
+	model                                                                    string
 	force                                                                    bool
 }
 
@@ -42,17 +45,23 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
 	flags.BoolVar(&t.force, "force", false, "replace what an earlier try left in --to")
 	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
+	flags.StringVar(&t.model, "model", pipeline.ModelSaved, "what it must leave: saved_model, or any model that is not empty")
+	t.addPython(flags)
 	_ = cmd.MarkFlagRequired("examples")
 }
 
 // assignment puts together what a worker would have staged. It makes and reads nothing but the hyperparameters.
 func (t *tryFlags) assignment(name string) (module.Assignment, error) {
+	source, err := t.module(name)
+	if err != nil {
+		return module.Assignment{}, err
+	}
 	a := module.Assignment{
-		Version: module.ProtocolVersion, Module: module.Source{Path: name}, Call: module.CallTrain, Shards: 1, Seed: t.seed,
+		Version: module.ProtocolVersion, Module: source, Call: module.CallTrain, Shards: 1, Seed: t.seed,
 		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "" && !t.raw,
 		Exports: t.exports,
 	}
-	if err := errors.Join(within("train-steps", t.trainSteps, 0, anyCount), within("eval-steps", t.evalSteps, 0, anyCount), t.checkExports()); err != nil {
+	if err := errors.Join(within("train-steps", t.trainSteps, 0, anyCount), within("eval-steps", t.evalSteps, 0, anyCount), t.checkExports(), t.checkModel()); err != nil {
 		return a, err
 	}
 	if err := json.Unmarshal([]byte(t.config), &a.CustomConfig); err != nil {
@@ -97,11 +106,6 @@ func (t *tryFlags) paths(a *module.Assignment) error {
 			return fmt.Errorf("--base-model %s: %w", t.baseModel, err)
 		}
 		t.baseModel = serving
-	}
-	if isPath(a.Module.Path) {
-		if err := absolute(a.Module.Path, &a.Module.Path); err != nil {
-			return err
-		}
 	}
 	var train, eval string
 	for _, p := range []struct {
@@ -152,9 +156,6 @@ func absolute(path string, to *string) (err error) {
 // check refuses what can't work before anything is made.
 func (t *tryFlags) check(a module.Assignment) error {
 	if err := t.checkTo(); err != nil {
-		return err
-	}
-	if err := checkModule(a.Module.Path); err != nil {
 		return err
 	}
 	for _, split := range []string{"Split-train", "Split-eval"} {

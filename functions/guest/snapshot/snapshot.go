@@ -54,6 +54,16 @@ func take(ctx context.Context, kept store, path string, within limits) (Snapshot
 	return s, err
 }
 
+// Names lists the files, with slashes, without what Python has compiled.
+func (s Snapshot) Names(ctx context.Context) ([]string, error) {
+	var names []string
+	err := folder(s.Dir)(ctx, func(name string, _ io.Reader) error {
+		names = append(names, name)
+		return nil
+	})
+	return names, err
+}
+
 // Theirs puts the module's own paths in the place of the copy's in a text. A file of an archive is told as if that were a folder.
 func (s Snapshot) Theirs(text string) string {
 	own := s.path
