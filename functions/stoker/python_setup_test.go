@@ -1,0 +1,71 @@
+//go:build python
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
+)
+
+// What users type, with nothing in any cache, gives environments in which all can be imported. It takes 3 GB and some minutes.
+func TestPythonSetupMakesEnvironmentsThatWork(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	t.Setenv(pythonEnv, "")
+	var estimator, made python.Made
+	stoker(t, &estimator, "python", "setup", "--estimator")
+	stoker(t, &made, "python", "setup")
+
+	for interpreter, version := range map[string]string{"": "2.21.0", estimator.Interpreter: "2.15.1"} {
+		var checked python.Checked
+		stoker(t, &checked, slices.DeleteFunc([]string{"python", "check", interpreter}, func(arg string) bool { return arg == "" })...)
+		for _, p := range checked.Packages {
+			if p.Problem != "" || p.Package == "tensorflow" && p.Version != version {
+				t.Errorf("%s: %+v, want TensorFlow %s", checked.Interpreter, p, version)
+			}
+		}
+	}
+	requirementsComeFromTheRegistry(t, made)
+
+	var lines []environmentLine
+	stoker(t, &lines, "python", "list")
+	if len(lines) != 2 || !lines[0].Default || lines[0].Dir != made.Dir || !lines[0].Current || lines[1].Default || lines[1].Dir != estimator.Dir {
+		t.Errorf("listed %+v", lines)
+	}
+}
+
+// requirementsComeFromTheRegistry takes one that needs TensorFlow by its other name.
+func requirementsComeFromTheRegistry(t *testing.T, made python.Made) {
+	t.Helper()
+	cache := t.TempDir()
+	e, err := python.Find(t.Context(), python.Options{CacheDir: cache, Requirements: []string{"tensorflow-hub", "humanize>=4"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = "import humanize, tensorflow_hub, tensorflow; print(tensorflow.__file__)"
+	cmd := exec.CommandContext(t.Context(), e.Interpreter, "-c", script)
+	cmd.Env = append(os.Environ(), "TF_USE_LEGACY_KERAS=1")
+	out, err := cmd.Output()
+	if err != nil || !bytes.HasPrefix(out, []byte(made.Dir+string(filepath.Separator))) {
+		t.Errorf("%v: TensorFlow is %s, want that of %s", err, out, made.Dir)
+	}
+}
+
+// stoker runs a command and decodes its result.
+func stoker(t *testing.T, out any, args ...string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), append([]string{"stoker", "-o", "json"}, args...), &stdout, &stderr); code != exitOK {
+		t.Fatalf("stoker %v: status %d: %s", args, code, stderr.String())
+	}
+	if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
+		t.Fatalf("stoker %v: %v: %s", args, err, stdout.String())
+	}
+}
