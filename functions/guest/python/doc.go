@@ -1,6 +1,12 @@
 // Package python holds what it takes to run a TFX module file: the environments that TensorFlow is in, the driver that runs the
 // module in a process, and the shim that stands in for the tfx package. It starts no modules itself: functions/guest does.
 //
+// # Environments
+//
+// An environment is an interpreter with packages: the user's own, one of Make's (`stoker python setup`), or one of these with a pipeline's
+// requirements laid over it. Find says which is meant, and what is missing in it; read it first. Make's packages stand in requirements.lock at
+// fixed versions, with requirements-gpu.lock in place of its TensorFlow for GPUs, and requirements-estimator.lock is a set of its own.
+//
 // # The driver
 //
 // driver/ is Python, embedded here and laid out in the cache folder. The command is
