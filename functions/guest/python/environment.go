@@ -44,6 +44,7 @@ func Find(ctx context.Context, opts Options) (Environment, error) {
 	if err != nil {
 		return Environment{}, err
 	}
+	used(interpreter)
 	e, err := known(ctx, opts.CacheDir, interpreter)
 	if err != nil {
 		return Environment{}, err
@@ -94,7 +95,9 @@ func choose(opts Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	made.used()
+	if _, err := os.Stat(made.Interpreter); err != nil { // a link
+		return "", fmt.Errorf("the Python that %s was made with is gone: run `stoker python setup`: %w", made.Dir, err)
+	}
 	return made.Interpreter, nil
 }
 

@@ -35,7 +35,7 @@ func withRequirements(ctx context.Context, cache string, over Environment, texts
 	if err != nil {
 		return Environment{}, fmt.Errorf("module.requirements: %w", err)
 	}
-	made.used()
+	used(made.Interpreter)
 	return known(ctx, cache, made.Interpreter)
 }
 

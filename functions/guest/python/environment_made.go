@@ -1,7 +1,6 @@
 package python
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,8 +98,12 @@ func (m Made) write() error {
 	return writeWhole(filepath.Join(m.Dir, description), text)
 }
 
-// used notes that it is.
-func (m Made) used() {
+// used notes that the environment of an interpreter is, if it is of our making.
+func used(interpreter string) {
+	m, err := readMade(filepath.Dir(filepath.Dir(interpreter)))
+	if err != nil {
+		return
+	}
 	if now := time.Now(); now.Sub(m.Used) > usePeriod {
 		_ = os.Chtimes(filepath.Join(m.Dir, description), now, now) // or it looks unused, and is made again one day
 	}
@@ -122,11 +125,11 @@ func (m Made) Bytes() (int64, error) {
 	return total, err
 }
 
-// Remove takes an environment away. A process that runs in it fails when it imports more.
+// Remove takes an environment away. A process that runs in it fails when it imports more. Its lock stays, for another process may
+// wait for it.
 func (m Made) Remove() error {
 	// The description goes first: what is left, should this be interrupted, is half an environment.
-	first := os.Remove(filepath.Join(m.Dir, description))
-	return cmp.Or(os.RemoveAll(m.Dir), os.RemoveAll(m.Dir+lockSuffix), first)
+	return errors.Join(os.Remove(filepath.Join(m.Dir, description)), os.RemoveAll(m.Dir))
 }
 
 // Outdated says why an environment may go: "" where it may not.

@@ -2,6 +2,8 @@ package python_test
 
 import (
 	"bytes"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -88,6 +90,39 @@ func TestAPythonWithoutWheelsIsRefused(t *testing.T) {
 	}
 	if _, err = python.Make(t.Context(), python.MakeOptions{Home: dir, Kind: "tpu"}); err == nil {
 		t.Error("there is no such kind")
+	}
+}
+
+func TestWhatIsNamedIsUsed(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	dir := filepath.Join(home, "estimator")
+	interpreter, long := whole().write(t, dir), time.Now().Add(-time.Hour*24*365)
+	describe := filepath.Join(dir, "stoker.json")
+	if err := os.WriteFile(describe, []byte(`{"kind": "estimator"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(describe, long, long); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := python.Find(t.Context(), python.Options{Named: interpreter}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := python.All(home)
+	if err != nil || len(made) != 1 || made[0].Outdated(time.Now(), time.Hour) != "" {
+		t.Errorf("%+v, %v: it is used, and looks as if it weren't", made, err)
+	}
+	if _, err := python.Default(home); !errors.Is(err, python.ErrNone) {
+		t.Errorf("%v: that with Estimators is for those who name it", err)
+	}
+	if err := os.WriteFile(describe, []byte(`{"kind": "cpu"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(interpreter); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := python.Find(t.Context(), python.Options{Home: home}); err == nil || !strings.Contains(err.Error(), "run `stoker python setup`") {
+		t.Error(err)
 	}
 }
 
