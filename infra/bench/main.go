@@ -3,8 +3,8 @@
 //
 // Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
 // recover.go the functions by themselves, on a NATS server in this process; files.go what reads and writes TensorFlow's files, beside
-// TensorFlow. They work in temporary folders and leave nothing
-// behind. Linux only: CPU time and memory are read from /proc. Read figure first.
+// TensorFlow; guest.go TFX modules. They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read
+// from /proc. Read figure first.
 package main
 
 import (
@@ -58,7 +58,7 @@ func parts() []part {
 	return []part{
 		{"size", bench.size}, {"ready", bench.ready}, {"child", bench.child}, {"walk", bench.walk},
 		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover},
-		{"files", bench.files},
+		{"files", bench.files}, {"guest", bench.guest},
 	}
 }
 
