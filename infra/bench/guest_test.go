@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
 )
 
 func TestTheMemoryOfAProcessIsItsShareAndItsOwn(t *testing.T) {
@@ -14,5 +16,19 @@ func TestTheMemoryOfAProcessIsItsShareAndItsOwn(t *testing.T) {
 	own, err := memoryOf(os.Getpid())
 	if err != nil || own.private <= 0 || own.pss < own.private {
 		t.Errorf("%+v, error %v", own, err)
+	}
+}
+
+func TestAForkedModuleIsTimed(t *testing.T) {
+	t.Parallel()
+	b := bench{rounds: 1, log: t.Output()}
+	figures, err := guestForked(t.Context(), b, tftest.Python(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures {
+		if f.Ours <= 0 {
+			t.Errorf("%s: %v %s", f.Name, f.Ours, f.Unit)
+		}
 	}
 }
