@@ -112,7 +112,7 @@ func siteOf(ctx context.Context, interpreter string) (string, error) {
 		return "", err
 	}
 	if len(p.Sites) == 0 {
-		return "", fmt.Errorf("Python %s has no folder for packages", interpreter)
+		return "", fmt.Errorf("no folder for packages in Python %s", interpreter)
 	}
 	return p.Sites[0], nil
 }
