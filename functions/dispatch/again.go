@@ -45,3 +45,26 @@ func (d *Dispatcher) planned(ctx context.Context, pipeline, run string, again pl
 	job, err = d.job(ctx, found.Join, current, again)
 	return job, found, current, err
 }
+
+// TuneAgain makes the tune job of a run once more, from what its join has pinned, and offers it. What comes of it is told to the
+// run, which may have been trained since: then it changes nothing but where its hyperparameters lie.
+func (d *Dispatcher) TuneAgain(ctx context.Context, pipeline, run string, again plan.Again) (events.Job, error) {
+	found, err := readJoin(ctx, d.joins, JoinKey(pipeline, run))
+	if err == nil {
+		err = found.damage
+	}
+	if err == nil && found.Tuning == nil {
+		err = fmt.Errorf("run %s of %s was not tuned", run, pipeline)
+	}
+	if err != nil {
+		return events.Job{}, err
+	}
+	job, err := d.tuneJob(ctx, found.Join, deployed{}, again)
+	if err == nil {
+		err = d.box.Offer(ctx, job)
+	}
+	if err != nil {
+		return events.Job{}, fmt.Errorf("offer the tune job of run %s of %s again: %w", run, pipeline, err)
+	}
+	return job, nil
+}

@@ -11,13 +11,13 @@ type InputID struct {
 	Digest string `json:"digest"`
 }
 
-// ByContent knows each input by what it holds. A base model of Stoker's own is known by its execution, so that one that was
-// lost and made again is still the same.
+// ByContent knows each input by what it holds. A base model and hyperparameters of Stoker's own are known by their execution, so that
+// what was lost and made again is still the same.
 func ByContent(inputs []Input) []InputID {
 	all := make([]InputID, len(inputs))
 	for i, in := range inputs {
 		all[i] = InputID{Key: in.Key, Split: in.Split, Digest: in.Listing.Digest}
-		if in.Key == BaseModel && in.Listing.Execution != "" {
+		if in.remade() && in.Listing.Execution != "" {
 			all[i].Digest = in.Listing.Execution
 		}
 	}

@@ -51,13 +51,19 @@ func (w *Workshop) List(ctx context.Context, job events.Job, args ...pipeline.Ar
 	return nil, failures[slices.IndexFunc(failures, func(err error) bool { return err != nil })]
 }
 
-// BaseModel is the key of the model whose weights a training starts from.
-const BaseModel = "base_model"
+// Keys of inputs that Stoker itself may have made.
+const (
+	BaseModel       = "base_model" // the model whose weights a training starts from
+	Hyperparameters = "hyperparameters"
+)
 
-// listOne lists an input where it lies now: a base model may have been lost and made again.
+// remade says whether an input may have been lost and made again, by the execution that made it first.
+func (in Input) remade() bool { return in.Key == BaseModel || in.Key == Hyperparameters }
+
+// listOne lists an input where it lies now.
 func (w *Workshop) listOne(ctx context.Context, in Input) (_ storage.Listing, err error) {
 	ref := in.Listing.Ref
-	if in.Key == BaseModel {
+	if in.remade() {
 		if ref, err = storage.Resolve(ctx, w.store, ref); err != nil {
 			return storage.Listing{}, err
 		}
@@ -91,7 +97,7 @@ func wanted(in events.Inputs, splits []string) ([]Input, error) {
 		{"schema", "Schema", in.Schema},
 		{"statistics", "ExampleStatistics", in.Statistics},
 		{"transform_graph", "TransformGraph", in.TransformGraph},
-		{"hyperparameters", "HyperParameters", in.Hyperparameters},
+		{Hyperparameters, "HyperParameters", in.Hyperparameters},
 		{BaseModel, "Model", in.BaseModel},
 	} {
 		if other.uri != "" {

@@ -28,6 +28,7 @@ const (
 	Joined  Did = "joined"
 	Offered Did = "offered"
 	Trained Did = "trained"
+	Tuned   Did = "tuned"
 	Failed  Did = "failed"
 	Skipped Did = "skipped"
 )
@@ -43,7 +44,7 @@ func (r *Replay) Do(ctx context.Context, p Plan, wait bool, on func(Progress)) e
 	if !slices.Contains(w.at, begun) {
 		return errors.New("the steps wait for one another")
 	}
-	query := events.Query{Kinds: events.OutcomeKinds(), From: p.tail + 1, Follow: true}
+	query := events.Query{Kinds: kinds(), From: p.tail + 1, Follow: true}
 	for recorded, err := range r.box.Read(ctx, query) {
 		if err != nil {
 			return fmt.Errorf("follow the log: %w", err)
@@ -115,10 +116,11 @@ func (w *work) ready(step Step) bool {
 // begin takes step number i. An error is that of ctx; what else goes wrong is the step's own.
 func (w *work) begin(ctx context.Context, i int) error {
 	step := w.steps[i]
-	if step.base != nil && w.at[*step.base] != made {
-		err := fmt.Errorf("it starts from the model of run %s, which was not made again", w.steps[*step.base].Run.Run)
-		w.move(i, closed, Progress{Did: Skipped, Err: err})
-		return nil
+	for _, need := range step.needs {
+		if w.at[need] != made {
+			w.move(i, closed, Progress{Did: Skipped, Err: w.steps[need].lacking()})
+			return nil
+		}
 	}
 	done, err := w.take(ctx, step)
 	switch {
@@ -145,22 +147,50 @@ func (w *work) hear(fact events.Fact) bool {
 		if w.at[i] != begun || !step.answered(fact) {
 			continue
 		}
-		if failed, bad := fact.Data.(*events.TrainingFailed); bad {
-			w.move(i, closed, Progress{Did: Failed, Fact: &fact, Err: errors.New(failed.Message)})
-		} else {
-			w.move(i, made, Progress{Did: Trained, Fact: &fact})
-		}
+		did, err := outcome(fact)
+		w.move(i, map[bool]stage{true: made, false: closed}[err == nil], Progress{Did: did, Fact: &fact, Err: err})
 		return true
 	}
 	return false
 }
 
+// outcome is what a fact says has come of a step.
+func outcome(fact events.Fact) (Did, error) {
+	switch data := fact.Data.(type) {
+	case *events.TrainingFailed:
+		return Failed, errors.New(data.Message)
+	case *events.TuningFailed:
+		return Failed, errors.New(data.Message)
+	case *events.HParamsReady:
+		return Tuned, nil
+	}
+	return Trained, nil
+}
+
+// kinds are those of the facts that tell what came of a step.
+func kinds() []events.Kind {
+	return append(events.OutcomeKinds(), events.KindHParamsReady, events.KindTuningFailed)
+}
+
+// lacking is why a step is skipped that needs what this one was to make.
+func (s Step) lacking() error {
+	if s.Action == Tune {
+		return fmt.Errorf("it trains with the hyperparameters of run %s, which were not found again", s.Run.Run)
+	}
+	return fmt.Errorf("it starts from the model of run %s, which was not made again", s.Run.Run)
+}
+
 // answered says whether a fact tells what came of the step, and not of something else that was under way.
 func (s Step) answered(fact events.Fact) bool {
+	if (s.Action == Tune) != (fact.Source == events.Source(events.FunctionTune)) {
+		return false
+	}
 	data, trained := fact.Data.(*events.ModelTrained)
 	switch {
 	case s.Run != Run{fact.Pipeline, fact.Run}:
 		return false
+	case s.Action == Tune:
+		return s.searched(fact.Data)
 	case !trained:
 		return events.EndsRun(fact)
 	case s.Action == Train:

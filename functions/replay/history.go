@@ -21,13 +21,14 @@ type history struct {
 type chronicle struct {
 	runs   map[Run]*history
 	made   map[storage.Place]*events.Recorded // the newest ModelTrained of an execution
+	found  map[storage.Place]*events.Recorded // the newest HParamsReady of an execution, but for those that say that it is reused
 	latest map[string]Run                     // by pipeline, whose model was told last
 	tail   uint64                             // sequence of the newest fact
 }
 
 // readLog walks through the log once. What is no valid fact is no run's: it lies in DEAD.
 func readLog(ctx context.Context, box events.Letterbox, from From) (chronicle, error) {
-	c := chronicle{runs: map[Run]*history{}, made: map[storage.Place]*events.Recorded{}, latest: map[string]Run{}}
+	c := chronicle{runs: map[Run]*history{}, made: map[storage.Place]*events.Recorded{}, found: map[storage.Place]*events.Recorded{}, latest: map[string]Run{}}
 	for recorded, err := range box.Read(ctx, events.Query{}) {
 		if err != nil {
 			return c, fmt.Errorf("read the log: %w", err)
@@ -54,6 +55,10 @@ func (c chronicle) add(recorded events.Recorded, from From) {
 		h.outcome, c.latest[run.Pipeline] = &recorded, run
 		if made, ok := storage.ExecutionAt(data.Model.URI); ok {
 			c.made[made] = &recorded
+		}
+	case *events.HParamsReady:
+		if by, ok := storage.ExecutionAt(data.Hyperparameters); ok && !data.Reused && recorded.Fact.Source == events.Source(events.FunctionTune) {
+			c.found[by] = &recorded
 		}
 	case *events.TrainingFailed:
 		if events.EndsRun(recorded.Fact) {

@@ -10,35 +10,53 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// known gathers what decide needs to know of a run, and the execution whose model its job starts from.
-func (l *look) known(ctx context.Context, h *history) (k known, base storage.Place, err error) {
+// needs are the executions that a run's job needs the results of; zero for none of Stoker's own.
+type needs struct {
+	base   storage.Place // whose model it starts from
+	search storage.Place // that found its hyperparameters
+}
+
+// needsOf are those of a model that was made.
+func needsOf(told *events.ModelTrained) (n needs) {
+	n.base, _ = storage.ExecutionAt(told.BaseModel)
+	for _, in := range told.Inputs {
+		if in.Type == "HyperParameters" {
+			n.search, _ = storage.ExecutionAt(in.URI)
+		}
+	}
+	return n
+}
+
+// known gathers what decide needs to know of a run, and what its job needs.
+func (l *look) known(ctx context.Context, h *history) (k known, needs needs, err error) {
 	k.history, k.completed = h, h.newest()
 	if data, ok := h.trained(); ok {
-		base, _ = storage.ExecutionAt(data.BaseModel)
+		needs = needsOf(data)
 		if k.model, err = verify(ctx, l.store, data); err != nil {
-			return k, base, err
+			return k, needs, err
 		}
 	}
 	join, err := dispatch.ReadJoin(ctx, l.box, h.run.Pipeline, h.run.Run)
 	if errors.Is(err, events.ErrNotFound) {
-		return k, base, l.lostJoin(ctx, &k)
+		return k, needs, l.lostJoin(ctx, &k)
 	}
 	if err != nil {
-		return k, base, err
+		return k, needs, err
 	}
 	if k.state = join.State; k.state == plan.Ended {
 		k.ending = join.Ending.Message
 	}
 	k.letter, k.completed = l.letters[join.Job], join.Completed()
 	if err := l.whatHolds(ctx, join, &k); err != nil {
-		return k, base, err
+		return k, needs, err
 	}
 	if job, err := l.job(ctx, &k, join); err == nil {
-		base, _ = storage.ExecutionAt(job.Inputs.BaseModel)
+		needs.base, _ = storage.ExecutionAt(job.Inputs.BaseModel)
+		needs.search, _ = storage.ExecutionAt(job.Inputs.Hyperparameters)
 	} else if !errors.Is(err, errNoJob) {
-		return k, base, err
+		return k, needs, err
 	}
-	return k, base, nil
+	return k, needs, nil
 }
 
 // lostJoin works out from the facts alone what a run's join would be.

@@ -23,20 +23,22 @@ func rank(s Step) int {
 	return 1
 }
 
-// link says which steps come after the outcome of others. A run starts when the model that it starts from is there again. A run has
+// link says which steps come after the outcome of others. A run starts when the model that it starts from, and the hyperparameters that it trains with, are there again. A run has
 // one job at a time. And the run whose model is the newest of its pipeline is told of last, so that "latest" means the same
 // afterwards. The steps are in their order.
 func link(steps []Step, latest map[string]Run) {
 	maker := map[storage.Place]int{}
 	for i, step := range steps {
-		if step.Action == Train {
+		if step.Action == Train || step.Action == Tune {
 			maker[step.makes] = i
 		}
 	}
 	for i, step := range steps {
-		if base, ok := maker[step.startsFrom]; ok && !step.idle() && base != i {
-			steps[i].base = &base
-			steps[i].wait(base)
+		for _, needed := range []storage.Place{step.startsFrom, step.trainsWith} {
+			if by, ok := maker[needed]; ok && !step.idle() && by != i {
+				steps[i].needs = append(steps[i].needs, by)
+				steps[i].wait(by)
+			}
 		}
 		if i > 0 && steps[i-1].Run == step.Run {
 			steps[i].wait(i - 1)

@@ -17,6 +17,7 @@ const (
 	Join  Action = "join"  // its facts are handled again: it may wait for more, or get its job
 	Offer Action = "offer" // its job is offered again, the same
 	Train Action = "train" // its model is gone or damaged: the same execution again, as another generation
+	Tune  Action = "tune"  // the hyperparameters that its search found are gone or damaged, and others train with them: the same search again
 	Force Action = "force" // another execution, because that was asked for
 	Stuck Action = "stuck" // nothing: what is known of the run can't be read, or what its job needs is gone for good
 )
@@ -40,11 +41,12 @@ type Step struct {
 	facts     []uint64   // what the join is made of, by sequence
 	rejoin    bool       // there is no join: it comes back from the log first
 
-	makes      storage.Place // the execution whose model the step makes again; zero for none
+	makes      storage.Place // the execution whose result the step makes again; zero for none
 	startsFrom storage.Place // the execution whose model it starts from; zero for none
-	fetched    bool          // it is there because other runs start from what it makes
+	trainsWith storage.Place // the execution that found its hyperparameters; zero for none
+	fetched    bool          // it is there because other steps need what it makes
 	after      []int         // steps whose outcome comes first
-	base       *int          // the one of them that makes what this one starts from
+	needs      []int         // those of them that make what this one needs
 }
 
 // idle says whether the step has no effect.

@@ -11,7 +11,7 @@ import (
 )
 
 // Survey says what is to be done for each run that opts ask for, in the order in which Do does it, without changing anything. A run
-// that nobody asked for comes in when another starts from its model, and that is gone.
+// that nobody asked for comes in when another starts from its model, or trains with what its search found, and that is gone.
 func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
 	log, err := readLog(ctx, r.box, opts.From)
 	if err != nil {
@@ -28,7 +28,7 @@ func (r *Replay) Survey(ctx context.Context, opts Options) (Plan, error) {
 			}
 		}
 	}
-	if err := look.fetchBases(ctx); err != nil {
+	if err := errors.Join(look.fetchBases(ctx), look.fetchSearches(ctx)); err != nil {
 		return Plan{}, err
 	}
 	order(look.steps)
@@ -68,12 +68,12 @@ func (r *Replay) newLook(ctx context.Context, opts Options, log chronicle) (*loo
 
 // at decides about one run.
 func (l *look) at(ctx context.Context, h *history) error {
-	k, base, err := l.known(ctx, h)
+	k, needs, err := l.known(ctx, h)
 	if isAway(ctx, err) {
 		return err
 	}
 	step := decide(k, l.opts)
-	step.startsFrom = base
+	step.startsFrom, step.trainsWith = needs.base, needs.search
 	if err != nil {
 		step = Step{Run: h.run, completed: h.newest()}.stuck(err)
 	}
@@ -141,7 +141,7 @@ func (l *look) fetch(ctx context.Context, user Step) error {
 	}
 	lost.why += fmt.Sprintf("; run %s starts from it", user.Run.Run)
 	step := Step{Run: k.run, completed: k.completed, fetched: true}.remade(lost, data, k.lost)
-	step.startsFrom, _ = storage.ExecutionAt(data.BaseModel)
+	step.startsFrom, step.trainsWith = needsOf(data).base, needsOf(data).search
 	l.steps = append(l.steps, step)
 	return nil
 }

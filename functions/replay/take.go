@@ -20,6 +20,10 @@ func (r *Replay) take(ctx context.Context, step Step) (Progress, error) {
 			return Progress{}, err
 		}
 	}
+	if step.Action == Tune {
+		job, err := r.dispatcher.TuneAgain(ctx, step.Pipeline, step.Run.Run, step.again)
+		return Progress{Did: Offered, Job: job.ID}, err
+	}
 	job, err := r.dispatcher.Again(ctx, step.Pipeline, step.Run.Run, step.again)
 	return Progress{Did: Offered, Job: job.ID}, err
 }

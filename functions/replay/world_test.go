@@ -109,6 +109,9 @@ func (w *world) settle() {
 func (w *world) work(ctx context.Context) bool {
 	claim, err := w.box.Take(ctx, events.FunctionTrain, []string{"cpu"}, 0)
 	if errors.Is(err, events.ErrEmpty) {
+		claim, err = w.box.Take(ctx, events.FunctionTune, []string{"cpu"}, 0)
+	}
+	if errors.Is(err, events.ErrEmpty) {
 		return false
 	}
 	w.check(err)
@@ -117,7 +120,11 @@ func (w *world) work(ctx context.Context) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.jobs++
-	fact, err := w.train(ctx, job, claim.Attempt())
+	do := w.train
+	if job.Function == events.FunctionTune {
+		do = w.tune
+	}
+	fact, err := do(ctx, job, claim.Attempt())
 	if err != nil {
 		failure := &events.Failure{Kind: events.FailureInput, Err: err}
 		w.check(w.box.Bury(ctx, events.DeadLetter{Message: claim.Message(), Reason: failure.Reason()}))
@@ -134,6 +141,10 @@ func (w *world) work(ctx context.Context) bool {
 func (w *world) train(ctx context.Context, job events.Job, attempt events.Attempt) (events.Fact, error) {
 	if w.broken[job.Run] {
 		return events.Fact{}, errors.New("it raised")
+	}
+	inputs, err := w.tunedBy(ctx, job)
+	if err != nil {
+		return events.Fact{}, err
 	}
 	base := ""
 	if uri := job.Inputs.BaseModel; uri != "" {
@@ -159,7 +170,7 @@ func (w *world) train(ctx context.Context, job events.Job, attempt events.Attemp
 	model := manifest.Outputs["model"]
 	return events.NewModelTrained(job, &events.ModelTrained{
 		Model:     events.Model{URI: model.URI, Digest: model.Digest, Formats: []string{"Format-Serving"}},
-		Execution: execution, Generation: commit.Generation, Inputs: []events.Artifact{}, Module: "m", BaseModel: job.Inputs.BaseModel,
+		Execution: execution, Generation: commit.Generation, Inputs: inputs, Module: "m", BaseModel: job.Inputs.BaseModel,
 	}), nil
 }
 

@@ -20,7 +20,7 @@ func assign(a attempt) (module.Assignment, error) {
 	if err != nil {
 		return module.Assignment{}, err
 	}
-	if told.Hyperparameters, err = hyperparameters(d.In("hyperparameters")); err != nil {
+	if told.Hyperparameters, err = hyperparameters(d.In(execution.Hyperparameters)); err != nil {
 		return module.Assignment{}, execution.InputFailure(err)
 	}
 	if told.BaseModel, err = servingPath(execution.There(d.In(execution.BaseModel))); err != nil {

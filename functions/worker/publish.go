@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// publish tells the facts that the task led to. It returns the generation that the task's model must have instead, if the log
-// has told another model under the same name: one that was lost before anyone knew how often there had been one. 0: all is told.
+// publish tells the facts that the task led to. It returns the generation that the task's result must have instead, if the log
+// has told another one under the same name: one that was lost before anyone knew how often there had been one. 0: all is told.
 func (a attempt) publish(ctx context.Context, facts []events.Fact) (generation int, err error) {
 	for _, fact := range facts {
 		if err := a.task.Prove(); err != nil {
@@ -19,29 +19,40 @@ func (a attempt) publish(ctx context.Context, facts []events.Fact) (generation i
 		if err != nil {
 			return 0, unpublished(fact, err)
 		}
-		trained, ok := fact.Data.(*events.ModelTrained)
-		if !ok || !receipt.Duplicate {
+		uri, generation := result(fact.Data)
+		if uri == "" || !receipt.Duplicate {
 			continue
 		}
-		same, err := a.tells(ctx, receipt.Sequence, trained.Model)
+		same, err := a.tells(ctx, receipt.Sequence, uri)
 		if err != nil {
 			return 0, err
 		}
 		if !same {
-			return trained.Generation + 1, nil
+			return generation + 1, nil
 		}
 	}
 	return 0, nil
 }
 
-// tells says whether a fact of the log names that model.
-func (a attempt) tells(ctx context.Context, sequence uint64, model events.Model) (bool, error) {
+// result is the artifact that a fact names as what a job came to, and its generation; "" if it names none.
+func result(data events.Data) (uri string, generation int) {
+	switch d := data.(type) {
+	case *events.ModelTrained:
+		return d.Model.URI, d.Generation
+	case *events.HParamsReady:
+		return d.Hyperparameters, d.Generation
+	}
+	return "", 0
+}
+
+// tells says whether a fact of the log names that result.
+func (a attempt) tells(ctx context.Context, sequence uint64, uri string) (bool, error) {
 	for recorded, err := range a.box.Read(ctx, events.Query{From: sequence, Until: sequence + 1}) {
 		if err != nil {
 			return false, fmt.Errorf("read fact %d, which was told before: %w", sequence, err)
 		}
-		trained, ok := recorded.Fact.Data.(*events.ModelTrained)
-		return ok && trained.Model.URI == model.URI, nil
+		told, _ := result(recorded.Fact.Data)
+		return told == uri, nil
 	}
 	return false, fmt.Errorf("read fact %d, which was told before: %w", sequence, events.ErrNotFound)
 }

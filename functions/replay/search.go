@@ -1,0 +1,65 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// fetchSearches adds steps for the hyperparameters which others train with, where those are gone.
+func (l *look) fetchSearches(ctx context.Context) error {
+	there := map[storage.Place]bool{{}: true}
+	for i := 0; i < len(l.steps); i++ { // the steps that are added train with nothing
+		user := l.steps[i]
+		if there[user.trainsWith] || user.idle() {
+			continue
+		}
+		err := l.search(ctx, user)
+		if isAway(ctx, err) {
+			return fmt.Errorf("hyperparameters of run %s of pipeline %s: %w", user.Run.Run, user.Pipeline, err)
+		}
+		if there[user.trainsWith] = err == nil; err != nil {
+			l.steps[i] = user.stuck(fmt.Errorf("the hyperparameters that it trains with can't be had: %w", err))
+		}
+	}
+	return nil
+}
+
+// search adds the step that finds the hyperparameters again which user trains with, if they are gone.
+func (l *look) search(ctx context.Context, user Step) error {
+	of := user.trainsWith
+	commit, _, err := storage.Committed(ctx, l.store, of.Root, of.Execution)
+	if !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrIncomplete) {
+		return err
+	}
+	told := l.log.found[of]
+	if told == nil {
+		return fmt.Errorf("%s in %s is gone, and no fact tells how it was found", of.Execution, of.Root)
+	}
+	data, run := told.Fact.Data.(*events.HParamsReady), Run{told.Fact.Pipeline, told.Fact.Run}
+	k, _, err := l.known(ctx, l.log.runs[run])
+	if err != nil {
+		return fmt.Errorf("run %s found it: %w", run.Run, err)
+	}
+	l.steps = append(l.steps, Step{
+		Run: run, Action: Tune, Why: fmt.Sprintf("the hyperparameters that its search found are gone; run %s trains with them", user.Run.Run),
+		completed: k.completed, rejoin: k.lost, makes: of, fetched: true,
+		again: plan.Again{Generation: max(data.Generation, commit.Generation) + 1, Salt: data.Salt},
+	})
+	return nil
+}
+
+// searched says whether a fact tells what came of a step that searches.
+func (s Step) searched(data events.Data) bool {
+	found, ok := data.(*events.HParamsReady)
+	if !ok {
+		_, failed := data.(*events.TuningFailed)
+		return failed
+	}
+	made, _ := storage.ExecutionAt(found.Hyperparameters)
+	return made == s.makes && found.Generation >= s.again.Generation
+}
