@@ -37,7 +37,7 @@ func (a *app) checkModule(ctx context.Context, source module.Source) error {
 
 func checkBuiltin(name string, source module.Source) error {
 	if !slices.Contains(builtin.Names(), name) {
-		return fmt.Errorf("%s: no such module: expected one of %s", name, strings.Join(builtin.Names(), ", "))
+		return fmt.Errorf("%s: no such module: expected one of %s", source.Path, strings.Join(builtin.Names(), ", "))
 	}
 	if keys := source.PythonKeys(); len(keys) > 0 {
 		return fmt.Errorf("%s is for TFX modules, and %s is none", strings.Join(keys, ", "), source.Path)
