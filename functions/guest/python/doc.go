@@ -16,7 +16,8 @@
 // Mode job reads two lines from standard input, a Setup and an Assignment of functions/module, works on that one assignment, and
 // leaves. Progress, "done" and "error" go to STOKER_PROGRESS_FD as of any module. Mode idle imports what modules need first, and reads
 // then: a process that waits warm and is used once. Mode fork imports the same, and forks a process in mode job for each request
-// on its socket.
+// on its socket. STOKER_PRELOAD in the worker's environment names what both import instead of what TFX modules usually need, with commas
+// between; such an import must run no operation.
 //
 // # Several workers
 //
