@@ -1,0 +1,80 @@
+package guest_test
+
+import (
+	"archive/zip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/functions/guest"
+)
+
+// greets is a wheel of one module.
+func greets(t *testing.T, word string) string {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "greets-1.0-py3-none-any.whl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := zip.NewWriter(file)
+	for _, f := range [][2]string{
+		{"greets.py", "word = '" + word + "'"},
+		{"greets-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: greets\nVersion: 1.0\n"},
+		{"greets-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
+		{"greets-1.0.dist-info/RECORD", "greets.py,,\ngreets-1.0.dist-info/METADATA,,\ngreets-1.0.dist-info/WHEEL,,\ngreets-1.0.dist-info/RECORD,,\n"},
+	} {
+		w, err := archive.Create(f[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(f[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Name()
+}
+
+func TestATFXModuleHasItsRequirements(t *testing.T) {
+	t.Parallel()
+	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	a := pythonAssignment(t, `
+import importlib.metadata, os
+import greets
+
+def run_fn(fn_args):
+    assert importlib.metadata.version("tensorflow-transform"), "what the environment has is there too"
+    os.makedirs(fn_args.serving_model_dir)
+    with open(os.path.join(fn_args.serving_model_dir, "said"), "w") as file:
+        file.write(greets.word)
+`)
+	digests := map[string]bool{}
+	for _, word := range []string{"hello", "goodbye"} {
+		a.Module.Requirements = []string{greets(t, word)}
+		a.ServingModelDir = filepath.Join(t.TempDir(), "model")
+		if outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil); err != nil {
+			t.Fatal(err, outcome.LogTail)
+		}
+		if said, err := os.ReadFile(filepath.Join(a.ServingModelDir, "said")); err != nil || string(said) != word {
+			t.Errorf("said %s, %v, want %s", said, err, word)
+		}
+		digest, err := host.Digest(t.Context(), a.Module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests[digest] = true
+	}
+	if len(digests) != 2 {
+		t.Error("another package of the same version, the same execution")
+	}
+}
