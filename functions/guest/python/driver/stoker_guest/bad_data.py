@@ -8,7 +8,7 @@ LOOK_SECONDS = 60  # what the search for a broken file may take
 
 # Words of errors that are about a record or a column, not about code.
 WORDS = (
-    re.compile(r"The label_key provided \(.*\) must be one of the following tensors"),  # tfx_bsl
+    re.compile(r"The `?label_key`? provided \(.*\) must be one of the following tensors"),  # tfx_bsl
     re.compile(r"Feature: .* \(data type: .*\) is required but could not be found"),  # TensorFlow's parsers
     re.compile(r"Key: .*\.\s+Data types don't match"),
     re.compile(r"Could not parse example input"),

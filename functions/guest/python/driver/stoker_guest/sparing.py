@@ -6,7 +6,7 @@ converted as always. The list of rules is no public part of TensorFlow: where it
 from stoker_guest import said
 from stoker_guest.arrivals import when_imported
 
-LIBRARIES = ("tensorflow_transform", "tfx_bsl", "tf_keras")
+LIBRARIES = ("tensorflow_transform", "tfx_bsl")  # no tf_keras: layers of the module's own are traced through it, and may need AutoGraph
 
 
 def arrange(autograph):
