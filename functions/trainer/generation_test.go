@@ -2,6 +2,7 @@ package trainer_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -155,6 +156,37 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	b.put(t, "up/model/saved_model.pb", "two")
 	if two, err := b.handle(t, j, "a6"); err != nil || two.Execution == one.Execution || one.BaseModel != j.Inputs.BaseModel {
 		t.Errorf("%+v, %v", two, err)
+	}
+}
+
+// A search that was lost and made again is the same search, whatever it found this time.
+func TestHyperparametersOfStokersOwnAreKnownByTheirExecution(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	tuner, execution := storage.Ref{Bucket: "stoker", Key: "penguin/Tuner"}, "sha256:"+strings.Repeat("a", 64)
+	find := func(attempt, found string) string {
+		t.Helper()
+		dir := t.TempDir()
+		err := os.WriteFile(filepath.Join(dir, "best_hyperparameters.txt"), []byte(`{"space": [], "values": {"units": `+found+`}}`), 0o600)
+		manifest, published := storage.Publish(t.Context(), b.store, storage.Publication{Root: tuner, Execution: execution, Attempt: attempt,
+			Outputs: map[string]storage.Source{"best_hyperparameters": {Type: "HyperParameters", Dir: dir}}})
+		_, _, committed := storage.PutCommit(t.Context(), b.store, tuner, storage.Commit{Execution: execution, Attempt: attempt})
+		if err := errors.Join(err, published, committed); err != nil {
+			t.Fatal(err)
+		}
+		return manifest.Outputs["best_hyperparameters"].URI
+	}
+	j := job(t, "j1", "monday", spec)
+	j.Inputs.Hyperparameters = find("a1", "8")
+	first, err := b.handle(t, j, "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.lose(t, "penguin/")
+	find("a2", "9")
+	j.Generation = 1
+	if got, err := b.handle(t, j, "a2"); err != nil || got.Execution != first.Execution || fmt.Sprint(got.Hyperparameters["units"]) != "9" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -1,0 +1,62 @@
+package worker_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// tuning is a function that tunes.
+type tuning struct{ function }
+
+func (*tuning) Name() events.Function { return events.FunctionTune }
+
+func TestAWorkerOfSeveralFunctionsDoesNotWaitForTheFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, train := eventstest.NewMemory(0), &function{handle: tells}
+		tune := &tuning{function{handle: func(context.Context, worker.Task) ([]events.Fact, error) { return nil, nil }}}
+		w := worker.New(box, worker.Options{Functions: []worker.Function{train, tune}})
+		began := time.Now()
+		if worked, err := w.Once(t.Context(), 3*time.Second); worked || err != nil || time.Since(began) != 3*time.Second {
+			t.Errorf("on empty queues: %v, %v after %s", worked, err, time.Since(began))
+		}
+		job := events.Job{ID: "t1", Function: events.FunctionTune, Class: "cpu", Pipeline: "penguin", Run: "monday", Spec: []byte("{}"),
+			Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "cause"}}}
+		if err := box.Offer(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		began = time.Now()
+		if worked, err := w.Once(t.Context(), time.Hour); !worked || err != nil || time.Since(began) > 0 || tune.calls.Load() != 1 || train.calls.Load() != 0 {
+			t.Errorf("%v, %v after %s", worked, err, time.Since(began))
+		}
+	})
+}
+
+func TestHyperparametersUnderTheNameOfLostOnesAreTheNextGeneration(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		found := func(job events.Job, attempt string) events.Fact {
+			return events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: "s3://bkt/best/" + attempt,
+				Execution: "sha256:" + strings.Repeat("0", 64), Generation: job.Generation}, time.Unix(1, 0))
+		}
+		f := &function{handle: func(_ context.Context, task worker.Task) ([]events.Fact, error) {
+			return []events.Fact{found(task.Job, "second")}, nil
+		}}
+		box := offered(t)
+		if _, err := box.Publish(t.Context(), found(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, "first")); err != nil {
+			t.Fatal(err)
+		}
+		work(t, box, f, time.Hour)
+		told := facts(t, box, events.KindHParamsReady)
+		if last := told[len(told)-1].Data.(*events.HParamsReady); len(told) != 2 || last.Generation != 1 || last.Hyperparameters != "s3://bkt/best/second" {
+			t.Errorf("told %d facts, the last of %+v", len(told), last)
+		}
+	})
+}
