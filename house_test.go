@@ -53,7 +53,7 @@ var table = house.Table{
 		"functions/module":           {},
 		"functions/module/builtin":   {Opens: "functions/module compute/runlog compute/transform compute/warm " + learning, Tests: "compute/record"},
 		"functions/module/estimator": {Opens: "functions/module compute/warm compute/runlog " + learning, Tests: "compute/record"},
-		"functions/guest":            {Opens: "functions/module functions/scratch functions/guest/python functions/guest/snapshot", Tests: "compute/tftest"},
+		"functions/guest":            {Opens: "functions/module functions/scratch functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
 		"functions/guest/python":     {Opens: "functions/module"},
 		"functions/guest/snapshot":   {},
 		"functions/scratch":          {},
