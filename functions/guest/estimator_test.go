@@ -30,7 +30,7 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	}
 	t.Cleanup(host.Close)
 
-	first := taxiAssignment(t, 200)
+	first := estimatorAssignment(t, 200)
 	base, told := runTaxi(t, host, first)
 	if base["accuracy"] < 0.75 || base["loss"] <= 0 {
 		t.Errorf("metrics %v, want an accuracy over 0.75", base)
@@ -54,7 +54,7 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	checkExports(t, lost)
 
 	// One step from the base model is about as good as it: from scratch the loss after one step was seen to be over 0.6.
-	warm := taxiAssignment(t, 1)
+	warm := estimatorAssignment(t, 1)
 	warm.BaseModel = first.ServingModelDir
 	if metrics, _ := runTaxi(t, host, warm); metrics["loss"] > base["loss"]+0.05 {
 		t.Errorf("one step after a warm start the loss is %g, that of the base model %g", metrics["loss"], base["loss"])
@@ -70,7 +70,7 @@ func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 	}
 	t.Cleanup(host.Close)
 
-	a := taxiAssignment(t, 1_000_000)
+	a := estimatorAssignment(t, 1_000_000)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var kept module.Message
@@ -116,7 +116,7 @@ func checkExports(t *testing.T, a module.Assignment) {
 		Accuracy   float64 // of the evaluation model on rows whose label is what it says itself
 		Inputs     []string
 	}
-	tftest.RunEstimator(t, exportsScript, map[string]string{"serving": a.ServingModelDir, "eval": a.EvalModelDir}, &got)
+	tftest.RunEstimator(t, exportsScript+rideScript, map[string]string{"serving": a.ServingModelDir, "eval": a.EvalModelDir}, &got)
 	if got.Card < 0.1 || got.Cash > 0.1 || got.Card < 3*got.Cash {
 		t.Errorf("a ride paid by card is tipped with probability %.3f, in cash %.3f: cash tips are not recorded", got.Card, got.Cash)
 	}
@@ -129,25 +129,11 @@ func checkExports(t *testing.T, a module.Assignment) {
 	}
 }
 
-// taxiAssignment asks to train on the taxi example's data.
-func taxiAssignment(t *testing.T, steps int) module.Assignment {
+func estimatorAssignment(t *testing.T, steps int) module.Assignment {
 	t.Helper()
-	data, err := filepath.Abs("../../local/examples/taxi/data")
-	if err != nil {
-		t.Fatal(err)
-	}
 	file, err := filepath.Abs("testdata/chicago_taxi/taxi_estimator.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := t.TempDir()
-	return module.Assignment{
-		Version: module.ProtocolVersion, Call: module.CallTrain, Transformed: true, TrainSteps: &steps, EvalSteps: new(50),
-		Module:             module.Source{Path: file},
-		TrainFiles:         []string{filepath.Join(data, "transformed_examples", "Split-train", "*")},
-		EvalFiles:          []string{filepath.Join(data, "transformed_examples", "Split-eval", "*")},
-		SchemaPath:         filepath.Join(data, "transform_graph", "metadata", "schema.pbtxt"),
-		TransformGraphPath: filepath.Join(data, "transform_graph"), WorkingDir: t.TempDir(), ModelRunDir: t.TempDir(),
-		ServingModelDir: filepath.Join(out, "Format-Serving"), EvalModelDir: filepath.Join(out, "Format-TFMA"),
-	}
+	return taxiAssignment(t, module.Source{Path: file}, steps)
 }

@@ -4,6 +4,8 @@ import sys
 
 import tensorflow as tf
 
+SHOWN = 600  # characters of an error
+
 
 def main(request, answer):
     with open(request, "rb") as f:
@@ -40,5 +42,13 @@ def _dataset(path, start):
     return read if any(True for _ in read()) else None
 
 
+def _line(error):
+    """What an exception says, in one line: the converter's own show a whole program, after the ops that it has no form for."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}"
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except Exception as error:
+        sys.exit(_line(error))
