@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -46,6 +47,21 @@ func TestAPipelineMustSayWhichOfTwoModuleFilesIsMeant(t *testing.T) {
 		if failed, ok := errors.AsType[*guest.Error](err); !ok || failed.Kind != guest.KindInput || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
+	}
+}
+
+func TestAJobThatIsStoppedWhileItsModuleIsReadIsNotTheMachinesFault(t *testing.T) {
+	t.Parallel()
+	host, err := guest.New(guest.Options{CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the worker leaves"))
+	_, err = host.Digest(ctx, module.Source{Path: "testdata/spared/penguin.py"})
+	if failed, ok := errors.AsType[*guest.Error](err); !ok || failed.Kind != guest.KindStopped || !strings.Contains(err.Error(), "the worker leaves") {
+		t.Errorf("%v, want stopped, as the worker leaves", err)
 	}
 }
 

@@ -51,7 +51,7 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source, names ..
 	}
 	var ready prepared
 	if ready.files, err = snapshot.Take(ctx, filepath.Join(cache, "python"), source.Path); err != nil {
-		return prepared{}, fail(fault(err), err)
+		return prepared{}, fail(fault(ctx, err), err)
 	}
 	if err := callable(ready.files, names...); err != nil {
 		return prepared{}, err
@@ -72,11 +72,11 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source, names ..
 }
 
 // fault says whose an error of a module's files is.
-func fault(err error) Kind {
+func fault(ctx context.Context, err error) Kind {
 	if _, ok := errors.AsType[*snapshot.Invalid](err); ok {
 		return KindInput
 	}
-	return KindHost
+	return waiting(ctx)
 }
 
 // digest is the SHA-256 of all that decides what a TFX module makes of its data: its files, the packages of its environment, and

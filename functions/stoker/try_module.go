@@ -24,6 +24,9 @@ func (t *tryFlags) addPython(flags *pflag.FlagSet) {
 func (t *tryFlags) module(name string) (module.Source, error) {
 	source := t.source
 	source.Path = name
+	if !isPath(name) && !strings.HasPrefix(name, module.BuiltinPrefix) {
+		return source, usage(fmt.Errorf("%s: expected builtin:<name> or a path: what is tried lies on this machine", name))
+	}
 	var wrong []error
 	keras := []string{module.KerasAuto, module.Keras2, module.Keras3}
 	if source.Keras != "" && !slices.Contains(keras, source.Keras) {

@@ -41,14 +41,17 @@ func (s store) keep(ctx context.Context, digest string, make func(dir string) (s
 		return "", "", keeping(errors.Join(err, lock.Close()))
 	}
 	defer func() { err = errors.Join(err, keeping(lock.Close())) }()
+	now := time.Now()
 	if !s.has(ctx, digest) {
 		if digest, err = s.add(make); err != nil {
 			return "", "", err
 		}
+		if err := s.prune(now); err != nil {
+			return "", "", keeping(err)
+		}
 	}
 	dir = filepath.Join(s.dir, digest)
-	now := time.Now()
-	return dir, digest, keeping(errors.Join(os.Chtimes(dir, now, now), s.prune(now)))
+	return dir, digest, keeping(os.Chtimes(dir, now, now))
 }
 
 // has says whether a snapshot is there, and still what it was: a power cut, or the module itself, may have changed it.
