@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ type Options struct {
 	Requirements []string // that must be there too; where they are not, an environment with them is made once, below CacheDir
 	CacheDir     string   // keeps what is known of interpreters, and environments with requirements; "": nothing is known, none can be made
 	Home         string   // where Make makes environments; default: Home()
+	Logger       *slog.Logger
 }
 
 // ErrNone says that there is no environment, and how to get one.
@@ -55,7 +57,10 @@ func Find(ctx context.Context, opts Options) (Environment, error) {
 	if len(opts.Requirements) == 0 {
 		return e, nil
 	}
-	return withRequirements(ctx, opts.CacheDir, e, opts.Requirements)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return withRequirements(ctx, opts, e)
 }
 
 // Look is Find for an interpreter, or an environment's folder, that a person names. It may lack TensorFlow.

@@ -19,24 +19,26 @@ func InCache(cache string) string { return filepath.Join(cache, "environments") 
 
 // withRequirements lays what a pipeline asks for over an environment, once for each set: a venv that sees the packages of the base
 // too, none of which changes.
-func withRequirements(ctx context.Context, cache string, over Environment, texts []string) (Environment, error) {
-	if cache == "" {
+func withRequirements(ctx context.Context, opts Options, over Environment) (Environment, error) {
+	if opts.CacheDir == "" {
 		return Environment{}, errors.New("module.requirements: there is no cache folder to install them in")
 	}
-	requirements, digest, err := parseRequirements(texts)
+	requirements, digest, err := parseRequirements(opts.Requirements)
 	if err != nil {
 		return Environment{}, fmt.Errorf("module.requirements: %w", err)
 	}
 	place := digestOf([]byte(over.Digest), []byte(over.Interpreter), []byte(digest))
-	made, err := ensure(ctx, filepath.Join(InCache(cache), place[:16]), false, io.Discard, func() (Made, error) {
-		made := Made{Base: over.Interpreter, Requirements: texts, Python: over.Version}
-		return made, lay(ctx, filepath.Join(InCache(cache), place[:16]), over, requirements)
+	dir := filepath.Join(InCache(opts.CacheDir), place[:16])
+	made, err := ensure(ctx, dir, false, io.Discard, func() (Made, error) {
+		opts.Logger.Info("installing requirements", "requirements", opts.Requirements, "over", over.Interpreter)
+		made := Made{Base: over.Interpreter, Requirements: opts.Requirements, Python: over.Version}
+		return made, lay(ctx, dir, over, requirements)
 	})
 	if err != nil {
 		return Environment{}, fmt.Errorf("module.requirements: %w", err)
 	}
 	used(made.Interpreter)
-	return known(ctx, cache, made.Interpreter)
+	return known(ctx, opts.CacheDir, made.Interpreter)
 }
 
 // parseRequirements are in order of their text, for the order that they are written in decides nothing. The digest is of all that
