@@ -60,7 +60,7 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source, names ..
 		return prepared{}, fail(KindHost, fmt.Errorf("lay out the Python driver: %w", err))
 	}
 	ready.environment, err = python.Find(ctx, python.Options{
-		Named: source.Python, Default: p.byDefault(), Requirements: source.Requirements, CacheDir: cache,
+		Named: source.Python, Default: p.byDefault(), Requirements: source.Requirements, CacheDir: cache, Logger: p.host.opts.Logger,
 	})
 	if err != nil && ctx.Err() != nil {
 		return prepared{}, fail(KindStopped, err)
