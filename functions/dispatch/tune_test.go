@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -317,4 +318,39 @@ func marshal(t *testing.T, value any) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// Another dispatcher has handled the later fact already.
+func TestARunThatGotHyperparametersMeanwhileIsNotTuned(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, tunes)
+	publish(t, box, "monday", "t", transform())
+	publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+	var log []events.Recorded
+	for recorded, err := range box.Read(t.Context(), events.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, recorded)
+	}
+	for _, recorded := range slices.Backward(log) {
+		if err := d.Handle(t.Context(), recorded); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, _ := tuneJobs(t, box); len(all) != 0 || joinOf(t, box, "monday").Tuning != nil {
+		t.Errorf("tuned by %q: %+v", runsOf(all), joinOf(t, box, "monday").Tuning)
+	}
+	wantJobs(t, box, "told", "monday")
+}
+
+func TestALostTuneJobOfARunThatHasAPlaceIsMissedAtOnce(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, tunes+"concurrency: 1\n")
+	arrive(t, box, d, "a", "b")
+	first := tuneJob(t, box) // it vanishes from the queue
+	sweep(t, d)
+	if again := tuneJob(t, box); again.ID != first.ID {
+		t.Errorf("job of %s, it was of %s", again.Run, first.Run)
+	}
 }

@@ -182,9 +182,6 @@ func (s Step) lacking() error {
 
 // answered says whether a fact tells what came of the step, and not of something else that was under way.
 func (s Step) answered(fact events.Fact) bool {
-	if (s.Action == Tune) != (fact.Source == events.Source(events.FunctionTune)) {
-		return false
-	}
 	data, trained := fact.Data.(*events.ModelTrained)
 	switch {
 	case s.Run != Run{fact.Pipeline, fact.Run}:
