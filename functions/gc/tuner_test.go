@@ -1,0 +1,53 @@
+package gc_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/gc"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// search leaves what one try at a search leaves before its commit.
+func (w world) search(attempt string) {
+	w.t.Helper()
+	dir := w.t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "best_hyperparameters.txt"), []byte("{}"), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	_, err := storage.Publish(w.t.Context(), w.store, storage.Publication{
+		Root: root.Join("penguin", "Tuner"), Execution: execution(9), Attempt: attempt,
+		Outputs: map[string]storage.Source{"best_hyperparameters": {Type: "HyperParameters", Dir: dir}},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Hyperparameters are small, and a later run may take them: they are not replaced by newer ones, as models are.
+func TestWhatASearchFoundStaysAndWhatItLeftGoes(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		w.search("won")
+		tuner := root.Join("penguin", "Tuner")
+		if _, _, err := storage.PutCommit(t.Context(), w.store, tuner, storage.Commit{Execution: execution(9), Attempt: "won"}); err != nil {
+			t.Fatal(err)
+		}
+		kept := w.objects()
+		w.search("lost")
+		place := storage.Place{Root: tuner, Execution: execution(9), Attempt: "lost"}
+		if _, err := storage.OpenCheckpoints(w.store, place, "job", 1).Save(t.Context(), w.model, 1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * day)
+		if got := w.collect(gc.Options{OlderThan: day, KeepModels: 1}); !slices.Equal(got, []string{"attempt lost", "checkpoints"}) {
+			t.Errorf("removed %q", got)
+		}
+		if now := w.objects(); !maps.Equal(now, kept) {
+			t.Errorf("now %v, want %v", now, kept)
+		}
+	})
+}
