@@ -16,6 +16,7 @@ import (
 type outcome struct {
 	trained map[string][]*events.ModelTrained // by pipeline/run
 	failed  map[string][]*events.TrainingFailed
+	found   map[string][]*events.HParamsReady // what searches found, by pipeline/run
 	dead    []events.DeadLetter
 	jobs    uint64 // still on the queue
 }
@@ -23,7 +24,9 @@ type outcome struct {
 // outcome reads the bus as it stands.
 func (w *world) outcome(ctx context.Context) (o outcome, err error) {
 	o.trained, o.failed = map[string][]*events.ModelTrained{}, map[string][]*events.TrainingFailed{}
-	for recorded, err := range w.box.Read(ctx, events.Query{Kinds: events.OutcomeKinds()}) {
+	o.found = map[string][]*events.HParamsReady{}
+	kinds := append(events.OutcomeKinds(), events.KindHParamsReady)
+	for recorded, err := range w.box.Read(ctx, events.Query{Kinds: kinds}) {
 		if err != nil {
 			return o, err
 		}
@@ -33,6 +36,10 @@ func (w *world) outcome(ctx context.Context) (o outcome, err error) {
 			o.trained[name] = append(o.trained[name], data)
 		case *events.TrainingFailed:
 			o.failed[name] = append(o.failed[name], data)
+		case *events.HParamsReady:
+			if recorded.Fact.Source == events.Source(events.FunctionTune) {
+				o.found[name] = append(o.found[name], data)
+			}
 		}
 	}
 	for letter, err := range w.box.Dead(ctx) {
@@ -84,7 +91,7 @@ func (p *poison) is(letter events.DeadLetter) bool {
 
 // audit lists all that is not as it must be.
 func (w *world) audit(ctx context.Context, o outcome, runs []run, poisons []*poison) (faults []string) {
-	faults = slices.Concat(o.facts(runs), o.letters(poisons), w.faults())
+	faults = slices.Concat(o.facts(runs), o.searches(runs), o.letters(poisons), w.faults())
 	for name, failures := range o.failed {
 		if !slices.ContainsFunc(poisons, func(p *poison) bool { return p.failed == name }) || len(failures) > 1 {
 			faults = append(faults, fmt.Sprintf("%s: %d failures told, the first: %s", name, len(failures), failures[0].Message))
@@ -132,6 +139,29 @@ func (o outcome) facts(runs []run) (faults []string) {
 		if !known[name] {
 			faults = append(faults, name+": a model that nobody asked for")
 		}
+	}
+	return faults
+}
+
+// searches wants one word of a search for each run that is tuned, and equal ones for runs that ask for the same.
+func (o outcome) searches(runs []run) (faults []string) {
+	same, tuned := map[string]*events.HParamsReady{}, 0
+	for _, r := range runs {
+		found := o.found[r.String()]
+		if !r.tuned() {
+			continue
+		}
+		if tuned++; len(found) != 1 {
+			faults = append(faults, fmt.Sprintf("%s: %d searches told", r, len(found)))
+			continue
+		}
+		if first := same[r.work]; first != nil && (first.Execution != found[0].Execution || first.Hyperparameters != found[0].Hyperparameters) {
+			faults = append(faults, fmt.Sprintf("%s: found %s, its like %s", r, found[0].Hyperparameters, first.Hyperparameters))
+		}
+		same[r.work] = found[0]
+	}
+	if len(o.found) != tuned {
+		faults = append(faults, fmt.Sprintf("searches of %d runs are told, %d are tuned", len(o.found), tuned))
 	}
 	return faults
 }
@@ -193,15 +223,27 @@ func (w *world) sameBytes(ctx context.Context, path string, ref storage.Ref) err
 	return err
 }
 
+// results are the addresses of all that was told of: models, and what searches found.
+func (o outcome) results() (uris []string) {
+	for _, models := range o.trained {
+		for _, m := range models {
+			uris = append(uris, m.Model.URI)
+		}
+	}
+	for _, searches := range o.found {
+		for _, found := range searches {
+			uris = append(uris, found.Hyperparameters)
+		}
+	}
+	return uris
+}
+
 // commits wants one commit for each execution that was told of, and no others.
 func (w *world) commits(ctx context.Context, o outcome) (faults []string) {
 	told, committed := map[string]bool{}, map[string]bool{}
-	for _, models := range o.trained {
-		for _, m := range models {
-			if ref, err := storage.ParseRef(m.Model.URI); err == nil {
-				place, _ := storage.PlaceOf(ref)
-				told[place.Commit().String()] = true
-			}
+	for _, uri := range o.results() {
+		if place, ok := storage.ExecutionAt(uri); ok {
+			told[place.Commit().String()] = true
 		}
 	}
 	for object, err := range w.store.List(ctx, w.root) {

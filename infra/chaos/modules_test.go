@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,6 +26,11 @@ import (
 // tiny is a module that trains within the worker's own process: hundreds of trainings are about all that is around them.
 const tiny = module.BuiltinPrefix + "tiny"
 
+// tinyFile is the same as a module that can tune: it always finds what upstream tells other runs.
+const tinyFile = "./tiny.py"
+
+func isTiny(source module.Source) bool { return source.Path == tiny || source.Path == tinyFile }
+
 // modules is the trainer's guest: the real one, and tiny beside it.
 type modules struct {
 	host   *guest.Host
@@ -37,14 +43,14 @@ func newModules(c *cutter, log *slog.Logger) (modules, error) {
 }
 
 func (m modules) Digest(ctx context.Context, source module.Source) (string, error) {
-	if source.Path == tiny {
+	if isTiny(source) {
 		return "builtin:tiny@1", nil
 	}
 	return m.host.Digest(ctx, source)
 }
 
 func (m modules) Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
-	if a.Module.Path == tiny {
+	if isTiny(a.Module) {
 		return m.train(ctx, a, limits, on)
 	}
 	return m.host.Run(ctx, a, limits, func(message module.Message) {
@@ -87,6 +93,9 @@ func (m modules) train(ctx context.Context, a module.Assignment, limits guest.Li
 			return nil
 		})
 	}
+	if a.Call == module.CallTune {
+		return guest.Outcome{}, hostOrNil(writeSearch(a))
+	}
 	if err := writeModel(a.ServingModelDir, weights); err != nil {
 		return guest.Outcome{}, host(err)
 	}
@@ -94,6 +103,22 @@ func (m modules) train(ctx context.Context, a module.Assignment, limits guest.Li
 }
 
 func host(err error) error { return &guest.Error{Kind: guest.KindHost, Err: err} }
+
+func hostOrNil(err error) error {
+	if err == nil {
+		return nil
+	}
+	return host(err)
+}
+
+const tinyResults = `[{"trial_id": "0", "score": 1.0, "units": 8}]`
+
+// writeSearch writes what a search leaves.
+func writeSearch(a module.Assignment) error {
+	return errors.Join(
+		os.WriteFile(filepath.Join(a.BestHyperparametersDir, "best_hyperparameters.txt"), []byte(hyperparameters), 0o600),
+		os.WriteFile(filepath.Join(a.TunerResultsDir, "tuner_results.json"), []byte(tinyResults), 0o600))
+}
 
 // tinyWeights are those of a training that nothing disturbed.
 func tinyWeights(seed uint64) (weights []float32) {

@@ -24,6 +24,8 @@ type run struct {
 	seed     uint64 // of tiny's weights; 0 for another module
 }
 
+func (r run) tuned() bool { return r.pipeline == "tuned" }
+
 func (r run) String() string { return r.pipeline + "/" + r.key }
 
 // upstream is what comes in: runs, and who tells of them.
@@ -51,6 +53,13 @@ trainer:
 concurrency: {runs: 2, newest: queue}
 `
 
+// tunedPipeline searches for the hyperparameters that the others are told.
+const tunedPipeline = `
+pipeline: tuned
+module: ./tiny.py
+tuner: {when: always, on_failed: fail}
+`
+
 const hyperparameters = `{"space": [], "values": {"units": 8}}`
 
 // newUpstream applies the pipelines and uploads what the runs read. One run in twelve trains a real model.
@@ -58,6 +67,7 @@ func newUpstream(w *world, jobs int) *upstream {
 	u := &upstream{w: w, rand: w.plan.rand(streamUpstream)}
 	w.apply(tinyPipeline)
 	w.apply(narrowPipeline)
+	w.apply(tunedPipeline)
 	w.put("tiny/graph/transform_fn/saved_model.pb", "a graph that tiny does not read")
 	w.put("tiny/hp/best_hyperparameters.txt", hyperparameters)
 	real := jobs / 12
@@ -67,8 +77,8 @@ func newUpstream(w *world, jobs int) *upstream {
 	return u
 }
 
-// tinies are count runs of which every third has the inputs of another. Every sixth waits for its turn, and every tenth wants a
-// training of its own although another has its inputs.
+// tinies are count runs of which every third has the inputs of another. Every sixth waits for its turn, every sixth is tuned,
+// and every tenth wants a training of its own although another has its inputs.
 func (u *upstream) tinies(count int) {
 	groups := (2*count + 2) / 3
 	for i := range count {
@@ -83,7 +93,10 @@ func (u *upstream) tinies(count int) {
 			pipeline: "tiny", key: fmt.Sprintf("run %d", i), work: folder, inputs: folder,
 			seed: tinySeed([]byte(`{"units":8}`), []byte(train), []byte(eval)),
 		}
-		if i%6 == 5 {
+		switch i % 6 {
+		case 2:
+			r.pipeline = "tuned"
+		case 5:
 			r.pipeline = "narrow"
 		}
 		if i%10 == 9 {
@@ -100,13 +113,17 @@ func (u *upstream) tiny(r run) []events.Fact {
 	fact := func(id string, data events.Data) events.Fact {
 		return events.Fact{ID: id, Source: "/upstream", Pipeline: r.pipeline, Run: r.key, Data: data}
 	}
-	return []events.Fact{
+	facts := []events.Fact{
 		fact("transform-"+events.Escape(r.key), &events.TransformReady{
 			TransformGraph: at("tiny/graph"), TransformedExamples: []events.Examples{{URI: at(r.inputs)}},
 			Request: events.Request{Force: r.work != r.inputs},
 		}),
 		fact("hparams-"+events.Escape(r.key), &events.HParamsReady{Hyperparameters: at("tiny/hp")}),
 	}
+	if r.tuned() {
+		return facts[:1]
+	}
+	return facts
 }
 
 const penguinPipelines = 4
