@@ -25,8 +25,8 @@ def told(error, text, assignment):
 
 def is_tensorflow(error, name):
     """Whether an error is TensorFlow's of that name. TensorFlow is not imported for the question."""
-    tensorflow = sys.modules.get("tensorflow")
-    return tensorflow is not None and isinstance(error, getattr(tensorflow.errors, name))
+    errors = getattr(sys.modules.get("tensorflow"), "errors", None)
+    return isinstance(error, getattr(errors, name, ()))
 
 
 def broken(assignment):

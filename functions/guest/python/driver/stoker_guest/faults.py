@@ -14,7 +14,10 @@ HEAD, TAIL = 3000, 1500  # characters of a message that are kept; in JSON one ta
 
 def told(error, setup, assignment):
     """The kind and the message of an error."""
-    kind, hint = _judged(error, setup, assignment)
+    try:
+        kind, hint = _judged(error, setup, assignment)
+    except Exception as worse:  # an exception is the user's code too
+        kind, hint = MODULE, f"and whose fault it is can't be told: {type(worse).__name__}"
     frame = _frame(error, setup)
     return kind, shortened("".join((f"{frame}: " if frame else "", _words(error), f" ({hint})" if hint else "")))
 
@@ -78,7 +81,7 @@ def _words(error):
 def _chain(error):
     """An error, and those that it came from."""
     chain = []
-    while error is not None and error not in chain:
+    while error is not None and not any(error is known for known in chain):
         chain.append(error)
         error = error.__cause__ or error.__context__
     return chain

@@ -19,8 +19,9 @@ NEEDS_3 = (
     "to return a valid Keras Model instance. Received: <tf_keras.",  # KerasTuner's search
 )
 
-MOST_BYTES = 4 << 20  # of a source file that is read
-MOST_FILES = 1000
+MOST_BYTES = 1 << 20  # of a source file that is read
+MOST_FILES = 200
+MOST_WORDS = 100  # characters of a sign
 
 
 def needed(texts):
@@ -36,11 +37,10 @@ def needed(texts):
 def signs(folder, files):
     """Keras to the first sign in the source that it is needed."""
     found = {}
-    for path in _reached(folder, files):
-        tree = _tree(path)
-        for node in ast.walk(tree) if tree else ():
+    for path, nodes in _reached(folder, files):
+        for node in nodes:
             for keras, sign in _sign(node):
-                found.setdefault(keras, f"{sign} ({os.path.relpath(path, folder)}:{node.lineno})")
+                found.setdefault(keras, f"{sign[:MOST_WORDS]} ({os.path.relpath(path, folder)}:{node.lineno})")
     return found
 
 
@@ -72,7 +72,7 @@ def _imports(node):
 
 
 def _reached(folder, files):
-    """The files and what they import below folder, by the last parts of their names."""
+    """The files and what they import below folder, by the last parts of their names, each with the nodes of its source."""
     known = _sources(folder)
     queue, seen = [os.path.join(folder, file) for file in files], set()
     while queue and len(seen) < MOST_FILES:
@@ -80,12 +80,11 @@ def _reached(folder, files):
         if path in seen:
             continue
         seen.add(path)
-        yield path
-        tree = _tree(path)
-        for node in ast.walk(tree) if tree else ():
-            for name in _imports(node):
-                for part in name.split("."):
-                    queue += known.get(part, [])
+        nodes = _nodes(path)
+        yield path, nodes
+        for name in (name for node in nodes for name in _imports(node)):
+            for part in name.split("."):
+                queue += known.get(part, [])
 
 
 def _sources(folder):
@@ -100,13 +99,13 @@ def _sources(folder):
     return known
 
 
-def _tree(path):
-    """A file's syntax tree; None where there is none to be had: its import will say why."""
+def _nodes(path):
+    """A file's syntax tree, node by node; none where there is none to be had: its import will say why."""
     try:
         with open(path, "rb") as file:
-            return ast.parse(file.read(MOST_BYTES))
+            return list(ast.walk(ast.parse(file.read(MOST_BYTES))))
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        return []
 
 
 if __name__ == "__main__":
