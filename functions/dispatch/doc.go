@@ -21,6 +21,10 @@
 //	              offer      puts the job on the queue
 //	                mark     notes in the join that it is there
 //
+// A run whose pipeline tunes has two jobs. While it waits for nothing but hyperparameters, join pins its tuning, and advance sees it
+// to its tune job (tune, offerTuning, markTuning) through the same gate, where it keeps its place until it is trained. What comes of the
+// tune job is a fact of the run like any other.
+//
 // A fact that tells what came of a job goes from Handle to leave instead, and from there to pass.
 //
 // Two pipelines count. The one that is deployed now (deployed, current) says what a run waits for and for how long, which facts mean

@@ -12,7 +12,7 @@ type Function interface {
 	Name() events.Function
 	// Handle works on one job until it is done or ctx ends, and returns the facts to publish. Every effect it has can
 	// be repeated, for the same job may be handled again by anyone. Errors are events.Failures; any other error counts
-	// as unavailable: the job is tried again later. The one to read next is functions/trainer.
+	// as unavailable: the job is tried again later. The one to read next is functions/execution.
 	//
 	// When ctx ends with cause events.ErrCancelled, or the attempt was cancelled before it began, it makes sure that nothing
 	// comes of the job any more and returns a Failure of kind cancelled; or the facts, if the work was committed before.
