@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
-// moduleRun deploys a pipeline for a TFX module whose run_fn has a body, and returns what came of a run of it. settings are more lines
-// of its trainer.
+// moduleRun deploys a pipeline for a TFX module whose run_fn has a body, and returns what came of a run of it. settings are
+// more lines of its trainer.
 func moduleRun(t *testing.T, name, body, settings string) events.Fact {
 	t.Helper()
 	python, path := tftest.Python(t), filepath.Join(t.TempDir(), "user_module.py")
@@ -62,11 +62,14 @@ func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
 		{name: "leaks", body: "kept = []\nfor _ in range(200): kept.append(b'x' * 10_000_000); time.sleep(0.002)",
 			settings: "  resources: {memory: 300MiB}\n", kind: events.FailureResources, attempts: 2, says: "300.0 MiB allowed"},
 		{name: "never-ends", body: `print("for ever", flush=True)` + "\nwhile True: pass",
-			settings: "  resources: {timeout: 2s}\n", kind: events.FailureResources, attempts: 2, says: "ran longer than 2s", logged: "for ever\n"},
+			settings: "  resources: {timeout: 2s}\n",
+			kind:     events.FailureResources, attempts: 2, says: "ran longer than 2s", logged: "for ever\n"},
 		{name: "prints", body: `for _ in range(100): print("x" * 999_999)` + "\n" + `print("the end"); raise ValueError("loud")`,
 			kind: events.FailureModule, attempts: 2, says: "ValueError: loud", logged: "the end\n"},
-		{name: "writes-nothing", body: `print("nothing")`, kind: events.FailureCheck, attempts: 2, says: "Format-Serving", logged: "nothing\n"},
-		{name: "writes-an-empty-model", body: "os.makedirs(fn_args.serving_model_dir)", kind: events.FailureCheck, attempts: 2, says: "Format-Serving"},
+		{name: "writes-nothing", body: `print("nothing")`,
+			kind: events.FailureCheck, attempts: 2, says: "Format-Serving", logged: "nothing\n"},
+		{name: "writes-an-empty-model", body: "os.makedirs(fn_args.serving_model_dir)",
+			kind: events.FailureCheck, attempts: 2, says: "Format-Serving"},
 		{name: "needs-a-package", body: "import no_such_package", kind: events.FailureModule, attempts: 2, says: "no_such_package"},
 	}
 	for _, test := range tests {
@@ -78,7 +81,8 @@ func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
 				t.Fatalf("it became a model: %+v", told.Data)
 			}
 			if failed.Reason != test.kind || failed.Attempt != test.attempts || !strings.Contains(failed.Message, test.says) {
-				t.Errorf("%s after %d attempts: %s\nwant %s after %d: %s", failed.Reason, failed.Attempt, failed.Message, test.kind, test.attempts, test.says)
+				t.Errorf("%s after %d attempts: %s\nwant %s after %d: %s",
+					failed.Reason, failed.Attempt, failed.Message, test.kind, test.attempts, test.says)
 			}
 			if !strings.Contains(failed.LogTail, test.logged) || failed.Log == "" {
 				t.Errorf("the log at %q ends in\n%s\nwant %q", failed.Log, failed.LogTail, test.logged)

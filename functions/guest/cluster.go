@@ -9,9 +9,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// checkStrategy refuses, before anything is started, a strategy that the module can't be run with here. How several workers are run
-// is the driver's: one process of it starts them in its own process group, so that limits, the request to leave and the end hold for all
-// of them together.
+// checkStrategy refuses, before anything is started, a strategy that the module can't be run with here. How several workers
+// are run is the driver's: one process of it starts them in its own process group, so that limits, the request to leave and
+// the end hold for all of them together.
 func (h *Host) checkStrategy(kind codeKind, a module.Assignment) error {
 	several := a.Workers > 1
 	if !several && (a.Strategy == "" || a.Strategy == module.StrategyMirrored && kind == pythonSource) {

@@ -63,14 +63,17 @@ for folder in (fn_args.serving_model_dir, fn_args.model_run_dir, fn_args.working
 		if err := errors.Join(err, json.Unmarshal(text, &config)); err != nil {
 			t.Fatal(err)
 		}
-		if config.Task.Index != 0 || config.Task.Type != "worker" || len(slices.Compact(slices.Sorted(slices.Values(config.Cluster.Worker)))) != 3 {
+		addresses := slices.Compact(slices.Sorted(slices.Values(config.Cluster.Worker)))
+		if config.Task.Index != 0 || config.Task.Type != "worker" || len(addresses) != 3 {
 			t.Errorf("%s is from %s", filepath.Base(dir), text)
 		}
 	}
 	if !slices.Equal(steps, []int{1}) {
 		t.Errorf("progress %v, want that of the chief alone", steps)
 	}
-	for _, line := range []string{"[worker 0] from 0 ['checkpoint'] ['worker-1", "[worker 1] from 1 ['checkpoint'] [", "[worker 2] from 2 ['checkpoint'] ["} {
+	for _, line := range []string{
+		"[worker 0] from 0 ['checkpoint'] ['worker-", "[worker 1] from 1 ['checkpoint'] [", "[worker 2] from 2 ['checkpoint'] [",
+	} {
 		if !strings.Contains(outcome.LogTail, line) {
 			t.Errorf("no line %q in\n%s", line, outcome.LogTail)
 		}
@@ -85,11 +88,13 @@ func TestTheWorkerThatFailedFirstSaysWhy(t *testing.T) {
 		kind       guest.Kind
 		says       string
 	}{
-		{"raises", "if me == 1: raise ValueError('too few rows')" + others, guest.KindModule, "worker 1: user_module.py:8 in run_fn: ValueError: too few rows"},
+		{"raises", "if me == 1: raise ValueError('too few rows')" + others,
+			guest.KindModule, "worker 1: user_module.py:8 in run_fn: ValueError: too few rows"},
 		{"raises after the others saw it go", "if me == 1: time.sleep(0.6); raise ValueError('too few rows')" + others,
 			guest.KindModule, "worker 1: user_module.py:8 in run_fn: ValueError: too few rows"},
 		{"leaves", "if me == 2: os._exit(4)" + others, guest.KindModule, "worker 2: left with exit status 4"},
-		{"leaves without a word", "if me == 2: os._exit(0)" + others, guest.KindModule, "worker 2: left without saying that it was done"},
+		{"leaves without a word", "if me == 2: os._exit(0)" + others,
+			guest.KindModule, "worker 2: left without saying that it was done"},
 		{"crashes", "if me == 1: os.abort()" + others, guest.KindCrash, "ended by signal 6"},
 		{"is the chief", "if me == 0: raise ValueError('too hot')\ntime.sleep(600)", guest.KindModule, "worker 0: "},
 	}
@@ -155,7 +160,8 @@ func TestAStrategyThatCanNotBeHadStartsNothing(t *testing.T) {
 		a := test.of
 		a.Module, a.Workers, a.Strategy = test.module, test.workers, test.strategy
 		_, err := host.Run(t.Context(), a, guest.Limits{}, nil)
-		if failed := asError(t, err); failed.Kind != guest.KindInput || !strings.Contains(failed.Error(), test.want) || failed.LogTail != "" {
+		failed := asError(t, err)
+		if failed.Kind != guest.KindInput || !strings.Contains(failed.Error(), test.want) || failed.LogTail != "" {
 			t.Errorf("%s: %s, want %s", failed.Kind, failed, test.want)
 		}
 	}
@@ -192,15 +198,17 @@ func TestOfAClusterOfOthersTheChiefAloneLeavesAModel(t *testing.T) {
 	t.Parallel()
 	const cluster = `TF_CONFIG={"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": %d}}`
 	for index := range 2 {
-		host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir(), Env: []string{fmt.Sprintf(cluster, index)}})
+		env := []string{fmt.Sprintf(cluster, index)}
+		host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir(), Env: env})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(host.Close)
 		a := together(t, 2, "os.makedirs(fn_args.serving_model_dir)\nprint('I am', me)")
 		outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil)
-		if err != nil || !strings.Contains(outcome.LogTail, fmt.Sprintf("I am %d\n", index)) || strings.Contains(outcome.LogTail, "[worker") {
-			t.Errorf("%v\n%s", err, outcome.LogTail)
+		tail := outcome.LogTail
+		if err != nil || !strings.Contains(tail, fmt.Sprintf("I am %d\n", index)) || strings.Contains(tail, "[worker") {
+			t.Errorf("%v\n%s", err, tail)
 		}
 		if _, err := os.Stat(a.ServingModelDir); (err == nil) != (index == 0) {
 			t.Errorf("worker %d: a model of its own: %v", index, err)

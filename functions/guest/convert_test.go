@@ -21,7 +21,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// exportsItsModel is a TFX module whose model takes numbers in one signature, and tf.Examples in the default one, as TFX's do.
+// exportsItsModel is a TFX module whose model takes numbers in one signature, and tf.Examples in the default one, as TFX's
+// do.
 const exportsItsModel = `
 import json
 import os
@@ -49,7 +50,8 @@ def run_fn(fn_args):
 
     rows = [tf.reshape(tf.linspace(-1.0, 1.0, 12)[i::4], [3, 1]) for i in range(4)]
     with open(os.path.join(fn_args.working_dir, "expected.json"), "w") as file:
-        json.dump({"rows": [row.numpy().tolist() for row in rows], "species": forward(*rows)["species"].numpy().tolist()}, file)
+        species = forward(*rows)["species"].numpy()
+        json.dump({"rows": [row.numpy().tolist() for row in rows], "species": species.tolist()}, file)
     tf.saved_model.save(model, fn_args.serving_model_dir, signatures={"serving_default": examples, "numbers": numbers})
 `
 
@@ -70,7 +72,8 @@ func TestTheFormatsOfATFXModuleAreMadeOfItsSavedModel(t *testing.T) {
 	if !strings.Contains(outcome.LogTail, devices) {
 		t.Errorf("no line %q in\n%s", devices, outcome.LogTail)
 	}
-	if why := outcome.Unwritten["onnx"]; len(outcome.Unwritten) != 1 || !strings.Contains(why, "tf2onnx is not installed: add it to module.requirements") {
+	const why = "tf2onnx is not installed: add it to module.requirements"
+	if !maps.Equal(outcome.Unwritten, map[string]string{"onnx": why}) {
 		t.Errorf("unwritten: %q\n%s", outcome.Unwritten, outcome.LogTail)
 	}
 	dir := filepath.Dir(a.ServingModelDir)
@@ -100,8 +103,9 @@ func TestTheFormatsOfATFXModuleAreMadeOfItsSavedModel(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "Format-TFLite", "inputs.json"))
-	if err != nil || json.Unmarshal(text, &fed) != nil || fmt.Sprint(fed.Inputs) !=
-		"[{body_mass_g_xf float32 [-1 1]} {culmen_depth_mm_xf float32 [-1 1]} {culmen_length_mm_xf float32 [-1 1]} {flipper_length_mm_xf float32 [-1 1]}]" {
+	const inputs = "[{body_mass_g_xf float32 [-1 1]} {culmen_depth_mm_xf float32 [-1 1]} " +
+		"{culmen_length_mm_xf float32 [-1 1]} {flipper_length_mm_xf float32 [-1 1]}]"
+	if err != nil || json.Unmarshal(text, &fed) != nil || fmt.Sprint(fed.Inputs) != inputs {
 		t.Errorf("inputs.json is %s, %v", text, err)
 	}
 }
@@ -150,7 +154,8 @@ func checkAnswers(t *testing.T, a module.Assignment, tolerances map[string]float
 	}
 }
 
-// badConverter makes the converters' TensorFlow one that does something else when it is imported. The module itself needs none.
+// badConverter makes the converters' TensorFlow one that does something else when it is imported. The module itself needs
+// none.
 func badConverter(does string) string {
 	return fmt.Sprintf(`
 import os, stoker
@@ -213,7 +218,8 @@ def run_fn(fn_args):
 	if err != nil {
 		t.Fatal(err, outcome.LogTail)
 	}
-	const want = "every signature of the model takes or gives strings (serving_default has examples; transform_features has examples)"
+	const want = "every signature of the model takes or gives strings (serving_default has examples; " +
+		"transform_features has examples)"
 	if why := outcome.Unwritten["tflite"]; !strings.Contains(why, want) {
 		t.Errorf("the reason is %q, want %q\n%s", why, want, outcome.LogTail)
 	}

@@ -19,6 +19,9 @@ import os
 
 import tensorflow as tf
 
+def normal(seed):
+    return tf.keras.initializers.RandomNormal(stddev=1.0, seed=seed)
+
 def run_fn(fn_args):
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     print("replicas:", strategy.num_replicas_in_sync, "keras:", tf.keras.Model.__module__)
@@ -26,8 +29,8 @@ def run_fn(fn_args):
     data = tf.data.Dataset.from_tensor_slices((x, tf.sin(6 * x))).batch(32).repeat()
     with strategy.scope():
         model = tf.keras.Sequential([
-            tf.keras.layers.Dense(8, activation="tanh", kernel_initializer=tf.keras.initializers.RandomNormal(stddev=1.0, seed=3), input_shape=(1,)),
-            tf.keras.layers.Dense(1, kernel_initializer=tf.keras.initializers.RandomNormal(stddev=1.0, seed=4))])
+            tf.keras.layers.Dense(8, activation="tanh", kernel_initializer=normal(3), input_shape=(1,)),
+            tf.keras.layers.Dense(1, kernel_initializer=normal(4))])
         model.compile(optimizer=tf.keras.optimizers.SGD(0.1), loss="mse")
     callbacks = [tf.keras.callbacks.BackupAndRestore(os.path.join(fn_args.working_dir, "backup"))]
     if '"index": 1' in os.environ.get("TF_CONFIG", "") and (fn_args.custom_config or {}).get("crash"):
@@ -37,7 +40,8 @@ def run_fn(fn_args):
     model.save(fn_args.serving_model_dir)
 `
 
-// float32 sums in another order: a batch's gradient is the mean of two halves' then. Over 100 steps that stays far below this.
+// float32 sums in another order: a batch's gradient is the mean of two halves' then. Over 100 steps that stays far below
+// this.
 const lossTolerance = 1e-5
 
 func TestTwoWorkersTrainTheModelThatOneDoes(t *testing.T) {

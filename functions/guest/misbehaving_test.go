@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// misbehaving is a TFX module that does what no module should, and how a job of it ends. They import no TensorFlow: what they do to a
-// process, they do in a moment.
+// misbehaving is a TFX module that does what no module should, and how a job of it ends. They import no TensorFlow: what
+// they do to a process, they do in a moment.
 type misbehaving struct {
 	name   string
 	body   string // of run_fn
@@ -45,9 +45,12 @@ func misbehaviours() []misbehaving {
 		{name: "aborts", body: `print("aborting"); os.abort()`, kind: guest.KindCrash, says: "ended by signal 6", logged: "aborting\n"},
 		{name: "is killed", body: `os.kill(os.getpid(), 9)`, kind: guest.KindCrash, says: "killed by someone else"},
 		{name: "forks a child that outlives it", body: forks},
-		{name: "leaks 2 GB", body: leaks, limits: guest.Limits{MemoryBytes: 300 << 20}, kind: guest.KindResources, says: "300.0 MiB allowed"},
-		{name: "ignores SIGTERM", body: ignores, stop: true, limits: guest.Limits{Grace: 50 * time.Millisecond}, kind: guest.KindStopped, says: "preempted"},
-		{name: "takes SIGTERM for itself", body: swallows, stop: true, limits: guest.Limits{Grace: 50 * time.Millisecond}, kind: guest.KindStopped, says: "preempted"},
+		{name: "leaks 2 GB", body: leaks, limits: guest.Limits{MemoryBytes: 300 << 20},
+			kind: guest.KindResources, says: "300.0 MiB allowed"},
+		{name: "ignores SIGTERM", body: ignores, stop: true, limits: guest.Limits{Grace: 50 * time.Millisecond},
+			kind: guest.KindStopped, says: "preempted"},
+		{name: "takes SIGTERM for itself", body: swallows, stop: true, limits: guest.Limits{Grace: 50 * time.Millisecond},
+			kind: guest.KindStopped, says: "preempted"},
 		{name: "never ends", body: "while True: pass", limits: guest.Limits{Timeout: time.Second, Grace: 100 * time.Millisecond},
 			kind: guest.KindResources, says: "ran longer than 1s"},
 		{name: "prints 100 MB", body: `for _ in range(100): print("x" * 999_999)` + "\nprint('the end')", logged: "the end\n", bytes: 100e6},
@@ -57,8 +60,10 @@ func misbehaviours() []misbehaving {
 		{name: "leaves threads running", body: threads, limits: guest.Limits{Grace: 300 * time.Millisecond}},
 		{name: "needs a package", body: "import no_such_package", kind: guest.KindModule, says: "no_such_package"},
 		{name: "closes the progress stream", body: "os.close(progress)", kind: guest.KindModule},
-		{name: "writes on the progress stream", body: `os.write(progress, b'garbage\n{"type": 7}\n\xff\n')`, logged: `on the progress descriptor: "garbage\n"`},
-		{name: "has no end of a line on the progress stream", body: `os.write(progress, b"x" * 200_000)`, logged: `on the progress descriptor: "xxxx`},
+		{name: "writes on the progress stream", body: `os.write(progress, b'garbage\n{"type": 7}\n\xff\n')`,
+			logged: `on the progress descriptor: "garbage\n"`},
+		{name: "has no end of a line on the progress stream", body: `os.write(progress, b"x" * 200_000)`,
+			logged: `on the progress descriptor: "xxxx`},
 		{name: "closes its output", body: `os.close(1); os.close(2)`},
 		{name: "reads standard input", body: `import sys; print("read:", repr(sys.stdin.read()))`, logged: "read: ''"},
 		{name: "removes its working directory", body: `import shutil; shutil.rmtree(os.getcwd())`},
@@ -118,7 +123,8 @@ func (m misbehaving) check(t *testing.T, host *guest.Host) {
 		}
 	})
 	tail := outcome.LogTail
-	if failed, ok := errors.AsType[*guest.Error](err); ok != (m.kind != "") || ok && (failed.Kind != m.kind || !strings.Contains(failed.Error(), m.says)) {
+	failed, ok := errors.AsType[*guest.Error](err)
+	if ok != (m.kind != "") || ok && (failed.Kind != m.kind || !strings.Contains(failed.Error(), m.says)) {
 		t.Errorf("ended with %v (%+v), want %q saying %q\n%s", err, failed, m.kind, m.says, tail)
 	} else if ok {
 		tail = failed.LogTail

@@ -24,3 +24,20 @@ func TestONNXOfATFXModuleIsMadeWhereItsConverterIsInstalled(t *testing.T) {
 	}
 	checkAnswers(t, a, map[string]float64{"Format-ONNX/model.onnx": float32Tolerance})
 }
+
+// What 8 bits are chosen by are transformed features, and a run may bring raw rows and the graph alone.
+func TestRawRowsGoThroughTheTransformGraphBeforeAConverterSeesThem(t *testing.T) {
+	t.Parallel()
+	a := pythonAssignment(t, exportsItsModel)
+	data, err := filepath.Abs("../../local/demo/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.TrainFiles, a.TransformGraphPath = []string{filepath.Join(data, "examples", "Split-train", "*")}, filepath.Join(data, "transform_graph")
+	a.Exports = []string{"tflite-int8"}
+	outcome, err := pythonHost(t).Run(t.Context(), a, guest.Limits{}, nil)
+	if err != nil || len(outcome.Unwritten) > 0 {
+		t.Fatal(err, outcome.Unwritten, outcome.LogTail)
+	}
+	checkAnswers(t, a, map[string]float64{"Format-TFLite/model-int8.tflite": 2e-2}) // as with transformed rows
+}

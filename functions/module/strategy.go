@@ -1,6 +1,7 @@
 package module
 
-// Assignment.Strategy: how one model is trained by several processes or devices. All of them are tf.distribute's, and TFX modules' alone.
+// Assignment.Strategy: how one model is trained by several processes or devices. All of them are tf.distribute's, and TFX
+// modules' alone.
 const (
 	StrategyMirrored    = "mirrored"     // the module mirrors over the devices of its one process: what it does when nothing is said
 	StrategyMultiWorker = "multi_worker" // Workers processes with a TF_CONFIG

@@ -8,11 +8,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Export is a format that is to stand beside the SavedModel: a word (tflite), or a mapping ({format: tflite, required: true}).
+// Export is a format that is to stand beside the SavedModel: a word (tflite), or a mapping ({format: tflite, required:
+// true}).
 //
-// Modules that write their files themselves, builtin and Go ones, fail where one is missing. For a TFX module the files are made of its
-// SavedModel, which not every format can hold: one that could not be made is noted in ModelTrained, and fails the job only if it is
-// required.
+// Modules that write their files themselves, builtin and Go ones, fail where one is missing. For a TFX module the files are
+// made of its SavedModel, which not every format can hold: one that could not be made is noted in ModelTrained, and fails
+// the job only if it is required.
 type Export struct {
 	Format   string `json:"format"`
 	Required Switch `json:"required,omitempty"`

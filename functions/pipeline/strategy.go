@@ -22,8 +22,8 @@ func (r *Resources) infer() {
 	}
 }
 
-// strategy refuses what tf.distribute has no way for, and what builtin modules have none for. Whether another module is a TFX
-// module is seen by the worker that opens it.
+// strategy refuses what tf.distribute has no way for, and what builtin modules have none for. Whether another module is a
+// TFX module is seen by the worker that opens it.
 func (r *report) strategy(p Pipeline) {
 	const strategy, workers = "trainer.resources.strategy", "trainer.resources.workers"
 	asked := p.Trainer.Resources
@@ -38,7 +38,8 @@ func (r *report) strategy(p Pipeline) {
 	switch many := asked.Strategy == module.StrategyMultiWorker; {
 	case r.blames(strategy) || r.blames(workers):
 	case p.Module.IsBuiltin():
-		r.add(key, "%s trains in one process and on its own; several processes and the strategies of tf.distribute are for TFX modules", shorten(p.Module.Path))
+		r.add(key, "%s trains in one process and on its own; several processes and the strategies of tf.distribute are for TFX modules",
+			shorten(p.Module.Path))
 	case many && asked.Workers == 1:
 		r.add(strategy, "multi_worker is for workers: 2 or more")
 	case !many && asked.Workers > 1:

@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/export"
 )
 
-// checkExports refuses a model that lacks a format, or has one that can't be read. A format that the module says its model can't be written
-// in is noted, unless the pipeline requires it.
+// checkExports refuses a model that lacks a format, or has one that can't be read. A format that the module says its model
+// can't be written in is noted, unless the pipeline requires it.
 func checkExports(a *attempt) error {
 	var there []string
 	for _, e := range a.Execution.Spec.Trainer.Exports {

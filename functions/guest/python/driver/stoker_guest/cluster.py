@@ -1,9 +1,9 @@
 """Several processes for one model: this one starts them, hears what they say, and ends them together.
 
-Each is a process of its own with a TF_CONFIG, which MultiWorkerMirroredStrategy reads. Worker 0 is the chief: its progress is the
-job's, and its model is what is published. The others get folders of their own to leave theirs in, which go when the job is over.
-Where TF_CONFIG is there already, this is one process of a cluster that others started: nothing is started, and all but the chief
-write into folders of their own.
+Each is a process of its own with a TF_CONFIG, which MultiWorkerMirroredStrategy reads. Worker 0 is the chief: its
+progress is the job's, and its model is what is published. The others get folders of their own to leave theirs in, which
+go when the job is over. Where TF_CONFIG is there already, this is one process of a cluster that others started: nothing
+is started, and all but the chief write into folders of their own.
 """
 import json
 import logging
@@ -44,7 +44,7 @@ def join(assignment):
 
 
 def is_chief(config):
-    """Whether a TF_CONFIG is that of the process whose model counts: the chief if the cluster has one, else worker 0."""
+    """Whether a TF_CONFIG is that of the process whose model counts: the chief of the cluster, else worker 0."""
     task = config.get("task", {})
     if "chief" in config.get("cluster", {}):
         return task.get("type") == "chief"

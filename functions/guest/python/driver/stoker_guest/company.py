@@ -18,20 +18,21 @@ SETTLE = 1.5  # seconds in which another worker may tell the reason why the firs
 PATIENCE = 60  # seconds that the others have to end behind the chief, or behind one that left as it was asked to
 
 # Words of errors that tell of another process's end, and not of a reason of their own.
-CONSEQUENCES = ("Unavailable", "UNAVAILABLE", "Socket closed", "Connection reset", "Connection refused", "Broken pipe", "Cancelled",
-                "CANCELLED", "AbortedError", "ABORTED", "heartbeat", "peer", "coordination service", "Coordination service")
+CONSEQUENCES = ("Unavailable", "UNAVAILABLE", "Socket closed", "Connection reset", "Connection refused", "Broken pipe",
+                "Cancelled", "CANCELLED", "AbortedError", "ABORTED", "heartbeat", "peer", "oordination service")
 
 
 class Worker:
-    """One of the processes. What it prints and says comes as events: (worker, "log" | "said" | "left", line or status)."""
+    """One of the processes. What it does comes as events: (worker, "log" | "said" | "left", line or status)."""
 
     def __init__(self, index, job, events):
         self.index, self.events = index, events
         self.done = self.status = None  # its last word, once it is said; how it left
         listener, speaker = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "stoker_guest", "job"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            pass_fds=[speaker], env={**os.environ, **job[0]["env"], "STOKER_PROGRESS_FD": str(speaker)}, preexec_fn=_go_with_parent)
+            [sys.executable, "-m", "stoker_guest", "job"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, pass_fds=[speaker], preexec_fn=_go_with_parent,
+            env={**os.environ, **job[0]["env"], "STOKER_PROGRESS_FD": str(speaker)})
         os.close(speaker)
         self.readers = [self._read(os.fdopen(listener, "rb"), "said"), self._read(self.process.stdout, "log")]
         _thread(self._wait)
@@ -67,7 +68,8 @@ class Company:
         self.workers = [Worker(index, job, self.events) for index, job in enumerate(jobs)]
 
     def over(self):
-        return all(w.status is not None for w in self.workers) or self.until is not None and time.monotonic() > self.until
+        late = self.until is not None and time.monotonic() > self.until
+        return late or all(w.status is not None for w in self.workers)
 
     def attend(self):
         """Passes on what they say until it is known what becomes of the job."""
@@ -104,7 +106,7 @@ class Company:
             self.failed(worker, None, how(status), status)
 
     def failed(self, worker, kind, message, status=1):
-        """Notes a failure. Behind the chief's last word it is nobody's any more: what the others leave is thrown away."""
+        """Notes a failure. Behind the chief's last word it is nobody's any more: what others leave is thrown away."""
         said.note(f"worker {worker.index} failed: {message}")
         if self.workers[0].done is None:
             self.failures.append((worker, kind, message, status))
@@ -133,7 +135,7 @@ class Company:
 
 def see_through(jobs):
     """Runs the jobs side by side, and returns the status to leave with, the last word being said."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the workers get it too, being of one process group, and do what is to be done
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the workers, of one process group, get it too: it is theirs
     company = Company(jobs)
     try:
         company.attend()

@@ -1,7 +1,7 @@
 """Formats beside the SavedModel that a module left, made of it when training is over.
 
-Converters run in a process of their own: TensorFlow's has been seen to abort on models that it does not like. What can't be written is
-no error here. It is told with the reason, and the worker knows whether the job can do without.
+Converters run in a process of their own: TensorFlow's has been seen to abort on models that it does not like. What
+can't be written is no error here. It is told with the reason, and the worker knows whether the job can do without.
 """
 import json
 import os
@@ -23,7 +23,8 @@ MOST = 800  # characters of a reason
 
 def write(assignment):
     """Writes the formats that are asked for and that the module has not written itself; returns why not, by format."""
-    if assignment["call"] != "train" or not os.path.exists(os.path.join(assignment["serving_model_dir"], "saved_model.pb")):
+    model = assignment.get("serving_model_dir") or ""
+    if assignment["call"] != "train" or not os.path.exists(os.path.join(model, "saved_model.pb")):
         return {}  # the check of what the module left says what it is
     places = {name: _place(assignment, name) for name in assignment.get("exports") or []}
     todo = {name: path for name, path in places.items() if not os.path.exists(path)}
@@ -56,9 +57,10 @@ def _convert(assignment, todo):
     with tempfile.TemporaryDirectory() as folder:
         told = os.path.join(folder, "told")
         request = json.dumps({"assignment": assignment, "todo": todo, "told": told})
-        env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2"), "CUDA_VISIBLE_DEVICES": "-1"}
+        env = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
         env.pop("TF_CONFIG", None)
-        status = subprocess.run([sys.executable, "-m", "stoker_guest.converters"], input=request.encode(), env=env).returncode
+        command = [sys.executable, "-m", "stoker_guest.converters"]
+        status = subprocess.run(command, input=request.encode(), env=env).returncode
         sys.stdout.flush()
         return _read(told), f"ended by signal {-status}" if status < 0 else f"left with exit status {status}"
 

@@ -30,7 +30,8 @@ def tflite(adjust):
         import tensorflow as tf
 
         signature = signatures.plain(model, "TensorFlow Lite")
-        converter = tf.lite.TFLiteConverter.from_saved_model(model, signature_keys=[signature.name], tags=[signatures.TAG])
+        converter = tf.lite.TFLiteConverter.from_saved_model(
+            model, signature_keys=[signature.name], tags=[signatures.TAG])
         adjust(tf, converter, assignment, signature)
         keep(path, converter.convert(), signature)
 
@@ -79,8 +80,9 @@ def keep(path, content, signature):
 
 def brief(text):
     """The lines of an error that say something, without MLIR's traces of where each op comes from."""
+    noise = ("<unknown>", "note:", "error: failed while", "loc(")
     lines = [line.strip() for line in text.splitlines()]
-    return " ".join(line for line in lines if line and not line.startswith(("<unknown>", "note:", "error: failed while", "loc(")))
+    return " ".join(line for line in lines if line and not line.startswith(noise))
 
 
 CONVERTERS = {

@@ -10,12 +10,13 @@ def rows(assignment, signature):
     found = [row for row in (_row(values, signature) for values in _values(assignment)) if row is not None]
     if not found:
         names = ", ".join(name for name, _, _ in signature.inputs)
-        raise ValueError(f"8 bits are chosen by rows of the training data, and no row of it has {names} as signature {signature.name} takes them")
+        raise ValueError("8 bits are chosen by rows of the training data, and no row of it has "
+                         f"{names} as signature {signature.name} takes them")
     return found
 
 
 def _values(assignment):
-    """The values of some rows by feature: those of the records, behind the transform graph where they have not gone through it."""
+    """The values of some rows by feature: those of the records, behind the transform graph if they are raw."""
     records = itertools.islice(_records(assignment["train_files"]), MOST)
     if assignment.get("transformed") or not assignment.get("transform_graph_path"):
         return map(_features, records)
@@ -43,14 +44,16 @@ def _features(record):
     import tensorflow as tf
 
     features = tf.train.Example.FromString(record).features.feature
-    return {name: list(getattr(feature, feature.WhichOneof("kind")).value) for name, feature in features.items() if feature.WhichOneof("kind")}
+    kinds = {name: feature.WhichOneof("kind") for name, feature in features.items()}
+    return {name: list(getattr(features[name], kind).value) for name, kind in kinds.items() if kind}
 
 
 def _dense(tensors):
     """The values of one row by name."""
     import tensorflow as tf
 
-    return {name: (tf.sparse.to_dense(t) if isinstance(t, tf.SparseTensor) else t).numpy().ravel().tolist() for name, t in tensors.items()}
+    dense = {name: tf.sparse.to_dense(t) if isinstance(t, tf.SparseTensor) else t for name, t in tensors.items()}
+    return {name: tensor.numpy().ravel().tolist() for name, tensor in dense.items()}
 
 
 def _row(values, signature):

@@ -21,8 +21,9 @@ class Signature:
 
     def described(self):
         """The inputs as inputs.json has them, -1 for a size that is open."""
-        return [{"name": name, "type": dtype, "shape": [-1 if size is None else size for size in shape],
-                 "note": f"as signature {self.name} of the SavedModel takes it"} for name, dtype, shape in self.inputs]
+        note = f"as signature {self.name} of the SavedModel takes it"
+        return [{"name": name, "type": dtype, "shape": [-1 if size is None else size for size in shape], "note": note}
+                for name, dtype, shape in self.inputs]
 
 
 NUMBERS = ("float16", "float32", "float64", "int8", "uint8", "int16", "int32", "int64", "bool")
@@ -34,9 +35,9 @@ def plain(model, form):
     for signature in found:
         if not signature.strings():
             return signature
-    told = "; ".join(f"{s.name} has {', '.join(s.strings())}" for s in found[:5])
-    raise NoPlainSignature(f"{form} parses no tf.Examples and looks up no strings, and every signature of the model takes or gives strings "
-                           f"({told or 'it has none'}): export one more that takes plain tensors")
+    told = "; ".join(f"{s.name} has {', '.join(s.strings())}" for s in found[:5]) or "it has none"
+    raise NoPlainSignature(f"{form} parses no tf.Examples and looks up no strings, and every signature of the model "
+                           f"takes or gives strings ({told}): export one more that takes plain tensors")
 
 
 def read(model):
@@ -56,7 +57,8 @@ def read(model):
 def _tensors(infos):
     import tensorflow as tf
 
-    return [(name, tf.dtypes.as_dtype(infos[name].dtype).name, _shape(infos[name].tensor_shape)) for name in sorted(infos)]
+    found = [(name, infos[name]) for name in sorted(infos)]
+    return [(name, tf.dtypes.as_dtype(info.dtype).name, _shape(info.tensor_shape)) for name, info in found]
 
 
 def _shape(proto):
