@@ -19,9 +19,12 @@ import numpy, tensorflow as tf
 def run_fn(fn_args):
     with tf.distribute.MirroredStrategy().scope():
         layer = tf.keras.layers.Dense(1)
-        layer.build((1, 1))
+        trained = tf.keras.Sequential([layer])
+        trained.build((None, 1))
+        trained.compile(loss="mse")
     numbers = [random.random(), numpy.random.rand(), float(tf.random.uniform([])), float(layer.kernel.numpy()[0, 0])]
     assert sum(int(x) for x in tf.data.Dataset.range(10).map(lambda x: x * 2, num_parallel_calls=2)) == 90
+    trained.fit(tf.data.Dataset.from_tensors(([[1.0]], [[2.0]])).repeat(), steps_per_epoch=3, epochs=2, verbose=0)
     model = tf.Module()
     model.layer = layer
     model.serve = tf.function(layer, input_signature=[tf.TensorSpec([None, 1], tf.float32)])
@@ -36,13 +39,15 @@ type drawn struct {
 	Numbers     []float64
 	Server      int
 	Keras, Mode string
+
+	steps int // of fit, as it was heard
 }
 
 func draw(t *testing.T, host *guest.Host, keras string) (d drawn) {
 	t.Helper()
 	a := pythonAssignment(t, draws)
 	a.Module.Keras = keras
-	outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil)
+	outcome, err := host.Run(t.Context(), a, guest.Limits{}, func(m module.Message) { d.steps = max(d.steps, m.Step) })
 	if err != nil {
 		t.Fatal(err, outcome.LogTail)
 	}
@@ -67,6 +72,9 @@ func checkForks(t *testing.T, keras string) {
 	first, second := draw(t, host, keras), draw(t, host, keras)
 	if first.Mode != "fork" || second.Mode != "fork" || first.Server != second.Server || first.Keras != keras {
 		t.Errorf("forked from one process with Keras %s are\n%+v\n%+v", keras, first, second)
+	}
+	if first.steps != 6 || second.steps != 6 {
+		t.Errorf("heard of %d and %d steps of 6", first.steps, second.steps)
 	}
 	for i, x := range first.Numbers {
 		if x == second.Numbers[i] {
