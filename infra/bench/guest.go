@@ -9,14 +9,15 @@ import (
 )
 
 // guest measures how a TFX module starts: cold, forked from a process that has imported everything, and in one that waits. A job
-// begins when the worker has it; what comes before is in the parts noop and walk.
+// begins when the worker has it; what comes before is in the parts noop and walk. Then it measures a whole job, beside plain Python.
 func (b bench) guest(ctx context.Context) ([]figure, error) {
 	python, err := tftest.Interpreter()
 	if err != nil {
 		return nil, err
 	}
 	var all []figure
-	for _, way := range []func(context.Context, bench, string) ([]figure, error){guestCold, guestForked, guestIdle} {
+	ways := []func(context.Context, bench, string) ([]figure, error){guestCold, guestForked, guestIdle, guestWalk}
+	for _, way := range ways {
 		figures, err := way(ctx, b, python)
 		if err != nil {
 			return nil, err

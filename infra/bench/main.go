@@ -46,6 +46,7 @@ type bench struct {
 	binary string // absolute
 	rounds int    // 0: each part's own number
 	log    io.Writer
+	env    []string // name=value pairs for the binary, beside this process's own
 }
 
 // part measures some figures that belong together.

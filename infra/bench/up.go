@@ -28,6 +28,7 @@ const stopTime = 15 * time.Second
 // withUp runs the stack on dir for as long as do runs, and then stops it as Ctrl-C does.
 func (b bench) withUp(ctx context.Context, dir string, do func(context.Context, up) error) (err error) {
 	cmd := exec.CommandContext(ctx, b.binary, "up", "--data", dir)
+	cmd.Env = append(os.Environ(), b.env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopTime
 	reader, writer, err := os.Pipe()

@@ -104,7 +104,12 @@ func (w walker) rounds(ctx context.Context, name, module string, n int) (all []j
 // comes before the clock starts.
 func (w walker) round(ctx context.Context, run, module string, seed int64) (journey, error) {
 	spec := w.spec
-	spec.Module.Path, spec.Trainer.Seed = module, seed
+	spec.Module.Path = module
+	return w.walkWith(ctx, spec, run, seed)
+}
+
+func (w walker) walkWith(ctx context.Context, spec pipeline.Pipeline, run string, seed int64) (journey, error) {
+	spec.Trainer.Seed = seed
 	if _, _, err := dispatch.Apply(ctx, w.box, spec); err != nil {
 		return journey{}, err
 	}
