@@ -6,7 +6,7 @@ import "os"
 func (e Environment) Env(layout Layout, keras string) []string {
 	env := []string{"PYTHONPATH=" + layout.Driver, "PYTHONNOUSERSITE=1", "STOKER_SHIM=" + layout.Shim}
 	if keras != "" {
-		env = append(env, "TF_USE_LEGACY_KERAS="+map[string]string{"2": "1", "3": "0"}[keras])
+		env = append(env, "TF_USE_LEGACY_KERAS="+e.kerasEnv(keras))
 	}
 	if os.Getenv("TF_FORCE_GPU_ALLOW_GROWTH") == "" {
 		env = append(env, "TF_FORCE_GPU_ALLOW_GROWTH=true")
