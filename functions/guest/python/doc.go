@@ -19,6 +19,19 @@
 // on its socket. STOKER_PRELOAD in the worker's environment names what both import instead of what TFX modules usually need, with commas
 // between; such an import must run no operation.
 //
+// # Keras
+//
+// Which Keras tf.keras is, is settled before TensorFlow is imported. Where the pipeline doesn't say it, the module's source does, if it saves
+// with save_format or imports tf_keras (2), or is called for a search by KerasTuner (3). Else it is Keras 3, until an error comes up that the
+// other one does not raise: functions/guest empties what the first try has written, starts the other one, once, and remembers it by
+// the module's digest and the environment, and in the job's checkpoints.
+//
+// # Errors
+//
+// An exception is told with the line of the module that it came up in, and with what to do about it where that is known: the
+// package to add, the Keras to set. It is the data's fault where an example can't be parsed, lacks the label, or lies in a broken file, which
+// is named; the machine's where a disk is full; resources where memory is. All else is the module's.
+//
 // # Several workers
 //
 // An assignment for several workers is seen to by a process that starts one in mode job for each of them, in its own process group:
