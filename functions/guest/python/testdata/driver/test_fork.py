@@ -10,7 +10,7 @@ import threading
 import types
 import unittest
 
-from stoker_guest import fork, preload
+from stoker_guest import fork, preload, rehome
 
 
 @unittest.skipUnless(sys.platform == "linux", "forks are for Linux")
@@ -58,6 +58,19 @@ class Refusals(unittest.TestCase):
     def test_a_mark_without_room_is_refused(self):
         with self.assertRaisesRegex(ValueError, "no room"):
             self.server.mark.write("/home/much/longer")
+
+
+class Homes(unittest.TestCase):
+    def test_what_libraries_remember_of_the_home_is_below_the_new_one(self):
+        library = types.ModuleType("library")
+        library.temporary, library.settings, library.near, library.other = "/old", "/old/.library", "/older", ["/old"]
+        sys.modules["library"] = library
+        self.addCleanup(sys.modules.pop, "library")
+        sys.path.insert(0, "/old")
+        self.addCleanup(lambda: sys.path.pop(0))
+        rehome.Memories("/old").become("/new")
+        self.assertEqual((library.temporary, library.settings, library.near, library.other), ("/new", "/new/.library", "/older", ["/old"]))
+        self.assertEqual(sys.path[0], "/new")
 
 
 class Imports(unittest.TestCase):

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -42,8 +43,11 @@ def run(text, to="it"):
     assert process.stdout.readline() == b"ready\n"
     began = time.monotonic()
     (os.killpg if to == "all" else os.kill)(process.pid, signal.SIGTERM)
+    stuck = threading.Timer(20, process.kill)
+    stuck.start()
     with os.fdopen(hear) as messages, process.stdout:
         said = messages.read()
+    stuck.cancel()
     return process.wait(), said, time.monotonic() - began
 
 
@@ -60,8 +64,9 @@ class Leaving(unittest.TestCase):
         self.assertEqual((status, "checkpoint" in said), (75, True))
 
     def test_a_fit_is_left_at_a_batch(self):
-        status, said, _ = run("ready()\nwhile True:\n  try:\n    leaving.check()\n    time.sleep(.01)\n  except Exception: pass")
+        status, said, took = run("ready()\nwhile True:\n  try:\n    leaving.check()\n    time.sleep(.01)\n  except Exception: pass")
         self.assertEqual((status, "checkpoint" in said), (75, True))
+        self.assertLess(took, 0.9)
 
     def test_a_module_that_never_looks_is_ended_with_its_files_kept(self):
         status, said, took = run("ready(); time.sleep(30)")
@@ -90,6 +95,8 @@ lock(mutex)
     def test_a_handler_of_the_modules_own_has_its_way(self):
         status, said, _ = run("signal.signal(signal.SIGTERM, lambda *_: os._exit(3)); ready(); time.sleep(30)")
         self.assertEqual((status, said), (3, ""))
+        status, said, _ = run("signal.signal(signal.SIGTERM, lambda *_: None); ready(); time.sleep(0.8)")
+        self.assertEqual((status, "done" in said), (0, True))
         status, said, _ = run("signal.signal(signal.SIGTERM, signal.SIG_IGN); ready(); time.sleep(0.5)")
         self.assertEqual((status, "done" in said), (0, True))
 

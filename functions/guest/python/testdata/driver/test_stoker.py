@@ -55,40 +55,41 @@ class Outside(unittest.TestCase):
 
 class Sent(unittest.TestCase):
     def setUp(self):
-        hear, tell = os.pipe()
-        said.to(tell)
-        self.lines, self.descriptor = os.fdopen(hear, "rb"), tell
+        hear, self.descriptor = os.pipe()
+        said.to(self.descriptor)
+        self.stream, self.lines = os.fdopen(hear, "rb"), []
+        self.reader = threading.Thread(target=lambda: self.lines.extend(self.stream))
 
     def tearDown(self):
         said.hush()
-        self.lines.close()
+        self.stream.close()
 
     def said(self):
         os.close(self.descriptor)
+        if self.reader.ident is None:  # not started yet
+            self.reader.start()
+        self.reader.join()
         return [json.loads(line) for line in self.lines]
 
     def test_lines_of_many_threads_stay_whole(self):
         def send():
             for n in range(50):
-                said.send({"type": "progress", "metrics": {f"metric {k}": k / 3 for k in range(20)}, "step": n})
+                said.send({"type": "progress", "metrics": {f"metric {k}": k / 3 for k in range(400)}, "step": n})
 
         threads = [threading.Thread(target=send) for _ in range(8)]
-        read = []
-        reader = threading.Thread(target=lambda: read.extend(self.lines))
-        for thread in [reader, *threads]:
+        for thread in [self.reader, *threads]:
             thread.start()
         for thread in threads:
             thread.join()
-        os.close(self.descriptor)
-        reader.join()
-        self.assertEqual(sum(json.loads(line)["step"] for line in read), 8 * sum(range(50)))
+        self.assertEqual(sum(message["step"] for message in self.said()), 8 * sum(range(50)))
 
     def test_a_message_longer_than_a_line_loses_its_metrics(self):
+        self.reader.start()
         said.send({"type": "progress", "step": 1, "metrics": {f"{k:0100}": k for k in range(1000)}})
         self.assertEqual(self.said(), [{"type": "progress", "step": 1}])
 
     def test_a_worker_that_has_gone_fails_nothing(self):
-        self.lines.close()
+        self.stream.close()
         said.send({"type": "progress", "step": 1})
 
     def test_of_reports_in_quick_succession_the_newest_goes(self):
