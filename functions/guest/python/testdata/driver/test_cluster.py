@@ -32,8 +32,8 @@ class Jobs(unittest.TestCase):
         with open(os.path.join(self.kept, "checkpoint"), "w") as file:
             file.write("3")
         self.setup = {"dir": self.home, "env": {"HOME": self.home}, "keras_auto": True}
-        self.assignment = {"workers": 2, "serving_model_dir": "/out/model", "eval_model_dir": "", "working_dir": self.kept,
-                           "model_run_dir": self.kept, "exports": ["onnx"]}
+        self.assignment = {"workers": 2, "serving_model_dir": "/out/model", "eval_model_dir": "",
+                           "working_dir": self.kept, "model_run_dir": self.kept, "exports": ["onnx"]}
 
     def job(self, index):
         return cluster._job(self.setup, self.assignment, ["127.0.0.1:1", "127.0.0.1:2"], index)
@@ -43,7 +43,8 @@ class Jobs(unittest.TestCase):
         self.assertEqual(assignment, {**self.assignment, "workers": 1})
         self.assertEqual(setup["dir"], self.home)
         told = json.loads(setup["env"]["TF_CONFIG"])
-        self.assertEqual(told, {"cluster": {"worker": ["127.0.0.1:1", "127.0.0.1:2"]}, "task": {"type": "worker", "index": 0}})
+        self.assertEqual(told["cluster"], {"worker": ["127.0.0.1:1", "127.0.0.1:2"]})
+        self.assertEqual(told["task"], {"type": "worker", "index": 0})
 
     def test_another_works_on_copies_below_the_home(self):
         setup, assignment = self.job(1)
@@ -58,7 +59,8 @@ class Jobs(unittest.TestCase):
         self.assertEqual(os.listdir(assignment["working_dir"]), ["checkpoint"])
 
     def test_gpus_are_shared_out_where_there_is_one_for_each(self):
-        for visible, shares in {"0,1,2,3": ["0,1", "2,3"], "4,7,9": ["4", "7"], "0": [None, None], "": [None, None]}.items():
+        wanted = {"0,1,2,3": ["0,1", "2,3"], "4,7,9": ["4", "7"], "0": [None, None], "": [None, None]}
+        for visible, shares in wanted.items():
             with mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": visible}):
                 told = [cluster._devices(index, 2).get("CUDA_VISIBLE_DEVICES") for index in range(2)]
                 self.assertEqual(told, shares, visible)
