@@ -53,7 +53,7 @@ func newWorker(app *app) *cobra.Command {
 	cmd.Flags().DurationVar(&f.wait, "wait", 5*time.Second, "how long --once waits for a job")
 	cmd.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take to leave")
 	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
-	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs of each kind at once: trainings, and searches for hyperparameters")
+	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
 	f.warm.add(cmd)
 	return cmd
 }

@@ -2,7 +2,9 @@ package worker_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +59,37 @@ func TestHyperparametersUnderTheNameOfLostOnesAreTheNextGeneration(t *testing.T)
 		told := facts(t, box, events.KindHParamsReady)
 		if last := told[len(told)-1].Data.(*events.HParamsReady); len(told) != 2 || last.Generation != 1 || last.Hyperparameters != "s3://bkt/best/second" {
 			t.Errorf("told %d facts, the last of %+v", len(told), last)
+		}
+	})
+}
+
+func TestTheSlotsOfAWorkerAreThoseOfAllItsFunctions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var busy, most, done atomic.Int32
+		do := func(context.Context, worker.Task) ([]events.Fact, error) {
+			most.Store(max(most.Load(), busy.Add(1)))
+			time.Sleep(time.Minute)
+			busy.Add(-1)
+			done.Add(1)
+			return nil, nil
+		}
+		box := eventstest.NewMemory(0)
+		for i := range 6 {
+			job := events.Job{ID: fmt.Sprint("j", i), Function: []events.Function{events.FunctionTrain, events.FunctionTune}[i%2], Class: "cpu",
+				Pipeline: "penguin", Run: "monday", Spec: []byte("{}"), Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "cause"}}}
+			if err := box.Offer(t.Context(), job); err != nil {
+				t.Fatal(err)
+			}
+		}
+		functions := []worker.Function{&function{handle: do}, &tuning{function{handle: do}}}
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer stop()
+		if err := worker.New(box, worker.Options{Functions: functions, Slots: 2}).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if most.Load() != 2 || done.Load() != 6 {
+			t.Errorf("%d jobs at once, %d done", most.Load(), done.Load())
 		}
 	})
 }

@@ -14,15 +14,16 @@ import (
 
 // Worker runs Functions on the jobs of a letterbox.
 type Worker struct {
-	box  events.Letterbox
-	opts Options
+	box   events.Letterbox
+	opts  Options
+	seats seats
 }
 
 // Options of a Worker.
 type Options struct {
 	Functions []Function
 	Classes   []string // resource classes it serves; default: cpu
-	Slots     int      // jobs of each function at once; default 1
+	Slots     int      // jobs at once, of all functions together; default 1
 	Logger    *slog.Logger
 	Now       func() time.Time // default time.Now; stamps progress
 }
@@ -39,7 +40,7 @@ func New(box events.Letterbox, opts Options) *Worker {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Worker{box: box, opts: opts}
+	return &Worker{box: box, opts: opts, seats: make(seats, opts.Slots)}
 }
 
 const (
@@ -62,7 +63,7 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // serve is one slot: one job after another, until ctx ends.
 func (w *Worker) serve(ctx context.Context, function Function) error {
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && w.seats.await(ctx) {
 		_, err := w.next(ctx, function, pollWait)
 		if errors.Is(err, events.ErrClosed) {
 			return err
@@ -105,6 +106,10 @@ func (w *Worker) next(ctx context.Context, function Function, wait time.Duration
 	if err != nil {
 		return false, fmt.Errorf("take a %s job: %w", function.Name(), err)
 	}
+	if !w.seats.take() { // a job of another function has come meanwhile
+		return false, claim.Later(ctx, stopDelay, events.FailureUnavailable)
+	}
+	defer w.seats.leave()
 	return true, w.see(ctx, function, claim)
 }
 
