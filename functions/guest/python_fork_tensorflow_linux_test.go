@@ -13,7 +13,7 @@ import (
 // draws is a TFX module that uses what hangs in a process forked too late: eager ops, a function, a data set, Keras, a strategy and
 // a model. It tells its parent, and the random numbers it has drawn.
 const draws = `
-import json, os, random
+import json, os, random, sys, tempfile
 import numpy, tensorflow as tf
 
 def run_fn(fn_args):
@@ -29,8 +29,12 @@ def run_fn(fn_args):
     model.layer = layer
     model.serve = tf.function(layer, input_signature=[tf.TensorSpec([None, 1], tf.float32)])
     tf.saved_model.save(model, fn_args.serving_model_dir, signatures={"serving_default": model.serve})
+    before = os.readlink("/proc/%d/cwd" % os.getppid())
+    strange = [f"{name}.{key}" for name, module in list(sys.modules.items()) for key, value in list(getattr(module, "__dict__", {}).items())
+               if isinstance(value, str) and before in value]
+    assert tempfile.gettempdir() == os.getcwd() == os.environ["HOME"], tempfile.gettempdir()
     with open(os.path.join(fn_args.serving_model_dir, "told"), "w") as file:
-        json.dump({"numbers": numbers, "server": os.getppid(), "keras": "2" if "tf_keras" in type(layer).__module__ else "3",
+        json.dump({"numbers": numbers, "server": os.getppid(), "strange": strange, "keras": "2" if "tf_keras" in type(layer).__module__ else "3",
                    "mode": open("/proc/self/cmdline").read().split("\0")[-2]}, file)
 `
 
@@ -39,6 +43,7 @@ type drawn struct {
 	Numbers     []float64
 	Server      int
 	Keras, Mode string
+	Strange     []string // variables that hold the home of the process that it was forked from
 
 	steps int // of fit, as it was heard
 }
@@ -72,6 +77,9 @@ func checkForks(t *testing.T, keras string) {
 	first, second := draw(t, host, keras), draw(t, host, keras)
 	if first.Mode != "fork" || second.Mode != "fork" || first.Server != second.Server || first.Keras != keras {
 		t.Errorf("forked from one process with Keras %s are\n%+v\n%+v", keras, first, second)
+	}
+	if len(second.Strange) > 0 {
+		t.Errorf("%v know of the home of the process that imported them", second.Strange)
 	}
 	if first.steps != 6 || second.steps != 6 {
 		t.Errorf("heard of %d and %d steps of 6", first.steps, second.steps)

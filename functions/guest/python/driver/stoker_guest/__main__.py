@@ -12,10 +12,12 @@ def main(mode):
     if mode == "fork":
         from stoker_guest import fork
         fork.serve()  # goes on in each child
+        sys.argv[1] = "job"
     elif mode not in ("idle", "job"):
         sys.exit(f"stoker_guest: no mode {mode!r}")
     said.to(int(os.environ["STOKER_PROGRESS_FD"]))
     ending.leave(job.serve(sys.stdin))
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,7 +1,7 @@
 """Forks a process for each job from this one, which has imported everything and run nothing.
 
 Requests come as packets of JSON on the socket of STOKER_FORK_FD, one at a time, and each gets one answer:
-  {"fork": mark} with three descriptors, standard input, output and progress  ->  {"pid": n}, or {"refused": why}
+  {"fork": home} with three descriptors, standard input, output and progress  ->  {"pid": n}, or {"refused": why}
   {"reap": pid} of a child that has exited                                    ->  {"status": as of wait(2), "maxrss": KiB}
 A child stays a zombie until it is reaped, so that its number is no one else's. When the socket closes, or this process ends
 in any other way, the kernel ends the children.
@@ -14,6 +14,8 @@ import signal
 import socket
 import sys
 import warnings
+
+from stoker_guest import rehome
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
 MOST = 64 << 10  # bytes of a request; they are some hundred
@@ -42,6 +44,7 @@ class Server:
         self.pid = os.getpid()
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.mark = Mark(self.libc)
+        self.memories = rehome.Memories(os.environ["HOME"])
         self.threads = threads()
         gc.collect()
         gc.freeze()  # what is imported is not looked at again: that would copy its pages in every child
@@ -49,8 +52,8 @@ class Server:
     def answer(self, message):
         self.socket.send(json.dumps(message).encode())
 
-    def fork(self, mark, descriptors):
-        """Makes one child: 0 there, its number here, None where it can't be."""
+    def fork(self, home, descriptors):
+        """Makes one child, which is marked by its home: 0 there, its number here, None where it can't be."""
         refused = self.unfit()
         if refused:
             self.answer({"refused": refused})
@@ -67,7 +70,7 @@ class Server:
             close(descriptors)
             return None
         if pid == 0:
-            self.become_child(mark, descriptors)
+            self.become_child(home, descriptors)
             return 0
         close(descriptors)
         set_group(pid)
@@ -83,12 +86,13 @@ class Server:
             return f"{now} threads, {self.threads} after the imports"
         return None
 
-    def become_child(self, mark, descriptors):
+    def become_child(self, home, descriptors):
         self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self.pid:  # it ended before the line above
             os._exit(1)
         set_group(0)
-        self.mark.write(mark)
+        self.mark.write(home)
+        self.memories.become(home)
         self.socket.close()
         stdin, output, progress = descriptors
         for old, new in ((stdin, 0), (output, 1), (output, 2), (progress, int(os.environ["STOKER_PROGRESS_FD"]))):
