@@ -151,10 +151,11 @@ func standIn(own string, over Environment) error {
 }
 
 // freeze are its packages as pip's constraints have them. One that came from a file or an address has no version that says it all.
+// setuptools is free: from 82 on it lacks pkg_resources, which older packages import, and nothing that is imported warm is of it.
 func (e Environment) freeze() []byte {
 	var lines []string
 	for name, version := range e.Packages {
-		if !strings.Contains(version, " @ ") {
+		if !strings.Contains(version, " @ ") && name != "setuptools" {
 			lines = append(lines, name+"=="+version+"\n")
 		}
 	}

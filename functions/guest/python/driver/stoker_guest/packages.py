@@ -7,7 +7,7 @@ NAMES = {
     "bs4": "beautifulsoup4", "skimage": "scikit-image", "attr": "attrs", "google.cloud.bigquery": "google-cloud-bigquery",
     "google.cloud.storage": "google-cloud-storage", "tensorflow_text": "tensorflow-text", "tensorflow_hub": "tensorflow-hub",
     "tensorflow_data_validation": "tensorflow-data-validation", "tensorflow_probability": "tensorflow-probability",
-    "tensorflow_decision_forests": "tensorflow-decision-forests", "tensorflowjs": "tensorflowjs", "jwt": "pyjwt",
+    "tensorflow_decision_forests": "tensorflow-decision-forests", "tensorflowjs": "tensorflowjs", "jwt": "pyjwt", "pkg_resources": "setuptools<81",
 }
 
 # What an environment made by Stoker has.
