@@ -29,6 +29,8 @@ const (
 	fetchedAtMost = 64                 // modules are kept, and
 	fetchedFor    = 7 * 24 * time.Hour // those used since
 
+	partialCopy = "partial-"
+
 	fetchLook = 20 * time.Millisecond // how often one who waits for another's copy looks again
 )
 
@@ -70,7 +72,7 @@ func (f fetched) keep(ctx context.Context, key string, fill func(dir string) err
 }
 
 func (f fetched) add(dir string, fill func(dir string) error) (err error) {
-	partial, err := os.MkdirTemp(f.dir, "partial-")
+	partial, err := os.MkdirTemp(f.dir, partialCopy)
 	if err != nil {
 		return err
 	}
@@ -93,20 +95,22 @@ func (f fetched) prune(now time.Time) {
 	}
 	var all []use
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && entry.IsDir() {
-			all = append(all, use{filepath.Join(f.dir, entry.Name()), info.ModTime()})
+		path := filepath.Join(f.dir, entry.Name())
+		switch info, err := entry.Info(); {
+		case err != nil || !entry.IsDir():
+		case strings.HasPrefix(entry.Name(), partialCopy): // perhaps by a process that was killed
+			remove(path, now)
+		default:
+			all = append(all, use{path, info.ModTime()})
 		}
 	}
 	slices.SortFunc(all, func(a, b use) int { return cmp.Compare(b.last.UnixNano(), a.last.UnixNano()) })
-	for i, old := range all {
-		abandoned := strings.HasPrefix(filepath.Base(old.path), "partial-") // by a process that was killed
-		if now.Sub(old.last) > fetchedFor && (abandoned || i >= fetchedAtMost) {
-			remove(old.path, now)
-		}
+	for _, old := range all[min(len(all), fetchedAtMost):] {
+		remove(old.path, now)
 	}
 }
 
-// remove takes a module away unless somebody has come for it meanwhile.
+// remove takes a module away unless it was used of late, or somebody has come for it.
 func remove(path string, now time.Time) {
 	lock := flock.New(path + ".lock")
 	defer lock.Close()

@@ -141,7 +141,11 @@ func TestAModuleIsCopiedOnceForEachContent(t *testing.T) {
 	t.Parallel()
 	var opened atomic.Int32
 	count := func(s storage.Store) storage.Store {
-		return watched{s, func(storage.Ref) error { opened.Add(1); return nil }}
+		return watched{s, func(storage.Ref) error {
+			opened.Add(1)
+			time.Sleep(20 * time.Millisecond) // so that the others come meanwhile
+			return nil
+		}}
 	}
 	l := newLibrary(t, count, map[string]string{"penguin.py": "x", "folder/penguin.py": "x"})
 	var jobs sync.WaitGroup
@@ -233,6 +237,14 @@ func TestModulesUnusedForLongAreRemoved(t *testing.T) {
 	}
 	used := filepath.Dir(l.guest.ran[0].Path)
 	old := time.Now().Add(-8 * 24 * time.Hour)
+	for _, name := range []string{"partial-old", "partial-new"} {
+		if err := os.Mkdir(filepath.Join(l.cache, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(filepath.Join(l.cache, "partial-old"), old, old); err != nil {
+		t.Fatal(err)
+	}
 	for i := range 70 {
 		dir := filepath.Join(l.cache, fmt.Sprintf("%064d", i))
 		if err := errors.Join(os.Mkdir(dir, 0o755), os.Chtimes(dir, old, old)); err != nil {
@@ -242,7 +254,10 @@ func TestModulesUnusedForLongAreRemoved(t *testing.T) {
 	if err := l.run(t, "s3://modules/next.py", func() {}); err != nil {
 		t.Fatal(err)
 	}
-	left, _ := filepath.Glob(filepath.Join(l.cache, "*[0-9a-f]"))
+	left, _ := filepath.Glob(filepath.Join(l.cache, "[0-9a-f]*[0-9a-f]"))
+	if partial, _ := filepath.Glob(filepath.Join(l.cache, "partial-*")); len(partial) != 1 || filepath.Base(partial[0]) != "partial-new" {
+		t.Errorf("of copies in the making %v are left, want the new one", partial)
+	}
 	if _, err := os.Stat(used); err != nil || len(left) != 65 { // 64, and the one for which there had to be room
 		t.Errorf("%d modules are left, %v", len(left), err)
 	}

@@ -68,7 +68,7 @@ func (r *report) module(m Module) {
 	}
 	for i, requirement := range m.Requirements {
 		at := fmt.Sprintf("module.requirements[%d]", i)
-		if _, err := module.ParseRequirement(requirement); err != nil && !r.blames(at) {
+		if _, err := module.ParseRequirement(requirement); err != nil {
 			r.add(at, "%v", err)
 		}
 	}

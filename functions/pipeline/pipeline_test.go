@@ -110,6 +110,24 @@ func TestARunThatTunesWaitsForItsHyperparameters(t *testing.T) {
 	}
 }
 
+func TestAModelIsASavedModelWhetherThatIsSaidOrNot(t *testing.T) {
+	t.Parallel()
+	const text = "pipeline: p\nmodule: ./m.py\n"
+	plain, said, another := parse(t, text), parse(t, text+"trainer: {model: saved_model}\n"), parse(t, text+"trainer: {model: any}\n")
+	if canonical(t, plain) != canonical(t, said) || canonical(t, plain) == canonical(t, another) {
+		t.Errorf("%s\n%s\n%s", canonical(t, plain), canonical(t, said), canonical(t, another))
+	}
+}
+
+func canonical(t *testing.T, p pipeline.Pipeline) string {
+	t.Helper()
+	text, err := p.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestABuiltinModuleCanNotTune(t *testing.T) {
 	t.Parallel()
 	_, err := pipeline.Parse("p.yaml", []byte("pipeline: p\nmodule: builtin:dnn\ntuner: {when: always}\n"))
