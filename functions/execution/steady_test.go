@@ -153,27 +153,24 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 
 func TestWhatHasChangedIsSeen(t *testing.T) {
 	t.Parallel()
-	d := lay(t, map[string]string{"working/a": ""})
-	future := time.Now().Add(5 * time.Millisecond)
-	if err := os.Chtimes(filepath.Join(d.Working(), "a"), future, future); err != nil {
-		t.Fatal(err)
-	}
-	state, err := d.state()
-	if err != nil || state.youngerThan(time.Minute) == "" || state.differs(state) != "" {
-		t.Errorf("%v, %v", state, err)
-	}
-	if err := os.WriteFile(filepath.Join(d.Working(), "b"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, change := range map[string]func() error{
-		"a new file":          func() error { return nil },
-		"a file that is gone": func() error { return os.Remove(filepath.Join(d.Working(), "a")) },
+	lately := time.Now().Add(-time.Second)
+	for name, change := range map[string]func(working string) error{
+		"a new file":          func(w string) error { return os.WriteFile(filepath.Join(w, "c"), nil, 0o600) },
+		"a file written anew": func(w string) error { return os.Chtimes(filepath.Join(w, "a"), lately, lately) },
+		"a file that grew":    func(w string) error { return os.Truncate(filepath.Join(w, "a"), 1) },
+		"another file":        func(w string) error { return os.Rename(filepath.Join(w, "b"), filepath.Join(w, "a")) },
+		"a file that is gone": func(w string) error { return os.Remove(filepath.Join(w, "a")) },
 	} {
-		if err := change(); err != nil {
+		d := lay(t, map[string]string{"working/a": "", "working/b": ""})
+		was, err := d.state()
+		if err != nil || was.differs(was) != "" || was.youngerThan(steadyPause) != "" || was.youngerThan(time.Hour) == "" {
+			t.Fatalf("%v, %v", was, err)
+		}
+		if err := change(d.Working()); err != nil {
 			t.Fatal(err)
 		}
 		now, err := d.state()
-		if err != nil || now.differs(state) == "" {
+		if err != nil || now.differs(was) == "" {
 			t.Errorf("%s is no change, %v", name, err)
 		}
 	}

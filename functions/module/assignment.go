@@ -17,7 +17,7 @@ type Assignment struct {
 	Call    Call   `json:"call"`    // train, tune or trial
 
 	// FnArgs, as facts of TFX 1.16 have them.
-	WorkingDir         string         `json:"working_dir"` // holds the last checkpoint of an earlier attempt, if there is one
+	WorkingDir         string         `json:"working_dir"` // holds the last checkpoint of an earlier attempt, if there is one; ModelRunDir does too, where Message.All had it kept
 	TrainFiles         []string       `json:"train_files"` // patterns <folder>/Split-<name>/*
 	EvalFiles          []string       `json:"eval_files"`
 	TrainSteps         *int           `json:"train_steps"`

@@ -28,7 +28,7 @@ type MessageType string
 // The types.
 const (
 	MessageProgress   MessageType = "progress"
-	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are whole: another attempt may go on from them
+	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are whole: another attempt may go on from them; see All
 	MessageDone       MessageType = "done"       // with the metrics that the model is known by
 	MessageError      MessageType = "error"
 )

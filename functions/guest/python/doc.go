@@ -54,5 +54,16 @@
 // costs the format that it was at. Formats that can't be written come with "done", each with the reason. TensorFlow Lite and ONNX are
 // made of serving_default if that takes and gives plain numbers, else of the first signature by name that does.
 //
-// driver/stoker is the package that a module may import: stoker.report, stoker.checkpoint.
+// # How a module gets on, and what survives
+//
+// Keras's own fit and evaluate tell steps, epochs and metrics by a callback of the driver's, and KerasTuner's search tells its trials, without
+// the module's help. Loops of its own may report: driver/stoker is the package that a module may import, for stoker.report,
+// stoker.checkpoint and stoker.stopping. The metrics of the last evaluation are those that the model is known by.
+//
+// What a module writes below working_dir and model_run_dir is kept at the ends of epochs and trials, when it says stoker.checkpoint(),
+// and when its files have changed and lie still; it is there again for the next attempt, below folders that may have other names. So
+// BackupAndRestore, tf.train.CheckpointManager and a KerasTuner project with directory=fn_args.working_dir resume as they are.
+//
+// SIGTERM has Keras's fit left at the end of a batch. A module that neither fits nor asks stoker.stopping() is ended at once, with what
+// lies still kept.
 package python
