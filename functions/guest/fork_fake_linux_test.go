@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,15 +20,20 @@ const fakeServerEnv = "GUEST_TEST_FORK_SERVER"
 
 // Behaviours of a fake server.
 const (
-	serves  = "serves"
-	refuses = "refuses"
-	fails   = "fails" // before it is ready
+	serves     = "serves"
+	servesOnce = "serves once"
+	refuses    = "refuses"
+	fails      = "fails"   // before it is ready
+	dawdles    = "dawdles" // and is never ready
 )
 
 func TestFakeForkServer(t *testing.T) {
 	do := os.Getenv(fakeServerEnv)
 	if do == "" {
 		return // no test by itself
+	}
+	if do == dawdles {
+		time.Sleep(time.Hour) // a select would be a deadlock
 	}
 	if do == fails {
 		fmt.Println("no module named tensorflow")
@@ -74,7 +80,7 @@ func serveFake(do string) error {
 		switch {
 		case request.Reap != 0:
 			answer = reapFake(children[request.Reap])
-		case do == serves:
+		case do == serves || do == servesOnce && len(children) == 0:
 			cmd, err := forkFake(request.Fork, control[:controls])
 			if err != nil {
 				return err

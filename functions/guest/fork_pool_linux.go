@@ -20,6 +20,7 @@ type forkPool struct {
 	tasks   sync.WaitGroup
 	mu      sync.Mutex
 	servers map[string]*served // by the kind's key
+	vain    map[string]vain    // kinds whose servers are of no use, by key
 	all     map[*served]bool   // with those that only wait for their children
 	closed  bool
 }
@@ -32,11 +33,17 @@ type served struct {
 	*forkServer
 
 	kind    pythonKind
-	forks   int // that were asked for
+	asked   int // for a fork
+	forked  int
 	users   int // jobs that wait for it, or whose process it has forked
 	retired bool
-	began   time.Time
 	idle    *time.Timer // ends it; set when users is 0
+}
+
+// vain is why the first fork of a new server failed: another one would do no better, and cost each job its imports.
+type vain struct {
+	reason error
+	at     time.Time
 }
 
 func newForkPool(h *Host, rules warmRules) warmProcesses {
@@ -47,7 +54,7 @@ func newForkPool(h *Host, rules warmRules) warmProcesses {
 		fork: func(s *forkServer, reaped func()) (*process, error) {
 			return s.fork(h.homes.Path(), h.cgroups, reaped)
 		},
-		rules: rules, log: h.opts.Logger, servers: map[string]*served{}, all: map[*served]bool{},
+		rules: rules, log: h.opts.Logger, servers: map[string]*served{}, vain: map[string]vain{}, all: map[*served]bool{},
 	}
 }
 
@@ -58,17 +65,22 @@ func (f *forkPool) take(ctx context.Context, kind pythonKind) (*process, error) 
 		return nil, err
 	}
 	leave := sync.OnceFunc(func() { f.leave(s) })
-	if err := f.await(ctx, s); err != nil {
-		leave()
-		return nil, err
+	if err = f.await(ctx, s); err == nil {
+		var p *process
+		if p, err = f.fork(s.forkServer, leave); err == nil {
+			f.count(s)
+			return p, nil
+		}
 	}
-	p, err := f.fork(s.forkServer, leave)
-	if err != nil {
-		f.retire(s)
-		leave()
+	if !errors.Is(err, errNotReady) {
+		f.spoil(s, err)
 	}
-	return p, err
+	leave()
+	return nil, err
 }
+
+// errNotReady is no fault of a server: it still imports.
+var errNotReady = errors.New("no process is warm yet")
 
 // await returns when the server is ready.
 func (f *forkPool) await(ctx context.Context, s *served) error {
@@ -78,9 +90,9 @@ func (f *forkPool) await(ctx context.Context, s *served) error {
 	case <-s.ready:
 		return s.failed
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fmt.Errorf("%w: %w", errNotReady, context.Cause(ctx))
 	case <-timer.C:
-		return fmt.Errorf("nothing is imported after %s", f.rules.patience)
+		return fmt.Errorf("%w, after %s", errNotReady, f.rules.patience)
 	}
 }
 
@@ -90,6 +102,9 @@ func (f *forkPool) use(kind pythonKind) (*served, error) {
 	defer f.mu.Unlock()
 	if f.closed {
 		return nil, errors.New("the host is closed")
+	}
+	if v, ok := f.vain[kind.key()]; ok && time.Since(v.at) < f.rules.retry {
+		return nil, v.reason
 	}
 	s := f.servers[kind.key()]
 	if s != nil && !f.serves(s) {
@@ -106,21 +121,35 @@ func (f *forkPool) use(kind pythonKind) (*served, error) {
 		s.idle.Stop()
 	}
 	s.users++
-	s.forks++
+	s.asked++
 	return s, nil
 }
 
-// serves says whether a server is to be asked. One that could not import is kept for a while, so that not every job tries again.
+// serves says whether a server is to be asked: it imports, or can fork on.
 func (f *forkPool) serves(s *served) bool {
 	select {
 	case <-s.ready:
+		return s.failed == nil && s.asked < f.rules.most && s.fit()
 	default:
 		return true
 	}
-	if s.failed != nil {
-		return time.Since(s.began) < f.rules.retry
+}
+
+func (f *forkPool) count(s *served) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.forked++
+	delete(f.vain, s.kind.key())
+}
+
+// spoil retires a server that has failed a job. One that has forked before is replaced by the next job.
+func (f *forkPool) spoil(s *served, reason error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.forked == 0 {
+		f.vain[s.kind.key()] = vain{reason, time.Now()}
 	}
-	return s.forks < f.rules.most && s.fit()
+	f.retireLocked(s)
 }
 
 func (f *forkPool) open(kind pythonKind) (*served, error) {
@@ -128,7 +157,7 @@ func (f *forkPool) open(kind pythonKind) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &served{forkServer: server, kind: kind, began: time.Now()}
+	s := &served{forkServer: server, kind: kind}
 	f.servers[kind.key()], f.all[s] = s, true
 	f.tasks.Go(server.keepLog)
 	f.tasks.Go(server.greet)
@@ -158,13 +187,7 @@ func (f *forkPool) expire(s *served) {
 	}
 }
 
-// retire has a server fork no more. It lives until its children have ended.
-func (f *forkPool) retire(s *served) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.retireLocked(s)
-}
-
+// retireLocked has a server fork no more. It lives until its children have ended.
 func (f *forkPool) retireLocked(s *served) {
 	if s.retired {
 		return
@@ -184,7 +207,7 @@ func (f *forkPool) endLocked(s *served) {
 		return
 	}
 	delete(f.all, s)
-	f.log.Debug("a warm process is ended", "forks", s.forks)
+	f.log.Debug("a warm process is ended", "forks", s.forked)
 	f.tasks.Go(s.end)
 }
 

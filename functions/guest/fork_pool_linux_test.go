@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -90,35 +91,52 @@ func TestAServerThatHasForkedEnoughIsReplacedAndLivesUntilItsChildrenEnd(t *test
 	<-old.process.exited
 }
 
-func TestAServerThatRefusesIsReplacedAndTheJobStartsCold(t *testing.T) {
+func TestAServerThatCanForkNoMoreIsReplaced(t *testing.T) {
 	t.Parallel()
-	pool, started := fakePool(t, refuses, usualWarmRules())
-	for range 2 {
-		if p, err := pool.take(t.Context(), pythonKind{}); err == nil || !strings.Contains(err.Error(), "the weather") {
-			t.Errorf("process %v, error %v", p, err)
-		}
+	pool, started := fakePool(t, servesOnce, usualWarmRules())
+	defer fork(t, pool).end()
+	if p, err := pool.take(t.Context(), pythonKind{}); err == nil || !strings.Contains(err.Error(), "the weather") {
+		t.Errorf("process %v, error %v", p, err)
 	}
+	fork(t, pool).end()
 	if n := started.Load(); n != 2 {
 		t.Errorf("%d servers", n)
 	}
 }
 
-func TestImportsThatFailAreNotTriedByEveryJob(t *testing.T) {
+// Each job would import twice, once in vain.
+func TestAServerThatWasNeverOfUseIsNotReplacedByEveryJob(t *testing.T) {
+	t.Parallel()
+	for do, says := range map[string]string{fails: "no module named tensorflow", refuses: "the weather"} {
+		pool, started := fakePool(t, do, usualWarmRules())
+		for range 3 {
+			if _, err := pool.take(t.Context(), pythonKind{}); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v", do, err)
+			}
+		}
+		if n := started.Load(); n != 1 {
+			t.Errorf("%s: %d servers", do, n)
+		}
+		pool.rules.retry = 0
+		_, _ = pool.take(t.Context(), pythonKind{})
+		if n := started.Load(); n != 2 {
+			t.Errorf("%s: %d servers when it was time to try again", do, n)
+		}
+	}
+}
+
+func TestAJobWaitsForImportsNoLongerThanItMay(t *testing.T) {
 	t.Parallel()
 	rules := usualWarmRules()
-	pool, started := fakePool(t, fails, rules)
-	for range 3 {
-		if _, err := pool.take(t.Context(), pythonKind{}); err == nil || !strings.Contains(err.Error(), "no module named tensorflow") {
+	rules.patience = 50 * time.Millisecond
+	pool, started := fakePool(t, dawdles, rules)
+	for range 2 {
+		if _, err := pool.take(t.Context(), pythonKind{}); !errors.Is(err, errNotReady) {
 			t.Error(err)
 		}
 	}
 	if n := started.Load(); n != 1 {
 		t.Errorf("%d servers", n)
-	}
-	pool.rules.retry = 0
-	_, _ = pool.take(t.Context(), pythonKind{})
-	if n := started.Load(); n != 2 {
-		t.Errorf("%d servers when it was time to try again", n)
 	}
 }
 
@@ -187,7 +205,7 @@ func fakePool(t *testing.T, do string, rules warmRules) (*forkPool, *atomic.Int6
 			return startForkServer(dir, nil, line, env)
 		},
 		fork:  func(s *forkServer, reaped func()) (*process, error) { return s.fork(dir, nil, reaped) },
-		rules: rules, log: slog.New(slog.DiscardHandler), servers: map[string]*served{}, all: map[*served]bool{},
+		rules: rules, log: slog.New(slog.DiscardHandler), servers: map[string]*served{}, vain: map[string]vain{}, all: map[*served]bool{},
 	}
 	t.Cleanup(pool.close)
 	return pool, &started

@@ -122,7 +122,7 @@ func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup
 		if err := p.goCold(e, cmp.Or(e.unsent, err), time.Since(began)); err != nil {
 			return outcome, err
 		}
-	} else if !errors.Is(err, errCold) {
+	} else if !errors.Is(err, errCold) && ctx.Err() == nil {
 		p.host.opts.Logger.Warn("a TFX module starts cold", "module", e.assignment.Module, "reason", err)
 	}
 	if ctx.Err() != nil {
