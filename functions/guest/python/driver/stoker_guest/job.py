@@ -29,6 +29,7 @@ def serve(lines):
             said.error(*faults.told(error, setup, assignment))
             return 1
         metrics, unwritten = progress.metrics(), convert.write(assignment)
+    progress.flush(now=True)
     said.done(metrics, unwritten)
     return 0
 

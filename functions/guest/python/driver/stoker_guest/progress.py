@@ -80,10 +80,11 @@ def tell(message, now=False):
     said.send(message)
 
 
-def flush():
-    """Sends what is held, if it was held long enough."""
-    if _held is not None and time.monotonic() - _last >= INTERVAL:
-        tell(_held)
+def flush(now=False):
+    """Sends what is held, if it was held long enough, or at once."""
+    held = _held
+    if held is not None and (now or _due(INTERVAL)):
+        tell(held, now)
 
 
 def _due(interval):

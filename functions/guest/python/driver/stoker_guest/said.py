@@ -56,8 +56,9 @@ def error(kind, message):
 
 
 def _last(message):
-    """The last word goes on a line of its own, whatever else the module has written on the stream."""
+    """The last word goes on a line of its own, whatever else the module has written on the stream. Nothing comes after it."""
     send(message, before=b"\n")
+    hush()
 
 
 def note(text):

@@ -69,7 +69,7 @@ class Sent(unittest.TestCase):
         if self.reader.ident is None:  # not started yet
             self.reader.start()
         self.reader.join()
-        return [json.loads(line) for line in self.lines]
+        return [json.loads(line) for line in self.lines if line.strip()]
 
     def test_lines_of_many_threads_stay_whole(self):
         def send():
@@ -100,6 +100,14 @@ class Sent(unittest.TestCase):
         progress.flush()
         self.assertEqual([m["step"] for m in self.said()], [0, 999])
         self.assertEqual(progress.step(), 999)
+
+    def test_the_last_report_goes_before_the_last_word_and_nothing_behind_it(self):
+        for step in (1, 2):
+            progress.tell({"type": "progress", "phase": "training", "step": step, "steps": 0, "metrics": {}}, now=step == 1)
+        progress.flush(now=True)
+        said.done({})
+        progress.tell({"type": "progress", "phase": "training", "step": 3, "steps": 0, "metrics": {}}, now=True)
+        self.assertEqual([m.get("step", m["type"]) for m in self.said()], [1, 2, "done"])
 
     def test_the_last_evaluation_is_what_the_model_is_known_by(self):
         tell = lambda phase, **metrics: progress.tell({"type": "progress", "phase": phase, "step": 1, "steps": 0, "metrics": metrics})
