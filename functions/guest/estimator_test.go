@@ -94,6 +94,29 @@ func TestEstimatorModuleGoesOnWhereItWasStopped(t *testing.T) {
 	}
 }
 
+// An exporter may be wrapped, and wrapped again: what it exports is rewritten by one rewriter after the other.
+func TestEstimatorModuleRewritesWhatItExports(t *testing.T) {
+	t.Parallel()
+	host, err := guest.New(guest.Options{Python: tftest.EstimatorPython(t), CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	folder, err := filepath.Abs("testdata/chicago_taxi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := taxiAssignment(t, module.Source{Path: folder, RunFn: "rewriting.trainer_fn"}, 10)
+	runTaxi(t, host, a)
+	last, err := os.ReadFile(filepath.Join(a.ServingModelDir, "assets.extra", "c"))
+	if err != nil || string(last) != "a,b,c" {
+		t.Errorf("the last rewriter found %q, %v, want that two were before it", last, err)
+	}
+	if _, err := os.Stat(filepath.Join(a.ServingModelDir, "saved_model.pb")); err != nil {
+		t.Error(err)
+	}
+}
+
 func runTaxi(t *testing.T, host *guest.Host, a module.Assignment) (map[string]float64, []module.Message) {
 	t.Helper()
 	var training []module.Message
