@@ -37,7 +37,8 @@ func putModule(ctx context.Context, store storage.Store, root storage.Ref, sourc
 		return source, err
 	}
 	if info.IsDir() {
-		return source, fmt.Errorf("--upload: %s is a Go program that is not built: build it for the machines of your workers, and name the program", source.Path)
+		return source, fmt.Errorf("--upload: %s is a Go program that is not built: build it for the machines of your workers, "+
+			"and name the program", source.Path)
 	}
 	digest, err := fileDigest(source.Path)
 	if err != nil {
@@ -60,8 +61,8 @@ func putPython(ctx context.Context, store storage.Store, root storage.Ref, sourc
 		return source, err
 	}
 	if alone.File != files.File && !strings.Contains(source.RunFn+source.TunerFn, ".") {
-		return source, fmt.Errorf("--upload: the files beside %s go along, and some define what it defines: name the function, as in run_fn: %s.run_fn",
-			source.Path, strings.TrimSuffix(files.File, filepath.Ext(files.File)))
+		return source, fmt.Errorf("--upload: the files beside %s go along, and some define what it defines: name the function, "+
+			"as in run_fn: %s.run_fn", source.Path, strings.TrimSuffix(files.File, filepath.Ext(files.File)))
 	}
 	names, err := files.Names(ctx)
 	if err != nil {

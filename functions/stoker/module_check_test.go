@@ -17,7 +17,9 @@ func TestASyntaxErrorIsToldBeforeAnythingIsApplied(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"good.py": "def run_fn(fn_args):\n    pass\n", "bad.py": "x = 1\ndef tuner_fn(fn_args:\n    pass\n", "other.py": "print 'of Python 2, and not called'\n",
+		"good.py":  "def run_fn(fn_args):\n    pass\n",
+		"bad.py":   "x = 1\ndef tuner_fn(fn_args:\n    pass\n",
+		"other.py": "print 'of Python 2, and not called'\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

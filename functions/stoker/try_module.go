@@ -15,9 +15,11 @@ import (
 // addPython adds the flags that a pipeline has as keys of its module.
 func (t *tryFlags) addPython(flags *pflag.FlagSet) {
 	flags.StringVar(&t.source.RunFn, "run-fn", "", "of a TFX module: dotted name of the function, like my_module.run_fn")
-	flags.StringVar(&t.source.Python, "python", "", "of a TFX module: interpreter with TensorFlow, or its environment's folder; default: STOKER_PYTHON, else what `stoker python setup` made")
+	flags.StringVar(&t.source.Python, "python", "", "of a TFX module: interpreter with TensorFlow, or its environment's folder; "+
+		"default: STOKER_PYTHON, else what stoker python setup made")
 	flags.StringVar(&t.source.Keras, "keras", "", "of a TFX module: 2, 3, or auto for what it needs")
-	flags.StringArrayVar(&t.source.Requirements, "requirements", nil, "of a TFX module: a package beside those of its environment, like humanize>=4; may be given again")
+	flags.StringArrayVar(&t.source.Requirements, "requirements", nil, "of a TFX module: a package beside those of its environment, "+
+		"like humanize>=4; may be given again")
 }
 
 // module is what a pipeline would say of it.

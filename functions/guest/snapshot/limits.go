@@ -34,7 +34,8 @@ func (l limits) tooLarge() error {
 
 func tooDeep(name string) error {
 	if strings.Count(name, "/") >= maxDepth || len(name) > maxName {
-		return fmt.Errorf("%s: has more than %d folders in each other, or more than %d bytes in its name: %w", short(name), maxDepth, maxName, errLimit)
+		return fmt.Errorf("%s: has more than %d folders in each other, or more than %d bytes in its name: %w",
+			short(name), maxDepth, maxName, errLimit)
 	}
 	return nil
 }
