@@ -135,8 +135,8 @@ func TestAJobWaitsForImportsNoLongerThanItMay(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := started.Load(); n != 1 {
-		t.Errorf("%d servers", n)
+	if n := started.Load(); n != 1 || theServer(t, pool).process.dead() {
+		t.Errorf("%d servers, which import no more", n)
 	}
 }
 
