@@ -42,6 +42,8 @@ func entries() []entry {
 		{name: "siblings, as plain modules and below tfx", files: siblings, path: "", logged: "a sibling one below tfx"},
 		{name: "a name with a dash", files: map[string]string{"my-penguin.py": called("run_fn")}, path: "my-penguin.py", logged: "called my-penguin"},
 		{name: "a name that Python has taken", files: map[string]string{"json.py": called("run_fn")}, path: "json.py", logged: "called user_module_json"},
+		{name: "a script that leaves behind its model", files: map[string]string{"m.py": "import os, sys\ndef run_fn(a):\n    os.makedirs(a.serving_model_dir + '/x')\n" +
+			"    print('leaves')\n    sys.exit(0)\n"}, path: "m.py", logged: "leaves"},
 
 		{name: "no function", files: map[string]string{"penguin.py": "X = 1"}, path: "penguin.py",
 			says: "AttributeError: module 'penguin' has no attribute 'run_fn': expected a function run_fn(fn_args), or trainer_fn(fn_args, schema)"},
