@@ -120,7 +120,7 @@ func entryName(name string, mode fs.FileMode) (clean string, wanted bool, err er
 	case clean == "." || clean == "":
 		return "", false, nil // the top itself
 	case !fs.ValidPath(clean) || strings.Contains(clean, `\`):
-		return "", false, errors.New("expected a name below the archive's top, with slashes and without ..")
+		return "", false, errors.New("expected a name below the archive's top, with slashes and no .. in it")
 	case isLeftOutBelow(clean) || mode.IsDir():
 		return "", false, tooDeep(clean)
 	case !mode.IsRegular():
