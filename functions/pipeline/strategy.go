@@ -44,15 +44,12 @@ func (r *report) strategy(p Pipeline) {
 		r.add(strategy, "multi_worker is for workers: 2 or more")
 	case !many && asked.Workers > 1:
 		r.add(strategy, "%s is for one process, and workers is %d: expected multi_worker", asked.Strategy, asked.Workers)
-	case asked.Workers > maxWorkers:
-		r.add(workers, "expected at most %d, got %d", maxWorkers, asked.Workers)
+	case asked.Workers > module.MaxWorkers:
+		r.add(workers, "expected at most %d, got %d", module.MaxWorkers, asked.Workers)
 	case many && p.Module.Keras == module.Keras3:
 		r.add(workers, "%s", module.WhyKeras2)
 	}
 }
-
-// maxWorkers keeps a slip of the pen from filling a machine: each worker is a process with a TensorFlow of its own.
-const maxWorkers = 64
 
 // alone is what is left of the resources of several processes for one of them.
 func (r *Resources) alone() {

@@ -27,6 +27,7 @@ type tryFlags struct {
 	source                                                                   module.Source // but for its path
 	model                                                                    string
 	force                                                                    bool
+	workers                                                                  int
 }
 
 func (t *tryFlags) add(cmd *cobra.Command) {
@@ -61,7 +62,12 @@ func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 		TrainSteps: positive(t.trainSteps), EvalSteps: positive(t.evalSteps), Transformed: t.transformGraph != "" && !t.raw,
 		Exports: t.exports,
 	}
-	if err := errors.Join(within("train-steps", t.trainSteps, 0, anyCount), within("eval-steps", t.evalSteps, 0, anyCount), t.checkExports(), t.checkModel()); err != nil {
+	if t.workers > 1 {
+		a.Workers, a.Strategy = t.workers, module.StrategyMultiWorker
+	}
+	err = errors.Join(within("train-steps", t.trainSteps, 0, anyCount), within("eval-steps", t.evalSteps, 0, anyCount),
+		within("workers", t.workers, 1, module.MaxWorkers), t.checkExports(), t.checkModel())
+	if err != nil {
 		return a, err
 	}
 	if err := json.Unmarshal([]byte(t.config), &a.CustomConfig); err != nil {

@@ -18,6 +18,7 @@ func (t *tryFlags) addPython(flags *pflag.FlagSet) {
 	flags.StringVar(&t.source.Python, "python", "", "of a TFX module: interpreter with TensorFlow, or its environment's folder; "+
 		"default: STOKER_PYTHON, else what stoker python setup made")
 	flags.StringVar(&t.source.Keras, "keras", "", "of a TFX module: 2, 3, or auto for what it needs")
+	flags.IntVar(&t.workers, "workers", 1, "of a TFX module: processes that train one model together, by MultiWorkerMirroredStrategy")
 	flags.StringArrayVar(&t.source.Requirements, "requirements", nil, "of a TFX module: a package beside those of its environment, "+
 		"like humanize>=4; may be given again")
 }
