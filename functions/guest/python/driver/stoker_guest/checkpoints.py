@@ -115,15 +115,15 @@ def _root(path):
 
 def _watch(tick):
     """Keeps what lies still. It takes a twentieth of one core at most."""
-    pause = TICK
+    pause, few = TICK, True
     while True:
         time.sleep(pause)
         began = time.monotonic()
         tick()
-        if not tend():
-            said.note(f"more than {MAX_FILES} files below working_dir and model_run_dir: only the ends of epochs and stoker.checkpoint() count")
-            return
-        pause = max(TICK, 20 * (time.monotonic() - began))
+        if few and not tend():
+            few = False
+            said.note(f"more than {MAX_FILES} files below working_dir and model_run_dir: from now on only stoker.checkpoint() has them kept")
+        pause = max(TICK, 20 * (time.monotonic() - began)) if few else TICK
 
 
 def tend():
