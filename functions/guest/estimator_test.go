@@ -20,7 +20,7 @@ import (
 //go:embed testdata/chicago_taxi/exports.py
 var exportsScript string
 
-// The trainer_fn that TFX's guide shows, with a FinalExporter, a warm start and a receiver for evaluation, is trained by the real
+// The trainer_fn that TFX's guide shows, with a FinalExporter, a warm start and a receiver for evaluation, is trained by real
 // Estimators; what it exports serves raw examples, and can be evaluated.
 func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,8 @@ func TestEstimatorModuleIsTrainedExportedAndGoneOnFrom(t *testing.T) {
 
 	// A worker that was lost when all was trained: the checkpoint is there, the exports are not.
 	lost := first
-	for _, folder := range []string{first.ServingModelDir, first.EvalModelDir, filepath.Join(first.ModelRunDir, "Format-Serving", "export")} {
+	exports := filepath.Join(first.ModelRunDir, "Format-Serving", "export")
+	for _, folder := range []string{first.ServingModelDir, first.EvalModelDir, exports} {
 		if err := os.RemoveAll(folder); err != nil {
 			t.Fatal(err)
 		}
@@ -139,9 +140,10 @@ func checkExports(t *testing.T, a module.Assignment) {
 		Accuracy   float64 // of the evaluation model on rows whose label is what it says itself
 		Inputs     []string
 	}
-	tftest.RunEstimator(t, exportsScript+rideScript, map[string]string{"serving": a.ServingModelDir, "eval": a.EvalModelDir}, &got)
+	folders := map[string]string{"serving": a.ServingModelDir, "eval": a.EvalModelDir}
+	tftest.RunEstimator(t, exportsScript+rideScript, folders, &got)
 	if got.Card < 0.1 || got.Cash > 0.1 || got.Card < 3*got.Cash {
-		t.Errorf("a ride paid by card is tipped with probability %.3f, in cash %.3f: cash tips are not recorded", got.Card, got.Cash)
+		t.Errorf("a ride paid by card is tipped with probability %.3f, in cash, where nobody records it, %.3f", got.Card, got.Cash)
 	}
 	if inputs := strings.Join(got.Inputs, " "); !strings.Contains(inputs, "features/fare features/fare_xf") ||
 		!strings.Contains(inputs, "input_refs inputs/examples labels tfma/version") {

@@ -25,8 +25,9 @@ func TestAModuleOfEstimatorsIsToldWhichTensorFlowHasThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			outcome, err := host.Run(t.Context(), pythonAssignment(t, text), guest.Limits{}, nil)
-			if err == nil || !strings.Contains(err.Error(), "stoker python setup --estimator") || strings.Contains(err.Error(), "\n") {
-				t.Errorf("error %v, want one line that names `stoker python setup --estimator`: %s", err, outcome.LogTail)
+			const next = "stoker python setup --estimator"
+			if err == nil || !strings.Contains(err.Error(), next) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want one line that names `%s`: %s", err, next, outcome.LogTail)
 			}
 		})
 	}

@@ -110,8 +110,8 @@ func TestTFXExampleModulesTune(t *testing.T) {
 	}
 }
 
-// Models are rewritten to TFLite with every quantisation. A model that takes serialised examples can't be, on which some of TensorFlow's
-// converters have been seen to abort: what asked for it goes on, and is told.
+// Models are rewritten to TFLite with every quantisation. A model that takes serialised examples can't be, and the converters of
+// some TensorFlows abort on it: what asked for it goes on, and is told.
 func TestTFXExampleModelIsRewritten(t *testing.T) {
 	t.Parallel()
 	host, e, shim := exampleHost(t), trained["penguin"], laidShim(t)
@@ -124,9 +124,12 @@ func TestTFXExampleModelIsRewritten(t *testing.T) {
 		Models  map[string]made
 		Refused map[string]string
 	}
-	tftest.Run(t, rewriteScript, map[string]string{"shim": shim, "serving": a.ServingModelDir, "dir": t.TempDir()}, &got)
+	given := map[string]string{"shim": shim, "serving": a.ServingModelDir, "dir": t.TempDir()}
+	tftest.Run(t, rewriteScript, given, &got)
 	// Weights are 4*4352 bytes as float32. Outputs are around 1; a weight of 8 bits is off by 1/256 of the largest one.
-	for name, want := range map[string]made{"float32": {21000, 1e-5}, "dynamic": {10000, 0.05}, "float16": {12000, 0.005}, "int8": {10000, 0.05}} {
+	for name, want := range map[string]made{
+		"float32": {21000, 1e-5}, "dynamic": {10000, 0.05}, "float16": {12000, 0.005}, "int8": {10000, 0.05},
+	} {
 		if m := got.Models[name]; m.Bytes == 0 || m.Bytes > want.Bytes || m.Error > want.Error {
 			t.Errorf("%s: a model of %.0f bytes that is off by %g, want at most %+v", name, m.Bytes, m.Error, want)
 		}
@@ -142,8 +145,13 @@ func TestTFXExampleModelIsRewritten(t *testing.T) {
 	}
 	// That of TensorFlow 2.16 does abort.
 	var older map[string]string
-	const alone = "\ndef check(given):\n    sys.path.append(given['shim'])\n    return refused(given['dir'], given['serving'])\n"
-	tftest.RunAnalysis(t, rewriteScript+alone, map[string]string{"shim": shim, "serving": a.ServingModelDir, "dir": t.TempDir()}, &older)
+	const alone = `
+def check(given):
+    sys.path.append(given["shim"])
+    return refused(given["dir"], given["serving"])
+`
+	given["dir"] = t.TempDir()
+	tftest.RunAnalysis(t, rewriteScript+alone, given, &older)
 	if !strings.Contains(older["serving"], "the TFLite converter was ended by SIGABRT: LLVM ERROR") {
 		t.Errorf("TensorFlow 2.16 says %s, want that its converter was ended by SIGABRT", older["serving"])
 	}
@@ -192,7 +200,8 @@ func (e example) assignment(t *testing.T, root, shim string) (module.Assignment,
 	default:
 		data = t.TempDir()
 		var done bool
-		tftest.Run(t, prepareScript, map[string]string{"root": root, "shim": shim, "module": dotted, "data": e.data, "dir": data}, &done)
+		given := map[string]string{"root": root, "shim": shim, "module": dotted, "data": e.data, "dir": data}
+		tftest.Run(t, prepareScript, given, &done)
 	}
 	a.TransformGraphPath = filepath.Join(data, "transform_graph")
 	a.SchemaPath = filepath.Join(a.TransformGraphPath, "metadata", "schema.pbtxt")
@@ -200,14 +209,16 @@ func (e example) assignment(t *testing.T, root, shim string) (module.Assignment,
 	if e.raw {
 		examples, a.TransformGraphPath, a.Transformed = "examples", "", false
 	}
-	a.TrainFiles, a.EvalFiles = []string{filepath.Join(data, examples, "Split-train", "*")}, []string{filepath.Join(data, examples, "Split-eval", "*")}
+	a.TrainFiles = []string{filepath.Join(data, examples, "Split-train", "*")}
+	a.EvalFiles = []string{filepath.Join(data, examples, "Split-eval", "*")}
 	return a, filepath.Join(data, "examples", "Split-eval", "*")
 }
 
 // wheelOfTFX is the folder tfx of TFX's wheel, whose packages are not all there: it was installed for its files.
 func wheelOfTFX(t *testing.T) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), tftest.AnalysisPython(t), "-c", "import tfx; print(list(tfx.__path__)[0])").Output()
+	const where = "import tfx; print(list(tfx.__path__)[0])"
+	out, err := exec.CommandContext(t.Context(), tftest.AnalysisPython(t), "-c", where).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

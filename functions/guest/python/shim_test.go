@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
-// Each script of testdata/shim asserts one thing about what stands in for tfx, which is at the end of sys.path as in a job. None
-// imports TensorFlow.
+// Each script of testdata/shim asserts one thing about what stands in for tfx, which is at the end of sys.path as in a job.
+// None imports TensorFlow.
 func TestTheShimStandsInForTFX(t *testing.T) {
 	t.Parallel()
 	interpreter, shim := tftest.Python(t), layShim(t)
@@ -29,8 +29,9 @@ func TestTheShimStandsInForTFX(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			const first = "import sys\nsys.path.append(sys.argv[1])\n"
 			const last = "\nassert 'tensorflow' not in sys.modules, 'TensorFlow was imported'\n"
-			cmd := exec.CommandContext(t.Context(), interpreter, "-c", "import sys\nsys.path.append(sys.argv[1])\n"+string(text)+last, shim)
+			cmd := exec.CommandContext(t.Context(), interpreter, "-c", first+string(text)+last, shim)
 			cmd.Dir = t.TempDir()
 			cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 			if said, err := cmd.CombinedOutput(); err != nil {

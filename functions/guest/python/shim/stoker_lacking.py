@@ -4,8 +4,8 @@ A module of a stand-in takes both names from here:
 
     __path__, __getattr__ = stoker_lacking.of(__name__)
 
-__path__ lets files of a user's own below the same package be found elsewhere on sys.path. A plain module has one too, an empty
-one: Python then asks for `from module import name` as for a submodule, so that the finder is what answers.
+__path__ lets files of a user's own below the same package be found elsewhere on sys.path. A plain module has one too,
+an empty one: Python then asks for `from module import name` as for a submodule, so that the finder is what answers.
 """
 import pkgutil
 import sys
@@ -33,7 +33,8 @@ def of(name):
 def message(name):
     """One line about a dotted name that a stand-in lacks."""
     package = name.partition(".")[0]
-    return f"{name} is not among what Stoker stands in for: {_REASONS[package].format(file=name.replace('.', '/') + '.py')}"
+    advice = _REASONS[package].format(file=name.replace(".", "/") + ".py")
+    return f"{name} is not among what Stoker stands in for: {advice}"
 
 
 class _Finder:
@@ -43,6 +44,6 @@ class _Finder:
     def find_spec(name, path=None, target=None):
         package, dot, _ = name.partition(".")
         if dot and package in _REASONS:
-            # The missing module is the package itself. Named so, Python doesn't turn the message into its own "cannot import name".
+            # What is missing is the package itself. Named so, Python makes no "cannot import name" of its own of it.
             raise ModuleNotFoundError(message(name), name=package)
         return None

@@ -1,4 +1,4 @@
-"""A SavedModel with assets is rewritten to TFLite by a converter in a process of its own, and gives the answers it gave."""
+"""A SavedModel with assets is rewritten to TFLite by a process of its own, and gives the answers it gave."""
 import os
 import sys
 
@@ -23,7 +23,9 @@ def save(folder):
     model = tf.Module()
     model.weights = tf.Variable([[1.0, -1.0], [1.0, -1.0]])
     model.vocabulary = tf.saved_model.Asset(vocabulary)
-    serve = tf.function(lambda x: {"y": tf.nn.relu(x @ model.weights)}, input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")])
+    serve = tf.function(
+        lambda x: {"y": tf.nn.relu(x @ model.weights)}, input_signature=[tf.TensorSpec([None, 2], tf.float32, name="x")]
+    )
     tf.saved_model.save(model, folder, signatures={"serving_default": serve})
     os.mkdir(os.path.join(folder, "assets.extra"))
     with open(os.path.join(folder, "assets.extra", "requests"), "w") as f:

@@ -1,5 +1,4 @@
-"""Serves two rides by the serving model, and has the evaluation model judge rides whose label is what the serving model says."""
-
+"""Asks the serving model about two rides, and has the evaluation model judge rides with that answer as label."""
 
 def check(folders):
     rides = [ride(b"Credit Card"), ride(b"Cash")]

@@ -1,4 +1,4 @@
-"""The older kind of TFX module: will a taxi's passenger tip well? A linear model beside a deep one, by the Estimator of TensorFlow."""
+"""The older kind of TFX module: will a passenger tip well? A linear model beside a deep one, as an Estimator."""
 import tensorflow as tf
 import tensorflow_model_analysis as tfma
 import tensorflow_transform as tft
@@ -26,9 +26,15 @@ def trainer_fn(fn_args: TrainerFnArgs, schema):
                                     model_dir=fn_args.serving_model_dir)
     return {
         "estimator": estimator(config, fn_args.base_models[0] if fn_args.base_models else None),
-        "train_spec": tf.estimator.TrainSpec(lambda: examples(fn_args, fn_args.train_files, transform), max_steps=fn_args.train_steps),
-        "eval_spec": tf.estimator.EvalSpec(lambda: examples(fn_args, fn_args.eval_files, transform), steps=fn_args.eval_steps,
-                                           exporters=[exporter], name="chicago-taxi-eval"),
+        "train_spec": tf.estimator.TrainSpec(
+            lambda: examples(fn_args, fn_args.train_files, transform), max_steps=fn_args.train_steps
+        ),
+        "eval_spec": tf.estimator.EvalSpec(
+            lambda: examples(fn_args, fn_args.eval_files, transform),
+            steps=fn_args.eval_steps,
+            exporters=[exporter],
+            name="chicago-taxi-eval",
+        ),
         "eval_input_receiver_fn": lambda: eval_receiver(transform, schema),
     }
 
@@ -45,7 +51,7 @@ def estimator(config, base):
 
 
 def adam():
-    """An optimizer that goes on from given weights: the usual Ftrl would make those it touches anew from its own state, which is empty."""
+    """Goes on from given weights: the usual Ftrl makes those it touches anew from its own state, which is empty."""
     return tf.keras.optimizers.legacy.Adam(0.01)
 
 

@@ -1,4 +1,4 @@
-"""What a trained model says of raw examples, by its signature as TensorFlow Serving calls it: the share that it has right."""
+"""What a model says of raw examples, called as TensorFlow Serving calls it: the share that it has right."""
 import glob
 import os
 import pickle
@@ -33,7 +33,7 @@ def pickled(folder, raw):
 
 
 def tipped(serving):
-    """How many times likelier a ride paid by card is to be tipped well than one paid in cash, whose tips nobody records."""
+    """How many times likelier a ride paid by card is tipped well than one paid in cash, whose tips nobody records."""
     (outputs,) = serving(examples=tf.constant([ride(b"Credit Card"), ride(b"Cash")])).values()
     card, cash = outputs.numpy()[:, 0]
     assert 0 < cash < 1 and 0 < card < 1, outputs

@@ -1,4 +1,4 @@
-"""Makes data for one of TFX's example modules, and transforms it by the module's own preprocessing_fn with the real tf.Transform."""
+"""Makes data for an example module of TFX's, and transforms it by the module's preprocessing_fn with tf.Transform."""
 import importlib
 import os
 import sys
@@ -26,7 +26,10 @@ def check(given):
     batch = {name: tf.constant([row[name] for row in rows], form.dtype) for name, form in spec.items()}
     transformed = tft.TFTransformOutput(graph).transform_raw_features(batch)
     for split, part in {"train": slice(0, ROWS * 3 // 4), "eval": slice(ROWS * 3 // 4, ROWS)}.items():
-        write(os.path.join(given["dir"], "transformed_examples", f"Split-{split}"), {k: v.numpy()[part] for k, v in transformed.items()})
+        write(
+            os.path.join(given["dir"], "transformed_examples", f"Split-{split}"),
+            {k: v.numpy()[part] for k, v in transformed.items()},
+        )
         write(os.path.join(given["dir"], "examples", f"Split-{split}"), {k: v.numpy()[part] for k, v in batch.items()})
     return True
 
@@ -37,7 +40,10 @@ def digits():
     classes = random.integers(0, 10, ROWS)
     images = random.uniform(-0.5, -0.3, (ROWS, 28, 28)).astype("f4")
     images[np.arange(ROWS), 2 * classes] = 0.5
-    spec = {"image_floats": tf.io.FixedLenFeature([784], tf.float32), "image_class": tf.io.FixedLenFeature([1], tf.int64)}
+    spec = {
+        "image_floats": tf.io.FixedLenFeature([784], tf.float32),
+        "image_class": tf.io.FixedLenFeature([1], tf.int64),
+    }
     return spec, [{"image_floats": i.reshape(784).tolist(), "image_class": [int(c)]} for i, c in zip(images, classes)]
 
 
@@ -46,7 +52,10 @@ def reviews():
     random = np.random.default_rng(1)
     labels = random.integers(0, 2, ROWS)
     spec = {"text": tf.io.FixedLenFeature([1], tf.string), "label": tf.io.FixedLenFeature([1], tf.int64)}
-    return spec, [{"text": [" ".join(f"w{w}" for w in random.integers(20 * y, 20 * y + 20, 10)).encode()], "label": [int(y)]} for y in labels]
+    return spec, [
+        {"text": [" ".join(f"w{w}" for w in random.integers(20 * y, 20 * y + 20, 10)).encode()], "label": [int(y)]}
+        for y in labels
+    ]
 
 
 DATA = {"digits": digits, "reviews": reviews}

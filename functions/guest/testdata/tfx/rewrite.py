@@ -1,4 +1,4 @@
-"""Rewrites a small model with each quantisation, and a serving model that takes serialised examples, which TFLite can't hold."""
+"""Rewrites a small model with each quantisation, and one that takes serialised examples, which TFLite can't hold."""
 import os
 import sys
 
@@ -13,7 +13,9 @@ def rewritten(source, folder, name, **options):
     from tfx.components.trainer.rewriting import converters, rewriter, rewriter_factory
 
     target = os.path.join(folder, name)
-    one = rewriter_factory.create_rewriter(rewriter_factory.TFLITE_REWRITER, name=name, filename="model.tflite", **options)
+    one = rewriter_factory.create_rewriter(
+        rewriter_factory.TFLITE_REWRITER, name=name, filename="model.tflite", **options
+    )
     converters.rewrite_saved_model(source, target, one, rewriter.ModelType.TFLITE_MODEL)
     return os.path.join(target, "model.tflite")
 
@@ -33,7 +35,10 @@ QUANTISED = {
     "float32": {},
     "dynamic": {"quantization_optimizations": [tf.lite.Optimize.DEFAULT]},
     "float16": {"quantization_optimizations": [tf.lite.Optimize.DEFAULT], "quantization_supported_types": [tf.float16]},
-    "int8": {"quantization_enable_full_integer": True, "representative_dataset": lambda rows: [[row[None]] for row in rows]},
+    "int8": {
+        "quantization_enable_full_integer": True,
+        "representative_dataset": lambda rows: [[row[None]] for row in rows],
+    },
 }
 
 
@@ -53,7 +58,11 @@ def small(folder):
 def refused(folder, serving):
     """What is said where there is nothing to be had, in a process that goes on."""
     told = {}
-    for name, options in {"serving": {}, "setting": {"no_such_setting": 1}, "signature": {"signature_key": "nope"}}.items():
+    for name, options in {
+        "serving": {},
+        "setting": {"no_such_setting": 1},
+        "signature": {"signature_key": "nope"},
+    }.items():
         try:
             told[name] = "made " + rewritten(serving, folder, f"no-{name}", **options)
         except ValueError as error:

@@ -1,7 +1,7 @@
-"""The older way of TFX: trainer_fn(fn_args, schema) describes an Estimator, which is trained and then exported for serving and evaluation.
+"""The older way of TFX: trainer_fn(fn_args, schema) describes an Estimator, which is trained, and exported.
 
-Training runs below model_run_dir, where its checkpoints survive a lost worker. What it exports there is copied to the folders of the
-model, flat, as TFX 1.15 did.
+Training runs below model_run_dir, where its checkpoints survive a lost worker. What it exports there, for serving and
+for evaluation, is copied to the folders of the model, flat, as TFX 1.15 did.
 """
 import json
 import os
@@ -59,7 +59,8 @@ def _train(tf, spec):
     result = tf.estimator.train_and_evaluate(estimator, train_spec, eval_spec)
     metrics = result[0] if result else None  # nothing comes back in a cluster
     if metrics is None and _chief() and estimator.latest_checkpoint():
-        metrics = _finish(estimator, eval_spec)  # an earlier attempt had trained to the end, and was lost before it had exported
+        # An earlier attempt had trained to the end, and was lost before it had exported.
+        metrics = _finish(estimator, eval_spec)
     if not metrics:
         return {}
     stoker.report(metrics.get("global_step", 0), _named(metrics), phase="evaluating")
@@ -74,8 +75,13 @@ def _finish(estimator, eval_spec):
     """Evaluates and exports what is trained already, as train_and_evaluate does at the end of a training."""
     metrics = estimator.evaluate(eval_spec.input_fn, eval_spec.steps, eval_spec.hooks, name=eval_spec.name)
     for exporter in eval_spec.exporters:
-        exporter.export(estimator, os.path.join(estimator.model_dir, "export", exporter.name), estimator.latest_checkpoint(), metrics,
-                        is_the_final_export=True)
+        exporter.export(
+            estimator,
+            os.path.join(estimator.model_dir, "export", exporter.name),
+            estimator.latest_checkpoint(),
+            metrics,
+            is_the_final_export=True,
+        )
     return metrics
 
 
@@ -97,15 +103,17 @@ def _chief():
 
 
 def newest(folder):
-    """The newest export below a folder: export/<exporter>/<seconds>, or <seconds>; the folder itself if it is a model."""
+    """The newest export in a folder: export/<exporter>/<seconds> or <seconds>; the folder itself if it is a model."""
     if os.path.exists(os.path.join(folder, "saved_model.pb")):
         return folder
     exporters = os.path.join(folder, "export")
     homes = _folders(exporters) if os.path.isdir(exporters) else [folder]
     found = [path for home in homes for path in _folders(home) if os.path.basename(path).isdigit()]
     if not found:
-        raise RuntimeError(f"trainer_fn exported nothing below {folder}: eval_spec needs an exporter (tf.estimator.FinalExporter), and the "
-                           "estimator's model_dir is to be fn_args.serving_model_dir")
+        raise RuntimeError(
+            f"trainer_fn exported nothing below {folder}: eval_spec needs an exporter (tf.estimator.FinalExporter), "
+            "and the estimator's model_dir is to be fn_args.serving_model_dir"
+        )
     return max(found, key=lambda path: (int(os.path.basename(path)), path))
 
 

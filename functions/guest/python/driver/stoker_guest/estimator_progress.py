@@ -1,4 +1,4 @@
-"""How the training of an Estimator gets on: a hook in its sessions tells steps and loss, and a listener what is saved."""
+"""How an Estimator's training gets on: a hook in its sessions tells steps and loss, a listener what is saved."""
 import time
 
 import stoker

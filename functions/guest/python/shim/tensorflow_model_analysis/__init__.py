@@ -1,7 +1,9 @@
-"""Stands in for TensorFlow Model Analysis where it isn't installed: the export of an Estimator for evaluation, and no more."""
+"""Stands in for TensorFlow Model Analysis where it isn't installed: an Estimator's export for evaluation alone."""
 import stoker_lacking
 
-stoker_lacking.package("tensorflow_model_analysis", "name tensorflow-model-analysis in the pipeline's module.requirements")
+stoker_lacking.package(
+    "tensorflow_model_analysis", "name tensorflow-model-analysis in the pipeline's module.requirements"
+)
 
 from tensorflow_model_analysis import export
 

@@ -26,7 +26,9 @@ class Exports(unittest.TestCase):
 
     def test_the_newest_of_all_exporters_is_taken(self):
         self.assertEqual(self.newest("export/best/99", "export/best/1000", "export/last/500"), "export/best/1000")
-        self.assertEqual(self.newest("export/best/1000", "export/last/1001", "export/last/temp-1002"), "export/last/1001")
+        self.assertEqual(
+            self.newest("export/best/1000", "export/last/1001", "export/last/temp-1002"), "export/last/1001"
+        )
 
     def test_an_evaluation_model_has_no_exporter(self):
         self.assertEqual(self.newest("7", "11"), "11")
@@ -44,8 +46,12 @@ class Spec(unittest.TestCase):
     def test_exactly_four_keys(self):
         spec = dict.fromkeys(estimator.KEYS)
         self.assertIs(estimator._checked(spec), spec)
-        for wrong, words in [({}, "returned a dict of \\[\\]"), ({**spec, "hooks": 1}, "'hooks'"), (None, "returned a NoneType"),
-                             (list(spec), "returned a list")]:
+        for wrong, words in [
+            ({}, "returned a dict of \\[\\]"),
+            ({**spec, "hooks": 1}, "'hooks'"),
+            (None, "returned a NoneType"),
+            (list(spec), "returned a list"),
+        ]:
             with self.assertRaisesRegex(ValueError, words):
                 estimator._checked(wrong)
 
@@ -79,11 +85,19 @@ class Chief(unittest.TestCase):
 
 class Missing(unittest.TestCase):
     def test_errors_that_mean_no_estimators(self):
-        for text in ["module 'tensorflow' has no attribute 'estimator'", "cannot import name 'estimator' from 'tensorflow' (/x/__init__.py)",
-                     "No module named 'tensorflow_estimator'", "No module named 'tensorflow.estimator'",
-                     "module 'tensorflow._api.v2.compat.v1' has no attribute 'estimator'"]:
+        for text in [
+            "module 'tensorflow' has no attribute 'estimator'",
+            "cannot import name 'estimator' from 'tensorflow' (/x/__init__.py)",
+            "No module named 'tensorflow_estimator'",
+            "No module named 'tensorflow.estimator'",
+            "module 'tensorflow._api.v2.compat.v1' has no attribute 'estimator'",
+        ]:
             self.assertIn("stoker python setup --estimator", no_estimators.hint(text))
-        for text in ["module 'tensorflow' has no attribute 'estimators'", "'Pipeline' object has no attribute 'estimator_type'", ""]:
+        for text in [
+            "module 'tensorflow' has no attribute 'estimators'",
+            "'Pipeline' object has no attribute 'estimator_type'",
+            "",
+        ]:
             self.assertEqual(no_estimators.hint(text), "")
 
 

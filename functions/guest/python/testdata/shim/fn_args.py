@@ -4,9 +4,24 @@ import pickle
 import attr
 from tfx.v1.components import DataAccessor, FnArgs, TunerFnResult
 
-fields = ["working_dir", "train_files", "eval_files", "train_steps", "eval_steps", "schema_path", "schema_file", "transform_graph_path",
-          "transform_output", "data_accessor", "serving_model_dir", "eval_model_dir", "model_run_dir", "base_model", "hyperparameters",
-          "custom_config"]
+fields = [
+    "working_dir",
+    "train_files",
+    "eval_files",
+    "train_steps",
+    "eval_steps",
+    "schema_path",
+    "schema_file",
+    "transform_graph_path",
+    "transform_output",
+    "data_accessor",
+    "serving_model_dir",
+    "eval_model_dir",
+    "model_run_dir",
+    "base_model",
+    "hyperparameters",
+    "custom_config",
+]
 assert [field.name for field in attr.fields(FnArgs)] == fields
 assert attr.asdict(FnArgs()) == dict.fromkeys(fields)
 
@@ -25,5 +40,7 @@ import importlib
 
 sys.modules["attr"] = None
 plain = importlib.reload(sys.modules["tfx.components.trainer.fn_args_utils"]).FnArgs
-assert list(vars(plain())) == fields and plain(train_steps=3) == plain(None, None, None, 3) and plain().base_model is None
+assert (
+    list(vars(plain())) == fields and plain(train_steps=3) == plain(None, None, None, 3) and plain().base_model is None
+)
 assert pickle.loads(pickle.dumps(plain(train_steps=3))) == plain(train_steps=3)

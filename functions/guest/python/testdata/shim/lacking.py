@@ -23,7 +23,9 @@ refused("from tfx.utils import path_utils", "tfx.utils.path_utils", ModuleNotFou
 refused("from tfx.v1 import orchestration", "tfx.v1.orchestration", ModuleNotFoundError)
 refused("from tfx.utils.io_utils import nothing", "tfx.utils.io_utils.nothing", ModuleNotFoundError)
 refused("tfx.components.Trainer", "tfx.v1.components.Trainer", AttributeError)
-refused("import tensorflow_model_analysis as tfma; tfma.EvalConfig", "tensorflow_model_analysis.EvalConfig", AttributeError)
+refused(
+    "import tensorflow_model_analysis as tfma; tfma.EvalConfig", "tensorflow_model_analysis.EvalConfig", AttributeError
+)
 advice = refused("from tfx.components import Trainer", "tfx.components.Trainer", ModuleNotFoundError)
 assert "module.requirements" in advice and "tfx/components/Trainer.py" in advice, advice
 

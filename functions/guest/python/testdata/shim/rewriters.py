@@ -5,7 +5,12 @@ import shutil
 from tfx.components.trainer.rewriting import apart, rewriter, rewriter_factory
 
 SAVED, ANY = rewriter.ModelType.SAVED_MODEL, rewriter.ModelType.ANY_MODEL
-assert [(t.name, t.value) for t in rewriter.ModelType] == [("ANY_MODEL", 1), ("SAVED_MODEL", 2), ("TFLITE_MODEL", 3), ("TFJS_MODEL", 4)]
+assert [(t.name, t.value) for t in rewriter.ModelType] == [
+    ("ANY_MODEL", 1),
+    ("SAVED_MODEL", 2),
+    ("TFLITE_MODEL", 3),
+    ("TFJS_MODEL", 4),
+]
 
 
 def fails(kind, call, *args, **kwargs):
@@ -54,13 +59,18 @@ model, made = rewriter.ModelDescription(SAVED, "model"), rewriter.ModelDescripti
 one = rewriter_factory.create_rewriter("appender", "one")
 one.perform_rewrite(model, made)
 assert open("made/saved_model.pb").read() == "model one"
-for phase, words in {"pre": "one failed to perform pre-rewrite validation. Original model: ", "post": "one failed to validate rewritten model.",
-                     "rewrite": "one failed to rewrite model. Original model: "}.items():
+for phase, words in {
+    "pre": "one failed to perform pre-rewrite validation. Original model: ",
+    "post": "one failed to validate rewritten model.",
+    "rewrite": "one failed to rewrite model. Original model: ",
+}.items():
     told = fails(ValueError, Appender("one", phase).perform_rewrite, model, made)
     assert told.startswith(words) and "no good" in told, told
 fails(TypeError, rewriter.BaseRewriter)
 assert fails(ValueError, rewriter_factory.create_rewriter, "FooRewriter") == "Failed to find rewriter: foorewriter"
-assert fails(RuntimeError, rewriter_factory.create_rewriter, "TFJSRewriter", name="js").startswith("tensorflowjs is not installed")
+assert fails(RuntimeError, rewriter_factory.create_rewriter, "TFJSRewriter", name="js").startswith(
+    "tensorflowjs is not installed"
+)
 
 two, three = Appender("two"), Appender("three")
 chain = rewriter_factory.create_rewriter("ChainRewriter", name="chain", rewriters=[one, two, three])
@@ -69,15 +79,22 @@ assert open("made/saved_model.pb").read() == "model one two three" and two.seen 
 two.refuse = "rewrite"
 told = fails(ValueError, chain.perform_rewrite, model, made)
 assert "chain failed to rewrite model" in told and "two failed to rewrite model" in told, told
-assert "no rewriters" in fails(ValueError, rewriter_factory.create_rewriter, "ChainRewriter", name="chain", rewriters=[])
+assert "no rewriters" in fails(
+    ValueError, rewriter_factory.create_rewriter, "ChainRewriter", name="chain", rewriters=[]
+)
 
 # A converter runs as a program of its own, and however it ends this process is told.
 CONVERTERS = {
-    "aborts": ("import os, sys; sys.stderr.write('LLVM ERROR: no types\\n#0 stack\\n'); sys.stderr.flush(); os.abort()",
-               "the converter was ended by SIGABRT: LLVM ERROR: no types"),
+    "aborts": (
+        "import os, sys; sys.stderr.write('LLVM ERROR: no types\\n#0 stack\\n'); sys.stderr.flush(); os.abort()",
+        "the converter was ended by SIGABRT: LLVM ERROR: no types",
+    ),
     "raises": ("raise ValueError('no such key')", "the converter ended with exit status 1: ValueError: no such key"),
     "silent": ("raise SystemExit(3)", "the converter ended with exit status 3: it said nothing"),
-    "chatty": ("import sys; sys.stderr.write('x' * 10_000_000 + '\\nlast'); sys.exit(1)", "the converter ended with exit status 1: last"),
+    "chatty": (
+        "import sys; sys.stderr.write('x' * 10_000_000 + '\\nlast'); sys.exit(1)",
+        "the converter ended with exit status 1: last",
+    ),
 }
 os.mkdir("programs")
 os.environ["PYTHONPATH"] = os.path.abspath("programs")
@@ -94,5 +111,8 @@ with open("programs/tensorflowjs/converters/converter.py", "w") as f:
     f.write("import sys; open(sys.argv[-1] + '/model.json', 'w').write(' '.join(sys.argv[1:]))")
 sys.path.insert(0, "programs")
 rewriter_factory.create_rewriter("tfjsrewriter", name="js").perform_rewrite(model, made)
-assert open("made/model.json").read() == "--input_format=tf_saved_model --saved_model_tags=serve --signature_name=serving_default model made"
+assert (
+    open("made/model.json").read()
+    == "--input_format=tf_saved_model --saved_model_tags=serve --signature_name=serving_default model made"
+)
 shutil.rmtree("made")

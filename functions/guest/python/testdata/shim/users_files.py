@@ -1,4 +1,4 @@
-"""Files of the user's own below tfx are found beside the shim's: so are TFX's examples, which import one another by such names."""
+"""Files of a user's own below tfx are found beside the shim's, as TFX's examples are, which import one another so."""
 import os
 
 
@@ -10,7 +10,10 @@ def write(path, text=""):
 
 write("one/tfx/examples/penguin/base.py", "KEY = 'species'")
 write("one/tfx/examples/penguin/__init__.py")
-write("one/tfx/components/testdata/module_file/trainer_module.py", "from tfx.components.trainer.fn_args_utils import FnArgs")
+write(
+    "one/tfx/components/testdata/module_file/trainer_module.py",
+    "from tfx.components.trainer.fn_args_utils import FnArgs",
+)
 write("two/tfx/utils/path_utils.py", "HERE = True")
 sys.path[:0] = ["one", "two"]
 

@@ -13,8 +13,9 @@ except ImportError:  # an environment of TensorFlow alone
 class DataAccessor(typing.NamedTuple):
     """Reads the examples, whatever format they are stored in.
 
-    tf_dataset_factory(patterns, TensorFlowDatasetOptions, schema) gives a tf.data.Dataset, record_batch_factory(patterns,
-    RecordBatchesOptions, schema) an iterator of Arrow's record batches. data_view_decode_fn is there for protos with a view alone.
+    tf_dataset_factory(patterns, TensorFlowDatasetOptions, schema) gives a tf.data.Dataset,
+    record_batch_factory(patterns, RecordBatchesOptions, schema) an iterator of Arrow's record batches.
+    data_view_decode_fn is there for protos with a view alone.
     """
 
     tf_dataset_factory: typing.Callable[..., typing.Any]
@@ -43,7 +44,7 @@ _FIELDS = (
 
 
 def _fn_args():
-    """FnArgs as a class of attrs, which TFX's is: attr.asdict and attr.evolve work on it. Without attrs it is a dataclass."""
+    """FnArgs as a class of attrs, as in TFX: attr.asdict and attr.evolve work on it. Without attrs, a dataclass."""
     if attr is not None:
         made = attr.make_class("FnArgs", {name: attr.ib(default=None) for name in _FIELDS})
     else:

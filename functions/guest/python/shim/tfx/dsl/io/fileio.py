@@ -1,4 +1,4 @@
-"""Files by path: of this machine by the standard library, and those with a scheme (gs://...) by TensorFlow, as TFX does."""
+"""Files by path: of this machine by the standard library, those with a scheme (gs://...) by TensorFlow, as in TFX."""
 import builtins
 import glob as _glob
 import os
@@ -7,8 +7,23 @@ import typing
 
 import stoker_lacking
 
-__all__ = ["NotFoundError", "PathType", "copy", "exists", "glob", "isdir", "listdir", "makedirs", "mkdir", "open", "remove", "rename",
-           "rmtree", "stat", "walk"]
+__all__ = [
+    "NotFoundError",
+    "PathType",
+    "copy",
+    "exists",
+    "glob",
+    "isdir",
+    "listdir",
+    "makedirs",
+    "mkdir",
+    "open",
+    "remove",
+    "rename",
+    "rmtree",
+    "stat",
+    "walk",
+]
 
 PathType = typing.Union[bytes, str]
 NotFoundError = FileNotFoundError

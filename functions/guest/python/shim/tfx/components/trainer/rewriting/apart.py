@@ -13,7 +13,7 @@ _SHOWN = 4096  # bytes of a converter's last words that are kept
 
 
 def run(what, module, *arguments):
-    """Runs a Python module as a program, to its end. RewriteError says how it ended, if not well, and what it said last."""
+    """Runs a Python module as a program. RewriteError says how it ended, if not well, and what it said last."""
     shim = os.path.dirname(stoker_lacking.__file__)
     env = dict(
         os.environ,
@@ -21,7 +21,9 @@ def run(what, module, *arguments):
         PYTHONPATH=os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), shim])),
     )
     with tempfile.TemporaryFile() as said:
-        ended = subprocess.run([sys.executable, "-m", module, *arguments], env=env, stdin=subprocess.DEVNULL, stderr=said)
+        ended = subprocess.run(
+            [sys.executable, "-m", module, *arguments], env=env, stdin=subprocess.DEVNULL, stderr=said
+        )
         said.seek(max(0, said.seek(0, os.SEEK_END) - _SHOWN))
         last_words = said.read().decode(errors="replace").strip()
     if ended.returncode:

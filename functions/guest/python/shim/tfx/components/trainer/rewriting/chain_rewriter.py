@@ -1,4 +1,4 @@
-"""Rewriters that follow one another, each given what the one before has made. Stoker's addition: TFX's rewriters stand alone."""
+"""Rewriters that follow one another, each given what the one before made. Stoker's addition: TFX's stand alone."""
 import os
 import tempfile
 

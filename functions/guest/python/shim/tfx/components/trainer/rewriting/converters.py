@@ -23,7 +23,7 @@ def _exporter():
 
 
 class RewritingExporter(_exporter()):
-    """Wraps an exporter of an Estimator: what that exports is rewritten, in its place. A wrapped one may be wrapped again."""
+    """Wraps an Estimator's exporter: what that exports is rewritten in its place. It may be wrapped again."""
 
     def __init__(self, base_exporter, rewriter_inst):
         self._base_exporter, self._rewriter_inst = base_exporter, rewriter_inst

@@ -21,11 +21,11 @@ class ModelDescription(typing.NamedTuple):
 
 
 class RewriteError(ValueError):
-    """A model could not be rewritten. TFX raises ValueError itself, so a module that catches that catches this one too."""
+    """A model could not be rewritten. TFX raises ValueError itself: what catches that catches this one too."""
 
 
 class BaseRewriter(abc.ABC):
-    """To be derived from; create_rewriter finds a derived class by its name. A phase says what is wrong by a ValueError."""
+    """To be derived from; create_rewriter finds a derived class by its name. A phase refuses by a ValueError."""
 
     @property
     @abc.abstractmethod
@@ -45,21 +45,26 @@ class BaseRewriter(abc.ABC):
         """Checks what was made."""
 
     def perform_rewrite(self, original_model, rewritten_model):
-        """Rewrites the model of one description into that of the other. RewriteError says which phase refused, and why."""
+        """Rewrites one description's model into the other's. RewriteError says which phase refused, and why."""
         try:
             self._pre_rewrite_validate(original_model)
         except ValueError as error:
             raise RewriteError(
-                f"{self.name} failed to perform pre-rewrite validation. Original model: {original_model}. Error: {error}") from error
+                f"{self.name} failed to perform pre-rewrite validation. "
+                f"Original model: {original_model}. Error: {error}"
+            ) from error
         try:
             self._rewrite(original_model, rewritten_model)
         except ValueError as error:
-            raise RewriteError(f"{self.name} failed to rewrite model. Original model: {original_model}. Error: {error}") from error
+            raise RewriteError(
+                f"{self.name} failed to rewrite model. Original model: {original_model}. Error: {error}"
+            ) from error
         try:
             self._post_rewrite_validate(rewritten_model)
         except ValueError as error:
             raise RewriteError(
-                f"{self.name} failed to validate rewritten model. Rewritten model: {rewritten_model}. Error: {error}") from error
+                f"{self.name} failed to validate rewritten model. Rewritten model: {rewritten_model}. Error: {error}"
+            ) from error
 
 
 __path__, __getattr__ = stoker_lacking.of(__name__)

@@ -1,4 +1,4 @@
-"""Rewriters by the name of their class, in any case: those that come with TFX, and any class a module derives from BaseRewriter."""
+"""Rewriters by the name of their class, in any case: TFX's own, and any that a module derives from BaseRewriter."""
 import importlib
 import importlib.util
 
@@ -22,7 +22,9 @@ def create_rewriter(rewriter_type, *args, **kwargs):
     wanted = rewriter_type.lower()
     if wanted in _MODULES:
         if wanted == TFJS_REWRITER.lower() and importlib.util.find_spec("tensorflowjs") is None:
-            raise RuntimeError("tensorflowjs is not installed: TFJSRewriter needs it, so name it in the pipeline's module.requirements")
+            raise RuntimeError(
+                "tensorflowjs is not installed: TFJSRewriter needs it, so name it in the pipeline's module.requirements"
+            )
         importlib.import_module(_MODULES[wanted])
     for derived in _derived(rewriter.BaseRewriter):
         if derived.__name__.lower() == wanted:

@@ -21,8 +21,15 @@ class TFJSRewriter(rewriter.BaseRewriter):
     def _rewrite(self, original_model, rewritten_model):
         if rewritten_model.model_type not in (rewriter.ModelType.TFJS_MODEL, rewriter.ModelType.ANY_MODEL):
             raise ValueError("TFJSConverter can only convert to the TFJS format.")
-        apart.run("the TensorFlow.js converter", "tensorflowjs.converters.converter", "--input_format=tf_saved_model",
-                  "--saved_model_tags=serve", "--signature_name=serving_default", original_model.path, rewritten_model.path)
+        apart.run(
+            "the TensorFlow.js converter",
+            "tensorflowjs.converters.converter",
+            "--input_format=tf_saved_model",
+            "--saved_model_tags=serve",
+            "--signature_name=serving_default",
+            original_model.path,
+            rewritten_model.path,
+        )
 
     def _post_rewrite_validate(self, rewritten_model):
         """The converter is trusted, as TFX does."""

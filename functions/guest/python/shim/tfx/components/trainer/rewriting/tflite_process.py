@@ -19,7 +19,9 @@ def main(request, answer):
 def converter(saved_model_path, quantization_optimizations, quantization_supported_types, representative_dataset=None,
               signature_key=None, **settings):
     """TensorFlow's converter for a SavedModel, set up."""
-    made = tf.lite.TFLiteConverter.from_saved_model(saved_model_path, signature_keys=[signature_key] if signature_key else None)
+    made = tf.lite.TFLiteConverter.from_saved_model(
+        saved_model_path, signature_keys=[signature_key] if signature_key else None
+    )
     made.optimizations = quantization_optimizations
     made.target_spec.supported_types = quantization_supported_types
     made.representative_dataset = representative_dataset
@@ -31,7 +33,7 @@ def converter(saved_model_path, quantization_optimizations, quantization_support
 
 
 def _dataset(path, start):
-    """The samples that stand in the request from start on: a function that reads them each time, None if there are none."""
+    """The samples in the request from start on: a function that reads them each time, None if there are none."""
 
     def read():
         with open(path, "rb") as f:
@@ -43,7 +45,7 @@ def _dataset(path, start):
 
 
 def _line(error):
-    """What an exception says, in one line: the converter's own show a whole program, after the ops that it has no form for."""
+    """What an exception says, in one line: the converter's own name the ops it lacks, then show a whole program."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN]}"
 
 

@@ -16,24 +16,37 @@ EXTRA_ASSETS_DIRECTORY = "assets.extra"  # where TensorFlow Serving's warm-up re
 class TFLiteRewriter(rewriter.BaseRewriter):
     """Writes <folder>/<filename>, and the assets of the SavedModel beside it.
 
-    quantization_optimizations, quantization_supported_types: as TFLiteConverter's optimizations and target_spec.supported_types.
+    quantization_optimizations, quantization_supported_types: TFLiteConverter's optimizations and
+    target_spec.supported_types.
     None quantises nothing: dynamic range takes [tf.lite.Optimize.DEFAULT], float16 [tf.float16] too.
     quantization_enable_full_integer: weights and activations by representative_dataset, which it needs. Without
     optimizations they are [DEFAULT].
-    representative_dataset: an iterable of samples, or a function that returns one; a sample is a list of arrays in the order of the
-    signature's inputs, or a dict by their names.
+    representative_dataset: an iterable of samples, or a function that returns one; a sample is a list of arrays in the
+    order of the signature's inputs, or a dict by their names.
     signature_key: of the signature to convert; serving_default where it is left out.
     Other keywords are set on the converter: allow_custom_ops=True.
 
-    Conversion runs in a process of its own. A derived class that makes its own converter (_create_tflite_converter) runs it in
-    this process: there an abort of the converter ends the job.
+    Conversion runs in a process of its own. A derived class that makes its own converter (_create_tflite_converter)
+    runs it in this process: there an abort of the converter ends the job.
     """
 
-    def __init__(self, name, filename="tflite", copy_assets=True, copy_assets_extra=True, quantization_optimizations=None,
-                 quantization_supported_types=None, quantization_enable_full_integer=False, signature_key=None,
-                 representative_dataset=None, **kwargs):
+    def __init__(
+        self,
+        name,
+        filename="tflite",
+        copy_assets=True,
+        copy_assets_extra=True,
+        quantization_optimizations=None,
+        quantization_supported_types=None,
+        quantization_enable_full_integer=False,
+        signature_key=None,
+        representative_dataset=None,
+        **kwargs
+    ):
         if quantization_enable_full_integer and representative_dataset is None:
-            raise ValueError("If quantization_enable_full_integer is set to `True`, then `representative_dataset` must be defined.")
+            raise ValueError(
+                "If quantization_enable_full_integer is set to `True`, then `representative_dataset` must be defined."
+            )
         self._name, self._filename = name, os.fsdecode(filename)
         self._folders = [folder for folder, wanted in [(tf.saved_model.ASSETS_DIRECTORY, copy_assets),
                                                        (EXTRA_ASSETS_DIRECTORY, copy_assets_extra)] if wanted]
@@ -72,8 +85,9 @@ class TFLiteRewriter(rewriter.BaseRewriter):
     def _convert(self, saved_model):
         """The bytes of the TFLite model."""
         if type(self)._create_tflite_converter is not TFLiteRewriter._create_tflite_converter:
-            converter = self._create_tflite_converter(saved_model_path=saved_model, representative_dataset=self._representative_dataset,
-                                                      **self._options)
+            converter = self._create_tflite_converter(
+                saved_model_path=saved_model, representative_dataset=self._representative_dataset, **self._options
+            )
             return converter.convert()
         with tempfile.TemporaryDirectory(prefix="tflite-") as scratch:
             request, answer = os.path.join(scratch, "request"), os.path.join(scratch, "answer")
