@@ -105,3 +105,34 @@ func fileOf(t *testing.T, uri, name string) string {
 	}
 	return string(text)
 }
+
+// A run whose pipeline wants no other hyperparameters ends with its search, and says why; the job lies among the dead letters.
+func TestASearchThatFailsIsToldWithItsTraceback(t *testing.T) {
+	t.Parallel()
+	module := filepath.Join(t.TempDir(), "user_module.py")
+	text := "def tuner_fn(fn_args):\n    print('looking at', fn_args.train_files)\n    raise ValueError('no space to search')\n"
+	if err := os.WriteFile(module, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deploy(t, fmt.Sprintf(`
+pipeline: penguin-untuned
+module: {path: %s, python: %s, keras: 3}
+tuner: {when: always, on_failed: fail}
+`, module, tftest.Python(t)))
+	told, ok := outcome(t, transformOf("penguin-untuned", "monday")).Data.(*events.TrainingFailed)
+	if !ok || told.Reason != events.FailureIncomplete || !strings.HasPrefix(told.Message, "tuning failed: ") || !strings.Contains(told.Message, "no space to search") {
+		t.Errorf("told %+v", told)
+	}
+	query := events.Query{Kinds: []events.Kind{events.KindTuningFailed}, Pipeline: "penguin-untuned"}
+	for recorded, err := range stack.Box.Read(t.Context(), query) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := recorded.Fact.Data.(*events.TuningFailed)
+		if failed.Reason != events.FailureModule || !strings.Contains(failed.LogTail, "user_module.py") || !strings.Contains(failed.Log, "/Tuner/") {
+			t.Errorf("told %+v", failed)
+		}
+		return
+	}
+	t.Error("no tuning.failed")
+}

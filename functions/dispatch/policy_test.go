@@ -72,8 +72,8 @@ func TestARunThatBringsItsOwnHyperparametersIsToldNone(t *testing.T) {
 func TestARunWithNothingToReuseEnds(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[string]string{
-		"latest": "incomplete: tuning failed, and the pipeline has no earlier hyperparameters to go on with",
-		"fail":   "incomplete: tuning failed, and the pipeline's tuner.on_failed is fail",
+		"latest": "incomplete: tuning failed: tuning is skipped, and the pipeline has no earlier hyperparameters to reuse; the pipeline has no earlier hyperparameters to go on with",
+		"fail":   "incomplete: tuning failed: tuning is skipped, and the pipeline has no earlier hyperparameters to reuse; the pipeline's tuner.on_failed is fail",
 	} {
 		box, d := setup(t, fmt.Sprintf(tuning, policy))
 		publish(t, box, "monday", "t", transform())

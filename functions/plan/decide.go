@@ -28,7 +28,7 @@ func (j Join) Decide(p pipeline.Pipeline, facts []Pinned) Join {
 			return join.expired(p, deadline)
 		}
 		if join = join.Add(fact); join.tuningEnds(p) {
-			return join.End(events.FailureIncomplete, "tuning failed, and the pipeline's tuner.on_failed is fail", fact.Stored)
+			return join.End(events.FailureIncomplete, join.untuned("the pipeline's tuner.on_failed is fail"), fact.Stored)
 		}
 		if join.Ready(p) {
 			break

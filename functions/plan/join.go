@@ -53,6 +53,7 @@ type Pinned struct {
 	Trace  string        `json:"traceparent,omitempty"`
 	Inputs events.Inputs `json:"inputs"` // what it named
 	Force  bool          `json:"force,omitempty"`
+	Why    string        `json:"why,omitempty"` // of a tuning that failed
 }
 
 // Latest holds what "latest" meant when the join completed.
@@ -74,6 +75,7 @@ func Pin(r events.Recorded) (Pinned, bool) {
 		Trace:  r.Fact.Trace,
 		Inputs: inputs,
 		Force:  events.RequestOf(r.Fact.Data).Force,
+		Why:    whyOf(r.Fact.Data),
 	}, true
 }
 

@@ -30,8 +30,7 @@ func (j Join) Wants(p pipeline.Pipeline) Wants {
 // hyperparameters, ends instead.
 func (j Join) Pin(p pipeline.Pipeline, revision uint64, latest Latest) Join {
 	if j.tuningFailed(p) && latest.Hyperparameters == "" {
-		message := "tuning failed, and the pipeline has no earlier hyperparameters to go on with"
-		return j.End(events.FailureIncomplete, message, j.Last().Stored)
+		return j.End(events.FailureIncomplete, j.untuned("the pipeline has no earlier hyperparameters to go on with"), j.Last().Stored)
 	}
 	j.State, j.Revision, j.Latest = Complete, revision, latest
 	return j

@@ -34,7 +34,7 @@ func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err 
 func (r registers) state(ctx context.Context, join plan.Join) (runState, error) {
 	state := runState{Pipeline: join.Pipeline, Run: join.Run, Updated: join.Last().Stored}
 	if join.State == plan.Ended {
-		state.State, state.Error, state.Updated = failedState(join.Ending.Kind), join.Ending.Message, join.Ending.At
+		state.State, state.Error, state.Updated = failedState(join.Ending.Kind, join.Ending.Message), join.Ending.Message, join.Ending.At
 		return state, nil
 	}
 	if join.IsTuned() {

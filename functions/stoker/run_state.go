@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // The states of a run.
@@ -78,16 +79,16 @@ func outcome(recorded events.Recorded) runState {
 	case *events.ModelTrained:
 		r.State, r.Model = runTrained, data.Model.URI
 	case *events.TrainingFailed:
-		r.State, r.Error = failedState(data.Reason), data.Message
+		r.State, r.Error = failedState(data.Reason, data.Message), data.Message
 	}
 	return r
 }
 
-func failedState(kind events.FailureKind) string {
-	switch kind {
-	case events.FailureCancelled:
+func failedState(kind events.FailureKind, message string) string {
+	switch {
+	case kind == events.FailureCancelled:
 		return runCancelled
-	case events.FailureIncomplete:
+	case kind == events.FailureIncomplete && !strings.HasPrefix(message, plan.TuningFailed):
 		return runExpired
 	}
 	return runFailed

@@ -56,3 +56,15 @@ func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
 	}
 	is(runQueued, "waits for a worker of class cpu")
 }
+
+func TestARunWhoseTuningFailedHasFailed(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"tuning failed: boom; the pipeline's tuner.on_failed is fail": runFailed,
+		"waited for hparams.ready since noon, and expired after 2h":   runExpired,
+	} {
+		if got := failedState(events.FailureIncomplete, message); got != want {
+			t.Errorf("%s: %s, want %s", message, got, want)
+		}
+	}
+}
