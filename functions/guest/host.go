@@ -39,7 +39,7 @@ type Options struct {
 	Args     []string          // default: module
 	Builtins map[string]string // builtin modules by name, with the constant that stands for their code: dnn -> builtin:dnn@1
 	CacheDir string            // where built modules are kept; default: stoker/modules in the user's cache folder
-	Warm     int               // processes kept for builtin modules, once one has run; default 0: none. See Host
+	Warm     int               // processes kept for builtin modules, once one has run; default 0: none, nor for TFX modules. See Host
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
 	Python   string            // interpreter with TensorFlow for TFX modules that name none, or its environment's folder; default: STOKER_PYTHON
 	Slots    int               // jobs at once, over which GPUs are shared out; default 1: each job has all of them
