@@ -60,12 +60,13 @@ func asModules(err *Error) *Error {
 	return err
 }
 
-// startOver makes everything as it was before the first try: empty output folders, the rest of the time limit. What survives of a job is
-// emptied too, and the checkpoint with it, since one Keras can't go on from the other's.
+// startOver makes everything as it was before the first try: empty output folders, the rest of the time limit. What survives
+// of a job is emptied too, and the checkpoint with it, since one Keras can't go on from the other's.
 func (e *errand) startOver(with kerasChoice, spent time.Duration) error {
 	if e.limits.Timeout > 0 {
 		if e.limits.Timeout -= spent; e.limits.Timeout <= 0 {
-			return fail(KindResources, fmt.Errorf("module %s: %w before the other Keras could be tried", e.assignment.Module, errTimeout))
+			err := fmt.Errorf("module %s: %w before the other Keras could be tried", e.assignment.Module, errTimeout)
+			return fail(KindResources, err)
 		}
 	}
 	a := e.assignment
@@ -89,7 +90,8 @@ func removeOutputs(a module.Assignment) error {
 		paths = append(paths, a.Predictions.Path, a.Predictions.LabelsPath)
 	}
 	if a.ServingModelDir != "" {
-		formats, _ := filepath.Glob(filepath.Join(filepath.Dir(a.ServingModelDir), "Format-*")) // the only error is that of a bad pattern
+		pattern := filepath.Join(filepath.Dir(a.ServingModelDir), "Format-*")
+		formats, _ := filepath.Glob(pattern) // the only error is that of a bad pattern
 		paths = append(paths, formats...)
 	}
 	var errs []error

@@ -15,16 +15,32 @@ func TestAKerasThatIsNotThereIsRefusedBeforeAnythingStarts(t *testing.T) {
 		keras      string
 		want, says string
 	}{
-		"3 of TensorFlow 2.15":       {map[string]string{"tensorflow": "2.15.1", "keras": "2.15.0"}, "3", "", "has only Keras 2; Keras 3 needs TensorFlow 2.16 or later"},
-		"2 without tf_keras":         {map[string]string{"tensorflow": "2.21.0", "keras": "3.15.1"}, "2", "", "has only Keras 3; add tf_keras to module.requirements"},
-		"auto of TensorFlow 2.15":    {map[string]string{"tensorflow-cpu": "2.15.1", "keras": "2.15.0"}, "auto", "2", "Keras 2.15.0: this Python has no other"},
-		"left out, without tf_keras": {map[string]string{"tensorflow": "2.21.0", "keras": "3.15.1"}, "", "3", "Keras 3.15.1: this Python has no other"},
-		"2 by name":                  {map[string]string{"tensorflow": "2.21.0", "keras": "3.15.1", "tf-keras": "2.21.0"}, "2", "2", "Keras 2.21.0: module.keras says so"},
+		"3 of TensorFlow 2.15": {
+			map[string]string{"tensorflow": "2.15.1", "keras": "2.15.0"}, "3", "",
+			"has only Keras 2; Keras 3 needs TensorFlow 2.16 or later",
+		},
+		"2 without tf_keras": {
+			map[string]string{"tensorflow": "2.21.0", "keras": "3.15.1"}, "2", "",
+			"has only Keras 3; add tf_keras to module.requirements",
+		},
+		"auto of TensorFlow 2.15": {
+			map[string]string{"tensorflow-cpu": "2.15.1", "keras": "2.15.0"}, "auto", "2",
+			"Keras 2.15.0: this Python has no other",
+		},
+		"left out, without tf_keras": {
+			map[string]string{"tensorflow": "2.21.0", "keras": "3.15.1"}, "", "3",
+			"Keras 3.15.1: this Python has no other",
+		},
+		"2 by name": {
+			map[string]string{"tensorflow": "2.21.0", "keras": "3.15.1", "tf-keras": "2.21.0"}, "2", "2",
+			"Keras 2.21.0: module.keras says so",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ready := prepared{environment: python.Environment{Interpreter: "/py", Packages: c.packages}}
-			choice, err := (&pythonHost{}).chooseKeras(t.Context(), ready, module.Source{Keras: c.keras}, module.Assignment{Call: module.CallTrain})
+			source, a := module.Source{Keras: c.keras}, module.Assignment{Call: module.CallTrain}
+			choice, err := (&pythonHost{}).chooseKeras(t.Context(), ready, source, a)
 			said := choice.line(ready.environment)
 			if err != nil {
 				said = err.Error()

@@ -16,29 +16,68 @@ func TestAnExceptionIsToldByWhoseFaultItIs(t *testing.T) {
 		kind  guest.Kind
 		says  string
 	}{
-		"no such label":                      {"ValueError('The `label_key` provided (zzz) must be one of the following tensorsnames: dict_keys([])')", guest.KindInput, "ValueError: The `label_key` provided"},
-		"no such feature":                    {`RuntimeError("Feature: fare (data type: float) is required but could not be found.")`, guest.KindInput, "RuntimeError: Feature: fare"},
-		"another type":                       {`ValueError("Key: fare.  Data types don't match. Expected type: float")`, guest.KindInput, "Key: fare"},
-		"words like it":                      {`ValueError("label_key must not be empty")`, guest.KindModule, "ValueError: label_key must not be empty"},
-		"a full disk":                        {`OSError(28, "No space left on device", "/x")`, guest.KindHost, "No space left on device: '/x'"},
-		"a full disk, as TensorFlow says it": {`RuntimeError("/x/y; No space left on device")`, guest.KindHost, "No space left on device"},
-		"no memory":                          {"MemoryError()", guest.KindResources, "MemoryError"},
-		"a status":                           {"SystemExit('give up')", guest.KindModule, "SystemExit: the module called sys.exit(give up) before it was done"},
-		"no text":                            {`ValueError("\ud800 and \x00")`, guest.KindModule, "ValueError: "},
-		"many lines":                         {`ValueError("Graph execution error:\n\nDetected at node x")`, guest.KindModule, "Graph execution error:\n\nDetected at node x"},
-		"an import of tensorflow_transform":  {"ModuleNotFoundError(\"No module named 'tensorflow_transform'\", name='tensorflow_transform')", guest.KindModule, "`stoker python setup` makes one that has it"},
-		"an import of tfx":                   {"ModuleNotFoundError(\"No module named 'tfx.extensions'\", name='tfx.extensions')", guest.KindModule, "add tfx to module.requirements"},
-		"an import of sklearn":               {"ModuleNotFoundError(\"No module named 'sklearn.tree'\", name='sklearn.tree')", guest.KindModule, "module.requirements: [scikit-learn]"},
-		"an import of a sibling's":           {"ImportError(\"cannot import name 'x' from 'features'\", name='features')", guest.KindModule, "cannot import name 'x' from 'features'"},
+		"no such label": {
+			"ValueError('The `label_key` provided (zzz) must be one of the following tensorsnames: dict_keys([])')", guest.KindInput,
+			"ValueError: The `label_key` provided",
+		},
+		"no such feature": {
+			`RuntimeError("Feature: fare (data type: float) is required but could not be found.")`, guest.KindInput,
+			"RuntimeError: Feature: fare",
+		},
+		"another type": {
+			`ValueError("Key: fare.  Data types don't match. Expected type: float")`, guest.KindInput,
+			"Key: fare",
+		},
+		"words like it": {
+			`ValueError("label_key must not be empty")`, guest.KindModule,
+			"ValueError: label_key must not be empty",
+		},
+		"a full disk": {
+			`OSError(28, "No space left on device", "/x")`, guest.KindHost,
+			"No space left on device: '/x'",
+		},
+		"a full disk, as TensorFlow says it": {
+			`RuntimeError("/x/y; No space left on device")`, guest.KindHost,
+			"No space left on device",
+		},
+		"no memory": {"MemoryError()", guest.KindResources, "MemoryError"},
+		"a status": {
+			"SystemExit('give up')", guest.KindModule,
+			"SystemExit: the module called sys.exit(give up) before it was done",
+		},
+		"no text": {`ValueError("\ud800 and \x00")`, guest.KindModule, "ValueError: "},
+		"many lines": {
+			`ValueError("Graph execution error:\n\nDetected at node x")`, guest.KindModule,
+			"Graph execution error:\n\nDetected at node x",
+		},
+		"an import of tensorflow_transform": {
+			"ModuleNotFoundError(\"No module named 'tensorflow_transform'\", name='tensorflow_transform')", guest.KindModule,
+			"`stoker python setup` makes one that has it",
+		},
+		"an import of tfx": {
+			"ModuleNotFoundError(\"No module named 'tfx.extensions'\", name='tfx.extensions')", guest.KindModule,
+			"add tfx to module.requirements",
+		},
+		"an import of sklearn": {
+			"ModuleNotFoundError(\"No module named 'sklearn.tree'\", name='sklearn.tree')", guest.KindModule,
+			"module.requirements: [scikit-learn]",
+		},
+		"an import of a sibling's": {
+			"ImportError(\"cannot import name 'x' from 'features'\", name='features')", guest.KindModule,
+			"cannot import name 'x' from 'features'",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := host.Run(t.Context(), pythonAssignment(t, "\ndef run_fn(fn_args):\n    print('runs')\n    raise "+c.raise), guest.Limits{}, nil)
+			a := pythonAssignment(t, "\ndef run_fn(fn_args):\n    print('runs')\n    raise "+c.raise)
+			_, err := host.Run(t.Context(), a, guest.Limits{}, nil)
 			if err == nil {
 				t.Fatal("done")
 			}
-			if got := asError(t, err); got.Kind != c.kind || !strings.Contains(got.Error(), c.says) || !strings.Contains(got.Error(), "user_module.py:4 in run_fn: ") {
-				t.Errorf("got  %s: %v\nwant %s: user_module.py:4 in run_fn: ... %s", got.Kind, got, c.kind, c.says)
+			const where = "user_module.py:4 in run_fn: "
+			got := asError(t, err)
+			if got.Kind != c.kind || !strings.Contains(got.Error(), c.says) || !strings.Contains(got.Error(), where) {
+				t.Errorf("got  %s: %v\nwant %s: %s ... %s", got.Kind, got, c.kind, where, c.says)
 			}
 		})
 	}

@@ -12,15 +12,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// dumps is a module that writes down what it is given, as Python has it: 1.0 is no 1, None no empty list. It ends its job there.
+// dumps is a module that writes down what it is given, as Python has it: 1.0 is no 1, None no empty list. There it fails.
 const dumps = `
 import json, os
 
 def run_fn(fn_args):
     told = {name: repr(value) for name, value in vars(fn_args).items() if name != "data_accessor"}
-    accessor = fn_args.data_accessor
-    told["data_accessor"] = repr([callable(accessor.tf_dataset_factory), callable(accessor.record_batch_factory), accessor.data_view_decode_fn])
-    told["there"] = repr([bool(d) and os.path.exists(d) for d in (fn_args.working_dir, fn_args.model_run_dir, fn_args.serving_model_dir)])
+    data = fn_args.data_accessor
+    told["data_accessor"] = repr([callable(data.tf_dataset_factory), callable(data.record_batch_factory), data.data_view_decode_fn])
+    folders = fn_args.working_dir, fn_args.model_run_dir, fn_args.serving_model_dir
+    told["there"] = repr([bool(d) and os.path.exists(d) for d in folders])
     with open(os.path.join(fn_args.working_dir, "told.json"), "w") as file:
         json.dump(told, file)
     raise SystemExit(7)
@@ -33,7 +34,8 @@ tuner_fn = run_fn
 func fnArgs(call module.Call, root string) map[string]string {
 	at := func(path string) string { return "'" + filepath.Join(root, path) + "'" }
 	all := map[string]string{
-		"working_dir": at("working"), "train_files": "[" + at("Split-train/*") + ", " + at("more/Split-train/*") + "]", "eval_files": "[" + at("Split-eval/*") + "]",
+		"working_dir": at("working"), "train_files": "[" + at("Split-train/*") + ", " + at("more/Split-train/*") + "]",
+		"eval_files":  "[" + at("Split-eval/*") + "]",
 		"train_steps": "100", "eval_steps": "None", "schema_path": at("schema.pbtxt"), "transform_graph_path": at("graph"),
 		"data_accessor": "[True, True, None]", "base_model": at("base"), "custom_config": "{'epochs': 3, 'rate': 1.0}",
 		"schema_file": "None", "transform_output": "None", "serving_model_dir": "None", "eval_model_dir": "None", "model_run_dir": "None",
@@ -42,8 +44,9 @@ func fnArgs(call module.Call, root string) map[string]string {
 	if call == module.CallTrain {
 		maps.Copy(all, map[string]string{
 			"schema_file": at("schema.pbtxt"), "transform_output": at("graph"), "serving_model_dir": at("model/Format-Serving"),
-			"eval_model_dir": at("model/Format-TFMA"), "model_run_dir": at("model_run"), "hyperparameters": "{'space': [], 'values': {'rate': 1.0, 'units': 8}}",
-			"num_examples": "{'eval': 100, 'train': 234}", "base_models": "[" + at("base") + "]", "there": "[True, True, False]",
+			"eval_model_dir": at("model/Format-TFMA"), "model_run_dir": at("model_run"),
+			"hyperparameters": "{'space': [], 'values': {'rate': 1.0, 'units': 8}}",
+			"num_examples":    "{'eval': 100, 'train': 234}", "base_models": "[" + at("base") + "]", "there": "[True, True, False]",
 		})
 	}
 	return all
@@ -54,12 +57,14 @@ func fullAssignment(root, path string, call module.Call) module.Assignment {
 	at := func(path string) string { return filepath.Join(root, path) }
 	return module.Assignment{
 		Version: module.ProtocolVersion, Module: module.Source{Path: path}, Call: call, WorkingDir: at("working"),
-		TrainFiles: []string{at("Split-train/*"), at("more/Split-train/*")}, EvalFiles: []string{at("Split-eval/*")}, TrainSteps: new(100), EvalSteps: new(0),
+		TrainFiles: []string{at("Split-train/*"), at("more/Split-train/*")}, EvalFiles: []string{at("Split-eval/*")},
+		TrainSteps: new(100), EvalSteps: new(0),
 		SchemaPath: at("schema.pbtxt"), TransformGraphPath: at("graph"), ServingModelDir: at("model/Format-Serving"),
 		EvalModelDir: at("model/Format-TFMA"), ModelRunDir: at("model_run"), BaseModel: at("base"),
-		Hyperparameters: map[string]any{"space": []any{}, "values": map[string]any{"rate": json.Number("1.0"), "units": 8}},
-		CustomConfig:    map[string]any{"epochs": json.Number("3"), "rate": json.Number("1.0")},
-		NumExamples:     map[string]int64{"train": 234, "eval": 100}, BestHyperparametersDir: at("best"), TunerResultsDir: at("results"),
+		Hyperparameters:        map[string]any{"space": []any{}, "values": map[string]any{"rate": json.Number("1.0"), "units": 8}},
+		CustomConfig:           map[string]any{"epochs": json.Number("3"), "rate": json.Number("1.0")},
+		NumExamples:            map[string]int64{"train": 234, "eval": 100},
+		BestHyperparametersDir: at("best"), TunerResultsDir: at("results"),
 	}
 }
 
@@ -81,7 +86,8 @@ func TestFnArgsThatAJobDoesNotHaveAreNone(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	a := module.Assignment{
-		Version: module.ProtocolVersion, Module: module.Source{Path: dumping(t)}, Call: module.CallTrain, WorkingDir: filepath.Join(root, "working"),
+		Version: module.ProtocolVersion, Module: module.Source{Path: dumping(t)}, Call: module.CallTrain,
+		WorkingDir: filepath.Join(root, "working"),
 		TrainFiles: []string{filepath.Join(root, "*")}, ServingModelDir: filepath.Join(root, "model", "Format-Serving"),
 	}
 	want := map[string]string{

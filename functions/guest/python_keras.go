@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// kerasChoice is the Keras that a TFX module runs with. It is set before TensorFlow is imported, since it can't be changed after.
+// kerasChoice is the Keras that a TFX module runs with. It is set before TensorFlow is imported: after that it stays.
 type kerasChoice struct {
 	Version string `json:"keras"`  // "2" or "3"
 	Reason  string `json:"reason"` // for the log
@@ -36,9 +36,11 @@ func (c kerasChoice) line(e python.Environment) string {
 	return fmt.Sprintf("Keras %s: %s", cmp.Or(e.Packages[packages[c.Version]], c.Version), c.Reason)
 }
 
-// chooseKeras finds the Keras for a job: the one that the pipeline names; else the only one that there is, the one that an earlier
-// attempt found to be needed, or what the module's source says.
-func (p *pythonHost) chooseKeras(ctx context.Context, r prepared, source module.Source, a module.Assignment) (kerasChoice, error) {
+// chooseKeras finds the Keras for a job: the one that the pipeline names; else the only one that there is, the one that an
+// earlier attempt found to be needed, or what the module's source says.
+func (p *pythonHost) chooseKeras(
+	ctx context.Context, r prepared, source module.Source, a module.Assignment,
+) (choice kerasChoice, err error) {
 	there := r.environment.Kerases()
 	switch {
 	case source.Keras == module.Keras2 || source.Keras == module.Keras3:
@@ -50,7 +52,7 @@ func (p *pythonHost) chooseKeras(ctx context.Context, r prepared, source module.
 	case len(there) == 1:
 		return kerasChoice{Version: there[0], Reason: "this Python has no other"}, nil
 	}
-	choice, ok := markedKeras(a.WorkingDir)
+	choice, ok := markedKeras(a.WorkingDir) // of this job's checkpoint
 	if !ok {
 		choice, ok = p.keras.recall(r.kerasKey(source, a.Call))
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// kerasKept remembers which Keras a module needs, for this process and in the cache folder for others. Whatever can't be remembered is
-// found out again.
+// kerasKept remembers which Keras a module needs, for this process and in the cache folder for others. Whatever can't be
+// remembered is found out again.
 type kerasKept struct {
 	dir string // of the files; "": memory alone
 
@@ -24,8 +24,10 @@ type kerasKept struct {
 
 // kerasKey names what decides the choice: the module's files, the packages, the rules, and what is called.
 func (r prepared) kerasKey(source module.Source, call module.Call) string {
-	text := fmt.Sprintf("%q", []string{r.files.Digest, r.files.File, r.environment.Digest, r.layout.Digest, string(call), source.Function(call)})
-	sum := sha256.Sum256([]byte(text))
+	decides := []string{
+		r.files.Digest, r.files.File, r.environment.Digest, r.layout.Digest, string(call), source.Function(call),
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", decides))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -70,8 +72,8 @@ func (p *pythonHost) keep(key string, choice kerasChoice) {
 	}
 }
 
-// kerasMark is a file in a job's working folder that goes with its checkpoints: an attempt on another machine must not meet, with one
-// Keras, what was saved with the other.
+// kerasMark is a file in a job's working folder that goes with its checkpoints: an attempt on another machine must not meet,
+// with one Keras, what was saved with the other.
 const kerasMark = ".stoker-keras"
 
 func markedKeras(workingDir string) (kerasChoice, bool) {
@@ -90,10 +92,10 @@ func readKeras(path string) (choice kerasChoice, ok bool) {
 	defer file.Close()
 	const limit = 4096
 	text, err := io.ReadAll(io.LimitReader(file, limit))
-	if err != nil || json.Unmarshal(text, &choice) != nil || choice.Version != module.Keras2 && choice.Version != module.Keras3 {
+	if err != nil || json.Unmarshal(text, &choice) != nil {
 		return kerasChoice{}, false
 	}
-	return choice, true
+	return choice, choice.Version == module.Keras2 || choice.Version == module.Keras3
 }
 
 // writeKeras has readers see all of a choice or nothing.

@@ -40,7 +40,8 @@ func TestTheOtherKerasIsTriedOnceAndRemembered(t *testing.T) {
 		t.Fatal(err, asError(t, err).LogTail)
 	}
 	for _, line := range []string{
-		"stoker: Keras 3.15.1: nothing in the module asks for Keras 2\nlegacy 0 finds [[], []]\n", "stoker: the module needs Keras 2, and starts again with it",
+		"stoker: Keras 3.15.1: nothing in the module asks for Keras 2\nlegacy 0 finds [[], []]\n",
+		"stoker: the module needs Keras 2, and starts again with it",
 		"stoker: Keras 2.21.0: found out by trying the other one\nlegacy 1 finds [[], []]\n",
 	} {
 		if !strings.Contains(outcome.LogTail, line) {
@@ -110,11 +111,13 @@ func TestTheSourceSaysWhichKerasIsNeeded(t *testing.T) {
 		path  string
 		says  string
 	}{
-		"nothing":              {map[string]string{"m.py": runs}, "m.py", "Keras 3.15.1: nothing in the module asks for Keras 2"},
-		"saves as Keras 2":     {map[string]string{"m.py": saves + runs}, "m.py", "Keras 2.21.0: save(save_format=...) (m.py:2)"},
-		"a sibling does":       {map[string]string{"m.py": "from helpers import save" + runs, "helpers.py": saves}, "m.py", "Keras 2.21.0: save(save_format=...) (helpers.py:2)"},
-		"another's sibling":    {map[string]string{"m.py": runs, "helpers.py": saves}, "m.py", "Keras 3.15.1: nothing"},
-		"in a package":         {map[string]string{"m.py": "import lib.deep" + runs, "lib/__init__.py": "", "lib/deep.py": saves}, "", "Keras 2.21.0: save(save_format=...) (lib/deep.py:2)"},
+		"nothing":          {map[string]string{"m.py": runs}, "m.py", "Keras 3.15.1: nothing in the module asks for Keras 2"},
+		"saves as Keras 2": {map[string]string{"m.py": saves + runs}, "m.py", "Keras 2.21.0: save(save_format=...) (m.py:2)"},
+		"a sibling does": {map[string]string{"m.py": "from helpers import save" + runs, "helpers.py": saves}, "m.py",
+			"Keras 2.21.0: save(save_format=...) (helpers.py:2)"},
+		"another's sibling": {map[string]string{"m.py": runs, "helpers.py": saves}, "m.py", "Keras 3.15.1: nothing"},
+		"in a package": {map[string]string{"m.py": "import lib.deep" + runs, "lib/__init__.py": "", "lib/deep.py": saves}, "",
+			"Keras 2.21.0: save(save_format=...) (lib/deep.py:2)"},
 		"uses tf_keras itself": {map[string]string{"m.py": "if False:\n    import tf_keras\n" + runs}, "m.py", "Keras 2.21.0: it imports tf_keras (m.py:2)"},
 		"only reads of it":     {map[string]string{"m.py": "'''model.save(save_format=1)'''" + runs}, "m.py", "Keras 3.15.1: nothing"},
 	} {
@@ -136,7 +139,7 @@ func TestTheSourceSaysWhichKerasIsNeeded(t *testing.T) {
 func TestASearchByKerasTunerNeedsKeras3(t *testing.T) {
 	t.Parallel()
 	a := kerasAssignment(t, "if False:\n    import keras_tuner\n    m.save(save_format='tf')\ndef tuner_fn(fn_args):\n    raise SystemExit(9)\n")
-	a.Call, a.BestHyperparametersDir, a.TunerResultsDir = module.CallTune, filepath.Join(t.TempDir(), "best"), filepath.Join(t.TempDir(), "results")
+	a.Call, a.BestHyperparametersDir, a.TunerResultsDir = module.CallTune, t.TempDir(), t.TempDir()
 	_, err := kerasHost(t, t.TempDir()).Run(t.Context(), a, guest.Limits{}, nil)
 	if tail := asError(t, err).LogTail; !strings.HasPrefix(tail, "stoker: Keras 3.15.1: it imports keras_tuner (user_module.py:2)\n") {
 		t.Error(tail)

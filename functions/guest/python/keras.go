@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// Kerases are the versions of Keras, 2 or 3, that tf.keras can be here. TensorFlow below 2.16 brings Keras 2 and has no choice; from then on
-// Keras 3 is its own, and Keras 2 the package tf_keras. Where nothing is known of either, any will do: nobody will ask for it.
+// Kerases are the versions of Keras, 2 or 3, that tf.keras can be here. TensorFlow below 2.16 brings Keras 2 and has no choice;
+// from then on Keras 3 is its own, and Keras 2 the package tf_keras. Where nothing is known of either, any will do: nobody will
+// ask for it.
 func (e Environment) Kerases() []string {
 	if e.hasOwnKeras2() || strings.HasPrefix(e.Packages["keras"], "2.") {
 		return []string{"2"}
@@ -29,7 +30,7 @@ func (e Environment) Kerases() []string {
 	return there
 }
 
-// kerasEnv is the value of TF_USE_LEGACY_KERAS for a version of Keras; "" where TensorFlow has no choice, and is confused by one.
+// kerasEnv is the value of TF_USE_LEGACY_KERAS for a version of Keras; "" where TensorFlow has no choice, and one confuses it.
 func (e Environment) kerasEnv(keras string) string {
 	if e.hasOwnKeras2() {
 		return ""
@@ -40,9 +41,11 @@ func (e Environment) kerasEnv(keras string) string {
 // maxSignsBytes is far more than what reading a module's source for Keras says.
 const maxSignsBytes = 64 << 10
 
-// KerasSigns reads the source of a module, files below dir and what they import from there, for what needs Keras 2 or 3, and gives the
-// first sign of each. Nothing is imported for it.
-func (e Environment) KerasSigns(ctx context.Context, layout Layout, env []string, dir string, files ...string) (map[string]string, error) {
+// KerasSigns reads the source of a module, files below dir and what they import from there, for what needs Keras 2 or 3, and
+// gives the first sign of each. Nothing is imported for it.
+func (e Environment) KerasSigns(ctx context.Context, layout Layout, env []string, dir string, files ...string) (
+	signs map[string]string, err error,
+) {
 	script := filepath.Join(layout.Driver, "stoker_guest", "keras_choice.py")
 	cmd := exec.CommandContext(ctx, e.Interpreter, append([]string{"-I", "-S", script, dir}, files...)...)
 	var said bytes.Buffer
@@ -54,7 +57,6 @@ func (e Environment) KerasSigns(ctx context.Context, layout Layout, env []string
 	if len(out) > maxSignsBytes {
 		return nil, errors.New("read " + dir + " for the Keras that it needs: a very long answer")
 	}
-	var signs map[string]string
 	if err := json.Unmarshal(out, &signs); err != nil {
 		return nil, fmt.Errorf("read %s for the Keras that it needs: %w", dir, err)
 	}

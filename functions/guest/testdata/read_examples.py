@@ -24,7 +24,8 @@ def sequences(path):
     with tf.io.TFRecordWriter(path) as writer:
         writer.write(tf.train.SequenceExample(feature_lists=lists).SerializeToString())
     options = tfxio.TensorFlowDatasetOptions(batch_size=10, num_epochs=1)
-    dataset = data.accessor("FORMAT_TF_SEQUENCE_EXAMPLE").tf_dataset_factory([path], options, text_format.Parse(CLICKS, schema_pb2.Schema()))
+    schema = text_format.Parse(CLICKS, schema_pb2.Schema())
+    dataset = data.accessor("FORMAT_TF_SEQUENCE_EXAMPLE").tf_dataset_factory([path], options, schema)
     return [batch["clicks"].to_list() for batch in dataset]
 
 
@@ -36,7 +37,8 @@ def run_fn(fn_args):
     options = tfxio.TensorFlowDatasetOptions(batch_size=100, num_epochs=1, label_key=LABEL, shuffle=False)
     sizes = [int(tf.size(label)) for _, label in accessor.tf_dataset_factory(fn_args.train_files, options, schema)]
     met["dataset"] = sizes
-    batches = accessor.record_batch_factory(fn_args.train_files, tfxio.RecordBatchesOptions(batch_size=100, num_epochs=1), None)
+    plain = tfxio.RecordBatchesOptions(batch_size=100, num_epochs=1)
+    batches = accessor.record_batch_factory(fn_args.train_files, plain, None)
     met["record_batches"] = [[batch.num_rows, LABEL in batch.schema.names] for batch in batches]
     try:
         accessor.tf_dataset_factory(fn_args.train_files, options, None)

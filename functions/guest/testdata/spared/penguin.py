@@ -20,7 +20,8 @@ def model_of(names):
 def signature(model, transform):
     """Serialized raw examples to transformed features."""
     model.transform_layer = transform.transform_features_layer()
-    spec = {name: feature for name, feature in transform.raw_feature_spec().items() if name != RAW_LABEL}
+    spec = transform.raw_feature_spec()
+    del spec[RAW_LABEL]
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
     def transform_features(examples):
@@ -39,6 +40,7 @@ def run_fn(fn_args):
     served = tf.saved_model.load(fn_args.serving_model_dir).signatures["transform_features"]
     raw = tf.data.TFRecordDataset(tf.io.gfile.glob(fn_args.custom_config["raw"]), "GZIP").batch(1000)
     outputs = served(examples=next(iter(raw)))
-    np.savez(os.path.join(fn_args.model_run_dir, "transformed.npz"), **{name: outputs[name].numpy() for name in sorted(outputs)})
+    values = {name: outputs[name].numpy() for name in sorted(outputs)}
+    np.savez(os.path.join(fn_args.model_run_dir, "transformed.npz"), **values)
     converted = glob.glob(os.path.join(tempfile.gettempdir(), "__autograph_generated_file*"))
     print(f"converted {len(converted)} functions with {KERAS}")

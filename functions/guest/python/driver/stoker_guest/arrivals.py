@@ -1,4 +1,4 @@
-"""Does something to a library once it has been imported, and imports nothing itself: modules that never use it pay nothing."""
+"""Does something to a library once it is imported, and imports nothing: modules that never use it pay nothing."""
 import importlib.abc
 import importlib.util
 import sys

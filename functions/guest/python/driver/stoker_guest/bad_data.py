@@ -30,7 +30,7 @@ def is_tensorflow(error, name):
 
 
 def broken(assignment):
-    """Names the first file of the examples that can't be read to its end; None if all can, or nothing is found in time."""
+    """Names the first file of the examples that can't be read to its end; None if there is none, or no time."""
     import tensorflow as tf
 
     end = time.monotonic() + LOOK_SECONDS

@@ -1,4 +1,7 @@
-"""TFX's data_accessor: the examples as a tf.data.Dataset or as Arrow record batches, by the real tfx_bsl, imported at the first use."""
+"""TFX's data_accessor: the examples as a tf.data.Dataset or as Arrow record batches, by the real tfx_bsl.
+
+It is imported at the first use: a module that reads its data in another way needs none.
+"""
 TELEMETRY = ["Trainer"]  # what TFX's own Trainer and Tuner count their reading under
 
 
@@ -22,4 +25,5 @@ def _source(payload, file_pattern, schema):
         from tfx_bsl.tfxio.tf_example_record import TFExampleRecord as Source
     else:
         raise ValueError(f"payload format {payload}: expected FORMAT_TF_EXAMPLE or FORMAT_TF_SEQUENCE_EXAMPLE")
-    return Source(file_pattern=file_pattern, schema=schema, raw_record_column_name=None, telemetry_descriptors=TELEMETRY)
+    return Source(
+        file_pattern=file_pattern, schema=schema, raw_record_column_name=None, telemetry_descriptors=TELEMETRY)

@@ -13,7 +13,7 @@ class Module:
         self.names = names  # TFX's name of a function to the one that the pipeline gives it; empty: it names none
 
     def function(self, name):
-        """The function that is the module's run_fn, tuner_fn or trainer_fn; None if it has none. One that was named must be there."""
+        """The module's run_fn, tuner_fn or trainer_fn; None if it has none. One that was named must be there."""
         if name in self.names:
             return _function(self.module, self.names[name])
         return _function(self.module, name) if not self.names and hasattr(self.module, name) else None
@@ -22,8 +22,8 @@ class Module:
         """The same, where there is no going on without."""
         found = self.function(name)
         if found is None:
-            meant = meant or f"{name}(fn_args)"
-            raise AttributeError(f"module {self.module.__name__!r} has no attribute {name!r}: expected a function {meant}")
+            lacks = f"module {self.module.__name__!r} has no attribute {name!r}"
+            raise AttributeError(f"{lacks}: expected a function {meant or f'{name}(fn_args)'}")
         return found
 
 

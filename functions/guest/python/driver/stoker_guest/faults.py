@@ -9,7 +9,7 @@ from stoker_guest import bad_data, entry, keras_choice, no_estimators, packages
 HOST, INPUT, MODULE, RESOURCES = "host", "input", "module", "resources"  # kinds of functions/module
 OTHER_KERAS = "other-keras"  # a kind between this driver and functions/guest: the module needs the other one
 
-HEAD, TAIL = 3000, 1500  # characters of a message that are kept; in JSON one takes up to 12 bytes, and a line holds 64 KiB
+HEAD, TAIL = 3000, 1500  # characters that are kept of a message; in JSON one takes up to 12 bytes of a line's 64 KiB
 
 
 def told(error, setup, assignment):
@@ -23,7 +23,7 @@ def told(error, setup, assignment):
 
 
 def show(error):
-    """Puts the traceback into the log, from the first frame that is not this driver's. What entry finds wrong needs none."""
+    """Puts the traceback into the log, from the first frame that isn't ours. What entry finds wrong needs none."""
     tb, last = error.__traceback__, ""
     while tb is not None and _ours(tb.tb_frame.f_code.co_filename):
         last = tb.tb_frame.f_code.co_filename if not _frozen(tb.tb_frame.f_code.co_filename) else last
@@ -51,12 +51,18 @@ def _judged(error, setup, assignment):
         return MODULE, no_estimators.hint(text(error))
     if isinstance(error, ImportError):
         return MODULE, packages.hint(error, setup["path"])
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left on device" in text(error):
+    if _full_disk(error):
         return HOST, ""
     if isinstance(error, MemoryError) or bad_data.is_tensorflow(error, "ResourceExhaustedError"):
         return RESOURCES, ""
     found = bad_data.told(error, text(error), assignment)
     return (INPUT, found) if found is not None else (MODULE, "")
+
+
+def _full_disk(error):
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return True
+    return "No space left on device" in text(error)  # as TensorFlow says it
 
 
 def text(error):
@@ -88,7 +94,7 @@ def _chain(error):
 
 
 def _frame(error, setup):
-    """Where in the user's own files an error came up: file:line of the innermost frame there, or of the syntax error."""
+    """Where in the user's own files an error came up: the innermost frame there, or the line of a syntax error."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_below(error.filename, setup) or os.path.basename(error.filename)}:{error.lineno}"
     frames = [(_below(f.filename, setup), f) for f in traceback.extract_tb(error.__traceback__)]

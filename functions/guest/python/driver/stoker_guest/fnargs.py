@@ -9,7 +9,7 @@ def make(assignment):
     from tfx.components.trainer.fn_args_utils import FnArgs
 
     args = FnArgs(
-        working_dir=assignment.get("working_dir") or None,  # TFX's Trainer has None; here it is what survives a lost worker
+        working_dir=assignment.get("working_dir") or None,  # None in TFX's Trainer; here it survives a lost worker
         train_files=assignment.get("train_files") or [],
         eval_files=assignment.get("eval_files") or [],
         train_steps=assignment.get("train_steps") or None,

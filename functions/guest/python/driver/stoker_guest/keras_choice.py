@@ -1,7 +1,7 @@
 """Keras 2 or 3: what a module's source says that it needs, and what an error says.
 
-Run as a program it reads the source, without importing anything: `python keras_choice.py FOLDER FILE...` prints a JSON object, Keras
-to the reason for it. FILEs are what is called, below FOLDER; what they import from there is read too.
+Run as a program it reads the source, without importing anything: `python keras_choice.py FOLDER FILE...` prints a JSON
+object, Keras to the reason for it. FILEs are what is called, below FOLDER; what they import from there is read too.
 """
 import ast
 import json
@@ -12,7 +12,7 @@ import sys
 NEEDS_2 = (
     "The `save_format` argument is deprecated in Keras 3",
     "`keras.optimizers.legacy` is not supported in Keras 3",
-    "Invalid filepath extension for saving. Please add either a `.keras` extension",  # a folder: model.save(serving_model_dir)
+    "Invalid filepath extension for saving. Please add either a `.keras` extension",  # model.save(serving_model_dir)
     "Keras 3 only supports V3 `.keras` files",  # load_model of a SavedModel
 )
 NEEDS_3 = (
@@ -25,7 +25,7 @@ MOST_WORDS = 100  # characters of a sign
 
 
 def needed(texts):
-    """The Keras that an error asks for, by its words or those of one that it came from; "" if they say nothing of it."""
+    """The Keras that an error asks for, by its words or those of what caused it; "" if they say nothing of it."""
     for text in texts:
         if any(words in text for words in NEEDS_2):
             return "2"
@@ -72,7 +72,7 @@ def _imports(node):
 
 
 def _reached(folder, files):
-    """The files and what they import below folder, by the last parts of their names, each with the nodes of its source."""
+    """The files and what they import below folder, by the parts of their names, each with its source's nodes."""
     known = _sources(folder)
     queue, seen = [os.path.join(folder, file) for file in files], set()
     while queue and len(seen) < MOST_FILES:

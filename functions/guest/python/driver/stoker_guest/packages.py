@@ -1,38 +1,49 @@
 """What to do about an import that failed: which package has it, and where it is asked for."""
 import os
 
-# Packages whose name is not that of what is imported.
+# Packages whose name is not that of what is imported, with its underscores made dashes.
 NAMES = {
-    "sklearn": "scikit-learn", "cv2": "opencv-python-headless", "PIL": "pillow", "yaml": "pyyaml", "dateutil": "python-dateutil",
-    "bs4": "beautifulsoup4", "skimage": "scikit-image", "attr": "attrs", "google.cloud.bigquery": "google-cloud-bigquery",
-    "google.cloud.storage": "google-cloud-storage", "tensorflow_text": "tensorflow-text", "tensorflow_hub": "tensorflow-hub",
-    "tensorflow_data_validation": "tensorflow-data-validation", "tensorflow_probability": "tensorflow-probability",
-    "tensorflow_decision_forests": "tensorflow-decision-forests", "tensorflowjs": "tensorflowjs", "jwt": "pyjwt", "pkg_resources": "setuptools<81",
+    "PIL": "pillow",
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "google.cloud.bigquery": "google-cloud-bigquery",
+    "google.cloud.storage": "google-cloud-storage",
+    "jwt": "pyjwt",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
 }
 
 # What an environment made by Stoker has.
-OURS = {"tensorflow", "tensorflow_transform", "tfx_bsl", "tensorflow_metadata", "keras", "keras_tuner", "tensorboard", "tf_keras"}
+OURS = {
+    "keras", "keras_tuner", "tensorboard", "tensorflow", "tensorflow_metadata", "tensorflow_transform", "tf_keras",
+    "tfx_bsl",
+}
 
 
 def hint(error, folders):
     """The next step after an ImportError; "" where its own words say it, or nothing is known."""
     name = error.name or ""
     top = name.partition(".")[0]
-    if not isinstance(error, ModuleNotFoundError) or not top or "toker" in str(error):
+    if not isinstance(error, ModuleNotFoundError) or not top or "toker" in str(error):  # the shim says it itself
         return ""
     if top in OURS:
-        return f"this Python has no {NAMES.get(top, top.replace('_', '-'))}: `stoker python setup` makes one that has it, module.python names it"
+        return f"this Python has no {package(top)}: `stoker python setup` makes one that has it, module.python names it"
     if top == "tfx":
-        return "Stoker stands in for the parts of tfx that module files use, and not for this one: add tfx to module.requirements"
+        return "Stoker stands in for what module files use of tfx, not for this: add tfx to module.requirements"
     if any(os.path.isdir(os.path.join(folder, top)) for folder in folders):
         return f"the module's folder {top} has no such file"
-    return f"add the package to the pipeline: module.requirements: [{package(name)}]; or, if it is a file of yours, to the module's folder"
+    asked = f"module.requirements: [{package(name)}]"
+    return f"add the package to the pipeline: {asked}; or, if it is a file of yours, to the module's folder"
 
 
 def package(name):
     """The package that has a Python module."""
-    while name:
-        if name in NAMES:
-            return NAMES[name]
-        name, _, last = name.rpartition(".")
-    return last.replace("_", "-")
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        found = NAMES.get(".".join(parts[:end]))
+        if found:
+            return found
+    return parts[0].replace("_", "-")

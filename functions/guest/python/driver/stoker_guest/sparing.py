@@ -1,16 +1,18 @@
-"""Spares a module's export what it need not do: AutoGraph rewrites the source of library functions that mean the same as they stand.
+"""Spares a module's export what it need not do: AutoGraph rewrites library functions that mean the same as they stand.
 
-Most of the time of tf.saved_model.save goes into that, for the transform layer and tfx_bsl's parsing. The module's own code is
-converted as always. The list of rules is no public part of TensorFlow: where it looks otherwise than expected, all is left alone.
+Most of the time of tf.saved_model.save goes into that, for the transform layer and tfx_bsl's parsing. The module's own
+code is converted as always. The list of rules is no public part of TensorFlow: where it looks otherwise than expected,
+all is left alone.
 """
 from stoker_guest import said
 from stoker_guest.arrivals import when_imported
 
-LIBRARIES = ("tensorflow_transform", "tfx_bsl")  # no tf_keras: layers of the module's own are traced through it, and may need AutoGraph
+# No tf_keras: layers of the module's own are traced through it, and may need AutoGraph.
+LIBRARIES = ("tensorflow_transform", "tfx_bsl")
 
 
 def arrange(autograph):
-    """Has AutoGraph leave the libraries alone, from when TensorFlow is imported on; not where the pipeline says autograph: all."""
+    """Has AutoGraph leave the libraries alone once TensorFlow is imported; not where the pipeline says all."""
     if autograph != "all":
         when_imported("tensorflow.python.autograph.core.config", spare)
 
@@ -21,4 +23,4 @@ def spare(config):
         rules = tuple(config.DoNotConvert(name) for name in LIBRARIES)
         config.CONVERSION_RULES = rules + tuple(config.CONVERSION_RULES)
     except (AttributeError, TypeError) as error:
-        said.note(f"this TensorFlow's AutoGraph has no rules to add to ({error}): saving the model takes longer, with the same result")
+        said.note(f"AutoGraph's rules can't be added to ({error}): saving takes longer, with the same result")
