@@ -26,7 +26,8 @@ type story struct {
 // tell is what there is to tell of an attempt that finished at a time.
 func tell(a *execution.Attempt, f found, finished time.Time) story {
 	return story{
-		Job: a.Job.ID, Module: a.Execution.Module, Inputs: execution.Artifacts(a.Execution.Inputs), Values: f.values, Score: f.score, Trials: f.trials,
+		Job: a.Job.ID, Module: a.Execution.Module, Inputs: execution.Artifacts(a.Execution.Inputs),
+		Values: f.values, Score: f.score, Trials: f.trials,
 		Started: a.Started, Finished: finished, Attempts: a.Task.Attempt.Number, Resumed: a.Resumed,
 	}
 }

@@ -1,4 +1,4 @@
-"""A TFX module file with both functions: tuner_fn searches for the learning rate and the depth of a classifier of penguins, run_fn trains one.
+"""A TFX module file with both functions: tuner_fn searches for learning rate and depth of a classifier, run_fn trains one.
 
 Stoker tells run_fn the best hyperparameters of the search; without any it would take the defaults.
 """
@@ -44,10 +44,13 @@ def build(hp):
 
 def tuner_fn(fn_args):
     train, held_out = data(fn_args)
-    tuner = keras_tuner.RandomSearch(build, objective="val_sparse_categorical_accuracy", max_trials=fn_args.custom_config["trials"], seed=7,
-                                     hyperparameters=space(), allow_new_entries=False, directory=fn_args.working_dir, project_name="penguin")
-    fit = {"x": train, "validation_data": held_out, "steps_per_epoch": fn_args.train_steps, "validation_steps": fn_args.eval_steps}
-    return tfx.components.TunerFnResult(tuner=tuner, fit_kwargs=fit)
+    tuner = keras_tuner.RandomSearch(
+        build, objective="val_sparse_categorical_accuracy", max_trials=fn_args.custom_config["trials"], seed=7,
+        hyperparameters=space(), allow_new_entries=False, directory=fn_args.working_dir, project_name="penguin")
+    return tfx.components.TunerFnResult(tuner=tuner, fit_kwargs={
+        "x": train, "steps_per_epoch": fn_args.train_steps,
+        "validation_data": held_out, "validation_steps": fn_args.eval_steps,
+    })
 
 
 def run_fn(fn_args):
