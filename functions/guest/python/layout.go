@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 )
 
-//go:embed all:driver all:shim
+// The Python files are named by the depth of their folder, for a folder's name would bring along what Python compiles beside them.
+//
+//go:embed driver/*/*.py driver/stoker/py.typed
+//go:embed shim/*.py shim/*/*.py shim/*/*/*.py shim/*/*/*/*.py shim/*/*/*/*/*.py
 var files embed.FS
 
 // Layout is where the embedded files lie on this machine.
