@@ -24,8 +24,8 @@ func rank(s Step) int {
 }
 
 // link says which steps come after the outcome of others. A run starts when the model that it starts from, and the
-// hyperparameters that it trains with, are there again. A run has one job at a time. And the run whose model is the newest of its pipeline is told of last, so that "latest" means the same
-// afterwards. The steps are in their order.
+// hyperparameters that it trains with, are there again. A run has one job at a time. And the run whose model is the newest of
+// its pipeline is told of last, so that "latest" means the same afterwards. The steps are in their order.
 func link(steps []Step, latest map[string]Run) {
 	maker := map[storage.Place]int{}
 	for i, step := range steps {
