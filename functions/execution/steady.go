@@ -22,8 +22,8 @@ const (
 	steadyPause = 20 * time.Millisecond // at first; also more than the time between two ticks of a file system's clock
 )
 
-// copyAll copies working/ and model_run/ as they are together at one moment: it is done again when a file has changed meanwhile.
-// Nothing is linked, as any file may be written to in place later on.
+// copyAll copies working/ and model_run/ as they are together at one moment: again, when a file has changed meanwhile. Nothing
+// is linked, as any file may be written to in place later on.
 func (d Desk) copyAll(to string) error {
 	var changed string
 	for try := range steadyTries {

@@ -26,7 +26,8 @@ func lay(t *testing.T, files map[string]string) Desk {
 	past := time.Now().Add(-time.Minute)
 	for name, text := range files {
 		path := filepath.Join(d.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, past, past)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, past, past))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +54,7 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 func TestACheckpointOfAllHoldsModelRunToo(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{
-		"working/backup/w": "1", "out/model_run/ckpt/state": "2", "out/model_run/train/events.out.tfevents.1": "3", "out/model/m": "4",
+		"working/backup/w": "1", "out/model_run/ckpt/state": "2", "out/model_run/events.out.tfevents.1": "3", "out/model/m": "4",
 	})
 	next := lay(t, nil)
 	if err := d.copyAll(next.Working()); err != nil {
@@ -62,7 +63,7 @@ func TestACheckpointOfAllHoldsModelRunToo(t *testing.T) {
 	if err := next.layOutRun(); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"working/backup/w": "1", "out/model_run/ckpt/state": "2", "out/model_run/train/events.out.tfevents.1": "3"}
+	want := map[string]string{"working/backup/w": "1", "out/model_run/ckpt/state": "2", "out/model_run/events.out.tfevents.1": "3"}
 	if got := filesBelow(t, next.dir); !maps.Equal(got, want) {
 		t.Errorf("laid out: %q", got)
 	}

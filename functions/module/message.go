@@ -12,9 +12,9 @@ type Message struct {
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Error   *Error             `json:"error,omitempty"`
 
-	// All is for modules that do not know of checkpoints, and are only taken to have some. The files below model_run_dir belong to
-	// such a one too, and lie there again as those below working_dir do; and as any file may be written to in place meanwhile, a
-	// copy is taken only when none is.
+	// All is for modules that do not know of checkpoints, and are only taken to have some. The files below model_run_dir belong
+	// to such a one too, and lie there again as those below working_dir do; and as any file may be written to in place
+	// meanwhile, a copy is taken only when none is.
 	All bool `json:"all,omitempty"`
 
 	// Unwritten are, of a "done", formats that were asked for and that the model can't be written in, with the reason of each. It is for

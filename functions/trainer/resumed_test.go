@@ -42,7 +42,8 @@ func (r *runner) Run(_ context.Context, a module.Assignment, limits guest.Limits
 	r.died = true
 	for name, dir := range map[string]string{"working": a.WorkingDir, "run": a.ModelRunDir} {
 		path := filepath.Join(dir, "ckpt", "state")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("of "+name), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("of "+name), 0o600))
+		if err != nil {
 			return guest.Outcome{}, err
 		}
 	}
@@ -72,15 +73,15 @@ func TestModelRunIsThereAgainWhereItBelongsToTheCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		published := slices.ContainsFunc(b.keys(t, ref.Key), func(key string) bool { return strings.HasSuffix(key, "/ckpt/state") })
-		if published != all {
+		isState := func(key string) bool { return strings.HasSuffix(key, "/ckpt/state") }
+		if published := slices.ContainsFunc(b.keys(t, ref.Key), isState); published != all {
 			t.Errorf("all %v: published model_run has %q", all, b.keys(t, ref.Key))
 		}
 	}
 }
 
-// keeps is a TFX module of the usual kind: BackupAndRestore below working_dir, a CheckpointManager below model_run_dir, and TensorBoard. Its
-// process is killed in its fourth epoch, unless it is there for the second time.
+// keeps is a TFX module of the usual kind: BackupAndRestore below working_dir, a CheckpointManager below model_run_dir, and
+// TensorBoard. Its process is killed in its fourth epoch, unless it is there for the second time.
 const keeps = `
 import json, os, signal, time
 import numpy as np
@@ -88,7 +89,8 @@ import tensorflow as tf
 
 def run_fn(fn_args):
     epochs = tf.Variable(0)
-    manager = tf.train.CheckpointManager(tf.train.Checkpoint(epochs=epochs), os.path.join(fn_args.model_run_dir, "ckpt"), max_to_keep=2)
+    folder = os.path.join(fn_args.model_run_dir, "ckpt")
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(epochs=epochs), folder, max_to_keep=2)
     restored = manager.restore_or_initialize()
 
     def begin(epoch, logs):
@@ -109,7 +111,8 @@ def run_fn(fn_args):
         tf.keras.callbacks.TensorBoard(fn_args.model_run_dir, write_graph=False),
         tf.keras.callbacks.LambdaCallback(on_epoch_begin=begin, on_epoch_end=end)])
     with open(os.path.join(fn_args.model_run_dir, "told.json"), "w") as file:
-        json.dump({"dir": fn_args.model_run_dir, "restored": restored, "counted": int(epochs.numpy()), "epochs": fitted.epoch}, file)
+        counted = int(epochs.numpy())
+        json.dump({"dir": fn_args.model_run_dir, "restored": restored, "counted": counted, "epochs": fitted.epoch}, file)
     served = tf.Module()
     served.weight = tf.Variable(2.0)
     served.serve = tf.function(lambda x: x * served.weight, input_signature=[tf.TensorSpec([None], tf.float32)])
@@ -131,7 +134,7 @@ func TestATFXModuleGoesOnWhereAKilledProcessWas(t *testing.T) {
 	b := setup(t, nil)
 	attempt := func(number int) (told *events.ModelTrained, phases []string, err error) {
 		s := b.shift(t, b.store, host, fmt.Sprint("a", number), number)
-		s.job = job(t, "j1", "monday", "pipeline: penguin\nmodule: {path: "+path+", keras: 3}\ntrainer:\n  wait_for: [transform]\n  max_crashes: 3\n")
+		s.job = job(t, "j1", "monday", "pipeline: penguin\nmodule: {path: "+path+", keras: 3}\ntrainer: {wait_for: [transform], max_crashes: 3}\n")
 		s.seen = func(p events.Progress) { phases = append(phases, fmt.Sprintf("%s %d/%d", p.Phase, p.Step, p.Steps)) }
 		told, err = s.handle(t.Context())
 		return told, phases, err
@@ -172,7 +175,8 @@ func checkGoneOn(t *testing.T, b *bench, told *events.ModelTrained) {
 	if err := json.Unmarshal(text, &second); err != nil {
 		t.Fatal(err)
 	}
-	if second.Restored != filepath.Join(second.Dir, "ckpt", "ckpt-3") || second.Counted != 5 || !slices.Equal(second.Epochs, []int{3, 4}) {
+	newest := filepath.Join(second.Dir, "ckpt", "ckpt-3")
+	if second.Restored != newest || second.Counted != 5 || !slices.Equal(second.Epochs, []int{3, 4}) {
 		t.Errorf("the second attempt: %s", text)
 	}
 	logs := 0

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
-// What the driver hears, keeps and does by itself is tested where it is written: in Python, by the scripts of testdata/driver. One of
-// them imports TensorFlow.
+// What the driver hears, keeps and does by itself is tested where it is written: in Python, by the scripts of testdata/driver.
+// One of them imports TensorFlow.
 func TestTheDriversOwnTestsPass(t *testing.T) {
 	t.Parallel()
 	interpreter := tftest.Python(t)
@@ -33,8 +33,8 @@ func TestTheDriversOwnTestsPass(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), interpreter, script)
 			cmd.Dir = t.TempDir()
-			cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "TF_USE_LEGACY_KERAS=0", "TF_CPP_MIN_LOG_LEVEL=2", "TMPDIR="+t.TempDir(),
-				"PYTHONPATH="+strings.Join([]string{layout.Driver, here, layout.Shim}, string(filepath.ListSeparator)))
+			cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "TF_USE_LEGACY_KERAS=0", "TF_CPP_MIN_LOG_LEVEL=2",
+				"TMPDIR="+t.TempDir(), "PYTHONPATH="+strings.Join([]string{layout.Driver, here, layout.Shim}, string(filepath.ListSeparator)))
 			if said, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, said)
 			}

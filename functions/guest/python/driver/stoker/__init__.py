@@ -1,7 +1,7 @@
 """What a module may tell Stoker while it trains, and ask it.
 
-None of it is needed: where Keras's fit and evaluate are used, Stoker hears by itself. Nothing here fails a training, and outside Stoker
-reports are printed, so that a module that calls these functions runs anywhere.
+None of it is needed: where Keras's fit and evaluate are used, Stoker hears by itself. Nothing here fails a training,
+and outside Stoker reports are printed, so that a module that calls these functions runs anywhere.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["checkpoint", "report", "stopping"]
 
-# Where Stoker runs the module, stoker_guest sets these: they take a progress message, and a step; and say whether to stop.
+# Where Stoker runs the module, stoker_guest sets these: they take a message, and a step, and say whether to stop.
 _told = None
 _kept = None
 _asked = None
@@ -21,11 +21,13 @@ _asked = None
 def report(step: Any, metrics: Mapping[str, Any] | None = None, steps: Any = 0, phase: str = "training") -> None:
     """Tells how a training loop of your own gets on.
 
-    step is how many steps were taken, steps of how many (0: nobody knows). metrics are numbers by name: Python's, NumPy's, or tensors of
-    one element; what is no number, NaN or infinite is left out. In phase "evaluating" they are what the model is known by: those of the
-    last evaluation stand in ModelTrained. Call it as often as you like, from any thread: of reports in quick succession the newest goes.
+    step is how many steps were taken, steps of how many (0: nobody knows). metrics are numbers by name: Python's,
+    NumPy's, or tensors of one element; what is no number, NaN or infinite is left out. In phase "evaluating" they are
+    what the model is known by: those of the last evaluation stand in ModelTrained. Call it as often as you like, from
+    any thread: of reports in quick succession the newest goes.
     """
-    message = {"type": "progress", "phase": str(phase), "step": _whole(step), "steps": _whole(steps), "metrics": numbers(metrics)}
+    message = {"type": "progress", "phase": str(phase), "step": _whole(step), "steps": _whole(steps),
+               "metrics": numbers(metrics)}
     if _told is not None:
         _told(message)
         return
@@ -35,9 +37,11 @@ def report(step: Any, metrics: Mapping[str, Any] | None = None, steps: Any = 0, 
 
 
 def checkpoint(step: Any = 0) -> None:
-    """Says that the files below fn_args.working_dir and fn_args.model_run_dir are whole now: another attempt may go on from them.
+    """Says that the files below fn_args.working_dir and fn_args.model_run_dir are whole now: another attempt may go on
+    from them.
 
-    Without it Stoker goes by the ends of epochs and trials, and by files that lie still. step is that of the files; 0: the one reported last.
+    Without it Stoker goes by the ends of epochs and trials, and by files that lie still. step is that of the files; 0:
+    the one reported last.
     """
     if _kept is not None:
         _kept(_whole(step))

@@ -1,7 +1,8 @@
-"""When what a module has written below its folders is whole: then a checkpoint message has the worker keep it for another attempt.
+"""When what a module has written below its folders is whole: then a checkpoint message has the worker keep it for
+another attempt.
 
-At the ends of epochs and trials, when the module says so, and else when the files have changed and lie still. Never while a file is there
-that looks like one being written.
+At the ends of epochs and trials, when the module says so, and else when the files have changed and lie still. Never
+while a file is there that looks like one being written.
 """
 import os
 import re
@@ -18,7 +19,7 @@ MAX_FILES = 50_000
 BYTES_A_SECOND = 50e6  # as checkpoints of large folders are more costly, they are rarer
 
 HALF_WRITTEN = re.compile(r"(^|[._-])(tmp|temp|temporary|part|partial|incomplete)([._-]|$)", re.IGNORECASE)
-APPENDED = re.compile(r"(^|/)events\.out\.tfevents\.[^/]*$|\.log$")  # whole at any moment, and never still: they go with the others
+APPENDED = re.compile(r"(^|/)events\.out\.tfevents\.[^/]*$|\.log$")  # whole at any moment: they go with the others
 
 _lock = threading.RLock()
 _folders = []
@@ -58,7 +59,8 @@ def look():
 
 
 def reached(step):
-    """An epoch or a trial has ended, at step: its files are whole. Nothing is sent if there is nothing new, or just after another one."""
+    """An epoch or a trial has ended, at step: its files are whole. Nothing is sent if there is nothing new, or just
+    after another one."""
     files = look()
     with _lock:
         if not files or _clock() - _when < _pause(files) or not _new(files) or _half_written(files):
@@ -73,7 +75,8 @@ def said_whole(step):
 
 
 def last(sure):
-    """The process is about to leave: what is new now is kept, or lost. Where somebody may be writing still, what seems not to change."""
+    """The process is about to leave: what is new now is kept, or lost. Unless it is sure that nobody is writing, only
+    what does not seem to change."""
     files = look()
     if not sure:
         time.sleep(GLANCE)
@@ -96,7 +99,7 @@ def _pause(files):
 
 
 def _new(files):
-    """Whether there is something new to go on from since the last time. Logs are none, nor is it that files have gone."""
+    """Whether there is something new to go on from. Logs are nothing, nor is it that files have gone."""
     return any(_kept.get(path) != state and not APPENDED.search(path) for path, state in files.items())
 
 
@@ -122,12 +125,13 @@ def _watch(tick):
         tick()
         if few and not tend():
             few = False
-            said.note(f"more than {MAX_FILES} files below working_dir and model_run_dir: from now on only stoker.checkpoint() has them kept")
+            said.note(f"more than {MAX_FILES} files below working_dir and model_run_dir: "
+                      "from now on only stoker.checkpoint() has them kept")
         pause = max(TICK, 20 * (time.monotonic() - began)) if few else TICK
 
 
 def tend():
-    """Looks once, and keeps what is new and has been still for long enough. False if there are too many files to look at."""
+    """Looks once, and keeps what is new and has been still for long enough. False if there are too many files."""
     global _before, _since
     files = look()
     if files is None:

@@ -1,9 +1,10 @@
 """SIGTERM: what can be kept is kept, and the process leaves with the status of one that was asked to.
 
-Keras's fit is left by an exception at the end of a batch. model.stop_training would not do: fit then takes the part of an epoch for a whole
-one, and BackupAndRestore removes its backup as after a training that is finished. So the backup of the last epoch (or of the last save_freq
-batches) stands, and what came since is trained again, to the same result. Loops of the module's own ask stoker.stopping(). A module that
-does neither is ended as soon as its files have been kept. One that sets a handler of its own has its way.
+Keras's fit is left by an exception at the end of a batch. model.stop_training would not do: fit then takes the part of
+an epoch for a whole one, and BackupAndRestore removes its backup as after a training that is finished. So the backup of
+the last epoch (or of the last save_freq batches) stands, and what came since is trained again, to the same result.
+Loops of the module's own ask stoker.stopping(). A module that does neither is ended as soon as its files have been
+kept. One that sets a handler of its own has its way.
 """
 import os
 import signal
@@ -54,8 +55,8 @@ def stopping():
 
 
 def finish():
-    """Nothing but the last word is to come, and a request to leave too late, unless the module has followed one: what it left is no
-    result then, nor is an exception a failure."""
+    """Nothing but the last word is to come, and a request to leave too late, unless the module has followed one: what
+    it left is no result then, nor is an exception a failure."""
     if _seen:
         go()
     _over.acquire()

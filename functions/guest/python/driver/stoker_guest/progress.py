@@ -1,7 +1,7 @@
 """How a training gets on, from Keras's own fit and evaluate: the module need not help.
 
-Whichever Keras a module imports, fit and evaluate of its models get a callback of ours behind the user's. Nothing in it can fail a training,
-and between messages it costs a comparison per batch.
+Whichever Keras a module imports, fit and evaluate of its models get a callback of ours behind the user's. Nothing in it
+can fail a training, and between messages it costs a comparison per batch.
 """
 import functools
 import importlib
@@ -17,7 +17,8 @@ from stoker_guest import checkpoints, leaving, said
 INTERVAL = 0.5  # seconds between messages, but for the ends of epochs
 EPOCHS = 0.05  # seconds between those
 
-# The classes whose fit and evaluate all models of a Keras have: Keras 3, and Keras 2 as tf_keras and as TensorFlow 2.15 has it.
+# The classes whose fit and evaluate all models of a Keras have: Keras 3, and Keras 2 as tf_keras and as TensorFlow 2.15
+# has it.
 TRAINERS = {
     "keras.src.backend.tensorflow.trainer": "TensorFlowTrainer",
     "keras.src.engine.training": "Model",
@@ -140,7 +141,7 @@ def _heard(method, keras):
         callbacks, ours = bound.arguments.get("callbacks"), _callback(keras)()
         _here.fitting = True
         try:
-            if hasattr(callbacks, "append") and hasattr(callbacks, "set_model"):  # a CallbackList, which has its model already
+            if hasattr(callbacks, "append") and hasattr(callbacks, "set_model"):  # a CallbackList: it has its model
                 ours.set_model(self)
                 ours.set_params(callbacks.params)
                 callbacks.append(ours)
@@ -178,7 +179,8 @@ def _harmless(hook):
             hook(self, *args, **kwargs)
         except Exception as error:
             self.broken.add(hook.__name__)
-            said.note(f"how the training gets on is not told any more: {hook.__name__}: {type(error).__name__}: {error}")
+            what = f"{hook.__name__}: {type(error).__name__}: {error}"
+            said.note(f"how the training gets on is not told any more: {what}")
 
     return call
 
@@ -234,13 +236,13 @@ class _Hooks:
     def on_test_batch_end(self, batch, logs=None):
         self.tested = batch + 1
         if _due(INTERVAL) and not _trial:
-            said_steps = self.params.get("steps") if not self.batches else 0  # in a fit they are the training's
-            tell({"type": "progress", "phase": "evaluating", "step": self.tested, "steps": said_steps or 0, "metrics": {}}, now=True)
+            steps = self.params.get("steps") if not self.batches else 0  # in a fit they are the training's
+            _say("evaluating", self.tested, steps or 0, {})
 
     @_harmless
     def on_test_end(self, logs=None):
         if logs and not _trial:
-            tell({"type": "progress", "phase": "evaluating", "step": self.tested, "steps": self.tested, "metrics": stoker.numbers(logs)})
+            _say("evaluating", self.tested, self.tested, logs, now=False)
 
     def step(self):
         return _before + self.epoch * self.per_epoch() + self.batches

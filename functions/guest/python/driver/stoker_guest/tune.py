@@ -1,7 +1,8 @@
-"""The call tune: tuner_fn(fn_args) gives a tuner and what its search is called with; what comes of it is written as TFX writes it.
+"""The call tune: tuner_fn(fn_args) gives a tuner and what its search is called with; what comes of it is written as TFX
+writes it.
 
-The search runs as the module wrote it. Below fn_args.working_dir its project folder is kept after each trial, and there again for the
-next attempt: KerasTuner goes on with the trial that was under way.
+The search runs as the module wrote it. Below fn_args.working_dir its project folder is kept after each trial, and there
+again for the next attempt: KerasTuner goes on with the trial that was under way.
 """
 import json
 import os
@@ -26,23 +27,25 @@ def run(module, assignment):
 
 
 def given(result):
-    """The tuner and the arguments of its search, of what a tuner_fn returned: a TunerFnResult, or anything with its fields."""
+    """The tuner and the arguments of its search, of a TunerFnResult or anything with its fields."""
     tuner, fit_kwargs = getattr(result, "tuner", None), getattr(result, "fit_kwargs", None)
     if not callable(getattr(tuner, "search", None)):
-        raise TypeError(f"tuner_fn returned {type(result).__name__} without a tuner, expected TunerFnResult(tuner=..., fit_kwargs=...)")
+        raise TypeError(f"tuner_fn returned {type(result).__name__} without a tuner, "
+                        "expected TunerFnResult(tuner=..., fit_kwargs=...)")
     return tuner, fit_kwargs or {}
 
 
 def completed(tuner):
-    """The completed trials, best first, as the tuner ranks them. However many there are: Hyperband has no number of trials to ask for."""
+    """The completed trials, best first, however many there are: Hyperband has no number of trials to ask for."""
     known = tuner.oracle.trials
     trials = [trial for trial in tuner.oracle.get_best_trials(max(len(known), 1)) if trial.status == "COMPLETED"]
     if trials:
         return trials
     ends = {trial.status for trial in known.values()}
-    why = [trial.message.strip().splitlines()[-1] for trial in known.values() if trial.message and trial.message.strip()]
-    last = f"; the last one: {why[-1]}" if why else ""
-    raise RuntimeError(f"the search completed no trial: {len(known)} trials, {', '.join(sorted(map(str, ends))) or 'none begun'}{last}")
+    told = [trial.message.strip() for trial in known.values() if trial.message and trial.message.strip()]
+    last = f"; the last one: {told[-1].splitlines()[-1]}" if told else ""
+    how = ", ".join(sorted(map(str, ends))) or "none begun"
+    raise RuntimeError(f"the search completed no trial: {len(known)} trials, {how}{last}")
 
 
 def told(trial):
@@ -93,4 +96,5 @@ def place(tuner, working_dir):
     """Says where the search keeps its trials, if that does not survive a lost worker."""
     folder = os.path.realpath(getattr(tuner, "project_dir", None) or ".")
     if working_dir and os.path.commonpath([folder, os.path.realpath(working_dir)]) != os.path.realpath(working_dir):
-        said.note(f"the tuner keeps its trials in {folder}: with directory=fn_args.working_dir they would survive a lost worker")
+        said.note(f"the tuner keeps its trials in {folder}: "
+                  "with directory=fn_args.working_dir they would survive a lost worker")

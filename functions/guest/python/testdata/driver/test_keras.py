@@ -26,7 +26,8 @@ Y = X.sum(axis=1, keepdims=True)
 
 def model_of(kind, **compile):
     model = kind.Sequential([kind.layers.Input((2,)), kind.layers.Dense(1)])
-    model.compile(optimizer="sgd", loss="mse", metrics=["mae"], **compile or {"run_eagerly": True})  # tracing costs more than it all
+    fast = compile or {"run_eagerly": True}  # tracing costs more than it all
+    model.compile(optimizer="sgd", loss="mse", metrics=["mae"], **fast)
     return model
 
 
@@ -147,7 +148,8 @@ class Keras2(Fits, unittest.TestCase):
 
 def layered(hp):
     model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(hp.Int("units", 1, 8))])
-    model.compile(optimizer=keras.optimizers.SGD(hp.Float("rate", 1e-3, 1e-1, sampling="log")), loss="mse", run_eagerly=True)
+    rate = hp.Float("rate", 1e-3, 1e-1, sampling="log")
+    model.compile(optimizer=keras.optimizers.SGD(rate), loss="mse", run_eagerly=True)
     return model
 
 
@@ -224,7 +226,7 @@ class Searches(unittest.TestCase):
                 keras_tuner.Objective("score", "max"), max_trials=3, max_consecutive_failed_trials=9)
             return self.result(Scores(oracle, directory=fn_args.working_dir), offset=-2)
 
-        with self.assertRaisesRegex(RuntimeError, "completed no trial: 3 trials, FAILED; the last one: ValueError: no score for -"):
+        with self.assertRaisesRegex(RuntimeError, "no trial: 3 trials, FAILED; the last one: ValueError: no"):
             self.tune(tuner_fn)
         self.assertEqual(os.path.exists(self.dir + "/c"), False)
 

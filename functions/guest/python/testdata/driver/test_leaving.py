@@ -1,4 +1,4 @@
-"""How a process leaves that is asked to. Each test runs a module's text in a process as job does, and sends it SIGTERM."""
+"""How a process leaves that is asked to. Each test runs a module's text in a process, and sends it SIGTERM."""
 import os
 import signal
 import subprocess
@@ -34,7 +34,7 @@ said.done({})
 
 
 def run(text, to="it"):
-    """The status, the messages and the seconds to the end of a process with a module of this text that is asked to leave."""
+    """The status, the messages and the seconds to the end of a process with this text that is asked to leave."""
     hear, tell = os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-c", JOB, tempfile.mkdtemp(), text], stdout=subprocess.PIPE, pass_fds=[tell],
@@ -64,7 +64,15 @@ class Leaving(unittest.TestCase):
         self.assertEqual((status, "checkpoint" in said), (75, True))
 
     def test_a_fit_is_left_at_a_batch(self):
-        status, said, took = run("ready()\nwhile True:\n  try:\n    leaving.check()\n    time.sleep(.01)\n  except Exception: pass")
+        status, said, took = run("""
+ready()
+while True:
+    try:
+        leaving.check()
+        time.sleep(0.01)
+    except Exception:
+        pass
+""")
         self.assertEqual((status, "checkpoint" in said), (75, True))
         self.assertLess(took, 0.9)
 

@@ -28,14 +28,17 @@ class TensorLike:
 class Numbers(unittest.TestCase):
     def test_what_is_a_finite_number_is_one(self):
         found = stoker.numbers({
-            "int": 3, "float": 0.25, "float32": np.float32(0.5), "scalar": np.array(2), "one": np.array([[7.0]]), "tensor": TensorLike(),
-            "bool": True, 5: 1, "text": "1.5",
+            "int": 3, "float": 0.25, "float32": np.float32(0.5), "scalar": np.array(2), "one": np.array([[7.0]]),
+            "tensor": TensorLike(), "bool": True, 5: 1, "text": "1.5",
         })
-        self.assertEqual(found, {"int": 3, "float": 0.25, "float32": 0.5, "scalar": 2, "one": 7, "tensor": 0.5, "bool": 1, "5": 1, "text": 1.5})
+        self.assertEqual(found, {
+            "int": 3, "float": 0.25, "float32": 0.5, "scalar": 2, "one": 7, "tensor": 0.5, "bool": 1, "5": 1,
+            "text": 1.5})
 
     def test_all_else_is_left_out(self):
         self.assertEqual(stoker.numbers({
-            "nan": math.nan, "inf": np.float32("inf"), "two": np.array([1, 2]), "none": None, "odd": Odd(), "word": "high", "huge": 10**400,
+            "nan": math.nan, "inf": np.float32("inf"), "two": np.array([1, 2]), "none": None, "odd": Odd(),
+            "word": "high", "huge": 10**400,
         }), {})
         self.assertEqual(stoker.numbers(None), {})
 
@@ -102,15 +105,18 @@ class Sent(unittest.TestCase):
         self.assertEqual(progress.step(), 999)
 
     def test_the_last_report_goes_before_the_last_word_and_nothing_behind_it(self):
-        for step in (1, 2):
-            progress.tell({"type": "progress", "phase": "training", "step": step, "steps": 0, "metrics": {}}, now=step == 1)
+        tell = lambda step, now: progress.tell(
+            {"type": "progress", "phase": "training", "step": step, "steps": 0, "metrics": {}}, now)
+        tell(1, True)
+        tell(2, False)
         progress.flush(now=True)
         said.done({})
-        progress.tell({"type": "progress", "phase": "training", "step": 3, "steps": 0, "metrics": {}}, now=True)
+        tell(3, True)
         self.assertEqual([m.get("step", m["type"]) for m in self.said()], [1, 2, "done"])
 
     def test_the_last_evaluation_is_what_the_model_is_known_by(self):
-        tell = lambda phase, **metrics: progress.tell({"type": "progress", "phase": phase, "step": 1, "steps": 0, "metrics": metrics})
+        tell = lambda phase, **metrics: progress.tell(
+            {"type": "progress", "phase": phase, "step": 1, "steps": 0, "metrics": metrics})
         tell("evaluating", loss=3.0, old=1.0)
         tell("evaluating", loss=2.0)
         tell("evaluating")
