@@ -59,7 +59,7 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 		return Outcome{}, false, e.unbound(err)
 	}
 	stuck := stuckWatch{process: e.process, log: e.log, after: e.stuckAfter}
-	e.listener = &listener{on: stuck.hear(e.on), log: e.log, own: e.own, done: make(chan struct{})}
+	e.listener = &listener{on: stuck.hear(taken(e.process.home, e.on)), log: e.log, own: e.own, done: make(chan struct{})}
 	e.memory = memoryWatch{process: e.process, limit: e.limits.MemoryBytes}
 	over := make(chan struct{})
 	e.helpers.Go(e.assign)

@@ -15,6 +15,7 @@ TICK = 0.5  # seconds between looks, at least
 STILL = 2.0  # for so long files have not changed
 GLANCE = 0.3  # what does not change for so long is not being written
 FRESH = 10.0  # a file that looks half written is one if it changed within so many seconds
+LONGEST = 30.0  # that a worker may take for a copy
 MAX_FILES = 50_000
 BYTES_A_SECOND = 50e6  # as checkpoints of large folders are more costly, they are rarer
 
@@ -28,12 +29,15 @@ _when = 0.0  # that was
 _before = None  # what the files were at the last look
 _since = 0.0  # and have been since
 _step = int
+_sent = 0  # how many were sent
+_taken = None  # the file in which functions/guest says how many of them were taken
 _clock = time.monotonic
 
 
 def start(folders, step, tick):
     """Looks after folders from now on. step says how far the training is; tick is called every now and then."""
-    global _folders, _kept, _step
+    global _folders, _kept, _step, _taken
+    _taken = os.path.join(os.environ["HOME"], ".stoker-taken") if "HOME" in os.environ else None
     _folders, _step = [folder for folder in folders if folder], step
     _kept = look() or {}
     threading.Thread(target=_watch, args=(tick,), name="stoker-checkpoints", daemon=True).start()
@@ -66,12 +70,14 @@ def reached(step):
         if not files or _clock() - _when < _pause(files) or not _new(files) or _half_written(files):
             return
         _send(files, step)
+        _wait()
 
 
 def said_whole(step):
     """The module itself says that all is whole."""
     with _lock:
         _send(look() or {}, step or _step())
+        _wait()
 
 
 def last(sure):
@@ -89,9 +95,26 @@ def last(sure):
 
 
 def _send(files, step):
-    global _kept, _when
-    _kept, _when = files, _clock()
+    global _kept, _when, _sent
+    _kept, _when, _sent = files, _clock(), _sent + 1
     said.send({"type": "checkpoint", "step": int(step), "all": True})
+
+
+def _wait():
+    """Returns when the worker has taken what was sent: who calls writes nothing meanwhile. Where no worker says so, none
+    is waited for again."""
+    global _taken
+    end = time.monotonic() + LONGEST
+    while _taken:
+        try:
+            with open(_taken, encoding="utf-8") as file:
+                if file.read() == f"{_sent}\n":
+                    return
+        except OSError:
+            pass  # not yet
+        if time.monotonic() > end:
+            _taken = None
+        time.sleep(0.002)
 
 
 def _pause(files):

@@ -2,6 +2,7 @@
 import os
 import tempfile
 import threading
+import time
 import unittest
 
 import heard
@@ -20,6 +21,31 @@ def write(name, text="x"):
     with open(path, "w") as file:
         file.write(text)
     return path
+
+
+class Taken(unittest.TestCase):
+    """Whoever says that files are whole waits until the worker has copied them."""
+
+    def test_it_is_waited_for(self):
+        checkpoints._taken = os.path.join(tempfile.mkdtemp(), "taken")
+        began, number = time.monotonic(), checkpoints._sent + 1
+
+        def take():
+            with open(checkpoints._taken, "w") as file:
+                file.write(f"{number}\n")
+
+        worker = threading.Timer(0.2, take)
+        worker.start()
+        checkpoints.said_whole(1)
+        self.assertGreaterEqual(time.monotonic() - began, 0.2)
+        worker.join()
+        checkpoints._taken = None
+
+    def test_where_none_says_so_it_is_waited_for_once(self):
+        checkpoints._taken, checkpoints.LONGEST = os.path.join(tempfile.mkdtemp(), "taken"), 0.1
+        checkpoints.said_whole(1)
+        self.assertIsNone(checkpoints._taken)
+        checkpoints.said_whole(1)
 
 
 class Checkpoints(unittest.TestCase):
