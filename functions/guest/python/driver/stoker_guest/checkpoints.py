@@ -37,7 +37,8 @@ _clock = time.monotonic
 def start(folders, step, tick):
     """Looks after folders from now on. step says how far the training is; tick is called every now and then."""
     global _folders, _kept, _step, _taken
-    _taken = os.path.join(os.environ["HOME"], ".stoker-taken") if "HOME" in os.environ else None
+    home = os.environ.get("STOKER_MODULE")  # the job's; of several workers only the chief lives there, and is heard
+    _taken = os.path.join(home, ".stoker-taken") if home and home == os.environ.get("HOME") else None
     _folders, _step = [folder for folder in folders if folder], step
     _kept = look() or {}
     threading.Thread(target=_watch, args=(tick,), name="stoker-checkpoints", daemon=True).start()
