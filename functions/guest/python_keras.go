@@ -73,7 +73,7 @@ func kerasWay(version string) string {
 
 // guessKeras goes by the module's source. A search by KerasTuner needs Keras 3, even where the module's run_fn needs 2.
 func (p *pythonHost) guessKeras(ctx context.Context, r prepared, source module.Source, call module.Call) kerasChoice {
-	signs, err := r.environment.KerasSigns(ctx, r.layout, p.host.env, r.files.Dir, r.called(source, call)...)
+	signs, err := r.environment.KerasSigns(ctx, r.layout, r.files.Dir, r.called(source, call)...)
 	if err != nil {
 		p.host.opts.Logger.Warn("a module's source doesn't say which Keras it needs", "module", source, "error", err)
 		return kerasChoice{Version: module.Keras3, Reason: "the default"}

@@ -95,7 +95,7 @@ func importAll(ctx context.Context, e Environment, modules []Wanted) (said impor
 	if err != nil {
 		return imported{}, nil, err
 	}
-	out, end := run(ctx, checkTimeout, e.Interpreter, checkScript, string(names))
+	out, end := run(ctx, checkTimeout, e.Interpreter, "-I", "-c", checkScript, string(names))
 	if ctx.Err() != nil {
 		return imported{}, nil, end
 	}

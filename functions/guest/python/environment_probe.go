@@ -41,15 +41,15 @@ func probe(ctx context.Context, interpreter string) (probed, error) {
 		return probed{}, err
 	}
 	var p probed
-	if err := ask(ctx, &p, interpreter, probeScript, string(names)); err != nil {
+	if err := ask(ctx, &p, interpreter, "-I", "-c", probeScript, string(names)); err != nil {
 		return probed{}, fmt.Errorf("ask Python %s what it has: %w", interpreter, err)
 	}
 	return p, nil
 }
 
 // ask runs a script that prints JSON.
-func ask(ctx context.Context, answer any, interpreter, script string, args ...string) error {
-	out, err := run(ctx, probeTimeout, interpreter, script, args...)
+func ask(ctx context.Context, answer any, interpreter string, args ...string) error {
+	out, err := run(ctx, probeTimeout, interpreter, args...)
 	if err != nil {
 		return err
 	}
@@ -59,12 +59,12 @@ func ask(ctx context.Context, answer any, interpreter, script string, args ...st
 	return nil
 }
 
-// run returns what a script prints, also where it ends badly.
-func run(ctx context.Context, timeout time.Duration, interpreter, script string, args ...string) ([]byte, error) {
+// run returns what an interpreter prints, also where it ends badly.
+func run(ctx context.Context, timeout time.Duration, interpreter string, args ...string) ([]byte, error) {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	out, said := &capped{end: cancel}, &tail{}
-	cmd := exec.CommandContext(bounded, interpreter, append([]string{"-I", "-c", script}, args...)...)
+	cmd := exec.CommandContext(bounded, interpreter, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = probeEnv(os.Environ()), out, said, time.Second
 	err := cmd.Run()
 	switch {

@@ -1,12 +1,8 @@
 package python
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -38,26 +34,12 @@ func (e Environment) kerasEnv(keras string) string {
 	return map[string]string{"2": "1", "3": "0"}[keras]
 }
 
-// maxSignsBytes is far more than what reading a module's source for Keras says.
-const maxSignsBytes = 64 << 10
-
 // KerasSigns reads the source of a module, files below dir and what they import from there, for what needs Keras 2 or 3, and
 // gives the first sign of each. Nothing is imported for it.
-func (e Environment) KerasSigns(ctx context.Context, layout Layout, env []string, dir string, files ...string) (
-	signs map[string]string, err error,
-) {
+func (e Environment) KerasSigns(ctx context.Context, layout Layout, dir string, files ...string) (map[string]string, error) {
 	script := filepath.Join(layout.Driver, "stoker_guest", "keras_choice.py")
-	cmd := exec.CommandContext(ctx, e.Interpreter, append([]string{"-I", "-S", script, dir}, files...)...)
-	var said bytes.Buffer
-	cmd.Env, cmd.Stderr = env, &said
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("read %s for the Keras that it needs: %w: %s", dir, err, strings.TrimSpace(said.String()))
-	}
-	if len(out) > maxSignsBytes {
-		return nil, errors.New("read " + dir + " for the Keras that it needs: a very long answer")
-	}
-	if err := json.Unmarshal(out, &signs); err != nil {
+	var signs map[string]string
+	if err := ask(ctx, &signs, e.Interpreter, append([]string{"-I", "-S", script, dir}, files...)...); err != nil {
 		return nil, fmt.Errorf("read %s for the Keras that it needs: %w", dir, err)
 	}
 	return signs, nil

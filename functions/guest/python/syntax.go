@@ -1,7 +1,6 @@
 package python
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,16 +32,13 @@ func (e *SyntaxError) Error() string {
 
 // CheckSyntax reads source files as the environment's Python would. The first that it would not take is a *SyntaxError.
 func CheckSyntax(ctx context.Context, e Environment, files ...string) error {
-	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, e.Interpreter, append([]string{"-I", "-c", syntaxScript}, files...)...)
-	cmd.Stdout, cmd.Stderr = &out, &said
-	err := cmd.Run()
+	out, err := run(ctx, probeTimeout, e.Interpreter, append([]string{"-I", "-c", syntaxScript}, files...)...)
 	exit, ended := errors.AsType[*exec.ExitError](err)
-	if told := strings.SplitN(strings.TrimSpace(out.String()), "\n", 3); ended && exit.ExitCode() == 3 && len(told) == 3 {
+	if told := strings.SplitN(strings.TrimSpace(string(out)), "\n", 3); ended && exit.ExitCode() == 3 && len(told) == 3 {
 		return &SyntaxError{File: told[0], Line: told[1], Message: told[2]}
 	}
 	if err != nil {
-		return fmt.Errorf("have %s read %s: %w: %s", e.Interpreter, strings.Join(files, ", "), err, bytes.TrimSpace(said.Bytes()))
+		return fmt.Errorf("have %s read %s: %w", e.Interpreter, strings.Join(files, ", "), err)
 	}
 	return nil
 }
