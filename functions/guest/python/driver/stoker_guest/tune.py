@@ -5,8 +5,10 @@ The search runs as the module wrote it. Below fn_args.working_dir its project fo
 again for the next attempt: KerasTuner goes on with the trial that was under way.
 """
 import json
+import math
 import os
 
+import stoker
 from stoker_guest import checkpoints, fnargs, leaving, progress, said
 
 
@@ -20,8 +22,7 @@ def run(module, assignment):
     place(tuner, assignment.get("working_dir"))
     tuner.search(**fit_kwargs)
     trials = completed(tuner)
-    best = tuner.get_best_hyperparameters()[0]
-    write(assignment["best_hyperparameters_dir"], "best_hyperparameters.txt", best.get_config())
+    write(assignment["best_hyperparameters_dir"], "best_hyperparameters.txt", winner(tuner, trials[0]).get_config())
     write(assignment["tuner_results_dir"], "tuner_results.json", [told(trial) for trial in trials])
     return {"score": trials[0].score}
 
@@ -36,16 +37,28 @@ def given(result):
 
 
 def completed(tuner):
-    """The completed trials, best first, however many there are: Hyperband has no number of trials to ask for."""
+    """The completed trials, best first, however many there are: Hyperband has no number of trials to ask for. One that
+    diverged is none: its endless score is no number to JSON, and the best of all where more is better."""
     known = tuner.oracle.trials
     trials = [trial for trial in tuner.oracle.get_best_trials(max(len(known), 1)) if trial.status == "COMPLETED"]
-    if trials:
-        return trials
-    ends = {trial.status for trial in known.values()}
+    scored = [trial for trial in trials if math.isfinite(trial.score)]
+    if len(scored) < len(trials):
+        said.note(f"{len(trials) - len(scored)} trials have an endless score, and are no results")
+    if scored:
+        return scored
+    ends = {trial.status for trial in known.values() if trial not in trials}
+    ends |= {f"COMPLETED with a score of {trial.score}" for trial in trials}
     told = [trial.message.strip() for trial in known.values() if trial.message and trial.message.strip()]
     last = f"; the last one: {told[-1].splitlines()[-1]}" if told else ""
     how = ", ".join(sorted(map(str, ends))) or "none begun"
     raise RuntimeError(f"the search completed no trial: {len(known)} trials, {how}{last}")
+
+
+def winner(tuner, trial):
+    """The best hyperparameters: the tuner's own choice, unless that is a trial before the best that counts."""
+    if tuner.oracle.get_best_trials(1)[0].trial_id == trial.trial_id:
+        return tuner.get_best_hyperparameters()[0]
+    return trial.hyperparameters
 
 
 def told(trial):
@@ -88,13 +101,16 @@ def best(tuner):
     """The best score so far."""
     for trial in tuner.oracle.get_best_trials(1):
         if trial.status == "COMPLETED":
-            return {"best_score": trial.score}
+            return stoker.numbers({"best_score": trial.score})
     return {}
 
 
 def place(tuner, working_dir):
-    """Says where the search keeps its trials, if that does not survive a lost worker."""
+    """Says where the search keeps its trials, if that does not survive a lost worker; and that it found some there,
+    which may be those of another run."""
     folder = os.path.realpath(getattr(tuner, "project_dir", None) or ".")
     if working_dir and os.path.commonpath([folder, os.path.realpath(working_dir)]) != os.path.realpath(working_dir):
-        said.note(f"the tuner keeps its trials in {folder}: "
-                  "with directory=fn_args.working_dir they would survive a lost worker")
+        there = len(tuner.oracle.trials)
+        found = f", where {there} trials were there before and count as its own" if there else ""
+        said.note(f"the tuner keeps its trials in {folder}{found}: "
+                  "with directory=fn_args.working_dir they would be this search's alone, and survive a lost worker")

@@ -1,6 +1,7 @@
 """What is heard of trainings with Keras 3 and Keras 2, and of searches with KerasTuner."""
 import contextlib
 import json
+import math
 import os
 import tempfile
 import types
@@ -158,11 +159,11 @@ def layered(hp):
 class Scores(keras_tuner.engine.base_tuner.BaseTuner):
     """A tuner without models: the score of x is x, and negative ones fail."""
 
-    def run_trial(self, trial, offset=0):
+    def run_trial(self, trial, offset=0, most=math.inf):
         x = trial.hyperparameters.Float("x", -1, 1) + offset
         if x < 0:
             raise ValueError(f"no score for {x:.3g}")
-        return {"score": x}
+        return {"score": x if x <= most else math.inf}
 
 
 class Searches(unittest.TestCase):
@@ -222,6 +223,34 @@ class Searches(unittest.TestCase):
         self.assertTrue(0 < len(told) < 8, told)  # some failed
         self.assertEqual([(m["step"], m["steps"]) for m in heard.of("progress")][-1], (8, 8))
 
+    def test_an_endless_score_is_no_result(self):
+        def scores(most):
+            oracle = keras_tuner.oracles.RandomSearchOracle(keras_tuner.Objective("score", "max"), max_trials=6, seed=1)
+            return lambda fn_args: self.result(Scores(oracle, directory=fn_args.working_dir), offset=1, most=most)
+
+        score = self.tune(scores(most=1.5))["score"]
+        best, results = self.left()
+        told = json.loads(results, parse_constant=self.fail)
+        self.assertTrue(0 < len(told) < 6, told)
+        self.assertEqual((told[0]["score"], json.loads(best)["values"]["x"]), (score, score - 1))
+        self.assertEqual([m for m in heard.of("progress") if math.inf in m["metrics"].values()], [])
+        self.setUp()
+        with self.assertRaisesRegex(RuntimeError, "no trial: 6 trials, COMPLETED with a score of inf"):
+            self.tune(scores(most=-1))
+
+    def test_trials_of_earlier_searches_are_told(self):
+        noted, note = [], tune.said.note
+        tune.said.note = noted.append
+        elsewhere = tempfile.mkdtemp()
+        try:
+            for _ in range(2):
+                oracle = keras_tuner.oracles.RandomSearchOracle(
+                    keras_tuner.Objective("score", "max"), max_trials=2, seed=1)
+                self.tune(lambda fn_args: self.result(Scores(oracle, directory=elsewhere), offset=1))
+        finally:
+            tune.said.note = note
+        self.assertEqual(["2 trials were there before" in text for text in noted], [False, True], noted)
+
     def test_a_search_without_a_completed_trial_says_so(self):
         def tuner_fn(fn_args):
             oracle = keras_tuner.oracles.RandomSearchOracle(
@@ -237,7 +266,7 @@ class Searches(unittest.TestCase):
         tune.said.note = noted.append
         try:
             for folder in (self.dir, self.dir + "/below", tempfile.mkdtemp()):
-                tune.place(types.SimpleNamespace(project_dir=folder), self.dir)
+                tune.place(types.SimpleNamespace(project_dir=folder, oracle=types.SimpleNamespace(trials={})), self.dir)
         finally:
             tune.said.note = note
         self.assertEqual(len(noted), 1)
