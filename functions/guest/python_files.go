@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
-	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // callable says which of a module's files is meant, or why nobody can tell. names are those that the pipeline gives the functions
@@ -17,14 +16,6 @@ func callable(files snapshot.Snapshot, names ...string) error {
 		return fail(KindInput, err)
 	}
 	return nil
-}
-
-// called is the name of the function that a call is about, if the pipeline gives it one.
-func called(source module.Source, call module.Call) string {
-	if call == module.CallTrain {
-		return source.RunFn
-	}
-	return source.TunerFn
 }
 
 // asTheirs tells of the module's files by the paths of the module, not by those of our copy.

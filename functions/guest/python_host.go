@@ -15,8 +15,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// pythonEnv names the environment variable that says which Python interpreter has TensorFlow.
-const pythonEnv = "STOKER_PYTHON"
+// PythonEnv names the environment variable that says which Python interpreter has TensorFlow.
+const PythonEnv = "STOKER_PYTHON"
 
 // pythonHost runs TFX modules: it finds the environment, takes the module's files, and has a process of the driver work on them.
 type pythonHost struct {
@@ -97,7 +97,7 @@ func (p *pythonHost) digest(ctx context.Context, source module.Source) (string, 
 
 func (p *pythonHost) send(ctx context.Context, e *errand) (Outcome, error) {
 	source := forWorkers(e.assignment)
-	ready, err := p.prepare(ctx, source, called(source, e.assignment.Call))
+	ready, err := p.prepare(ctx, source, source.Function(e.assignment.Call))
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -25,4 +25,4 @@ func (h *Host) Interpreter(ctx context.Context, source module.Source) string {
 }
 
 // byDefault is the interpreter of modules that name none, where the worker's environment says which.
-func (p *pythonHost) byDefault() string { return cmp.Or(p.host.opts.Python, os.Getenv(pythonEnv)) }
+func (p *pythonHost) byDefault() string { return cmp.Or(p.host.opts.Python, os.Getenv(PythonEnv)) }

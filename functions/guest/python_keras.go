@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -73,7 +72,7 @@ func kerasWay(version string) string {
 
 // guessKeras goes by the module's source. A search by KerasTuner needs Keras 3, even where the module's run_fn needs 2.
 func (p *pythonHost) guessKeras(ctx context.Context, r prepared, source module.Source, call module.Call) kerasChoice {
-	signs, err := r.environment.KerasSigns(ctx, r.layout, r.files.Dir, r.called(source, call)...)
+	signs, err := r.environment.KerasSigns(ctx, r.layout, r.files.Dir, r.files.Called(source.Function(call))...)
 	if err != nil {
 		p.host.opts.Logger.Warn("a module's source doesn't say which Keras it needs", "module", source, "error", err)
 		return kerasChoice{Version: module.Keras3, Reason: "the default"}
@@ -91,22 +90,4 @@ func (p *pythonHost) guessKeras(ctx context.Context, r prepared, source module.S
 	}
 	p.keep(r.kerasKey(source, call), choice)
 	return choice
-}
-
-// called are the files, below the module's folder, that may hold the function of a call.
-func (r prepared) called(source module.Source, call module.Call) []string {
-	path, _, dotted := cutLast(source.Function(call), ".")
-	if !dotted {
-		return []string{r.files.File}
-	}
-	file := strings.ReplaceAll(path, ".", "/")
-	return []string{file + ".py", file + "/__init__.py"}
-}
-
-// cutLast is strings.Cut at the last separator.
-func cutLast(s, separator string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, separator); i >= 0 {
-		return s[:i], s[i+len(separator):], true
-	}
-	return "", s, false
 }

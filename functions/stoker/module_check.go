@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -55,11 +56,11 @@ func (a *app) checkPython(ctx context.Context, source module.Source) error {
 	if len(called) == 0 {
 		return files.Ambiguous()
 	}
-	cache, err := modulesCache()
+	cache, err := moduleCache()
 	if err != nil {
 		return err
 	}
-	found, err := python.Find(ctx, python.Options{Named: source.Python, Default: os.Getenv(pythonEnv), CacheDir: cache})
+	found, err := python.Find(ctx, python.Options{Named: source.Python, Default: os.Getenv(guest.PythonEnv), CacheDir: cache})
 	if err != nil { // workers may have one where this machine has none
 		a.logger().Info("the module's syntax is not checked", "module", source.Path, "error", err)
 		return nil
@@ -71,43 +72,26 @@ func (a *app) checkPython(ctx context.Context, source module.Source) error {
 	return err
 }
 
-// calledFiles are the files that hold what is called: those of dotted names, and the module file where something is not named so.
+// calledFiles are the files that hold what is called.
 func calledFiles(files snapshot.Snapshot, source module.Source) []string {
 	var called []string
-	for _, name := range []string{source.RunFn, source.TunerFn} {
-		in, _, dotted := cutLast(name, ".")
-		path := filepath.Join(files.Dir, filepath.FromSlash(strings.ReplaceAll(in, ".", "/"))+".py")
-		switch _, err := os.Stat(path); {
-		case dotted && err == nil:
+	for _, name := range slices.Concat(files.Called(source.RunFn), files.Called(source.TunerFn)) {
+		path := filepath.Join(files.Dir, filepath.FromSlash(name))
+		if _, err := os.Stat(path); err == nil {
 			called = append(called, path)
-		case !dotted && files.File != "":
-			called = append(called, filepath.Join(files.Dir, files.File))
 		}
 	}
 	slices.Sort(called)
 	return slices.Compact(called)
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return "", s, false
-}
-
 // takeModule keeps the files of a TFX module where modules that are tried here are kept.
 func takeModule(ctx context.Context, path string) (snapshot.Snapshot, error) {
-	cache, err := modulesCache()
+	cache, err := moduleCache()
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
 	return snapshot.Take(ctx, filepath.Join(cache, "python"), path)
-}
-
-// modulesCache is where newGuest keeps modules.
-func modulesCache() (string, error) {
-	cache, err := os.UserCacheDir()
-	return filepath.Join(cache, "stoker", "modules"), err
 }
 
 // isPath tells a module on disk from builtin:dnn and s3://bucket/key.

@@ -11,9 +11,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
-// pythonEnv names the environment variable that says which Python interpreter has TensorFlow.
-const pythonEnv = "STOKER_PYTHON"
-
 func newPython(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "python",
@@ -68,8 +65,8 @@ func (a *app) environments() ([]python.Made, error) {
 	return all, nil
 }
 
-// madeAgo says how long ago something was, for people.
-func madeAgo(then, now time.Time) string {
+// daysAgo says how long ago something was, for people.
+func daysAgo(then, now time.Time) string {
 	switch days := int(now.Sub(then).Hours() / 24); {
 	case days < 1:
 		return "today"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
@@ -40,7 +41,7 @@ func environmentToCheck(ctx context.Context, args []string) (python.Environment,
 	if len(args) > 0 {
 		return python.Look(ctx, args[0])
 	}
-	return python.Find(ctx, python.Options{Default: os.Getenv(pythonEnv)})
+	return python.Find(ctx, python.Options{Default: os.Getenv(guest.PythonEnv)})
 }
 
 func checkedTable(w io.Writer, c python.Checked) {

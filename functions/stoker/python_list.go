@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
@@ -55,7 +56,7 @@ func (a *app) listEnvironments() ([]environmentLine, error) {
 			return nil, err
 		}
 		lines = append(lines, environmentLine{
-			Made: made, Bytes: size, Current: made.Current(), Default: made.Dir == byDefault.Dir && os.Getenv(pythonEnv) == "",
+			Made: made, Bytes: size, Current: made.Current(), Default: made.Dir == byDefault.Dir && os.Getenv(guest.PythonEnv) == "",
 		})
 	}
 	return lines, nil
@@ -68,7 +69,7 @@ func environmentsTable(w io.Writer, lines []environmentLine) {
 		if kind == "" {
 			kind = "requirements"
 		}
-		row(w, kind, l.Python, l.Bytes/1e6, madeAgo(l.Used, time.Now()), l.user(), l.Interpreter)
+		row(w, kind, l.Python, l.Bytes/1e6, daysAgo(l.Used, time.Now()), l.user(), l.Interpreter)
 	}
 }
 

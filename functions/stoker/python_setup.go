@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
@@ -55,8 +56,8 @@ func (a *app) tellMade(w io.Writer, made python.Made) {
 	switch {
 	case made.Kind == python.Estimator:
 		fmt.Fprintf(a.stderr, "a pipeline names it: module: {path: ..., python: %s}\n", made.Dir)
-	case os.Getenv(pythonEnv) != "":
-		fmt.Fprintf(a.stderr, "%s is set, and goes before it\n", pythonEnv)
+	case os.Getenv(guest.PythonEnv) != "":
+		fmt.Fprintf(a.stderr, "%s is set, and goes before it\n", guest.PythonEnv)
 	default:
 		fmt.Fprintln(a.stderr, "TFX module files run in it from now on: `"+a.command("try ./module.py")+"`")
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestPythonSetupMakesEnvironmentsThatWork(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
-	t.Setenv(pythonEnv, "")
+	t.Setenv(guest.PythonEnv, "")
 	var estimator, made python.Made
 	stoker(t, &estimator, "python", "setup", "--estimator")
 	stoker(t, &made, "python", "setup")

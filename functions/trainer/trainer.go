@@ -17,9 +17,6 @@ type Trainer struct {
 	opts Options
 }
 
-// PythonEnv names the environment variable that says which Python interpreter has TensorFlow.
-const PythonEnv = "STOKER_PYTHON"
-
 // Options of a Trainer.
 type Options struct {
 	Python string // an interpreter that has TensorFlow, to ask models in their files too; "" for none

@@ -35,6 +35,20 @@ func (s *Snapshot) findFile() error {
 	return nil
 }
 
+// Called are the files below Dir, with slashes, that may hold the function of a name as a pipeline gives it: those of a dotted
+// name's module, which need not be there, else File.
+func (s Snapshot) Called(function string) []string {
+	end := strings.LastIndexByte(function, '.')
+	switch {
+	case end >= 0:
+		file := strings.ReplaceAll(function[:end], ".", "/")
+		return []string{file + python, file + "/__init__" + python}
+	case s.File != "":
+		return []string{s.File}
+	}
+	return nil
+}
+
 func (s *Snapshot) thoseDefining(names []string) ([]string, error) {
 	var found []string
 	for _, name := range names {

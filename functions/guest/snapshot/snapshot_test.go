@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -188,4 +189,21 @@ func ExampleSnapshot_Ambiguous() {
 	// Output:
 	// <nil>
 	// module ./models: baseline.py, wide.py each define run_fn, tuner_fn or trainer_fn: name the one that is meant, as in run_fn: baseline.run_fn
+}
+
+func TestADottedNameSaysTheFile(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"":                   {"m.py"},
+		"train":              {"m.py"},
+		"models.run_fn":      {"models.py", "models/__init__.py"},
+		"models.wide.run_fn": {"models/wide.py", "models/wide/__init__.py"},
+	} {
+		if called := (snapshot.Snapshot{File: "m.py"}).Called(name); !slices.Equal(called, want) {
+			t.Errorf("%s: %v, want %v", name, called, want)
+		}
+	}
+	if called := (snapshot.Snapshot{}).Called("train"); called != nil {
+		t.Errorf("of no file: %v", called)
+	}
 }
