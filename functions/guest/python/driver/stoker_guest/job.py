@@ -3,7 +3,7 @@ import json
 import os
 import sys
 
-from stoker_guest import cluster, convert, entry, faults, leaving, progress, said, sparing, train, tune
+from stoker_guest import cluster, convert, entry, faults, keras_progress, leaving, progress, said, sparing, train, tune
 
 
 def serve(lines):
@@ -16,6 +16,7 @@ def serve(lines):
         assignment = cluster.join(assignment)
         sparing.arrange(setup["autograph"])
         progress.begin(assignment)
+        keras_progress.listen()
         module = entry.load(setup, assignment["call"])
         metrics = CALLS[assignment["call"]](module, assignment)
         unwritten = convert.write(assignment)

@@ -9,12 +9,13 @@ import unittest
 
 import heard
 import numpy as np
-from stoker_guest import checkpoints, leaving, progress, tune
+from stoker_guest import checkpoints, keras_progress, leaving, progress, tune
 
 heard.listen()
 work = tempfile.mkdtemp()
-progress.begin({"working_dir": work, "model_run_dir": ""})  # before any Keras is imported
-progress.INTERVAL = progress.EPOCHS = 0.0  # everything goes
+progress.begin({"working_dir": work, "model_run_dir": ""})
+keras_progress.listen()  # before any Keras is imported
+progress.INTERVAL = keras_progress.EPOCHS = 0.0  # everything goes
 
 checkpoints._taken = None  # there is no worker
 
@@ -50,7 +51,7 @@ def asked_to_leave():
 
 class Fits:
     def setUp(self):
-        progress._before = 0
+        keras_progress._before = 0
         progress.trial()
         progress._evaluated.clear()
         heard.messages.clear()
