@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // record is what is known of an interpreter, in a file of its own below the cache folder. It holds as long as nothing of what is watched
@@ -23,16 +24,41 @@ func known(ctx context.Context, cache, interpreter string) (Environment, error) 
 	if r, err := readRecord(path); err == nil && maps.Equal(r.Seen, seen(r.Probed.Watched)) {
 		return r.Probed.environment()
 	}
-	p, err := probe(ctx, interpreter)
+	r, err := look(ctx, interpreter)
 	if err != nil {
 		return Environment{}, err
 	}
-	if path != "" && sameFile(p.Interpreter, interpreter) { // else it is a script that chooses one, and may choose another
-		if err := writeRecord(path, record{Probed: p, Seen: seen(p.Watched)}); err != nil {
+	if path != "" && sameFile(r.Probed.Interpreter, interpreter) { // else it is a script that chooses one, and may choose another
+		if err := writeRecord(path, r); err != nil {
 			return Environment{}, fmt.Errorf("write down what Python %s has: %w", interpreter, err)
 		}
 	}
-	return p.environment()
+	return r.Probed.environment()
+}
+
+// look asks an interpreter what it has, and once more where that has changed meanwhile: it may have seen half of an installation. What
+// changes while it is asked again shows, for the record is of the time before.
+func look(ctx context.Context, interpreter string) (record, error) {
+	began := time.Now()
+	p, err := probe(ctx, interpreter)
+	if err != nil {
+		return record{}, err
+	}
+	r := record{Probed: p, Seen: seen(p.Watched)}
+	if !r.changedSince(began) {
+		return r, nil
+	}
+	r.Probed, err = probe(ctx, interpreter)
+	return r, err
+}
+
+func (r record) changedSince(began time.Time) bool {
+	for _, changed := range r.Seen {
+		if changed >= began.UnixNano() {
+			return true
+		}
+	}
+	return false
 }
 
 // recordPath has the script in its name: another one asks for other things.
