@@ -62,6 +62,10 @@ func TestAnExceptionIsToldByWhoseFaultItIs(t *testing.T) {
 			"ModuleNotFoundError(\"No module named 'sklearn.tree'\", name='sklearn.tree')", guest.KindModule,
 			"module.requirements: [scikit-learn]",
 		},
+		"an import of a file whose name is like ours": {
+			"ModuleNotFoundError(\"No module named 'stoker_features'\", name='stoker_features')", guest.KindModule,
+			"if it is a file of yours, to the module's folder",
+		},
 		"an import of a sibling's": {
 			"ImportError(\"cannot import name 'x' from 'features'\", name='features')", guest.KindModule,
 			"cannot import name 'x' from 'features'",

@@ -22,12 +22,14 @@ OURS = {
     "tfx_bsl",
 }
 
+SHIM = "is not among what Stoker stands in for"  # words of the shim's, which says what to do itself
+
 
 def hint(error, folders):
     """The next step after an ImportError; "" where its own words say it, or nothing is known."""
     name = error.name or ""
     top = name.partition(".")[0]
-    if not isinstance(error, ModuleNotFoundError) or not top or "toker" in str(error):  # the shim says it itself
+    if not isinstance(error, ModuleNotFoundError) or not top or SHIM in str(error):
         return ""
     if top in OURS:
         return f"this Python has no {package(top)}: `stoker python setup` makes one that has it, module.python names it"
