@@ -34,11 +34,11 @@ func check(a *execution.Attempt, told module.Assignment) (f found, err error) {
 	if f.values, err = readFile(filepath.Join(told.BestHyperparametersDir, bestFile), readBest); err != nil {
 		return f, execution.CheckFailure(err)
 	}
-	results, err := readFile(filepath.Join(told.TunerResultsDir, resultsFile), readResults)
+	scores, err := readFile(filepath.Join(told.TunerResultsDir, resultsFile), readResults)
 	if err != nil {
 		return f, execution.CheckFailure(err)
 	}
-	f.score, f.trials = &results[0].Score, len(results)
+	f.score, f.trials = &scores[0], len(scores)
 	return f, a.CheckTold(tell(a, f, a.Started))
 }
 

@@ -46,15 +46,9 @@ type parameter struct {
 	} `json:"config"`
 }
 
-// result is one completed trial.
-type result struct {
-	Trial string
-	Score float64
-}
-
-// readResults parses TFX's list of completed trials, the best first. Whether more or less is better the file does not say, but the
-// scores go one way.
-func readResults(text []byte) ([]result, error) {
+// readResults parses TFX's list of completed trials into their scores, the best first. Whether more or less is better the file does
+// not say, but the scores go one way.
+func readResults(text []byte) (scores []float64, err error) {
 	var list []map[string]any
 	if err := json.Unmarshal(text, &list); err != nil {
 		return nil, err
@@ -62,26 +56,25 @@ func readResults(text []byte) ([]result, error) {
 	if len(list) == 0 {
 		return nil, errors.New("no trial in it was completed")
 	}
-	all := make([]result, len(list))
 	for i, trial := range list {
-		id, named := trial["trial_id"].(string)
+		_, named := trial["trial_id"].(string)
 		score, scored := trial["score"].(float64)
 		if !named || !scored {
 			return nil, fmt.Errorf("trial %d: expected its trial_id, a text, and its score, a number", i)
 		}
-		all[i] = result{id, score}
+		scores = append(scores, score)
 	}
-	if at := turn(all); at >= 0 {
-		return nil, fmt.Errorf("trial %d: its score is %v: expected the trials best first", at, all[at].Score)
+	if at := turn(scores); at >= 0 {
+		return nil, fmt.Errorf("trial %d: its score is %v: expected the trials best first", at, scores[at])
 	}
-	return all, nil
+	return scores, nil
 }
 
 // turn is where the scores begin to go the other way; -1 if they never do.
-func turn(all []result) int {
+func turn(scores []float64) int {
 	direction := 0.0
-	for i := 1; i < len(all); i++ {
-		step := all[i].Score - all[i-1].Score
+	for i := 1; i < len(scores); i++ {
+		step := scores[i] - scores[i-1]
 		if step*direction < 0 {
 			return i
 		}
