@@ -11,8 +11,8 @@ type InputID struct {
 	Digest string `json:"digest"`
 }
 
-// ByContent knows each input by what it holds. A base model and hyperparameters of Stoker's own are known by their execution, so that
-// what was lost and made again is still the same.
+// ByContent knows each input by what it holds. A base model and hyperparameters of Stoker's own are known by their
+// execution, so that what was lost and made again is still the same.
 func ByContent(inputs []Input) []InputID {
 	all := make([]InputID, len(inputs))
 	for i, in := range inputs {

@@ -90,8 +90,8 @@ func single(l storage.Listing) string {
 	return ""
 }
 
-// makeRunnable sets what a store doesn't keep: that a program may be run. Of one object only guest knows what it is; that a text may
-// be run does no harm.
+// makeRunnable sets what a store doesn't keep: that a program may be run. Of one object only guest knows what it is;
+// that a text may be run does no harm.
 func makeRunnable(l storage.Listing, dir string) error {
 	if name := single(l); name != "" {
 		return os.Chmod(filepath.Join(dir, name), 0o755)

@@ -26,8 +26,8 @@ type saver struct {
 	latest chan snapshot // holds one at most
 }
 
-// Take keeps the module's folders as they are when it says, by a checkpoint message, that they are whole. The copy is taken before it
-// returns. One goroutine at a time.
+// Take keeps the module's folders as they are when it says, by a checkpoint message, that they are whole. The copy is
+// taken before it returns. One goroutine at a time.
 type Take func(m module.Message)
 
 // snapshot is a copy of the module's folder at a step.
@@ -83,7 +83,8 @@ func (w *Workshop) leave(cause error, sending context.Context, stop context.Canc
 	}
 }
 
-// take keeps the module's folder as it is now, instead of one that still waits. It holds up the module's messages, so it is quick.
+// take keeps the module's folder as it is now, instead of one that still waits. It holds up the module's messages, so
+// it is quick.
 func (s *saver) take(m module.Message) {
 	s.taken++
 	snap := snapshot{dir: filepath.Join(s.desk.dir, "checkpoint-"+strconv.Itoa(s.taken)), step: m.Step}

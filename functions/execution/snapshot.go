@@ -13,8 +13,8 @@ import (
 // (a list of checkpoints, a state of few lines) are small.
 const copiedBytes = 1 << 20
 
-// copyTree makes a copy of a folder, in which files of more than the given number of bytes are linked. A file that vanishes meanwhile is left out: its module has no use for it any more. What
-// is neither file nor link is left out too.
+// copyTree makes a copy of a folder, in which files of more than the given number of bytes are linked. A file that
+// vanishes meanwhile is left out: its module has no use for it any more. What is neither file nor link is left out too.
 func copyTree(from, to string, copied int64) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path != from {

@@ -7,8 +7,8 @@
 // A process that leaves its group (setsid) is found by a mark in its environment, on Linux; one that takes off the mark too is
 // found by its cgroup. Where there is none, it leaves guest's reach, and only a container around the worker holds it.
 //
-// A TFX module may be one of several processes that train one model; functions/guest/python has the rules. For limits and ends they
-// are one module.
+// A TFX module may be one of several processes that train one model; functions/guest/python has the rules. For limits
+// and ends they are one module.
 //
 // # Warm starts of TFX modules
 //
@@ -16,20 +16,21 @@
 // Keras version, from its first job until none has come for ten minutes. None of them has run an operation, touched a device
 // or loaded a module of a user's.
 //
-// By fork, Linux only, one process imports, and each job gets a child of it: a process with a group, home, cgroup, log and limits of
-// its own, which shares with others only memory that nobody has written to since the imports. A job that comes during the imports
-// waits for them. The parent refuses to fork where a child would hang, because TensorFlow's eager context or more threads have been
-// started, and is replaced then. A child that hangs all the same, that has used no processor, printed and reported nothing for a
-// minute, is ended, and its job starts again in a process of its own. When the parent is killed the kernel ends its children, and their
-// jobs have crashed. Random numbers differ from job to job, as in processes of their own; only the order of Python's sets of strings,
-// which a process draws once, is the same for all children of a parent.
+// By fork, Linux only, one process imports, and each job gets a child of it: a process with a group, home, cgroup, log
+// and limits of its own, which shares with others only memory that nobody has written to since the imports. A job that
+// comes during the imports waits for them. The parent refuses to fork where a child would hang, because TensorFlow's
+// eager context or more threads have been started, and is replaced then. A child that hangs all the same, that has used
+// no processor, printed and reported nothing for a minute, is ended, and its job starts again in a process of its own.
+// When the parent is killed the kernel ends its children, and their jobs have crashed. Random numbers differ from job
+// to job, as in processes of their own; only the order of Python's sets of strings, which a process draws once, is the
+// same for all children of a parent.
 //
-// By idle, everywhere, as many processes as Options.Warm import and wait, and each is used once. It is for GPUs, whose driver can't be
-// used behind a fork, and the default where one is visible. None of this was tried on a GPU.
+// By idle, everywhere, as many processes as Options.Warm import and wait, and each is used once. It is for GPUs, whose
+// driver can't be used behind a fork, and the default where one is visible. None of this was tried on a GPU.
 //
-// The GPUs that CUDA_VISIBLE_DEVICES or the driver's files tell of are shared out over Options.Slots, and each job is told its share by
-// CUDA_VISIBLE_DEVICES. With fewer GPUs than slots, jobs share one; TF_FORCE_GPU_ALLOW_GROWTH is true unless the worker's environment
-// says otherwise.
+// The GPUs that CUDA_VISIBLE_DEVICES or the driver's files tell of are shared out over Options.Slots, and each job is
+// told its share by CUDA_VISIBLE_DEVICES. With fewer GPUs than slots, jobs share one; TF_FORCE_GPU_ALLOW_GROWTH is true
+// unless the worker's environment says otherwise.
 //
 // # Memory
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// TestTheRunFnOfTFXsGuideServesRawRows runs a module in the shape that TFX's guide to the Trainer shows. It saves as Keras 2 does alone,
-// which nobody tells the host.
+// TestTheRunFnOfTFXsGuideServesRawRows runs a module in the shape that TFX's guide to the Trainer shows. It saves as
+// Keras 2 does alone, which nobody tells the host.
 func TestTheRunFnOfTFXsGuideServesRawRows(t *testing.T) {
 	t.Parallel()
 	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})

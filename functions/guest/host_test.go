@@ -13,7 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// hostEnv makes this test binary a host that has a module do what it says, with the file of fileEnv, or run a TFX module that it names.
+// hostEnv makes this test binary a host that has a module do what it says, with the file of fileEnv, or run a TFX
+// module that it names.
 const (
 	hostEnv = "GUEST_TEST_HOST"
 	fileEnv = "GUEST_TEST_FILE"

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// idlePool keeps processes that have imported everything and wait for a job, each to be used once: what has touched a GPU can't be
-// forked. There are Options.Warm of each kind, from the first job of the kind until none has come for a while.
+// idlePool keeps processes that have imported everything and wait for a job, each to be used once: what has touched a
+// GPU can't be forked. There are Options.Warm of each kind, from the first job of the kind until none has come for a
+// while.
 type idlePool struct {
 	size  int
 	start func(pythonKind) (*process, error)
@@ -34,8 +35,8 @@ func newIdlePool(h *Host, rules warmRules) *idlePool {
 	}
 }
 
-// take hands out a process that waits, or starts one of its own. Another takes its place at once: it will be ready for the next job
-// when this one has ended.
+// take hands out a process that waits, or starts one of its own. Another takes its place at once: it will be ready for
+// the next job when this one has ended.
 func (i *idlePool) take(_ context.Context, kind pythonKind) (*process, error) {
 	pool := i.pool(kind)
 	if pool == nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// The examples are read by the real tfx_bsl, 234 of them in batches of 100. What then breaks is the data's fault, and names its file.
+// The examples are read by the real tfx_bsl, 234 of them in batches of 100. What then breaks is the data's fault, and
+// names its file.
 func TestExamplesAreReadAsTFXReadsThem(t *testing.T) {
 	t.Parallel()
 	path, err := filepath.Abs(filepath.Join("testdata", "read_examples.py"))

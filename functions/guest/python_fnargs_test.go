@@ -29,8 +29,8 @@ def run_fn(fn_args):
 tuner_fn = run_fn
 `
 
-// fnArgs are the fields of FnArgs, in Python's words, for the assignment of fullAssignment: facts of TFX 1.16, and num_examples of
-// its newest. base_models is the older name of base_model.
+// fnArgs are the fields of FnArgs, in Python's words, for the assignment of fullAssignment: facts of TFX 1.16, and
+// num_examples of its newest. base_models is the older name of base_model.
 func fnArgs(call module.Call, root string) map[string]string {
 	at := func(path string) string { return "'" + filepath.Join(root, path) + "'" }
 	all := map[string]string{

@@ -10,8 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// draws is a TFX module that uses what hangs in a process forked too late: eager ops, a function, a data set, Keras, a strategy and
-// a model. It tells its parent, and the random numbers it has drawn.
+// draws is a TFX module that uses what hangs in a process forked too late: eager ops, a function, a data set, Keras, a
+// strategy and a model. It tells its parent, and the random numbers it has drawn.
 const draws = `
 import json, os, random, sys, tempfile
 import numpy, tensorflow as tf

@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Interpreter is a Python that has TensorFlow, to ask the model of a module in its files: the one that a TFX module runs in, and for
-// others the one that TFX modules run in that name none. "" where there is none.
+// Interpreter is a Python that has TensorFlow, to ask the model of a module in its files: the one that a TFX module
+// runs in, and for others the one that TFX modules run in that name none. "" where there is none.
 func (h *Host) Interpreter(ctx context.Context, source module.Source) string {
 	cache, err := h.cacheDir()
 	if err != nil {

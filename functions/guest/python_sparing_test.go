@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// What AutoGraph is spared changes no bit of what is served, whichever Keras there is, and the module's own code is converted as ever: it
-// would not run else.
+// What AutoGraph is spared changes no bit of what is served, whichever Keras there is, and the module's own code is
+// converted as ever: it would not run else.
 func TestAModelWhoseExportIsSparedServesTheSame(t *testing.T) {
 	t.Parallel()
 	host := pythonHost(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// Module is what a pipeline trains with: a word (module: ./penguin_utils.py), or a mapping where a TFX module file needs more said.
+// Module is what a pipeline trains with: a word (module: ./penguin_utils.py), or a mapping where a TFX module file
+// needs more said.
 type Module module.Source
 
 // Source is what functions/guest runs.

@@ -66,7 +66,8 @@ const (
 	BaseModelBlessed = "blessed" // the one of which model.blessed says so last, else none
 )
 
-// What Trainer.Model asks for. The first is "" in a Pipeline, so that one without the key is what it was before there was the key.
+// What Trainer.Model asks for. The first is "" in a Pipeline, so that one without the key is what it was before there
+// was the key.
 const (
 	ModelSaved = "saved_model"
 	ModelAny   = "any"

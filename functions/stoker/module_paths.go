@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// relativeTo makes the paths of a source absolute: those of a pipeline file are meant relative to its folder, those of a command line
-// to where it is given. An interpreter without a slash is one of the worker's PATH.
+// relativeTo makes the paths of a source absolute: those of a pipeline file are meant relative to its folder, those of
+// a command line to where it is given. An interpreter without a slash is one of the worker's PATH.
 func relativeTo(dir string, source module.Source) (module.Source, error) {
 	var failed error
 	from := func(path string) string {

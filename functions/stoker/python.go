@@ -34,8 +34,8 @@ func moduleCache() (string, error) {
 	return filepath.Join(cache, "stoker", "modules"), nil
 }
 
-// environmentHomes are the folders with environments of Stoker's making: those of setup, and those that workers and the local stack have
-// made for requirements.
+// environmentHomes are the folders with environments of Stoker's making: those of setup, and those that workers and the
+// local stack have made for requirements.
 func (a *app) environmentHomes() ([]string, error) {
 	home, err := python.Home()
 	if err != nil {

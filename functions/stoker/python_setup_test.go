@@ -42,7 +42,8 @@ func TestPythonSetupMakesEnvironmentsThatWork(t *testing.T) {
 	}
 }
 
-// requirementsComeFromTheRegistry takes one that needs TensorFlow by its other name, and the pkg_resources of an older setuptools.
+// requirementsComeFromTheRegistry takes one that needs TensorFlow by its other name, and the pkg_resources of an older
+// setuptools.
 func requirementsComeFromTheRegistry(t *testing.T, made python.Made) {
 	t.Helper()
 	cache := t.TempDir()

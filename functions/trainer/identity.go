@@ -68,8 +68,8 @@ func several(r pipeline.Resources) int {
 	return r.Workers
 }
 
-// unusualStrategy is one that a module would not find by itself. A mirrored one is what it makes of the devices of its process, asked for or
-// not, and several workers have but one.
+// unusualStrategy is one that a module would not find by itself. A mirrored one is what it makes of the devices of its
+// process, asked for or not, and several workers have but one.
 func unusualStrategy(r pipeline.Resources) string {
 	if r.Strategy == module.StrategyTPU {
 		return r.Strategy

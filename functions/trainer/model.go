@@ -11,8 +11,9 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// CheckModel refuses what a training left in the folder of its model. A SavedModel must be one that can be served. A model of another
-// kind passes where the pipeline takes any: there must be something in it, and nobody here can say whether that is any good.
+// CheckModel refuses what a training left in the folder of its model. A SavedModel must be one that can be served. A
+// model of another kind passes where the pipeline takes any: there must be something in it, and nobody here can say
+// whether that is any good.
 func CheckModel(serving, wanted string) error {
 	name := filepath.Base(serving)
 	found, err := survey(serving)

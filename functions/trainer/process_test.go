@@ -153,7 +153,8 @@ func (l *lab) attempt(t *testing.T, number, step int, how interrupt) (e ended) {
 }
 
 // An execution that is interrupted again and again, in every way, at any moment, has the very model of one that was left in
-// peace, and its log has the same curves, each step once; and no interruption costs more than what came after the last checkpoint.
+// peace, and its log has the same curves, each step once; and no interruption costs more than what came after the last
+// checkpoint.
 func TestAnInterruptedTrainingHasTheSameModelBitForBit(t *testing.T) {
 	t.Parallel()
 	root := storage.Ref{Bucket: "stoker"}

@@ -133,7 +133,8 @@ func TestATrainingDoesNotDependOnItsCheckpoints(t *testing.T) {
 	}
 }
 
-// A store that hangs keeps a worker that is told to leave no longer than it can afford, and one whose job is cancelled not at all.
+// A store that hangs keeps a worker that is told to leave no longer than it can afford, and one whose job is cancelled
+// not at all.
 func TestNobodyWaitsForACheckpointForEver(t *testing.T) {
 	t.Parallel()
 	for cause, most := range map[error]time.Duration{errStopping: 2 * time.Second, events.ErrCancelled: 0} { // a module has one second

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// readBest parses what KerasTuner's HyperParameters.get_config returns: the space, a list of parameters, and the values of the best
-// trial. Hyperband has values that are not of the space.
+// readBest parses what KerasTuner's HyperParameters.get_config returns: the space, a list of parameters, and the values
+// of the best trial. Hyperband has values that are not of the space.
 func readBest(text []byte) (map[string]any, error) {
 	var best struct {
 		Space  *[]parameter    `json:"space"`
@@ -46,8 +46,8 @@ type parameter struct {
 	} `json:"config"`
 }
 
-// readResults parses TFX's list of completed trials into their scores, the best first. Whether more or less is better the file does
-// not say, but the scores go one way.
+// readResults parses TFX's list of completed trials into their scores, the best first. Whether more or less is better
+// the file does not say, but the scores go one way.
 func readResults(text []byte) (scores []float64, err error) {
 	var list []map[string]any
 	if err := json.Unmarshal(text, &list); err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 )
 
-// story is what there is to tell of a search besides its artifacts. It is kept in the manifest, so that a cache hit tells the same.
+// story is what there is to tell of a search besides its artifacts. It is kept in the manifest, so that a cache hit
+// tells the same.
 type story struct {
 	Job      string            `json:"job"` // that did the work
 	Module   string            `json:"module"`

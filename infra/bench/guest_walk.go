@@ -15,8 +15,9 @@ import (
 
 const plainName = "the same run_fn in plain Python, all imported"
 
-// guestWalk measures the whole job of the example's TFX module, from the event to ModelTrained, through a running `stoker up`, beside the
-// same run_fn in plain Python, in turn: once as jobs are run, and once with all of AutoGraph's work, which plain Python does too.
+// guestWalk measures the whole job of the example's TFX module, from the event to ModelTrained, through a running
+// `stoker up`, beside the same run_fn in plain Python, in turn: once as jobs are run, and once with all of AutoGraph's
+// work, which plain Python does too.
 func guestWalk(ctx context.Context, b bench, interpreter string) (figures []figure, err error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// record is what is known of an interpreter, in a file of its own below the cache folder. It holds as long as nothing of what is watched
-// has changed: to install or remove a package changes the folder that packages are in.
+// record is what is known of an interpreter, in a file of its own below the cache folder. It holds as long as nothing
+// of what is watched has changed: to install or remove a package changes the folder that packages are in.
 type record struct {
 	Probed probed           `json:"probed"`
 	Seen   map[string]int64 `json:"seen"` // path to time of modification in nanoseconds; absent is 0
@@ -36,8 +36,8 @@ func known(ctx context.Context, cache, interpreter string) (Environment, error) 
 	return r.Probed.environment()
 }
 
-// look asks an interpreter what it has, and once more where that has changed meanwhile: it may have seen half of an installation. What
-// changes while it is asked again shows, for the record is of the time before.
+// look asks an interpreter what it has, and once more where that has changed meanwhile: it may have seen half of an
+// installation. What changes while it is asked again shows, for the record is of the time before.
 func look(ctx context.Context, interpreter string) (record, error) {
 	began := time.Now()
 	p, err := probe(ctx, interpreter)

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Made describes an environment of Stoker's making. It stands in its folder, and is written last: a folder without it is half made.
+// Made describes an environment of Stoker's making. It stands in its folder, and is written last: a folder without it
+// is half made.
 type Made struct {
 	Dir          string    `json:"dir"`
 	Interpreter  string    `json:"interpreter"`
@@ -57,8 +58,8 @@ func All(home string) ([]Made, error) {
 	return made, nil
 }
 
-// Default is the environment of modules that name none, where STOKER_PYTHON doesn't either: the one for CPU or GPU that was made last, or
-// ErrNone.
+// Default is the environment of modules that name none, where STOKER_PYTHON doesn't either: the one for CPU or GPU that
+// was made last, or ErrNone.
 func Default(home string) (Made, error) {
 	made, err := All(home)
 	if err != nil {

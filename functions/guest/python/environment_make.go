@@ -28,9 +28,9 @@ type MakeOptions struct {
 	Progress io.Writer // told in lines what is done, for people; default: nobody
 }
 
-// Make makes an environment unless it is there: a venv with the packages of a lock, in a folder named by what decides its content.
-// It takes minutes and some gigabytes. Of several at once, in any process, one makes it and the others wait. One that is half made is
-// made anew.
+// Make makes an environment unless it is there: a venv with the packages of a lock, in a folder named by what decides
+// its content. It takes minutes and some gigabytes. Of several at once, in any process, one makes it and the others
+// wait. One that is half made is made anew.
 func Make(ctx context.Context, opts MakeOptions) (Made, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {

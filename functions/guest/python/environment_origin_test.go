@@ -11,7 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
-// What is installed from a folder or a repository keeps its version while its code changes: two of one version are two environments.
+// What is installed from a folder or a repository keeps its version while its code changes: two of one version are two
+// environments.
 func TestCodeOfOneVersionIsToldApart(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

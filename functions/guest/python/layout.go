@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 )
 
-// The Python files are named by the depth of their folder, for a folder's name would bring along what Python compiles beside them.
+// The Python files are named by the depth of their folder, for a folder's name would bring along what Python compiles
+// beside them.
 //
 //go:embed driver/*/*.py driver/stoker/py.typed
 //go:embed shim/*.py shim/*/*.py shim/*/*/*.py shim/*/*/*/*.py shim/*/*/*/*/*.py

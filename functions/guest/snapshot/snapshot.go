@@ -1,6 +1,6 @@
 // Package snapshot keeps the files of a TFX module as they were when its digest was taken: a .py file with the .py files beside
-// it, as TFX packs them; a folder; or an archive. What is run is a copy named by its content, which nobody changes, so that what was
-// digested is what is imported, and Python compiles it once. Read Take.
+// it, as TFX packs them; a folder; or an archive. What is run is a copy named by its content, which nobody changes, so
+// that what was digested is what is imported, and Python compiles it once. Read Take.
 //
 // Left out are what begins with a dot, __pycache__, and a wheel's *.dist-info: none of them is imported. Names decide what is
 // imported, so they stay as they are: a folder that is alone at the top of an archive is not taken away.

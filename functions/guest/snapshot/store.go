@@ -30,8 +30,8 @@ const (
 	partial    = "partial-"
 )
 
-// keep returns the folder with the snapshot of a digest. If there is none, make fills a folder with one, and the digest of what it has
-// put there counts.
+// keep returns the folder with the snapshot of a digest. If there is none, make fills a folder with one, and the digest
+// of what it has put there counts.
 func (s store) keep(ctx context.Context, digest string, make func(dir string) (string, error)) (dir, got string, err error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return "", "", keeping(err)
