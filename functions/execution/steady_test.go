@@ -114,7 +114,8 @@ func TestNothingIsLinkedThatMayBeWrittenTo(t *testing.T) {
 	}
 }
 
-// A module writes the same text into two files in place, again and again, with a rest between.
+// A module writes the same text into two files in place, again and again, with a rest between. It may be held up anywhere, on a busy
+// machine even with one file empty: that is a moment too.
 func TestACopyIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/a": "0", "out/model_run/b": "0"})
@@ -137,7 +138,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	})
 	defer writing.Wait()
 	defer close(stop)
-	for range 5 {
+	for range 12 {
 		to := filepath.Join(t.TempDir(), "copy")
 		if err := d.copyAll(to); err != nil {
 			if !strings.Contains(err.Error(), "change all the time") { // as they may, on a busy machine
@@ -146,10 +147,24 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 			continue
 		}
 		got := filesBelow(t, to)
-		if a, b := got["a"], got[".stoker/model_run/b"]; a != b || strings.Trim(a, a[:1]) != "" {
+		if a, b := got["a"], got[".stoker/model_run/b"]; !coexisted(a, b) {
 			t.Errorf("%d bytes of %.1s and %d of %.1s", len(a), a, len(b), b)
 		}
 	}
+}
+
+// coexisted says whether the files held these digits at one moment: a is written first, so b is as far, or one behind.
+func coexisted(a, b string) bool {
+	for _, text := range []string{a, b} {
+		if text != "" && strings.Trim(text, text[:1]) != "" {
+			return false
+		}
+	}
+	if a == "" || b == "" {
+		return true
+	}
+	behind := (a[0] + 10 - b[0]) % 10
+	return behind == 0 || behind == 1
 }
 
 func TestWhatHasChangedIsSeen(t *testing.T) {
