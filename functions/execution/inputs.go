@@ -79,7 +79,8 @@ func (w *Workshop) listOne(ctx context.Context, in Input) (_ storage.Listing, er
 func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	key, examples := examplesOf(in)
 	if len(examples) == 0 {
-		return nil, InputFailure(&events.Invalid{Field: "inputs.examples", Expected: "examples or transformed_examples named by a fact of the run"})
+		const expected = "examples or transformed_examples named by a fact of the run"
+		return nil, InputFailure(&events.Invalid{Field: "inputs.examples", Expected: expected})
 	}
 	if err := events.CheckPayloads("inputs."+key, examples); err != nil {
 		return nil, InputFailure(err)
@@ -88,9 +89,11 @@ func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	for i, artifact := range examples {
 		for _, split := range splits {
 			if !artifact.Has(split) {
-				return nil, InputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the fact lists: %s", key, i, split, strings.Join(artifact.SplitNames(), ", ")))
+				return nil, InputFailure(fmt.Errorf("%s[%d]: split %q is not among those that the fact lists: %s",
+					key, i, split, strings.Join(artifact.SplitNames(), ", ")))
 			}
-			all = append(all, SplitOf(fmt.Sprintf("%s[%d]", key, i), path.Join(fmt.Sprintf("examples-%d", i), SplitFolder+split), artifact, split))
+			dir := path.Join(fmt.Sprintf("examples-%d", i), SplitFolder+split)
+			all = append(all, SplitOf(fmt.Sprintf("%s[%d]", key, i), dir, artifact, split))
 		}
 	}
 	for _, other := range []struct{ key, kind, uri string }{

@@ -49,7 +49,8 @@ func CheckStory(story any) error {
 		return CheckFailure(fmt.Errorf("what the module reported: %w", err))
 	}
 	if len(text) > maxStoryBytes {
-		return CheckFailure(fmt.Errorf("metrics, inputs and hyperparameters have %d bytes, more than the %d that a fact may carry", len(text), maxStoryBytes))
+		return CheckFailure(fmt.Errorf("metrics, inputs and hyperparameters have %d bytes, more than the %d that a fact may carry",
+			len(text), maxStoryBytes))
 	}
 	return nil
 }

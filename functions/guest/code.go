@@ -55,13 +55,15 @@ func (h *Host) find(source module.Source) (code, error) {
 	case snapshot.IsPython(path):
 		return code{kind: pythonSource, path: path}, nil
 	case len(source.PythonKeys()) > 0:
-		return code{}, fail(KindInput, fmt.Errorf("module %s is no TFX module, and %s is for those", name, strings.Join(source.PythonKeys(), ", ")))
+		keys := strings.Join(source.PythonKeys(), ", ")
+		return code{}, fail(KindInput, fmt.Errorf("module %s is no TFX module, and %s is for those", name, keys))
 	case info.IsDir():
 		return code{kind: goSource, path: path}, nil
 	case info.Mode().IsRegular() && info.Mode()&0o111 != 0:
 		return code{kind: binary, path: path}, nil
 	default:
-		return code{}, fail(KindInput, fmt.Errorf("module %s is neither a TFX module (a .py file, a folder or an archive with some), nor a folder with a Go program, nor an executable file", name))
+		return code{}, fail(KindInput, fmt.Errorf("module %s is neither a TFX module (a .py file, a folder or an archive with some), "+
+			"nor a folder with a Go program, nor an executable file", name))
 	}
 }
 

@@ -41,7 +41,7 @@ type Options struct {
 	CacheDir string            // where built modules are kept; default: stoker/modules in the user's cache folder
 	Warm     int               // processes kept for builtin modules, once one has run; default 0: none, nor for TFX modules. See Host
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
-	Python   string            // interpreter with TensorFlow for TFX modules that name none, or its environment's folder; default: STOKER_PYTHON
+	Python   string            // of TFX modules that name none: an interpreter, or its environment's folder; default: STOKER_PYTHON
 	Slots    int               // jobs at once, over which GPUs are shared out; default 1: each job has all of them
 	Cgroup   string            // to divide among modules, see the package comment: own or a path; default: STOKER_CGROUP
 	Logger   *slog.Logger

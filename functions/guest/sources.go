@@ -75,7 +75,8 @@ func listPackages(ctx context.Context, folder string) ([]goPackage, error) {
 		packages = append(packages, p)
 	}
 	if last := packages[len(packages)-1]; last.Name != "main" {
-		return nil, fail(KindModule, fmt.Errorf("module %s is package %s, expected main: a program that calls module.Main", folder, last.Name))
+		return nil, fail(KindModule, fmt.Errorf("module %s is package %s, expected main: a program that calls module.Main",
+			folder, last.Name))
 	}
 	return packages, nil
 }

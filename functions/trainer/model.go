@@ -27,7 +27,8 @@ func CheckModel(serving, wanted string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	case wanted != pipeline.ModelAny:
-		return fmt.Errorf("%s holds no saved_model.pb but %s: for a model that is no SavedModel set trainer.model: any", name, found.first)
+		return fmt.Errorf("%s holds no saved_model.pb but %s: for a model that is no SavedModel set trainer.model: any",
+			name, found.first)
 	case found.bytes == 0:
 		return fmt.Errorf("run_fn failed to generate model. %s holds only empty files", name)
 	}

@@ -41,7 +41,8 @@ func (t *Trainer) checkSkew(ctx context.Context, a *attempt) error {
 		return execution.CheckFailure(fmt.Errorf("train/serve skew: %w", err))
 	}
 	a.skew = &events.Skew{
-		Rows: report.Rows, MaxAbs: report.MaxAbs, Tolerance: settings.Tolerance, Raw: report.Raw, By: report.By, Note: shortened(report.Note),
+		Rows: report.Rows, MaxAbs: report.MaxAbs, Tolerance: settings.Tolerance, Raw: report.Raw, By: report.By,
+		Note: shortened(report.Note),
 	}
 	if len(report.Differences) > 0 {
 		return execution.CheckFailure(skewed(report, settings.Tolerance))
@@ -119,8 +120,8 @@ func skewed(r skew.Report, tolerance float64) error {
 	for _, d := range r.Differences[:min(len(r.Differences), toldDifferences)] {
 		told = append(told, d.String())
 	}
-	return fmt.Errorf("train/serve skew: of %d rows some answers of the model's files differ by more than %v from what was trained, by up to %.3g: %s",
-		r.Rows, tolerance, r.MaxAbs, strings.Join(told, "; "))
+	return fmt.Errorf("train/serve skew: of %d rows some answers of the model's files differ by more than %v from what was trained, "+
+		"by up to %.3g: %s", r.Rows, tolerance, r.MaxAbs, strings.Join(told, "; "))
 }
 
 // shortened keeps a note what it is.

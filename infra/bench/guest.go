@@ -61,7 +61,8 @@ func guestForked(ctx context.Context, b bench, python string) (figures []figure,
 		}
 		after, err := cpuTimes(os.Getpid(), first.Parent)
 		added := samples{(after - before - inside) / float64(rounds)}
-		figures = append(firstLineFigures("fork", took, "< 150"), alone("guest-fork-overhead-cpu-mean", cpuSeconds, added[0], added, "< 0.2"))
+		figures = append(firstLineFigures("fork", took, "< 150"),
+			alone("guest-fork-overhead-cpu-mean", cpuSeconds, added[0], added, "< 0.2"))
 		figures = append(figures, memory.figures("guest-fork-server")...)
 		return err
 	})

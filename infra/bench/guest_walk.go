@@ -87,8 +87,8 @@ func examplePipeline() (pipeline.Pipeline, error) {
 	return spec, err
 }
 
-// guestRound walks once, and counts the CPU time of the stack with all its processes. The
-// number makes it one that nobody has done.
+// guestRound walks once, and counts the CPU time of the stack with all its processes. The number makes it one that nobody has
+// done.
 func (w walker) guestRound(ctx context.Context, autograph string, number int) (journey, error) {
 	spec := w.spec
 	spec.Module.Autograph = autograph

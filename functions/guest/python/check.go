@@ -47,13 +47,14 @@ const checkTimeout = 10 * time.Minute
 func Check(ctx context.Context, e Environment) (Checked, error) {
 	lacks := e.Lacks()
 	checked := Checked{Interpreter: e.Interpreter, Python: e.Version}
-	var there []Wanted
+	var there []dependency
 	for _, w := range wanted() {
 		switch {
 		case slices.Contains(e.modules, w.Module):
 			there = append(there, w)
 		case slices.Contains(lacks, w.Package):
-			checked.Packages = append(checked.Packages, Package{Package: w.Package, Problem: "missing", Add: e.toAdd([]string{w.Package})})
+			missing := Package{Package: w.Package, Problem: "missing", Add: e.toAdd([]string{w.Package})}
+			checked.Packages = append(checked.Packages, missing)
 		}
 	}
 	answers, end, err := importAll(ctx, e, there)
@@ -77,7 +78,7 @@ func Check(ctx context.Context, e Environment) (Checked, error) {
 // sorted has the packages in the order of wanted.
 func (c Checked) sorted() Checked {
 	place := func(p Package) int {
-		return slices.IndexFunc(wanted(), func(w Wanted) bool { return w.Package == p.Package })
+		return slices.IndexFunc(wanted(), func(w dependency) bool { return w.Package == p.Package })
 	}
 	slices.SortStableFunc(c.Packages, func(a, b Package) int { return place(a) - place(b) })
 	return c
@@ -90,7 +91,7 @@ type imported struct {
 }
 
 // importAll has the packages imported in one process. end says how that ended where it was not in peace.
-func importAll(ctx context.Context, e Environment, modules []Wanted) (said imported, end, err error) {
+func importAll(ctx context.Context, e Environment, modules []dependency) (said imported, end, err error) {
 	names, err := json.Marshal(modules)
 	if err != nil {
 		return imported{}, nil, err

@@ -28,7 +28,7 @@ type Options struct {
 	Named        string   // interpreter, or folder of an environment, that the pipeline names; "": Default
 	Default      string   // the one of STOKER_PYTHON; "": the one that Make made last
 	Requirements []string // that must be there too; where they are not, an environment with them is made once, below CacheDir
-	CacheDir     string   // keeps what is known of interpreters, and environments with requirements; "": nothing is known, none can be made
+	CacheDir     string   // of what is known of interpreters, and of environments with requirements; "": neither is kept
 	Home         string   // where Make makes environments; default: Home()
 	Logger       *slog.Logger
 }

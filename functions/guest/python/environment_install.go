@@ -49,7 +49,9 @@ func venv(ctx context.Context, python, dir string, options ...string) error {
 }
 
 func pipInstall(python string) []string {
-	return []string{python, "-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "2"}
+	return []string{
+		python, "-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "2",
+	}
 }
 
 // talk runs an installer, shows what it says, and keeps the end of it.

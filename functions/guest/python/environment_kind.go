@@ -73,5 +73,6 @@ func (k Kind) runsHere() error {
 	if here == "linux/amd64" || here == "darwin/arm64" && k == CPU {
 		return nil
 	}
-	return fmt.Errorf("there are no wheels of all that a %s environment needs for %s: set STOKER_PYTHON to an interpreter that has TensorFlow", k, here)
+	return fmt.Errorf("there are no wheels of all that a %s environment needs for %s: "+
+		"set STOKER_PYTHON to an interpreter that has TensorFlow", k, here)
 }

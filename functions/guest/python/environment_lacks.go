@@ -7,8 +7,8 @@ import (
 )
 
 // wanted are what module files import, each with the package that brings it.
-func wanted() []Wanted {
-	return []Wanted{
+func wanted() []dependency {
+	return []dependency{
 		{Module: "tensorflow", Package: "tensorflow"},
 		{Module: "tensorflow_transform", Package: "tensorflow-transform"},
 		{Module: "tfx_bsl", Package: "tfx-bsl"},
@@ -18,8 +18,8 @@ func wanted() []Wanted {
 	}
 }
 
-// Wanted is a module that TFX module files import.
-type Wanted struct {
+// dependency is a module that TFX module files import.
+type dependency struct {
 	Module  string `json:"module"`
 	Package string `json:"package"` // as pip calls it
 }
@@ -45,8 +45,8 @@ func (e Environment) newEnough() error {
 	if major, minor := e.minor(); major > oldest[0] || major == oldest[0] && minor >= oldest[1] {
 		return nil
 	}
-	return fmt.Errorf("%s is Python %s, which is too old: TFX modules are run by %d.%d or later (`stoker python setup` makes an environment)",
-		e.Interpreter, e.Version, oldest[0], oldest[1])
+	return fmt.Errorf("%s is Python %s, which is too old: TFX modules are run by %d.%d or later "+
+		"(`stoker python setup` makes an environment)", e.Interpreter, e.Version, oldest[0], oldest[1])
 }
 
 // Lacks names the packages of those that TFX module files import that are not there. A module that needs none of them

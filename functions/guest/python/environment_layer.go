@@ -145,7 +145,8 @@ func standIn(own string, over Environment) error {
 	if err := os.Mkdir(info, 0o755); err != nil {
 		return err
 	}
-	metadata := "Metadata-Version: 2.1\nName: tensorflow\nVersion: " + version + "\nSummary: tensorflow-cpu, under the name that others ask for\n"
+	metadata := "Metadata-Version: 2.1\nName: tensorflow\nVersion: " + version +
+		"\nSummary: tensorflow-cpu, under the name that others ask for\n"
 	return errors.Join(
 		os.WriteFile(filepath.Join(info, "METADATA"), []byte(metadata), 0o644),
 		os.WriteFile(filepath.Join(info, "INSTALLER"), []byte("stoker\n"), 0o644))

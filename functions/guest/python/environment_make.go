@@ -41,10 +41,12 @@ func Make(ctx context.Context, opts MakeOptions) (Made, error) {
 		return Made{}, fmt.Errorf("make a Python environment: %w", err)
 	}
 	made := Made{Kind: opts.Kind, Python: from.Version, Lock: digestOf(opts.Lock)}
-	place := digestOf([]byte(from.Interpreter), []byte(from.Version), []byte(from.Prefix), []byte(from.System), []byte(opts.Kind), opts.Lock)
+	place := digestOf([]byte(from.Interpreter), []byte(from.Version), []byte(from.Prefix), []byte(from.System),
+		[]byte(opts.Kind), opts.Lock)
 	dir := filepath.Join(opts.Home, place[:16])
 	return ensure(ctx, dir, opts.Force, opts.Progress, func() (Made, error) {
-		fmt.Fprintf(opts.Progress, "making a Python environment in %s with Python %s, once: some gigabytes, some minutes\n", dir, from.Version)
+		fmt.Fprintf(opts.Progress, "making a Python environment in %s with Python %s, once: some gigabytes, some minutes\n",
+			dir, from.Version)
 		return made, fill(ctx, from, dir, opts)
 	})
 }
