@@ -123,7 +123,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	stop := make(chan struct{})
 	writing.Go(func() {
 		for n := 1; ; n++ {
-			text := bytes.Repeat([]byte(strconv.Itoa(n%10)), 1<<20)
+			text := bytes.Repeat([]byte(strconv.Itoa(n%10)), 8<<20)
 			for _, path := range []string{filepath.Join(d.Working(), "a"), d.Out(modelRun, "b")} {
 				if err := os.WriteFile(path, text, 0o600); err != nil {
 					t.Error(err)
@@ -138,7 +138,8 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	})
 	defer writing.Wait()
 	defer close(stop)
-	for range 12 {
+	for try := range 8 {
+		time.Sleep(time.Duration(try) * 5 * time.Millisecond) // so that copies begin anywhere
 		to := filepath.Join(t.TempDir(), "copy")
 		if err := d.copyAll(to); err != nil {
 			if !strings.Contains(err.Error(), "change all the time") { // as they may, on a busy machine
