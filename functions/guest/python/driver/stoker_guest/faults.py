@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 
-from stoker_guest import bad_data, entry, keras_choice, no_estimators, packages
+from stoker_guest import bad_data, entry, graph_errors, keras_choice, no_estimators, packages
 
 HOST, INPUT, MODULE, RESOURCES = "host", "input", "module", "resources"  # kinds of functions/module
 OTHER_KERAS = "other-keras"  # a kind between this driver and functions/guest: the module needs the other one
@@ -55,8 +55,16 @@ def _judged(error, setup, assignment):
         return HOST, ""
     if isinstance(error, MemoryError) or bad_data.is_tensorflow(error, "ResourceExhaustedError"):
         return RESOURCES, ""
+    if isinstance(error, TypeError) and "NoneType" in text(error):
+        return MODULE, _absent(assignment)
     found = bad_data.told(error, text(error), assignment)
     return (INPUT, found) if found is not None else (MODULE, "")
+
+
+def _absent(assignment):
+    """Names the paths that a module may have taken for granted and this job lacks."""
+    absent = [f"fn_args.{name}" for name in ("transform_graph_path", "schema_path") if not assignment.get(name)]
+    return f"{' and '.join(absent)} {'is' if len(absent) == 1 else 'are'} None" if absent else ""
 
 
 def _full_disk(error):
@@ -74,7 +82,7 @@ def text(error):
 
 
 def _words(error):
-    name, words = type(error).__name__, text(error)
+    name, words = type(error).__name__, graph_errors.brief(text(error))
     if isinstance(error, SystemExit):
         return f"{name}: the module called sys.exit({words}) before it was done"
     if isinstance(error, KeyboardInterrupt):
