@@ -20,6 +20,7 @@ type applied struct {
 	Pipeline string `json:"pipeline"`
 	Revision uint64 `json:"revision"`
 	Changed  bool   `json:"changed"`
+	Module   string `json:"module"` // as workers find it
 }
 
 func newApply(app *app) *cobra.Command {
@@ -48,8 +49,11 @@ func newApply(app *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return app.print(applied{spec.Name, revision, changed}, func(w io.Writer) {
+				return app.print(applied{spec.Name, revision, changed, spec.Module.Path}, func(w io.Writer) {
 					fmt.Fprintf(w, "pipeline %s: revision %d%s\n", spec.Name, revision, map[bool]string{false: ", unchanged"}[changed])
+					if upload {
+						fmt.Fprintf(w, "module %s\n", spec.Module.Path)
+					}
 				})
 			})
 		},

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/inspect"
@@ -42,6 +45,9 @@ func describe(w io.Writer, fact events.Fact) {
 // describeModel says how good a model is, what it started from, and how its files compare with it.
 func describeModel(w io.Writer, data *events.ModelTrained) {
 	row(w, "metrics", metricsLine(data.Metrics))
+	if values := hyperparametersLine(data.Hyperparameters); values != "" {
+		row(w, "hyperparameters", values)
+	}
 	if data.BaseModel != "" {
 		row(w, "base model", data.BaseModel)
 	}
@@ -52,6 +58,15 @@ func describeModel(w io.Writer, data *events.ModelTrained) {
 	for _, note := range data.Notes {
 		row(w, "note", note)
 	}
+}
+
+// hyperparametersLine lists values by name; "" of none.
+func hyperparametersLine(values map[string]any) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		all = append(all, fmt.Sprintf("%s %s", name, firstLine(fmt.Sprint(values[name]))))
+	}
+	return strings.Join(all, "  ")
 }
 
 // indent lays JSON out for people.

@@ -30,6 +30,7 @@ type runDetail struct {
 	Next       []string         `json:"next,omitempty"` // commands that help
 
 	trained *events.ModelTrained // what Outcome tells of, if that is a model
+	failed  events.Failed        // or a failure; the log is that of the search where the run ended with its tuning
 }
 
 // factLine is one fact of a run.
@@ -121,12 +122,30 @@ func (d *runDetail) readFacts(ctx context.Context, box events.Letterbox) error {
 		if len(d.Facts) == 1 {
 			d.Since = recorded.Message.Stored
 		}
+		d.readFailure(fact)
 		if events.EndsRun(fact) {
 			d.Outcome = factJSON(fact)
 			d.trained, _ = fact.Data.(*events.ModelTrained)
 		}
 	}
 	return nil
+}
+
+// readFailure keeps the last failure, with a log if any had one.
+func (d *runDetail) readFailure(fact events.Fact) {
+	var failed events.Failed
+	switch data := fact.Data.(type) {
+	case *events.TuningFailed:
+		failed = data.Failed
+	case *events.TrainingFailed:
+		failed = data.Failed
+	default:
+		return
+	}
+	if failed.LogTail == "" {
+		failed.Log, failed.LogTail = d.failed.Log, d.failed.LogTail
+	}
+	d.failed = failed
 }
 
 func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Join) error {

@@ -41,6 +41,9 @@ func (d runDetail) table(w io.Writer) {
 	if d.Progress != nil {
 		row(w, "progress", progressLine(*d.Progress))
 	}
+	if d.State == runFailed && d.failed.Log != "" {
+		row(w, "log", d.failed.Log)
+	}
 	if d.DeadLetter != 0 {
 		row(w, "dead letter", d.DeadLetter)
 	}
@@ -49,6 +52,9 @@ func (d runDetail) table(w io.Writer) {
 	}
 	if d.Job != "" && (d.State == runFailed || d.State == runCancelled) {
 		row(w, "", pinnedNote(d.Revision))
+	}
+	if more := details(d.failed.Message, d.failed.LogTail); d.State == runFailed && more != "" {
+		fmt.Fprintln(w, more)
 	}
 }
 
@@ -105,7 +111,7 @@ func (a *app) nextSteps(d runDetail) []string {
 	}
 	if d.DeadLetter != 0 {
 		next = append(next,
-			a.command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # the whole story",
+			a.command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # its job as it came, and the facts behind it",
 			a.command(fmt.Sprintf("dead retry %d", d.DeadLetter))+"  # once the cause is mended")
 	}
 	return next

@@ -26,7 +26,11 @@ type tried struct {
 	Metrics   map[string]float64 `json:"metrics,omitempty"`
 	WarmStart *warmStarted       `json:"warm_start,omitempty"`
 	Unwritten map[string]string  `json:"unwritten,omitempty"` // formats that the model can't be written in, with the reason
+	Log       string             `json:"log,omitempty"`       // what the module printed, if it did
 }
+
+// triedLog is the file in --to that holds the module's log.
+const triedLog = "log.txt"
 
 func newTry(app *app) *cobra.Command {
 	var t tryFlags
@@ -83,24 +87,36 @@ func (a *app) try(ctx context.Context, to, wanted string, assignment module.Assi
 			return err
 		}
 	}
-	outcome, err := a.train(ctx, assignment)
+	log, err := filepath.Abs(filepath.Join(to, triedLog))
+	if err != nil {
+		return err
+	}
+	outcome, err := a.train(ctx, assignment, log)
 	if err != nil {
 		return err
 	}
 	if err := checkTried(assignment, wanted, outcome.Unwritten); err != nil {
 		return err
 	}
-	started := a.warmStarted(assignment)
-	return a.print(tried{assignment.ServingModelDir, outcome.Metrics, started, outcome.Unwritten}, func(w io.Writer) {
-		row(w, "model", assignment.ServingModelDir)
-		row(w, "metrics", metricsLine(outcome.Metrics))
-		if started != nil {
-			row(w, "base model", started)
-		}
-		for _, format := range slices.Sorted(maps.Keys(outcome.Unwritten)) {
-			row(w, "no "+format, outcome.Unwritten[format])
-		}
-	})
+	result := tried{assignment.ServingModelDir, outcome.Metrics, a.warmStarted(assignment), outcome.Unwritten, log}
+	if outcome.LogBytes == 0 {
+		result.Log = ""
+	}
+	return a.print(result, result.table)
+}
+
+func (t tried) table(w io.Writer) {
+	row(w, "model", t.Model)
+	row(w, "metrics", metricsLine(t.Metrics))
+	if t.WarmStart != nil {
+		row(w, "base model", t.WarmStart)
+	}
+	for _, format := range slices.Sorted(maps.Keys(t.Unwritten)) {
+		row(w, "no "+format, t.Unwritten[format])
+	}
+	if t.Log != "" {
+		row(w, "log", t.Log)
+	}
 }
 
 // checkTried refuses what a worker would. Without a pipeline that requires them, a module may say of formats that its model can't be
@@ -113,15 +129,16 @@ func checkTried(a module.Assignment, wanted string, unwritten map[string]string)
 	return export.Check(filepath.Dir(a.ServingModelDir), there)
 }
 
-// train runs the assignment in a child process, as a worker does. What the module had to say of a failure is shown once.
-func (a *app) train(ctx context.Context, assignment module.Assignment) (guest.Outcome, error) {
+// train runs the assignment in a child process, as a worker does, with a file for its log. What the module had to say of a failure
+// is shown once.
+func (a *app) train(ctx context.Context, assignment module.Assignment, log string) (guest.Outcome, error) {
 	host, err := a.newGuest(warmFlags{}, 1)
 	if err != nil {
 		return guest.Outcome{}, err
 	}
 	defer host.Close()
 	show := a.newDisplay()
-	outcome, err := host.Run(ctx, assignment, guest.Limits{}, func(m module.Message) {
+	outcome, err := host.Run(ctx, assignment, guest.Limits{LogPath: log}, func(m module.Message) {
 		if p, ok := progressOf(m); ok {
 			show.progress(p)
 		}

@@ -203,7 +203,8 @@ func (t *tryFlags) checkTo() error {
 		return fmt.Errorf("--to: %w", err)
 	}
 	for _, entry := range entries {
-		if !entry.IsDir() || !slices.Contains([]string{"model", "model_run", "working"}, entry.Name()) {
+		made := entry.Name() == triedLog || entry.IsDir() && slices.Contains([]string{"model", "model_run", "working"}, entry.Name())
+		if !made {
 			return usage(fmt.Errorf("--to %s: holds %s, which no try has left there", t.to, entry.Name()))
 		}
 	}
