@@ -188,8 +188,7 @@ func ExampleSnapshot_Ambiguous() {
 	fmt.Println(strings.ReplaceAll(s.Ambiguous().Error(), dir, "./models"))
 	// Output:
 	// <nil>
-	// module ./models: baseline.py, wide.py each define run_fn, tuner_fn or trainer_fn: name the one that is meant, as
-	// in run_fn: baseline.run_fn
+	// module ./models: baseline.py, wide.py each define run_fn, tuner_fn or trainer_fn: name the one that is meant, as in run_fn: baseline.run_fn
 }
 
 func TestADottedNameSaysTheFile(t *testing.T) {
