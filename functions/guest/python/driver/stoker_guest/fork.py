@@ -1,10 +1,10 @@
 """Forks a process for each job from this one, which has imported everything and run nothing.
 
 Requests come as packets of JSON on the socket of STOKER_FORK_FD, one at a time, and each gets one answer:
-  {"fork": home} with three descriptors, standard input, output and progress  ->  {"pid": n}, or {"refused": why}
-  {"reap": pid} of a child that has exited                                    ->  {"status": as of wait(2), "maxrss": KiB}
-A child stays a zombie until it is reaped, so that its number is no one else's. When the socket closes, or this process ends
-in any other way, the kernel ends the children.
+  {"fork": home} with three descriptors: standard input, output, progress  ->  {"pid": n}, or {"refused": why}
+  {"reap": pid} of a child that has exited                                 ->  {"status": as of wait(2), "maxrss": KiB}
+A child stays a zombie until it is reaped, so that its number is no one else's. When the socket closes, or this process
+ends in any other way, the kernel ends the children.
 """
 import ctypes
 import gc
@@ -61,6 +61,7 @@ class Server:
             return None
         sys.stdout.flush()
         sys.stderr.flush()
+        self.libc.fflush(None)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads: see unfit
@@ -128,7 +129,7 @@ def threads():
 
 
 def reseed():
-    """As in a process of its own: Python's random and TensorFlow see to themselves, NumPy's state would be the same in all."""
+    """As in a process of its own: Python's random and TensorFlow see to themselves, NumPy's state is everyone's."""
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
 
@@ -139,8 +140,8 @@ def close(descriptors):
 
 
 class Mark:
-    """STOKER_MODULE as others see it in /proc/<pid>/environ: memory that setenv doesn't change. It has been given room by guest,
-    with slashes."""
+    """STOKER_MODULE as others see it in /proc/<pid>/environ: memory that setenv doesn't change. It has been given room
+    by guest, with slashes."""
 
     def __init__(self, libc):
         libc.getenv.restype = ctypes.c_void_p
