@@ -125,9 +125,14 @@ func (a *Attempt) code(ctx context.Context) (code, error) {
 	}
 	digest, err := a.shop.digestOf(ctx, found)
 	if err == nil && digest != a.Execution.Module {
-		err = events.Fail(events.FailureUnavailable, fmt.Errorf("module %s: %w", a.Execution.Spec.Module.Path, storage.ErrChanged))
+		err = a.changed()
 	}
 	return found, err
+}
+
+// changed is the failure of an attempt whose module is not any more what the execution is known by: the next one looks again.
+func (a *Attempt) changed() error {
+	return events.Fail(events.FailureUnavailable, fmt.Errorf("module %s: %w", a.Execution.Spec.Module.Path, storage.ErrChanged))
 }
 
 // atAddress makes a failure name the module by its address: its path is of no use to who is told.

@@ -26,7 +26,10 @@ import (
 )
 
 // reader is a guest for which a module is the bytes at its path, and running it is to look at them.
-type reader struct{ ran []module.Source }
+type reader struct {
+	ran  []module.Source
+	runs string // digest of what it has run, by its own word
+}
 
 func (r *reader) Digest(_ context.Context, source module.Source) (string, error) {
 	path := source.Path
@@ -46,7 +49,7 @@ func (r *reader) Run(_ context.Context, a module.Assignment, _ guest.Limits, _ f
 	if text, err := os.ReadFile(a.Module.Path); err == nil && strings.Contains(string(text), "raise") {
 		return guest.Outcome{}, &guest.Error{Kind: guest.KindModule, Err: fmt.Errorf("%s:1: it raised", a.Module.Path), LogTail: "in " + a.Module.Path}
 	}
-	return guest.Outcome{}, nil
+	return guest.Outcome{Module: r.runs}, nil
 }
 
 // library is a store with modules, and a workshop that reads them.
@@ -184,6 +187,18 @@ func TestAModuleThatChangesDuringAJobEndsItsAttempt(t *testing.T) {
 		if len(l.guest.ran) != 0 {
 			t.Errorf("ran %v, whose model would be found as that of the other", l.guest.ran)
 		}
+	}
+}
+
+func TestWhatRanOtherwiseThanItIsKnownByIsNoResult(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, plainly, map[string]string{"penguin.py": "code"})
+	l.guest.runs = "another"
+	address := "s3://modules/penguin.py"
+	wantFailure(t, l.run(t, address, func() {}), events.FailureUnavailable, "module "+address+": changed while being read")
+	l.guest.runs = fmt.Sprintf("%x", sha256.Sum256([]byte("code")))
+	if err := l.run(t, address, func() {}); err != nil {
+		t.Error(err)
 	}
 }
 

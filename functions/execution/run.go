@@ -34,6 +34,9 @@ func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Re
 	if err != nil {
 		return guest.Outcome{}, code.atAddress(a.AtAddresses(moduleFailure(err, a.log)))
 	}
+	if outcome.Module != "" && outcome.Module != a.Execution.Module { // it changed at the last moment
+		return guest.Outcome{}, a.changed()
+	}
 	return outcome, nil
 }
 

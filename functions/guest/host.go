@@ -119,6 +119,7 @@ const DefaultGrace = 10 * time.Second
 
 // Outcome tells how a module ended that finished.
 type Outcome struct {
+	Module      string             // what Digest says of the files and the environment that were run; "" where nothing can have changed them
 	Metrics     map[string]float64 // that came with its "done"
 	Unwritten   map[string]string  // formats that it could not write, with the reason, as its "done" has them
 	LogTail     string             // the last lines of its log, at most 8 KiB

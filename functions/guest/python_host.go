@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
@@ -62,13 +64,23 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source, names ..
 	ready.environment, err = python.Find(ctx, python.Options{
 		Named: source.Python, Default: p.byDefault(), Requirements: source.Requirements, CacheDir: cache, Logger: p.host.opts.Logger,
 	})
-	if err != nil && ctx.Err() != nil {
-		return prepared{}, fail(KindStopped, err)
-	}
 	if err != nil {
-		return prepared{}, fail(KindInput, err)
+		return prepared{}, fail(environmentFault(ctx, err), err)
 	}
 	return ready, nil
+}
+
+// environmentFault says whose an error of an environment is. A disk that is full is none of the pipeline's.
+func environmentFault(ctx context.Context, err error) Kind {
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		strings.Contains(err.Error(), "No space left on device") // as an installer says it
+	switch {
+	case ctx.Err() != nil:
+		return KindStopped
+	case full:
+		return KindHost
+	}
+	return KindInput
 }
 
 // fault says whose an error of a module's files is.
@@ -86,8 +98,17 @@ func (p *pythonHost) digest(ctx context.Context, source module.Source) (string, 
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal([]string{"python@1", ready.files.Digest, ready.files.File, ready.environment.Digest,
-		cmp.Or(source.Keras, module.KerasAuto), source.RunFn, source.TunerFn})
+	return ready.digest(source)
+}
+
+// digest has how AutoGraph is told to convert in it where that is not the usual way: whoever sets it wants to see what comes of it.
+func (r prepared) digest(source module.Source) (string, error) {
+	decides := []string{"python@1", r.files.Digest, r.files.File, r.environment.Digest,
+		cmp.Or(source.Keras, module.KerasAuto), source.RunFn, source.TunerFn}
+	if source.Autograph == module.AutographAll {
+		decides = append(decides, "autograph", source.Autograph)
+	}
+	text, err := json.Marshal(decides)
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +125,12 @@ func (p *pythonHost) send(ctx context.Context, e *errand) (Outcome, error) {
 	if ready.keras, err = p.chooseKeras(ctx, ready, source, e.assignment); err != nil {
 		return Outcome{}, err
 	}
+	digest, err := ready.digest(e.assignment.Module)
+	if err != nil {
+		return Outcome{}, err
+	}
 	outcome, err := p.tried(ctx, e, ready, source)
+	outcome.Module = digest
 	return asTheirs(ready.files, outcome, err)
 }
 
