@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
 // forkPool keeps a fork server for each kind of process, from the first job of the kind until none has come for a while.
@@ -49,7 +51,7 @@ type vain struct {
 func newForkPool(h *Host, rules warmRules) warmProcesses {
 	return &forkPool{
 		start: func(kind pythonKind) (*forkServer, error) {
-			return startForkServer(h.homes.Path(), h.cgroups, kind.command(modeFork), kind.env)
+			return startForkServer(h.homes.Path(), h.cgroups, kind.command(python.ModeFork), kind.env)
 		},
 		fork: func(s *forkServer, reaped func()) (*process, error) {
 			return s.fork(h.homes.Path(), h.cgroups, reaped)

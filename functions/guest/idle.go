@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
 // idlePool keeps processes that have imported everything and wait for a job, each to be used once: what has touched a
@@ -30,7 +32,7 @@ type idleKind struct {
 
 func newIdlePool(h *Host, rules warmRules) *idlePool {
 	return &idlePool{
-		size: h.opts.Warm, start: func(kind pythonKind) (*process, error) { return h.startPython(kind, modeIdle) },
+		size: h.opts.Warm, start: func(kind pythonKind) (*process, error) { return h.startPython(kind, python.ModeIdle) },
 		rules: rules, log: h.opts.Logger, pools: map[string]*idleKind{},
 	}
 }

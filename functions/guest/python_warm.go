@@ -42,13 +42,6 @@ type pythonKind struct {
 	env         []string // of the process
 }
 
-// Modes of the driver.
-const (
-	modeJob  = python.ModeJob
-	modeIdle = python.ModeIdle
-	modeFork = python.ModeFork
-)
-
 func (k pythonKind) command(mode python.Mode) []string { return k.environment.Command(mode) }
 
 // key holds the digest beside the command and its environment: packages change in place.
@@ -128,7 +121,7 @@ func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup
 	if ctx.Err() != nil {
 		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", e.assignment.Module, context.Cause(ctx)))
 	}
-	if process, err = p.host.startPython(kind, modeJob); err != nil {
+	if process, err = p.host.startPython(kind, python.ModeJob); err != nil {
 		return Outcome{}, err
 	}
 	return run(process)

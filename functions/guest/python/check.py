@@ -1,4 +1,5 @@
-"""Imports what module files import, and says of each what came of it, as a line of JSON. It runs with -I -c; its argument is the list."""
+"""Imports what module files import, and says of each what came of it, as a line of JSON. It runs with -I -c; its argument
+is the list."""
 import importlib
 import json
 import os

@@ -1,4 +1,5 @@
-"""Which penguin is it? A TFX module file: run_fn for the Trainer, tuner_fn for the Tuner. Nothing in it knows of Stoker."""
+"""Which penguin is it? A TFX module file: run_fn for the Trainer, tuner_fn for the Tuner. Nothing in it knows of
+Stoker."""
 import keras_tuner
 import tensorflow as tf
 import tensorflow_transform as tft
@@ -29,7 +30,8 @@ def _build_model(values):
         hidden = tf.keras.layers.Dense(8, activation="relu")(hidden)
     model = tf.keras.Model(inputs, tf.keras.layers.Dense(SPECIES, activation="softmax")(hidden))
     model.compile(
-        optimizer=tf.keras.optimizers.Adam(values.get("learning_rate")), loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+        optimizer=tf.keras.optimizers.Adam(values.get("learning_rate")), loss="sparse_categorical_crossentropy",
+        metrics=["accuracy"])
     return model
 
 

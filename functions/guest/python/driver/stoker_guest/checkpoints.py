@@ -28,7 +28,7 @@ _kept = {}  # what the files were when they were kept last
 _when = 0.0  # that was
 _before = None  # what the files were at the last look
 _since = 0.0  # and have been since
-_step = int
+_step = int  # how far the training is: 0 before start says better
 _sent = 0  # how many were sent
 _taken = None  # the file in which functions/guest says how many of them were taken
 _clock = time.monotonic
@@ -102,8 +102,8 @@ def _send(files, step):
 
 
 def _wait():
-    """Returns when the worker has taken what was sent: who calls writes nothing meanwhile. Where no worker says so, none
-    is waited for again."""
+    """Returns when the worker has taken what was sent: who calls writes nothing meanwhile. Where no worker says so,
+    none is waited for again."""
     global _taken
     end = time.monotonic() + LONGEST
     while _taken:

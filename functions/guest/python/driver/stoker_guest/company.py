@@ -163,7 +163,8 @@ def how(status):
 def _die(number):
     """Leaves as the worker left, so that it is told as what it is."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.signal(number, signal.SIG_DFL) if number not in (signal.SIGKILL, signal.SIGSTOP) else None
+    if number not in (signal.SIGKILL, signal.SIGSTOP):  # which nobody handles
+        signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 
 

@@ -1,5 +1,6 @@
-"""Imports what TFX modules import, so that a process is warm. No op may run here, and no module of the user's is loaded:
-a child that is forked behind a started eager context hangs, and what one job imports is no business of the next."""
+"""Imports what TFX modules import, so that a process is warm. No op may run here, and no module of the user's is
+loaded: a child that is forked behind a started eager context hangs, and what one job imports is no business of the
+next."""
 import importlib
 import os
 import sys
@@ -7,8 +8,8 @@ import traceback
 
 # What TFX module files import, of which an environment may lack some. tensorflow first: the others build on it.
 USUAL = (
-    "tensorflow", "tensorflow_transform", "tfx_bsl.public.tfxio", "tfx_bsl.tfxio.dataset_options", "tfx_bsl.tfxio.tf_example_record",
-    "keras_tuner",
+    "tensorflow", "tensorflow_transform", "tfx_bsl.public.tfxio", "tfx_bsl.tfxio.dataset_options",
+    "tfx_bsl.tfxio.tf_example_record", "keras_tuner",
 )
 
 

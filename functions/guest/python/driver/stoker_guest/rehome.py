@@ -1,5 +1,5 @@
-"""What libraries remember of the home of the process that imported them, so that a child of it can have its own in its place: where
-temporary files go, where Keras keeps its settings and downloads."""
+"""What libraries remember of the home of the process that imported them, so that a child of it can have its own in its
+place: where temporary files go, where Keras keeps its settings and downloads."""
 import sys
 
 

@@ -1,4 +1,5 @@
-"""What the driver says: one JSON message a line on the progress stream, as functions/module documents them, and lines in the log."""
+"""What the driver says: one JSON message a line on the progress stream, as functions/module documents them, and lines
+in the log."""
 import json
 import os
 import sys
@@ -56,7 +57,7 @@ def error(kind, message):
 
 
 def _last(message):
-    """The last word goes on a line of its own, whatever else the module has written on the stream. Nothing comes after it."""
+    """The last word goes on a line of its own, whatever else the module has written on the stream. Nothing follows."""
     send(message, before=b"\n")
     hush()
 
