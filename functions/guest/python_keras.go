@@ -47,7 +47,7 @@ func (p *pythonHost) chooseKeras(
 			return kerasChoice{}, fail(KindInput, fmt.Errorf("module.keras: %s: %s has only Keras %s; %s", source.Keras,
 				r.environment.Interpreter, there[0], kerasWay(source.Keras)))
 		}
-		return kerasChoice{Version: source.Keras, Reason: "module.keras says so"}, nil
+		return kerasChoice{Version: source.Keras, Reason: namedBy(a)}, nil
 	case len(there) == 1:
 		return kerasChoice{Version: there[0], Reason: "this Python has no other"}, nil
 	}
@@ -60,6 +60,14 @@ func (p *pythonHost) chooseKeras(
 	}
 	choice.open = true
 	return choice, nil
+}
+
+// namedBy says who named a Keras: for several workers it is this host, where the pipeline doesn't.
+func namedBy(a module.Assignment) string {
+	if a.Workers > 1 {
+		return "several workers train with no other"
+	}
+	return "module.keras says so"
 }
 
 // kerasWay says how to get a Keras that isn't there.
