@@ -97,7 +97,9 @@ func writeWhole(path string, text []byte) error {
 		return err
 	}
 	defer os.Remove(partial.Name())
-	_, err = partial.Write(text)
+	if _, err = partial.Write(text); err == nil {
+		err = partial.Chmod(0o644) // a cache may be made by one user and read by another
+	}
 	if closeErr := partial.Close(); err == nil {
 		err = closeErr
 	}

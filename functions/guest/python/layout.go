@@ -1,6 +1,7 @@
 package python
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -23,46 +24,46 @@ type Layout struct {
 	Digest string // sha256:<hex> of them all
 }
 
-// Lay puts the embedded files below cache, once for each content.
+// Lay puts the embedded files below cache, in a folder for each content, and what has changed there back in its place: such folders are
+// swept by others, and modules can write to them.
 func Lay(cache string) (Layout, error) {
 	digest, err := embedded()
 	if err != nil {
 		return Layout{}, err
 	}
 	dir := filepath.Join(cache, "driver-"+digest[:16])
-	layout := Layout{Driver: filepath.Join(dir, "driver"), Shim: filepath.Join(dir, "shim"), Digest: "sha256:" + digest}
-	if _, err := os.Stat(dir); err == nil {
-		return layout, nil
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return Layout{}, err
-	}
-	partial, err := os.MkdirTemp(cache, "partial-")
-	if err != nil {
-		return Layout{}, err
-	}
-	defer os.RemoveAll(partial)
-	if err := os.CopyFS(partial, files); err != nil {
-		return Layout{}, err
-	}
-	if err := os.Rename(partial, dir); err != nil {
-		if _, there := os.Stat(dir); there != nil { // else another one was first
-			return Layout{}, err
+	err = eachEmbedded(func(path string, text []byte) error {
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
+			return nil
 		}
-	}
-	return layout, nil
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		return writeWhole(path, text)
+	})
+	return Layout{Driver: filepath.Join(dir, "driver"), Shim: filepath.Join(dir, "shim"), Digest: "sha256:" + digest}, err
 }
 
-func embedded() (string, error) {
-	sum := sha256.New()
-	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+func eachEmbedded(do func(path string, text []byte) error) error {
+	return fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := files.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return do(path, text)
+	})
+}
+
+func embedded() (string, error) {
+	sum := sha256.New()
+	err := eachEmbedded(func(path string, text []byte) error {
 		sum.Write([]byte(path + "\x00"))
 		sum.Write(text)
-		return err
+		return nil
 	})
 	return hex.EncodeToString(sum.Sum(nil)), err
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestEveryPythonFileIsEmbedded: one in a folder deeper than the patterns would be left out in silence.
@@ -24,5 +25,39 @@ func TestEveryPythonFileIsEmbedded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Folders for caches are swept by age, lose what was not on the disk when the power went, and can be written to by modules.
+func TestWhatIsLaidOutIsWhole(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	layout, err := Lay(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, changed := filepath.Join(layout.Shim, "tfx", "v1", "__init__.py"), filepath.Join(layout.Driver, "stoker_guest", "job.py")
+	untouched := filepath.Join(layout.Driver, "stoker_guest", "fork.py")
+	old := time.Now().Add(-time.Hour)
+	for _, err := range []error{
+		os.RemoveAll(filepath.Dir(gone)), os.WriteFile(changed, nil, 0o600), os.Chtimes(untouched, old, old),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, err := Lay(cache); err != nil || again != layout {
+		t.Fatal(again, err)
+	}
+	for _, path := range []string{gone, changed} {
+		if text, err := os.ReadFile(path); err != nil || len(text) == 0 {
+			t.Errorf("%s: %d bytes, %v", path, len(text), err)
+		}
+	}
+	if info, err := os.Stat(untouched); err != nil || time.Since(info.ModTime()) < time.Minute {
+		t.Error("what was whole was written again, and Python compiles it anew")
+	}
+	if entries, err := filepath.Glob(filepath.Join(layout.Driver, "stoker_guest", ".*")); err != nil || len(entries) > 0 {
+		t.Errorf("left %v, %v", entries, err)
 	}
 }
