@@ -21,11 +21,11 @@ const (
 func (e *errand) keep() (outcome Outcome, kept bool) {
 	p := e.process
 	e.stopHelpers()
-	resident, peak := residentBytes(p.pid())
+	resident, peak := p.ResidentBytes()
 	outcome = e.outcome(peak)
 	if reason := e.unfit(resident); reason != nil {
 		e.logger.Debug("a module's process is not used again", "module", e.assignment.Module, "reason", reason)
-		p.end()
+		p.End()
 		return outcome, false
 	}
 	return outcome, true
@@ -39,7 +39,7 @@ func (e *errand) stopHelpers() {
 	e.helpers.Wait()
 	setDeadlines(p, time.Time{})
 	for {
-		text := unheard(p.output)
+		text := unheard(p.Output)
 		if len(text) == 0 {
 			return
 		}
@@ -47,8 +47,8 @@ func (e *errand) stopHelpers() {
 	}
 }
 
-func setDeadlines(p *process, t time.Time) {
-	_ = errors.Join(p.stdin.SetWriteDeadline(t), p.output.SetReadDeadline(t), p.progress.SetReadDeadline(t)) // pipes have them
+func setDeadlines(p *child, t time.Time) {
+	_ = errors.Join(p.Stdin.SetWriteDeadline(t), p.Output.SetReadDeadline(t), p.Progress.SetReadDeadline(t)) // pipes have them
 }
 
 // unfit says why the process can't be given another assignment; nil if it can. Its home is emptied.
@@ -59,14 +59,14 @@ func (e *errand) unfit(resident int64) error {
 		return errors.New("it did not read its assignment")
 	case p.served >= servedMost:
 		return fmt.Errorf("it has served %d times", p.served)
-	case e.listener.chatty || len(unheard(p.progress)) > 0:
+	case e.listener.chatty || len(unheard(p.Progress)) > 0:
 		return errors.New("it said something after its last word")
 	case resident > keptBytes:
 		return fmt.Errorf("it has grown to %s", bytesText(resident))
-	case !p.alone():
+	case !p.Alone():
 		return errors.New("it left other processes running")
 	}
-	return emptied(p.home)
+	return emptied(p.Home)
 }
 
 // unheard reads what waits in a pipe, without waiting for more. It is nil if there is nothing, and at its end.
@@ -85,14 +85,14 @@ func unheard(pipe *os.File) []byte {
 
 // ready says whether a process that has been idle can take an assignment that is bound to limit bytes, 0 for none. One that
 // has served keeps memory from before, which must not count much against another job.
-func (p *process) ready(limit int64) bool {
-	if p.dead() || len(unheard(p.output)) > 0 || len(unheard(p.progress)) > 0 {
+func (p *child) ready(limit int64) bool {
+	if p.Dead() || len(unheard(p.Output)) > 0 || len(unheard(p.Progress)) > 0 {
 		return false
 	}
 	if p.served == 0 || limit == 0 {
 		return true
 	}
-	resident, _ := residentBytes(p.pid())
+	resident, _ := p.ResidentBytes()
 	return resident <= limit/2
 }
 

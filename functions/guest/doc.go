@@ -4,9 +4,6 @@
 // It finds and builds what is to be run, starts it in a process group, and at the end leaves no process of the group
 // behind. It knows no bus and no store, and nothing of what modules compute. Read Host first, then Run.
 //
-// A process that leaves its group (setsid) is found by a mark in its environment, on Linux; one that takes off the mark too is
-// found by its cgroup. Where there is none, it leaves guest's reach, and only a container around the worker holds it.
-//
 // A TFX module may be one of several processes that train one model; functions/guest/python has the rules. For limits
 // and ends they are one module.
 //
@@ -35,25 +32,9 @@
 // # Memory
 //
 // A module's memory limit holds for all its processes together. Unless told otherwise the worker adds up their resident memory
-// ten times a second, and ends a module that is over its limit. What grows faster than that is the kernel's, which knows no
-// limit of ours then and may end anything.
-//
-// With a cgroup to divide, the kernel itself holds each module to its limit, page cache that can be dropped not counted.
-// Options.Cgroup or STOKER_CGROUP names it, and a worker that can't use what it was given does not start. It may be "own", the
-// one that the worker is in, or the path of another. Nothing is done to cgroups without being asked: with version 2 a cgroup can
-// be divided only when no process is in it, so the worker has to move into a cgroup of its own below, stoker-worker. It moves no
-// one but itself, and refuses where others are. Ways that this can be had:
-//
-//   - A systemd unit with Delegate=yes, DelegateSubgroup=stoker-worker (systemd 254 and later; the worker does it itself
-//     otherwise), KillMode=mixed, so that a stop reaches the modules through the worker, and Environment=STOKER_CGROUP=own.
-//   - A container with a cgroup namespace and /sys/fs/cgroup writable, in which the worker is the only process when it
-//     starts, and STOKER_CGROUP=own.
-//   - A folder that an administrator made for the worker's user, and STOKER_CGROUP=/sys/fs/cgroup/... In version 2 the memory
-//     controller must be handed to it (cgroup.subtree_control of the one above), and the worker's user be allowed to move
-//     processes from where the worker is. In version 1 it lies in the memory hierarchy.
-//
-// Version 2 needs Linux 5.7, and tells peaks from 5.19 on. In version 1 a module is moved in right after its start: what it
-// allocates before that is not counted.
+// ten times a second, and ends a module that is over its limit. With a cgroup to divide, which Options.Cgroup or STOKER_CGROUP
+// names, the kernel holds each module to its limit, and a worker that can't use what it was given does not start:
+// functions/guest/process says how that can be had.
 //
 // A module is code that its operator trusts with what the worker's user may read, the connection.json of a local stack
 // among it. Credentials are kept out of its environment, and on Linux out of its sight in the worker's; no more than that.

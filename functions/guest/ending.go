@@ -6,13 +6,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // ending is what is known when a process has ended.
 type ending struct {
 	cause    error // why we ended it, if we did
-	exit     exit
+	exit     process.Exit
 	listener *listener
 	limits   Limits
 	memory   string // how much of it was used, where that was too much
@@ -21,7 +22,7 @@ type ending struct {
 // failure says why the module did not finish, or nil. What it said itself weighs more than how it left: a process that
 // said done and then would not leave has finished.
 func (e ending) failure() *Error {
-	status := e.exit.status
+	status := e.exit.Status
 	clean := status.Exited() && status.ExitStatus() == 0
 	lingered := status.Signaled() && status.Signal() == syscall.SIGKILL
 	switch {
@@ -35,7 +36,7 @@ func (e ending) failure() *Error {
 		return &Error{Kind: KindStopped, Err: e.cause}
 	case e.listener.failure != nil:
 		return &Error{Kind: Kind(e.listener.failure.Kind), Err: e.listener.failure}
-	case e.exit.unknown:
+	case e.exit.Unknown:
 		return &Error{Kind: KindCrash, Err: errors.New("ended with the warm process that it was forked from")}
 	default:
 		return leftWithout(status)

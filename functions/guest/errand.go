@@ -27,7 +27,7 @@ const drainTime = time.Second
 
 // errand is one assignment on its way through a process.
 type errand struct {
-	process    *process
+	process    *child
 	assignment module.Assignment
 	setup      any // a line before the assignment; nil: none
 	limits     Limits
@@ -54,17 +54,17 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 		defer stop()
 	}
 	e.process.served++
-	if err := e.process.cgroup.limit(e.limits.MemoryBytes); err != nil {
-		e.process.end()
+	if err := e.process.Cgroup.Limit(e.limits.MemoryBytes); err != nil {
+		e.process.End()
 		return Outcome{}, false, e.unbound(err)
 	}
-	stuck := stuckWatch{process: e.process, log: e.log, after: e.stuckAfter}
-	e.listener = &listener{on: stuck.hear(taken(e.process.home, e.on)), log: e.log, own: e.own, done: make(chan struct{})}
-	e.memory = memoryWatch{process: e.process, limit: e.limits.MemoryBytes}
+	stuck := stuckWatch{process: e.process.Process, log: e.log, after: e.stuckAfter}
+	e.listener = &listener{on: stuck.hear(taken(e.process.Home, e.on)), log: e.log, own: e.own, done: make(chan struct{})}
+	e.memory = memoryWatch{process: e.process.Process, limit: e.limits.MemoryBytes}
 	over := make(chan struct{})
 	e.helpers.Go(e.assign)
-	e.helpers.Go(func() { _, _ = io.Copy(e.log, e.process.output) }) // ends with the pipe, or when told to; log takes everything
-	e.helpers.Go(func() { e.listener.listen(e.process.progress) })
+	e.helpers.Go(func() { _, _ = io.Copy(e.log, e.process.Output) }) // ends with the pipe, or when told to; log takes everything
+	e.helpers.Go(func() { e.listener.listen(e.process.Progress) })
 	e.helpers.Go(func() { e.memory.watch(over, abort) })
 	e.helpers.Go(func() { stuck.watch(over, abort) })
 
@@ -87,13 +87,13 @@ func (e *errand) unbound(err error) error {
 	if errors.Is(err, syscall.EBUSY) {
 		kind = KindResources
 	}
-	return fail(kind, fmt.Errorf("module %s: %w", e.assignment.Module, err))
+	return fail(kind, fmt.Errorf("module %s: limit memory to %s: %w", e.assignment.Module, bytesText(e.limits.MemoryBytes), err))
 }
 
 // supervise returns when the process has exited, is done, or is to be ended.
 func (e *errand) supervise(ctx context.Context) {
 	select {
-	case <-e.process.exited:
+	case <-e.process.Exited():
 	case <-e.listener.done:
 	case <-ctx.Done():
 	}
@@ -103,7 +103,7 @@ func (e *errand) supervise(ctx context.Context) {
 func (e *errand) doneInPeace(ctx context.Context) bool {
 	select {
 	case <-e.listener.done:
-		return e.listener.finished && ctx.Err() == nil && !e.process.dead()
+		return e.listener.finished && ctx.Err() == nil && !e.process.Dead()
 	default:
 		return false
 	}
@@ -111,18 +111,18 @@ func (e *errand) doneInPeace(ctx context.Context) bool {
 
 // leave gives the process its grace time to leave by itself, and then ends it.
 func (e *errand) leave(ctx context.Context) {
-	defer e.process.signal(syscall.SIGKILL)
+	defer e.process.Signal(syscall.SIGKILL)
 	if cause := context.Cause(ctx); errors.Is(cause, errMemory) || errors.Is(cause, errStuck) {
 		return // it would only grow on, or hear nothing
 	}
 	if ctx.Err() != nil {
-		e.process.signal(syscall.SIGTERM)
+		e.process.Signal(syscall.SIGTERM)
 	}
-	_ = e.process.stdin.Close() // nothing more to come: closed already, as a rule
+	_ = e.process.Stdin.Close() // nothing more to come: closed already, as a rule
 	timer := time.NewTimer(e.limits.Grace)
 	defer timer.Stop()
 	select {
-	case <-e.process.exited:
+	case <-e.process.Exited():
 	case <-timer.C:
 	}
 }
@@ -130,7 +130,7 @@ func (e *errand) leave(ctx context.Context) {
 // end tells what became of the assignment when no process of it is left.
 func (e *errand) end(ctx context.Context) (Outcome, error) {
 	p := e.process
-	how := p.reap()
+	how := p.Reap()
 	e.drain()
 	e.helpers.Wait()
 	cause := context.Cause(ctx)
@@ -138,8 +138,8 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 		cause = errMemory
 	}
 	ending := ending{cause: cause, exit: how, listener: e.listener, limits: e.limits, memory: e.memory.used()}
-	p.release()
-	outcome := e.outcome(how.maxRSSBytes)
+	p.Release()
+	outcome := e.outcome(how.MaxRSSBytes)
 	if err := ending.failure(); err != nil {
 		err.Err = fmt.Errorf("module %s: %w", e.assignment.Module, err.Err)
 		err.LogTail = outcome.LogTail
@@ -159,7 +159,7 @@ func (e *errand) outcome(maxRSS int64) Outcome {
 // assign writes the assignment, and closes standard input behind the last one. A process that does not read it to its end
 // shows that by how it ends.
 func (e *errand) assign() {
-	stdin := e.process.stdin
+	stdin := e.process.Stdin
 	lines := json.NewEncoder(stdin)
 	var err error
 	if e.setup != nil {
@@ -180,7 +180,7 @@ func (e *errand) assign() {
 // drain lets the helpers read what is left in the pipes of a dead group.
 func (e *errand) drain() {
 	end := time.Now().Add(drainTime)
-	_ = e.process.stdin.SetWriteDeadline(time.Now()) // closed already, as a rule
-	_ = e.process.output.SetReadDeadline(end)
-	_ = e.process.progress.SetReadDeadline(end)
+	_ = e.process.Stdin.SetWriteDeadline(time.Now()) // closed already, as a rule
+	_ = e.process.Output.SetReadDeadline(end)
+	_ = e.process.Progress.SetReadDeadline(end)
 }

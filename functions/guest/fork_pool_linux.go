@@ -5,17 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
 // forkPool keeps a fork server for each kind of process, from the first job of the kind until none has come for a while.
 // Jobs that come while a server imports wait for it: each would import the same otherwise.
 type forkPool struct {
-	start func(pythonKind) (*forkServer, error)
-	fork  func(s *forkServer, reaped func()) (*process, error)
+	start func(pythonKind) (*process.Server, error)
 	rules warmRules
 	log   *slog.Logger
 
@@ -32,10 +33,11 @@ const canFork = true
 
 // served is a server with what the pool knows of it.
 type served struct {
-	*forkServer
+	*process.Server
 
 	kind    pythonKind
-	asked   int // for a fork
+	log     *boundedLog // what it prints
+	asked   int         // for a fork
 	forked  int
 	users   int // jobs that wait for it, or whose process it has forked
 	retired bool
@@ -50,28 +52,25 @@ type vain struct {
 
 func newForkPool(h *Host, rules warmRules) warmProcesses {
 	return &forkPool{
-		start: func(kind pythonKind) (*forkServer, error) {
-			return startForkServer(h.homes.Path(), h.cgroups, kind.command(python.ModeFork), kind.env)
-		},
-		fork: func(s *forkServer, reaped func()) (*process, error) {
-			return s.fork(h.homes.Path(), h.cgroups, reaped)
+		start: func(kind pythonKind) (*process.Server, error) {
+			return h.place.StartServer(kind.command(python.ModeFork), speaking(kind.env))
 		},
 		rules: rules, log: h.opts.Logger, servers: map[string]*served{}, vain: map[string]vain{}, all: map[*served]bool{},
 	}
 }
 
 // take has the kind's server fork a process. The error says why it can't: a process of its own does as well.
-func (f *forkPool) take(ctx context.Context, kind pythonKind) (*process, error) {
+func (f *forkPool) take(ctx context.Context, kind pythonKind) (*child, error) {
 	s, err := f.use(kind)
 	if err != nil {
 		return nil, err
 	}
 	leave := sync.OnceFunc(func() { f.leave(s) })
 	if err = f.await(ctx, s); err == nil {
-		var p *process
-		if p, err = f.fork(s.forkServer, leave); err == nil {
+		var p *process.Process
+		if p, err = s.Fork(leave); err == nil {
 			f.count(s)
-			return p, nil
+			return &child{Process: p}, nil
 		}
 	}
 	if !errors.Is(err, errNotReady) {
@@ -89,13 +88,26 @@ func (f *forkPool) await(ctx context.Context, s *served) error {
 	timer := time.NewTimer(f.rules.patience)
 	defer timer.Stop()
 	select {
-	case <-s.ready:
-		return s.failed
+	case <-s.Ready():
+		return s.failure()
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", errNotReady, context.Cause(ctx))
 	case <-timer.C:
 		return fmt.Errorf("%w, after %s", errNotReady, f.rules.patience)
 	}
+}
+
+// failure says why the server will never be ready; nil if it is.
+func (s *served) failure() error {
+	if err := s.Failed(); err != nil {
+		return fmt.Errorf("no process is warm: %w; the end of its log: %s", err, lastLine(s.log.tail()))
+	}
+	return nil
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // use finds the kind's server, or starts one, and counts a user of it, who must leave it again.
@@ -130,8 +142,8 @@ func (f *forkPool) use(kind pythonKind) (*served, error) {
 // serves says whether a server is to be asked: it imports, or can fork on.
 func (f *forkPool) serves(s *served) bool {
 	select {
-	case <-s.ready:
-		return s.failed == nil && s.asked < f.rules.most && s.fit()
+	case <-s.Ready():
+		return s.Failed() == nil && s.asked < f.rules.most && s.Fit(keptBytes)
 	default:
 		return true
 	}
@@ -159,10 +171,9 @@ func (f *forkPool) open(kind pythonKind) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &served{forkServer: server, kind: kind}
+	s := &served{Server: server, kind: kind, log: &boundedLog{}}
 	f.servers[kind.key()], f.all[s] = s, true
-	f.tasks.Go(server.keepLog)
-	f.tasks.Go(server.greet)
+	f.tasks.Go(func() { server.Attend(s.log) })
 	return s, nil
 }
 
@@ -210,7 +221,7 @@ func (f *forkPool) endLocked(s *served) {
 	}
 	delete(f.all, s)
 	f.log.Debug("a warm process is ended", "forks", s.forked)
-	f.tasks.Go(s.end)
+	f.tasks.Go(s.End)
 }
 
 // close ends all servers and waits for them. Jobs have ended before.
@@ -221,7 +232,7 @@ func (f *forkPool) close() {
 		if s.idle != nil {
 			s.idle.Stop()
 		}
-		f.tasks.Go(s.end)
+		f.tasks.Go(s.End)
 	}
 	f.all = map[*served]bool{}
 	f.mu.Unlock()

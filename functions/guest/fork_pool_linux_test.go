@@ -10,13 +10,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/guest/process/processtest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
+func TestServer(t *testing.T) { processtest.Serve(t) }
+
 func TestJobsAtOnceWaitForTheImportsOfOne(t *testing.T) {
 	t.Parallel()
-	pool, started := fakePool(t, serves, usualWarmRules())
-	processes := make([]*process, 5)
+	pool, started := fakePool(t, processtest.Serves, usualWarmRules())
+	processes := make([]*child, 5)
 	var jobs sync.WaitGroup
 	for i := range processes {
 		jobs.Go(func() { processes[i] = fork(t, pool) })
@@ -24,31 +28,11 @@ func TestJobsAtOnceWaitForTheImportsOfOne(t *testing.T) {
 	jobs.Wait()
 	pids := map[int]bool{}
 	for _, p := range processes {
-		pids[p.pid()] = true
-		p.end()
+		pids[p.PID()] = true
+		p.End()
 	}
 	if len(pids) != 5 || started.Load() != 1 {
 		t.Errorf("%d processes of %d servers", len(pids), started.Load())
-	}
-}
-
-func TestAForkedProcessTellsHowItEnded(t *testing.T) {
-	t.Parallel()
-	pool, _ := fakePool(t, serves, usualWarmRules())
-	for name, test := range map[string]struct {
-		end  func(p *process)
-		want syscall.WaitStatus
-	}{
-		"by itself":   {func(p *process) { _ = p.stdin.Close() }, 0},
-		"by a signal": {func(p *process) { p.signal(syscall.SIGUSR1) }, syscall.WaitStatus(syscall.SIGUSR1)},
-	} {
-		p := fork(t, pool)
-		test.end(p)
-		<-p.exited
-		if how := p.reap(); how.status != test.want || how.unknown || how.maxRSSBytes <= 0 {
-			t.Errorf("%s: %+v", name, how)
-		}
-		p.release()
 	}
 }
 
@@ -56,16 +40,16 @@ func TestAServerThatNobodyUsesIsEnded(t *testing.T) {
 	t.Parallel()
 	rules := usualWarmRules()
 	rules.idle = 50 * time.Millisecond
-	pool, started := fakePool(t, serves, rules)
+	pool, started := fakePool(t, processtest.Serves, rules)
 	p := fork(t, pool)
 	server := theServer(t, pool)
 	time.Sleep(4 * rules.idle)
-	if server.process.dead() {
+	if server.Dead() {
 		t.Fatal("a server with a child at work was ended")
 	}
-	p.end()
-	<-server.process.exited
-	fork(t, pool).end()
+	p.End()
+	<-server.Exited()
+	fork(t, pool).End()
 	if n := started.Load(); n != 2 {
 		t.Errorf("%d servers", n)
 	}
@@ -75,30 +59,30 @@ func TestAServerThatHasForkedEnoughIsReplacedAndLivesUntilItsChildrenEnd(t *test
 	t.Parallel()
 	rules := usualWarmRules()
 	rules.most = 2
-	pool, started := fakePool(t, serves, rules)
+	pool, started := fakePool(t, processtest.Serves, rules)
 	first, second := fork(t, pool), fork(t, pool)
 	old := theServer(t, pool)
 	third := fork(t, pool)
-	defer third.end()
-	if started.Load() != 2 || theServer(t, pool) == old || old.process.dead() {
-		t.Errorf("%d servers; the old one is dead: %v", started.Load(), old.process.dead())
+	defer third.End()
+	if started.Load() != 2 || theServer(t, pool) == old || old.Dead() {
+		t.Errorf("%d servers; the old one is dead: %v", started.Load(), old.Dead())
 	}
-	first.end()
-	if old.process.dead() {
+	first.End()
+	if old.Dead() {
 		t.Error("it was ended before its last child")
 	}
-	second.end()
-	<-old.process.exited
+	second.End()
+	<-old.Exited()
 }
 
 func TestAServerThatCanForkNoMoreIsReplaced(t *testing.T) {
 	t.Parallel()
-	pool, started := fakePool(t, servesOnce, usualWarmRules())
-	defer fork(t, pool).end()
+	pool, started := fakePool(t, processtest.ServesOnce, usualWarmRules())
+	defer fork(t, pool).End()
 	if p, err := pool.take(t.Context(), pythonKind{}); err == nil || !strings.Contains(err.Error(), "the weather") {
 		t.Errorf("process %v, error %v", p, err)
 	}
-	fork(t, pool).end()
+	fork(t, pool).End()
 	if n := started.Load(); n != 2 {
 		t.Errorf("%d servers", n)
 	}
@@ -107,7 +91,7 @@ func TestAServerThatCanForkNoMoreIsReplaced(t *testing.T) {
 // Each job would import twice, once in vain.
 func TestAServerThatWasNeverOfUseIsNotReplacedByEveryJob(t *testing.T) {
 	t.Parallel()
-	for do, says := range map[string]string{fails: "no module named tensorflow", refuses: "the weather"} {
+	for do, says := range map[string]string{processtest.Fails: "no module named tensorflow", processtest.Refuses: "the weather"} {
 		pool, started := fakePool(t, do, usualWarmRules())
 		for range 3 {
 			if _, err := pool.take(t.Context(), pythonKind{}); err == nil || !strings.Contains(err.Error(), says) {
@@ -129,34 +113,26 @@ func TestAJobWaitsForImportsNoLongerThanItMay(t *testing.T) {
 	t.Parallel()
 	rules := usualWarmRules()
 	rules.patience = 50 * time.Millisecond
-	pool, started := fakePool(t, dawdles, rules)
+	pool, started := fakePool(t, processtest.Dawdles, rules)
 	for range 2 {
 		if _, err := pool.take(t.Context(), pythonKind{}); !errors.Is(err, errNotReady) {
 			t.Error(err)
 		}
 	}
-	if n := started.Load(); n != 1 || theServer(t, pool).process.dead() {
+	if n := started.Load(); n != 1 || theServer(t, pool).Dead() {
 		t.Errorf("%d servers, which import no more", n)
 	}
 }
 
-// The kernel ends the children of a server that is killed, and their numbers are anyone's then.
-func TestChildrenOfAKilledServerEndAndTheNextJobHasAnother(t *testing.T) {
+func TestTheJobAfterAKilledServerHasAnother(t *testing.T) {
 	t.Parallel()
-	pool, started := fakePool(t, serves, usualWarmRules())
+	pool, started := fakePool(t, processtest.Serves, usualWarmRules())
 	p := fork(t, pool)
-	theServer(t, pool).process.signal(syscall.SIGKILL)
-	<-p.exited
-	<-theServer(t, pool).process.exited
-	if p.leader.held() {
-		t.Error("its number is taken for its own")
-	}
-	how := p.reap()
-	p.release()
-	if !how.unknown || how.status.Signal() != syscall.SIGKILL {
-		t.Errorf("it ended with %+v", how)
-	}
-	fork(t, pool).end()
+	theServer(t, pool).Signal(syscall.SIGKILL)
+	<-p.Exited()
+	<-theServer(t, pool).Exited()
+	p.End()
+	fork(t, pool).End()
 	if n := started.Load(); n != 2 {
 		t.Errorf("%d servers", n)
 	}
@@ -164,11 +140,11 @@ func TestChildrenOfAKilledServerEndAndTheNextJobHasAnother(t *testing.T) {
 
 func TestClosingEndsForkServers(t *testing.T) {
 	t.Parallel()
-	pool, _ := fakePool(t, serves, usualWarmRules())
-	fork(t, pool).end()
+	pool, _ := fakePool(t, processtest.Serves, usualWarmRules())
+	fork(t, pool).End()
 	server := theServer(t, pool)
 	pool.close()
-	if !server.process.dead() {
+	if !server.Dead() {
 		t.Error("the server goes on")
 	}
 	if _, err := pool.take(t.Context(), pythonKind{}); err == nil {
@@ -178,7 +154,7 @@ func TestClosingEndsForkServers(t *testing.T) {
 
 func TestKindsHaveServersOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	pool, started := fakePool(t, serves, usualWarmRules())
+	pool, started := fakePool(t, processtest.Serves, usualWarmRules())
 	for _, kind := range []pythonKind{
 		{}, {env: []string{"TF_USE_LEGACY_KERAS=1"}}, {environment: python.Environment{Digest: "sha256:01"}}, {},
 	} {
@@ -186,7 +162,7 @@ func TestKindsHaveServersOfTheirOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.end()
+		p.End()
 	}
 	if n := started.Load(); n != 3 {
 		t.Errorf("%d servers for 3 kinds", n)
@@ -197,21 +173,19 @@ func TestKindsHaveServersOfTheirOwn(t *testing.T) {
 func fakePool(t *testing.T, do string, rules warmRules) (*forkPool, *atomic.Int64) {
 	t.Helper()
 	var started atomic.Int64
-	dir := t.TempDir()
+	place := placeForTest(t)
 	pool := &forkPool{
-		start: func(pythonKind) (*forkServer, error) {
+		start: func(pythonKind) (*process.Server, error) {
 			started.Add(1)
-			line, env := fakeServer(t, do)
-			return startForkServer(dir, nil, line, env)
+			return place.StartServer(processtest.Command(t, do))
 		},
-		fork:  func(s *forkServer, reaped func()) (*process, error) { return s.fork(dir, nil, reaped) },
 		rules: rules, log: slog.New(slog.DiscardHandler), servers: map[string]*served{}, vain: map[string]vain{}, all: map[*served]bool{},
 	}
 	t.Cleanup(pool.close)
 	return pool, &started
 }
 
-func fork(t *testing.T, pool *forkPool) *process {
+func fork(t *testing.T, pool *forkPool) *child {
 	t.Helper()
 	p, err := pool.take(t.Context(), pythonKind{})
 	if err != nil {

@@ -3,14 +3,13 @@ package guest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/module"
-	"github.com/stoker-ml/stoker/functions/scratch"
 )
 
 // Host runs modules. Its methods may be called from several goroutines at once.
@@ -22,13 +21,12 @@ import (
 // emptied and its limits are set anew; logs and limits are each job's own. What it keeps is its memory, which is that of
 // Stoker's own code alone: modules of others get a process of their own for each assignment, always.
 type Host struct {
-	opts    Options
-	env     []string
-	files   *fileDigests
-	warm    *warmPool
-	homes   *scratch.Folder // of the running processes
-	cgroups *cgroups        // nil: memory is polled
-	python  *pythonHost
+	opts   Options
+	env    []string
+	files  *fileDigests
+	warm   *warmPool
+	place  *process.Place // of the running processes
+	python *pythonHost
 
 	warmRules warmRules // of Python
 }
@@ -43,7 +41,7 @@ type Options struct {
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
 	Python   string            // of TFX modules that name none: an interpreter, or its environment's folder; default: STOKER_PYTHON
 	Slots    int               // jobs at once, over which GPUs are shared out; default 1: each job has all of them
-	Cgroup   string            // to divide among modules, see the package comment: own or a path; default: STOKER_CGROUP
+	Cgroup   string            // to divide among modules, see functions/guest/process: own or a path; default: STOKER_CGROUP
 	Logger   *slog.Logger
 
 	// PythonWarm says how processes of TFX modules are kept ready, one of Warmth; default: what suits this machine. With Warm 0
@@ -71,37 +69,30 @@ func New(opts Options) (*Host, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Host{opts: opts, env: append(allowedEnv(os.Environ()), opts.Env...), files: newFileDigests(), warmRules: usualWarmRules()}
-	if err := hideSecrets(); err != nil {
+	if err := process.HideSecrets(); err != nil {
 		return nil, err
 	}
 	var err error
 	if h.python, err = newPythonHost(h); err != nil {
 		return nil, err
 	}
-	if h.cgroups, err = openCgroups(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
+	if h.place, err = process.Open(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
 		return nil, err
 	}
-	if h.homes, err = scratch.Open("", endStrays); err != nil {
-		return nil, errors.Join(err, h.cgroups.end())
-	}
-	opts.Logger.Info("modules can be started", "memory_limited_by", h.cgroups.String())
+	opts.Logger.Info("modules can be started", "memory_limited_by", h.place.LimitedBy())
 	self := append([]string{opts.Self}, opts.Args...)
-	h.warm = newWarmPool(opts.Warm, func() (*process, error) { return h.start(self) }, opts.Logger)
+	h.warm = newWarmPool(opts.Warm, func() (*child, error) { return h.start(self, h.env) }, opts.Logger)
 	return h, nil
 }
 
 // cgroupEnv is the environment's word for Options.Cgroup.
 const cgroupEnv = "STOKER_CGROUP"
 
-func (h *Host) start(command []string) (*process, error) {
-	return start(h.homes.Path(), h.cgroups, command, h.env)
-}
-
 // Close ends the idle processes and waits for them. Running modules are their callers' to end, before.
 func (h *Host) Close() {
 	h.warm.close()
 	h.python.warm.close()
-	if err := errors.Join(h.homes.Close(), h.cgroups.end()); err != nil {
+	if err := h.place.Close(); err != nil {
 		h.opts.Logger.Warn("the homes or cgroups of modules are not removed", "error", err)
 	}
 }
@@ -136,7 +127,7 @@ func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on f
 	if err := a.Validate(); err != nil {
 		return Outcome{}, fail(KindModule, fmt.Errorf("assignment: %w", err))
 	}
-	if limits.MemoryBytes > 0 && !canMeasureMemory {
+	if limits.MemoryBytes > 0 && !process.CanMeasureMemory {
 		h.opts.Logger.Warn("memory limits hold on Linux only; the module runs without one", "module", a.Module)
 	}
 	code, err := h.find(a.Module)
@@ -175,7 +166,7 @@ func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome,
 			return Outcome{}, err
 		}
 	}
-	if e.process, err = h.start([]string{path}); err != nil {
+	if e.process, err = h.start([]string{path}, h.env); err != nil {
 		return Outcome{}, err
 	}
 	outcome, _, err = e.run(ctx)
@@ -190,7 +181,7 @@ func (h *Host) sendWarm(ctx context.Context, e *errand) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		e.process, e.again = p, canServeAgain && h.opts.Warm > 0
+		e.process, e.again = p, process.CanSeeStrays && h.opts.Warm > 0
 		outcome, kept, err := e.run(ctx)
 		if kept {
 			h.warm.putBack(p)

@@ -14,7 +14,7 @@ import (
 // while.
 type idlePool struct {
 	size  int
-	start func(pythonKind) (*process, error)
+	start func(pythonKind) (*child, error)
 	rules warmRules
 	log   *slog.Logger
 
@@ -32,14 +32,14 @@ type idleKind struct {
 
 func newIdlePool(h *Host, rules warmRules) *idlePool {
 	return &idlePool{
-		size: h.opts.Warm, start: func(kind pythonKind) (*process, error) { return h.startPython(kind, python.ModeIdle) },
+		size: h.opts.Warm, start: func(kind pythonKind) (*child, error) { return h.startPython(kind, python.ModeIdle) },
 		rules: rules, log: h.opts.Logger, pools: map[string]*idleKind{},
 	}
 }
 
 // take hands out a process that waits, or starts one of its own. Another takes its place at once: it will be ready for
 // the next job when this one has ended.
-func (i *idlePool) take(_ context.Context, kind pythonKind) (*process, error) {
+func (i *idlePool) take(_ context.Context, kind pythonKind) (*child, error) {
 	pool := i.pool(kind)
 	if pool == nil {
 		return nil, errCold
@@ -61,9 +61,9 @@ func (i *idlePool) pool(kind pythonKind) *warmPool {
 	key := kind.key()
 	found := i.pools[key]
 	if found == nil {
-		start := func() (*process, error) { return i.start(kind) }
+		start := func() (*child, error) { return i.start(kind) }
 		found = &idleKind{warmPool: newWarmPool(i.size, start, i.log)}
-		found.fit = func(p *process, _ int64) bool { return !p.dead() } // what it has printed belongs to its job
+		found.fit = func(p *child, _ int64) bool { return !p.Dead() } // what it has printed belongs to its job
 		i.pools[key] = found
 		found.timer = time.AfterFunc(i.rules.idle, func() { i.expire(key) })
 	}

@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -58,21 +58,21 @@ func FuzzListen(f *testing.F) {
 	})
 }
 
-func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
+func TestAMemoryLimitThatCanNotBeSetIsToldByWhoseFaultItIs(t *testing.T) {
 	t.Parallel()
-	p, err := start(t.TempDir(), nil, []string{"/bin/echo", "out"}, nil)
-	if err != nil {
-		t.Fatal(err)
+	e := &errand{assignment: module.Assignment{Module: module.Source{Path: "builtin:test"}}, limits: Limits{MemoryBytes: 1 << 20}}
+	for cause, kind := range map[error]Kind{syscall.EBUSY: KindResources, syscall.EACCES: KindHost} {
+		failed, ok := errors.AsType[*Error](e.unbound(cause))
+		want := "module builtin:test: limit memory to 1.0 MiB: " + cause.Error()
+		if !ok || failed.Kind != kind || failed.Error() != want {
+			t.Errorf("%v, want %s: %s", failed, kind, want)
+		}
 	}
-	defer p.end()
-	// Far off: it is there so that a red test ends.
-	if err := errors.Join(p.output.SetReadDeadline(time.Now().Add(10*time.Second)), p.progress.SetReadDeadline(time.Now().Add(10*time.Second))); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := io.ReadAll(p.output); string(text) != "out\n" || err != nil {
-		t.Errorf("output is %q, error %v", text, err)
-	}
-	if text, err := io.ReadAll(p.progress); len(text) != 0 || err != nil {
-		t.Errorf("progress is %q, error %v", text, err)
+}
+
+func TestAHostThatCanNotHaveTheCgroupItWasGivenDoesNotStart(t *testing.T) {
+	t.Parallel()
+	if _, err := New(Options{Cgroup: t.TempDir()}); err == nil {
+		t.Error("it starts all the same")
 	}
 }

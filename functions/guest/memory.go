@@ -3,6 +3,8 @@ package guest
 import (
 	"context"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest/process"
 )
 
 // memoryPeriod is how often a module's memory is looked at. What outgrows the machine in one period is the kernel's to end, as is
@@ -12,7 +14,7 @@ const memoryPeriod = 100 * time.Millisecond
 // memoryWatch sees whether a module keeps to its memory limit: in a cgroup, whether the kernel had to kill for it; else by
 // adding up the resident memory of its process group.
 type memoryWatch struct {
-	process *process
+	process *process.Process
 	limit   int64 // bytes; 0: no limit, and nothing to watch
 	peak    int64 // bytes of resident memory, where that was looked at; to be read when watch has returned
 }
@@ -41,17 +43,17 @@ func (w *memoryWatch) exceeded() bool {
 	if w.limit <= 0 {
 		return false
 	}
-	if cgroup := w.process.cgroup; cgroup != nil {
-		return cgroup.exceeded()
+	if cgroup := w.process.Cgroup; cgroup != nil {
+		return cgroup.Exceeded()
 	}
-	w.peak = max(w.peak, groupRSS(w.process.pid()))
+	w.peak = max(w.peak, w.process.GroupMemoryBytes())
 	return w.peak > w.limit
 }
 
 // used is the text of how much it was when the limit was exceeded.
 func (w *memoryWatch) used() string {
-	if cgroup := w.process.cgroup; cgroup != nil {
-		return bytesText(cgroup.peak()) + " of memory and asked for more"
+	if cgroup := w.process.Cgroup; cgroup != nil {
+		return bytesText(cgroup.PeakBytes()) + " of memory and asked for more"
 	}
 	return bytesText(w.peak) + " of memory"
 }

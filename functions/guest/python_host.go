@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -142,7 +143,7 @@ func (r prepared) kind(env []string) pythonKind {
 // setup is the line that comes before the assignment. The folder of the module file goes before that of all its files.
 func (r prepared) setup(source module.Source, home string) python.Setup {
 	s := python.Setup{
-		Env: map[string]string{"HOME": home, "TMPDIR": home, markEnv: home},
+		Env: map[string]string{"HOME": home, "TMPDIR": home, process.MarkEnv: home},
 		Dir: home, Path: []string{r.files.Dir}, RunFn: source.RunFn, TunerFn: source.TunerFn,
 		Keras: r.keras.Version, KerasAuto: r.keras.open, Autograph: cmp.Or(source.Autograph, module.AutographUser),
 	}

@@ -90,23 +90,13 @@ func TestATFXModuleSeesItsShareOfTheGPUs(t *testing.T) {
 // A process that shows no life is ended at once: what hangs hears no request to leave.
 func TestAProcessWithoutASignOfLifeIsEnded(t *testing.T) {
 	t.Parallel()
-	p, err := start(t.TempDir(), nil, []string{"/bin/sh", "-c", "trap '' TERM; sleep 600 & wait"}, nil)
+	p, err := placeForTest(t).Start([]string{"/bin/sh", "-c", "trap '' TERM; sleep 600 & wait"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &errand{process: p, log: &boundedLog{}, limits: Limits{Grace: time.Hour}, stuckAfter: 200 * time.Millisecond}
+	e := &errand{process: &child{Process: p}, log: &boundedLog{}, limits: Limits{Grace: time.Hour}, stuckAfter: 200 * time.Millisecond}
 	_, _, err = e.run(t.Context())
-	if !errors.Is(err, errStuck) || !e.blameless(err) || !errors.Is(syscall.Kill(p.pid(), 0), syscall.ESRCH) {
+	if !errors.Is(err, errStuck) || !e.blameless(err) || !errors.Is(syscall.Kill(p.PID(), 0), syscall.ESRCH) {
 		t.Error(err)
-	}
-}
-
-func TestTheCPUTimeOfAGroupIsThatOfItsProcesses(t *testing.T) {
-	t.Parallel()
-	const stat = "7 (a ) b) S 1 42 42 0 -1 0 0 0 0 0 100 20 3 4 20 0 1 0 5 1000 250"
-	for group, want := range map[int]time.Duration{42: 1270 * time.Millisecond, 43: 0} {
-		if got := cpuIfIn(group, []byte(stat)); got != want {
-			t.Errorf("group %d: %s, want %s", group, got, want)
-		}
 	}
 }

@@ -52,7 +52,7 @@ func (k pythonKind) key() string {
 // warmProcesses has processes ready that have imported what modules need. take says why there is none: a process of the job's own
 // does as well, only later. It may wait for imports that have begun.
 type warmProcesses interface {
-	take(ctx context.Context, kind pythonKind) (*process, error)
+	take(ctx context.Context, kind pythonKind) (*child, error)
 	close()
 }
 
@@ -84,30 +84,30 @@ type coldProcesses struct{}
 
 var errCold = errors.New("no process is kept warm")
 
-func (coldProcesses) take(context.Context, pythonKind) (*process, error) { return nil, errCold }
-func (coldProcesses) close()                                             {}
+func (coldProcesses) take(context.Context, pythonKind) (*child, error) { return nil, errCold }
+func (coldProcesses) close()                                           {}
 
 // startPython starts a process in one of the driver's modes.
-func (h *Host) startPython(kind pythonKind, mode python.Mode) (*process, error) {
-	return start(h.homes.Path(), h.cgroups, kind.command(mode), kind.env)
+func (h *Host) startPython(kind pythonKind, mode python.Mode) (*child, error) {
+	return h.start(kind.command(mode), kind.env)
 }
 
 // work sees an errand through, in a warm process where there is one. setup tells the job's own part for a home.
 func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup func(home string) python.Setup) (Outcome, error) {
 	gpus := p.gpus.take()
 	defer p.gpus.giveBack(gpus)
-	run := func(process *process) (Outcome, error) {
-		line := setup(process.home)
+	run := func(c *child) (Outcome, error) {
+		line := setup(c.Home)
 		gpus.tell(line.Env)
-		e.process, e.setup = process, line
+		e.process, e.setup = c, line
 		outcome, _, err := e.run(ctx)
 		return outcome, err
 	}
 	began := time.Now()
-	process, err := p.warmFor(ctx, e.assignment, kind)
+	c, err := p.warmFor(ctx, e.assignment, kind)
 	if err == nil {
 		e.stuckAfter = p.host.warmRules.stuck
-		outcome, err := run(process)
+		outcome, err := run(c)
 		e.stuckAfter = 0
 		if ctx.Err() != nil || !e.blameless(err) {
 			return outcome, err
@@ -121,14 +121,14 @@ func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup
 	if ctx.Err() != nil {
 		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", e.assignment.Module, context.Cause(ctx)))
 	}
-	if process, err = p.host.startPython(kind, python.ModeJob); err != nil {
+	if c, err = p.host.startPython(kind, python.ModeJob); err != nil {
 		return Outcome{}, err
 	}
-	return run(process)
+	return run(c)
 }
 
 // warmFor takes a warm process for a job. One that only starts others and sees to them needs no imports.
-func (p *pythonHost) warmFor(ctx context.Context, a module.Assignment, kind pythonKind) (*process, error) {
+func (p *pythonHost) warmFor(ctx context.Context, a module.Assignment, kind pythonKind) (*child, error) {
 	if a.Workers > 1 {
 		return nil, errCold
 	}

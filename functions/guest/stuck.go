@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -18,7 +19,7 @@ const stuckCPU = 250 * time.Millisecond
 // stuckWatch looks for children that hang because of what their fork cost them: threads that TensorFlow waits for. They use no
 // processor, print nothing and report nothing. What has reported once has its threads, and may wait as long as it likes.
 type stuckWatch struct {
-	process *process
+	process *process.Process
 	log     *boundedLog
 	after   time.Duration // 0: not watched
 	heard   atomic.Bool
@@ -68,5 +69,5 @@ type signs struct {
 }
 
 func (w *stuckWatch) signs() signs {
-	return signs{cpu: groupCPU(w.process.pid()), printed: w.log.total()}
+	return signs{cpu: w.process.GroupCPU(), printed: w.log.total()}
 }

@@ -9,32 +9,32 @@ import (
 // until the first one was taken: a worker that never gets such a job pays nothing.
 type warmPool struct {
 	size    int
-	start   func() (*process, error)
-	fit     func(p *process, limit int64) bool // whether one that waits can take an assignment
+	start   func() (*child, error)
+	fit     func(p *child, limit int64) bool // whether one that waits can take an assignment
 	log     *slog.Logger
 	refills sync.WaitGroup
 
 	mu     sync.Mutex
-	idle   []*process
+	idle   []*child
 	out    int // processes taken, and not given back or lost yet
 	coming int // processes being started
 	closed bool
 }
 
-func newWarmPool(size int, start func() (*process, error), log *slog.Logger) *warmPool {
-	return &warmPool{size: size, start: start, fit: (*process).ready, log: log}
+func newWarmPool(size int, start func() (*child, error), log *slog.Logger) *warmPool {
+	return &warmPool{size: size, start: start, fit: (*child).ready, log: log}
 }
 
 // take hands out an idle process that can take an assignment bound to limit bytes, or starts one. It is to be given back with
 // putBack if it can serve again, else it is lost.
-func (w *warmPool) take(limit int64) (*process, error) {
+func (w *warmPool) take(limit int64) (*child, error) {
 	defer w.refill()
 	for p := w.pop(); p != nil; p = w.pop() {
 		if w.fit(p, limit) {
 			return p, nil
 		}
 		w.lost()
-		p.end()
+		p.End()
 	}
 	p, err := w.start()
 	if err == nil {
@@ -46,7 +46,7 @@ func (w *warmPool) take(limit int64) (*process, error) {
 }
 
 // pop takes the idle process that was used last, or none.
-func (w *warmPool) pop() *process {
+func (w *warmPool) pop() *child {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := len(w.idle) - 1
@@ -60,13 +60,13 @@ func (w *warmPool) pop() *process {
 }
 
 // putBack takes a process that is fit for another assignment. One too many is ended.
-func (w *warmPool) putBack(p *process) {
+func (w *warmPool) putBack(p *child) {
 	if !w.keep(p) {
-		p.end()
+		p.End()
 	}
 }
 
-func (w *warmPool) keep(p *process) bool {
+func (w *warmPool) keep(p *child) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.out--
@@ -105,7 +105,7 @@ func (w *warmPool) add() {
 	case err != nil:
 		w.log.Warn("no idle module process", "error", err)
 	case w.closed:
-		p.end()
+		p.End()
 	default:
 		p.idled = true
 		w.idle = append(w.idle, p)
@@ -119,6 +119,6 @@ func (w *warmPool) close() {
 	w.mu.Unlock()
 	w.refills.Wait()
 	for p := w.pop(); p != nil; p = w.pop() {
-		p.end()
+		p.End()
 	}
 }

@@ -12,10 +12,10 @@ import (
 
 func TestAnIdleProcessThatIsNotAsItWasIsNotTaken(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(t *testing.T, p *process){
-		"it has left":                  func(_ *testing.T, p *process) { p.signal(syscall.SIGKILL); <-p.exited },
+	for name, change := range map[string]func(t *testing.T, p *child){
+		"it has left":                  func(_ *testing.T, p *child) { p.Signal(syscall.SIGKILL); <-p.Exited() },
 		"it said something":            sayNow,
-		"it is large for the next job": func(_ *testing.T, p *process) { p.served = 1 },
+		"it is large for the next job": func(_ *testing.T, p *child) { p.served = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -27,7 +27,7 @@ func TestAnIdleProcessThatIsNotAsItWasIsNotTaken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer p.end()
+			defer p.End()
 			if p == idle {
 				t.Error("it was taken")
 			}
@@ -36,12 +36,12 @@ func TestAnIdleProcessThatIsNotAsItWasIsNotTaken(t *testing.T) {
 }
 
 // sayNow has a cat print, and returns when the text is in the pipe.
-func sayNow(t *testing.T, p *process) {
+func sayNow(t *testing.T, p *child) {
 	t.Helper()
-	if _, err := p.stdin.WriteString("a word\n"); err != nil {
+	if _, err := p.Stdin.WriteString("a word\n"); err != nil {
 		t.Fatal(err)
 	}
-	conn, err := p.output.SyscallConn()
+	conn, err := p.Output.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,20 +59,19 @@ func TestAnAssignmentThatAnIdleProcessNeverReadGoesToAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	gone, err := start(host.homes.Path(), nil, []string{"/bin/true"}, nil)
+	gone, err := host.start([]string{"/bin/true"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-gone.exited
-	gone.exited = make(chan struct{}) // the host learns of it too late
-	time.AfterFunc(100*time.Millisecond, func() { close(gone.exited) })
-	gone.idled, host.warm.idle = true, []*process{gone}
+	<-gone.Exited()
+	host.warm.fit = func(*child, int64) bool { return true } // the host learns of it too late
+	gone.idled, host.warm.idle = true, []*child{gone}
 	dir := t.TempDir()
 	_, err = host.Run(t.Context(), module.Assignment{
 		Version: module.ProtocolVersion, Module: module.Source{Path: "builtin:test"}, Call: module.CallTrain, TrainFiles: []string{dir + "/*"},
 		ServingModelDir: dir + "/model", CustomConfig: map[string]any{"do": "succeed"},
 	}, Limits{}, nil)
-	if err != nil || !gone.dead() {
-		t.Errorf("error %v; the idle process was taken: %v", err, gone.dead())
+	if err != nil || !gone.Dead() {
+		t.Errorf("error %v; the idle process was taken: %v", err, gone.Dead())
 	}
 }

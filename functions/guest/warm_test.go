@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/stoker-ml/stoker/functions/guest/process"
 )
 
 func TestNoIdleProcessBeforeTheFirstJob(t *testing.T) {
@@ -15,7 +17,7 @@ func TestNoIdleProcessBeforeTheFirstJob(t *testing.T) {
 		t.Errorf("%d processes started by a pool that nobody asked", n)
 	}
 	first := take(t, pool)
-	defer first.end()
+	defer first.End()
 	pool.refills.Wait()
 	if n := started.Load(); n != 2 || len(pool.idle) != 1 {
 		t.Errorf("%d processes started, %d idle, want 2 and 1", n, len(pool.idle))
@@ -29,11 +31,11 @@ func TestAProcessThatIsPutBackIsTakenAgain(t *testing.T) {
 	for range 3 {
 		pool.putBack(first)
 		if p := take(t, pool); p != first {
-			p.end()
+			p.End()
 			t.Error("another process was taken")
 		}
 	}
-	defer first.end()
+	defer first.End()
 	pool.refills.Wait()
 	if n := started.Load(); n != 1 {
 		t.Errorf("%d processes started", n)
@@ -49,15 +51,15 @@ func TestAProcessIsTakenByOneAtATime(t *testing.T) {
 	}
 	pool.putBack(first)
 	pool.putBack(second) // one too many
-	if len(pool.idle) != 1 || pool.idle[0] != first || !second.dead() {
-		t.Errorf("%d idle; the one too many is dead: %v", len(pool.idle), second.dead())
+	if len(pool.idle) != 1 || pool.idle[0] != first || !second.Dead() {
+		t.Errorf("%d idle; the one too many is dead: %v", len(pool.idle), second.Dead())
 	}
 }
 
 func TestALostProcessIsReplaced(t *testing.T) {
 	t.Parallel()
 	pool, started := catPool(t, 1)
-	take(t, pool).end()
+	take(t, pool).End()
 	pool.lost()
 	pool.refills.Wait()
 	if n := started.Load(); n != 2 || len(pool.idle) != 1 {
@@ -74,12 +76,12 @@ func TestClosingEndsIdleProcesses(t *testing.T) {
 	pool.close()
 	pool.putBack(atWork)
 	for _, p := range append(idle, atWork) {
-		if err := syscall.Kill(p.pid(), 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("process %d goes on: %v", p.pid(), err)
+		if err := syscall.Kill(p.PID(), 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d goes on: %v", p.PID(), err)
 		}
 	}
 	before := started.Load()
-	defer take(t, pool).end()
+	defer take(t, pool).End()
 	pool.refills.Wait()
 	if n := started.Load(); n != before+1 {
 		t.Errorf("a closed pool started %d idle processes", n-before-1)
@@ -90,20 +92,35 @@ func TestClosingEndsIdleProcesses(t *testing.T) {
 func catPool(t *testing.T, size int) (*warmPool, *atomic.Int64) {
 	t.Helper()
 	var started atomic.Int64
-	dir := t.TempDir()
-	pool := newWarmPool(size, func() (*process, error) {
+	place := placeForTest(t)
+	pool := newWarmPool(size, func() (*child, error) {
 		started.Add(1)
-		return start(dir, nil, []string{"/bin/cat"}, nil)
+		p, err := place.Start([]string{"/bin/cat"}, nil)
+		return &child{Process: p}, err
 	}, slog.New(slog.DiscardHandler))
 	t.Cleanup(pool.close)
 	return pool, &started
 }
 
-func take(t *testing.T, pool *warmPool) *process {
+func take(t *testing.T, pool *warmPool) *child {
 	t.Helper()
 	p, err := pool.take(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func placeForTest(t *testing.T) *process.Place {
+	t.Helper()
+	place, err := process.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := place.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return place
 }

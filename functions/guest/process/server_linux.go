@@ -1,4 +1,4 @@
-package guest
+package process
 
 import (
 	"encoding/json"
@@ -13,27 +13,26 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// forkServer is a process that has imported everything and forks a child for each job: what takes seconds to load is there at
-// once. Its children are processes like any other, in groups, homes and cgroups of their own. fork.py is its other side and
-// documents what they say; forkPool knows when one is started and ended.
-type forkServer struct {
-	process *process
-	log     *boundedLog   // what it prints
-	ready   chan struct{} // closed when it can fork, or never will
-	failed  error         // why it never will; to be read when ready is closed
-	size    int64         // resident bytes when it was ready
+// Server is a process that has loaded what takes seconds to load, and forks a child for each job. Its children are processes like
+// any other, in groups, homes and cgroups of their own; the kernel ends them with it. What it says and is told is documented by its
+// other side, fork.py of functions/guest/python.
+type Server struct {
+	*Process
+
+	place  *Place
+	ready  chan struct{}
+	failed error // to be read when ready is closed
+	size   int64 // resident bytes when it was ready
 
 	asking sync.Mutex // one question at a time
 	socket *net.UnixConn
 	broken error // it did not answer: nothing is asked any more
 }
 
-// forkAnswer is any word of the server.
-type forkAnswer struct {
+// answer is any word of the server.
+type answer struct {
 	Ready   bool   `json:"ready"`
 	Refused string `json:"refused"`
 	PID     int    `json:"pid"`
@@ -54,17 +53,16 @@ const forkEnv = "STOKER_FORK_FD"
 // which differ by the digits of a random number.
 const markRoom = 16
 
-// startForkServer runs a command that is to become a server. It is to be greeted.
-func startForkServer(dir string, cgroups *cgroups, line, env []string) (*forkServer, error) {
+// StartServer runs a command that is to become a server. Attend is to be called at once.
+func (l *Place) StartServer(line, env []string) (*Server, error) {
 	ours, theirs, err := packetPair()
 	if err != nil {
-		return nil, fail(KindHost, fmt.Errorf("start %s: %w", line[0], err))
+		return nil, fmt.Errorf("start %s: %w", line[0], err)
 	}
 	defer theirs.Close()
-	p, err := begin(dir, cgroups, line[0], func(p *process, ends *childEnds) (leader, error) {
+	p, err := l.begin(line[0], func(p *Process, ends *childEnds) (leader, error) {
 		cmd := exec.Command(line[0], line[1:]...)
-		cmd.Env = append(env[:len(env):len(env)], "HOME="+p.home, "TMPDIR="+p.home, markEnv+"="+p.home+strings.Repeat("/", markRoom),
-			module.ProgressEnv+"=3", forkEnv+"=4")
+		cmd.Env = append(p.environment(env, p.Home+strings.Repeat("/", markRoom)), forkEnv+"=4")
 		cmd.ExtraFiles = []*os.File{theirs}
 		return ends.run(cmd, p)
 	})
@@ -72,13 +70,13 @@ func startForkServer(dir string, cgroups *cgroups, line, env []string) (*forkSer
 		closeAll(ours)
 		return nil, err
 	}
-	s := &forkServer{process: p, log: &boundedLog{}, ready: make(chan struct{})}
+	s := &Server{Process: p, place: l, ready: make(chan struct{})}
 	conn, err := net.FileConn(ours) // of a copy
 	closeAll(ours)
 	s.socket, _ = conn.(*net.UnixConn)
 	if err != nil || s.socket == nil {
-		p.end()
-		return nil, fail(KindHost, fmt.Errorf("start %s: speak with it: %w", line[0], err))
+		p.End()
+		return nil, fmt.Errorf("start %s: speak with it: %w", line[0], err)
 	}
 	return s, nil
 }
@@ -92,64 +90,67 @@ func packetPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[0]), "fork server"), os.NewFile(uintptr(pair[1]), "fork server"), nil
 }
 
+// Attend writes what the server prints to log, and returns when it has ended.
+func (s *Server) Attend(log io.Writer) {
+	var first sync.WaitGroup
+	first.Go(s.greet)
+	_, _ = io.Copy(log, s.Output)
+	first.Wait()
+}
+
 // greet waits for the server's first word.
-func (s *forkServer) greet() {
+func (s *Server) greet() {
 	defer close(s.ready)
 	first, err := s.read()
 	if err == nil && !first.Ready {
 		err = errors.New("its first word is not that it is ready")
 	}
-	if err != nil {
-		s.failed = fmt.Errorf("no process is warm: %w; the end of its log: %s", err, lastLine(s.log.tail()))
-		return
-	}
-	s.size, _ = residentBytes(s.process.pid())
+	s.failed = err
+	s.size, _ = s.ResidentBytes()
 }
 
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
-}
+// Ready is closed when the server can fork, or never will.
+func (s *Server) Ready() <-chan struct{} { return s.ready }
 
-// keepLog returns when the server has ended.
-func (s *forkServer) keepLog() { _, _ = io.Copy(s.log, s.process.output) }
+// Failed says why it never will. It is to be asked when Ready is closed.
+func (s *Server) Failed() error { return s.failed }
 
-// fit says whether it may fork on: one that has grown would hand its growth down.
-func (s *forkServer) fit() bool {
+// Fit says whether it may fork on, having grown by no more than growth bytes since it was ready: it hands its growth down.
+func (s *Server) Fit(growth int64) bool {
 	s.asking.Lock()
 	defer s.asking.Unlock()
-	size, _ := residentBytes(s.process.pid())
-	return s.broken == nil && !s.process.dead() && size <= s.size+keptBytes
+	size, _ := s.ResidentBytes()
+	return s.broken == nil && !s.Dead() && size <= s.size+growth
 }
 
 // ask sends one request and reads its answer. A server that doesn't answer once is asked no more: what it says later would be the
 // answer to something else. Its children work on.
-func (s *forkServer) ask(request any, files ...*os.File) (answer forkAnswer, err error) {
+func (s *Server) ask(request any, files ...*os.File) (answer answer, err error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	if s.broken == nil {
 		answer, s.broken = s.exchange(request, files)
 	}
 	if s.broken != nil {
-		return answer, fmt.Errorf("ask the warm process: %w", s.broken)
+		return answer, fmt.Errorf("ask the process: %w", s.broken)
 	}
 	return answer, nil
 }
 
-func (s *forkServer) exchange(request any, files []*os.File) (forkAnswer, error) {
+func (s *Server) exchange(request any, files []*os.File) (answer, error) {
 	text, err := json.Marshal(request)
 	if err != nil {
-		return forkAnswer{}, err
+		return answer{}, err
 	}
 	var descriptors []int
 	for _, file := range files {
 		descriptors = append(descriptors, int(file.Fd())) // which makes it block, as a child expects
 	}
 	if err := s.socket.SetDeadline(time.Now().Add(answerTime)); err != nil {
-		return forkAnswer{}, err
+		return answer{}, err
 	}
 	if _, _, err := s.socket.WriteMsgUnix(text, rights(descriptors), nil); err != nil {
-		return forkAnswer{}, err
+		return answer{}, err
 	}
 	return s.read()
 }
@@ -161,7 +162,7 @@ func rights(descriptors []int) []byte {
 	return unix.UnixRights(descriptors...)
 }
 
-func (s *forkServer) read() (answer forkAnswer, err error) {
+func (s *Server) read() (answer answer, err error) {
 	packet := make([]byte, answerBytes)
 	n, err := s.socket.Read(packet)
 	if err != nil {
@@ -173,8 +174,8 @@ func (s *forkServer) read() (answer forkAnswer, err error) {
 	return answer, json.Unmarshal(packet[:n], &answer)
 }
 
-// end kills the server, and with it the children that it still has.
-func (s *forkServer) end() {
-	s.process.end()
+// End kills the server, and with it the children that it still has.
+func (s *Server) End() {
+	s.Process.End()
 	_ = s.socket.Close() // nothing more to say
 }

@@ -1,4 +1,4 @@
-package guest
+package process
 
 import (
 	"bytes"
@@ -31,13 +31,29 @@ func (c command) await() {
 	}
 }
 
-const canMeasureMemory = true
+// CanMeasureMemory says whether limits of memory can hold here.
+const CanMeasureMemory = true
 
-// canServeAgain: what a process leaves running can be seen, so a clean one can be told.
-const canServeAgain = true
+// CanSeeStrays says whether Alone tells what a process has left running.
+const CanSeeStrays = true
 
-// residentBytes is the resident size of one process, now and at most since it was last asked for
-// (proc_pid_status(5), proc_pid_clear_refs(5)). It is 0 where it can't be known.
+// ResidentBytes is the resident size of the leader, now and at most since it was last asked for. It is 0 where it can't be
+// known.
+func (p *Process) ResidentBytes() (now, most int64) { return residentBytes(p.PID()) }
+
+// GroupMemoryBytes adds up the resident memory of every process of the group. Pages that they share count once for each.
+func (p *Process) GroupMemoryBytes() (total int64) {
+	eachStat(func(stat []byte) { total += rssIfIn(p.PID(), stat) })
+	return total
+}
+
+// GroupCPU adds up the CPU time of every process of the group, with that of children that they waited for.
+func (p *Process) GroupCPU() (total time.Duration) {
+	eachStat(func(stat []byte) { total += cpuIfIn(p.PID(), stat) })
+	return total
+}
+
+// residentBytes reads proc_pid_status(5), and has the kernel forget the most so far (proc_pid_clear_refs(5)).
 func residentBytes(pid int) (now, most int64) {
 	folder := "/proc/" + strconv.Itoa(pid)
 	status, err := os.ReadFile(folder + "/status")
@@ -59,18 +75,6 @@ func statusBytes(status []byte, name string) int64 {
 		return kibibytes << 10
 	}
 	return 0
-}
-
-// groupRSS adds up the resident memory of every process of a group, in bytes. Pages that they share count once for each.
-func groupRSS(group int) (total int64) {
-	eachStat(func(stat []byte) { total += rssIfIn(group, stat) })
-	return total
-}
-
-// groupCPU adds up the CPU time of every process of a group, with that of children that they waited for.
-func groupCPU(group int) (total time.Duration) {
-	eachStat(func(stat []byte) { total += cpuIfIn(group, stat) })
-	return total
 }
 
 // eachStat reads /proc/<pid>/stat of every process.

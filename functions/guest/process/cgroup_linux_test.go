@@ -1,4 +1,4 @@
-package guest
+package process
 
 import (
 	"bufio"
@@ -86,8 +86,8 @@ func TestACgroupThatCanNotBeDividedSaysWhy(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("error is %v", err)
 			}
-			if _, err := New(Options{Cgroup: where}); err == nil {
-				t.Error("a host that can't have the cgroup it was given starts all the same")
+			if _, err := Open(where); err == nil {
+				t.Error("a place that can't have the cgroup it was given is opened all the same")
 			}
 		})
 	}
@@ -96,7 +96,7 @@ func TestACgroupThatCanNotBeDividedSaysWhy(t *testing.T) {
 func TestLimitsOfVersion2(t *testing.T) {
 	t.Parallel()
 	g := openFake(t, map[string]string{"memory.swap.max": "max\n", "memory.oom.group": "0\n"})
-	if err := g.limit(100 << 20); err != nil {
+	if err := g.Limit(100 << 20); err != nil {
 		t.Fatal(err)
 	}
 	got := controls(t, g.dir)
@@ -105,7 +105,7 @@ func TestLimitsOfVersion2(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
-	if err := g.limit(0); err != nil || controls(t, g.dir)["memory.max"] != "max" {
+	if err := g.Limit(0); err != nil || controls(t, g.dir)["memory.max"] != "max" {
 		t.Errorf("lifted limit is %q, error %v", controls(t, g.dir)["memory.max"], err)
 	}
 }
@@ -114,13 +114,13 @@ func TestLimitsOfVersion2(t *testing.T) {
 func TestVersion2OfAnOlderKernelHasAMemoryLimitAllTheSame(t *testing.T) {
 	t.Parallel()
 	g := openFake(t, nil)
-	if err := g.limit(1 << 20); err != nil || controls(t, g.dir)["memory.max"] != "1048576" || g.peak() != 0 {
-		t.Errorf("limit %q, peak %d, error %v", controls(t, g.dir)["memory.max"], g.peak(), err)
+	if err := g.Limit(1 << 20); err != nil || controls(t, g.dir)["memory.max"] != "1048576" || g.PeakBytes() != 0 {
+		t.Errorf("limit %q, peak %d, error %v", controls(t, g.dir)["memory.max"], g.PeakBytes(), err)
 	}
 	if err := os.Remove(filepath.Join(g.dir, "memory.max")); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.limit(1 << 20); err == nil || !strings.Contains(err.Error(), "limit memory to 1.0 MiB") {
+	if err := g.Limit(1 << 20); err == nil || !strings.Contains(err.Error(), "memory.max") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -135,12 +135,12 @@ func TestOnlyAKillForItsOwnLimitIsThatOfVersion2(t *testing.T) {
 		"":                                             false,
 	} {
 		g := openFake(t, map[string]string{"memory.events": "oom 2\noom_kill 1\n", "memory.peak": "2097152\n"})
-		if err := g.limit(1 << 20); err != nil {
+		if err := g.Limit(1 << 20); err != nil {
 			t.Fatal(err)
 		}
 		fill(t, g.dir, map[string]string{"memory.events": events})
-		if got := g.exceeded(); got != want || g.peak() != 2<<20 {
-			t.Errorf("%q: %v, want %v; peak %d", events, got, want, g.peak())
+		if got := g.Exceeded(); got != want || g.PeakBytes() != 2<<20 {
+			t.Errorf("%q: %v, want %v; peak %d", events, got, want, g.PeakBytes())
 		}
 	}
 }
@@ -163,32 +163,32 @@ func TestAProcessBeginsInItsCgroupOfVersion2AndEndsWithIt(t *testing.T) {
 	t.Parallel()
 	dir := unifiedCgroup(t)
 	groups := &cgroups{dir: dir, v2: true, mkdir: makeCgroup, rmdir: os.Remove}
-	p, err := start(t.TempDir(), groups, []string{"/bin/sh", "-c", "setsid sleep 600 & while read line; do echo $line; done < /proc/self/cgroup; wait"}, nil)
+	p, err := placeWith(t, groups).Start([]string{"/bin/sh", "-c", "setsid sleep 600 & while read line; do echo $line; done < /proc/self/cgroup; wait"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(p.output)
+	lines := bufio.NewScanner(p.Output)
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "0::") {
 	}
-	if want := "/" + filepath.Base(dir) + "/" + filepath.Base(p.cgroup.dir); !strings.HasSuffix(lines.Text(), want) {
+	if want := "/" + filepath.Base(dir) + "/" + filepath.Base(p.Cgroup.dir); !strings.HasSuffix(lines.Text(), want) {
 		t.Errorf("began in %q, want %q", lines.Text(), want)
 	}
-	inside := p.cgroup.processes()
-	if len(inside) != 2 || p.alone() {
-		t.Errorf("inside are %v, alone: %v", inside, p.alone())
+	inside := p.Cgroup.processes()
+	if len(inside) != 2 || p.Alone() {
+		t.Errorf("inside are %v, alone: %v", inside, p.Alone())
 	}
-	if err := p.cgroup.end(); err != nil {
+	if err := p.Cgroup.end(); err != nil {
 		t.Error(err)
 	}
-	if !p.dead() {
-		<-p.exited
+	if !p.Dead() {
+		<-p.Exited()
 	}
 	for _, pid := range inside[1:] {
 		if state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil && !strings.Contains(string(state), ") Z ") {
 			t.Errorf("process %d goes on", pid)
 		}
 	}
-	p.end()
+	p.End()
 }
 
 // unifiedCgroup makes a cgroup right below the mount of version 2.
@@ -215,7 +215,7 @@ func unifiedCgroup(t *testing.T) string {
 }
 
 // openFake opens a cgroup of version 2 in which a new one has just those files, and what every kernel has.
-func openFake(t *testing.T, files map[string]string) *cgroup {
+func openFake(t *testing.T, files map[string]string) *Cgroup {
 	t.Helper()
 	c := &cgroups{dir: t.TempDir(), v2: true, rmdir: os.RemoveAll, mkdir: func(dir string) error {
 		fill(t, fakeCgroup(t, dir, map[string]string{"memory.max": "max\n", "memory.events": "oom 0\noom_kill 0\n"}), files)

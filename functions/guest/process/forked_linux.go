@@ -1,26 +1,27 @@
-package guest
+package process
 
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// forked is a leader that a fork server made. It is the server's child, which alone can wait for it: a pidfd tells us when it has
+// forked is a leader that a Server made. It is the server's child, which alone can wait for it: a pidfd tells us when it has
 // exited, and the server keeps it a zombie until it is told to reap.
 type forked struct {
-	server *forkServer
+	server *Server
 	number int
 	pidfd  int
 	reaped func() // called at the end of reap
 }
 
-// fork has the server make a process, with a home in dir and a cgroup of cgroups. reaped is called when it has been waited for.
-func (s *forkServer) fork(dir string, cgroups *cgroups, reaped func()) (*process, error) {
-	return begin(dir, cgroups, "a warm process", func(p *process, ends *childEnds) (leader, error) {
-		answer, err := s.ask(map[string]string{"fork": p.home}, ends.stdin, ends.output, ends.progress)
+// Fork has the server make a process in the place where it lives itself. reaped is called when that has been waited for.
+func (s *Server) Fork(reaped func()) (*Process, error) {
+	return s.place.begin("a child of process "+strconv.Itoa(s.PID()), func(p *Process, ends *childEnds) (leader, error) {
+		answer, err := s.ask(map[string]string{"fork": p.Home}, ends.stdin, ends.output, ends.progress)
 		if err != nil {
 			return nil, err
 		}
@@ -31,7 +32,7 @@ func (s *forkServer) fork(dir string, cgroups *cgroups, reaped func()) (*process
 		if child.pidfd, err = unix.PidfdOpen(answer.PID, 0); err != nil {
 			return nil, errors.Join(fmt.Errorf("hold on to process %d: %w", answer.PID, err), child.drop())
 		}
-		if err = p.cgroup.move(answer.PID); err != nil { // it has allocated next to nothing yet
+		if err = p.Cgroup.move(answer.PID); err != nil { // it has allocated next to nothing yet
 			return nil, errors.Join(err, unix.Close(child.pidfd), child.drop())
 		}
 		return child, nil
@@ -50,7 +51,7 @@ func (f *forked) drop() error {
 func (f *forked) pid() int { return f.number }
 
 // held: once the server is gone, its children are, and their numbers are given to others.
-func (f *forked) held() bool { return !f.server.process.dead() }
+func (f *forked) held() bool { return !f.server.Dead() }
 
 func (f *forked) await() {
 	for {
@@ -61,12 +62,12 @@ func (f *forked) await() {
 	}
 }
 
-func (f *forked) reap() exit {
+func (f *forked) reap() Exit {
 	defer f.reaped()
 	_ = unix.Close(f.pidfd)
 	answer, err := f.server.ask(map[string]int{"reap": f.number})
 	if err != nil {
-		return exit{status: syscall.WaitStatus(syscall.SIGKILL), unknown: true}
+		return Exit{Status: syscall.WaitStatus(syscall.SIGKILL), Unknown: true}
 	}
-	return exit{status: syscall.WaitStatus(answer.Status), maxRSSBytes: answer.MaxRSS * rssUnit}
+	return Exit{Status: syscall.WaitStatus(answer.Status), MaxRSSBytes: answer.MaxRSS * rssUnit}
 }

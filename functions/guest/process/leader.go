@@ -1,4 +1,4 @@
-package guest
+package process
 
 import (
 	"os"
@@ -6,25 +6,25 @@ import (
 	"syscall"
 )
 
-// leader is the first process of a group: a command that we started, or a child that a fork server made for us.
+// leader is the first process of a group: a command that we started, or a child that a Server made for us.
 type leader interface {
 	pid() int
 
-	// held says whether the number is sure to be its own. It is until reap, as long as whoever made the leader lives.
+	// held says whether the number is sure to be its own. It is until Reap, as long as whoever made the leader lives.
 	held() bool
 
 	// await returns when it has exited.
 	await()
 
 	// reap gives the number back, and tells how it ended. It is called once, after await.
-	reap() exit
+	reap() Exit
 }
 
-// exit is how a leader ended.
-type exit struct {
-	status      syscall.WaitStatus
-	maxRSSBytes int64 // the largest resident size that the kernel saw of it or of a child it waited for; 0: not known
-	unknown     bool  // whoever made it has ended, and taken it along, or does not answer: status is not its own
+// Exit is how a leader ended.
+type Exit struct {
+	Status      syscall.WaitStatus
+	MaxRSSBytes int64 // the largest resident size that the kernel saw of it or of a child it waited for; 0: not known
+	Unknown     bool  // whoever made it has ended, and taken it along, or does not answer: Status is not its own
 }
 
 // command is a leader that we started ourselves.
@@ -33,11 +33,11 @@ type command struct{ cmd *exec.Cmd }
 func (c command) pid() int   { return c.cmd.Process.Pid }
 func (c command) held() bool { return true }
 
-func (c command) reap() exit {
+func (c command) reap() Exit {
 	_ = c.cmd.Wait() // how it ended stands in ProcessState
 	state := c.cmd.ProcessState
 	status, _ := state.Sys().(syscall.WaitStatus)
-	return exit{status: status, maxRSSBytes: maxRSS(state)}
+	return Exit{Status: status, MaxRSSBytes: maxRSS(state)}
 }
 
 // maxRSS is in bytes.

@@ -1,4 +1,4 @@
-package guest
+package process
 
 import (
 	"bytes"
@@ -17,11 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroup bounds the memory of one module's process and of all that it starts, by the kernel's hand: what asks for more than
+// Cgroup bounds the memory of one process and of all that it starts, by the kernel's hand: what asks for more than
 // there is, after all that can be written back was, is killed at that moment. A nil cgroup bounds nothing.
 //
 // Files and their meaning: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst of the kernel.
-type cgroup struct {
+type Cgroup struct {
 	dir    string
 	v2     bool
 	most   int64    // the limit, in bytes; 0: none
@@ -36,7 +36,7 @@ type oomCount struct {
 }
 
 // adopt moves a process in that was started outside: version 2 starts it inside.
-func (g *cgroup) adopt(pid int) error {
+func (g *Cgroup) adopt(pid int) error {
 	if g == nil || g.v2 {
 		return nil
 	}
@@ -44,15 +44,15 @@ func (g *cgroup) adopt(pid int) error {
 }
 
 // move moves a process in, from wherever it is. What it has allocated stays with the cgroup that it comes from.
-func (g *cgroup) move(pid int) error {
+func (g *Cgroup) move(pid int) error {
 	if g == nil {
 		return nil
 	}
 	return g.write("cgroup.procs", strconv.Itoa(pid))
 }
 
-// limit sets what the processes may have together, in bytes, and 0 for no limit. EBUSY means that they hold more already.
-func (g *cgroup) limit(most int64) (err error) {
+// Limit sets what the processes may have together, in bytes, and 0 for no limit. EBUSY means that they hold more already.
+func (g *Cgroup) Limit(most int64) (err error) {
 	if g == nil {
 		return nil
 	}
@@ -62,15 +62,15 @@ func (g *cgroup) limit(most int64) (err error) {
 		err = g.limitV1(most)
 	}
 	if err != nil {
-		return fmt.Errorf("limit memory to %s: %w", bytesText(most), err)
+		return err
 	}
 	g.most = most
 	g.before, err = g.count()
 	return err
 }
 
-// limitV2 has no swap used, and all processes killed with the first: half a module is no module.
-func (g *cgroup) limitV2(most int64) error {
+// limitV2 has no swap used, and all processes killed with the first: what is left of a job is no job.
+func (g *Cgroup) limitV2(most int64) error {
 	if most == 0 {
 		return g.write("memory.max", "max")
 	}
@@ -80,7 +80,7 @@ func (g *cgroup) limitV2(most int64) error {
 }
 
 // limitV1 sets the limit of memory and swap together to that of memory alone; it may never be the lower one of the two.
-func (g *cgroup) limitV1(most int64) error {
+func (g *Cgroup) limitV1(most int64) error {
 	const both, memory = "memory.memsw.limit_in_bytes", "memory.limit_in_bytes"
 	if err := errors.Join(g.writeIfThere(both, "-1"), g.write(memory, "-1")); err != nil || most == 0 {
 		return err
@@ -92,9 +92,9 @@ func (g *cgroup) limitV1(most int64) error {
 	return errors.Join(g.writeIfThere(both, limit), g.write("memory.max_usage_in_bytes", "0"))
 }
 
-// exceeded says whether a process was killed because the limit was reached. A kill for the limit of a cgroup around
+// Exceeded says whether a process was killed because the limit was reached. A kill for the limit of a cgroup around
 // this one is another matter.
-func (g *cgroup) exceeded() bool {
+func (g *Cgroup) Exceeded() bool {
 	now, err := g.count()
 	if err != nil || now.kills <= g.before.kills {
 		return false
@@ -102,13 +102,13 @@ func (g *cgroup) exceeded() bool {
 	if g.v2 {
 		return now.own > g.before.own
 	}
-	return g.peak() > g.most-reachedBytes
+	return g.PeakBytes() > g.most-reachedBytes
 }
 
 // reachedBytes: what the kernel kills for is what did not fit, which may leave a rest.
 const reachedBytes = 1 << 20
 
-func (g *cgroup) count() (oomCount, error) {
+func (g *Cgroup) count() (oomCount, error) {
 	name := "memory.oom_control"
 	if g.v2 {
 		name = "memory.events"
@@ -117,8 +117,8 @@ func (g *cgroup) count() (oomCount, error) {
 	return oomCount{own: counted(text, "oom"), kills: counted(text, "oom_kill")}, err
 }
 
-// peak is the most memory that was used, in bytes; 0 where the kernel is too old to tell.
-func (g *cgroup) peak() int64 {
+// PeakBytes is the most memory that was used, in bytes; 0 where the kernel is too old to tell.
+func (g *Cgroup) PeakBytes() int64 {
 	if g.v2 {
 		return g.number("memory.peak")
 	}
@@ -126,7 +126,7 @@ func (g *cgroup) peak() int64 {
 }
 
 // processes are those that have not ended.
-func (g *cgroup) processes() (pids []int) {
+func (g *Cgroup) processes() (pids []int) {
 	text, _ := os.ReadFile(filepath.Join(g.dir, "cgroup.procs")) // none where it is gone
 	for field := range strings.FieldsSeq(string(text)) {
 		if pid, err := strconv.Atoi(field); err == nil {
@@ -137,7 +137,7 @@ func (g *cgroup) processes() (pids []int) {
 }
 
 // end kills what is in it, and removes it.
-func (g *cgroup) end() error {
+func (g *Cgroup) end() error {
 	if g == nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (g *cgroup) end() error {
 }
 
 // endOne kills a process if it is still in here once a pidfd holds its number.
-func (g *cgroup) endOne(pid int, end time.Time) {
+func (g *Cgroup) endOne(pid int, end time.Time) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return
@@ -167,12 +167,12 @@ func (g *cgroup) endOne(pid int, end time.Time) {
 }
 
 // write changes a control file. Like the kernel's, it must be there.
-func (g *cgroup) write(name, value string) error {
+func (g *Cgroup) write(name, value string) error {
 	return writeControl(filepath.Join(g.dir, name), value)
 }
 
 // writeIfThere is write for what not every kernel has.
-func (g *cgroup) writeIfThere(name, value string) error {
+func (g *Cgroup) writeIfThere(name, value string) error {
 	if err := g.write(name, value); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -189,7 +189,7 @@ func writeControl(path, value string) error {
 }
 
 // number reads a file that holds one; 0 where there is none.
-func (g *cgroup) number(name string) int64 {
+func (g *Cgroup) number(name string) int64 {
 	text, err := os.ReadFile(filepath.Join(g.dir, name))
 	if err != nil {
 		return 0
@@ -214,7 +214,7 @@ func counted(text []byte, name string) int64 {
 
 // startIn has a process begin inside the cgroup (CLONE_INTO_CGROUP, since Linux 5.7), where version 2 has it. The file is to be
 // closed when the process has been started.
-func (g *cgroup) startIn(attr *syscall.SysProcAttr) (*os.File, error) {
+func (g *Cgroup) startIn(attr *syscall.SysProcAttr) (*os.File, error) {
 	if g == nil || !g.v2 {
 		return nil, nil
 	}

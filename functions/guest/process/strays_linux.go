@@ -1,4 +1,4 @@
-package guest
+package process
 
 import (
 	"bytes"
@@ -31,10 +31,10 @@ func endStrays(home string) {
 	}
 }
 
-// alone says whether nothing but the leader runs on behalf of the module.
-func (p *process) alone() bool {
-	only := []int{p.pid()}
-	return slices.Equal(findStrays(p.home), only) && (p.cgroup == nil || slices.Equal(p.cgroup.processes(), only))
+// Alone says whether nothing but the leader runs on the process's behalf.
+func (p *Process) Alone() bool {
+	only := []int{p.PID()}
+	return slices.Equal(findStrays(p.Home), only) && (p.Cgroup == nil || slices.Equal(p.Cgroup.processes(), only))
 }
 
 func findStrays(home string) (pids []int) {
@@ -72,7 +72,7 @@ func awaitPidfd(fd int, end time.Time) {
 	}
 }
 
-// marked says whether a process has the mark of a module that home belongs to. It is false for one whose environment this
+// marked says whether a process has the mark of the one that home belongs to. It is false for one whose environment this
 // user may not read, and for one that has ended.
 func marked(pid int, home string) bool {
 	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
@@ -82,7 +82,7 @@ func marked(pid int, home string) bool {
 // hasMark reads /proc/<pid>/environ (proc_pid_environ(5)): name=value pairs, each ended by a zero byte.
 func hasMark(environ []byte, home string) bool {
 	for pair := range bytes.SplitSeq(environ, []byte{0}) {
-		mark, ok := strings.CutPrefix(string(pair), markEnv+"=")
+		mark, ok := strings.CutPrefix(string(pair), MarkEnv+"=")
 		if ok && (mark == home || strings.HasPrefix(mark, home+"/")) {
 			return true
 		}

@@ -1,4 +1,4 @@
-package guest
+package process
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/scratch"
 )
 
-// cgroups makes a cgroup for every process of a host, in a folder of this host's own, which is locked as those of scratch are:
-// what killed hosts left in theirs is ended by the next one. A nil cgroups makes none.
+// cgroups makes a cgroup for every process of a Place, in a folder of that place's own, which is locked as those of scratch are:
+// what killed workers left in theirs is ended by the next one. A nil cgroups makes none.
 type cgroups struct {
 	dir   string
 	v2    bool
@@ -77,7 +77,7 @@ func divide(parent string, pid int) (v2 bool, err error) {
 
 // makeRoom moves this process to a leaf if it is the only one in the cgroup. Others are not ours to move.
 func makeRoom(parent string, pid int) error {
-	inside := (&cgroup{dir: parent}).processes()
+	inside := (&Cgroup{dir: parent}).processes()
 	if len(inside) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (c *cgroups) handOn() error {
 }
 
 // open makes the cgroup of one process.
-func (c *cgroups) open(name string) (*cgroup, error) {
+func (c *cgroups) open(name string) (*Cgroup, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -108,10 +108,10 @@ func (c *cgroups) open(name string) (*cgroup, error) {
 	if err := c.mkdir(dir); err != nil {
 		return nil, fmt.Errorf("make cgroup: %w", err)
 	}
-	return &cgroup{dir: dir, v2: c.v2, rmdir: c.rmdir}, nil
+	return &Cgroup{dir: dir, v2: c.v2, rmdir: c.rmdir}, nil
 }
 
-// end removes the host's folder, and what may be left in it.
+// end removes the place's folder, and what may be left in it.
 func (c *cgroups) end() error {
 	if c == nil {
 		return nil
@@ -132,12 +132,12 @@ func (c *cgroups) String() string {
 	}
 }
 
-// endCgroupsIn ends the cgroups of a host that is gone. What can't be ended stays, and its folder with it.
+// endCgroupsIn ends the cgroups of a place that is gone. What can't be ended stays, and its folder with it.
 func endCgroupsIn(dir string, v2 bool) {
 	entries, _ := os.ReadDir(dir) // none where it is gone by now
 	for _, entry := range entries {
 		if entry.IsDir() {
-			_ = (&cgroup{dir: filepath.Join(dir, entry.Name()), v2: v2, rmdir: os.Remove}).end()
+			_ = (&Cgroup{dir: filepath.Join(dir, entry.Name()), v2: v2, rmdir: os.Remove}).end()
 		}
 	}
 }

@@ -1,0 +1,66 @@
+//go:build unix && !linux
+
+package process
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+)
+
+// rssUnit is that of ru_maxrss on macOS: bytes. The BSDs count kibibytes; there the figure is too small.
+const rssUnit = 1
+
+// groupOfItsOwn makes the child the leader of a new group.
+func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// await means waiting for it here, so its number is free when the rest of its group is killed: a very small chance to hit a
+// stranger, which Linux does not have.
+func (c command) await() { _ = c.cmd.Wait() }
+
+// CanMeasureMemory says whether limits of memory can hold here.
+const CanMeasureMemory = false
+
+// CanSeeStrays says whether Alone tells what a process has left running.
+const CanSeeStrays = false
+
+// ResidentBytes, GroupMemoryBytes and GroupCPU are not known here.
+func (p *Process) ResidentBytes() (now, most int64) { return 0, 0 }
+func (p *Process) GroupMemoryBytes() int64          { return 0 }
+func (p *Process) GroupCPU() time.Duration          { return 0 }
+
+// Alone is not known here.
+func (p *Process) Alone() bool { return false }
+
+// endStrays can't find processes that left their group: others' environments are not to be read here.
+func endStrays(string) {}
+
+// HideSecrets can't: another process may read the worker's environment here.
+func HideSecrets() error { return nil }
+
+// cgroups are Linux's: there are none here.
+type cgroups struct{}
+
+func openCgroups(where string) (*cgroups, error) {
+	if where == "" {
+		return nil, nil
+	}
+	return nil, errors.New("cgroup " + where + ": there are cgroups on Linux only")
+}
+
+func (*cgroups) open(string) (*Cgroup, error) { return nil, nil }
+func (*cgroups) end() error                   { return nil }
+func (*cgroups) String() string               { return "nobody" }
+
+// Cgroup is Linux's: there is none here.
+type Cgroup struct{}
+
+func (*Cgroup) startIn(*syscall.SysProcAttr) (*os.File, error) { return nil, nil }
+func (*Cgroup) adopt(int) error                                { return nil }
+func (*Cgroup) end() error                                     { return nil }
+
+// Limit, Exceeded and PeakBytes are asked of none.
+func (*Cgroup) Limit(int64) error { return nil }
+func (*Cgroup) Exceeded() bool    { return false }
+func (*Cgroup) PeakBytes() int64  { return 0 }

@@ -1,0 +1,35 @@
+package process
+
+import (
+	"errors"
+
+	"github.com/stoker-ml/stoker/functions/scratch"
+)
+
+// Place is where processes live: a folder with their homes and, where the kernel limits their memory, a cgroup with theirs.
+// Its methods may be called from several goroutines at once.
+type Place struct {
+	dir     string
+	cgroups *cgroups // nil: nobody but their callers limits what lives here
+	close   func() error
+}
+
+// Open makes a place, to be closed. cgroup is the one to divide: own, a path, or "" for none; see the package comment. It clears
+// up after processes that were killed and had places: their folders are removed, and what they left running is ended.
+func Open(cgroup string) (*Place, error) {
+	cgroups, err := openCgroups(cgroup)
+	if err != nil {
+		return nil, err
+	}
+	homes, err := scratch.Open("", endStrays)
+	if err != nil {
+		return nil, errors.Join(err, cgroups.end())
+	}
+	return &Place{dir: homes.Path(), cgroups: cgroups, close: homes.Close}, nil
+}
+
+// LimitedBy says which way memory is limited here, for the log.
+func (l *Place) LimitedBy() string { return l.cgroups.String() }
+
+// Close removes what is left of the processes. Running ones are their callers' to end, before.
+func (l *Place) Close() error { return errors.Join(l.close(), l.cgroups.end()) }

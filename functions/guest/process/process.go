@@ -1,0 +1,143 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Process is one child, leader of a process group of its own. It is to be ended by End, or by Reap and then Release.
+type Process struct {
+	Stdin    *os.File // we write
+	Output   *os.File // we read its standard output and error
+	Progress *os.File // we read its descriptor ProgressFD
+	Home     string   // HOME, TMPDIR and working directory
+	Cgroup   *Cgroup  // nil: the kernel does not see to its limits
+
+	leader leader
+	exited chan struct{}
+}
+
+// ProgressFD is the descriptor that a process has besides the usual three: what it writes there comes out of Progress.
+const ProgressFD = 3
+
+// MarkEnv names the home of the process that another one belongs to. Processes that leave its group are found by it.
+const MarkEnv = "STOKER_MODULE"
+
+// Start runs a command, which waits where it reads its standard input. Besides env it has its home and its mark in its
+// environment.
+func (l *Place) Start(line, env []string) (*Process, error) {
+	return l.begin(line[0], func(p *Process, ends *childEnds) (leader, error) {
+		cmd := exec.Command(line[0], line[1:]...)
+		cmd.Env = p.environment(env, p.Home)
+		return ends.run(cmd, p)
+	})
+}
+
+// environment is env with what a process is told of itself.
+func (p *Process) environment(env []string, mark string) []string {
+	return append(env[:len(env):len(env)], "HOME="+p.Home, "TMPDIR="+p.Home, MarkEnv+"="+mark)
+}
+
+// begin makes what belongs to a process, and has launch start its leader with the child's ends of the pipes.
+func (l *Place) begin(name string, launch func(*Process, *childEnds) (leader, error)) (p *Process, err error) {
+	p = &Process{}
+	defer func() {
+		if err != nil {
+			p.abandon()
+			p, err = nil, fmt.Errorf("start %s: %w", name, err)
+		}
+	}()
+	if p.Home, err = os.MkdirTemp(l.dir, "module-"); err != nil {
+		return p, err
+	}
+	if p.Cgroup, err = l.cgroups.open(filepath.Base(p.Home)); err != nil {
+		return p, err
+	}
+	var ends childEnds
+	defer ends.close()
+	if err = ends.open(p); err != nil {
+		return p, err
+	}
+	if p.leader, err = launch(p, &ends); err != nil {
+		return p, err
+	}
+	p.exited = make(chan struct{})
+	go func() { defer close(p.exited); p.leader.await() }() // Reap waits for it
+	return p, p.Cgroup.adopt(p.PID())
+}
+
+// Exited is closed when the leader has exited. Until it is reaped, its number is no one else's.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Dead says whether the leader has exited.
+func (p *Process) Dead() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// childEnds are the ends of the pipes that only the child keeps, and the folder of the cgroup that it begins in.
+type childEnds struct{ stdin, output, progress, cgroup *os.File }
+
+// run starts a command with these ends, in the home and the cgroup of p. More files of the command come behind the progress.
+func (e *childEnds) run(cmd *exec.Cmd, p *Process) (leader, error) {
+	cmd.Dir = p.Home
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.stdin, e.output, e.output
+	cmd.ExtraFiles = append([]*os.File{e.progress}, cmd.ExtraFiles...) // the first one is ProgressFD
+	cmd.SysProcAttr = groupOfItsOwn()
+	var err error
+	if e.cgroup, err = p.Cgroup.startIn(cmd.SysProcAttr); err != nil {
+		return nil, err
+	}
+	return command{cmd}, cmd.Start()
+}
+
+// open makes the pipes. Of each, the other end is p's.
+func (e *childEnds) open(p *Process) (err error) {
+	if e.stdin, p.Stdin, err = os.Pipe(); err != nil {
+		return err
+	}
+	if p.Output, e.output, err = os.Pipe(); err != nil {
+		return err
+	}
+	p.Progress, e.progress, err = os.Pipe()
+	return err
+}
+
+func (e *childEnds) close() { closeAll(e.stdin, e.output, e.progress, e.cgroup) }
+
+// End kills the whole group, waits for its leader, and lets go of what belonged to it.
+func (p *Process) End() {
+	p.Reap()
+	p.Release()
+}
+
+// abandon lets go of a process of which something could not be had.
+func (p *Process) abandon() {
+	if p.exited != nil {
+		p.Reap()
+	}
+	p.Release()
+}
+
+// Release closes our ends of the pipes and removes the process's folder and cgroup.
+func (p *Process) Release() {
+	closeAll(p.Stdin, p.Output, p.Progress)
+	_ = p.Cgroup.end() // as with its folder
+	if p.Home != "" {
+		_ = os.RemoveAll(p.Home) // a leftover goes with the folder that it is in
+	}
+}
+
+func closeAll(files ...*os.File) {
+	for _, file := range files {
+		if file != nil {
+			_ = file.Close() // pipes: there is nothing that could be lost
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+)
+
+func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
+	t.Parallel()
+	p, err := placeWith(t, nil).Start([]string{"/bin/echo", "out"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.End()
+	// Far off: it is there so that a red test ends.
+	end := time.Now().Add(10 * time.Second)
+	if err := errors.Join(p.Output.SetReadDeadline(end), p.Progress.SetReadDeadline(end)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(p.Output); string(text) != "out\n" || err != nil {
+		t.Errorf("output is %q, error %v", text, err)
+	}
+	if text, err := io.ReadAll(p.Progress); len(text) != 0 || err != nil {
+		t.Errorf("progress is %q, error %v", text, err)
+	}
+}
+
+// placeWith is a place whose processes have these cgroups.
+func placeWith(t *testing.T, groups *cgroups) *Place {
+	t.Helper()
+	return &Place{dir: t.TempDir(), cgroups: groups, close: func() error { return nil }}
+}
