@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -56,9 +57,11 @@ func pipInstall(python string) []string {
 
 // talk runs an installer, shows what it says, and keeps the end of it.
 func talk(ctx context.Context, progress io.Writer, command []string) (*tail, error) {
+	runtime.LockOSThread() // the kernel takes the thread that starts a process for its parent
+	defer runtime.UnlockOSThread()
 	said := &tail{}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env, cmd.WaitDelay = installEnv(os.Environ()), time.Second
+	cmd.Env, cmd.WaitDelay, cmd.SysProcAttr = installEnv(os.Environ()), time.Second, endsWithUs()
 	cmd.Stdout = io.MultiWriter(said, progress)
 	cmd.Stderr = cmd.Stdout
 	if err := cmd.Run(); err != nil {

@@ -1,0 +1,52 @@
+package python
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// installing names a file for the number of an installer that never ends: in that test the process runs it.
+const installing = "STOKER_TEST_INSTALLING"
+
+func TestAnInstallerEndsWithAKilledWorker(t *testing.T) {
+	if path := os.Getenv(installing); path != "" {
+		_, err := talk(t.Context(), io.Discard, []string{"sh", "-c", "echo $$ > " + path + "; exec sleep 600"})
+		t.Fatal(err)
+	}
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pid")
+	worker := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	worker.Env = append(os.Environ(), installing+"="+path)
+	if err := worker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := eventually(t, func() string { text, _ := os.ReadFile(path); return strings.TrimSpace(string(text)) })
+	if err := worker.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = worker.Wait() // it was killed
+	eventually(t, func() string {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || bytes.Contains(stat, []byte(") Z ")) { // a zombie where nobody waits for orphans
+			return "gone"
+		}
+		return ""
+	})
+}
+
+func eventually(t *testing.T, is func() string) string {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if found := is(); found != "" {
+			return found
+		}
+	}
+	t.Fatal("waited for 20 seconds")
+	return ""
+}
