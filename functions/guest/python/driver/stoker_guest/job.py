@@ -3,7 +3,9 @@ import json
 import os
 import sys
 
-from stoker_guest import cluster, convert, entry, faults, keras_progress, leaving, progress, said, sparing, train, tune
+from stoker_guest import (
+    cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, said, sparing, train, tune,
+)
 
 
 def serve(lines):
@@ -45,6 +47,7 @@ def become(setup):
         stream.reconfigure(line_buffering=True, write_through=False, errors="backslashreplace")
     os.environ.update(setup["env"])
     os.chdir(setup["dir"])
+    precedence.give_way(setup["path"])
     sys.path[:0] = setup["path"]
     sys.path.append(os.environ["STOKER_SHIM"])
 

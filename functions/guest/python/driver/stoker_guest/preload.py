@@ -6,6 +6,8 @@ import os
 import sys
 import traceback
 
+from stoker_guest import precedence
+
 # What TFX module files import, of which an environment may lack some. tensorflow first: the others build on it.
 USUAL = (
     "tensorflow", "tensorflow_transform", "tfx_bsl.public.tfxio", "tfx_bsl.tfxio.dataset_options",
@@ -15,6 +17,7 @@ USUAL = (
 
 def everything():
     """Imports all there is of STOKER_PRELOAD, names with commas between them; by default the usual ones."""
+    precedence.begin()
     named = os.environ.get("STOKER_PRELOAD")
     for name in USUAL if named is None else filter(None, named.split(",")):
         one(name)
