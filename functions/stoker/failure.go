@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
@@ -9,7 +10,7 @@ import (
 // firstLine is a text as it fits in a table: what comes after, a stack or a traceback, is for those who look closer.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
-	return strings.ReplaceAll(line, "\t", " ")
+	return strings.ReplaceAll(onPaper(line), "\t", " ")
 }
 
 // failureLine is how a run failed, on one line. A kind that its message begins with is not said twice.
@@ -31,7 +32,7 @@ func (e oneLine) Unwrap() error { return e.error }
 // the module's log.
 func details(message, log string) string {
 	_, rest, _ := strings.Cut(message, "\n")
-	log = withoutEnd(strings.TrimSpace(log), strings.TrimSpace(message))
+	log = withoutEnd(strings.TrimSpace(onPaper(log)), strings.TrimSpace(message))
 	if strings.Contains(message, log) {
 		return rest
 	}
@@ -40,6 +41,19 @@ func details(message, log string) string {
 		return log
 	}
 	return strings.TrimSuffix(rest, "\n") + "\n" + log
+}
+
+// What a log may tell a terminal: colours and the like, and what else is neither text nor layout.
+var (
+	sequences = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+	overtyped = regexp.MustCompile(`[^\n]*(?:\r+|\x08+)([^\r\x08\n])`) // as bars of progress are
+	controls  = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f]`)
+)
+
+// onPaper is a log as it may be shown on anybody's terminal: of a line that was written over and over what came last.
+func onPaper(log string) string {
+	log = overtyped.ReplaceAllString(sequences.ReplaceAllString(log, ""), "$1")
+	return controls.ReplaceAllString(log, "")
 }
 
 // withoutEnd is a log without the message where that is the last it says, in lines of its own. Who passed the message on has

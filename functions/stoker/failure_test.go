@@ -16,6 +16,7 @@ func TestDetailsShowEachThingOnce(t *testing.T) {
 		"a log that ends in the same":        {"module m: bad label", "reading\nbad label\n", head + "reading"},
 		"a table that the log ends in":       {"m: bad fit:\nbias\n", "reading\nbad fit:\nbias\n", "bias\n" + head + "reading"},
 		"a log whose last line says more":    {"m: bad label", "reading\nNo: bad label\n", head + "reading\nNo: bad label"},
+		"a log in colours":                   {"bad label", "\x1b[1mreading\x1b[0m\n", head + "reading"},
 		"a stack without a log":              {"panic: hot\nmain.go:7", "", "main.go:7"},
 		"a panic, whose stack the log has":   {"panic: hot\nmain.go:7", "panic: hot\n\n\tmain.go:7\nx", head + "panic: hot\n\n\tmain.go:7\nx"},
 		"a stack, and a log of other things": {"panic: hot\nmain.go:7", "step 1", "main.go:7\n" + head + "step 1"},
@@ -26,9 +27,25 @@ func TestDetailsShowEachThingOnce(t *testing.T) {
 	}
 }
 
+func TestALogIsShownAsOnPaper(t *testing.T) {
+	t.Parallel()
+	for log, want := range map[string]string{
+		"one\ttwo\nthree": "one\ttwo\nthree",
+		"\x1b[1m 1/20\x1b[0m loss 2\r\x1b[32m20/20\x1b[0m loss 1\n": "20/20 loss 1\n",
+		"1/20\b\b\b\b\b2/20\nnext":                                  "2/20\nnext",
+		"Windows\r\nlines\r\n":                                      "Windows\nlines\n",
+		"\x1b]0;title\x07x":                                         "]0;titlex",
+		"10 % of \u00e9":                                            "10 % of \u00e9",
+	} {
+		if got := onPaper(log); got != want {
+			t.Errorf("%q: %q, want %q", log, got, want)
+		}
+	}
+}
+
 func TestTablesKeepOneLineARow(t *testing.T) {
 	t.Parallel()
-	if got := firstLine("panic: too\thot\nmain.go:7"); got != "panic: too hot" {
+	if got := firstLine("panic: too\t\x1b[1mhot\x07\nmain.go:7"); got != "panic: too hot" {
 		t.Errorf("%q", got)
 	}
 	if got := (runState{State: runFailed, Error: "a\nb"}).what(); got != "a" {
