@@ -13,8 +13,9 @@ import (
 // errStuck is the cause with which a forked child is ended that shows no life.
 var errStuck = errors.New("no sign of life after the fork")
 
-// stuckCPU is what may be used in a whole period without being a sign of life: threads that look for something now and then.
-const stuckCPU = 250 * time.Millisecond
+// stuckShare of a period of watching, a quarter of a second in a minute, may be used of a processor without being a sign of life:
+// threads look for something now and then.
+const stuckShare = 240
 
 // stuckWatch looks for children that hang because of what their fork cost them: threads that TensorFlow waits for. They use no
 // processor, print nothing and report nothing. What has reported once has its threads, and may wait as long as it likes.
@@ -53,7 +54,7 @@ func (w *stuckWatch) watch(over <-chan struct{}, abort context.CancelCauseFunc) 
 		switch {
 		case w.heard.Load():
 			return
-		case now.printed != seen.printed || now.cpu > seen.cpu+stuckCPU:
+		case now.printed != seen.printed || now.cpu > seen.cpu+w.after/stuckShare:
 			seen, lived = now, time.Now()
 		case time.Since(lived) >= w.after:
 			abort(errStuck)
