@@ -8,11 +8,13 @@ is started, and all but the chief write into folders of their own.
 import json
 import logging
 import os
+import pathlib
 import shutil
 import tempfile
 
 from stoker_guest import company, ports, said
 
+STRATEGY = "MultiWorkerMirroredStrategy"
 OUTPUTS = ("serving_model_dir", "eval_model_dir")  # not there yet, as for any job
 KEPT = ("working_dir", "model_run_dir")  # what earlier attempts left in them, all workers go on from
 
@@ -31,8 +33,16 @@ def lead(setup, assignment):
     count = assignment["workers"]
     with ports.held(count) as addresses:
         said.note(f"{count} workers train one model: {', '.join(addresses)}")
+        if not names_strategy(setup["path"]):
+            said.note(f"no file of the module names {STRATEGY}: without it each worker trains the whole model alone")
         jobs = [_job(setup, assignment, addresses, index) for index in range(count)]
         return company.see_through(jobs)
+
+
+def names_strategy(folders):
+    """Whether a file of the module says what makes several processes train one model. It may lie in a package instead."""
+    files = (path for folder in folders for path in pathlib.Path(folder).rglob("*.py"))
+    return any(STRATEGY.encode() in path.read_bytes() for path in files)
 
 
 def join(assignment):
