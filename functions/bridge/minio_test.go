@@ -5,6 +5,7 @@ package bridge_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -55,7 +56,7 @@ func (m minio) watch() {
 	if err := m.store.EnsureBucket(m.Context(), "data"); err != nil {
 		m.Fatal(err)
 	}
-	_, err := m.tool.PutBucketNotificationConfiguration(m.Context(), &awss3.PutBucketNotificationConfigurationInput{
+	rule := &awss3.PutBucketNotificationConfigurationInput{
 		Bucket: aws.String("data"),
 		NotificationConfiguration: &types.NotificationConfiguration{QueueConfigurations: []types.QueueConfiguration{{
 			QueueArn: aws.String("arn:minio:sqs::STOKER:nats"), Events: []types.Event{"s3:ObjectCreated:*"},
@@ -63,9 +64,16 @@ func (m minio) watch() {
 				{Name: types.FilterRuleNameSuffix, Value: aws.String("_SUCCESS")},
 			}}},
 		}}},
-	})
-	if err != nil {
-		m.Fatal(err)
+	}
+	// MinIO answers a moment before it knows whom it can tell.
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		_, err := m.tool.PutBucketNotificationConfiguration(m.Context(), rule)
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "destination ARN does not exist") || time.Now().After(end) {
+			m.Fatal(err)
+		}
 	}
 }
 
