@@ -83,6 +83,9 @@ func (a *app) readPipeline(ctx context.Context, file string) (pipeline.Pipeline,
 	if err := checkTuner(spec); err != nil {
 		return spec, fmt.Errorf("%s: %w", file, err)
 	}
+	if err := a.warnOfNoTuner(ctx, spec); err != nil {
+		return spec, fmt.Errorf("%s: module: %w", file, err)
+	}
 	if spec.Module.IsBuiltin() {
 		if err := builtin.CheckConfig(spec.Module.Path, spec.Trainer.CustomConfig); err != nil {
 			return spec, fmt.Errorf("%s: trainer.%w", file, err)
