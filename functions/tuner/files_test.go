@@ -77,7 +77,7 @@ func TestAFileThatIsTooLongIsNotReadToItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(path, maxBytes+1); err != nil { // takes no room
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if _, err := readFile(path, readResults); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("%v", err)

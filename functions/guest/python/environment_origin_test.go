@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/guest/python"
@@ -72,10 +71,7 @@ func TestCodeOfOneVersionIsToldApart(t *testing.T) {
 // bareEnvironment has an interpreter, TensorFlow by its name, and nothing else.
 func bareEnvironment(t *testing.T, dir string) (interpreter, site string) {
 	t.Helper()
-	base, err := exec.LookPath("python3")
-	if err != nil || runtime.GOOS == "windows" {
-		t.Skip("no python3 on PATH")
-	}
+	base := python3(t)
 	if out, err := exec.Command(base, "-I", "-m", "venv", "--without-pip", dir).CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))
 	}

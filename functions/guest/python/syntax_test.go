@@ -1,4 +1,4 @@
-package python
+package python_test
 
 import (
 	"errors"
@@ -7,14 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
 func TestWhatIsNoPythonIsNamedByItsLine(t *testing.T) {
 	t.Parallel()
-	interpreter, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("there is no python3")
-	}
+	interpreter := python3(t)
 	dir := t.TempDir()
 	for text, want := range map[string]string{
 		"def run_fn(a):\n    pass\n":           "",
@@ -28,16 +27,29 @@ func TestWhatIsNoPythonIsNamedByItsLine(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := CheckSyntax(t.Context(), Environment{Interpreter: interpreter}, path)
-		wrong, ok := errors.AsType[*SyntaxError](err)
+		err := python.CheckSyntax(t.Context(), python.Environment{Interpreter: interpreter}, path)
+		wrong, ok := errors.AsType[*python.SyntaxError](err)
 		switch {
 		case want == "" && err == nil:
 		case want == "" || !ok || wrong.File != path || !strings.HasPrefix(err.Error(), filepath.Join(dir, want)):
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	gone := CheckSyntax(t.Context(), Environment{Interpreter: filepath.Join(dir, "python")}, "m.py")
-	if _, ok := errors.AsType[*SyntaxError](gone); gone == nil || ok {
+	gone := python.CheckSyntax(t.Context(), python.Environment{Interpreter: filepath.Join(dir, "python")}, "m.py")
+	if _, ok := errors.AsType[*python.SyntaxError](gone); gone == nil || ok {
 		t.Errorf("without an interpreter: %v", gone)
 	}
+}
+
+// python3 is an interpreter without any packages of ours.
+func python3(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs python3; -short leaves it out")
+	}
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
