@@ -78,7 +78,8 @@ func entries() []entry {
 			files: map[string]string{"penguin.py": "import sklearn_but_not_really.tree\n" + called("run_fn")},
 			path:  "penguin.py",
 			says: "penguin.py:1: ModuleNotFoundError: No module named 'sklearn_but_not_really' (add the package to the pipeline: " +
-				"module.requirements: [sklearn-but-not-really]; or, if it is a file of yours, to the module's folder)"},
+				"module.requirements: [sklearn-but-not-really], or --requirements sklearn-but-not-really of `stoker try`; or, " +
+				"if it is a file of yours, to the module's folder)"},
 		{name: "an error in a sibling",
 			files: map[string]string{"penguin.py": "import features\ndef run_fn(a):\n    features.look()",
 				"features.py": "def look():\n    return {}['fare']"},

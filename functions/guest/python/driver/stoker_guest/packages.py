@@ -37,7 +37,7 @@ def hint(error, folders):
         return "Stoker stands in for what module files use of tfx, not for this: add tfx to module.requirements"
     if any(os.path.isdir(os.path.join(folder, top)) for folder in folders):
         return f"the module's folder {top} has no such file"
-    asked = f"module.requirements: [{package(name)}]"
+    asked = f"module.requirements: [{package(name)}], or --requirements {package(name)} of `stoker try`"
     return f"add the package to the pipeline: {asked}; or, if it is a file of yours, to the module's folder"
 
 
