@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -109,10 +110,8 @@ func writeKeras(path string, choice kerasChoice) error {
 		return err
 	}
 	defer os.Remove(partial.Name()) // it has another name then, or is to go
-	if _, err = partial.Write(append(text, '\n')); err == nil {
-		err = partial.Close()
-	}
-	if err != nil {
+	_, err = partial.Write(append(text, '\n'))
+	if err = errors.Join(err, partial.Close()); err != nil {
 		return err
 	}
 	return os.Rename(partial.Name(), path)

@@ -1,6 +1,7 @@
 """The processes of one cluster, seen through to their common end."""
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import queue
@@ -31,7 +32,7 @@ class Worker:
         listener, speaker = os.pipe()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "stoker_guest", "job"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, pass_fds=[speaker], preexec_fn=_go_with_parent,
+            stderr=subprocess.STDOUT, pass_fds=[speaker], preexec_fn=functools.partial(_go_with, os.getpid()),
             env={**os.environ, **job[0]["env"], "STOKER_PROGRESS_FD": str(speaker)})
         os.close(speaker)
         self.readers = [self._read(os.fdopen(listener, "rb"), "said"), self._read(self.process.stdout, "log")]
@@ -171,10 +172,12 @@ def _die(number):
 _libc = ctypes.CDLL(None)
 
 
-def _go_with_parent():
+def _go_with(parent):
     """Has the kernel end a worker whose parent was killed (PR_SET_PDEATHSIG), where it can."""
     if sys.platform == "linux":
         _libc.prctl(1, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before the line above
+            os._exit(1)
 
 
 def _thread(run):
