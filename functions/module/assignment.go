@@ -35,6 +35,9 @@ type Assignment struct {
 	BestHyperparametersDir string `json:"best_hyperparameters_dir,omitempty"`
 	TunerResultsDir        string `json:"tuner_results_dir,omitempty"`
 
+	// Trial is, of a trial, which one; nil for other calls.
+	Trial *Trial `json:"trial,omitempty"`
+
 	// What Stoker adds.
 	Transformed bool  `json:"transformed"` // the examples went through the transform graph already
 	Seed        int64 `json:"seed"`
@@ -71,6 +74,21 @@ type Predictions struct {
 	// LabelsPath is where a module that knows them writes the names of the raw features that requests don't have, a JSON list. The
 	// model is asked without them too.
 	LabelsPath string `json:"labels_path,omitempty"`
+}
+
+// Trial is one try of the hyperparameters that an assignment has. It is a training whose metrics count, and whose model is wanted only
+// where the assignment has a ServingModelDir. TrainSteps is up to which step it goes, those included that a state in WorkingDir
+// has behind it: the trial's own of an attempt that was lost, or that of the trial which this one goes on from.
+type Trial struct {
+	Study  string `json:"study"`
+	ID     string `json:"id"`               // 0000, 0001, ...
+	Parent string `json:"parent,omitempty"` // that it goes on from
+	From   int    `json:"from,omitempty"`   // epochs of a Hyperband trial that are behind it
+	Epochs int    `json:"epochs,omitempty"` // at which it ends; 0: the study has no epochs
+	Keep   bool   `json:"keep,omitempty"`   // others may go on from it: the module leaves a checkpoint of its last step in WorkingDir
+
+	// StopPath is where a file appears once the trial is to end early, with the metrics it has: a module looks each time it reports.
+	StopPath string `json:"stop_path,omitempty"`
 }
 
 // PayloadSequenceExample is the PayloadFormat of tf.SequenceExamples.

@@ -1,5 +1,7 @@
 package module
 
+import "encoding/json"
+
 // MaxMessageBytes bounds one line on the progress descriptor, its newline included.
 const MaxMessageBytes = 64 << 10
 
@@ -17,6 +19,9 @@ type Message struct {
 	// meanwhile, a copy is taken only when none is.
 	All bool `json:"all,omitempty"`
 
+	// Study is, of a "study", what a tune is to search for and how: a tune.Config, as JSON.
+	Study json.RawMessage `json:"study,omitempty"`
+
 	// Unwritten are, of a "done", formats that were asked for and that the model can't be written in, with the reason of each. It is for
 	// the worker to say whether the job can do without.
 	Unwritten map[string]string `json:"unwritten,omitempty"`
@@ -31,4 +36,5 @@ const (
 	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are whole: another attempt may go on from them; see All
 	MessageDone       MessageType = "done"       // with the metrics that the model is known by
 	MessageError      MessageType = "error"
+	MessageStudy      MessageType = "study" // of a tune: its trials are the worker's to have made, one assignment each
 )

@@ -1,0 +1,97 @@
+package tune
+
+import (
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// Entry is one append to a study's log. All that is in it happened at once, in the order of its fields.
+type Entry struct {
+	Begun    *Begun      `json:"begun,omitempty"`    // the first entry, and one for each time that the study is asked for again
+	Space    space.Space `json:"space,omitempty"`    // parameters found later; those that are known already change nothing
+	Taken    *Taken      `json:"taken,omitempty"`    // a running trial goes on under another attempt, whose worker took it over
+	Ended    *Ended      `json:"ended,omitempty"`    // a try at a trial has ended
+	Started  []Started   `json:"started,omitempty"`  // trials begun, or begun again
+	Finished *Finished   `json:"finished,omitempty"` // no trial is begun any more; those that run are stopped
+
+	Stored time.Time `json:"-"` // by the bus's clock: whoever reads the log fills it in
+}
+
+// Begun opens a study, or opens it again: then it goes on where it stands, failures in a row are forgotten, and Config counts where
+// it says more than budgets, which it may raise.
+type Begun struct {
+	Config  Config `json:"config"`
+	Request string `json:"request,omitempty"` // who asked for it again; "" the first time
+}
+
+// Started is a trial, or another try at one, in somebody's hands.
+type Started struct {
+	Trial      string      `json:"trial"`                // 0000, 0001, ...
+	Suggestion *Suggestion `json:"suggestion,omitempty"` // nil: another try at a trial that is known
+	Owner      Owner       `json:"owner"`
+}
+
+// Owner is who works on a trial: a job, and which attempt at it. Only its word on the trial counts.
+type Owner struct {
+	Job     string `json:"job"`
+	Attempt string `json:"attempt"`
+}
+
+// Suggestion is what a trial tries.
+type Suggestion struct {
+	Values space.Values `json:"values"`
+
+	// Of hyperband and its kin: the trial goes on from its parent's state at From epochs and ends at Epochs.
+	Parent  string `json:"parent,omitempty"`
+	From    int    `json:"from,omitempty"`
+	Epochs  int    `json:"epochs,omitempty"`
+	Bracket int    `json:"bracket,omitempty"`
+	Round   int    `json:"round,omitempty"`
+}
+
+// Taken says that a running trial is in another attempt's hands now.
+type Taken struct {
+	Trial string `json:"trial"`
+	Owner Owner  `json:"owner"`
+}
+
+// Ended is how a try at a trial ended.
+type Ended struct {
+	Trial   string             `json:"trial"`
+	Owner   Owner              `json:"owner"`
+	Status  Status             `json:"status"`            // Completed, Failed or Infeasible
+	Curves  map[string][]Point `json:"curves,omitempty"`  // of each metric, thinned to what a log should hold
+	Metrics map[string]float64 `json:"metrics,omitempty"` // that the trial is known by
+	Step    int                `json:"step,omitempty"`    // of the best score
+	Stopped int                `json:"stopped,omitempty"` // step at which it was stopped early; 0: it was not
+	Message string             `json:"message,omitempty"` // why it failed
+	Files   string             `json:"files,omitempty"`   // where what it left is kept: a checkpoint, a model
+}
+
+// Point is a metric at a step.
+type Point struct {
+	Step  int     `json:"step"`
+	Value float64 `json:"value"`
+}
+
+// Finished ends a study.
+type Finished struct {
+	Why     Why    `json:"why"`
+	Message string `json:"message,omitempty"`
+}
+
+// Why a study is over.
+type Why string
+
+// The reasons.
+const (
+	Exhausted   Why = "exhausted" // nothing is left to try
+	MaxTrials   Why = "max_trials"
+	OutOfTime   Why = "max_time"
+	GoalReached Why = "goal"
+	NoBetter    Why = "patience"
+	Failing     Why = "failures"  // too many trials in a row have failed
+	Stopped     Why = "stopped"   // somebody asked for its end; the best so far counts
+	Cancelled   Why = "cancelled" // nobody wants its result
+)
