@@ -121,7 +121,7 @@ type Outcome struct {
 // Run has a module work on one assignment, a.Module, and returns when no process of it is left, but for one that is kept for
 // other assignments. See Host.
 //
-// on is called for every progress and checkpoint message, from one goroutine at a time, and holds up the module's
+// on is called for every progress, checkpoint and study message, from one goroutine at a time, and holds up the module's
 // progress while it runs. When ctx ends the module gets SIGTERM, and after the grace time it is killed.
 func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on func(module.Message)) (Outcome, error) {
 	if err := a.Validate(); err != nil {

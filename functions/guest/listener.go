@@ -63,7 +63,7 @@ func (l *listener) line(line []byte) {
 	}
 	over := l.over()
 	switch {
-	case (m.Type == module.MessageProgress || m.Type == module.MessageCheckpoint) && !over:
+	case (m.Type == module.MessageProgress || m.Type == module.MessageCheckpoint || m.Type == module.MessageStudy) && !over:
 		if l.on != nil {
 			l.on(m)
 		}

@@ -31,7 +31,8 @@ type Assignment struct {
 	Hyperparameters    map[string]any `json:"hyperparameters"` // the parsed best_hyperparameters.txt: space and values
 	CustomConfig       map[string]any `json:"custom_config"`
 
-	// Folders, there and empty, for what a tune leaves: best_hyperparameters.txt in one, tuner_results.json in the other. "" for other calls.
+	// Folders, there and empty, for what a tune that searches itself leaves: best_hyperparameters.txt in one, tuner_results.json in the
+	// other. "" for other calls, and where only what to search for is asked.
 	BestHyperparametersDir string `json:"best_hyperparameters_dir,omitempty"`
 	TunerResultsDir        string `json:"tuner_results_dir,omitempty"`
 
@@ -121,8 +122,10 @@ func (a Assignment) Validate() error {
 		return fmt.Errorf("eval_steps: expected 0 or more, got %d", *a.EvalSteps)
 	case a.Call == CallTrain && a.ServingModelDir == "":
 		return fmt.Errorf("serving_model_dir: missing")
-	case a.Call == CallTune && (a.BestHyperparametersDir == "" || a.TunerResultsDir == ""):
-		return fmt.Errorf("best_hyperparameters_dir or tuner_results_dir: missing")
+	case a.Call == CallTune && (a.BestHyperparametersDir == "") != (a.TunerResultsDir == ""):
+		return fmt.Errorf("best_hyperparameters_dir or tuner_results_dir: missing: expected both, or neither")
+	case (a.Call == CallTrial) != (a.Trial != nil):
+		return fmt.Errorf("trial: expected which one for the call trial, and for that call alone")
 	}
 	return a.validatePaths()
 }
@@ -136,6 +139,9 @@ func (a Assignment) validatePaths() error {
 	}
 	for _, pattern := range slices.Concat(a.TrainFiles, a.EvalFiles) {
 		paths = append(paths, named{"train_files or eval_files", pattern})
+	}
+	if a.Trial != nil {
+		paths = append(paths, named{"trial.stop_path", a.Trial.StopPath})
 	}
 	if p := a.Predictions; p != nil {
 		paths = append(paths, named{"predictions.path", p.Path}, named{"predictions.labels_path", p.LabelsPath})

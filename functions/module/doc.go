@@ -33,10 +33,17 @@
 // JSON (Message), each at most MaxMessageBytes long, to the file descriptor that STOKER_PROGRESS_FD names: 3. Lines that are
 // no Message are taken for log. Standard output and error are the job's log.
 //
+// Three things are asked of a module, by an assignment's call. A train leaves a model. A tune is answered by one message, "study",
+// whose study is a tune.Config: space, objective, algorithm, as JSON; compute/tune has the names. The worker makes the search,
+// and each of its trials is an assignment with the call trial: a training for its metrics, whose "progress" carries those of the
+// evaluation data where they are known on the way. A module that searches itself, as KerasTuner's tuners do, answers a tune by the
+// files best_hyperparameters.txt and tuner_results.json in their folders instead, and says no "study".
+//
 // The last word on an assignment is a message, "done" or "error". After "done" the process reads the next assignment, and
 // leaves with status 0 when standard input ends; one that only ever serves a single assignment may leave at once. The next
-// one is sent after "done" only, so nothing may be said or left running behind that. Today workers send more than one to the
-// modules that are compiled in, and close standard input behind the first for all others.
+// one is sent after "done" only, so nothing may be said or left running behind that. Trials of one study go to one process, one
+// after another, as long as it lasts. Else workers send more than one to the modules that are compiled in alone, and close standard
+// input behind the first for all others.
 //
 // A process that fails writes an "error", which says whose fault it was (ErrorKind), and leaves with any status but 0. SIGTERM
 // means: write a checkpoint and leave, with status 75 (EX_TEMPFAIL of sysexits.h); whoever is still there some seconds later

@@ -7,13 +7,24 @@ import (
 	"os/signal"
 	"strconv"
 	"syscall"
+
+	"github.com/stoker-ml/stoker/compute/tune"
 )
 
 // Module is a user's training code.
 type Module struct {
 	// Train trains one model. It reads a.TrainFiles, stops after a.TrainSteps, and leaves a SavedModel in
 	// a.ServingModelDir. When ctx ends it writes a checkpoint below a.WorkingDir and returns.
+	//
+	// It is called for a trial of a search too, and a.Trial is set then: the values to try are a.Hyperparameters, the metrics
+	// to report those of the evaluation data, by Report where they are known on the way and by Result at the end. No model is
+	// wanted where a.ServingModelDir is "". Once a.Stopped says so, it ends with the metrics that it has. With a.Trial.Keep it
+	// leaves a checkpoint of its last step below a.WorkingDir; there, too, lies what the trial goes on from.
 	Train func(ctx context.Context, a *Args) error
+
+	// Tune says what to search for, and how: at least a space and an objective. It trains nothing: each trial is a call of
+	// Train. What a pipeline says under tuner.study goes before. nil: the module can't tune.
+	Tune func(ctx context.Context, a *Args) (tune.Config, error)
 }
 
 // ProgressEnv names the environment variable that holds the number of the progress descriptor.

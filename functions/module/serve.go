@@ -85,10 +85,27 @@ func (m Module) work(ctx context.Context, a Assignment, out *sender) (err error)
 			err = fmt.Errorf("panic: %v\n%s", value, panicSite(stack))
 		}
 	}()
-	if a.Call != CallTrain || m.Train == nil {
+	args := &Args{Assignment: a, out: out}
+	switch {
+	case a.Call == CallTune && m.Tune != nil:
+		return m.study(ctx, args)
+	case a.Call == CallTune || m.Train == nil:
 		return fmt.Errorf("module %s can't %s", a.Module, a.Call)
 	}
-	return m.Train(ctx, &Args{Assignment: a, out: out})
+	return m.Train(ctx, args)
+}
+
+// study tells what the module wants to search for.
+func (m Module) study(ctx context.Context, a *Args) error {
+	config, err := m.Tune(ctx, a)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return fmt.Errorf("write what to search for: %w", err)
+	}
+	return a.out.send(Message{Type: MessageStudy, Study: text})
 }
 
 // panicSite keeps the frames of a stack next to the panic: those of the code that raised it.
