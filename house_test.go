@@ -76,7 +76,8 @@ var table = house.Table{
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "events functions/execution functions/worker functions/pipeline functions/module",
 			Tests: "functions/guest storage"},
-		"functions/stoker": {Opens: "*"},
+		"functions/tuner/oracle/oraclepb": {},
+		"functions/stoker":                {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
 			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch", Tests: "*"},
@@ -109,6 +110,7 @@ var table = house.Table{
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
+		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle/oraclepb"},
 	},
 }
 
