@@ -1,0 +1,126 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Decode reads a config of KerasTuner's, such as best_hyperparameters.txt. Values without a parameter are kept: Hyperband has them. It
+// refuses what KerasTuner refuses, and a parameter of a kind that is not known.
+func Decode(text []byte) (Space, Values, error) {
+	all, err := parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, _ := all.(object)
+	list, has := o.find("space")
+	if !has {
+		return nil, nil, errors.New(`no "space" in it: expected what get_config of KerasTuner's HyperParameters returns`)
+	}
+	s, err := readSpace(list)
+	if err == nil {
+		err = s.Check()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("space: %w", err)
+	}
+	given, has := o.find("values")
+	if !has {
+		return nil, nil, errors.New(`no "values" in it: expected what get_config of KerasTuner's HyperParameters returns`)
+	}
+	values, err := readValues(given)
+	if err != nil {
+		return nil, nil, fmt.Errorf("values: %w", err)
+	}
+	return s, s.typed(values), nil
+}
+
+// typed are values as the kinds of their parameters have them: 1 of a Float is 1.0.
+func (s Space) typed(values Values) Values {
+	for i, value := range values {
+		for _, p := range s {
+			if p.Name == value.Name {
+				values[i].Of = p.cast(value.Of)
+				break
+			}
+		}
+	}
+	return values
+}
+
+// UnmarshalJSON reads KerasTuner's list of objects with class_name and config. Each parameter is checked by itself: whether all parents
+// are there is for Check to say, since a log tells them in parts.
+func (s *Space) UnmarshalJSON(text []byte) error {
+	list, err := parse(text)
+	if err != nil || list == nil {
+		return err
+	}
+	*s, err = readSpace(list)
+	return err
+}
+
+// UnmarshalJSON reads an object, in its order: 1 is an int64, 1.0 a float64.
+func (v *Values) UnmarshalJSON(text []byte) error {
+	o, err := parse(text)
+	if err != nil || o == nil {
+		return err
+	}
+	*v, err = readValues(o)
+	return err
+}
+
+func readValues(given any) (Values, error) {
+	o, ok := given.(object)
+	if !ok {
+		return nil, fmt.Errorf("expected an object, got %s", brief(given))
+	}
+	values := make(Values, len(o))
+	for i, m := range o {
+		if !scalar(m.value) {
+			return nil, fmt.Errorf("%s: expected a number, a text or a truth, got %s", m.name, brief(m.value))
+		}
+		values[i] = Value{m.name, m.value}
+	}
+	return values, nil
+}
+
+func readSpace(given any) (Space, error) {
+	list, ok := given.([]any)
+	if !ok {
+		return nil, fmt.Errorf("expected a list of parameters, got %s", brief(given))
+	}
+	s := make(Space, len(list))
+	for i, one := range list {
+		class, config, err := readClassed(one)
+		if err == nil {
+			s[i], err = readParameter(Kind(class), config)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return s, nil
+}
+
+// readClassed takes an object of Keras's apart.
+func readClassed(given any) (class string, config object, err error) {
+	o, _ := given.(object)
+	name, _ := o.find("class_name")
+	inner, _ := o.find("config")
+	class, named := name.(string)
+	config, configured := inner.(object)
+	if !named || !configured {
+		return "", nil, fmt.Errorf("expected an object with class_name and config, got %s", brief(given))
+	}
+	return class, config, nil
+}
+
+// brief is a value in an error.
+func brief(value any) string {
+	const enough = 60
+	var text []byte
+	if text = appendPython(nil, value); len(text) > enough {
+		text = append(text[:enough], "..."...)
+	}
+	return string(text)
+}

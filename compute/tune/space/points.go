@@ -1,0 +1,108 @@
+package space
+
+import "iter"
+
+// maxSize is where points are not counted any more.
+const maxSize = 1_000_000
+
+// Size is how many points a space has; 0 where there is no end to them, or more than a million.
+func (s Space) Size() int {
+	for _, p := range s {
+		if p.Count() == 0 {
+			return 0
+		}
+	}
+	n := 1
+	for _, part := range s.parts() {
+		left := part.size(nil, maxSize/n)
+		if left > maxSize/n {
+			return 0
+		}
+		n *= left
+	}
+	return n
+}
+
+// size counts the points of a space whose first values are given, up to one more than a bound.
+func (s Space) size(given Values, bound int) int {
+	if len(s) == 0 {
+		return 1
+	}
+	p, rest := s[0], s[1:]
+	_, known := given.Lookup(p.Name)
+	switch {
+	case known || !p.holds(given):
+		return rest.size(given, bound)
+	case !rest.hang(p):
+		n := rest.size(given.With(p.Name, p.nth(0)), bound/p.Count()) // whatever its value is
+		return min(n*p.Count(), bound+1)
+	}
+	n := 0
+	for value := range p.each() {
+		if n += rest.size(given.With(p.Name, value), bound-n); n > bound {
+			break
+		}
+	}
+	return min(n, bound+1)
+}
+
+// hang says whether any parameter depends on another.
+func (s Space) hang(on Parameter) bool {
+	for _, p := range s {
+		for _, c := range p.Conditions {
+			if c.Parent == on.Name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// parts takes a space apart into spaces that have nothing to do with each other.
+func (s Space) parts() []Space {
+	of := map[string]int{} // by name
+	part := func(name string) int {
+		if _, ok := of[name]; !ok {
+			of[name] = len(of)
+		}
+		return of[name]
+	}
+	for _, p := range s {
+		own := part(p.Name)
+		for _, c := range p.Conditions {
+			parent := part(c.Parent)
+			for name, at := range of {
+				if at == parent {
+					of[name] = own
+				}
+			}
+		}
+	}
+	parts := make([]Space, len(of))
+	for _, p := range s {
+		parts[of[p.Name]] = append(parts[of[p.Name]], p)
+	}
+	return parts
+}
+
+// Points goes through every point of a space that has an end of them, the last parameter's values first. It is endless where the space is.
+func (s Space) Points() iter.Seq[Values] {
+	return func(yield func(Values) bool) { s.points(nil, yield) }
+}
+
+// points goes through those whose first values are given. It says whether to go on.
+func (s Space) points(given Values, yield func(Values) bool) bool {
+	if len(s) == 0 {
+		return yield(given)
+	}
+	p, rest := s[0], s[1:]
+	if _, known := given.Lookup(p.Name); known || !p.holds(given) {
+		return rest.points(given, yield)
+	}
+	for value := range p.each() {
+		if !rest.points(given.With(p.Name, value), yield) {
+			return false
+		}
+	}
+	return true
+}
