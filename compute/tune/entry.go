@@ -1,6 +1,11 @@
 package tune
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune/space"
@@ -18,8 +23,37 @@ type Entry struct {
 	Stored time.Time `json:"-"` // by the bus's clock: whoever reads the log fills it in
 }
 
-// Begun opens a study, or opens it again: then it goes on where it stands, failures in a row are forgotten, and Config counts where
-// it says more than budgets, which it may raise.
+// MaxEntryBytes is up to what size an entry is read and written: a bit less than what the bus takes in one message.
+const MaxEntryBytes = 960 << 10
+
+// ParseEntry reads an entry of a log. One that says what this release does not know is refused: who left it out would come to another
+// study.
+func ParseEntry(body []byte) (e Entry, err error) {
+	if len(body) > MaxEntryBytes {
+		return e, fmt.Errorf("an entry of %d bytes: expected %d at most", len(body), MaxEntryBytes)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return Entry{}, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Entry{}, errors.New("something follows the entry")
+	}
+	return e, nil
+}
+
+// Bytes is the entry as a log holds it. Equal entries have equal bytes.
+func (e Entry) Bytes() ([]byte, error) {
+	body, err := json.Marshal(e)
+	if err == nil && len(body) > MaxEntryBytes {
+		err = fmt.Errorf("an entry of %d bytes: expected %d at most", len(body), MaxEntryBytes)
+	}
+	return body, err
+}
+
+// Begun opens a study, or opens it again: then it goes on where it stands, failures in a row are forgotten and time is counted anew, and
+// of Config only bounds and budgets count, which it may change.
 type Begun struct {
 	Config  Config `json:"config"`
 	Request string `json:"request,omitempty"` // who asked for it again; "" the first time
@@ -48,6 +82,8 @@ type Suggestion struct {
 	Epochs  int    `json:"epochs,omitempty"`
 	Bracket int    `json:"bracket,omitempty"`
 	Round   int    `json:"round,omitempty"`
+
+	Iteration int `json:"iteration,omitempty"` // of hyperband's brackets, where there are several
 }
 
 // Taken says that a running trial is in another attempt's hands now.
@@ -56,11 +92,13 @@ type Taken struct {
 	Owner Owner  `json:"owner"`
 }
 
-// Ended is how a try at a trial ended.
+func (o Owner) String() string { return "job " + o.Job + ", attempt " + o.Attempt }
+
+// Ended is how a try at a trial ended. Invalid is one that came to nothing by nobody's fault, and that uses up none of its tries.
 type Ended struct {
 	Trial   string             `json:"trial"`
 	Owner   Owner              `json:"owner"`
-	Status  Status             `json:"status"`            // Completed, Failed or Infeasible
+	Status  Status             `json:"status"`            // Completed, Failed, Infeasible or Invalid
 	Curves  map[string][]Point `json:"curves,omitempty"`  // of each metric, thinned to what a log should hold
 	Metrics map[string]float64 `json:"metrics,omitempty"` // that the trial is known by
 	Step    int                `json:"step,omitempty"`    // of the best score

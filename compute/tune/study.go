@@ -1,19 +1,25 @@
 package tune
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"time"
-
-	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Study is what a log comes to. The zero value is that of an empty log. It is not safe for several goroutines.
+// Study is what a log comes to. The zero value is that of an empty log. A copy of a Study is a study of its own, which Apply on either
+// leaves alone; what it points to is never changed. It is not safe for several goroutines.
 type Study struct {
-	Config   Config
-	Trials   []*Trial // in the order they were begun
+	Config   Config   // with its defaults filled in, and with the parameters that were found later
+	Trials   []*Trial // in the order they were begun. One that changes is another Trial in the same place
 	Finished *Finished
 	Begun    time.Time // when the first entry was stored, by the bus's clock
-	Last     time.Time // when the newest one was
+	Opened   time.Time // when it was asked for last: MaxTime counts from here
+	Last     time.Time // when the newest entry was stored
 	Entries  int
+
+	failing int // failed trials since one was completed, or since the study was asked for
+	idle    int // completed trials since one was better than all before it
 }
 
 // Trial is one try of some values; several tries where the first failed.
@@ -22,7 +28,7 @@ type Trial struct {
 	Suggestion
 	Status  Status
 	Owner   Owner // while it runs
-	Tries   int   // begun, the running one counted
+	Tries   int   // begun, the running one counted; those that were nobody's fault are not
 	Metrics map[string]float64
 	Curves  map[string][]Point
 	Step    int
@@ -39,15 +45,11 @@ type Status string
 // The statuses.
 const (
 	Running    Status = "RUNNING"
-	Invalid    Status = "INVALID"   // a try failed, and there will be another
+	Invalid    Status = "INVALID"   // a try has come to nothing, and there will be another
 	Completed  Status = "COMPLETED" // also of one that was stopped early
 	Failed     Status = "FAILED"
 	Infeasible Status = "INFEASIBLE" // its values can't be tried: not a failure, and never tried again
 )
-
-// Apply adds the next entry of the log. An entry that contradicts the log, such as the word of an attempt that lost its trial to
-// another, is an error and changes nothing.
-func (s *Study) Apply(e Entry) error { panic("SEAT's") }
 
 // Verdict says what there is to do for somebody who is free.
 type Verdict int
@@ -59,4 +61,70 @@ const (
 	Over                // nothing any more
 )
 
-var _ space.Space
+// NextID is the name of the next new trial.
+func (s *Study) NextID() string { return fmt.Sprintf("%04d", len(s.Trials)) }
+
+// Trial finds a trial by its ID; nil if there is none.
+func (s *Study) Trial(id string) *Trial {
+	at, err := strconv.Atoi(id)
+	if err != nil || at < 0 || at >= len(s.Trials) || s.Trials[at].ID != id {
+		return nil
+	}
+	return s.Trials[at]
+}
+
+// Running are the trials in somebody's hands.
+func (s *Study) Running() (running []*Trial) {
+	for _, t := range s.Trials {
+		if t.Status == Running {
+			running = append(running, t)
+		}
+	}
+	return running
+}
+
+// Of is the trial that a job works on, in whichever attempt at it; nil if there is none.
+func (s *Study) Of(job string) *Trial {
+	for _, t := range s.Trials {
+		if t.Status == Running && t.Owner.Job == job {
+			return t
+		}
+	}
+	return nil
+}
+
+// Retry is the trial to be tried again, which goes before any new one: of those whose try has come to nothing the one that waits
+// longest. nil if there is none.
+func (s *Study) Retry() *Trial {
+	var next *Trial
+	for _, t := range s.Trials {
+		if t.Status == Invalid && (next == nil || t.Ended.Before(next.Ended)) {
+			next = t
+		}
+	}
+	return next
+}
+
+// Free says how many trials more may run at this moment, new ones or such as are tried again.
+func (s *Study) Free() int {
+	if s.Entries == 0 || s.Finished != nil {
+		return 0
+	}
+	return max(0, s.Config.Parallel-len(s.Running()))
+}
+
+// Room says how many new trials may still be begun, now or later; -1: any number.
+func (s *Study) Room() int {
+	switch {
+	case s.Finished != nil:
+		return 0
+	case s.Config.MaxTrials == 0:
+		return -1
+	}
+	return s.Config.MaxTrials - len(s.Trials)
+}
+
+// settled says that no trial runs or waits for another try.
+func (s *Study) settled() bool {
+	return !slices.ContainsFunc(s.Trials, func(t *Trial) bool { return t.Status == Running || t.Status == Invalid })
+}

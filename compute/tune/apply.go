@@ -1,0 +1,220 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Apply adds the next entry of the log. An entry that contradicts the log, such as the word of an attempt that lost its trial to
+// another, is an error and changes nothing. What it holds to, whoever wrote the log:
+//
+//   - the first entry begins the study; a later Begun is a request to go on, and of its config only bounds and budgets count;
+//   - trials are numbered as they are begun, at most MaxTrials of them, at most Parallel run at once, and a job works on one at a time;
+//   - a trial runs until its owner says how it ended, and ends once: a failure makes it Invalid while it has tries left, and only an
+//     Invalid trial is begun again;
+//   - nothing is begun or taken over for more work once the study is finished; what runs then may still end.
+func (s *Study) Apply(e Entry) error {
+	next := *s
+	next.Trials = slices.Clone(s.Trials)
+	for _, part := range []func(Entry) error{next.begin, next.find, next.take, next.end, next.start, next.finish} {
+		if err := part(e); err != nil {
+			return err
+		}
+	}
+	next.Entries++
+	next.Last = e.Stored
+	*s = next
+	return nil
+}
+
+func (s *Study) begin(e Entry) error {
+	switch {
+	case e.Begun == nil && s.Entries == 0:
+		return errors.New("a study's first entry: expected its config, under begun")
+	case e.Begun == nil:
+		return nil
+	case s.Entries > 0 && e.Begun.Request == "":
+		return errors.New("begun: the study is begun already: expected the request to go on with it")
+	}
+	if err := e.Begun.Config.Check(); err != nil {
+		return fmt.Errorf("begun: %w", err)
+	}
+	config := e.Begun.Config.withDefaults()
+	if s.Entries == 0 {
+		s.Config, s.Begun = config, e.Stored
+	} else {
+		s.Config = s.Config.bounded(config)
+	}
+	s.Opened, s.Finished, s.failing, s.idle = e.Stored, nil, 0, 0
+	return nil
+}
+
+func (s *Study) find(e Entry) error {
+	if len(e.Space) == 0 {
+		return nil
+	}
+	joined := s.Config.Space.Join(e.Space)
+	if err := joined.Check(); err != nil {
+		return fmt.Errorf("space: %w", err)
+	}
+	s.Config.Space = joined
+	return nil
+}
+
+func (s *Study) take(e Entry) error {
+	if e.Taken == nil {
+		return nil
+	}
+	t, err := s.running(e.Taken.Trial)
+	switch {
+	case err != nil:
+		return fmt.Errorf("taken: %w", err)
+	case t.Owner == e.Taken.Owner:
+		return fmt.Errorf("taken: trial %s is in the hands of %s already", t.ID, t.Owner)
+	}
+	if other := s.Of(e.Taken.Owner.Job); other != nil && other.ID != t.ID {
+		return fmt.Errorf("taken: trial %s: job %s works on trial %s", t.ID, e.Taken.Owner.Job, other.ID)
+	}
+	t.Owner = e.Taken.Owner
+	return nil
+}
+
+func (s *Study) end(e Entry) error {
+	if e.Ended == nil {
+		return nil
+	}
+	t, err := s.running(e.Ended.Trial)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ended: %w", err)
+	case t.Owner != e.Ended.Owner:
+		return fmt.Errorf("ended: trial %s is in the hands of %s, not of %s", t.ID, t.Owner, e.Ended.Owner)
+	}
+	if err := s.Config.checkEnded(*e.Ended); err != nil {
+		return fmt.Errorf("ended: trial %s: %w", t.ID, err)
+	}
+	better := e.Ended.Status == Completed && s.improves(e.Ended)
+	t.Status, t.Owner, t.Ended = e.Ended.Status, Owner{}, e.Stored
+	t.Metrics, t.Curves, t.Step = e.Ended.Metrics, e.Ended.Curves, e.Ended.Step
+	t.Stopped, t.Message, t.Files = e.Ended.Stopped, e.Ended.Message, e.Ended.Files
+	s.count(t, better)
+	return nil
+}
+
+// count is what the end of a try means for the trial's next one, and for the study's budgets.
+func (s *Study) count(t *Trial, better bool) {
+	switch {
+	case t.Status == Invalid:
+		t.Tries--
+	case t.Status == Failed && t.Tries <= s.Config.Retries:
+		t.Status = Invalid
+	case t.Status == Failed:
+		s.failing++
+	case t.Status == Completed:
+		s.failing = 0
+		s.idle++
+	}
+	if better {
+		s.idle = 0
+	}
+}
+
+func (s *Study) start(e Entry) error {
+	for _, started := range e.Started {
+		switch {
+		case s.Finished != nil:
+			return fmt.Errorf("started: trial %s: the study is finished: %s", started.Trial, s.Finished.Why)
+		case len(s.Running()) >= s.Config.Parallel:
+			return fmt.Errorf("started: trial %s: %d run already, and no more may at once", started.Trial, s.Config.Parallel)
+		}
+		if other := s.Of(started.Owner.Job); other != nil {
+			return fmt.Errorf("started: trial %s: job %s works on trial %s", started.Trial, started.Owner.Job, other.ID)
+		}
+		t, err := s.tried(started)
+		if err != nil {
+			return fmt.Errorf("started: %w", err)
+		}
+		t.Status, t.Owner, t.Started = Running, started.Owner, e.Stored
+		t.Tries++
+	}
+	return nil
+}
+
+// tried is a new trial, or one to be tried again as if nothing had been: what failed tries reported is not of it.
+func (s *Study) tried(started Started) (*Trial, error) {
+	if started.Suggestion == nil {
+		t := s.change(started.Trial)
+		if t == nil || t.Status != Invalid {
+			return nil, fmt.Errorf("trial %s: does not wait for another try", started.Trial)
+		}
+		*t = Trial{ID: t.ID, Suggestion: t.Suggestion, Tries: t.Tries}
+		return t, nil
+	}
+	switch parent := started.Suggestion.Parent; {
+	case started.Trial != s.NextID():
+		return nil, fmt.Errorf("trial %s: expected %s", started.Trial, s.NextID())
+	case s.Room() == 0:
+		return nil, fmt.Errorf("trial %s: %d were begun, and no more may be", started.Trial, s.Config.MaxTrials)
+	case parent != "" && (s.Trial(parent) == nil || s.Trial(parent).Status != Completed):
+		return nil, fmt.Errorf("trial %s: parent %s: expected a completed trial", started.Trial, parent)
+	}
+	t := &Trial{ID: started.Trial, Suggestion: *started.Suggestion}
+	s.Trials = append(s.Trials, t)
+	return t, nil
+}
+
+func (s *Study) finish(e Entry) error {
+	if e.Finished == nil {
+		return nil
+	}
+	if s.Finished != nil {
+		return fmt.Errorf("finished: %s: the study is finished already: %s", e.Finished.Why, s.Finished.Why)
+	}
+	s.Finished = e.Finished
+	return nil
+}
+
+// running is a trial that runs, to be changed.
+func (s *Study) running(id string) (*Trial, error) {
+	t := s.change(id)
+	switch {
+	case t == nil:
+		return nil, fmt.Errorf("trial %s: there is none", id)
+	case t.Status != Running:
+		return nil, fmt.Errorf("trial %s: does not run, it is %s", id, t.Status)
+	}
+	return t, nil
+}
+
+// change puts a copy in the place of a trial, to be changed.
+func (s *Study) change(id string) *Trial {
+	t := s.Trial(id)
+	if t == nil {
+		return nil
+	}
+	at := slices.Index(s.Trials, t)
+	changed := *t
+	s.Trials[at] = &changed
+	return &changed
+}
+
+// checkEnded refuses an end that says nothing, or not all that a trial is judged by.
+func (c Config) checkEnded(e Ended) error {
+	switch e.Status {
+	case Failed, Infeasible, Invalid:
+		return nil
+	case Completed:
+	default:
+		return fmt.Errorf("status: expected %s, %s, %s or %s, got %q", Completed, Failed, Infeasible, Invalid, e.Status)
+	}
+	for _, o := range c.Objectives {
+		if score, there := o.score(e.Curves, e.Metrics); !there {
+			return fmt.Errorf("metrics: %s: missing, and it is what the study is about", o.Name)
+		} else if math.IsNaN(score) || math.IsInf(score, 0) {
+			return fmt.Errorf("metrics: %s: expected a finite number, got %v", o.Name, score)
+		}
+	}
+	return nil
+}

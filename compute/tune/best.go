@@ -1,0 +1,159 @@
+package tune
+
+import (
+	"math"
+	"slices"
+)
+
+// Score is what a trial is judged by: of the first objective, the best value over its steps where they were reported, else its
+// metric. False if it has none. What a failed try reported is not looked at.
+func (s *Study) Score(t *Trial) (float64, bool) {
+	if len(s.Config.Objectives) == 0 {
+		return 0, false
+	}
+	return s.Config.Objectives[0].score(t.Curves, t.Metrics)
+}
+
+// Scores are a trial's, of each objective; NaN where it has none.
+func (s *Study) Scores(t *Trial) []float64 {
+	scores := make([]float64, len(s.Config.Objectives))
+	for i, o := range s.Config.Objectives {
+		score, there := o.score(t.Curves, t.Metrics)
+		if !there {
+			score = math.NaN()
+		}
+		scores[i] = score
+	}
+	return scores
+}
+
+func (s *Study) score(t *Trial) float64 {
+	score, _ := s.Score(t)
+	return score
+}
+
+// score is the best over a curve's steps, else the metric. Steps whose value is no number count for nothing.
+func (o Objective) score(curves map[string][]Point, metrics map[string]float64) (float64, bool) {
+	if p, there := o.Best(curves[o.Name]); there {
+		return p.Value, true
+	}
+	value, there := metrics[o.Name]
+	return value, there
+}
+
+// Best is the first of a curve's best points; false if no value is a number.
+func (o Objective) Best(curve []Point) (best Point, there bool) {
+	for _, p := range curve {
+		if !math.IsNaN(p.Value) && (!there || o.Direction.Better(p.Value, best.Value)) {
+			best, there = p, true
+		}
+	}
+	return best, there
+}
+
+// Feasible says whether a trial keeps to the constraints. One that doesn't report a metric that is constrained does not.
+func (s *Study) Feasible(t *Trial) bool {
+	for _, c := range s.Config.Constraints {
+		value, there := t.Metrics[c.Name]
+		if !there || c.Max != nil && !(value <= *c.Max) || c.Min != nil && !(value >= *c.Min) {
+			return false
+		}
+	}
+	return true
+}
+
+// Best are the completed trials that keep to the constraints, the best first; of equal ones the one that was begun first. Of several
+// objectives come first those that no other beats in all of them, then those that only such beat, and so on; by the first objective
+// among themselves.
+func (s *Study) Best() []*Trial {
+	left := s.judged()
+	slices.SortStableFunc(left, s.compare)
+	if len(s.Config.Objectives) == 1 {
+		return left
+	}
+	var best []*Trial
+	for len(left) > 0 {
+		front := s.front(left)
+		best = append(best, front...)
+		left = slices.DeleteFunc(left, func(t *Trial) bool { return slices.Contains(front, t) })
+	}
+	return best
+}
+
+// Pareto are the best trials: those that no other is better than in one objective, and as good in all. Of one objective it is one trial.
+func (s *Study) Pareto() []*Trial {
+	best := s.Best()
+	if len(s.Config.Objectives) == 1 {
+		return best[:min(1, len(best))]
+	}
+	return s.front(best)
+}
+
+// best is the first of Best, without sorting; nil if there is none.
+func (s *Study) best() (best *Trial) {
+	for _, t := range s.judged() {
+		if best == nil || s.compare(t, best) < 0 {
+			best = t
+		}
+	}
+	return best
+}
+
+func (s *Study) judged() (judged []*Trial) {
+	for _, t := range s.Trials {
+		if t.Status == Completed && s.Feasible(t) {
+			judged = append(judged, t)
+		}
+	}
+	return judged
+}
+
+func (s *Study) compare(a, b *Trial) int {
+	better := s.Config.Objectives[0].Direction.Better
+	switch of, than := s.score(a), s.score(b); {
+	case better(of, than):
+		return -1
+	case better(than, of):
+		return 1
+	}
+	return 0
+}
+
+func (s *Study) front(among []*Trial) (front []*Trial) {
+	for _, t := range among {
+		beaten := func(by *Trial) bool { return s.dominates(s.Scores(by), s.Scores(t)) }
+		if !slices.ContainsFunc(among, beaten) {
+			front = append(front, t)
+		}
+	}
+	return front
+}
+
+// dominates says whether scores a are as good as b in all objectives and better in one (Deb et al. 2002).
+func (s *Study) dominates(a, b []float64) bool {
+	better := false
+	for i, o := range s.Config.Objectives {
+		if o.Direction.Better(b[i], a[i]) {
+			return false
+		}
+		better = better || o.Direction.Better(a[i], b[i])
+	}
+	return better
+}
+
+// improves says whether a trial that is completed so is better than all before it: of several objectives, that none dominates it.
+func (s *Study) improves(e *Ended) bool {
+	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
+	if !s.Feasible(trial) {
+		return false
+	}
+	if len(s.Config.Objectives) == 1 {
+		best := s.best()
+		return best == nil || s.compare(trial, best) < 0
+	}
+	scores := s.Scores(trial)
+	return !slices.ContainsFunc(s.judged(), func(t *Trial) bool {
+		than := s.Scores(t)
+		return s.dominates(than, scores) || slices.Equal(than, scores)
+	})
+}
