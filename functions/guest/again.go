@@ -61,7 +61,7 @@ func (e *errand) unfit(resident int64) error {
 		return fmt.Errorf("it has served %d times", p.served)
 	case e.listener.chatty || len(unheard(p.Progress)) > 0:
 		return errors.New("it said something after its last word")
-	case resident > keptBytes:
+	case e.mayHold > 0 && resident > e.mayHold:
 		return fmt.Errorf("it has grown to %s", bytesText(resident))
 	case !p.Alone():
 		return errors.New("it left other processes running")

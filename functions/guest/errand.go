@@ -36,11 +36,13 @@ type errand struct {
 	stuckAfter time.Duration    // without a sign of life before its first message, the process is ended; 0: never
 	own        module.ErrorKind // one more that an error may have, see listener
 	again      bool             // the process may be given another assignment after this one
+	mayHold    int64            // bytes of memory that it may have by then; 0: no matter
 	logger     *slog.Logger
 
 	listener *listener
 	memory   memoryWatch
 	unsent   error // of writing the assignment; to be read when all helpers have returned
+	unread   bool  // the process left in peace without a word, as one does that serves a single assignment
 	helpers  sync.WaitGroup
 }
 
@@ -137,6 +139,7 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 	if cause == nil && e.memory.exceeded() { // since the last look
 		cause = errMemory
 	}
+	e.unread = how.Status.Exited() && how.Status.ExitStatus() == 0 && !e.listener.spoke
 	ending := ending{cause: cause, exit: how, listener: e.listener, limits: e.limits, memory: e.memory.used()}
 	p.Release()
 	outcome := e.outcome(how.MaxRSSBytes)

@@ -124,25 +124,35 @@ type Outcome struct {
 // on is called for every progress, checkpoint and study message, from one goroutine at a time, and holds up the module's
 // progress while it runs. When ctx ends the module gets SIGTERM, and after the grace time it is killed.
 func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on func(module.Message)) (Outcome, error) {
+	code, err := h.find(a.Module)
+	if err == nil {
+		err = h.check(code.kind, a, limits)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	return h.attend(a, limits, on, func(e *errand) (Outcome, error) { return h.send(ctx, code, e) })
+}
+
+// check refuses what no process could work on.
+func (h *Host) check(kind codeKind, a module.Assignment, limits Limits) error {
 	if err := a.Validate(); err != nil {
-		return Outcome{}, fail(KindModule, fmt.Errorf("assignment: %w", err))
+		return fail(KindModule, fmt.Errorf("assignment: %w", err))
 	}
 	if limits.MemoryBytes > 0 && !process.CanMeasureMemory {
 		h.opts.Logger.Warn("memory limits hold on Linux only; the module runs without one", "module", a.Module)
 	}
-	code, err := h.find(a.Module)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if err := h.checkStrategy(code.kind, a); err != nil {
-		return Outcome{}, err
-	}
+	return h.checkStrategy(kind, a)
+}
+
+// attend makes an errand of an assignment, with a log, and has it sent.
+func (h *Host) attend(a module.Assignment, limits Limits, on func(module.Message), send func(*errand) (Outcome, error)) (Outcome, error) {
 	log, err := openLog(limits.LogPath)
 	if err != nil {
 		return Outcome{}, err
 	}
-	e := &errand{assignment: a, limits: limits.withDefaults(), log: log, on: on, logger: h.opts.Logger}
-	outcome, err := h.send(ctx, code, e)
+	e := &errand{assignment: a, limits: limits.withDefaults(), log: log, on: on, mayHold: keptBytes, logger: h.opts.Logger}
+	outcome, err := send(e)
 	if err := log.close(); err != nil {
 		h.opts.Logger.Warn("the log of a module is not whole", "module", a.Module, "error", err)
 	}

@@ -22,6 +22,7 @@ type listener struct {
 	done     chan struct{} // closed at the first "done" or "error"
 	finished bool          // it said done
 	chatty   bool          // it said something after that
+	spoke    bool          // it said anything at all
 	metrics  map[string]float64
 	lacking  map[string]string // formats that it could not write
 	failure  *module.Error
@@ -33,6 +34,7 @@ func (l *listener) listen(r io.Reader) {
 	for {
 		line, err := lines.ReadSlice('\n')
 		l.chatty = l.chatty || l.over() && len(line) > 0
+		l.spoke = l.spoke || len(line) > 0
 		switch {
 		case err == nil:
 			l.line(line)

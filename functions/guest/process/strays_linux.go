@@ -34,7 +34,20 @@ func endStrays(home string) {
 // Alone says whether nothing but the leader runs on the process's behalf.
 func (p *Process) Alone() bool {
 	only := []int{p.PID()}
-	return slices.Equal(findStrays(p.Home), only) && (p.Cgroup == nil || slices.Equal(p.Cgroup.processes(), only))
+	return slices.Equal(findStrays(p.Home), only) && !p.hasChildren() && (p.Cgroup == nil || slices.Equal(p.Cgroup.processes(), only))
+}
+
+// hasChildren finds what has no mark yet: for a moment of its exec a process has no environment.
+func (p *Process) hasChildren() (found bool) {
+	pid := strconv.Itoa(p.PID())
+	eachStat(func(stat []byte) {
+		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // state, ppid, pgrp, ...
+		if len(fields) < 3 || bytes.HasPrefix(stat, []byte(pid+" ")) || string(fields[0]) == "Z" {
+			return
+		}
+		found = found || string(fields[1]) == pid || string(fields[2]) == pid
+	})
+	return found
 }
 
 func findStrays(home string) (pids []int) {

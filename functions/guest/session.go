@@ -1,0 +1,125 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// Session has one module work on many assignments, such as the trials of a study, one after another, in one process as long as that
+// lasts: what the module has read and built for one it may keep for the next. It is for one goroutine at a time.
+//
+// A process serves on after an assignment that ended well. After an error, a limit or a request to leave it has ended, as it has where it
+// left another process running, grew to half of its memory limit, or has served many; the next assignment gets a new one
+// then, and its caller sees nothing of it. Between two assignments the process's home is emptied; limits and logs are
+// each assignment's own. TFX modules get a process for each assignment, and so do all where Linux doesn't tell what a process has
+// left running.
+type Session struct {
+	host   *Host
+	source module.Source
+	code   code   // what is to be built is
+	idle   *child // waits for the next assignment; nil: none does
+}
+
+// Open finds a module, and builds it where it has to be. It starts nothing. The session is to be closed before its Host.
+func (h *Host) Open(ctx context.Context, source module.Source) (*Session, error) {
+	code, err := h.find(source)
+	if err == nil && code.kind == goSource {
+		code.kind = binary
+		code.path, err = h.build(ctx, code.path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Session{host: h, source: source, code: code}, nil
+}
+
+// Close ends the process that waits, if there is one, and waits for it. That of a builtin module may serve others.
+func (s *Session) Close() {
+	p := s.idle
+	s.idle = nil
+	switch {
+	case p == nil:
+	case s.code.kind != builtin:
+		p.End()
+	case grown(p):
+		s.host.warm.lost()
+		p.End()
+	default:
+		s.host.warm.putBack(p)
+	}
+}
+
+// grown says whether a process holds more than one may that serves any job.
+func grown(p *child) bool {
+	resident, _ := p.ResidentBytes()
+	return resident > keptBytes
+}
+
+// Run is Host.Run for an assignment of the session's module.
+func (s *Session) Run(ctx context.Context, a module.Assignment, limits Limits, on func(module.Message)) (Outcome, error) {
+	if a.Module.Path != s.source.Path {
+		return Outcome{}, fail(KindModule, fmt.Errorf("assignment: module %s in a session of module %s", a.Module, s.source))
+	}
+	if err := s.host.check(s.code.kind, a, limits); err != nil {
+		return Outcome{}, err
+	}
+	return s.host.attend(a, limits, on, func(e *errand) (Outcome, error) {
+		if s.code.kind == pythonSource {
+			return s.host.send(ctx, s.code, e)
+		}
+		e.again, e.mayHold = process.CanSeeStrays, limits.MemoryBytes/2
+		return s.send(ctx, e)
+	})
+}
+
+// send sees an errand through. A process that has served and has left before this assignment reached it, as one may that only ever
+// serves one, is no fault of the assignment's: another takes its place.
+func (s *Session) send(ctx context.Context, e *errand) (Outcome, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", s.source, context.Cause(ctx)))
+		}
+		p, err := s.take(e.limits.MemoryBytes)
+		if err != nil {
+			return Outcome{}, err
+		}
+		e.process = p
+		outcome, kept, err := e.run(ctx)
+		if kept {
+			p.idled = true
+			s.idle = p
+			return outcome, nil
+		}
+		s.lost()
+		if !p.idled || err == nil || e.unsent == nil && !e.unread {
+			return outcome, err
+		}
+	}
+}
+
+// take has a process that waits for an assignment bound to limit bytes, the session's own if that can.
+func (s *Session) take(limit int64) (*child, error) {
+	p := s.idle
+	s.idle = nil
+	switch {
+	case p != nil && p.ready(limit):
+		return p, nil
+	case p != nil:
+		p.End()
+		s.lost()
+	}
+	if s.code.kind == builtin {
+		return s.host.warm.take(limit)
+	}
+	return s.host.start([]string{s.code.path}, s.host.env)
+}
+
+// lost tells of a process that has ended.
+func (s *Session) lost() {
+	if s.code.kind == builtin {
+		s.host.warm.lost()
+	}
+}
