@@ -1,0 +1,157 @@
+package suggest
+
+import (
+	"math"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// hyperband is KerasTuner's: its brackets, sizes and epochs, and its promotions, which wait for nobody. A trial goes on as soon as it is
+// surely among the best of its round; meanwhile others fill the next bracket. So a promotion is never a wrong one, and all that comes of
+// an order of arrival is how long it takes: the same trials go on whoever ends first, since a bracket's configurations are drawn by
+// their place in it and not by the trial's number. (Of several objectives this is not so: which trials are the best of those that
+// are known may change with each that ends.)
+//
+// Its own is what it makes of failures. A configuration that fails, or can't be tried, is replaced by another, at most as many as the
+// round has places; and a trial that fails after its promotion gives its place to the next best. So the sizes are met, but where
+// a finite space, MaxTrials or endless failures leave a bracket short: then it halves what it has.
+func hyperband(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
+	d := newDeck(s)
+	return newHalving(s, d.deal).next()
+}
+
+// halving is a study seen as brackets.
+type halving struct {
+	study *tune.Study
+	// deal gives a configuration by its number among all; false if there is none.
+	deal  func(number int) (space.Values, bool)
+	begun map[place][]*tune.Trial
+}
+
+// place is a round of a study.
+type place struct{ iteration, bracket, round int }
+
+func newHalving(s *tune.Study, deal func(int) (space.Values, bool)) *halving {
+	h := &halving{study: s, deal: deal, begun: map[place][]*tune.Trial{}}
+	for _, t := range s.Trials {
+		at := place{t.Iteration, t.Bracket, t.Round}
+		h.begun[at] = append(h.begun[at], t)
+	}
+	return h
+}
+
+// next goes through the brackets in their order, and takes the first that has something to do.
+func (h *halving) next() (tune.Suggestion, tune.Verdict, error) {
+	config := h.study.Config.Algorithm
+	all, configurations := brackets(config.MaxEpochs, config.Factor)
+	for iteration := range config.Iterations {
+		for _, b := range all {
+			b.offset += iteration * configurations
+			open := running{halving: h, bracket: b, iteration: iteration, spare: config.Iterations*configurations + b.offset}
+			if suggestion, ok := open.next(); ok {
+				return suggestion, tune.Try, nil
+			}
+		}
+	}
+	if h.unsettled() {
+		return tune.Suggestion{}, tune.Wait, nil
+	}
+	return tune.Suggestion{}, tune.Over, nil
+}
+
+// unsettled says whether a trial has not ended for good: what it comes to may let others go on, or need a replacement.
+func (h *halving) unsettled() bool {
+	for _, t := range h.study.Trials {
+		if t.Status == tune.Running || t.Status == tune.Invalid {
+			return true
+		}
+	}
+	return false
+}
+
+// running is a bracket of one iteration, as far as it has come.
+type running struct {
+	*halving
+	bracket
+	iteration int
+	spare     int // number of its first replacement among all configurations
+}
+
+// next is a trial more for the bracket: a new configuration while its first round has room, then promotions.
+func (b running) next() (tune.Suggestion, bool) {
+	if suggestion, ok := b.begin(); ok {
+		return suggestion, true
+	}
+	size := len(alive(b.trials(0)))
+	for r := 1; r < len(b.rounds); r++ {
+		places := b.places(r, size)
+		if parent := b.promotable(r, size, places); parent != nil {
+			return b.promote(r, parent), true
+		}
+		size = places
+	}
+	return tune.Suggestion{}, false
+}
+
+func (b running) trials(r int) []*tune.Trial {
+	return b.halving.begun[place{b.iteration, b.number, r}]
+}
+
+// begin is a new configuration, or the replacement of one that failed.
+func (b running) begin() (tune.Suggestion, bool) {
+	begun, size := len(b.trials(0)), b.rounds[0].size
+	number := b.offset + begun
+	if begun >= size {
+		number = b.spare + begun - size
+	}
+	if b.study.Room() == 0 || len(alive(b.trials(0))) >= size || begun >= 2*size {
+		return tune.Suggestion{}, false
+	}
+	values, ok := b.deal(number)
+	if !ok {
+		return tune.Suggestion{}, false
+	}
+	return b.suggestion(0, values), true
+}
+
+// places is how many trials of a round are to succeed, where the one before has room for so many. It is the schedule's number, and for a
+// bracket that is short the same share of what it has: ceil(ceil(x)/f) is ceil(x/f), so that both are one rule.
+func (b running) places(r, before int) int {
+	places := b.rounds[r].size
+	if before != b.rounds[r-1].size {
+		places = min(places, int(math.Ceil(float64(before)/float64(b.study.Config.Algorithm.Factor))))
+	}
+	return min(places, len(alive(b.trials(r)))+len(alive(waiting(b.trials(r-1), b.trials(r)))))
+}
+
+// promotable is the best trial of the round before r that is surely among those that go on. With n places in the round before, k in r and
+// F failures among those that went on, these are the best k + F. So of the completed that were not promoted yet the best is one if they are
+// more than n - k - F: even if all that are to come are better, it is among the best k + F. (Whoever failed and is worse than it was
+// promoted rightly, and so is it then.)
+func (b running) promotable(r, n, k int) *tune.Trial {
+	now := b.trials(r)
+	succeeding := len(alive(now))
+	failed := len(now) - succeeding
+	left := completed(waiting(b.trials(r-1), now))
+	if succeeding >= k || len(left) <= n-k-failed {
+		return nil
+	}
+	return best(b.study, left)
+}
+
+func (b running) promote(r int, parent *tune.Trial) tune.Suggestion {
+	suggestion := b.suggestion(r, unbudgeted(parent.Values))
+	suggestion.Parent = parent.ID
+	suggestion.Values = append(suggestion.Values, space.Value{Name: "tuner/trial_id", Of: parent.ID})
+	return suggestion
+}
+
+// suggestion is a trial of a round. Its values tell of the round as KerasTuner's do.
+func (b running) suggestion(r int, values space.Values) tune.Suggestion {
+	at := b.rounds[r]
+	return tune.Suggestion{
+		Values: budgeted(values, at, b.number, r),
+		From:   at.from, Epochs: at.epochs, Bracket: b.number, Round: r, Iteration: b.iteration,
+	}
+}

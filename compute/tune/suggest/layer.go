@@ -1,0 +1,74 @@
+package suggest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// layered is where an result of several objectives stands: in which front, and with how much room.
+type layered struct {
+	front int
+	room  float64
+}
+
+// layer sorts the results that keep to the constraints into fronts, as NSGA-II does (Deb et al. 2002): in the first no other one beats
+// them, in the second only those of the first do, and so on. Of one objective there is nothing to sort.
+func layer(results []result) []layered {
+	layers := make([]layered, len(results))
+	var left []int
+	for i, o := range results {
+		if len(o.scores) > 1 && o.broken == 0 {
+			left = append(left, i)
+		}
+	}
+	for front := 0; len(left) > 0; front++ {
+		var now, later []int
+		for _, i := range left {
+			beaten := func(j int) bool { return beats(results[j].scores, results[i].scores) }
+			if slices.ContainsFunc(left, beaten) {
+				later = append(later, i)
+			} else {
+				now = append(now, i)
+			}
+		}
+		for k, room := range crowding(results, now) {
+			layers[now[k]] = layered{front, room}
+		}
+		left = later
+	}
+	return layers
+}
+
+// beats says whether scores a are as good as b in all and better in one.
+func beats(a, b []float64) bool {
+	better := false
+	for i := range a {
+		if a[i] > b[i] {
+			return false
+		}
+		better = better || a[i] < b[i]
+	}
+	return better
+}
+
+// crowding is the room that each of a front has: the sum, over the objectives, of how far apart its two neighbours are in terms of the
+// front's extent. Those at an end have endless room.
+func crowding(results []result, front []int) []float64 {
+	room := make([]float64, len(front))
+	for objective := range results[front[0]].scores {
+		score := func(k int) float64 { return results[front[k]].scores[objective] }
+		order := make([]int, len(front))
+		for k := range order {
+			order[k] = k
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score(a), score(b)) })
+		first, last := order[0], order[len(order)-1]
+		room[first], room[last] = math.Inf(1), math.Inf(1)
+		extent := score(last) - score(first)
+		for at := 1; at < len(order)-1 && extent > 0; at++ {
+			room[order[at]] += (score(order[at+1]) - score(order[at-1])) / extent
+		}
+	}
+	return room
+}

@@ -1,0 +1,29 @@
+package suggest
+
+import (
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// draws is how often values are drawn before a finite space is gone through one by one.
+const draws = 100
+
+// random tries values that were not tried before, drawn evenly from their places, until there are none left.
+func random(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
+	values, ok := draw(s.Config.Space, space.NewStream(s.Config.Seed, len(s.Trials)), tried(s))
+	if !ok {
+		return tune.Suggestion{}, tune.Over, nil
+	}
+	return tune.Suggestion{Values: values}, tune.Try, nil
+}
+
+// draw is random values whose key is not among those of had; false if there are none.
+func draw(in space.Space, stream space.Stream, had map[string]bool) (space.Values, bool) {
+	for n := range draws {
+		values := in.Fill(func(p space.Parameter) any { return p.At(stream.Float64(p.Name, n)) })
+		if !had[values.Key()] {
+			return values, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,114 @@
+package suggest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// result is what is known of some values.
+type result struct {
+	values space.Values
+	// scores are those of the objectives, turned so that less is better. nil: it failed, can't be tried, or runs still.
+	scores []float64
+	// broken says by how much constraints are broken, each in terms of its bound; 0 if none is.
+	broken float64
+}
+
+// resultsOf makes results of trials.
+func resultsOf(s *tune.Study, trials []*tune.Trial) []result {
+	results := make([]result, len(trials))
+	for i, t := range trials {
+		results[i].values = t.Values
+		if t.Status == tune.Completed {
+			results[i].scores = turned(s, t)
+			results[i].broken = broken(s.Config.Constraints, t.Metrics)
+		}
+	}
+	return results
+}
+
+// earlier makes results of what an older study has found.
+func earlier(s *tune.Study) (results []result) {
+	for _, e := range s.Config.Earlier {
+		t := &tune.Trial{Metrics: e.Metrics}
+		scores := turned(s, t)
+		if slices.ContainsFunc(scores, math.IsNaN) {
+			continue // the older study had other objectives
+		}
+		values := s.Config.Space.Complete(e.Values)
+		results = append(results, result{values, scores, broken(s.Config.Constraints, e.Metrics)})
+	}
+	return results
+}
+
+// turned are the scores of a trial, less being better.
+func turned(s *tune.Study, t *tune.Trial) []float64 {
+	scores := s.Scores(t)
+	for i, o := range s.Config.Objectives {
+		if o.Direction == tune.Max {
+			scores[i] = -scores[i]
+		}
+	}
+	return scores
+}
+
+// broken adds up how far metrics are beyond their bounds, in terms of each bound's size. A metric that is not there breaks its
+// constraint as badly as can be.
+func broken(constraints []tune.Constraint, metrics map[string]float64) (sum float64) {
+	for _, c := range constraints {
+		value, there := metrics[c.Name]
+		if !there || math.IsNaN(value) {
+			return math.Inf(1)
+		}
+		if c.Max != nil {
+			sum += max(0, value-*c.Max) / size(*c.Max)
+		}
+		if c.Min != nil {
+			sum += max(0, *c.Min-value) / size(*c.Min)
+		}
+	}
+	return sum
+}
+
+// size is what to measure a distance from a bound in.
+func size(bound float64) float64 {
+	if bound == 0 {
+		return 1
+	}
+	return math.Abs(bound)
+}
+
+// ranking is the order of results, the best first, by their indices: those that keep to the constraints, then those that break them,
+// the least first, then those without scores. Of several objectives go first those that no other beats in all of them, and so
+// on; and among these those that have most room to themselves.
+func ranking(results []result) []int {
+	order := make([]int, len(results))
+	for i := range order {
+		order[i] = i
+	}
+	layers := layer(results)
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := results[i], results[j]
+		switch {
+		case a.scores == nil || b.scores == nil:
+			return cmp.Compare(truth(a.scores == nil), truth(b.scores == nil))
+		case a.broken != b.broken:
+			return cmp.Compare(a.broken, b.broken)
+		case len(a.scores) == 1:
+			return cmp.Compare(a.scores[0], b.scores[0])
+		}
+		return cmp.Or(cmp.Compare(layers[i].front, layers[j].front), cmp.Compare(layers[j].room, layers[i].room))
+	})
+	return order
+}
+
+func truth(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
