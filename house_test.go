@@ -76,6 +76,8 @@ var table = house.Table{
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "events functions/execution functions/worker functions/pipeline functions/module",
 			Tests: "functions/guest storage"},
+		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
+			Tests: "compute/tune/suggest compute/tftest"},
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/stoker":                {Opens: "*"},
 
@@ -110,7 +112,7 @@ var table = house.Table{
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
-		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle/oraclepb"},
+		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle functions/tuner/oracle/oraclepb"},
 	},
 }
 

@@ -1,0 +1,120 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/functions/tuner/oracle/oraclepb"
+)
+
+// wait is how long a tuner that there is no trial for is kept waiting before it is told to ask again: far less than the hour after
+// which KerasTuner's client gives up.
+const wait = time.Minute
+
+// Server is the oracle of the processes beside one worker.
+type Server struct {
+	oraclepb.UnimplementedOracleServer
+
+	address string
+	stops   string // the folder of Stops
+	desk    Desk
+
+	mu      sync.Mutex
+	project string             // the folder of Project
+	reports map[string]*report // of the trials that run here
+	failure error              // the first that the desk returned
+}
+
+// With serves an oracle on this machine while use runs, and returns its error: or that of the desk which made it fail. stops is a
+// folder for Server.Stops.
+func With(ctx context.Context, desk Desk, stops string, use func(*Server) error) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("serve KerasTuner's oracle: %w", err)
+	}
+	s := &Server{address: listener.Addr().String(), stops: stops, desk: desk, reports: map[string]*report{}}
+	server := grpc.NewServer()
+	oraclepb.RegisterOracleServer(server, s)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	used := use(s)
+	server.Stop() // which ends the calls that wait
+	if err := <-served; err != nil {
+		used = errors.Join(used, fmt.Errorf("serve KerasTuner's oracle: %w", err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if used != nil && s.failure != nil {
+		return s.failure
+	}
+	return used
+}
+
+// Address is where the oracle is: host and port.
+func (s *Server) Address() string { return s.address }
+
+// Stops is the folder in which a file with a trial's ID as its name appears once that trial is to end early.
+func (s *Server) Stops() string { return s.stops }
+
+// Project says in which folder the tuner keeps its trials, each in one of its own: trial_0000 and so on. Until it is said nothing is
+// kept for the trials that go on from others, and they find what they need only where all tuners share their disk.
+func (s *Server) Project(folder string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.project = folder
+}
+
+// folder is that of a trial; "" if nobody has said where.
+func (s *Server) folder(trial string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.project == "" {
+		return ""
+	}
+	return filepath.Join(s.project, "trial_"+trial)
+}
+
+// Stop has a trial end early, with what it has found. One that doesn't run here is not heard of.
+func (s *Server) Stop(trial string) error {
+	s.mu.Lock()
+	_, here := s.reports[trial]
+	s.mu.Unlock()
+	if !here {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(s.stops, trial), nil, 0o600); err != nil {
+		return fmt.Errorf("stop trial %s: %w", trial, err)
+	}
+	return nil
+}
+
+// failed is the answer to a tuner when the desk can't be used, and remembers why.
+func (s *Server) failed(doing string, err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = fmt.Errorf("%s: %w", doing, err)
+	if s.failure == nil {
+		s.failure = err
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}
+
+// study is where the log stands.
+func (s *Server) study(ctx context.Context) (tune.Study, error) {
+	study, err := s.desk.Study(ctx)
+	if err != nil && ctx.Err() == nil {
+		err = s.failed("read the study", err)
+	}
+	return study, err
+}
