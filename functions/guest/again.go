@@ -63,10 +63,20 @@ func (e *errand) unfit(resident int64) error {
 		return errors.New("it said something after its last word")
 	case e.mayHold > 0 && resident > e.mayHold:
 		return fmt.Errorf("it has grown to %s", bytesText(resident))
-	case !p.Alone():
+	case e.strayed():
 		return errors.New("it left other processes running")
 	}
 	return emptied(p.Home)
+}
+
+// strayed says whether the process has left others running, if it is time to look again.
+func (e *errand) strayed() bool {
+	p := e.process
+	if time.Since(p.looked) < e.mayStray {
+		return false
+	}
+	p.looked = time.Now()
+	return !p.Alone()
 }
 
 // unheard reads what waits in a pipe, without waiting for more. It is nil if there is nothing, and at its end.

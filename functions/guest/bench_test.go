@@ -31,3 +31,18 @@ func BenchmarkFirstWord(b *testing.B) {
 		})
 	}
 }
+
+// The time of one assignment of a session whose module has nothing to do: what a trial costs besides its training.
+func BenchmarkSession(b *testing.B) {
+	s, err := newHost(b, 0).Open(b.Context(), module.Source{Path: "builtin:test"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(s.Close)
+	a := assignment(b, "succeed")
+	for b.Loop() {
+		if _, err := s.Run(b.Context(), a, guest.Limits{}, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

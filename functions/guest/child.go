@@ -3,6 +3,7 @@ package guest
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -14,6 +15,8 @@ type child struct {
 
 	served int  // assignments that it has worked on
 	idled  bool // it has waited for one, and may have left meanwhile
+
+	looked time.Time // when somebody last looked for processes that it left running
 }
 
 // start starts a command, which waits on its standard input.

@@ -37,6 +37,7 @@ type errand struct {
 	own        module.ErrorKind // one more that an error may have, see listener
 	again      bool             // the process may be given another assignment after this one
 	mayHold    int64            // bytes of memory that it may have by then; 0: no matter
+	mayStray   time.Duration    // how long it may have left others running before somebody looks
 	logger     *slog.Logger
 
 	listener *listener

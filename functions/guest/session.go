@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -22,6 +23,9 @@ type Session struct {
 	code   code   // what is to be built is
 	idle   *child // waits for the next assignment; nil: none does
 }
+
+// strayLook is how often a session looks for processes that its own has left running: to look costs as much as many a trial.
+const strayLook = time.Second
 
 // Open finds a module, and builds it where it has to be. It starts nothing. The session is to be closed before its Host.
 func (h *Host) Open(ctx context.Context, source module.Source) (*Session, error) {
@@ -70,7 +74,7 @@ func (s *Session) Run(ctx context.Context, a module.Assignment, limits Limits, o
 		if s.code.kind == pythonSource {
 			return s.host.send(ctx, s.code, e)
 		}
-		e.again, e.mayHold = process.CanSeeStrays, limits.MemoryBytes/2
+		e.again, e.mayHold, e.mayStray = process.CanSeeStrays, limits.MemoryBytes/2, strayLook
 		return s.send(ctx, e)
 	})
 }

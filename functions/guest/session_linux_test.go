@@ -42,22 +42,39 @@ func TestOneProcessServesASession(t *testing.T) {
 
 func TestAProcessOfASessionThatFailedIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, do := range []string{"raise", "panic", "killed", "leak", "wait", "fork", "done twice"} {
+	for _, do := range []string{"raise", "panic", "killed", "leak", "wait", "done twice"} {
 		t.Run(do, func(t *testing.T) {
 			t.Parallel()
 			sessions(t, func(t *testing.T, s *guest.Session, name string) {
 				before := pidIn(t, s, name)
 				a := assignment(t, do)
 				a.Module.Path = name
-				a.CustomConfig["file"] = filepath.Join(t.TempDir(), "pid")
 				limits := map[string]guest.Limits{"leak": {MemoryBytes: 200 << 20}, "wait": {Timeout: 200 * time.Millisecond}}[do]
 				_, err := s.Run(t.Context(), a, limits, nil)
-				if clean := do == "fork" || do == "done twice"; (err == nil) != clean {
+				if clean := do == "done twice"; (err == nil) != clean {
 					t.Errorf("error is %v", err)
 				}
 				if after := pidIn(t, s, name); after == before {
 					t.Error("it served again")
 				}
+			})
+		})
+	}
+}
+
+func TestAProcessOfASessionThatLeavesOthersRunningIsEndedWithThem(t *testing.T) {
+	t.Parallel()
+	for _, do := range []string{"fork", "fork away"} {
+		t.Run(do, func(t *testing.T) {
+			t.Parallel()
+			sessions(t, func(t *testing.T, s *guest.Session, name string) {
+				a, file := assignment(t, do), filepath.Join(t.TempDir(), "pid")
+				a.Module.Path = name
+				a.CustomConfig["file"] = file
+				if _, err := s.Run(t.Context(), a, guest.Limits{}, nil); err != nil {
+					t.Fatal(err)
+				}
+				waitUntilGone(t, file)
 			})
 		})
 	}

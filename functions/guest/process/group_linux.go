@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -43,13 +42,13 @@ func (p *Process) ResidentBytes() (now, most int64) { return residentBytes(p.PID
 
 // GroupMemoryBytes adds up the resident memory of every process of the group. Pages that they share count once for each.
 func (p *Process) GroupMemoryBytes() (total int64) {
-	eachStat(func(stat []byte) { total += rssIfIn(p.PID(), stat) })
+	eachStat(func(_ int, stat []byte) { total += rssIfIn(p.PID(), stat) })
 	return total
 }
 
 // GroupCPU adds up the CPU time of every process of the group, with that of children that they waited for.
 func (p *Process) GroupCPU() (total time.Duration) {
-	eachStat(func(stat []byte) { total += cpuIfIn(p.PID(), stat) })
+	eachStat(func(_ int, stat []byte) { total += cpuIfIn(p.PID(), stat) })
 	return total
 }
 
@@ -78,11 +77,25 @@ func statusBytes(status []byte, name string) int64 {
 }
 
 // eachStat reads /proc/<pid>/stat of every process.
-func eachStat(do func(stat []byte)) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the only error is that of a bad pattern
-	for _, path := range stats {
-		if text, err := os.ReadFile(path); err == nil { // else it is gone by now
-			do(text)
+func eachStat(do func(pid int, stat []byte)) {
+	eachPID(func(pid int) {
+		if text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil { // else it is gone by now
+			do(pid, text)
+		}
+	})
+}
+
+// eachPID goes through the processes that there are.
+func eachPID(do func(pid int)) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return
+	}
+	defer func() { _ = proc.Close() }()
+	names, _ := proc.Readdirnames(-1) // those that could be read
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			do(pid)
 		}
 	}
 }

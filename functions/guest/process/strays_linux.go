@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,25 +38,23 @@ func (p *Process) Alone() bool {
 
 // hasChildren finds what has no mark yet: for a moment of its exec a process has no environment.
 func (p *Process) hasChildren() (found bool) {
-	pid := strconv.Itoa(p.PID())
-	eachStat(func(stat []byte) {
+	leader := strconv.Itoa(p.PID())
+	eachStat(func(pid int, stat []byte) {
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // state, ppid, pgrp, ...
-		if len(fields) < 3 || bytes.HasPrefix(stat, []byte(pid+" ")) || string(fields[0]) == "Z" {
+		if len(fields) < 3 || pid == p.PID() || string(fields[0]) == "Z" {
 			return
 		}
-		found = found || string(fields[1]) == pid || string(fields[2]) == pid
+		found = found || string(fields[1]) == leader || string(fields[2]) == leader
 	})
 	return found
 }
 
 func findStrays(home string) (pids []int) {
-	folders, _ := filepath.Glob("/proc/[0-9]*") // the only error is that of a bad pattern
-	for _, folder := range folders {
-		pid, err := strconv.Atoi(filepath.Base(folder))
-		if err == nil && pid != os.Getpid() && marked(pid, home) {
+	eachPID(func(pid int) {
+		if pid != os.Getpid() && marked(pid, home) {
 			pids = append(pids, pid)
 		}
-	}
+	})
 	return pids
 }
 
