@@ -11,7 +11,7 @@ import (
 // another, is an error and changes nothing. What it holds to, whoever wrote the log:
 //
 //   - the first entry begins the study; a later Begun is a request to go on, and of its config only bounds and budgets count;
-//   - trials are numbered as they are begun, at most MaxTrials of them, at most Parallel run at once, and a job works on one at a time;
+//   - trials are numbered as they are begun, at most MaxTrials of them without a parent, at most Parallel run at once, and a job works on one at a time;
 //   - a trial runs until its owner says how it ended, and ends once: a failure makes it Invalid while it has tries left, and only an
 //     Invalid trial is begun again;
 //   - nothing is begun or taken over for more work once the study is finished; what runs then may still end.
@@ -41,6 +41,7 @@ func (s *Study) begin(e Entry) error {
 	if err := e.Begun.Config.Check(); err != nil {
 		return fmt.Errorf("begun: %w", err)
 	}
+	s.Requests = append(slices.Clip(s.Requests), e.Begun.Request)
 	config := e.Begun.Config.withDefaults()
 	if s.Entries == 0 {
 		s.Config, s.Begun = config, e.Stored
@@ -96,7 +97,7 @@ func (s *Study) end(e Entry) error {
 		return fmt.Errorf("ended: trial %s: %w", t.ID, err)
 	}
 	better := e.Ended.Status == Completed && s.improves(e.Ended)
-	t.Status, t.Owner, t.Ended = e.Ended.Status, Owner{}, e.Stored
+	t.Status, t.Owner, t.Ended, t.since = e.Ended.Status, Owner{}, e.Stored, s.Entries
 	t.Metrics, t.Curves, t.Step = e.Ended.Metrics, e.Ended.Curves, e.Ended.Step
 	t.Stopped, t.Message, t.Files = e.Ended.Stopped, e.Ended.Message, e.Ended.Files
 	s.count(t, better)
@@ -136,7 +137,7 @@ func (s *Study) start(e Entry) error {
 		if err != nil {
 			return fmt.Errorf("started: %w", err)
 		}
-		t.Status, t.Owner, t.Started = Running, started.Owner, e.Stored
+		t.Status, t.Owner, t.Started, t.since = Running, started.Owner, e.Stored, s.Entries
 		t.Tries++
 	}
 	return nil
@@ -155,7 +156,7 @@ func (s *Study) tried(started Started) (*Trial, error) {
 	switch parent := started.Suggestion.Parent; {
 	case started.Trial != s.NextID():
 		return nil, fmt.Errorf("trial %s: expected %s", started.Trial, s.NextID())
-	case s.Room() == 0:
+	case parent == "" && s.Room() == 0:
 		return nil, fmt.Errorf("trial %s: %d were begun, and no more may be", started.Trial, s.Config.MaxTrials)
 	case parent != "" && (s.Trial(parent) == nil || s.Trial(parent).Status != Completed):
 		return nil, fmt.Errorf("trial %s: parent %s: expected a completed trial", started.Trial, parent)

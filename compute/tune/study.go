@@ -13,6 +13,7 @@ type Study struct {
 	Config   Config   // with its defaults filled in, and with the parameters that were found later
 	Trials   []*Trial // in the order they were begun. One that changes is another Trial in the same place
 	Finished *Finished
+	Requests []string  // who asked for it, in their order
 	Begun    time.Time // when the first entry was stored, by the bus's clock
 	Opened   time.Time // when it was asked for last: MaxTime counts from here
 	Last     time.Time // when the newest entry was stored
@@ -37,6 +38,8 @@ type Trial struct {
 	Files   string
 	Started time.Time
 	Ended   time.Time
+
+	since int // the entry that changed its status last
 }
 
 // Status of a trial, in KerasTuner's words where it has one.
@@ -98,7 +101,7 @@ func (s *Study) Of(job string) *Trial {
 func (s *Study) Retry() *Trial {
 	var next *Trial
 	for _, t := range s.Trials {
-		if t.Status == Invalid && (next == nil || t.Ended.Before(next.Ended)) {
+		if t.Status == Invalid && (next == nil || t.since < next.since) {
 			next = t
 		}
 	}
@@ -113,7 +116,7 @@ func (s *Study) Free() int {
 	return max(0, s.Config.Parallel-len(s.Running()))
 }
 
-// Room says how many new trials may still be begun, now or later; -1: any number.
+// Room says how many new trials may still be begun, now or later; -1: any number. One that goes on from a parent is not new.
 func (s *Study) Room() int {
 	switch {
 	case s.Finished != nil:
@@ -121,7 +124,13 @@ func (s *Study) Room() int {
 	case s.Config.MaxTrials == 0:
 		return -1
 	}
-	return s.Config.MaxTrials - len(s.Trials)
+	room := s.Config.MaxTrials
+	for _, t := range s.Trials {
+		if t.Parent == "" {
+			room--
+		}
+	}
+	return max(0, room)
 }
 
 // settled says that no trial runs or waits for another try.
