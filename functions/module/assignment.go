@@ -39,6 +39,9 @@ type Assignment struct {
 	// Trial is, of a trial, which one; nil for other calls.
 	Trial *Trial `json:"trial,omitempty"`
 
+	// Oracle is, of a tune whose trials several workers share, where a KerasTuner process finds who gives them; nil for other calls.
+	Oracle *Oracle `json:"oracle,omitempty"`
+
 	// What Stoker adds.
 	Transformed bool  `json:"transformed"` // the examples went through the transform graph already
 	Seed        int64 `json:"seed"`
@@ -92,6 +95,15 @@ type Trial struct {
 	StopPath string `json:"stop_path,omitempty"`
 }
 
+// Oracle is where the trials of a study come from for a module that searches with KerasTuner: TFX modules alone. Such a tune says with
+// the message "study" what its tuner searches for, then takes trials until there are none any more, and leaves no files: what they come
+// to is the worker's to tell. One whose tuner can't share its search says no "study", and searches by itself as without an Oracle.
+type Oracle struct {
+	Address string `json:"address"`  // host:port of the gRPC service keras_tuner.Oracle
+	Tuner   string `json:"tuner"`    // who the process is there
+	StopDir string `json:"stop_dir"` // where a file with a trial's ID as its name appears once it is to end early
+}
+
 // PayloadSequenceExample is the PayloadFormat of tf.SequenceExamples.
 const PayloadSequenceExample = "FORMAT_TF_SEQUENCE_EXAMPLE"
 
@@ -124,6 +136,8 @@ func (a Assignment) Validate() error {
 		return fmt.Errorf("serving_model_dir: missing")
 	case a.Call == CallTune && (a.BestHyperparametersDir == "") != (a.TunerResultsDir == ""):
 		return fmt.Errorf("best_hyperparameters_dir or tuner_results_dir: missing: expected both, or neither")
+	case a.Oracle != nil && (a.Call != CallTune || a.Oracle.Address == "" || a.Oracle.Tuner == ""):
+		return fmt.Errorf("oracle: expected an address and a tuner, and the call tune")
 	case (a.Call == CallTrial) != (a.Trial != nil):
 		return fmt.Errorf("trial: expected which one for the call trial, and for that call alone")
 	}
@@ -142,6 +156,9 @@ func (a Assignment) validatePaths() error {
 	}
 	if a.Trial != nil {
 		paths = append(paths, named{"trial.stop_path", a.Trial.StopPath})
+	}
+	if a.Oracle != nil {
+		paths = append(paths, named{"oracle.stop_dir", a.Oracle.StopDir})
 	}
 	if p := a.Predictions; p != nil {
 		paths = append(paths, named{"predictions.path", p.Path}, named{"predictions.labels_path", p.LabelsPath})
