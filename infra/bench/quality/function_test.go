@@ -1,0 +1,54 @@
+package quality
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+func TestTheLeastValuesAreWhereTheySay(t *testing.T) {
+	t.Parallel()
+	for name, values := range map[string]space.Values{
+		"branin": {{Name: "x", Of: math.Pi}, {Name: "y", Of: 2.275}},
+		"hartmann6": {{Name: "x0", Of: 0.20168951265373836}, {Name: "x1", Of: 0.15001069182345125}, {Name: "x2", Of: 0.47687397421890764},
+			{Name: "x3", Of: 0.27533243094960573}, {Name: "x4", Of: 0.31165161653019844}, {Name: "x5", Of: 0.6573005348530713}},
+		"mixed": {{Name: "lr", Of: math.Pow(10, -2.7)}, {Name: "units", Of: int64(192)}, {Name: "layers", Of: int64(3)}, {Name: "dropout", Of: 0.3},
+			{Name: "optimizer", Of: "adam"}, {Name: "batch", Of: int64(64)}, {Name: "bn", Of: true}},
+		"families": {{Name: "model", Of: "net"}, {Name: "lr", Of: 0.01}, {Name: "width", Of: int64(128)}, {Name: "depth", Of: int64(3)},
+			{Name: "optimizer", Of: "sgd"}, {Name: "momentum", Of: 0.9}},
+		"layers": {{Name: "layers", Of: int64(3)}, {Name: "units_1", Of: int64(128)}, {Name: "units_2", Of: int64(64)},
+			{Name: "units_3", Of: int64(32)}, {Name: "lr", Of: 0.001}, {Name: "optimizer", Of: "adam"}, {Name: "decay", Of: true},
+			{Name: "strength", Of: 0.0001}},
+	} {
+		f, err := Find(Known(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, err := f.At(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(y-f.Best) > 1e-12 { // rounding alone: the places are exact to float64's last digits, where f is flat
+			t.Errorf("%s: %v where it is least, expected %v", name, y, f.Best)
+		}
+	}
+}
+
+// Of random places none may be better than the best; and each place has a value, whatever is active there.
+func TestNothingIsBetterThanTheBest(t *testing.T) {
+	t.Parallel()
+	for _, f := range Known() {
+		for trial := range 2000 {
+			stream := space.NewStream(1, trial)
+			values := f.Space.Fill(func(p space.Parameter) any { return p.At(stream.Float64(p.Name, 0)) })
+			y, err := f.At(values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if y < f.Best-1e-12 || math.IsNaN(y) {
+				t.Errorf("%s: %v at %v, less than the best, %v", f.Name, y, values, f.Best)
+			}
+		}
+	}
+}

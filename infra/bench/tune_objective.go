@@ -1,0 +1,23 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/stoker-ml/stoker/infra/bench/quality"
+)
+
+// serveObjective is the first argument of a bench that serves a function to a search in another process: bench objective NAME.
+const serveObjective = "objective"
+
+// objective answers for a function until in ends. See quality.Serve.
+func objective(args []string, in io.Reader, out io.Writer) error {
+	if len(args) != 1 {
+		return errors.New(serveObjective + ": expected the name of one function")
+	}
+	f, err := quality.Find(quality.Known(), args[0])
+	if err != nil {
+		return err
+	}
+	return quality.Serve(f, in, out)
+}
