@@ -166,5 +166,8 @@ func (p Parameter) number(value float64) any {
 // slot is which of n equal parts a place lies in.
 func slot(place float64, n int) int { return min(int(place*float64(n)), n-1) }
 
-// middle is the place in the middle of part i of n.
-func middle(i, n int) float64 { return (float64(i) + 0.5) / float64(n) }
+// middle is the place in the middle of part i of n, summed up as KerasTuner does.
+func middle(i, n int) float64 {
+	part := 1 / float64(n)
+	return float64(i)*part + part/2
+}

@@ -85,22 +85,30 @@ func (s Space) parts() []Space {
 	return parts
 }
 
-// Points goes through every point of a space that has an end of them, the last parameter's values first. It is endless where the space is.
-func (s Space) Points() iter.Seq[Values] {
-	return func(yield func(Values) bool) { s.points(nil, yield) }
+// Points goes through every point of a space that has an end of them, the last parameter's values first. Of a space that has none it
+// goes through nothing.
+func (s Space) Points() iter.Seq[Values] { return s.Walk(Parameter.each) }
+
+// Walk goes through the points that come of some values of each parameter, like an odometer: the last parameter's values go by first, so that
+// those of children do before their parent's next. A Fixed one has but its own.
+func (s Space) Walk(of func(Parameter) iter.Seq[any]) iter.Seq[Values] {
+	return func(yield func(Values) bool) { s.walk(nil, of, yield) }
 }
 
-// points goes through those whose first values are given. It says whether to go on.
-func (s Space) points(given Values, yield func(Values) bool) bool {
+// walk goes through those whose first values are given. It says whether to go on.
+func (s Space) walk(given Values, of func(Parameter) iter.Seq[any], yield func(Values) bool) bool {
 	if len(s) == 0 {
 		return yield(given)
 	}
 	p, rest := s[0], s[1:]
-	if _, known := given.Lookup(p.Name); known || !p.holds(given) {
-		return rest.points(given, yield)
+	switch _, known := given.Lookup(p.Name); {
+	case known || !p.holds(given):
+		return rest.walk(given, of, yield)
+	case p.Kind == Fixed:
+		return rest.walk(given.With(p.Name, p.Fixed), of, yield)
 	}
-	for value := range p.each() {
-		if !rest.points(given.With(p.Name, value), yield) {
+	for value := range of(p) {
+		if !rest.walk(given.With(p.Name, value), of, yield) {
 			return false
 		}
 	}

@@ -17,7 +17,9 @@ type algorithm func(s *tune.Study) (tune.Suggestion, tune.Verdict, error)
 func algorithms() map[string]algorithm {
 	return map[string]algorithm{
 		tune.Random:    opened(random),
+		tune.Grid:      opened(grid),
 		tune.Hyperband: hyperband,
+		tune.ASHA:      asha,
 	}
 }
 

@@ -22,11 +22,11 @@ func opening(s *tune.Study) (points []space.Values) {
 	return points
 }
 
-// tried are the keys of all values that were tried or are being tried.
+// tried are the keys of all values that were tried or are being tried. A parameter that was found later had its default before.
 func tried(s *tune.Study) map[string]bool {
 	keys := make(map[string]bool, len(s.Trials))
 	for _, t := range s.Trials {
-		keys[t.Values.Key()] = true
+		keys[s.Config.Space.Complete(t.Values).Key()] = true
 	}
 	return keys
 }

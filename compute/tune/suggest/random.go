@@ -12,7 +12,7 @@ const draws = 100
 func random(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	values, ok := draw(s.Config.Space, space.NewStream(s.Config.Seed, len(s.Trials)), tried(s))
 	if !ok {
-		return tune.Suggestion{}, tune.Over, nil
+		return tune.Suggestion{}, exhausted(s), nil
 	}
 	return tune.Suggestion{Values: values}, tune.Try, nil
 }
@@ -24,6 +24,31 @@ func draw(in space.Space, stream space.Stream, had map[string]bool) (space.Value
 		if !had[values.Key()] {
 			return values, true
 		}
+	}
+	return pick(in, stream, had)
+}
+
+// pick is one of the points of a finite space that had lacks, each as likely as any other. Of a space of more than a million, whose draws do
+// not fail while there are many left, it is the first.
+func pick(in space.Space, stream space.Stream, had map[string]bool) (space.Values, bool) {
+	left := 1
+	if in.Size() > 0 {
+		left = 0
+		for values := range in.Points() {
+			if !had[values.Key()] {
+				left++
+			}
+		}
+	}
+	skip := int(stream.Float64("a point that is left", 0) * float64(left))
+	for values := range in.Points() {
+		if had[values.Key()] {
+			continue
+		}
+		if skip == 0 {
+			return values, true
+		}
+		skip--
 	}
 	return nil, false
 }
