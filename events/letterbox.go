@@ -26,6 +26,7 @@ type Letterbox interface {
 	Log
 	Queue
 	Notices
+	Studies
 	// Register opens a compare-and-swap map, one of those named below.
 	Register(ctx context.Context, name string) (Register, error)
 	// Report tells how a job is getting on, to whoever watches. It is cheap, may be lost, and never blocks on the bus.

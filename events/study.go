@@ -12,6 +12,11 @@ type Study struct {
 	ID       string // of the search's execution, in hexadecimal digits
 }
 
+// Validate says what is wrong with the name of a study.
+func (s Study) Validate() error {
+	return first(CheckName("pipeline", s.Pipeline), CheckJobID("study", s.ID))
+}
+
 // StudyEntry is one append to a study's log.
 type StudyEntry struct {
 	Study    Study
@@ -23,8 +28,8 @@ type StudyEntry struct {
 // Studies keeps a log for each study, for good. Logs are independent of each other.
 type Studies interface {
 	// AppendStudy adds an entry behind the one with sequence after, 0 for the first of a log, and returns its sequence. ErrConflict if
-	// that is not the newest entry any more: then the log is to be read on from there. An answer that was lost is not looked after:
-	// whoever appends again finds its own entry, by ErrConflict.
+	// that is not the newest entry: then the log is to be read on from there. An answer that was lost is an error, and is not looked
+	// after: whoever appends again finds its own entry, by ErrConflict.
 	AppendStudy(ctx context.Context, study Study, body []byte, after uint64) (sequence uint64, err error)
 	// ReadStudy yields the entries behind sequence after, in their order, and ends at the newest; with follow it goes on with new
 	// ones until ctx ends. A log that nobody has begun has no entries.

@@ -11,6 +11,7 @@ const (
 	StreamFacts   = "FACTS"
 	StreamJobs    = "JOBS"
 	StreamDead    = "DEAD"
+	StreamStudies = "STUDIES"
 	StreamBuckets = "BUCKETS" // what object stores tell
 )
 
@@ -19,6 +20,7 @@ const (
 	factToken     = "facts"
 	jobToken      = "jobs"
 	deadToken     = "dead"
+	studyToken    = "studies"
 	bucketToken   = "buckets"
 	progressToken = "progress"
 )
@@ -29,7 +31,9 @@ func StreamOf(subject string) string {
 	if rest == "" {
 		return ""
 	}
-	return map[string]string{factToken: StreamFacts, jobToken: StreamJobs, deadToken: StreamDead, bucketToken: StreamBuckets}[token]
+	return map[string]string{
+		factToken: StreamFacts, jobToken: StreamJobs, deadToken: StreamDead, studyToken: StreamStudies, bucketToken: StreamBuckets,
+	}[token]
 }
 
 // FactSubject is where a fact is published: facts.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
@@ -112,6 +116,22 @@ func ProgressFilter(pipeline, run string) string {
 		run = Escape(run)
 	}
 	return join(progressToken, orAny(pipeline), orAny(run), "*")
+}
+
+// StudySubject is where a study's log is kept: studies.<pipeline>.<id>.
+func StudySubject(s Study) string { return join(studyToken, s.Pipeline, s.ID) }
+
+// StudyFilter matches the logs of a pipeline's studies; "" matches all.
+func StudyFilter(pipeline string) string { return join(studyToken, orAny(pipeline), "*") }
+
+// ParseStudySubject is the inverse of StudySubject; false for a subject that names no study.
+func ParseStudySubject(subject string) (Study, bool) {
+	tokens := strings.Split(subject, ".")
+	if len(tokens) != 3 || tokens[0] != studyToken {
+		return Study{}, false
+	}
+	study := Study{Pipeline: tokens[1], ID: tokens[2]}
+	return study, study.Validate() == nil
 }
 
 // BucketSubject is where a store tells of its buckets: buckets.<from>. What stands there is the store's to choose.

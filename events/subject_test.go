@@ -21,6 +21,14 @@ func TestSubjectsAreReadBack(t *testing.T) {
 			t.Errorf("%s: %q %q %t, want %s", subject, pipeline, run, ok, want)
 		}
 	}
+	if study, ok := ParseStudySubject("studies.penguin.0af7"); study != (Study{Pipeline: "penguin", ID: "0af7"}) || !ok {
+		t.Errorf("study %+v", study)
+	}
+	for _, odd := range []string{"studies.penguin", "studies.penguin.a.b", "studies.Penguin.a", "studies.penguin.", "facts.penguin.a", ""} {
+		if study, ok := ParseStudySubject(odd); ok {
+			t.Errorf("%q is the log of study %+v", odd, study)
+		}
+	}
 	if from, ok := ParseBucketSubject(BucketSubject("raw.data")); from != "raw.data" || !ok {
 		t.Errorf("from %q", from)
 	}
@@ -33,7 +41,7 @@ func TestASubjectHasOneStream(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
 		FactSubject(exampleFact()): StreamFacts, JobSubject(sampleJob()): StreamJobs, DeadSubject(StreamJobs, 7): StreamDead,
-		BucketSubject("x"): StreamBuckets, ProgressSubject(Progress{}): "", "facts": "", "facts.": "", "": "",
+		BucketSubject("x"): StreamBuckets, StudySubject(Study{"p", "f"}): StreamStudies, ProgressSubject(Progress{}): "", "facts": "", "facts.": "", "": "",
 	} {
 		if got := StreamOf(subject); got != want {
 			t.Errorf("%q is kept by %q, want %q", subject, got, want)
@@ -46,14 +54,17 @@ func TestSubjectsOfFactsJobsProgressAndDeadLetters(t *testing.T) {
 	fact := exampleFact()
 	progress := Progress{Pipeline: "penguin", Run: "run 1", Job: "j1"}
 	for got, want := range map[string]string{
-		FactSubject(fact):          "facts.examples-ready.penguin.2026-11-21T10=3A00.gen=2E7",
-		JobSubject(sampleJob()):    "jobs.train.gpu-large.0af7651916cd43dd",
-		ProgressSubject(progress):  "progress.penguin.run=201.j1",
-		DeadSubject("FACTS", 42):   "dead.FACTS.42",
-		JobFilter("tune", "cpu"):   "jobs.tune.cpu.*",
-		ProgressFilter("", ""):     "progress.*.*.*",
-		ProgressFilter("p", "a b"): "progress.p.a=20b.*",
-		JobID("jobs.a.b.c"):        "c",
+		FactSubject(fact):                                    "facts.examples-ready.penguin.2026-11-21T10=3A00.gen=2E7",
+		JobSubject(sampleJob()):                              "jobs.train.gpu-large.0af7651916cd43dd",
+		ProgressSubject(progress):                            "progress.penguin.run=201.j1",
+		DeadSubject("FACTS", 42):                             "dead.FACTS.42",
+		JobFilter("tune", "cpu"):                             "jobs.tune.cpu.*",
+		StudySubject(Study{Pipeline: "penguin", ID: "0af7"}): "studies.penguin.0af7",
+		StudyFilter(""):                                      "studies.*.*",
+		StudyFilter("penguin"):                               "studies.penguin.*",
+		ProgressFilter("", ""):                               "progress.*.*.*",
+		ProgressFilter("p", "a b"):                           "progress.p.a=20b.*",
+		JobID("jobs.a.b.c"):                                  "c",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -21,6 +21,7 @@ type Memory struct {
 	facts     stream
 	jobs      stream
 	dead      stream
+	studies   stream
 	buckets   stream
 	readers   map[string]*reader // by stream and name
 	registers map[string]*register
@@ -44,6 +45,7 @@ func NewMemory(lease time.Duration) *Memory {
 		facts:     stream{name: events.StreamFacts},
 		jobs:      stream{name: events.StreamJobs},
 		dead:      stream{name: events.StreamDead},
+		studies:   stream{name: events.StreamStudies},
 		buckets:   stream{name: events.StreamBuckets},
 		readers:   map[string]*reader{},
 		registers: map[string]*register{},
@@ -94,7 +96,7 @@ func (m *Memory) Inject(_ context.Context, subject string, header map[string][]s
 }
 
 func (m *Memory) stream(subject string) *stream {
-	for _, to := range []*stream{&m.facts, &m.jobs, &m.dead, &m.buckets} {
+	for _, to := range []*stream{&m.facts, &m.jobs, &m.dead, &m.studies, &m.buckets} {
 		if to.name == events.StreamOf(subject) {
 			return to
 		}

@@ -32,6 +32,7 @@ func closeWhileWaiting(t *testing.T, box Box) {
 		"follow":       func() error { _, err := box.Follow(t.Context(), "reader", 4*soon); return err },
 		"buckets":      func() error { _, err := box.FollowBuckets(t.Context(), "reader", 4*soon); return err },
 		"read, follow": func() error { return firstError(box.Read(t.Context(), events.Query{Follow: true})) },
+		"follow study": func() error { return firstError(box.ReadStudy(t.Context(), search, 0, true)) },
 		"watch":        func() error { return firstError(watch) },
 	}
 	var group sync.WaitGroup
@@ -65,11 +66,15 @@ func closeFirst(t *testing.T, box Box) {
 		"bury": func() error {
 			return box.Bury(ctx, events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: 1}})
 		},
-		"cancel": func() error { return box.Cancel(ctx, "job-1") },
-		"drop":   func() error { return box.Drop(ctx, 1) },
-		"done":   func() error { return claim.Done(ctx) },
-		"dead":   func() error { return firstError(box.Dead(ctx)) },
-		"all":    func() error { return firstError(joins.All(ctx)) },
+		"append":  func() error { _, err := box.AppendStudy(ctx, search, nil, 0); return err },
+		"study":   func() error { return firstError(box.ReadStudy(ctx, search, 0, false)) },
+		"read on": func() error { return firstError(box.ReadStudy(ctx, search, 7, false)) },
+		"studies": func() error { return firstError(box.Studies(ctx, "")) },
+		"cancel":  func() error { return box.Cancel(ctx, "job-1") },
+		"drop":    func() error { return box.Drop(ctx, 1) },
+		"done":    func() error { return claim.Done(ctx) },
+		"dead":    func() error { return firstError(box.Dead(ctx)) },
+		"all":     func() error { return firstError(joins.All(ctx)) },
 	}
 	for name, use := range uses {
 		if err := use(); !errors.Is(err, events.ErrClosed) {

@@ -71,7 +71,9 @@ func endedContext(t *testing.T, box Box) {
 	_, get := joins.Get(ctx, "k")
 	_, create := joins.Create(ctx, "k", nil)
 	offer := box.Offer(ctx, exampleJob("job-1", "cpu"))
-	for _, err := range []error{publish, get, create, offer} {
+	_, study := box.AppendStudy(ctx, search, nil, 0)
+	reading := firstError(box.ReadStudy(ctx, search, 0, false))
+	for _, err := range []error{publish, get, create, offer, study, reading} {
 		wantError(t, err, context.Canceled)
 	}
 }

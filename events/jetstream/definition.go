@@ -31,6 +31,7 @@ type StreamDefinition struct {
 	Storage               string        `yaml:"storage"`   // file (default) or memory
 	MaxAge                time.Duration `yaml:"max_age"`
 	MaxMessagesPerSubject int64         `yaml:"max_messages_per_subject"`
+	Direct                bool          `yaml:"direct"` // any server that has a copy answers reads of single messages
 }
 
 // RegisterDefinition defines one KV bucket.
@@ -66,6 +67,7 @@ func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
 		Subjects:          d.Subjects,
 		MaxAge:            d.MaxAge,
 		MaxMsgsPerSubject: d.MaxMessagesPerSubject,
+		AllowDirect:       d.Direct,
 		Replicas:          replicas,
 	}
 	if d.Retention == "workqueue" {

@@ -46,14 +46,19 @@ func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string
 	return events.Receipt{Sequence: msg.Sequence, Duplicate: true}, nil
 }
 
-// once appends msg unless its subject holds a message: then ErrConflict. An answer may be lost with its server: that is told soon,
-// however long the caller would wait, so that it tries again.
+// once appends msg unless its subject holds a message: then ErrConflict.
 func (b *Letterbox) once(ctx context.Context, msg *nats.Msg) (sequence uint64, err error) {
+	return b.behind(ctx, msg, 0)
+}
+
+// behind appends msg unless the last message of its subject has another sequence than after, which is 0 for none: then ErrConflict. An
+// answer may be lost with its server: that is told soon, however long the caller would wait, so that it tries again.
+func (b *Letterbox) behind(ctx context.Context, msg *nats.Msg, after uint64) (sequence uint64, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()
 	ctx, done := b.refusals.expect(ctx, msg.Subject)
 	defer done()
-	ack, err := b.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(0))
+	ack, err := b.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(after))
 	if err != nil {
 		return 0, b.sized(b.explain(ctx, err), len(msg.Data))
 	}

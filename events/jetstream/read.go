@@ -34,6 +34,7 @@ type scan struct {
 	box     *Letterbox
 	stream  string
 	filters []string
+	newest  bool   // of each subject alone: one that is written to meanwhile may come again
 	next    uint64 // sequence
 	until   uint64 // exclusive; 0 for none
 	follow  bool
@@ -141,7 +142,7 @@ func (s *scan) open(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer) // a reader's own may be a day
 	defer cancel()
-	consumer, err := s.box.js.CreateConsumer(ctx, s.stream, jetstream.ConsumerConfig{
+	config := jetstream.ConsumerConfig{
 		FilterSubjects:    s.filters,
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:       s.next,
@@ -149,7 +150,11 @@ func (s *scan) open(ctx context.Context) error {
 		InactiveThreshold: scanKept,
 		MemoryStorage:     true,
 		Replicas:          1,
-	})
+	}
+	if s.newest {
+		config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverLastPerSubjectPolicy, 0
+	}
+	consumer, err := s.box.js.CreateConsumer(ctx, s.stream, config)
 	if err != nil {
 		return s.box.explain(ctx, err)
 	}
