@@ -35,6 +35,7 @@ type Job struct {
 	Causes     []Cause   `json:"causes" jsonschema:"required,minItems=1"` // the facts joined, in FACTS order; the last completed the join
 	Generation int       `json:"generation,omitempty" jsonschema:"minimum=0,description=The least generation that its model may have: one more for each time that a committed model was lost"`
 	Salt       string    `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs: set where a user wants a training done again"`
+	Study      string    `json:"study,omitempty" jsonschema:"description=Of a trial job: the study whose trials it takes\\, one after another. The hexadecimal digits of its search's execution"`
 	Request    string    `json:"request,omitempty" jsonschema:"description=Who asked for it again: a dead letter or a replay. Not part of the job's identity"`
 	Created    time.Time `json:"created"` // when the completing fact was stored
 	Trace      string    `json:"traceparent,omitempty"`
@@ -78,6 +79,11 @@ func (j Job) Validate() error {
 	}
 	if !slices.Contains(Functions(), j.Function) {
 		return invalid("function", "train, tune or trial", string(j.Function))
+	}
+	if j.Study != "" || j.Function == FunctionTrial {
+		if err := CheckJobID("study", j.Study); err != nil {
+			return err
+		}
 	}
 	return first(
 		CheckName("class", j.Class),

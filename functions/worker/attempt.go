@@ -86,6 +86,7 @@ func (a attempt) settle(ctx context.Context, err error) error {
 		a.log.Warn("lease lost; the job belongs to another worker", "error", err)
 		return nil
 	}
+	waiting, waits := errors.AsType[Later](err)
 	verdict, failure := decide(err, a.task.Attempt, a.function.Limits(a.task.Job))
 	switch {
 	case verdict == done:
@@ -94,6 +95,9 @@ func (a attempt) settle(ctx context.Context, err error) error {
 	case stopping:
 		a.log.Info("job handed back: this worker stops", "error", failure)
 		return a.claim.Later(ctx, stopDelay, events.FailureUnavailable)
+	case waits:
+		a.log.Info("job handed back: it waits", "again_in", waiting.After, "why", waiting.Why)
+		return a.claim.Later(ctx, waiting.After, events.FailureUnavailable)
 	case verdict == later:
 		delay := backoff(a.task.Attempt)
 		a.log.Warn("job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)

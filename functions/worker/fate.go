@@ -40,6 +40,14 @@ func decide(err error, attempt events.Attempt, limits Limits) (fate, *events.Fai
 	}
 }
 
+// Later is an error of Handle's by which nothing has failed: the job waits for something, and is handed back meanwhile.
+type Later struct {
+	After time.Duration
+	Why   string
+}
+
+func (l Later) Error() string { return l.Why }
+
 // classify finds the failure in err; an error that says nothing of itself is taken for the world's fault, not the job's.
 func classify(err error) *events.Failure {
 	if failure, ok := errors.AsType[*events.Failure](err); ok {
