@@ -54,20 +54,10 @@ func (h *halving) next() (tune.Suggestion, tune.Verdict, error) {
 			}
 		}
 	}
-	if h.unsettled() {
+	if unsettled(h.study.Trials) {
 		return tune.Suggestion{}, tune.Wait, nil
 	}
 	return tune.Suggestion{}, tune.Over, nil
-}
-
-// unsettled says whether a trial has not ended for good: what it comes to may let others go on, or need a replacement.
-func (h *halving) unsettled() bool {
-	for _, t := range h.study.Trials {
-		if t.Status == tune.Running || t.Status == tune.Invalid {
-			return true
-		}
-	}
-	return false
 }
 
 // running is a bracket of one iteration, as far as it has come.
@@ -137,21 +127,13 @@ func (b running) promotable(r, n, k int) *tune.Trial {
 	if succeeding >= k || len(left) <= n-k-failed {
 		return nil
 	}
-	return best(b.study, left)
+	return ordered(b.study, left)[0]
 }
 
 func (b running) promote(r int, parent *tune.Trial) tune.Suggestion {
-	suggestion := b.suggestion(r, unbudgeted(parent.Values))
-	suggestion.Parent = parent.ID
-	suggestion.Values = append(suggestion.Values, space.Value{Name: "tuner/trial_id", Of: parent.ID})
-	return suggestion
+	return promoted(b.suggestion(r, unbudgeted(parent.Values)), parent)
 }
 
-// suggestion is a trial of a round. Its values tell of the round as KerasTuner's do.
 func (b running) suggestion(r int, values space.Values) tune.Suggestion {
-	at := b.rounds[r]
-	return tune.Suggestion{
-		Values: budgeted(values, at, b.number, r),
-		From:   at.from, Epochs: at.epochs, Bracket: b.number, Round: r, Iteration: b.iteration,
-	}
+	return budgeted(values, b.rounds[r], place{b.iteration, b.number, r})
 }

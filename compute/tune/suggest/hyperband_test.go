@@ -53,6 +53,17 @@ func (l *lab) outcome() map[string]int {
 	return trials
 }
 
+func differences(want, got map[string]int) (differences []string) {
+	for _, pair := range [][2]map[string]int{{want, got}, {got, want}} {
+		for key, n := range pair[0] {
+			if pair[1][key] != n && len(differences) < 4 {
+				differences = append(differences, key)
+			}
+		}
+	}
+	return differences
+}
+
 func TestHyperbandComesToTheSameWhoeverEndsFirst(t *testing.T) {
 	t.Parallel()
 	step := space.Parameter{Name: "step", Kind: space.Int, Min: 1, Max: 40, Step: 1, Sampling: space.Linear}
@@ -88,8 +99,8 @@ func TestHyperbandComesToTheSameWhoeverEndsFirst(t *testing.T) {
 				l := begin(t, config)
 				l.shuffled(config.Parallel, order, objective)
 				if got := l.outcome(); !maps.Equal(got, want) {
-					t.Fatalf("order %d, %d workers: expected what one worker finds, %d trials\n%v\ngot %d\n%v",
-						seed, config.Parallel, len(alone.study.Trials), want, len(l.study.Trials), got)
+					t.Fatalf("order %d, %d workers: expected what one worker finds, %d trials, got %d; they differ in\n%v",
+						seed, config.Parallel, len(alone.study.Trials), len(l.study.Trials), differences(want, got))
 				}
 			}
 		})

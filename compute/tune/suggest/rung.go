@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,32 +37,49 @@ func waiting(round, next []*tune.Trial) []*tune.Trial {
 	return slices.DeleteFunc(slices.Clone(round), func(t *tune.Trial) bool { return parents[t.ID] })
 }
 
-// best is the best of some completed trials; of equal ones that whose configuration was dealt first.
-func best(s *tune.Study, trials []*tune.Trial) *tune.Trial {
-	byDeal := slices.SortedFunc(slices.Values(trials), func(a, b *tune.Trial) int {
-		return strings.Compare(origin(s, a).ID, origin(s, b).ID)
-	})
-	return byDeal[ranking(resultsOf(s, byDeal))[0]]
+// unsettled says whether a trial has not ended for good: what it comes to may let others go on, or need a replacement.
+func unsettled(trials []*tune.Trial) bool {
+	return slices.ContainsFunc(trials, func(t *tune.Trial) bool { return t.Status == tune.Running || t.Status == tune.Invalid })
 }
 
-// origin is the trial that a chain of promotions began with.
-func origin(s *tune.Study, t *tune.Trial) *tune.Trial {
+// ordered are some completed trials, the best first; of equal ones that whose configuration was dealt first.
+func ordered(s *tune.Study, trials []*tune.Trial) []*tune.Trial {
+	dealt := slices.SortedFunc(slices.Values(trials), func(a, b *tune.Trial) int { return cmp.Compare(origin(s, a), origin(s, b)) })
+	ordered := make([]*tune.Trial, 0, len(trials))
+	for _, i := range ranking(resultsOf(s, dealt)) {
+		ordered = append(ordered, dealt[i])
+	}
+	return ordered
+}
+
+// origin is the number of the trial that a chain of promotions began with.
+func origin(s *tune.Study, t *tune.Trial) int {
 	for t.Parent != "" {
 		t = s.Trial(t.Parent)
 	}
-	return t
+	return slices.Index(s.Trials, t)
 }
 
-// budgeted are values with what KerasTuner has Hyperband add, in its order. A promotion has its parent behind it.
-func budgeted(values space.Values, at round, bracket, number int) space.Values {
-	return append(slices.Clip(values),
-		space.Value{Name: "tuner/epochs", Of: int64(at.epochs)},
-		space.Value{Name: "tuner/initial_epoch", Of: int64(at.from)},
-		space.Value{Name: "tuner/bracket", Of: int64(bracket)},
-		space.Value{Name: "tuner/round", Of: int64(number)})
+// budgeted is a trial of some values with a budget, which they tell of as KerasTuner has them, in its order.
+func budgeted(values space.Values, budget round, at place) tune.Suggestion {
+	return tune.Suggestion{
+		Values: append(slices.Clip(values),
+			space.Value{Name: "tuner/epochs", Of: int64(budget.epochs)},
+			space.Value{Name: "tuner/initial_epoch", Of: int64(budget.from)},
+			space.Value{Name: "tuner/bracket", Of: int64(at.bracket)},
+			space.Value{Name: "tuner/round", Of: int64(at.round)}),
+		From: budget.from, Epochs: budget.epochs, Bracket: at.bracket, Round: at.round, Iteration: at.iteration,
+	}
 }
 
-// unbudgeted are values without that.
+// promoted is a suggestion that goes on from a parent.
+func promoted(suggestion tune.Suggestion, parent *tune.Trial) tune.Suggestion {
+	suggestion.Parent = parent.ID
+	suggestion.Values = append(suggestion.Values, space.Value{Name: "tuner/trial_id", Of: parent.ID})
+	return suggestion
+}
+
+// unbudgeted are values without what budgets add.
 func unbudgeted(values space.Values) space.Values {
 	return slices.DeleteFunc(slices.Clone(values), func(v space.Value) bool { return strings.HasPrefix(v.Name, "tuner/") })
 }
