@@ -99,9 +99,8 @@ type Trial struct {
 // the message "study" what its tuner searches for, then takes trials until there are none any more, and leaves no files: what they come
 // to is the worker's to tell. One whose tuner can't share its search says no "study", and searches by itself as without an Oracle.
 type Oracle struct {
-	Address string `json:"address"`  // host:port of the gRPC service keras_tuner.Oracle
-	Tuner   string `json:"tuner"`    // who the process is there
-	StopDir string `json:"stop_dir"` // where a file with a trial's ID as its name appears once it is to end early
+	Address string `json:"address"` // host:port of the gRPC service keras_tuner.Oracle
+	Tuner   string `json:"tuner"`   // who the process is there
 }
 
 // PayloadSequenceExample is the PayloadFormat of tf.SequenceExamples.
@@ -156,9 +155,6 @@ func (a Assignment) validatePaths() error {
 	}
 	if a.Trial != nil {
 		paths = append(paths, named{"trial.stop_path", a.Trial.StopPath})
-	}
-	if a.Oracle != nil {
-		paths = append(paths, named{"oracle.stop_dir", a.Oracle.StopDir})
 	}
 	if p := a.Predictions; p != nil {
 		paths = append(paths, named{"predictions.path", p.Path}, named{"predictions.labels_path", p.LabelsPath})

@@ -22,12 +22,6 @@ type Message struct {
 	// Study is, of a "study", what a tune is to search for and how: a tune.Config, as JSON.
 	Study json.RawMessage `json:"study,omitempty"`
 
-	// Trial and Epoch are, of a "progress" of a process that takes its trials from an Oracle, which trial it tells of, and at the end of
-	// which epoch, from 1. Folder is, of its "study", where it keeps trials, each in a folder of its own: trial_0000 and so on.
-	Trial  string `json:"trial,omitempty"`
-	Epoch  int    `json:"epoch,omitempty"`
-	Folder string `json:"folder,omitempty"`
-
 	// Unwritten are, of a "done", formats that were asked for and that the model can't be written in, with the reason of each. It is for
 	// the worker to say whether the job can do without.
 	Unwritten map[string]string `json:"unwritten,omitempty"`

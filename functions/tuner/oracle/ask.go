@@ -26,14 +26,14 @@ func (s *Server) UpdateSpace(ctx context.Context, r *oraclepb.UpdateSpaceRequest
 	if err != nil {
 		return nil, err
 	}
-	if err := s.found(ctx, study, r.GetHyperparameters()); err != nil {
+	if err := s.extend(ctx, study, r.GetHyperparameters()); err != nil {
 		return nil, err
 	}
 	return &oraclepb.UpdateSpaceResponse{}, nil
 }
 
-// found adds what is new of a space.
-func (s *Server) found(ctx context.Context, study tune.Study, h *oraclepb.HyperParameters) error {
+// extend adds what is new of a space.
+func (s *Server) extend(ctx context.Context, study tune.Study, h *oraclepb.HyperParameters) error {
 	read, err := readSpace(h.GetSpace())
 	if err != nil {
 		return status.Errorf(codes.InvalidArgument, "space: %v", err)

@@ -16,8 +16,9 @@ const maxPoints = 200
 // report is what the current try at a trial has said. Nothing of an earlier try is in it.
 type report struct {
 	steps  map[int]map[string][]float64 // by UpdateTrial: of each metric a value of each execution
-	curves map[string][]tune.Point      // by the process's progress
-	halted int                          // the step at which it was told to end early; 0: it was not
+	curves map[string][]tune.Point      // by epoch
+	stop   bool                         // it is to end early
+	halted int                          // the epoch at which it was told so; 0: it was not
 }
 
 func newReport() *report {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -27,23 +25,20 @@ type Server struct {
 	oraclepb.UnimplementedOracleServer
 
 	address string
-	stops   string // the folder of Stops
 	desk    Desk
 
 	mu      sync.Mutex
-	project string             // the folder of Project
 	reports map[string]*report // of the trials that run here
 	failure error              // the first that the desk returned
 }
 
-// With serves an oracle on this machine while use runs, and returns its error: or that of the desk which made it fail. stops is a
-// folder for Server.Stops.
-func With(ctx context.Context, desk Desk, stops string, use func(*Server) error) error {
+// With serves an oracle on this machine while use runs, and returns its error: or that of the desk which made it fail.
+func With(ctx context.Context, desk Desk, use func(*Server) error) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("serve KerasTuner's oracle: %w", err)
 	}
-	s := &Server{address: listener.Addr().String(), stops: stops, desk: desk, reports: map[string]*report{}}
+	s := &Server{address: listener.Addr().String(), desk: desk, reports: map[string]*report{}}
 	server := grpc.NewServer()
 	oraclepb.RegisterOracleServer(server, s)
 	served := make(chan error, 1)
@@ -64,39 +59,9 @@ func With(ctx context.Context, desk Desk, stops string, use func(*Server) error)
 // Address is where the oracle is: host and port.
 func (s *Server) Address() string { return s.address }
 
-// Stops is the folder in which a file with a trial's ID as its name appears once that trial is to end early.
-func (s *Server) Stops() string { return s.stops }
-
-// Project says in which folder the tuner keeps its trials, each in one of its own: trial_0000 and so on. Until it is said nothing is
-// kept for the trials that go on from others, and they find what they need only where all tuners share their disk.
-func (s *Server) Project(folder string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.project = folder
-}
-
-// folder is that of a trial; "" if nobody has said where.
-func (s *Server) folder(trial string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.project == "" {
-		return ""
-	}
-	return filepath.Join(s.project, "trial_"+trial)
-}
-
 // Stop has a trial end early, with what it has found. One that doesn't run here is not heard of.
-func (s *Server) Stop(trial string) error {
-	s.mu.Lock()
-	_, here := s.reports[trial]
-	s.mu.Unlock()
-	if !here {
-		return nil
-	}
-	if err := os.WriteFile(filepath.Join(s.stops, trial), nil, 0o600); err != nil {
-		return fmt.Errorf("stop trial %s: %w", trial, err)
-	}
-	return nil
+func (s *Server) Stop(trial string) {
+	_ = s.report(trial, func(r *report) { r.stop = true })
 }
 
 // failed is the answer to a tuner when the desk can't be used, and remembers why.

@@ -4,20 +4,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/tuner/oracle/oraclepb"
 )
-
-// FailureKey is the metadata of EndTrial in which a process that knows Stoker says why a trial failed: a trial's message is not on
-// KerasTuner's wire.
-const FailureKey = "stoker-failure-bin"
 
 // maxFailure bounds what is kept of such a message: its end, where a traceback says most.
 const maxFailure = 4 << 10
@@ -47,26 +41,15 @@ func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest
 	if err := s.lay(ctx, study, trial.Parent); err != nil {
 		return nil, s.failed(fmt.Sprintf("lay out trial %s, which trial %s goes on from", trial.Parent, id), err)
 	}
-	if err := s.begin(id); err != nil {
-		return nil, s.failed("begin trial "+id, err)
-	}
-	return &oraclepb.CreateTrialResponse{Trial: s.trial(study, trial)}, nil
-}
-
-// begin forgets an earlier try.
-func (s *Server) begin(id string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.reports[id] = newReport()
-	if err := os.Remove(filepath.Join(s.stops, id)); err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return nil
+	s.mu.Unlock()
+	return &oraclepb.CreateTrialResponse{Trial: s.trial(study, trial)}, nil
 }
 
 // lay has the folder of a trial there that another goes on from.
 func (s *Server) lay(ctx context.Context, study tune.Study, parent string) error {
-	folder := s.folder(parent)
+	folder := trialFolder(ctx, parent)
 	if parent == "" || folder == "" {
 		return nil
 	}
@@ -76,44 +59,57 @@ func (s *Server) lay(ctx context.Context, study tune.Study, parent string) error
 	return s.desk.Lay(ctx, study.Trial(parent), folder)
 }
 
-// UpdateTrial takes what a try has found.
+// UpdateTrial takes what a try has found: at the end of an epoch, where the process says that it is one, or in all.
 func (s *Server) UpdateTrial(ctx context.Context, r *oraclepb.UpdateTrialRequest) (*oraclepb.UpdateTrialResponse, error) {
 	study, err := s.study(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range study.Config.Objectives {
-		if _, there := r.GetMetrics()[o.Name]; !there {
-			return nil, status.Errorf(codes.InvalidArgument, "trial %s: expected metrics with the objective %s, got %d others",
-				r.GetTrialId(), o.Name, len(r.GetMetrics()))
-		}
+	id, stop := r.GetTrialId(), false
+	if epoch, there := epochOf(ctx); there {
+		stop, err = s.heard(ctx, id, epoch, r.GetMetrics())
+	} else {
+		err = s.found(ctx, study, r)
 	}
-	err = s.report(r.GetTrialId(), func(report *report) { report.add(int(r.GetStep()), r.GetMetrics()) })
 	if err != nil {
 		return nil, err
 	}
-	return &oraclepb.UpdateTrialResponse{Trial: s.trial(study, study.Trial(r.GetTrialId()))}, nil
+	told := s.trial(study, study.Trial(id))
+	if stop {
+		told.Status = oraclepb.TrialStatus_STOPPED
+	}
+	return &oraclepb.UpdateTrialResponse{Trial: told}, nil
 }
 
-// Heard takes what a process tells of its trial at the end of an epoch, and has the trial end early if the study says so. Of one that
-// doesn't run here nothing is heard.
-func (s *Server) Heard(ctx context.Context, trial string, epoch int, metrics map[string]float64) error {
+// found takes what a tuner makes of a try: that is what the trial is judged by.
+func (s *Server) found(ctx context.Context, study tune.Study, r *oraclepb.UpdateTrialRequest) error {
+	for _, o := range study.Config.Objectives {
+		if _, there := r.GetMetrics()[o.Name]; !there {
+			return status.Errorf(codes.InvalidArgument, "trial %s: expected metrics with the objective %s, got %d others",
+				r.GetTrialId(), o.Name, len(r.GetMetrics()))
+		}
+	}
+	return s.report(r.GetTrialId(), func(report *report) { report.add(int(r.GetStep()), r.GetMetrics()) })
+}
+
+// heard takes the values of an epoch, and says whether the trial is to end with it.
+func (s *Server) heard(ctx context.Context, trial string, epoch int, metrics map[string]float64) (stop bool, err error) {
 	var curves map[string][]tune.Point
 	if err := s.report(trial, func(r *report) {
 		r.hear(epoch, metrics)
-		curves = r.copied()
+		curves, stop = r.copied(), r.stop
 	}); err != nil {
-		return nil
-	}
-	stop, err := s.desk.Stop(ctx, trial, curves)
-	if err != nil {
-		return fmt.Errorf("trial %s at epoch %d: %w", trial, epoch, err)
+		return false, err
 	}
 	if !stop {
-		return nil
+		if stop, err = s.desk.Stop(ctx, trial, curves); err != nil {
+			return false, s.failed(fmt.Sprintf("trial %s at epoch %d", trial, epoch), err)
+		}
 	}
-	_ = s.report(trial, func(r *report) { r.halted = epoch })
-	return s.Stop(trial)
+	if stop {
+		err = s.report(trial, func(r *report) { r.stop, r.halted = true, epoch })
+	}
+	return stop, err
 }
 
 // EndTrial takes how a try ended, and the parameters that it found on the way.
@@ -123,7 +119,7 @@ func (s *Server) EndTrial(ctx context.Context, r *oraclepb.EndTrialRequest) (*or
 	if err != nil {
 		return nil, err
 	}
-	if err := s.found(ctx, study, r.GetTrial().GetHyperparameters()); err != nil {
+	if err := s.extend(ctx, study, r.GetTrial().GetHyperparameters()); err != nil {
 		return nil, err
 	}
 	var ended tune.Ended
@@ -157,8 +153,7 @@ func outcome(ctx context.Context, report *report, trial *oraclepb.Trial, study t
 
 // failure is what the process says of it, if it is one that does.
 func failure(ctx context.Context) string {
-	told, _ := metadata.FromIncomingContext(ctx)
-	text := strings.Join(told.Get(FailureKey), "\n")
+	text := said(ctx, FailureKey)
 	if text == "" {
 		return "the trial failed: its process's log says why"
 	}
@@ -167,7 +162,7 @@ func failure(ctx context.Context) string {
 
 // keep stores what a trial leaves that another may go on from.
 func (s *Server) keep(ctx context.Context, study tune.Study, ended tune.Ended) (string, error) {
-	algorithm, folder := study.Config.Algorithm, s.folder(ended.Trial)
+	algorithm, folder := study.Config.Algorithm, trialFolder(ctx, ended.Trial)
 	trial := study.Trial(ended.Trial)
 	if folder == "" || trial == nil || ended.Status != tune.Completed || trial.Epochs == 0 || trial.Epochs >= algorithm.MaxEpochs {
 		return "", nil
