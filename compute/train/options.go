@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,10 @@ type Options struct {
 	Report        func(Progress)
 	Checkpointing func(step int)
 	Checkpointed  func(step int)
+
+	// Continue is asked behind each step whether there is another. false ends the training as the end of its data does, an error
+	// ends it as any other. It may be nil, and runs on the loop's goroutine.
+	Continue func(ctx context.Context, step int) (bool, error)
 }
 
 // Checkpoints say where and when a training is saved: whenever it is time by Every or by Interval, and when the context ends. A
@@ -38,6 +43,7 @@ type Checkpoints struct {
 	Dir      string        // "": nowhere
 	Every    int           // steps between two; 0: no matter
 	Interval time.Duration // of training between two; 0: no matter
+	Last     bool          // one more behind the last step
 	Keep     int           // how many; 0: 1; below 0: all
 	Seed     int64         // decides the order of batches: a checkpoint of another seed is refused
 }
@@ -98,6 +104,9 @@ func (o *Options) check() error {
 	}
 	if o.Checkpointed == nil {
 		o.Checkpointed = func(int) {}
+	}
+	if o.Continue == nil {
+		o.Continue = func(context.Context, int) (bool, error) { return true, nil }
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (l *loop) train(ctx context.Context) (err error) {
 	if err := l.atResume(ctx); err != nil {
 		return err
 	}
-	for l.Steps == 0 || l.result.Steps < l.Steps {
+	for more := true; more && (l.Steps == 0 || l.result.Steps < l.Steps); {
 		if ctx.Err() != nil {
 			return fmt.Errorf("train: %w", context.Cause(ctx))
 		}
@@ -104,9 +104,15 @@ func (l *loop) train(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("train: step %d: %w", l.result.Steps+1, err)
 		}
+		if more, err = l.Continue(ctx, l.result.Steps); err != nil {
+			return fmt.Errorf("train: after step %d: %w", l.result.Steps, err)
+		}
 	}
 	l.report()
-	return l.sound()
+	if err := l.sound(); err != nil || !l.Checkpoints.Last {
+		return err
+	}
+	return l.save(ctx)
 }
 
 // sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else tells what
