@@ -18,7 +18,8 @@ import (
 // saver sends checkpoints to the store while the module trains on: one at a time, and of those that wait the newest. A
 // checkpoint that can't be sent is no reason to fail a job; the next one may go.
 type saver struct {
-	desk        Desk
+	copy        func(to string, all bool) error // of the module's folders
+	beside      string                          // what is copied waits here
 	checkpoints *storage.Checkpoints
 	log         *slog.Logger
 
@@ -36,13 +37,20 @@ type snapshot struct {
 	step int
 }
 
+// saving runs finish and sends the attempt's checkpoints that it takes.
+func (a *Attempt) saving(ctx context.Context, finish func(take Take) error) error {
+	s := &saver{copy: a.Desk.copyKept, beside: a.Desk.dir, checkpoints: a.checkpoints, log: a.Execution.Log, latest: make(chan snapshot, 1)}
+	err := a.shop.saving(ctx, s, finish)
+	a.mayHaveCheckpoints = a.mayHaveCheckpoints || s.taken > 0
+	return err
+}
+
 // saving runs finish and sends the checkpoints that it takes. It returns when none is being sent any more: at once when the
 // execution is committed, since nobody needs them then; else the last one is waited for, so that the next attempt finds it. A
 // job that was cancelled, or is another's by now, sends nothing more.
-func (a *Attempt) saving(ctx context.Context, finish func(take Take) error) error {
-	s := &saver{desk: a.Desk, checkpoints: a.checkpoints, log: a.Execution.Log, latest: make(chan snapshot, 1)}
+func (w *Workshop) saving(ctx context.Context, s *saver, finish func(take Take) error) error {
 	sending, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer context.AfterFunc(ctx, func() { a.shop.leave(context.Cause(ctx), sending, stop) })()
+	defer context.AfterFunc(ctx, func() { w.leave(context.Cause(ctx), sending, stop) })()
 
 	var uploads sync.WaitGroup
 	uploads.Go(func() { s.sendAll(sending) })
@@ -50,7 +58,6 @@ func (a *Attempt) saving(ctx context.Context, finish func(take Take) error) erro
 		close(s.latest)
 		uploads.Wait()
 		stop(nil)
-		a.mayHaveCheckpoints = a.mayHaveCheckpoints || s.taken > 0
 	}
 	defer sent()
 
@@ -87,7 +94,7 @@ func (w *Workshop) leave(cause error, sending context.Context, stop context.Canc
 // it is quick.
 func (s *saver) take(m module.Message) {
 	s.taken++
-	snap := snapshot{dir: filepath.Join(s.desk.dir, "checkpoint-"+strconv.Itoa(s.taken)), step: m.Step}
+	snap := snapshot{dir: filepath.Join(s.beside, "checkpoint-"+strconv.Itoa(s.taken)), step: m.Step}
 	if err := s.copy(snap.dir, m.All); err != nil {
 		s.log.Warn("a checkpoint is not kept", "step", m.Step, "error", err)
 		snap.remove()
@@ -99,13 +106,6 @@ func (s *saver) take(m module.Message) {
 	default:
 	}
 	s.latest <- snap // there is room: only take fills it
-}
-
-func (s *saver) copy(to string, all bool) error {
-	if !all {
-		return copyTree(s.desk.Working(), to, copiedBytes)
-	}
-	return s.desk.copyAll(to)
 }
 
 // sendAll sends until there are no more.

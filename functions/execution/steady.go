@@ -22,6 +22,14 @@ const (
 	steadyPause = 20 * time.Millisecond // at first; also more than the time between two ticks of a file system's clock
 )
 
+// copyKept copies what belongs to a checkpoint.
+func (d Desk) copyKept(to string, all bool) error {
+	if !all {
+		return copyTree(d.Working(), to, copiedBytes)
+	}
+	return d.copyAll(to)
+}
+
 // copyAll copies working/ and model_run/ as they are together at one moment: again, when a file has changed meanwhile. Nothing
 // is linked, as any file may be written to in place later on.
 func (d Desk) copyAll(to string) error {

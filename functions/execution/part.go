@@ -1,0 +1,90 @@
+package execution
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Part is a piece of an execution's work that has a folder and checkpoints of its own: a trial of a search. Who goes on with the part, or
+// from it, may be another attempt, of another job even. It is for one goroutine at a time.
+type Part struct {
+	dir         string
+	attempt     *Attempt
+	checkpoints *storage.Checkpoints
+	place       storage.Place
+	saved       bool // maybe: there is something to forget
+}
+
+// Part is one of an attempt's, by its name, at work in a folder. An attempt opens it once to save anything.
+func (a *Attempt) Part(name, dir string) *Part {
+	sum := sha256.Sum256([]byte(a.Execution.ID + " " + name))
+	place := a.Execution.place(a.Task.Attempt.ID)
+	place.Execution = "sha256:" + hex.EncodeToString(sum[:])
+	return &Part{
+		dir: dir, attempt: a, place: place,
+		checkpoints: storage.OpenCheckpoints(a.Execution.fenced, place, asked(a.Job), a.Task.Attempt.Number),
+	}
+}
+
+// Load lays the newest checkpoint of the part out in a folder; false if there is none.
+func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
+	loaded, err := p.checkpoints.Load(ctx, dir)
+	if err != nil {
+		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
+	}
+	for _, why := range loaded.Passed {
+		p.attempt.Execution.Log.Warn("a checkpoint is passed over", "error", why)
+	}
+	p.saved = p.saved || loaded.Found()
+	return loaded.Found(), nil
+}
+
+// Saving runs do and sends the checkpoints of the part's folder for which it calls take, as those of an attempt are sent: what is not
+// sent when do has succeeded is not sent any more.
+func (p *Part) Saving(ctx context.Context, do func(take Take) error) error {
+	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, beside: filepath.Dir(p.dir), latest: make(chan snapshot, 1)}
+	s.copy = func(to string, all bool) error {
+		if all {
+			return copyTree(p.dir, to, math.MaxInt64)
+		}
+		return copyTree(p.dir, to, copiedBytes)
+	}
+	err := p.attempt.shop.saving(ctx, s, do)
+	p.saved = p.saved || s.taken > 0
+	return err
+}
+
+// Keep sends what the folder holds for those who go on from the part.
+func (p *Part) Keep(ctx context.Context, step int) error {
+	p.saved = true
+	if _, err := p.checkpoints.Save(ctx, p.dir, step); err != nil {
+		return events.Fail(events.FailureUnavailable, err)
+	}
+	return nil
+}
+
+// Forget removes what is kept of the part, if this attempt has had to do with any. What stays behind is garbage for later.
+func (p *Part) Forget(ctx context.Context) {
+	if !p.saved {
+		return
+	}
+	place := p.place
+	place.Attempt = ""
+	if err := storage.RemoveCheckpoints(ctx, p.attempt.Execution.fenced, place); err != nil {
+		p.attempt.Execution.Log.Warn("checkpoints are left in the store", "error", err)
+	}
+}
+
+// ForgetPart is Forget for a part that others have worked on.
+func (a *Attempt) ForgetPart(ctx context.Context, name string) {
+	p := a.Part(name, "")
+	p.saved = true
+	p.Forget(ctx)
+}

@@ -1,0 +1,58 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Opener is a Guest that can have one module process work on many assignments.
+type Opener interface {
+	Open(ctx context.Context, source module.Source) (*guest.Session, error)
+}
+
+// Sitting has the module of an attempt work on one assignment after another. Its log stays on the desk: what one of many assignments
+// printed is told of where it failed, and kept nowhere. It is for one goroutine at a time.
+type Sitting struct {
+	attempt *Attempt
+	code    code
+	run     func(context.Context, module.Assignment, guest.Limits, func(module.Message)) (guest.Outcome, error)
+	close   func()
+}
+
+// Sit finds the module once for many assignments. The sitting is to be closed before the attempt.
+func (a *Attempt) Sit(ctx context.Context) (*Sitting, error) {
+	found, err := a.code(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sitting{attempt: a, code: found, run: a.shop.guest.Run, close: func() {}}
+	if opener, can := a.shop.guest.(Opener); can {
+		session, err := opener.Open(ctx, found.source)
+		if err != nil {
+			return nil, found.atAddress(moduleFailure(err, ""))
+		}
+		s.run, s.close = session.Run, session.Close
+	}
+	return s, nil
+}
+
+// Run works on one assignment. Its errors are events.Failures.
+func (s *Sitting) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, on func(module.Message)) (guest.Outcome, error) {
+	a := s.attempt
+	told.Module = s.code.source
+	limits := guest.Limits{Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace}
+	outcome, err := s.run(ctx, told, limits, on)
+	switch {
+	case err != nil:
+		return outcome, s.code.atAddress(a.AtAddresses(moduleFailure(err, "")))
+	case outcome.Module != "" && outcome.Module != a.Execution.Module:
+		return outcome, a.changed()
+	}
+	return outcome, nil
+}
+
+// Close ends the module's process.
+func (s *Sitting) Close() { s.close() }
