@@ -74,7 +74,7 @@ var table = house.Table{
 		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
-		"functions/tuner": {Opens: "events functions/execution functions/worker functions/pipeline functions/module",
+		"functions/tuner": {Opens: "compute/tune/space events functions/execution functions/worker functions/pipeline functions/module",
 			Tests: "functions/guest storage"},
 		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest"},

@@ -5,45 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// readBest parses what KerasTuner's HyperParameters.get_config returns: the space, a list of parameters, and the values
-// of the best trial. Hyperband has values that are not of the space.
+// readBest parses what KerasTuner's HyperParameters.get_config returns: the space, a list of parameters, and the values of the best trial.
+// Hyperband has values that are not of the space. What kinds of parameters there are is between the module and its KerasTuner, which may
+// be newer than what we know; but values that JSON has none of could be told to nobody.
 func readBest(text []byte) (map[string]any, error) {
-	var best struct {
-		Space  *[]parameter    `json:"space"`
-		Values *map[string]any `json:"values"`
-	}
-	if err := json.Unmarshal(text, &best); err != nil {
+	values, err := space.DecodeValues(text)
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case best.Space == nil:
-		return nil, errors.New(`no "space" in it: expected what get_config of KerasTuner's HyperParameters returns`)
-	case best.Values == nil || *best.Values == nil:
-		return nil, errors.New(`no "values" in it: expected what get_config of KerasTuner's HyperParameters returns`)
+	if _, err := values.MarshalJSON(); err != nil {
+		return nil, err
 	}
-	for i, p := range *best.Space {
-		if p.Class == "" || p.Config.Name == "" {
-			return nil, fmt.Errorf("space[%d]: expected a parameter with its class_name and the name in its config", i)
-		}
-	}
-	for name, value := range *best.Values {
-		switch value.(type) {
-		case string, float64, bool:
-		default:
-			return nil, fmt.Errorf("values: %s: expected a number, a text or a truth, got %T", name, value)
-		}
-	}
-	return *best.Values, nil
-}
-
-// parameter is one of a search space, by Keras's way of writing objects.
-type parameter struct {
-	Class  string `json:"class_name"`
-	Config struct {
-		Name string `json:"name"`
-	} `json:"config"`
+	return values.Map(), nil
 }
 
 // readResults parses TFX's list of completed trials into their scores, the best first. Whether more or less is better

@@ -26,14 +26,14 @@ func TestBestHyperparametersThatNobodyCouldReadAreRefused(t *testing.T) {
 		`{"values": {}}`:                `no "space"`,
 		`{"space": []}`:                 `no "values"`,
 		`{"space": [], "values": null}`: `no "values"`,
-		`{"space": [{"class_name": "Int"}], "values": {}}`:         "space[0]",
-		`{"space": [{"config": {"name": "units"}}], "values": {}}`: "space[0]",
+		`{"space": [{"class_name": "Int"}], "values": {}}`:         "space: [0]",
+		`{"space": [{"config": {"name": "units"}}], "values": {}}`: "space: [0]",
 		`{"space": [], "values": {"units": [1]}}`:                  "values: units",
-		`{"space": [], "values": {"units": NaN}}`:                  "invalid character 'N'",
-		`[]`: "cannot unmarshal array",
-		``:   "unexpected end",
-		`{"space": [], "values": {"units": 1}} and more`:                "after top-level value",
-		`{"space": [{"class_name": "Int", "config": []}], "values":{}}`: "cannot unmarshal array",
+		`{"space": [], "values": {"units": NaN}}`:                  "value of units: NaN",
+		`[]`: "HyperParameters returns: []",
+		``:   "ends in the middle",
+		`{"space": [], "values": {"units": 1}} and more`:                "something after the value",
+		`{"space": [{"class_name": "Int", "config": []}], "values":{}}`: "expected an object with class_name and config",
 	} {
 		if _, err := readBest([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

@@ -8,14 +8,9 @@ import (
 // Decode reads a config of KerasTuner's, such as best_hyperparameters.txt. Values without a parameter are kept: Hyperband has them. It
 // refuses what KerasTuner refuses, and a parameter of a kind that is not known.
 func Decode(text []byte) (Space, Values, error) {
-	all, err := parse(text)
+	list, given, err := takeApart(text)
 	if err != nil {
 		return nil, nil, err
-	}
-	o, _ := all.(object)
-	list, has := o.find("space")
-	if !has {
-		return nil, nil, errors.New(`no "space" in it: expected what get_config of KerasTuner's HyperParameters returns`)
 	}
 	s, err := readSpace(list)
 	if err == nil {
@@ -24,15 +19,59 @@ func Decode(text []byte) (Space, Values, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("space: %w", err)
 	}
-	given, has := o.find("values")
-	if !has {
-		return nil, nil, errors.New(`no "values" in it: expected what get_config of KerasTuner's HyperParameters returns`)
-	}
 	values, err := readValues(given)
 	if err != nil {
 		return nil, nil, fmt.Errorf("values: %w", err)
 	}
 	return s, s.typed(values), nil
+}
+
+// DecodeValues reads the values of a config as they are. Its parameters need to be some, with names; their kinds may be such as a newer
+// KerasTuner has.
+func DecodeValues(text []byte) (Values, error) {
+	list, given, err := takeApart(text)
+	if err != nil {
+		return nil, err
+	}
+	for i, one := range list {
+		_, config, err := readClassed(one)
+		if name, _ := config.find("name"); err == nil && (name == nil || name == "") {
+			err = errors.New("expected a name in its config")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("space: [%d]: %w", i, err)
+		}
+	}
+	values, err := readValues(given)
+	if err != nil {
+		return nil, fmt.Errorf("values: %w", err)
+	}
+	return values, nil
+}
+
+// takeApart reads the two parts of a config.
+func takeApart(text []byte) (list []any, values any, err error) {
+	all, err := parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	const expected = "expected what get_config of KerasTuner's HyperParameters returns"
+	o, ok := all.(object)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s: %s", expected, brief(all))
+	}
+	in, _ := o.find("space")
+	values, _ = o.find("values")
+	list, ok = in.([]any)
+	switch {
+	case in == nil:
+		return nil, nil, errors.New(`no "space" in it: ` + expected)
+	case !ok:
+		return nil, nil, fmt.Errorf("space: expected a list of parameters, got %s", brief(in))
+	case values == nil:
+		return nil, nil, errors.New(`no "values" in it: ` + expected)
+	}
+	return list, values, nil
 }
 
 // typed are values as the kinds of their parameters have them: 1 of a Float is 1.0.
@@ -51,9 +90,13 @@ func (s Space) typed(values Values) Values {
 // UnmarshalJSON reads KerasTuner's list of objects with class_name and config. Each parameter is checked by itself: whether all parents
 // are there is for Check to say, since a log tells them in parts.
 func (s *Space) UnmarshalJSON(text []byte) error {
-	list, err := parse(text)
-	if err != nil || list == nil {
+	given, err := parse(text)
+	if err != nil || given == nil {
 		return err
+	}
+	list, ok := given.([]any)
+	if !ok {
+		return fmt.Errorf("expected a list of parameters, got %s", brief(given))
 	}
 	*s, err = readSpace(list)
 	return err
@@ -84,11 +127,7 @@ func readValues(given any) (Values, error) {
 	return values, nil
 }
 
-func readSpace(given any) (Space, error) {
-	list, ok := given.([]any)
-	if !ok {
-		return nil, fmt.Errorf("expected a list of parameters, got %s", brief(given))
-	}
+func readSpace(list []any) (Space, error) {
 	s := make(Space, len(list))
 	for i, one := range list {
 		class, config, err := readClassed(one)

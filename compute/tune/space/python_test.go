@@ -59,6 +59,18 @@ func TestReadingKeepsTypes(t *testing.T) {
 	}
 }
 
+func TestValuesAreReadOfASpaceThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	text := `{"space": [{"class_name": "Text", "config": {"name": "words"}}], "values": {"words": "a b", "n": 9007199254740993, "x": NaN}}`
+	values, err := space.DecodeValues([]byte(text))
+	if n, _ := values.Lookup("n"); err != nil || len(values) != 3 || n != int64(9007199254740993) {
+		t.Errorf("%v, %v", values, err)
+	}
+	if _, _, err := space.Decode([]byte(text)); err == nil {
+		t.Error("Decode took a kind that is not known")
+	}
+}
+
 func TestALogHoldsSpacesAndValues(t *testing.T) {
 	t.Parallel()
 	type entry struct {
@@ -94,9 +106,13 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(one("Int", `"min_value": 1, "max_value": 4096, "sampling": "reverse_log", "step": 2`)))
 	f.Add([]byte(one("Float", `"min_value": 0.1, "max_value": 0.1`)))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		alone, lenient := space.DecodeValues(text)
 		s, values, err := space.Decode(text)
 		if err != nil {
 			return
+		}
+		if lenient != nil || len(alone) != len(values) {
+			t.Fatalf("values alone: %v, %v", alone, lenient)
 		}
 		first, err := s.Encode(values)
 		if err != nil {

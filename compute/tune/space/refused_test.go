@@ -46,7 +46,7 @@ func TestWhatKerasTunerRefusesIsRefusedByName(t *testing.T) {
 		`{"space": [1], "values": {}}`:                                                            "space: [0]: expected an object with class_name and config, got 1",
 		`{"values": {}}`:                                                                          `no "space" in it`,
 		`{"space": []}`:                                                                           `no "values" in it`,
-		`[]`:                                                                                      `no "space" in it`,
+		`[]`:                                                                                      `HyperParameters returns: []`,
 		`{"space": [], "values": {}`:                                                              "JSON at byte 26: expected , or }",
 		`{"space": [], "values": {}} {}`:                                                          "something after the value",
 		`{"space": [], "values": {"a": 99999999999999999999}}`:                                    "more than 64 bits hold",
