@@ -6,7 +6,7 @@ import (
 )
 
 // Encode writes what KerasTuner calls a config, which is TFX's best_hyperparameters.txt: byte for byte what Python's json.dumps makes of
-// it, on one line without an end.
+// it, on one line without an end. (But a Float's step is a float, also where a Python program gave 2 and not 2.0.)
 func (s Space) Encode(values Values) ([]byte, error) {
 	for _, p := range s {
 		if err := p.Check(); err != nil {

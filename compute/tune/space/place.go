@@ -163,8 +163,8 @@ func (p Parameter) number(value float64) any {
 	return value
 }
 
-// slot is which of n equal parts a place lies in.
-func slot(place float64, n int) int { return min(int(place*float64(n)), n-1) }
+// slot is which of n equal parts a place lies in, divided as KerasTuner does.
+func slot(place float64, n int) int { return min(int(place/(1/float64(n))), n-1) }
 
 // middle is the place in the middle of part i of n, summed up as KerasTuner does.
 func middle(i, n int) float64 {
