@@ -90,8 +90,8 @@ var table = house.Table{
 		"local/examples/taxi":     {Opens: "functions/module functions/module/estimator compute/example", Tests: "functions/guest"},
 		"local/examples/penguin":  {Opens: "functions/module " + learning},
 
-		"infra/bench":         {Opens: "* compute/tftest"},                // TensorFlow, to measure beside
-		"infra/bench/quality": {Opens: "compute/tune compute/tune/space"}, // of what is suggested
+		"infra/bench":         {Opens: "* compute/tftest"},                                     // TensorFlow, to measure beside
+		"infra/bench/quality": {Opens: "compute/tune compute/tune/space compute/tune/suggest"}, // of what is suggested
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
 		"infra/house":         {TestHelp: true},
 		"infra/readme":        {TestHelp: true},

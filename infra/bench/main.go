@@ -36,7 +36,7 @@ func main() {
 		return
 	}
 	if len(os.Args) > 1 && os.Args[1] == serveObjective {
-		if err := objective(os.Args[2:], os.Stdin, os.Stdout); err != nil {
+		if err := objective(ctx, os.Args[2:], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -11,11 +12,11 @@ import (
 const serveObjective = "objective"
 
 // objective answers for a function until in ends. See quality.Serve.
-func objective(args []string, in io.Reader, out io.Writer) error {
+func objective(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New(serveObjective + ": expected the name of one function")
 	}
-	f, err := quality.Find(quality.Known(), args[0])
+	f, err := quality.Find(append(quality.Known(), taxiFunction(ctx)), args[0])
 	if err != nil {
 		return err
 	}

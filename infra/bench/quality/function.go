@@ -53,12 +53,12 @@ func formula(f func(*point) float64) func(space.Values) (float64, error) {
 	}
 }
 
-func (p *point) float(name string) float64 { return read[float64](p, name) }
-func (p *point) int(name string) float64   { return float64(read[int64](p, name)) }
-func (p *point) text(name string) string   { return read[string](p, name) }
-func (p *point) bool(name string) bool     { return read[bool](p, name) }
+func (p *point) float(name string) float64 { return lookup[float64](p, name) }
+func (p *point) int(name string) float64   { return float64(lookup[int64](p, name)) }
+func (p *point) text(name string) string   { return lookup[string](p, name) }
+func (p *point) bool(name string) bool     { return lookup[bool](p, name) }
 
-func read[T any](p *point, name string) (zero T) {
+func lookup[T any](p *point, name string) (zero T) {
 	of, ok := p.values.Lookup(name)
 	if value, typed := of.(T); typed {
 		return value
