@@ -49,6 +49,7 @@ var table = house.Table{
 		"compute/tensorflow/ops": {Opens: "compute/example"},
 		"compute/tune":           {Opens: "compute/tune/space"},
 		"compute/tune/space":     {},
+		"compute/tune/report":    {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
 		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/space"},
 		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 

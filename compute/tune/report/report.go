@@ -1,0 +1,118 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// Report is a study for people and programs: its outcome so far, and a row for each trial.
+type Report struct {
+	Algorithm  string           `json:"algorithm"`
+	Objectives []tune.Objective `json:"objectives"`
+	MaxTrials  int              `json:"max_trials,omitempty"`
+	Parallel   int              `json:"parallel,omitempty"`
+	Begun      time.Time        `json:"begun,omitzero"`
+	Last       time.Time        `json:"last,omitzero"` // when the log grew last
+	Finished   *tune.Finished   `json:"finished,omitempty"`
+	Counts     Counts           `json:"counts"`
+	Best       []string         `json:"best"`   // the best trial; of several objectives, the Pareto set
+	Trials     []Row            `json:"trials"` // in the order they were begun
+}
+
+// Counts are trials by what has become of them. Those that wait for another try are among Running.
+type Counts struct {
+	Running    int `json:"running"`
+	Completed  int `json:"completed"` // those among them that were stopped early are Stopped too
+	Stopped    int `json:"stopped"`
+	Failed     int `json:"failed"`
+	Infeasible int `json:"infeasible"`
+}
+
+// Row is one trial.
+type Row struct {
+	Trial  string      `json:"trial"`
+	Status tune.Status `json:"status"`
+	Best   bool        `json:"best"`
+	Score  *float64    `json:"score"` // of the first objective; null while there is none
+	Step   int         `json:"step,omitempty"`
+
+	Parent    string `json:"parent,omitempty"`
+	From      int    `json:"from,omitempty"`
+	Epochs    int    `json:"epochs,omitempty"`
+	Bracket   int    `json:"bracket,omitempty"`
+	Round     int    `json:"round,omitempty"`
+	Iteration int    `json:"iteration,omitempty"`
+
+	Stopped int       `json:"stopped,omitempty"` // the step at which it was stopped early
+	Breaks  bool      `json:"breaks_constraints,omitempty"`
+	Tries   int       `json:"tries"`
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	Seconds float64   `json:"seconds,omitempty"` // from its beginning to its end, by the bus's clock
+
+	Values  space.Values       `json:"values"`
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	Message string             `json:"message,omitempty"`
+}
+
+// Of reports how a study stands.
+func Of(s *tune.Study) Report {
+	r := Report{
+		Algorithm: s.Config.Algorithm.Name, Objectives: s.Config.Objectives, MaxTrials: s.Config.MaxTrials, Parallel: s.Config.Parallel,
+		Begun: s.Begun, Last: s.Last, Finished: s.Finished, Best: []string{}, Trials: []Row{},
+	}
+	if s.Entries > 0 {
+		for _, t := range s.Pareto() {
+			r.Best = append(r.Best, t.ID)
+		}
+	}
+	for _, t := range s.Trials {
+		r.Counts.add(t)
+		r.Trials = append(r.Trials, rowOf(s, t, slices.Contains(r.Best, t.ID)))
+	}
+	return r
+}
+
+func (c *Counts) add(t *tune.Trial) {
+	switch t.Status {
+	case tune.Running, tune.Invalid:
+		c.Running++
+	case tune.Completed:
+		c.Completed++
+	case tune.Failed:
+		c.Failed++
+	case tune.Infeasible:
+		c.Infeasible++
+	}
+	if t.Status == tune.Completed && t.Stopped > 0 {
+		c.Stopped++
+	}
+}
+
+func rowOf(s *tune.Study, t *tune.Trial, best bool) Row {
+	row := Row{
+		Trial: t.ID, Status: t.Status, Best: best, Step: t.Step, Stopped: t.Stopped, Tries: t.Tries,
+		Parent: t.Parent, From: t.From, Epochs: t.Epochs, Bracket: t.Bracket, Round: t.Round, Iteration: t.Iteration,
+		Started: t.Started, Ended: t.Ended, Values: t.Values, Metrics: t.Metrics, Message: t.Message,
+		Breaks: t.Status == tune.Completed && !s.Feasible(t),
+	}
+	if score, there := s.Score(t); there && t.Status == tune.Completed {
+		row.Score = &score
+	}
+	if !t.Ended.IsZero() {
+		row.Seconds = t.Ended.Sub(t.Started).Seconds()
+	}
+	return row
+}
+
+// JSON writes the report as one indented object.
+func (r Report) JSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// scoreTag is under which a trial's score is logged: the best of its curve, where TensorBoard compares last values.
+const scoreTag = "score"
+
+// TensorBoard writes what TensorBoard's HParams page shows: the experiment in the folder itself, and a session in a folder for each trial,
+// with its values, curves and metrics. Of more than most trials these are the best, and then those that were begun first; 0 is no
+// bound. Equal studies make equal files.
+func TensorBoard(dir string, s *tune.Study, most int) error {
+	w, err := open(dir, s.Begun)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(w.Experiment(experiment(s)), w.Close()); err != nil {
+		return fmt.Errorf("experiment: %w", err)
+	}
+	for _, t := range chosen(s, most) {
+		if err := session(filepath.Join(dir, t.ID), s, t); err != nil {
+			return fmt.Errorf("trial %s: %w", t.ID, err)
+		}
+	}
+	return nil
+}
+
+// open begins an event file that tells of nothing but the study: neither now nor this machine.
+func open(dir string, at time.Time) (*runlog.Writer, error) {
+	return runlog.Open(dir, runlog.Options{Now: func() time.Time { return at }, Host: "study", PID: 1})
+}
+
+func chosen(s *tune.Study, most int) []*tune.Trial {
+	if most == 0 || len(s.Trials) <= most {
+		return s.Trials
+	}
+	trials := s.Best()
+	for _, t := range s.Trials {
+		if !slices.Contains(trials, t) {
+			trials = append(trials, t)
+		}
+	}
+	return trials[:most]
+}
+
+// experiment is the page's columns: the parameters with what they are taken from, the score, and the objectives.
+func experiment(s *tune.Study) runlog.Experiment {
+	e := runlog.Experiment{Created: s.Begun, Metrics: []runlog.Metric{{Tag: scoreTag}}}
+	seen := map[string]bool{}
+	for _, p := range s.Config.Space {
+		if !seen[p.Name] {
+			e.HParams = append(e.HParams, column(s.Config.Space, p))
+		}
+		seen[p.Name] = true
+	}
+	for _, t := range s.Trials {
+		for _, value := range t.Values {
+			if !seen[value.Name] { // Hyperband's own
+				e.HParams = append(e.HParams, runlog.HParam{Name: value.Name})
+			}
+			seen[value.Name] = true
+		}
+	}
+	for _, o := range s.Config.Objectives {
+		if o.Name != scoreTag {
+			e.Metrics = append(e.Metrics, runlog.Metric{Tag: o.Name})
+		}
+	}
+	return e
+}
+
+// column is a parameter; one whose name is another's too, under other conditions, has no domain.
+func column(s space.Space, p space.Parameter) runlog.HParam {
+	h := runlog.HParam{Name: p.Name}
+	if slices.ContainsFunc(s, func(q space.Parameter) bool { return q.Name == p.Name && !slices.EqualFunc(q.List(), p.List(), equal) }) {
+		return h
+	}
+	switch p.Kind {
+	case space.Int, space.Float:
+		h.Range = &runlog.Range{Min: p.Min, Max: p.Max}
+	default:
+		h.Values = p.List()
+	}
+	return h
+}
+
+func equal(a, b any) bool { return a == b }
+
+// session is one trial.
+func session(dir string, s *tune.Study, t *tune.Trial) error {
+	at := t.Ended
+	if at.IsZero() {
+		at = t.Started
+	}
+	w, err := open(dir, at)
+	if err != nil {
+		return err
+	}
+	err = w.StartSession(runlog.Session{Group: t.ID, Values: t.Values.Map(), Start: t.Started})
+	for _, point := range points(s, t) {
+		err = errors.Join(err, w.Scalar(int64(point.Step), point.tag, point.Value))
+	}
+	switch t.Status {
+	case tune.Completed:
+		err = errors.Join(err, w.EndSession(runlog.StatusSuccess))
+	case tune.Failed, tune.Infeasible:
+		err = errors.Join(err, w.EndSession(runlog.StatusFailure))
+	}
+	return errors.Join(err, w.Close())
+}
+
+type tagged struct {
+	tag string
+	tune.Point
+}
+
+// points are a trial's curves, then of each metric without one its value, and the score, all behind the last step.
+func points(s *tune.Study, t *tune.Trial) (all []tagged) {
+	last := t.Step
+	for _, name := range sorted(t.Curves) {
+		for _, p := range t.Curves[name] {
+			all = append(all, tagged{name, p})
+			last = max(last, p.Step)
+		}
+	}
+	for _, name := range sorted(t.Metrics) {
+		if len(t.Curves[name]) == 0 && name != scoreTag {
+			all = append(all, tagged{name, tune.Point{Step: last, Value: t.Metrics[name]}})
+		}
+	}
+	if score, there := s.Score(t); there && t.Status == tune.Completed {
+		all = append(all, tagged{scoreTag, tune.Point{Step: last, Value: score}})
+	}
+	return all
+}

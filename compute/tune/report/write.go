@@ -1,0 +1,49 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+)
+
+// The files that Write makes, beside TensorBoard's.
+const (
+	CSVFile  = "trials.csv"
+	JSONFile = "study.json"
+)
+
+// Write fills a folder with all there is of a study: study.json, trials.csv and, of at most so many trials, what TensorBoard shows.
+func Write(dir string, s *tune.Study, mostSessions int) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	r := Of(s)
+	for name, write := range map[string]func(io.Writer) error{CSVFile: r.CSV, JSONFile: r.JSON} {
+		if err := create(filepath.Join(dir, name), write); err != nil {
+			return err
+		}
+	}
+	if err := TensorBoard(dir, s, mostSessions); err != nil {
+		return fmt.Errorf("event files: %w", err)
+	}
+	return nil
+}
+
+func create(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
