@@ -12,6 +12,7 @@ type figure struct {
 	Ratio    *float64 `json:"ratio"`  // peer / ours: above 1 Stoker takes less; null without a peer, as rates are
 	Spread   float64  `json:"spread"` // of the rounds: their 90th percentile less their 10th, in Unit
 	Rounds   int      `json:"rounds"`
+	Verdict  string   `json:"verdict,omitempty"` // where ours and the peer's are told apart by more than their ratio
 
 	goal string // what we set out for, as text for the table; "" for a figure that explains another
 }
@@ -25,6 +26,7 @@ const (
 	perSecond    = "/s"
 	times        = "times"
 
+	bestValue            = "best value" // of a function, over many searches
 	cpuSecondsPerMillion = "CPU-s/million rows"
 )
 

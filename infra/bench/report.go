@@ -32,12 +32,18 @@ func writeTable(w io.Writer, figures []figure) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIGURE\tOURS\tUNIT\tGOAL\tSPREAD\tROUNDS\tPEER\tRATIO")
 	for _, f := range figures {
-		peer, ratio := f.PeerName, ""
+		number, goal, peer, ratio := number, f.goal, f.PeerName, ""
+		if f.Unit == bestValue {
+			number, goal = precise, f.Verdict
+		}
 		if f.Peer != nil {
-			peer, ratio = fmt.Sprintf("%s %s", number(*f.Peer), f.PeerName), number(*f.Ratio)
+			peer = number(*f.Peer) + " " + f.PeerName
+		}
+		if f.Ratio != nil {
+			ratio = number(*f.Ratio)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n",
-			f.Name, number(f.Ours), f.Unit, f.goal, number(f.Spread), f.Rounds, peer, ratio)
+			f.Name, number(f.Ours), f.Unit, goal, number(f.Spread), f.Rounds, peer, ratio)
 	}
 	return table.Flush()
 }
