@@ -48,14 +48,16 @@ var table = house.Table{
 		"compute/tensorflow":     {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
 		"compute/tensorflow/ops": {Opens: "compute/example"},
 		"compute/tune":           {Opens: "compute/tune/space"},
+		"compute/tune/bayes":     {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
+		"compute/tune/gp":        {},
 		"compute/tune/space":     {},
 		"compute/tune/report":    {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
-		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/space"},
+		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/bayes compute/tune/space"},
 		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/pipeline":                  {Opens: "functions/module"},
 		"functions/module":                    {Opens: "compute/tune", Tests: "compute/tune/space"},
-		"functions/module/builtin":            {Opens: "functions/module compute/runlog compute/transform compute/warm " + learning, Tests: "compute/record"},
+		"functions/module/builtin":            {Opens: "functions/module compute/tune compute/tune/space compute/runlog compute/transform compute/warm " + learning, Tests: "compute/record"},
 		"functions/module/estimator":          {Opens: "functions/module compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":                     {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
 		"functions/guest/process":             {Opens: "functions/scratch"},

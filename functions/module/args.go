@@ -1,7 +1,5 @@
 package module
 
-import "os"
-
 // Args is what a module's function gets: its assignment, and the means to tell how it gets on. Its methods may be called
 // from several goroutines.
 type Args struct {
@@ -30,16 +28,3 @@ func (a *Args) Result(metrics map[string]float64) {
 // Send sends any message. One of type "done" is held back until the function has returned. That nobody listens any
 // more is no reason to end a training, so there is no error.
 func (a *Args) Send(m Message) { _ = a.out.send(m) }
-
-// Stopped says whether a trial is to end early, with the metrics that it has. It is a look at the file system: ask it where you
-// report. For what is no trial it is always false.
-func (a *Args) Stopped() bool { return a.Assignment.Trial.stopped() }
-
-// stopped looks for the file at StopPath.
-func (t *Trial) stopped() bool {
-	if t == nil || t.StopPath == "" {
-		return false
-	}
-	_, err := os.Lstat(t.StopPath)
-	return err == nil
-}

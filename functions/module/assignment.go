@@ -2,6 +2,7 @@ package module
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -101,6 +102,16 @@ type Trial struct {
 type Oracle struct {
 	Address string `json:"address"` // host:port of the gRPC service keras_tuner.Oracle
 	Tuner   string `json:"tuner"`   // who the process is there
+}
+
+// Stopped says whether a trial is to end early, with the metrics that it has. It is a look at the file system: ask it where you
+// report. For what is no trial it is always false.
+func (a Assignment) Stopped() bool {
+	if a.Trial == nil || a.Trial.StopPath == "" {
+		return false
+	}
+	_, err := os.Lstat(a.Trial.StopPath)
+	return err == nil
 }
 
 // PayloadSequenceExample is the PayloadFormat of tf.SequenceExamples.

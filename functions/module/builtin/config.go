@@ -34,6 +34,7 @@ type config struct {
 	Histograms      int     `json:"histograms"`
 
 	WarmStart warm.Rules `json:"warm_start"`
+	Space     any        `json:"space,omitempty"` // of a search: it decides nothing of one training
 	wideConfig
 }
 
@@ -45,6 +46,11 @@ type tuned struct {
 	BatchSize    *int     `json:"batch_size"`
 	Optimizer    *string  `json:"optimizer"`
 	Activation   *string  `json:"activation"`
+	EmbeddingDim *int     `json:"embedding_dim"`
+	Seed         *int64   `json:"seed"`
+
+	LinearLearningRate *float64 `json:"linear_learning_rate"`
+	LinearOptimizer    *string  `json:"linear_optimizer"`
 }
 
 // task is what is predicted.
@@ -65,14 +71,14 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 	if err := a.Config(&c); err != nil {
 		return c, err
 	}
+	if c.EvalBatchSize == 0 {
+		c.EvalBatchSize = c.BatchSize // whatever a search makes of that: eval_args count batches, and all trials are measured by the same
+	}
 	if err := c.tune(name, a, log); err != nil {
 		return c, err
 	}
 	if c.Label == "" {
 		c.Label = c.LabelKey
-	}
-	if c.EvalBatchSize == 0 {
-		c.EvalBatchSize = c.BatchSize
 	}
 	if name == "linear" {
 		if a.CustomConfig["hidden_units"] != nil {
@@ -83,7 +89,10 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 	if err := c.wideConfig.check(name); err != nil {
 		return c, err
 	}
-	return c, c.check(a)
+	if steps(a.TrainSteps) == 0 && c.Epochs == 0 {
+		return c, fmt.Errorf("neither train_args.num_steps nor custom_config.epochs says when to stop training")
+	}
+	return c, c.check()
 }
 
 // CheckConfig says what is wrong with a pipeline's custom_config for the builtin module of that name, as far as can be seen
@@ -97,6 +106,9 @@ func CheckConfig(name string, customConfig map[string]any) error {
 	c, err := newConfig(name, module.Assignment{CustomConfig: customConfig, TrainSteps: &one}, slog.New(slog.DiscardHandler))
 	if err == nil && c.Label == "" {
 		err = fmt.Errorf("custom_config: label: missing, expected the feature to predict")
+	}
+	if err == nil {
+		_, err = c.space(name)
 	}
 	return err
 }
@@ -113,7 +125,7 @@ func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error 
 	var t tuned
 	values, _ := a.Hyperparameters["values"].(map[string]any) // without a search there are none
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(module.Keys(t), key) {
+		if !slices.Contains(hyperparameters(name), key) {
 			log.Warn("hyperparameter is not one of this module's and changes nothing",
 				"module", module.BuiltinPrefix+name, "hyperparameter", key)
 		}
@@ -125,6 +137,12 @@ func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error 
 	override(&c.BatchSize, t.BatchSize)
 	override(&c.Optimizer, t.Optimizer)
 	override(&c.Activation, t.Activation)
+	override(&c.EmbeddingDim, t.EmbeddingDim)
+	override(&c.Seed, t.Seed)
+	if name == wideDeep {
+		override(&c.LinearLearningRate, t.LinearLearningRate)
+		override(&c.LinearOptimizer, t.LinearOptimizer)
+	}
 	return c.tuneLayers(t)
 }
 
@@ -152,7 +170,7 @@ func override[T any](value, by *T) {
 }
 
 // check says what is wrong with the values.
-func (c config) check(a module.Assignment) error {
+func (c config) check() error {
 	for _, n := range []struct {
 		key             string
 		value, min, max int
@@ -186,9 +204,6 @@ func (c config) check(a module.Assignment) error {
 	}
 	if _, err := c.optimizer(); err != nil {
 		return fmt.Errorf("custom_config: optimizer: %w", err)
-	}
-	if steps(a.TrainSteps) == 0 && c.Epochs == 0 {
-		return fmt.Errorf("neither train_args.num_steps nor custom_config.epochs says when to stop training")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -13,7 +14,7 @@ import (
 // same assignment gives another model.
 func Digests() map[string]string {
 	digests := map[string]string{}
-	for name, number := range map[string]string{"dnn": "4", "linear": "4", wideDeep: "2"} {
+	for name, number := range map[string]string{"dnn": "5", "linear": "5", wideDeep: "3"} {
 		digests[name] = module.BuiltinPrefix + name + "@" + number
 	}
 	return digests
@@ -24,7 +25,17 @@ func Names() []string { return slices.Sorted(maps.Keys(Digests())) }
 
 // Module serves every builtin module: which one, an assignment says.
 func Module() module.Module {
-	return module.Module{Train: func(ctx context.Context, a *module.Args) error {
-		return Run(ctx, strings.TrimPrefix(a.Module.Path, module.BuiltinPrefix), a.Assignment, a.Send)
-	}}
+	kept := &kept{}
+	return module.Module{
+		Train: func(ctx context.Context, a *module.Args) error {
+			return run(ctx, nameOf(a.Assignment), a.Assignment, a.Send, kept)
+		},
+		Tune: func(ctx context.Context, a *module.Args) (tune.Config, error) {
+			return study(ctx, nameOf(a.Assignment), a.Assignment)
+		},
+	}
+}
+
+func nameOf(a module.Assignment) string {
+	return strings.TrimPrefix(a.Module.Path, module.BuiltinPrefix)
 }

@@ -13,6 +13,7 @@ type progress struct {
 	now    func() time.Time
 	last   time.Time
 	phase  train.Phase
+	trial  bool // metrics are those of evaluations, which have a loss too
 }
 
 // pause between two reports: 20 a second are enough for any eye.
@@ -25,6 +26,9 @@ func (p *progress) take(r train.Progress) {
 		return
 	}
 	p.last, p.phase = now, r.Phase
+	if p.trial {
+		r.Metrics = map[string]float64{"train_loss": r.Metrics["loss"]}
+	}
 	p.report(module.Message{
 		Type: module.MessageProgress, Phase: string(r.Phase), Step: r.Step, Steps: r.Steps, Metrics: r.Metrics,
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/compute/transform"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -20,7 +21,12 @@ import (
 // context.Cause(ctx) in its chain. What the data is to blame for is a module.Error of kind input. It logs to standard
 // error, which is the job's log.
 func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
-	r := runner{log: slog.New(slog.NewTextHandler(os.Stderr, nil)), report: report, now: time.Now}
+	return run(ctx, name, a, report, &kept{})
+}
+
+// run is Run with what trials keep for those after them.
+func run(ctx context.Context, name string, a module.Assignment, report func(module.Message), kept *kept) error {
+	r := runner{log: slog.New(slog.NewTextHandler(os.Stderr, nil)), report: report, now: time.Now, kept: kept}
 	err := r.run(ctx, name, a)
 	if errors.Is(err, example.ErrInput) && ctx.Err() == nil {
 		return module.BadInput(err)
@@ -33,6 +39,7 @@ type runner struct {
 	log    *slog.Logger
 	report func(module.Message)
 	now    func() time.Time
+	kept   *kept
 }
 
 // run is the whole walk: configuration, schema, survey, network, weights of a base model, training, export.
@@ -44,14 +51,11 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err != nil {
 		return err
 	}
-	d, err := newDataset(c, a)
+	data, err := r.kept.look(ctx, c, a)
 	if err != nil {
 		return err
 	}
-	s, err := newSurvey(ctx, d, a.TrainFiles)
-	if err != nil {
-		return err
-	}
+	d, s := data.dataset, data.survey
 	n, err := newNetwork(c, d, s)
 	if err != nil {
 		return err
@@ -68,13 +72,19 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 		return err
 	}
 	log := r.newRunLog(name, c, s, n, a)
-	result, err := r.train(ctx, c, d, n, a, log)
+	learn := r.train
+	if a.Trial != nil {
+		learn = r.try
+	}
+	result, err := learn(ctx, c, data, n, a, log)
 	log.finish(result, err)
 	if err != nil {
 		return err
 	}
-	if err := leave(ctx, d, n, a, result); err != nil {
-		return err
+	if a.ServingModelDir != "" || a.Trial == nil {
+		if err := leave(ctx, d, n, a, result); err != nil {
+			return err
+		}
 	}
 	r.report(module.Message{Type: module.MessageDone, Step: result.Steps, Metrics: result.Metrics})
 	return nil
@@ -83,11 +93,8 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 // shuffleBuffer is that of TFX's DataAccessor.
 const shuffleBuffer = 10000
 
-func (r runner) train(ctx context.Context, c config, d dataset, n network, a module.Assignment, log *runLog) (result train.Result, err error) {
-	data, err := d.open(example.Options{
-		Patterns: a.TrainFiles, BatchSize: c.BatchSize, Epochs: c.Epochs,
-		ShuffleBuffer: shuffleBuffer, Seed: uint64(c.Seed), Logger: r.log,
-	})
+func (r runner) train(ctx context.Context, c config, d *data, n network, a module.Assignment, log *runLog) (result train.Result, err error) {
+	data, err := r.examples(c, d, a)
 	if err != nil {
 		return result, err
 	}
@@ -110,12 +117,20 @@ func (r runner) train(ctx context.Context, c config, d dataset, n network, a mod
 	return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), train.FromExamples(eval, n.feed))
 }
 
+// examples are what is learnt from, in their order.
+func (r runner) examples(c config, d *data, a module.Assignment) (transform.Reader, error) {
+	return d.open(example.Options{
+		Patterns: a.TrainFiles, BatchSize: c.BatchSize, Epochs: c.Epochs,
+		ShuffleBuffer: shuffleBuffer, Seed: uint64(c.Seed), Logger: r.log,
+	})
+}
+
 func (r runner) options(c config, n network, a module.Assignment) (train.Options, error) {
 	optimizer, err := c.optimizerOf(n.model)
 	if err != nil {
 		return train.Options{}, err
 	}
-	p := &progress{report: r.report, now: r.now}
+	p := &progress{report: r.report, now: r.now, trial: a.Trial != nil}
 	o := train.Options{
 		Steps: steps(a.TrainSteps), EvalSteps: steps(a.EvalSteps), BatchSize: c.BatchSize, Optimizer: optimizer,
 		LogEvery: 10, Logger: r.log, Now: r.now, Report: p.take, Checkpointed: p.checkpointed,
