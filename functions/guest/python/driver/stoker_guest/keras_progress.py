@@ -134,8 +134,14 @@ class _Hooks:
         if not progress.in_trial():
             checkpoints.reached(self.step())
 
+    @_harmless
+    def epoch_told(self, epoch, logs):
+        if progress.epoch_ended(epoch + 1, logs):
+            self.model.stop_training = True
+
     def on_epoch_end(self, epoch, logs=None):
         self.epoch_end(epoch, logs)
+        self.epoch_told(epoch, logs)
         leaving.check()
 
     @_harmless

@@ -13,6 +13,7 @@ _held = None  # the newest that did not go yet
 _step = 0  # of the training
 _evaluated = {}  # metrics of the last evaluation
 _trial = None  # phase, step, steps and metrics of a tuner's trial: what its fits are told as
+_epoch = None  # who is told of the epochs of a trial's fits
 
 
 def begin(assignment):
@@ -39,6 +40,17 @@ def trial(phase=None, number=0, of=0, known=None):
     _trial = {"phase": phase, "step": number, "steps": of, "metrics": known or {}} if phase else None
     if _trial:
         tell({"type": "progress", **_trial}, now=True)
+
+
+def on_epoch(told):
+    """Has told(epoch, logs) called at the end of each epoch of a fit, from 1; it says whether the fit is to end there."""
+    global _epoch
+    _epoch = told
+
+
+def epoch_ended(epoch, logs):
+    """Whether a fit is to end with this epoch."""
+    return bool(_epoch and _epoch(epoch, logs))
 
 
 def in_trial():

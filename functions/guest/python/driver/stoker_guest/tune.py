@@ -7,17 +7,31 @@ again for the next attempt: KerasTuner goes on with the trial that was under way
 import json
 import math
 import os
+import random
 
 import stoker
-from stoker_guest import checkpoints, fnargs, leaving, progress, said
+from stoker_guest import checkpoints, fnargs, leaving, progress, said, shared
 
 
 def run(module, assignment):
-    """Searches, and returns the best score."""
+    """Searches, and returns the best score; or takes part in a search, of which the worker tells."""
     fnargs.folders(assignment)
     tuner_fn = module.function("tuner_fn") or module.required("tuner_fn", "tuner_fn(fn_args)")
+    if assignment.get("oracle"):
+        random.seed(assignment["seed"])  # where KerasTuner takes the seed from that a tuner_fn does not give it
     result = tuner_fn(fnargs.make(assignment))
     tuner, fit_kwargs = given(result)
+    if assignment.get("oracle"):
+        try:
+            shared.search(tuner, fit_kwargs, assignment["oracle"])
+            return {}
+        except shared.Apart as reason:
+            said.note(f"the search runs whole in this one process: {reason}")
+    return whole(tuner, fit_kwargs, assignment)
+
+
+def whole(tuner, fit_kwargs, assignment):
+    """Searches by KerasTuner alone."""
     watch(tuner)
     place(tuner, assignment.get("working_dir"))
     tuner.search(**fit_kwargs)
