@@ -50,6 +50,8 @@ var table = house.Table{
 		"compute/tune":           {Opens: "compute/tune/space"},
 		"compute/tune/bayes":     {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
 		"compute/tune/gp":        {},
+		"compute/tune/bayes":     {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
+		"compute/tune/gp":        {},
 		"compute/tune/space":     {},
 		"compute/tune/report":    {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
 		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/bayes compute/tune/space"},

@@ -20,6 +20,7 @@ func algorithms() map[string]algorithm {
 		tune.Grid:      opened(grid),
 		tune.Hyperband: hyperband,
 		tune.ASHA:      asha,
+		tune.Bayesian:  opened(bayesian),
 	}
 }
 

@@ -1,0 +1,129 @@
+package bayes
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+const (
+	everywhere = 2048 // spots that are looked at all over the space
+	nearby     = 256  // and around the best that were seen
+	starts     = 10   // of them, from where a higher spot is looked for
+	looks      = 300  // at spots, to find these starts
+)
+
+// Propose is the values that are most worth trying; false if none was found that was not had. Something must have been seen.
+func (s Search) Propose() (space.Values, bool, error) {
+	c := newCube(s.Space)
+	surface, err := s.surface(c)
+	if err != nil {
+		return nil, false, err
+	}
+	spots := surface.highest(s.candidates(c))
+	up := climber{c, surface}
+	for _, spot := range spots[:min(starts, len(spots))] {
+		spots = append(spots, up.climb(spot))
+	}
+	slices.SortStableFunc(spots, downwards)
+	for _, spot := range spots {
+		if !s.Had[spot.values.Key()] {
+			return spot.values, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+func downwards(a, b climbed) int { return cmp.Compare(b.worth, a.worth) }
+
+// candidates are spots all over the cube, and some around the best.
+func (s Search) candidates(c cube) []spot {
+	spots := make([]spot, 0, everywhere+nearby)
+	random := rand.New(source(s.Stream))
+	for range everywhere {
+		genes := make([]float64, len(c.parameters))
+		for d := range genes {
+			genes[d] = random.Float64()
+		}
+		spots = append(spots, c.spot(genes))
+	}
+	best := s.best(3)
+	for i := range nearby {
+		if len(best) > 0 {
+			spots = append(spots, c.spot(c.mutate(c.of(best[i%len(best)].Values).genes, random)))
+		}
+	}
+	return spots
+}
+
+// mutate are genes that lie around others, nearer or farther: most of them very near.
+func (c cube) mutate(genes []float64, random *rand.Rand) []float64 {
+	width := math.Pow(10, -2.5*random.Float64()) / 2
+	for d, gene := range genes {
+		switch {
+		case !c.nominal[d]:
+			genes[d] = min(max(gene+width*random.NormFloat64(), 0), 1)
+		case random.Float64() < width:
+			genes[d] = random.Float64()
+		}
+	}
+	return genes
+}
+
+// best are the n best that were seen and that are allowed.
+func (s Search) best(n int) []Seen {
+	best := slices.DeleteFunc(slices.Clone(s.Seen), func(seen Seen) bool { return math.IsNaN(seen.Score) || !seen.allowed() })
+	slices.SortStableFunc(best, func(a, b Seen) int { return cmp.Compare(a.Score, b.Score) })
+	return best[:min(n, len(best))]
+}
+
+// source is randomness for many draws, by a stream's.
+func source(stream space.Stream) rand.Source {
+	seed := func(draw int) uint64 { return uint64(stream.Float64("bayesian", draw) * (1 << 53)) }
+	return rand.NewPCG(seed(0), seed(1))
+}
+
+// highest are the highest of spots, downwards, each some way from those above it. What a spot is worth at most is known soon, so that
+// few are looked at closely.
+func (s *surface) highest(spots []spot) []climbed {
+	rough := make([]climbed, len(spots))
+	for i, spot := range spots {
+		rough[i] = climbed{spot, s.rough(spot.point)}
+	}
+	slices.SortStableFunc(rough, downwards)
+	var sure []climbed
+	for i, spot := range rough[:min(looks, len(rough))] {
+		if i >= 2*starts && spot.worth < sure[2*starts-1].worth {
+			break
+		}
+		spot.worth = s.at(spot.point)
+		at, _ := slices.BinarySearchFunc(sure, spot, downwards)
+		sure = slices.Insert(sure, at, spot)
+	}
+	return apart(sure)
+}
+
+// apart moves spots behind the others that lie close to one above them.
+func apart(spots []climbed) []climbed {
+	var first, later []climbed
+	for _, spot := range spots {
+		if slices.ContainsFunc(first, func(above climbed) bool { return near(above.point, spot.point) }) {
+			later = append(later, spot)
+		} else {
+			first = append(first, spot)
+		}
+	}
+	return append(first, later...)
+}
+
+// near says whether two points are less than a twentieth of the cube apart, on average over dimensions.
+func near(a, b []float64) bool {
+	sum := 0.0
+	for d := range a {
+		sum += math.Abs(a[d] - b[d])
+	}
+	return sum < 0.05*float64(len(a))
+}

@@ -1,0 +1,133 @@
+package bayes
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-ml/stoker/compute/tune/gp"
+)
+
+// surface is how much points of the cube are worth trying: the logarithm of the expected improvement, or a bound, and that of the
+// probability that all constraints hold.
+type surface struct {
+	objective   *gp.Predictor
+	best        float64         // the least that is expected where trials were; +Inf where none was feasible: then constraints alone count
+	beta        float64         // of the bound; 0: expected improvement
+	constraints []*gp.Predictor // of what they are exceeded by
+	byMean      []float64
+	byVariance  []float64
+}
+
+// surface is that of what was seen.
+func (s Search) surface(c cube) (*surface, error) {
+	points, scores := gp.Points{Nominal: c.nominal}, make([]float64, len(s.Seen))
+	for i, seen := range s.Seen {
+		points.Rows = append(points.Rows, c.of(seen.Values).point)
+		scores[i] = seen.Score
+	}
+	var pending [][]float64
+	for _, values := range s.Pending {
+		pending = append(pending, c.of(values).point)
+	}
+	objective, err := model(points, scores, pending, warp)
+	if err != nil {
+		return nil, fmt.Errorf("objective: %w", err)
+	}
+	d := len(c.parameters)
+	made := &surface{objective: objective, best: math.Inf(1), beta: s.Beta, byMean: make([]float64, d), byVariance: make([]float64, d)}
+	for i, seen := range s.Seen {
+		if !math.IsNaN(seen.Score) && seen.allowed() {
+			mean, _ := objective.Mean(points.Rows[i])
+			made.best = min(made.best, mean)
+		}
+	}
+	return made, made.constrain(s.Seen, points, pending)
+}
+
+// constrain adds a model for each constraint that something is known of.
+func (s *surface) constrain(all []Seen, points gp.Points, pending [][]float64) error {
+	if len(all) == 0 {
+		return nil
+	}
+	for i := range all[0].Excess {
+		known, excess := gp.Points{Nominal: points.Nominal}, []float64(nil)
+		for j, seen := range all {
+			if !math.IsNaN(seen.Excess[i]) {
+				known.Rows = append(known.Rows, points.Rows[j])
+				excess = append(excess, seen.Excess[i])
+			}
+		}
+		if len(excess) == 0 {
+			continue
+		}
+		metric, err := model(known, excess, pending, tame)
+		if err != nil {
+			return fmt.Errorf("constraint %d: %w", i, err)
+		}
+		s.constraints = append(s.constraints, metric)
+	}
+	return nil
+}
+
+// rough is an upper estimate of the value of a point, in time proportional to the number of trials: its variance is that which the
+// nearest trial leaves.
+func (s *surface) rough(x []float64) float64 {
+	total := 0.0
+	if !math.IsInf(s.best, 1) {
+		total, _, _ = s.worth(s.objective.Mean(x))
+	}
+	for _, c := range s.constraints {
+		value, _, _ := feasible(c.Mean(x))
+		total += value
+	}
+	return total
+}
+
+// at is the value of a point.
+func (s *surface) at(x []float64) float64 {
+	total := 0.0
+	if !math.IsInf(s.best, 1) {
+		total, _, _ = s.worth(s.objective.At(x))
+	}
+	for _, c := range s.constraints {
+		value, _, _ := feasible(c.At(x))
+		total += value
+	}
+	return total
+}
+
+// slope is the value of a point and its derivatives.
+func (s *surface) slope(x, gradient []float64) float64 {
+	clear(gradient)
+	total := 0.0
+	if !math.IsInf(s.best, 1) {
+		total += s.add(s.objective, s.worth, x, gradient)
+	}
+	for _, c := range s.constraints {
+		total += s.add(c, feasible, x, gradient)
+	}
+	return total
+}
+
+// judge is a value and its derivatives by mean and deviation.
+type judge func(mean, variance float64) (value, byMean, byDeviation float64)
+
+func (s *surface) add(of *gp.Predictor, judge judge, x, gradient []float64) float64 {
+	mean, variance := of.Slope(x, s.byMean, s.byVariance)
+	value, byMean, byDeviation := judge(mean, variance)
+	for d := range gradient {
+		gradient[d] += byMean*s.byMean[d] + byDeviation*s.byVariance[d]/(2*math.Sqrt(variance))
+	}
+	return value
+}
+
+func (s *surface) worth(mean, variance float64) (value, byMean, byDeviation float64) {
+	if s.beta > 0 {
+		return gp.LowerBound(mean, math.Sqrt(variance), s.beta)
+	}
+	return gp.LogImprovement(mean, math.Sqrt(variance), s.best)
+}
+
+func feasible(mean, variance float64) (value, byMean, byDeviation float64) {
+	return gp.LogFeasible(mean, math.Sqrt(variance), 0)
+}

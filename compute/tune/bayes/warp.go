@@ -1,0 +1,69 @@
+package bayes
+
+import (
+	"math"
+	"slices"
+)
+
+// warp brings scores, of which the small ones count, to a mean of 0 and a variance of 1, and the bad half of them closer together: a
+// score of 300 among others around 1 says no more than one of 30 does, but would leave no room for the differences between the good.
+// With the median at 1 and the least at 0, a score above 1 becomes 1 + log(score). Scores that are none become the worst.
+func warp(scores []float64) []float64 {
+	sorted := slices.DeleteFunc(slices.Clone(scores), math.IsNaN)
+	if len(sorted) == 0 {
+		return make([]float64, len(scores))
+	}
+	slices.Sort(sorted)
+	least, median, worst := sorted[0], sorted[len(sorted)/2], sorted[len(sorted)-1]
+	warped := make([]float64, len(scores))
+	for i, score := range scores {
+		if math.IsNaN(score) {
+			score = worst
+		}
+		warped[i] = score - least // small numbers that differ by little lose nothing
+		if unit := median - least; score > median && unit > 0 {
+			warped[i] = unit * (1 + math.Log((score-least)/unit))
+		}
+	}
+	return standard(warped)
+}
+
+// standard is numbers with a mean of 0 and a variance of 1, or all 0.
+func standard(numbers []float64) []float64 {
+	mean, variance := moments(numbers)
+	if !(variance > 0) {
+		return make([]float64, len(numbers))
+	}
+	for i := range numbers {
+		numbers[i] = (numbers[i] - mean) / math.Sqrt(variance)
+	}
+	return numbers
+}
+
+func moments(numbers []float64) (mean, variance float64) {
+	for _, number := range numbers {
+		mean += number / float64(len(numbers))
+	}
+	for _, number := range numbers {
+		variance += (number - mean) * (number - mean) / float64(len(numbers))
+	}
+	return mean, variance
+}
+
+// tame brings numbers whose sign counts to sizes around 1, and large ones closer together: asinh(x / the median size).
+func tame(numbers []float64) []float64 {
+	sizes := make([]float64, len(numbers))
+	for i, number := range numbers {
+		sizes[i] = math.Abs(number)
+	}
+	slices.Sort(sizes)
+	unit := sizes[len(sizes)/2]
+	if unit == 0 {
+		unit = max(sizes[len(sizes)-1], 1)
+	}
+	tamed := make([]float64, len(numbers))
+	for i, number := range numbers {
+		tamed[i] = math.Asinh(number / unit)
+	}
+	return tamed
+}

@@ -1,0 +1,69 @@
+package gp
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/optimize"
+)
+
+// Fit finds the kernel of the greatest posterior density, given values seen at points, by L-BFGS from the middle of the prior.
+func Fit(points Points, y []float64, prior Prior) (Kernel, error) {
+	if len(points.Rows) != len(y) || len(y) == 0 {
+		return Kernel{}, fmt.Errorf("fit a Gaussian process: %d points and %d values", len(points.Rows), len(y))
+	}
+	l := newLikelihood(points, y, prior)
+	best, start := math.Inf(-1), Kernel{}
+	for _, theta := range starts(prior, len(points.Nominal)) {
+		value, kernel, ok := l.climb(theta)
+		if ok && value > best {
+			best, start = value, kernel
+		}
+	}
+	if math.IsInf(best, -1) {
+		return Kernel{}, fmt.Errorf("fit a Gaussian process to %d points: no kernel makes their covariance positive definite", len(y))
+	}
+	return start, nil
+}
+
+// starts are where fits begin: the middle of the prior.
+func starts(prior Prior, dimensions int) [][]float64 {
+	theta := make([]float64, dimensions+2)
+	for d := range dimensions {
+		theta[d] = math.Min(prior.Scale.Mean, 0)
+	}
+	theta[dimensions], theta[dimensions+1] = prior.Variance.Mean, prior.Noise.Mean
+	return [][]float64{theta}
+}
+
+// climb goes up from parameters as far as it gets.
+func (l *likelihood) climb(theta []float64) (float64, Kernel, bool) {
+	problem := optimize.Problem{
+		Func: func(x []float64) float64 {
+			value, _, ok := l.at(x, nil)
+			return down(value, ok)
+		},
+		Grad: func(gradient, x []float64) {
+			l.at(x, gradient)
+			for i := range gradient {
+				gradient[i] = -gradient[i]
+			}
+		},
+	}
+	settings := optimize.Settings{GradientThreshold: 1e-2, MajorIterations: 50, FuncEvaluations: 80,
+		Converger: &optimize.FunctionConverge{Absolute: 1e-3, Iterations: 3}}
+	// A line search that finds nothing better is an error to optimize, and the end of the climb to us.
+	result, _ := optimize.Minimize(problem, theta, &settings, &optimize.LBFGS{})
+	if result == nil {
+		return l.at(theta, nil)
+	}
+	return l.at(result.X, nil)
+}
+
+// down is what a minimiser sees of a value to be made large.
+func down(value float64, ok bool) float64 {
+	if !ok || math.IsNaN(value) {
+		return math.Inf(1)
+	}
+	return -value
+}

@@ -1,0 +1,108 @@
+package suggest
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/bayes"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// bayesian tries values that lie evenly in the space, then those that a model of what was seen makes most of: see compute/tune/bayes.
+// Trials that failed count as the worst, running ones as what is expected of them, and constraints by how likely they hold. Of several
+// objectives each trial looks for the best of one mixture of them, and the mixtures lie all over: see mix.
+func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
+	search := searchOf(s)
+	if len(search.Seen) < initialPoints(s) {
+		even := space.NewStream(s.Config.Seed, 0)
+		for _, values := range bayes.Spread(s.Config.Space, even, len(s.Trials), spares) {
+			if !search.Had[values.Key()] {
+				return tune.Suggestion{Values: values}, tune.Try, nil
+			}
+		}
+		return random(s)
+	}
+	values, ok, err := search.Propose()
+	if err != nil {
+		return tune.Suggestion{}, tune.Over, err
+	}
+	if !ok {
+		return random(s)
+	}
+	return tune.Suggestion{Values: values}, tune.Try, nil
+}
+
+// spares is how many points of the sequence are looked at for one that was not tried.
+const spares = 8
+
+// initialPoints is how many trials there are before there is a model.
+func initialPoints(s *tune.Study) int {
+	if n := s.Config.Algorithm.InitialPoints; n > 0 {
+		return n
+	}
+	return 10
+}
+
+// searchOf is what a study knows.
+func searchOf(s *tune.Study) bayes.Search {
+	search := bayes.Search{Space: s.Config.Space, Had: tried(s), Stream: space.NewStream(s.Config.Seed, len(s.Trials))}
+	if a := s.Config.Algorithm; a.Acquisition == "ucb" {
+		search.Beta = a.Beta
+		if search.Beta == 0 {
+			search.Beta = 2.6
+		}
+	}
+	seen, pending := lately(s)
+	search.Pending = pending
+	scores := make([][]float64, len(seen))
+	for i, t := range seen {
+		if t.Status == tune.Completed {
+			scores[i] = turned(s, t)
+		}
+		search.Seen = append(search.Seen, bayes.Seen{Values: t.Values, Excess: excess(s, t.Metrics)})
+	}
+	for i, score := range mix(scores, len(s.Config.Objectives), search.Stream) {
+		search.Seen[i].Score = score
+	}
+	return search
+}
+
+// lately are the trials of an older study that had the same objectives and those that ended, in this order, and the values of those
+// that did not.
+func lately(s *tune.Study) (ended []*tune.Trial, pending []space.Values) {
+	for _, e := range s.Config.Earlier {
+		t := &tune.Trial{Suggestion: tune.Suggestion{Values: e.Values}, Status: tune.Completed, Metrics: e.Metrics}
+		if !slices.ContainsFunc(s.Scores(t), math.IsNaN) {
+			ended = append(ended, t)
+		}
+	}
+	for _, t := range s.Trials {
+		if t.Status == tune.Running || t.Status == tune.Invalid {
+			pending = append(pending, t.Values)
+		} else {
+			ended = append(ended, t)
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b *tune.Trial) int { return a.Ended.Compare(b.Ended) })
+	return ended, pending
+}
+
+// excess is by how much each constraint is broken, by metrics; NaN where the metric is not there.
+func excess(s *tune.Study, metrics map[string]float64) []float64 {
+	by := make([]float64, len(s.Config.Constraints))
+	for i, c := range s.Config.Constraints {
+		value, there := metrics[c.Name]
+		by[i] = math.Inf(-1)
+		if c.Max != nil {
+			by[i] = max(by[i], value-*c.Max)
+		}
+		if c.Min != nil {
+			by[i] = max(by[i], *c.Min-value)
+		}
+		if !there || math.IsInf(by[i], 0) {
+			by[i] = math.NaN()
+		}
+	}
+	return by
+}
