@@ -50,8 +50,6 @@ var table = house.Table{
 		"compute/tune":           {Opens: "compute/tune/space"},
 		"compute/tune/bayes":     {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
 		"compute/tune/gp":        {},
-		"compute/tune/bayes":     {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
-		"compute/tune/gp":        {},
 		"compute/tune/space":     {},
 		"compute/tune/report":    {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
 		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/bayes compute/tune/space"},
@@ -79,8 +77,8 @@ var table = house.Table{
 		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
-		"functions/tuner": {Opens: "compute/tune/space events functions/execution functions/worker functions/pipeline functions/module",
-			Tests: "functions/guest storage"},
+		"functions/tuner": {Opens: "compute/tune compute/tune/space compute/tune/suggest events functions/execution functions/guest functions/module " +
+			"functions/pipeline functions/worker", Tests: "storage"},
 		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest"},
 		"functions/tuner/oracle/oraclepb": {},

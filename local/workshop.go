@@ -37,5 +37,7 @@ func withWorkshop(opts Options, stack *Stack, do func(...worker.Function) error)
 	shop := execution.New(stack.Store, host, execution.Options{
 		Root: stack.Root, WorkDir: desks.Path(), CacheDir: filepath.Join(opts.DataDir, "modules", "fetched"), Logger: opts.Logger,
 	})
-	return do(trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter}), tuner.New(shop))
+	train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
+	tune := tuner.New(shop, stack.Box)
+	return do(train, tune, tune.Seats())
 }

@@ -133,3 +133,8 @@ const (
 	Stopped     Why = "stopped"   // somebody asked for its end; the best so far counts
 	Cancelled   Why = "cancelled" // nobody wants its result
 )
+
+// Empty says that an entry says nothing.
+func (e Entry) Empty() bool {
+	return e.Begun == nil && len(e.Space) == 0 && e.Taken == nil && e.Ended == nil && len(e.Started) == 0 && e.Finished == nil
+}

@@ -47,14 +47,14 @@ func (w *Workshop) Execution(task worker.Task, known Known) (Execution, error) {
 	id, err := digest(known.Identity)
 	return Execution{
 		ID: id, Module: known.Module, Spec: known.Spec, Inputs: known.Inputs, Job: task.Job,
-		Log:  w.logger(task).With("execution", id),
+		Log:  w.Log(task).With("execution", id),
 		root: w.opts.Root.Join(task.Job.Pipeline, known.Component), outputs: known.Outputs, attempt: task.Attempt.ID,
 		fenced: storage.Fenced(w.store, task.Prove), generation: task.Job.Generation,
 	}, err
 }
 
-// logger says with every line what is being worked on.
-func (w *Workshop) logger(task worker.Task) *slog.Logger {
+// Log says with every line what is being worked on.
+func (w *Workshop) Log(task worker.Task) *slog.Logger {
 	return w.opts.Logger.With(
 		"job", task.Job.ID, "pipeline", task.Job.Pipeline, "run", task.Job.Run, "attempt", task.Attempt.ID)
 }

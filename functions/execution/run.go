@@ -13,6 +13,11 @@ import (
 
 // Run runs the module and passes on how it gets on. The module's log is kept whether it succeeds or fails.
 func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, take Take) (guest.Outcome, error) {
+	return a.RunTuning(ctx, told, r, take, func(module.Message) {})
+}
+
+// RunTuning is Run for a module that may say what to search for: study is called with what it says.
+func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipeline.Resources, take Take, study Take) (guest.Outcome, error) {
 	a.Report(events.Progress{Phase: "starting"})
 	code, err := a.code(ctx)
 	if err != nil {
@@ -28,6 +33,8 @@ func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Re
 			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
 		case module.MessageCheckpoint:
 			take(m)
+		case module.MessageStudy:
+			study(m)
 		}
 	})
 	a.log, a.logTail = a.keepLog(ctx), outcome.LogTail

@@ -118,9 +118,10 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(),
 		})
 		train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
+		tune := tuner.New(shop, l.box)
 		a.sayStarted("worker", "classes "+strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots))
 		return do(ctx, worker.New(l.box, worker.Options{
-			Functions: []worker.Function{train, tuner.New(shop)}, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
+			Functions: []worker.Function{train, tune, tune.Seats()}, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
 		}))
 	})
 }

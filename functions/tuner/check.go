@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -25,6 +26,12 @@ type found struct {
 	values map[string]any
 	score  *float64 // of the best trial
 	trials int      // that were completed
+
+	// Of a study of ours.
+	study     string
+	objective string
+	best      string   // trial
+	why       tune.Why // it ended
 }
 
 // check refuses what no reader of TFX's files would understand, and what could not be published or told of: after the commit it

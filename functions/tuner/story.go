@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 )
@@ -12,23 +13,30 @@ import (
 // story is what there is to tell of a search besides its artifacts. It is kept in the manifest, so that a cache hit
 // tells the same.
 type story struct {
-	Job      string            `json:"job"` // that did the work
-	Module   string            `json:"module"`
-	Inputs   []events.Artifact `json:"inputs"`
-	Values   map[string]any    `json:"values"`
-	Score    *float64          `json:"score,omitempty"`
-	Trials   int               `json:"trials,omitempty"`
-	Started  time.Time         `json:"started"`
-	Finished time.Time         `json:"finished"`
-	Attempts int               `json:"attempts"`
-	Resumed  int               `json:"resumed,omitempty"` // step of the checkpoint that the last attempt went on from
+	Job    string            `json:"job"` // that did the work
+	Module string            `json:"module"`
+	Inputs []events.Artifact `json:"inputs"`
+	Values map[string]any    `json:"values"`
+	Score  *float64          `json:"score,omitempty"`
+	Trials int               `json:"trials,omitempty"`
+
+	// Of a study of ours.
+	Study     string   `json:"study,omitempty"`
+	Objective string   `json:"objective,omitempty"`
+	Best      string   `json:"best,omitempty"` // trial
+	Why       tune.Why `json:"why,omitempty"`  // it ended
+
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
+	Attempts int       `json:"attempts"`
+	Resumed  int       `json:"resumed,omitempty"` // step of the checkpoint that the last attempt went on from
 }
 
 // tell is what there is to tell of an attempt that finished at a time.
 func tell(a *execution.Attempt, f found, finished time.Time) story {
 	return story{
 		Job: a.Job.ID, Module: a.Execution.Module, Inputs: execution.Artifacts(a.Execution.Inputs),
-		Values: f.values, Score: f.score, Trials: f.trials,
+		Values: f.values, Score: f.score, Trials: f.trials, Study: f.study, Objective: f.objective, Best: f.best, Why: f.why,
 		Started: a.Started, Finished: finished, Attempts: a.Task.Attempt.Number, Resumed: a.Resumed,
 	}
 }
@@ -43,6 +51,7 @@ func (t *Tuner) Tell(job events.Job, r execution.Result) (events.Fact, error) {
 		Hyperparameters: r.Manifest.Outputs[bestKey].URI,
 		Values:          told.Values,
 		Score:           told.Score,
+		Objective:       told.Objective,
 		Study:           r.Manifest.Outputs[resultsKey].URI,
 		Execution:       r.Manifest.Execution,
 		Generation:      r.Commit.Generation,

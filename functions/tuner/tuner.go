@@ -5,16 +5,18 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
-	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
 // Tuner is the worker.Function that searches for hyperparameters, and an execution.Kind.
-type Tuner struct{ shop *execution.Workshop }
+type Tuner struct {
+	shop *execution.Workshop
+	bus  Bus
+}
 
-// New returns a tuner that works in a workshop.
-func New(shop *execution.Workshop) *Tuner { return &Tuner{shop} }
+// New returns a tuner that works in a workshop, and keeps the logs of its studies on a bus.
+func New(shop *execution.Workshop, bus Bus) *Tuner { return &Tuner{shop, bus} }
 
 // Name says that a tuner takes tune jobs.
 func (t *Tuner) Name() events.Function { return events.FunctionTune }
@@ -36,7 +38,11 @@ func (t *Tuner) Failed(task worker.Task, failure *events.Failure) events.Fact {
 
 // Handle works on one tune job, or sees to it that nothing comes of one that is cancelled.
 func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-	return t.shop.Handle(ctx, task, t)
+	facts, err := t.shop.Handle(ctx, task, t)
+	if failure, cancelled := events.AsKind(err, events.FailureCancelled); cancelled && failure.Execution != "" {
+		t.callOff(ctx, task, failure.Execution)
+	}
+	return facts, err
 }
 
 // specOf is a job's pipeline, which has a tuner.
@@ -82,36 +88,23 @@ func (t *Tuner) Identify(ctx context.Context, task worker.Task) (execution.Execu
 
 // Work makes the search of an execution that nobody has made yet, and returns what was committed.
 func (t *Tuner) Work(ctx context.Context, task worker.Task, e execution.Execution) (_ *execution.Result, err error) {
+	l, err := t.open(ctx, task, e)
+	if err != nil {
+		return nil, err
+	}
 	a, err := t.shop.Attempt(task, e)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
-	if err := a.StageIn(ctx); err != nil {
-		return nil, err
+	study := l.now()
+	if !study.Settled() {
+		if err := a.StageIn(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if err := a.Resume(ctx); err != nil {
-		return nil, err
+	if study.Entries > 0 {
+		return t.goOn(ctx, a, l, nil)
 	}
-	told, err := assign(a)
-	if err != nil {
-		return nil, a.AtAddresses(err)
-	}
-	return a.Outcome(ctx, func(take execution.Take) (*execution.Result, error) { return finish(ctx, a, told, take) })
-}
-
-// finish runs the module, and makes what it leaves the outcome of the execution. take is called for each checkpoint.
-func finish(ctx context.Context, a *execution.Attempt, told module.Assignment, take execution.Take) (*execution.Result, error) {
-	if _, err := a.Run(ctx, told, a.Execution.Spec.Search().Resources, take); err != nil {
-		return nil, err
-	}
-	found, err := check(a, told)
-	if err != nil {
-		return nil, err
-	}
-	manifest, err := a.Publish(ctx, tell(a, found, a.Now()))
-	if err != nil {
-		return nil, err
-	}
-	return a.Commit(ctx, manifest)
+	return t.ask(ctx, a, l)
 }

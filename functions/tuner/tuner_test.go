@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -84,7 +85,7 @@ func setup(t *testing.T, run func(module.Assignment) error) *bench {
 	}
 	b.tuner = tuner.New(execution.New(b.store, b.guest, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
-	}))
+	}), eventstest.NewMemory(0))
 	return b
 }
 

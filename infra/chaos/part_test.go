@@ -154,7 +154,8 @@ func (p part) runWorker(ctx context.Context, log *slog.Logger) (err error) {
 	}
 	defer modules.host.Close()
 	shop := execution.New(cutStore{store, cutter}, modules, execution.Options{Root: p.Root, WorkDir: desks.Path(), Logger: log})
-	functions := []worker.Function{trainer.New(shop, trainer.Options{}), tuner.New(shop)}
+	tune := tuner.New(shop, cutBox{box, cutter})
+	functions := []worker.Function{trainer.New(shop, trainer.Options{}), tune, tune.Seats()}
 	options := worker.Options{Functions: functions, Slots: p.Slots, Logger: log}
 	return worker.New(cutBox{box, cutter}, options).Run(ctx)
 }

@@ -1,0 +1,119 @@
+package tuner
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+)
+
+// What a log's entry holds of a try, at most.
+const (
+	maxPoints  = 100 // of a curve
+	maxMetrics = 100
+	maxMessage = 4 << 10
+)
+
+// curves are what a try reports of the study's objectives, step by step.
+type curves map[string][]tune.Point
+
+// add takes a report. What is no number is left out: a module that goes on after one may yet find its way back.
+func (c curves) add(objectives []tune.Objective, step int, metrics map[string]float64) {
+	for _, o := range objectives {
+		value, there := metrics[o.Name]
+		if !there || math.IsNaN(value) || math.IsInf(value, 0) {
+			continue
+		}
+		curve := c[o.Name]
+		if n := len(curve); n > 0 && curve[n-1].Step >= step { // a step that is reported again counts as it is told last
+			curve = slices.DeleteFunc(curve, func(p tune.Point) bool { return p.Step >= step })
+		}
+		c[o.Name] = append(curve, tune.Point{Step: step, Value: value})
+	}
+}
+
+// thinned are curves that a log should hold: their first and last points, their best, and others evenly.
+func (c curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
+	thin := map[string][]tune.Point{}
+	for _, o := range objectives {
+		curve := c[o.Name]
+		if len(curve) <= maxPoints {
+			if len(curve) > 0 {
+				thin[o.Name] = curve
+			}
+			continue
+		}
+		best, _ := o.Best(curve)
+		for i, p := range curve {
+			even := i*maxPoints/len(curve) != (i-1)*maxPoints/len(curve)
+			if even || i == 0 || i == len(curve)-1 || p == best {
+				thin[o.Name] = append(thin[o.Name], p)
+			}
+		}
+	}
+	return thin
+}
+
+// completed is the end of a try that went well, or was stopped early: a failure if what the study is about is missing or no number.
+func completed(study tune.Study, trial string, c curves, metrics map[string]float64, stopped int) tune.Ended {
+	objectives := study.Config.Objectives
+	ended := tune.Ended{
+		Trial: trial, Status: tune.Completed, Stopped: stopped,
+		Curves: c.thinned(objectives), Metrics: finite(study.Config, metrics),
+	}
+	for _, o := range objectives {
+		value, there := ended.Metrics[o.Name]
+		last := value
+		if curve := ended.Curves[o.Name]; len(curve) > 0 {
+			last = curve[len(curve)-1].Value
+		}
+		if raw, told := metrics[o.Name]; told && (math.IsNaN(raw) || math.IsInf(raw, 0)) {
+			return failed(trial, fmt.Sprintf("%s, which the study is about, is %v", o.Name, raw))
+		}
+		if !there && len(ended.Curves[o.Name]) == 0 {
+			return failed(trial, fmt.Sprintf("the trial told no %s, which the study is about; it told %s", o.Name, names(metrics)))
+		}
+		if !there {
+			ended.Metrics[o.Name] = last
+		}
+	}
+	if best, there := objectives[0].Best(ended.Curves[objectives[0].Name]); there {
+		ended.Step = best.Step
+	}
+	return ended
+}
+
+func names(metrics map[string]float64) string {
+	if len(metrics) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprint(slices.Sorted(maps.Keys(metrics)))
+}
+
+// finite are the metrics that a log holds: those that the study is judged by, and as many others as there is room for.
+func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
+	kept := map[string]float64{}
+	keep := func(name string) {
+		if value, there := metrics[name]; there && !math.IsNaN(value) && !math.IsInf(value, 0) {
+			kept[name] = value
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if len(kept) < maxMetrics {
+			keep(name)
+		}
+	}
+	for _, o := range c.Objectives {
+		keep(o.Name)
+	}
+	for _, constraint := range c.Constraints {
+		keep(constraint.Name)
+	}
+	return kept
+}
+
+func failed(trial, message string) tune.Ended {
+	return tune.Ended{Trial: trial, Status: tune.Failed, Message: message[max(0, len(message)-maxMessage):]}
+}

@@ -1,0 +1,91 @@
+package tuner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+)
+
+// studyFolder lies beside TFX's file, and holds the study as it was.
+const studyFolder = "study"
+
+// found is what a study comes to, as TFX's files have it; why it comes to nothing is the job's failure.
+func (l *ledger) found(ctx context.Context, a *execution.Attempt, study tune.Study) (f found, err error) {
+	best := study.Best()
+	switch why := study.Finished; {
+	case why.Why == tune.Cancelled:
+		return f, unavailable(errors.New("the study was cancelled meanwhile"))
+	case why.Why == tune.Failing:
+		return f, events.Fail(events.FailureModule, errors.New(why.Message))
+	case len(best) == 0:
+		return f, events.Fail(events.FailureModule, fmt.Errorf("the study ended (%s) before any trial was completed", why.Why))
+	}
+	text, err := study.Config.Space.Encode(best[0].Values)
+	if err != nil {
+		return f, execution.CheckFailure(err)
+	}
+	results, err := resultsOf(study, best)
+	if err != nil {
+		return f, execution.CheckFailure(err)
+	}
+	score, _ := study.Score(best[0])
+	f = found{
+		values: best[0].Values.Map(), score: &score, trials: len(best),
+		study: l.name.ID, objective: study.Config.Objectives[0].Name, why: study.Finished.Why, best: best[0].ID,
+	}
+	return f, unavailable(errors.Join(
+		os.WriteFile(a.Desk.Out(bestKey, bestFile), text, 0o644),
+		os.WriteFile(a.Desk.Out(resultsKey, resultsFile), results, 0o644),
+		l.save(ctx, a.Desk.Out(resultsKey, studyFolder)),
+	))
+}
+
+// resultsOf is TFX's list of completed trials, the best first.
+func resultsOf(study tune.Study, best []*tune.Trial) ([]byte, error) {
+	list := []byte("[")
+	for i, trial := range best {
+		score, _ := study.Score(trial)
+		row := append(space.Values{{Name: "trial_id", Of: trial.ID}, {Name: "score", Of: score}}, trial.Values...)
+		text, err := row.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("trial %s: %w", trial.ID, err)
+		}
+		if i > 0 {
+			list = append(list, ", "...)
+		}
+		list = append(list, text...)
+	}
+	return append(list, ']'), nil
+}
+
+// save writes the whole log as lines of JSON.
+func (l *ledger) save(ctx context.Context, dir string) error {
+	var lines bytes.Buffer
+	for entry, err := range l.bus.ReadStudy(ctx, l.name, 0, false) {
+		if err != nil {
+			return l.away(err)
+		}
+		lines.Write(append(entry.Body, '\n'))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "log.jsonl"), lines.Bytes(), 0o644)
+}
+
+// forget removes the states that trials have left for others to go on from.
+func forget(ctx context.Context, a *execution.Attempt, study tune.Study) {
+	for _, trial := range study.Trials {
+		if trial.Files != "" {
+			a.ForgetPart(ctx, "trial "+trial.ID)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package tuner
+
+import (
+	"context"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/suggest"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// running is a trial as its process tells of it.
+type running struct {
+	seat   *seat
+	trial  string
+	stop   string // the path where a file ends it
+	curves curves
+
+	mu      sync.Mutex
+	step    int
+	stopped int  // the step at which it was told to end; 0: it was not
+	over    bool // the study has no use for it any more
+}
+
+// heard takes a report, and has the trial end early if that is what the study's rule says, or its goal is reached.
+func (r *running) heard(m module.Message) {
+	study := r.seat.now()
+	r.curves.add(study.Config.Objectives, m.Step, m.Metrics)
+	r.seat.task.Report(events.Progress{Phase: "trial " + r.trial, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
+	r.mu.Lock()
+	r.step = m.Step
+	r.mu.Unlock()
+	objective := study.Config.Objectives[0]
+	curve := r.curves[objective.Name]
+	if len(curve) == 0 {
+		return
+	}
+	trial := study.Trial(r.trial)
+	if trial != nil && suggest.Stop(&study, trial, curve) || reached(study.Config, curve[len(curve)-1].Value) {
+		r.end(false)
+	}
+}
+
+func reached(c tune.Config, value float64) bool {
+	return c.Goal != nil && len(c.Constraints) == 0 && !c.Objectives[0].Direction.Better(*c.Goal, value)
+}
+
+// end asks the module to end the trial with what it has.
+func (r *running) end(over bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = r.over || over
+	if r.stopped == 0 {
+		r.stopped = max(1, r.step)
+		_ = os.WriteFile(r.stop, nil, 0o600) // a module that is not stopped only takes longer
+	}
+}
+
+// stopTime is what a module has to end a trial that the study has no use for any more.
+const stopTime = 30 * time.Second
+
+// watch ends the trial when the study is over, by the log or by its time, and makes it end if it doesn't in time.
+func (r *running) watch(ctx context.Context, kill func()) {
+	for {
+		study, changed := r.seat.watch()
+		if study.Finished != nil || !holds(study, r.seat.me, r.trial) {
+			break
+		}
+		left := time.Duration(math.MaxInt64)
+		if at := study.OutOfTimeAt(); !at.IsZero() {
+			left = time.Until(at)
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-changed:
+			timer.Stop()
+			continue
+		case <-timer.C:
+		}
+		break
+	}
+	r.end(true)
+	wait := stopTime
+	if study := r.seat.now(); study.Finished != nil && study.Finished.Why == tune.Cancelled {
+		wait = 0
+	}
+	rest(ctx, wait)
+	kill()
+}
+
+// ended is how the try ended that has come to its metrics. One that the study's end cut off before it had any came to nothing.
+func (r *running) ended(metrics map[string]float64) tune.Ended {
+	ended := completed(r.seat.now(), r.trial, r.curves, metrics, r.stopped)
+	if r.over && ended.Status == tune.Failed {
+		ended.Status, ended.Message = tune.Invalid, "the study ended"
+	}
+	return ended
+}

@@ -1,0 +1,119 @@
+package tuner
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// seat is a job's place in a study: it takes one trial after another from the log, and has the module train it. All seats do the same,
+// whatever job they are of, and none knows another but by the log.
+type seat struct {
+	*ledger
+	task    worker.Task
+	me      tune.Owner
+	attempt *execution.Attempt
+	sitting *execution.Sitting
+	search  pipeline.Search
+	told    module.Assignment // what all trials are told alike
+	offers  offers
+	worked  bool // on a trial
+}
+
+// sit takes a seat: its inputs are staged, and its module found, once for all trials. The log is followed while do works.
+func (t *Tuner) sit(ctx context.Context, a *execution.Attempt, l *ledger, do func(context.Context, *seat) error) error {
+	told, err := base(a)
+	if err != nil {
+		return a.AtAddresses(err)
+	}
+	sitting, err := a.Sit(ctx)
+	if err != nil {
+		return err
+	}
+	defer sitting.Close()
+	s := &seat{
+		ledger: l, task: a.Task, me: ownerOf(a.Task), attempt: a, sitting: sitting, search: a.Execution.Spec.Search(), told: told,
+		offers: offers{},
+	}
+	following, stop := context.WithCancel(ctx)
+	var follower errgroup.Group
+	follower.Go(func() error { l.follow(following); return nil })
+	err = do(ctx, s)
+	stop()
+	_ = follower.Wait()
+	return err
+}
+
+func ownerOf(task worker.Task) tune.Owner {
+	return tune.Owner{Job: task.Job.ID, Attempt: task.Attempt.ID}
+}
+
+// work takes trials until there is none for this seat now.
+func (s *seat) work(ctx context.Context) error {
+	var ended *tune.Ended
+	for {
+		trial, err := s.next(ctx, ended)
+		if err != nil || trial == nil {
+			return err
+		}
+		s.worked = true
+		if ended, err = s.try(ctx, *trial); err != nil {
+			return err
+		}
+	}
+}
+
+// taken is a trial in this seat's hands.
+type taken struct {
+	*tune.Trial
+	over bool // another attempt had it before, and may have left a checkpoint
+}
+
+// next writes how the seat's last trial ended, if it had one, and takes the next; nil if there is none for it now.
+func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
+	var wrote tune.Entry
+	err := s.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+		if e, err = plan(study, s.me, ended, time.Now()); !e.Empty() {
+			wrote = e
+		}
+		return e, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	study := s.now()
+	s.tell(study)
+	mine := study.Of(s.me.Job)
+	if mine == nil || mine.Owner != s.me {
+		return nil, nil
+	}
+	if len(wrote.Started) > 0 {
+		s.offer(ctx, study)
+	}
+	return &taken{mine, wrote.Taken != nil}, nil
+}
+
+// tell reports how the study stands.
+func (s *seat) tell(study tune.Study) {
+	ended := 0
+	for _, t := range study.Trials {
+		if t.Status == tune.Completed || t.Status == tune.Failed || t.Status == tune.Infeasible {
+			ended++
+		}
+	}
+	p := events.Progress{Phase: "tuning", Step: ended, Steps: max(study.Config.MaxTrials, 0)}
+	if best := study.Best(); len(best) > 0 {
+		if score, there := study.Score(best[0]); there {
+			p.Metrics = map[string]float64{"best " + study.Config.Objectives[0].Name: score}
+		}
+	}
+	s.task.Report(p)
+}

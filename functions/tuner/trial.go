@@ -1,0 +1,185 @@
+package tuner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// try has the module train one trial, and returns how it ended. An error is not the trial's: nothing is written then, and the trial goes on
+// with the next attempt at this job.
+func (s *seat) try(ctx context.Context, trial taken) (*tune.Ended, error) {
+	study := s.now()
+	told, err := s.assign(study, trial.Trial)
+	if err != nil {
+		return nil, err
+	}
+	part := s.attempt.Part("trial "+trial.ID, told.WorkingDir)
+	if err := s.prepare(ctx, trial, told, part); err != nil {
+		return nil, err
+	}
+	ended, err := s.train(ctx, trial, told, part)
+	if err != nil {
+		return nil, err
+	}
+	ended.Owner = s.me
+	return &ended, s.leave(ctx, study, told, part, &ended)
+}
+
+// train runs the module until it has ended, or crashed once too often: what it left when it crashed is what it goes on from.
+func (s *seat) train(ctx context.Context, trial taken, told module.Assignment, part *execution.Part) (tune.Ended, error) {
+	for crashes := 1; ; crashes++ {
+		r := &running{seat: s, trial: trial.ID, stop: told.Trial.StopPath, curves: curves{}}
+		outcome, err := s.run(ctx, r, told, part)
+		switch failure, _ := errors.AsType[*events.Failure](err); {
+		case err == nil:
+			return r.ended(outcome.Metrics), nil
+		case ctx.Err() != nil || failure == nil:
+			return tune.Ended{}, err
+		case r.over && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // ended by us
+			return r.ended(nil), nil
+		case failure.Kind == events.FailureModule:
+			return failed(r.trial, said(failure)), nil
+		case failure.Kind != events.FailureCrash && failure.Kind != events.FailureResources:
+			return tune.Ended{}, err
+		case crashes >= s.search.MaxCrashes:
+			return failed(r.trial, said(failure)), nil
+		}
+		s.log.Warn("a trial has crashed; it goes on from its last checkpoint", "trial", r.trial, "crashes", crashes, "error", err)
+		if err := s.again(ctx, trial, told, part); err != nil {
+			return tune.Ended{}, err
+		}
+	}
+}
+
+// said is why a try failed, and what its module printed last.
+func said(failure *events.Failure) string {
+	if failure.LogTail == "" {
+		return failure.Error()
+	}
+	return failure.LogTail + "\n" + failure.Error()
+}
+
+// run is one process's work on a trial. The study may end it: then it is to leave with what it has, and is made to if it doesn't.
+func (s *seat) run(ctx context.Context, r *running, told module.Assignment, part *execution.Part) (outcome guest.Outcome, err error) {
+	running, end := context.WithCancel(ctx)
+	defer end()
+	var watching sync.WaitGroup
+	watching.Go(func() { r.watch(running, end) })
+	defer watching.Wait()
+	defer end()
+	err = part.Saving(ctx, func(take execution.Take) error {
+		outcome, err = s.sitting.Run(running, told, s.search.Resources, func(m module.Message) {
+			switch m.Type {
+			case module.MessageProgress:
+				r.heard(m)
+			case module.MessageCheckpoint:
+				take(m)
+			}
+		})
+		return err
+	})
+	return outcome, err
+}
+
+// assign tells the module of one trial.
+func (s *seat) assign(study tune.Study, trial *tune.Trial) (module.Assignment, error) {
+	told := s.told
+	dir := s.attempt.Desk.Beside(filepath.Join("trials", trial.ID))
+	told.WorkingDir = filepath.Join(dir, "working")
+	told.ModelRunDir = filepath.Join(dir, "model_run")
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(told.WorkingDir, 0o755), os.MkdirAll(told.ModelRunDir, 0o755)); err != nil {
+		return told, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for trial %s: %w", trial.ID, err))
+	}
+	text, err := study.Config.Space.Encode(trial.Values)
+	if err == nil {
+		told.Hyperparameters = map[string]any{}
+		err = json.Unmarshal(text, &told.Hyperparameters)
+	}
+	if err != nil {
+		return told, events.Fail(events.FailureModule, fmt.Errorf("trial %s: its values: %w", trial.ID, err))
+	}
+	algorithm := study.Config.Algorithm
+	told.TrainSteps = steps(told.TrainSteps, trial.Epochs, algorithm.MaxEpochs)
+	told.Trial = &module.Trial{
+		Study: s.name.ID, ID: trial.ID, Parent: trial.Parent, From: trial.From, Epochs: trial.Epochs,
+		Keep:     algorithm.HasEpochs() && trial.Epochs < algorithm.MaxEpochs,
+		StopPath: filepath.Join(dir, "stop"),
+	}
+	return told, nil
+}
+
+// steps is up to which step a trial goes that ends after some of the epochs that the longest has: its share of num_steps, at least one.
+func steps(all *int, epochs, longest int) *int {
+	if all == nil || epochs == 0 || longest == 0 {
+		return all
+	}
+	share := max(1, int(math.Round(float64(*all)*float64(epochs)/float64(longest))))
+	return &share
+}
+
+// prepare lays out what a trial goes on from: what an attempt left that had it before, else the state of its parent. A state that is gone
+// only costs the way back to it, as steps are counted from the beginning.
+func (s *seat) prepare(ctx context.Context, trial taken, told module.Assignment, part *execution.Part) error {
+	if trial.over {
+		if found, err := part.Load(ctx, told.WorkingDir); found || err != nil {
+			return err
+		}
+	}
+	if trial.Parent == "" {
+		return nil
+	}
+	if local := s.attempt.Desk.Beside(filepath.Join("kept", trial.Parent)); execution.There(local) != "" {
+		return unavailable(os.CopyFS(told.WorkingDir, os.DirFS(local)))
+	}
+	found, err := s.attempt.Part("trial "+trial.Parent, "").Load(ctx, told.WorkingDir)
+	if err == nil && !found {
+		s.log.Warn("the state of a trial is gone; who goes on from it begins anew", "trial", trial.ID, "parent", trial.Parent)
+	}
+	return err
+}
+
+// again empties the trial's folder for its next process, and lays out its newest checkpoint, or what it went on from.
+func (s *seat) again(ctx context.Context, trial taken, told module.Assignment, part *execution.Part) error {
+	if err := errors.Join(os.RemoveAll(told.WorkingDir), os.MkdirAll(told.WorkingDir, 0o755)); err != nil {
+		return unavailable(err)
+	}
+	return s.prepare(ctx, taken{trial.Trial, true}, told, part)
+}
+
+func unavailable(err error) error { return events.Fail(events.FailureUnavailable, err) }
+
+// leave keeps what others may go on from, and takes away the rest.
+func (s *seat) leave(ctx context.Context, study tune.Study, told module.Assignment, part *execution.Part, ended *tune.Ended) error {
+	dir := filepath.Dir(told.WorkingDir)
+	defer os.RemoveAll(dir)
+	if !told.Trial.Keep || ended.Status != tune.Completed || empty(told.WorkingDir) {
+		part.Forget(ctx)
+		return nil
+	}
+	if err := part.Keep(ctx, ended.Step); err != nil {
+		return err
+	}
+	ended.Files = "checkpoint"
+	kept := s.attempt.Desk.Beside(filepath.Join("kept", ended.Trial))
+	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
+		return unavailable(err)
+	}
+	return unavailable(os.Rename(told.WorkingDir, kept))
+}
+
+func empty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err != nil || len(entries) == 0
+}
