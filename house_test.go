@@ -55,7 +55,7 @@ var table = house.Table{
 		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/bayes compute/tune/space"},
 		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
-		"functions/pipeline":                  {Opens: "functions/module"},
+		"functions/pipeline":                  {Opens: "functions/module compute/tune"},
 		"functions/module":                    {Opens: "compute/tune", Tests: "compute/tune/space"},
 		"functions/module/builtin":            {Opens: "functions/module compute/tune compute/tune/space compute/runlog compute/transform compute/warm " + learning, Tests: "compute/record"},
 		"functions/module/estimator":          {Opens: "functions/module compute/warm compute/runlog " + learning, Tests: "compute/record"},
@@ -82,6 +82,7 @@ var table = house.Table{
 		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest"},
 		"functions/tuner/oracle/oraclepb": {},
+		"functions/studies":               {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/stoker":                {Opens: "*"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +

@@ -1,0 +1,87 @@
+package studies
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Listed is a study of a list. One whose log can't be read says why, and hides no other.
+type Listed struct {
+	State
+	Err error
+}
+
+// List reads all studies of a pipeline, or of every one for "": those first whose logs have grown last.
+func List(ctx context.Context, log events.Studies, pipeline string) ([]Listed, error) {
+	var list []Listed
+	for newest, err := range log.Studies(ctx, pipeline) {
+		if err != nil {
+			return nil, fmt.Errorf("list studies: %w", err)
+		}
+		state, err := Read(ctx, log, newest.Study)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		list = append(list, Listed{state, err})
+	}
+	slices.Reverse(list)
+	return list, nil
+}
+
+// Find is the one study whose id begins so: ErrAmbiguous if several do, events.ErrNotFound if none does.
+func Find(ctx context.Context, log events.Studies, prefix string) (events.Study, error) {
+	var found []events.Study
+	for newest, err := range log.Studies(ctx, "") {
+		if err != nil {
+			return events.Study{}, fmt.Errorf("look for study %s: %w", prefix, err)
+		}
+		if strings.HasPrefix(newest.Study.ID, prefix) {
+			found = append(found, newest.Study)
+		}
+	}
+	return only(found, "study "+prefix)
+}
+
+// OfJob is the study that a tune job asked for. events.ErrNotFound if it has asked for none, as when it found another's outcome.
+func OfJob(ctx context.Context, log events.Studies, pipeline, job string) (events.Study, error) {
+	list, err := List(ctx, log, pipeline)
+	if err != nil {
+		return events.Study{}, err
+	}
+	for _, one := range list {
+		asked := func(request string) bool { by, _, _ := strings.Cut(request, " "); return by == job }
+		if slices.ContainsFunc(one.Study.Requests, asked) {
+			return one.Name, nil
+		}
+	}
+	return events.Study{}, fmt.Errorf("study of job %s: %w", job, events.ErrNotFound)
+}
+
+// At is the study whose outcome lies at an address: its execution is a part of the path.
+func At(ctx context.Context, log events.Studies, pipeline, address string) (events.Study, error) {
+	parts := strings.FieldsFunc(address, func(r rune) bool { return r == '/' || r == ':' })
+	var found []events.Study
+	for newest, err := range log.Studies(ctx, pipeline) {
+		if err != nil {
+			return events.Study{}, fmt.Errorf("look for the study at %s: %w", address, err)
+		}
+		if slices.Contains(parts, newest.Study.ID) {
+			found = append(found, newest.Study)
+		}
+	}
+	return only(found, "study at "+address)
+}
+
+func only(found []events.Study, what string) (events.Study, error) {
+	switch len(found) {
+	case 0:
+		return events.Study{}, fmt.Errorf("%s: %w", what, events.ErrNotFound)
+	case 1:
+		return found[0], nil
+	}
+	return events.Study{}, fmt.Errorf("%s: %w: %d begin so, %s and %s among them", what, ErrAmbiguous, len(found), found[0].ID, found[1].ID)
+}

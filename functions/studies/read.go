@@ -1,0 +1,83 @@
+package studies
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+)
+
+// State is what a log comes to, up to an entry.
+type State struct {
+	Name  events.Study
+	Study tune.Study
+	After uint64 // the sequence of that entry; 0: nobody has begun the study
+}
+
+// Read is a study as it stands.
+func Read(ctx context.Context, log events.Studies, name events.Study) (State, error) {
+	s := State{Name: name}
+	err := s.readOn(ctx, log)
+	return s, err
+}
+
+// readOn adds what is new.
+func (s *State) readOn(ctx context.Context, log events.Studies) error {
+	for entry, err := range log.ReadStudy(ctx, s.Name, s.After, false) {
+		if err == nil {
+			err = s.enter(entry)
+		}
+		if err != nil {
+			return fmt.Errorf("study %s of pipeline %s: %w", s.Name.ID, s.Name.Pipeline, err)
+		}
+	}
+	return nil
+}
+
+// Follow yields a study as it stands, then with each entry that is new, until it is settled: finished, with nothing of it running.
+func Follow(ctx context.Context, log events.Studies, name events.Study) iter.Seq2[State, error] {
+	return func(yield func(State, error) bool) {
+		s, err := Read(ctx, log, name)
+		if err != nil || !yield(s, nil) {
+			yieldError(yield, s, err)
+			return
+		}
+		if s.Study.Settled() {
+			return
+		}
+		for entry, err := range log.ReadStudy(ctx, name, s.After, true) {
+			if err == nil {
+				err = s.enter(entry)
+			}
+			if err != nil {
+				yieldError(yield, s, err)
+				return
+			}
+			if !yield(s, nil) || s.Study.Settled() {
+				return
+			}
+		}
+	}
+}
+
+func yieldError(yield func(State, error) bool, s State, err error) {
+	if err != nil {
+		yield(s, fmt.Errorf("study %s of pipeline %s: %w", s.Name.ID, s.Name.Pipeline, err))
+	}
+}
+
+// enter adds one entry. One that contradicts the log was written by nobody who had read it.
+func (s *State) enter(entry events.StudyEntry) error {
+	e, err := tune.ParseEntry(entry.Body)
+	if err == nil {
+		e.Stored = entry.Stored
+		err = s.Study.Apply(e)
+	}
+	if err != nil {
+		return fmt.Errorf("entry %d of the log: %w", entry.Sequence, err)
+	}
+	s.After = entry.Sequence
+	return nil
+}
