@@ -41,7 +41,7 @@
 //	linear_optimizer    of the wide part (wide_deep only): ftrl
 //	linear_learning_rate  its rate (wide_deep only): 0.05
 //	batch_size          rows a training step: 32
-//	eval_batch_size     rows an evaluation step: batch_size
+//	eval_batch_size     rows an evaluation step: batch_size as it stands here, whatever a search makes of it
 //	embedding_dim       numbers for a class where classes are embedded: 8
 //	hash_buckets        for strings without a domain: 100
 //	seed                for initial weights and shuffling: the assignment's
@@ -51,10 +51,30 @@
 //	                    what came after the last one, and never changes the result
 //	histograms          steps between two histograms of the weights in the run log: 0, none. They come less often as steps add up
 //	warm_start          which weights of the base model are taken, see below
+//	space               what a search varies, see below
 //
-// Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, and num_layers and
-// units, which stand for num_layers hidden layers of that many units (units left out: the first of hidden_units). Others are
-// logged and left alone.
+// Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, embedding_dim, seed,
+// linear_learning_rate and linear_optimizer, and num_layers and units, which stand for num_layers hidden layers of that many
+// units (units left out: the first of hidden_units). Others are logged and left alone.
+//
+// # Searches
+//
+// A pipeline with a tuner searches with no code: for the best accuracy on the evaluation splits, or auc with two classes, or rmse of a
+// number, in 20 trials by Bayesian optimisation, the first of which is custom_config as it stands. tuner.study says otherwise. What is
+// varied is the learning rate, num_layers, units and activation (linear: the learning rate and the optimizer), or what space says: an
+// object with, for some of the hyperparameters above, a range, a list to choose from, or a value that is fixed,
+//
+//	space:
+//	  learning_rate: {min: 1e-4, max: 1e-1, sampling: log}
+//	  units: {min: 8, max: 128, step: 8, default: 16}
+//	  activation: [relu, tanh]
+//
+// or a list as it stands in best_hyperparameters.txt, which can tell under which conditions a parameter counts. All trials have the same
+// seed, unless it is varied.
+//
+// A trial is the training of its values, to the bit, measured on the evaluation splits up to eight times on its way: its messages carry
+// those metrics by the name they have at the end, and the loss of the training as train_loss. One whose loss is no finite number has
+// failed. Trials of one study in one process look at their data once.
 //
 // # Base models
 //

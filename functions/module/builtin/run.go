@@ -60,10 +60,12 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err != nil {
 		return err
 	}
-	if err := savedmodel.Writable(exported(d, n)); err != nil {
-		return err
+	if forMetrics := a.Trial != nil && a.ServingModelDir == "" && a.BaseModel == ""; !forMetrics {
+		if n.classes, err = n.classNames(d.graph); err != nil {
+			return err
+		}
 	}
-	if n.classes, err = n.classNames(d.graph); err != nil {
+	if err := savedmodel.Writable(exported(d, n)); err != nil { // a search for what can't be served helps nobody
 		return err
 	}
 	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(),
