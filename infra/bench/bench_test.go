@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/local"
 )
 
-// TestMain stands for three programs: stoker's module process, the probe, and a stoker that can't start.
+// TestMain stands for four programs: stoker's module process, the probe, a server of functions, and a stoker that can't start.
 func TestMain(m *testing.M) {
 	command := ""
 	if len(os.Args) > 1 {
@@ -26,6 +26,12 @@ func TestMain(m *testing.M) {
 	case command == "up":
 		fmt.Fprintln(os.Stderr, "stoker: the disk is full")
 		os.Exit(1)
+	case command == serveObjective:
+		if err := objective(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	case os.Getenv(module.ProgressEnv) != "":
 		module.Main(probe())
 	case os.Getenv(holderEnv) != "":

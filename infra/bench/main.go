@@ -35,16 +35,25 @@ func main() {
 		}
 		return
 	}
-	if len(os.Args) > 1 && os.Args[1] == serveObjective {
-		if err := objective(ctx, os.Args[2:], os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	if err := command(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
+	}
+}
+
+// command does what the first argument says: measure as a rule.
+func command(ctx context.Context, args []string) error {
+	first := ""
+	if len(args) > 0 {
+		first = args[0]
+	}
+	switch first {
+	case serveObjective:
+		return objective(ctx, args[1:], os.Stdin, os.Stdout)
+	case recordPeers:
+		return recordRuns(ctx, args[1:], os.Stderr)
+	default:
+		return run(ctx, args, os.Stdout, os.Stderr)
 	}
 }
 

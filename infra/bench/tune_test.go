@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/infra/bench/quality"
+)
+
+// server is this binary, serving a function.
+func server(t *testing.T, name string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exec.CommandContext(t.Context(), self, serveObjective, name)
+}
+
+// A function that another process computes has the same values, to the bit, as here.
+func TestASearchAsksAnotherProcess(t *testing.T) {
+	t.Parallel()
+	f, err := quality.Find(quality.Known(), "layers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := quality.Search(f, tune.Algorithm{Name: tune.Random}, 1, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = quality.WithServed(f, server(t, f.Name), func(served quality.Function) error {
+		there, err := quality.Search(served, tune.Algorithm{Name: tune.Random}, 1, 20)
+		if err == nil && there.After(20) != here.After(20) {
+			t.Errorf("best is %v there, and %v here", there.After(20), here.After(20))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAServerThatEndsIsNamed(t *testing.T) {
+	t.Parallel()
+	f := quality.Known()[0]
+	err := quality.WithServed(f, server(t, "nothing"), func(served quality.Function) error {
+		_, err := quality.Search(served, tune.Algorithm{Name: tune.Random}, 1, 1)
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "function nothing: expected one of branin") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// Same values, same bits; and the default rates of the optimizers are not all alike.
+func TestTheTaxiModelIsAFunction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains on thousands of trips")
+	}
+	t.Chdir("../..")
+	f := taxiFunction(t.Context())
+	values := f.Space.Defaults().With("learning_rate", 0.03).With("units", int64(16)).With("num_layers", int64(2)).With("batch_size", int64(64))
+	good, err := f.At(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.At(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, err := f.At(values.With("learning_rate", 0.0001).With("optimizer", "sgd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if good != again || good < 0.9 || bad > 0.8 {
+		t.Errorf("AUC is %v, again %v, and %v where little is learnt", good, again, bad)
+	}
+}
+
+func TestAVerdictStandsInFiguresAndTable(t *testing.T) {
+	t.Parallel()
+	run := func(value float64) quality.Run {
+		return quality.Run{Function: "branin", Trials: 100, Better: []quality.Better{{Trial: 1, Value: value}}}
+	}
+	r := result{
+		functions: quality.Known()[:1],
+		ours:      map[string][]quality.Run{tune.Bayesian: {run(0.4), run(0.41)}},
+		recorded:  map[string]quality.Recording{quality.OptunaTPE: {Runs: []quality.Run{run(0.7)}}, quality.OptunaGP: {Runs: []quality.Run{run(0.6)}}},
+	}
+	f := r.figures()[0]
+	if f.Name != "tune-branin-50-bayesian-optuna" || f.Ours != 0.405 || *f.Peer != 0.6 || f.PeerName != "optuna-gp (1 seeds)" || f.Verdict != "better" {
+		t.Errorf("figure is %+v: expected the better one of the peer's samplers beside", f)
+	}
+	var table bytes.Buffer
+	if err := r.table(&table); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.String(), "0.405 [0.4025, 0.4075] of 2") || !strings.Contains(table.String(), "optuna-gp better [-0.2, -0.19]") {
+		t.Errorf("table is\n%s", table.String())
+	}
+}
