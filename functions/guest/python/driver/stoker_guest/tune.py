@@ -26,6 +26,8 @@ def run(module, assignment):
             shared.search(tuner, fit_kwargs, assignment["oracle"])
             return {}
         except shared.Apart as reason:
+            if not assignment.get("best_hyperparameters_dir"):  # the search is another process's
+                raise
             said.note(f"the search runs whole in this one process: {reason}")
     return whole(tuner, fit_kwargs, assignment)
 
