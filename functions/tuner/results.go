@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
@@ -16,6 +17,9 @@ import (
 
 // studyFolder lies beside TFX's file, and holds the study as it was.
 const studyFolder = "study"
+
+// maxSessions is of how many trials TensorBoard's files are published, each in a folder of its own: the best. The log has all of them.
+const maxSessions = 100
 
 // found is what a study comes to, as TFX's files have it; why it comes to nothing is the job's failure.
 func (l *ledger) found(ctx context.Context, a *execution.Attempt, study tune.Study) (f found, err error) {
@@ -45,6 +49,7 @@ func (l *ledger) found(ctx context.Context, a *execution.Attempt, study tune.Stu
 		os.WriteFile(a.Desk.Out(bestKey, bestFile), text, 0o644),
 		os.WriteFile(a.Desk.Out(resultsKey, resultsFile), results, 0o644),
 		l.save(ctx, a.Desk.Out(resultsKey, studyFolder)),
+		report.Write(a.Desk.Out(resultsKey, studyFolder), &study, maxSessions),
 	))
 }
 
@@ -85,7 +90,7 @@ func (l *ledger) save(ctx context.Context, dir string) error {
 func forget(ctx context.Context, a *execution.Attempt, study tune.Study) {
 	for _, trial := range study.Trials {
 		if trial.Files != "" {
-			a.ForgetPart(ctx, "trial "+trial.ID)
+			a.ForgetPart(ctx, partOf(trial.ID))
 		}
 	}
 }

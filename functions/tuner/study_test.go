@@ -228,6 +228,9 @@ func TestAStudyIsSearchedByAllWorkersAndToldByOne(t *testing.T) {
 		if lines := strings.Count(p.read(got.Study, "study/log.jsonl"), "\n"); lines != study.Entries {
 			t.Errorf("%d lines of %d entries", lines, study.Entries)
 		}
+		if lines := strings.Count(p.read(got.Study, "study/trials.csv"), "\n"); lines != 1+len(study.Trials) {
+			t.Errorf("%d lines of %d trials", lines, len(study.Trials))
+		}
 		p.offer("j2", "tuesday")
 		if second := p.hparams("tuesday"); !second.Cached || len(p.tried) != 20 {
 			t.Errorf("a second run: %+v after %d trials", second, len(p.tried))
