@@ -92,7 +92,7 @@ var table = house.Table{
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
 		"local/demo":              {Opens: "events storage"},
 		"local/examples/taxi":     {Opens: "functions/module functions/module/estimator compute/example", Tests: "functions/guest"},
-		"local/examples/penguin":  {Opens: "functions/module " + learning},
+		"local/examples/penguin":  {Opens: "functions/module compute/tune compute/tune/space " + learning},
 
 		"infra/bench":         {Opens: "* compute/tftest"},                                     // TensorFlow, to measure beside
 		"infra/bench/quality": {Opens: "compute/tune compute/tune/space compute/tune/suggest"}, // of what is suggested

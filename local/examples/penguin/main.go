@@ -17,10 +17,12 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-func main() { module.Main(module.Module{Train: trainPenguins}) }
+func main() { module.Main(module.Module{Train: trainPenguins, Tune: tunePenguins}) }
 
 const (
 	label   = "species_xf"
@@ -34,9 +36,23 @@ type config struct {
 	LearningRate float64 `json:"learning_rate"`
 }
 
-// trainPenguins is called once for each training. When it returns without an error, the model in a.ServingModelDir is
-// checked, published and told of. train.Run leaves checkpoints in a.WorkingDir, one more when ctx ends, and goes on from the
-// newest; the worker keeps them, so that another one goes on where this one had to stop.
+// tunePenguins says what a search varies, and what for. tuner.study in the pipeline goes before.
+func tunePenguins(_ context.Context, a *module.Args) (tune.Config, error) {
+	return tune.Config{
+		Space: space.Space{
+			{Name: "units", Kind: space.Int, Min: 4, Max: 64, Step: 4, Sampling: space.Linear, Default: int64(8)},
+			{Name: "learning_rate", Kind: space.Float, Min: 1e-3, Max: 1e-1, Sampling: space.Log, Default: 0.01},
+		},
+		Objectives: []tune.Objective{{Name: "accuracy", Direction: tune.Max}},
+		Algorithm:  tune.Algorithm{Name: tune.Bayesian},
+		MaxTrials:  12, Defaults: true, Seed: a.Seed,
+	}, nil
+}
+
+// trainPenguins is called once for each training, and for each trial of a search, which wants its metrics and no model. When it
+// returns without an error, the model in a.ServingModelDir is checked, published and told of. train.Run leaves checkpoints
+// in a.WorkingDir, one more when ctx ends, and goes on from the newest; the worker keeps them, so that another one goes on where this
+// one had to stop, and a trial where its parent ended.
 func trainPenguins(ctx context.Context, a *module.Args) error {
 	c := config{Units: 8, BatchSize: 20, LearningRate: 0.01}
 	if err := errors.Join(a.Config(&c), a.Tuned(&c)); err != nil {
@@ -55,6 +71,9 @@ func trainPenguins(ctx context.Context, a *module.Args) error {
 		return err
 	}
 	a.Result(result.Metrics)
+	if a.ServingModelDir == "" {
+		return nil
+	}
 	targets := export.Targets{Serving: a.ServingModelDir, Eval: a.EvalModelDir, Formats: a.Exports}
 	saved := savedmodel.Model{Graph: model.Graph, TransformGraph: a.TransformGraphPath, Labels: []string{"species"}}
 	return export.Write(ctx, targets, export.Model{Model: saved, Samples: export.FirstRows(a.TrainFiles, spec, feed(model))})
@@ -136,9 +155,13 @@ func (l learner) options(a *module.Args) (train.Options, error) {
 	}
 	options := train.Options{
 		Steps: *a.TrainSteps, BatchSize: l.BatchSize, Optimizer: optimizer,
-		Checkpoints:  train.Checkpoints{Dir: filepath.Join(a.WorkingDir, "checkpoints"), Interval: 30 * time.Second, Seed: a.Seed},
+		Checkpoints: train.Checkpoints{
+			Dir: filepath.Join(a.WorkingDir, "checkpoints"), Interval: 30 * time.Second, Seed: a.Seed,
+			Last: a.Trial != nil && a.Trial.Keep,
+		},
 		LogEvery:     10,
 		Checkpointed: a.Checkpointed,
+		Continue:     func(_ context.Context, step int) (bool, error) { return step%10 != 0 || !a.Stopped(), nil },
 		Report: func(p train.Progress) {
 			a.Send(module.Message{Type: module.MessageProgress, Phase: string(p.Phase), Step: p.Step, Steps: p.Steps, Metrics: p.Metrics})
 		},

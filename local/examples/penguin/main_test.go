@@ -49,6 +49,30 @@ func TestRawExamplesAreRefusedWithWhatIsNeeded(t *testing.T) {
 	}
 }
 
+// A search asks what to search for, and then for one trial after another.
+func TestPenguinsCanBeSearchedFor(t *testing.T) {
+	t.Parallel()
+	a := assignment(t)
+	a.Call, a.ServingModelDir = module.CallTune, ""
+	config, err := tunePenguins(t.Context(), &module.Args{Assignment: a})
+	if err == nil {
+		err = config.Check()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Call, a.Trial = module.CallTrial, &module.Trial{Study: "c0ffee", ID: "0000"}
+	a.Hyperparameters = map[string]any{"values": config.Space.Defaults().Map()}
+	metrics, err := serve(t, a)
+	if err != nil || metrics["accuracy"] < 0.9 {
+		t.Errorf("accuracy is %.3f, %v", metrics["accuracy"], err)
+	}
+	a.Trial.StopPath = a.TransformGraphPath // something that is there
+	if stopped, err := serve(t, a); err != nil || stopped["accuracy"] >= metrics["accuracy"] {
+		t.Errorf("accuracy of a trial that is stopped at once is %.3f, %v", stopped["accuracy"], err)
+	}
+}
+
 func serve(t *testing.T, a module.Assignment) (metrics map[string]float64, err error) {
 	t.Helper()
 	line, err := json.Marshal(a)
@@ -56,7 +80,7 @@ func serve(t *testing.T, a module.Assignment) (metrics map[string]float64, err e
 		t.Fatal(err)
 	}
 	var progress bytes.Buffer
-	err = module.Serve(t.Context(), bytes.NewReader(append(line, '\n')), &progress, module.Module{Train: trainPenguins})
+	err = module.Serve(t.Context(), bytes.NewReader(append(line, '\n')), &progress, module.Module{Train: trainPenguins, Tune: tunePenguins})
 	var last module.Message
 	for decoder := json.NewDecoder(&progress); decoder.More(); {
 		last = module.Message{}
