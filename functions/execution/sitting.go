@@ -54,5 +54,8 @@ func (s *Sitting) Run(ctx context.Context, told module.Assignment, r pipeline.Re
 	return outcome, nil
 }
 
+// IsTFX says whether the module is a TFX module: one that searches by itself, and trains no trial that it is told.
+func (s *Sitting) IsTFX() bool { return guest.IsTFX(s.code.source.Path) }
+
 // Close ends the module's process.
 func (s *Sitting) Close() { s.close() }

@@ -34,6 +34,9 @@ const (
 	pythonSource
 )
 
+// IsTFX says whether a module file, folder or archive is a TFX module, in Python.
+func IsTFX(path string) bool { return snapshot.IsPython(path) }
+
 // find tells what kind of module a source is.
 func (h *Host) find(source module.Source) (code, error) {
 	name := source.Path

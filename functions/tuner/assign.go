@@ -5,13 +5,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// assign tells the module what to do, in the words of TFX's FnArgs: those that a Tuner component fills.
-func assign(a *execution.Attempt) (module.Assignment, error) {
-	told, err := base(a)
+// tuning tells the module to tune, in the words of TFX's FnArgs: those that a Tuner component fills.
+func (s *seat) tuning() module.Assignment {
+	told := s.told
 	told.Call = module.CallTune
-	told.BestHyperparametersDir = a.Desk.Out(bestKey)
-	told.TunerResultsDir = a.Desk.Out(resultsKey)
-	return told, err
+	told.BestHyperparametersDir = s.attempt.Desk.Out(bestKey)
+	told.TunerResultsDir = s.attempt.Desk.Out(resultsKey)
+	return told
 }
 
 // base is what a search and each of its trials are told alike.

@@ -22,10 +22,11 @@ type seat struct {
 	me      tune.Owner
 	attempt *execution.Attempt
 	sitting *execution.Sitting
-	search  pipeline.Search
-	told    module.Assignment // what all trials are told alike
-	offers  offers
-	worked  bool // on a trial
+
+	searching pipeline.Search
+	told      module.Assignment // what all trials are told alike
+	offers    offers
+	worked    bool // on a trial
 }
 
 // sit takes a seat: its inputs are staged, and its module found, once for all trials. The log is followed while do works.
@@ -40,7 +41,7 @@ func (t *Tuner) sit(ctx context.Context, a *execution.Attempt, l *ledger, do fun
 	}
 	defer sitting.Close()
 	s := &seat{
-		ledger: l, task: a.Task, me: ownerOf(a.Task), attempt: a, sitting: sitting, search: a.Execution.Spec.Search(), told: told,
+		ledger: l, task: a.Task, me: ownerOf(a.Task), attempt: a, sitting: sitting, searching: a.Execution.Spec.Search(), told: told,
 		offers: offers{},
 	}
 	following, stop := context.WithCancel(ctx)
@@ -58,6 +59,30 @@ func ownerOf(task worker.Task) tune.Owner {
 
 // work takes trials until there is none for this seat now.
 func (s *seat) work(ctx context.Context) error {
+	if !s.shares() {
+		return s.trials(ctx)
+	}
+	if idle, err := s.idle(ctx); idle || err != nil {
+		return err
+	}
+	_, err := s.tune(ctx, s.tuning(), func(module.Message) {})
+	return err
+}
+
+// idle says whether there is no trial for this seat now, for which a process would be started. That the study is over is written.
+func (s *seat) idle(ctx context.Context) (idle bool, err error) {
+	err = s.write(ctx, func(study tune.Study) (tune.Entry, error) {
+		e, err := plan(study, s.me, nil, time.Now())
+		if idle = e.Taken == nil && len(e.Started) == 0 && study.Of(s.me.Job) == nil; !idle {
+			return tune.Entry{}, err
+		}
+		return e, err
+	})
+	return idle, err
+}
+
+// trials has the module train one trial after another.
+func (s *seat) trials(ctx context.Context) error {
 	var ended *tune.Ended
 	for {
 		trial, err := s.next(ctx, ended)

@@ -1,10 +1,7 @@
 package tuner
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,47 +26,71 @@ func (t *Tuner) open(ctx context.Context, task worker.Task, e execution.Executio
 	return openLedger(ctx, &ledger{bus: t.bus, name: studyOf(e), prove: task.Prove, log: e.Log})
 }
 
-// study works on a search until it is over and nothing of it runs, and returns what it came to. config is what a module says that has
-// just been asked; nil where the study is begun already.
-func (t *Tuner) study(ctx context.Context, a *execution.Attempt, l *ledger, config *tune.Config) (tune.Study, error) {
-	if err := l.begin(ctx, a.Task, config); err != nil {
-		return tune.Study{}, err
-	}
-	if study := l.now(); study.Settled() {
-		return study, nil
-	}
-	err := t.sit(ctx, a, l, func(ctx context.Context, s *seat) error {
-		for {
-			if err := s.work(ctx); err != nil {
-				return err
-			}
-			if settled, err := s.wait(ctx); settled || err != nil {
-				return err
-			}
+// search works on a study until it is over and nothing of it runs, and makes what it came to the outcome of the execution.
+func (s *seat) search(ctx context.Context) (*execution.Result, error) {
+	if s.now().Entries == 0 {
+		if done, err := s.ask(ctx); done != nil || err != nil {
+			return done, err
 		}
-	})
-	return l.now(), err
+	}
+	if err := s.begin(ctx, s.task, nil); err != nil {
+		return nil, err
+	}
+	for {
+		if err := s.work(ctx); err != nil {
+			return nil, err
+		}
+		if settled, err := s.wait(ctx); err != nil {
+			return nil, err
+		} else if settled {
+			return conclude(ctx, s.attempt, s.ledger)
+		}
+	}
 }
 
-// begin writes the first entry of the log, or that this job asks for a study again that came to nothing: one that failed before this
-// job asked for it, or one that another job had cancelled.
+// conclude makes what a study has come to the outcome of the execution.
+func conclude(ctx context.Context, a *execution.Attempt, l *ledger) (*execution.Result, error) {
+	study := l.now()
+	found, err := l.found(ctx, a, study)
+	if err == nil {
+		err = a.CheckTold(tell(a, found, a.Started))
+	}
+	if err != nil {
+		return nil, err
+	}
+	done, err := publish(ctx, a, found)
+	if err == nil {
+		forget(ctx, a, study)
+	}
+	return done, err
+}
+
+// begin writes the first entry of the log, or that this job asks again for a study that came to nothing.
 func (l *ledger) begin(ctx context.Context, task worker.Task, config *tune.Config) error {
-	request := task.Job.ID + " " + task.Job.Request
 	return l.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		switch {
 		case study.Entries == 0 && config == nil:
 			return e, events.Fail(events.FailureCrash, errors.New("a study without a config"))
 		case study.Entries == 0:
-			e.Begun = &tune.Begun{Config: *config, Request: request}
-		case study.Finished == nil:
+			e.Begun = &tune.Begun{Config: *config, Request: requestOf(task)}
+		case study.Finished == nil || !l.reopens(study, task):
 		case study.Finished.Why == tune.Cancelled:
-			e.Begun = &tune.Begun{Config: study.Config, Request: request + " " + task.Attempt.ID}
-		case study.Finished.Why == tune.Failing && !slices.Contains(study.Requests, request):
-			e.Begun = &tune.Begun{Config: study.Config, Request: request}
+			e.Begun = &tune.Begun{Config: study.Config, Request: requestOf(task) + " " + task.Attempt.ID}
+		default:
+			e.Begun = &tune.Begun{Config: study.Config, Request: requestOf(task)}
 		}
 		return e, nil
 	})
 }
+
+// reopens says whether a job asks again for a study that is finished: for one that failed before this job asked for it, and for one
+// that another job had cancelled.
+func (l *ledger) reopens(study tune.Study, task worker.Task) bool {
+	why := study.Finished.Why
+	return why == tune.Cancelled || why == tune.Failing && !slices.Contains(study.Requests, requestOf(task))
+}
+
+func requestOf(task worker.Task) string { return task.Job.ID + " " + task.Job.Request }
 
 // How long a tune job waits for others' trials: with its slot in hand, and then handed back to the queue.
 const (
@@ -123,30 +144,4 @@ func (s *seat) orphan(ctx context.Context, study tune.Study) (bool, error) {
 		})
 	}
 	return false, nil
-}
-
-// parseConfig reads what a module says of its search, and completes it.
-func parseConfig(text []byte, parallel int, seed int64) (c tune.Config, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
-		return c, execution.CheckFailure(fmt.Errorf("study: %w", err))
-	}
-	c.Parallel = max(1, cmp.Or(parallel, c.Parallel))
-	c.Seed = cmp.Or(c.Seed, seed)
-	c.Algorithm.Name = cmp.Or(c.Algorithm.Name, tune.Bayesian)
-	for i, o := range c.Objectives {
-		if o.Direction != "" {
-			continue
-		}
-		direction, known := tune.DirectionOf(o.Name)
-		if !known {
-			return c, execution.CheckFailure(fmt.Errorf("study: objectives: %s: direction: expected min or max: its name doesn't tell", o.Name))
-		}
-		c.Objectives[i].Direction = direction
-	}
-	if err := c.Check(); err != nil {
-		return c, execution.CheckFailure(fmt.Errorf("study: %w", err))
-	}
-	return c, nil
 }

@@ -25,7 +25,7 @@ func (s *seat) try(ctx context.Context, trial taken) (*tune.Ended, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := s.attempt.Part("trial "+trial.ID, told.WorkingDir)
+	part := s.attempt.Part(partOf(trial.ID), told.WorkingDir)
 	if err := s.prepare(ctx, trial, told, part); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *seat) train(ctx context.Context, trial taken, told module.Assignment, p
 			return failed(r.trial, said(failure)), nil
 		case failure.Kind != events.FailureCrash && failure.Kind != events.FailureResources:
 			return tune.Ended{}, err
-		case crashes >= s.search.MaxCrashes:
+		case crashes >= s.searching.MaxCrashes:
 			return failed(r.trial, said(failure)), nil
 		}
 		s.log.Warn("a trial has crashed; it goes on from its last checkpoint", "trial", r.trial, "crashes", crashes, "error", err)
@@ -80,7 +80,7 @@ func (s *seat) run(ctx context.Context, r *running, told module.Assignment, part
 	defer watching.Wait()
 	defer end()
 	err = part.Saving(ctx, func(take execution.Take) error {
-		outcome, err = s.sitting.Run(running, told, s.search.Resources, func(m module.Message) {
+		outcome, err = s.sitting.Run(running, told, s.searching.Resources, func(m module.Message) {
 			switch m.Type {
 			case module.MessageProgress:
 				r.heard(m)
@@ -143,7 +143,7 @@ func (s *seat) prepare(ctx context.Context, trial taken, told module.Assignment,
 	if local := s.attempt.Desk.Beside(filepath.Join("kept", trial.Parent)); execution.There(local) != "" {
 		return unavailable(os.CopyFS(told.WorkingDir, os.DirFS(local)))
 	}
-	found, err := s.attempt.Part("trial "+trial.Parent, "").Load(ctx, told.WorkingDir)
+	found, err := s.attempt.Part(partOf(trial.Parent), "").Load(ctx, told.WorkingDir)
 	if err == nil && !found {
 		s.log.Warn("the state of a trial is gone; who goes on from it begins anew", "trial", trial.ID, "parent", trial.Parent)
 	}
@@ -160,6 +160,11 @@ func (s *seat) again(ctx context.Context, trial taken, told module.Assignment, p
 
 func unavailable(err error) error { return events.Fail(events.FailureUnavailable, err) }
 
+// keptFiles is what a log says of a trial whose state is kept: it lies where the trial's name says, and goes when the study is told of.
+const keptFiles = "kept"
+
+func partOf(trial string) string { return "trial " + trial }
+
 // leave keeps what others may go on from, and takes away the rest.
 func (s *seat) leave(ctx context.Context, study tune.Study, told module.Assignment, part *execution.Part, ended *tune.Ended) error {
 	dir := filepath.Dir(told.WorkingDir)
@@ -171,7 +176,7 @@ func (s *seat) leave(ctx context.Context, study tune.Study, told module.Assignme
 	if err := part.Keep(ctx, ended.Step); err != nil {
 		return err
 	}
-	ended.Files = "checkpoint"
+	ended.Files = keptFiles
 	kept := s.attempt.Desk.Beside(filepath.Join("kept", ended.Trial))
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		return unavailable(err)

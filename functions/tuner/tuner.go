@@ -97,14 +97,16 @@ func (t *Tuner) Work(ctx context.Context, task worker.Task, e execution.Executio
 		return nil, err
 	}
 	defer a.Close()
-	study := l.now()
-	if !study.Settled() {
-		if err := a.StageIn(ctx); err != nil {
-			return nil, err
-		}
+	if study := l.now(); study.Settled() && !l.reopens(study, task) {
+		return conclude(ctx, a, l)
 	}
-	if study.Entries > 0 {
-		return t.goOn(ctx, a, l, nil)
+	if err := a.StageIn(ctx); err != nil {
+		return nil, err
 	}
-	return t.ask(ctx, a, l)
+	var done *execution.Result
+	err = t.sit(ctx, a, l, func(ctx context.Context, s *seat) (err error) {
+		done, err = s.search(ctx)
+		return err
+	})
+	return done, err
 }

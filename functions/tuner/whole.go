@@ -2,25 +2,23 @@ package tuner
 
 import (
 	"context"
+	"encoding/json"
 
-	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// ask has the module tune. One that says what to search for gets a study; one that searches by itself, as the tuner_fn of a TFX module
-// does, is whole in this one job, and goes on with what a lost attempt at it has left.
-func (t *Tuner) ask(ctx context.Context, a *execution.Attempt, l *ledger) (*execution.Result, error) {
+// ask has the module tune. One that says what to search for begins a study with that. One that searches by itself, as the tuner_fn of a
+// TFX module may, is whole in this one job, and goes on with what a lost attempt at it has left: what it comes to is returned.
+func (s *seat) ask(ctx context.Context) (*execution.Result, error) {
+	a := s.attempt
 	if err := a.Resume(ctx); err != nil {
 		return nil, err
 	}
-	told, err := assign(a)
-	if err != nil {
-		return nil, a.AtAddresses(err)
-	}
-	var config *tune.Config
-	done, err := a.Outcome(ctx, func(take execution.Take) (done *execution.Result, err error) {
-		if config, err = tuned(ctx, a, told, take); err != nil || config != nil {
+	told := s.tuning()
+	return a.Outcome(ctx, func(take execution.Take) (*execution.Result, error) {
+		begun, err := s.tune(ctx, told, take)
+		if err != nil || begun {
 			return nil, err
 		}
 		found, err := check(a, told)
@@ -29,42 +27,39 @@ func (t *Tuner) ask(ctx context.Context, a *execution.Attempt, l *ledger) (*exec
 		}
 		return publish(ctx, a, found)
 	})
-	if err != nil || config == nil {
-		return done, err
-	}
-	return t.goOn(ctx, a, l, config)
 }
 
-// tuned runs the module, and returns what it wants to search for; nil if it has searched by itself.
-func tuned(ctx context.Context, a *execution.Attempt, told module.Assignment, take execution.Take) (*tune.Config, error) {
-	search := a.Execution.Spec.Search()
-	var said []byte
-	_, err := a.RunTuning(ctx, told, search.Resources, take, func(m module.Message) { said = m.Study })
-	if err != nil || said == nil {
-		return nil, err
+// tune runs the module, and begins a study if it says what to search for. If its search can be shared, its process works on trials then,
+// until there are none for it.
+func (s *seat) tune(ctx context.Context, told module.Assignment, take execution.Take) (begun bool, err error) {
+	search := s.searching
+	run := func(ctx context.Context, told module.Assignment) error {
+		var refused error
+		_, err := s.attempt.RunTuning(ctx, told, search.Resources, take, func(m module.Message) {
+			begun = true
+			refused = s.began(ctx, m.Study)
+		})
+		if refused != nil {
+			return refused
+		}
+		return err
 	}
-	config, err := parseConfig(said, search.TuneArgs.NumParallelTrials, search.Seed)
-	return &config, err
+	if s.shares() {
+		return begun, s.share(ctx, told, run)
+	}
+	return begun, run(ctx, told)
 }
 
-// goOn works on a study until it is over, and makes what it came to the outcome of the execution.
-func (t *Tuner) goOn(ctx context.Context, a *execution.Attempt, l *ledger, config *tune.Config) (*execution.Result, error) {
-	study, err := t.study(ctx, a, l, config)
+// began begins the study that a module wants.
+func (s *seat) began(ctx context.Context, said json.RawMessage) error {
+	if s.now().Entries > 0 {
+		return nil
+	}
+	config, err := configOf(said, s.searching)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found, err := l.found(ctx, a, study)
-	if err == nil {
-		err = a.CheckTold(tell(a, found, a.Started))
-	}
-	if err != nil {
-		return nil, err
-	}
-	done, err := publish(ctx, a, found)
-	if err == nil {
-		forget(ctx, a, study)
-	}
-	return done, err
+	return s.begin(ctx, s.task, &config)
 }
 
 // publish makes what was found the outcome of the execution.

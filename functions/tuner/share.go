@@ -1,0 +1,132 @@
+package tuner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/compute/tune/suggest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/tuner/oracle"
+)
+
+// shares says whether the module's own search takes its trials from the study: that of a TFX module with several trials at once.
+func (s *seat) shares() bool { return s.searching.TuneArgs.NumParallelTrials > 1 && s.sitting.IsTFX() }
+
+// share runs the module's tuner_fn beside an oracle, from which KerasTuner takes trials until there is none for this seat.
+func (s *seat) share(ctx context.Context, told module.Assignment, run func(context.Context, module.Assignment) error) error {
+	if err := errors.Join(os.RemoveAll(told.WorkingDir), os.MkdirAll(told.WorkingDir, 0o755)); err != nil {
+		return unavailable(err)
+	}
+	return oracle.With(ctx, &desk{seat: s}, func(server *oracle.Server) error {
+		told.Oracle = &module.Oracle{Address: server.Address(), Tuner: s.me.Job}
+		return run(ctx, told)
+	})
+}
+
+// desk is a seat as the oracle of its process sees it.
+type desk struct{ *seat }
+
+// deskPatience is how long a process is kept that there is no trial for. Another takes seconds to start.
+const deskPatience = 20 * time.Second
+
+// Study implements oracle.Desk.
+func (d *desk) Study(ctx context.Context) (tune.Study, error) {
+	for {
+		study, changed := d.watch()
+		if study.Entries > 0 {
+			return study, nil
+		}
+		select {
+		case <-ctx.Done():
+			return study, context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+// Next implements oracle.Desk. A process has one tuner, and that one trial at a time.
+func (d *desk) Next(ctx context.Context, _ string) (string, tune.Verdict, error) {
+	if _, err := d.Study(ctx); err != nil {
+		return "", tune.Wait, nil
+	}
+	patience := time.NewTimer(deskPatience)
+	defer patience.Stop()
+	for {
+		trial, err := d.next(ctx, nil)
+		switch {
+		case ctx.Err() != nil:
+			return "", tune.Wait, nil
+		case err != nil:
+			return "", tune.Over, err
+		case trial != nil:
+			d.worked = true
+			return trial.ID, tune.Try, nil
+		}
+		study, changed := d.watch()
+		if study.Finished != nil {
+			return "", tune.Over, nil
+		}
+		select {
+		case <-ctx.Done():
+			return "", tune.Wait, nil
+		case <-patience.C:
+			return "", tune.Over, nil
+		case <-changed:
+		}
+	}
+}
+
+// Found implements oracle.Desk.
+func (d *desk) Found(ctx context.Context, found space.Space) error {
+	return d.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+		if known := study.Config.Space; len(known.Join(found)) > len(known) {
+			e.Space = found
+		}
+		return e, nil
+	})
+}
+
+// End implements oracle.Desk.
+func (d *desk) End(ctx context.Context, ended tune.Ended) error {
+	ended.Owner = d.me
+	return d.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+		if holds(study, d.me, ended.Trial) {
+			e.Ended = &ended
+		}
+		return e, nil
+	})
+}
+
+// Stop implements oracle.Desk.
+func (d *desk) Stop(_ context.Context, trial string, curves map[string][]tune.Point) (bool, error) {
+	study := d.now()
+	objective := study.Config.Objectives[0]
+	curve := curves[objective.Name]
+	at := study.OutOfTimeAt()
+	switch {
+	case study.Finished != nil, !holds(study, d.me, trial), !at.IsZero() && time.Now().After(at):
+		return true, nil
+	case len(curve) == 0:
+		return false, nil
+	}
+	return reached(study.Config, curve[len(curve)-1].Value) || suggest.Stop(&study, study.Trial(trial), curve), nil
+}
+
+// Keep implements oracle.Desk.
+func (d *desk) Keep(ctx context.Context, trial, folder string) (string, error) {
+	return keptFiles, d.attempt.Part(partOf(trial), folder).Keep(ctx, 0)
+}
+
+// Lay implements oracle.Desk. A state that is gone leaves the folder empty: its trial's process says what that means.
+func (d *desk) Lay(ctx context.Context, trial *tune.Trial, folder string) error {
+	if err := os.MkdirAll(filepath.Clean(folder), 0o755); err != nil {
+		return err
+	}
+	_, err := d.attempt.Part(partOf(trial.ID), "").Load(ctx, folder)
+	return err
+}
