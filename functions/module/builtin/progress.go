@@ -26,7 +26,7 @@ func (p *progress) take(r train.Progress) {
 		return
 	}
 	p.last, p.phase = now, r.Phase
-	if p.trial {
+	if p.trial && len(r.Metrics) > 0 {
 		r.Metrics = map[string]float64{"train_loss": r.Metrics["loss"]}
 	}
 	p.report(module.Message{

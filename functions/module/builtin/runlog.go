@@ -19,10 +19,11 @@ type runLog struct {
 	log      *slog.Logger
 }
 
-// newRunLog logs below model_run_dir, if there is one, and keeps what it logs with the checkpoints.
+// newRunLog logs below model_run_dir, if there is one, and keeps what it logs with the checkpoints. Of a trial without a model it is
+// the study that keeps a log.
 func (r runner) newRunLog(name string, c config, s *survey, n network, a module.Assignment) *runLog {
 	l := &runLog{log: r.log}
-	if a.ModelRunDir == "" {
+	if a.ModelRunDir == "" || a.Trial != nil && a.ServingModelDir == "" {
 		return l
 	}
 	o := runlog.TrainingOptions{

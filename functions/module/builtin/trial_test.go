@@ -20,7 +20,7 @@ import (
 func trial(t testing.TB, values map[string]any) module.Assignment {
 	t.Helper()
 	a := assignment(t, "penguin", true, penguin())
-	a.Call, a.ServingModelDir, a.ModelRunDir = module.CallTrial, "", ""
+	a.Call, a.ServingModelDir = module.CallTrial, ""
 	a.Trial = &module.Trial{Study: "c0ffee", ID: "0003"}
 	a.TrainSteps = new(40)
 	a.Hyperparameters = map[string]any{"values": values}
@@ -37,7 +37,8 @@ func TestATrialIsTheTrainingOfItsValues(t *testing.T) {
 			t.Parallel()
 			a := trial(t, values)
 			trained := a
-			trained.Call, trained.Trial, trained.ServingModelDir = module.CallTrain, nil, filepath.Join(t.TempDir(), "model")
+			trained.Call, trained.Trial, trained.ModelRunDir = module.CallTrain, nil, ""
+			trained.ServingModelDir, trained.WorkingDir = filepath.Join(t.TempDir(), "model"), t.TempDir()
 			if diff := cmp.Diff(done(t, run(t, "dnn", trained)), done(t, run(t, "dnn", a))); diff != "" {
 				t.Errorf("metrics of the training - and of the trial +\n%s", diff)
 			}
