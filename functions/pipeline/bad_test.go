@@ -111,7 +111,7 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"concurrency in words", head + "concurrency: one\n", `p.yaml:3:1: concurrency: expected a number of runs or a mapping like {runs: 1, newest: supersede}, got text "one"`},
 		{"an unknown way to wait", head + "concurrency: {runs: 1, newest: superseed}\n",
 			`p.yaml:3:24: concurrency.newest: expected one of queue, supersede, got "superseed"; did you mean supersede?`},
-		{"a tuner without when", head + "tuner: {on_failed: fail}\n", `p.yaml:3:1: tuner.when: missing, expected never or always`},
+		{"a tuner without when", head + "tuner: {on_failed: fail}\n", `p.yaml:3:1: tuner.when: missing, expected never, always, changed or every: 7d, or another duration above 0`},
 		{"an unknown when", head + "tuner: {when: nevr}\n",
 			`p.yaml:3:9: tuner.when: expected one of never, always, changed, every, got "nevr"; did you mean never?`},
 		{"an unknown on_failed", head + "tuner: {when: never, on_failed: go on}\n",
@@ -127,7 +127,17 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"trials on several machines", head + "tuner: {when: never, resources: {strategy: multi_worker}}\n",
 			`p.yaml:3:34: tuner.resources.strategy: expected one of mirrored, tpu, got "multi_worker"`},
 		{"trials below zero", head + "tuner: {when: never, tune_args: {num_parallel_trials: -1}}\n",
-			`p.yaml:3:34: tuner.tune_args.num_parallel_trials: expected 0 or more, got -1`},
+			`p.yaml:3:34: tuner.tune_args.num_parallel_trials: expected 0 to 1000, got -1`},
+		{"more trials at once than a log takes", head + "tuner: {when: never, tune_args: {num_parallel_trials: 1001}}\n",
+			`p.yaml:3:34: tuner.tune_args.num_parallel_trials: expected 0 to 1000, got 1001`},
+		{"a search now and then that nobody waits for", head + "trainer: {hyperparameters: latest}\ntuner: {when: {every: 7d}}\n",
+			`p.yaml:4:9: tuner.when: every searches for what a run trains with, and trainer.hyperparameters is latest: expected auto or run there`},
+		{"every without a time", head + "tuner: {when: every}\n", `p.yaml:3:9: tuner.when: expected every: 7d, or another duration above 0, got "every"`},
+		{"every without a unit", head + "tuner: {when: {every: 7}}\n",
+			`p.yaml:3:9: tuner.when: expected never, always, changed or every: 7d, or another duration above 0`},
+		{"every at once", head + "tuner: {when: 'every: 0s'}\n", `p.yaml:3:9: tuner.when: expected every: 7d, or another duration above 0, got "every: 0s"`},
+		{"when with two words", head + "tuner: {when: {every: 7d, changed: true}}\n",
+			`p.yaml:3:9: tuner.when: expected never, always, changed or every: 7d, or another duration above 0`},
 		{"a zero byte in a path", "pipeline: p\nmodule: \"m\\0.py\"\n", "p.yaml:2:1: module: holds a zero byte"},
 		{"builtin without name", "pipeline: p\nmodule: 'builtin:'\n", `p.yaml:2:1: module: expected a name behind builtin:`},
 		{"infinity in custom config", head + "trainer: {custom_config: {a: .inf}}\n", `p.yaml:3:30: inf is not supported`},
@@ -154,10 +164,6 @@ func TestWhatCanNotBeDoneYetIsRefused(t *testing.T) {
 	t.Parallel()
 	const head = "pipeline: p\nmodule: ./m\n"
 	tests := []struct{ text, want string }{
-		{head + "tuner: {when: changed, on_failed: latest}\n", `p.yaml:3:9: tuner.when: not supported yet: only never and always`},
-		{head + "tuner: {when: 'every: 7d'}\n", `p.yaml:3:9: tuner.when: not supported yet: only never and always`},
-		{head + "tuner: {when: never, tune_args: {num_parallel_trials: 4}}\n",
-			`p.yaml:3:34: tuner.tune_args.num_parallel_trials: not supported yet: only 1`},
 		{head + "tuner: {when: always, resources: {workers: 2}}\n",
 			`p.yaml:3:35: tuner.resources.workers: not supported yet: a search runs in one process`},
 	}

@@ -16,6 +16,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(full)
 	f.Add([]byte("pipeline: p\nmodule: builtin:dnn\n"))
+	f.Add([]byte(wholeStudy))
+	f.Add([]byte(wordyStudy))
 	f.Add([]byte(`{"pipeline": "p", "module": "m", "trainer": {"custom_config": {"a": [1e-3, "\u00e9", null]}}}`))
 	f.Add([]byte("pipeline: p\nmodule: m\ntrainer:\n  train_args: 'num_steps: 5 splits: \"a\"'\n  eval_args: |\n    {\"numSteps\": 1}\n"))
 	f.Add([]byte("? a\n: - &x {b: *x}\n- ---\n..."))

@@ -36,6 +36,9 @@ func build(name string, root node) (Pipeline, error) {
 	if err := r.err(name); err != nil {
 		return Pipeline{}, err
 	}
+	if t := p.Tuner; t != nil && t.Study.empty() {
+		t.Study = nil // after the checks: a key that says 0 is refused
+	}
 	return p, nil
 }
 

@@ -128,14 +128,6 @@ func canonical(t *testing.T, p pipeline.Pipeline) string {
 	return string(text)
 }
 
-func TestABuiltinModuleCanNotTune(t *testing.T) {
-	t.Parallel()
-	_, err := pipeline.Parse("p.yaml", []byte("pipeline: p\nmodule: builtin:dnn\ntuner: {when: always}\n"))
-	if want := "p.yaml:3:9: tuner.when: builtin:dnn can't tune: tuner_fn is a TFX module's"; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
-}
-
 func TestASearchIsTheTrainersWhereTheTunerSaysNothing(t *testing.T) {
 	t.Parallel()
 	const trainer = "pipeline: p\nmodule: ./m.py\ntrainer: {train_args: {num_steps: 9, splits: [a]}, eval_args: {num_steps: 3}, " +

@@ -51,13 +51,15 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 	}
 	for _, text := range []string{string(full), "pipeline: p\nmodule: builtin:dnn\n", "pipeline: p\nmodule: m\nconcurrency: 3\ntrainer: {cache: false, expire_after: never, skew: off, model: saved_model}\n",
 		"pipeline: p\nmodule: m.py\ntrainer: {exports: [onnx, {format: tflite, required: true}], resources: {workers: 2}}\n",
-		"pipeline: p\nmodule: m\ntrainer: {train_args: 'num_steps: 3', eval_args: '{}'}\n"} {
+		"pipeline: p\nmodule: m\ntrainer: {train_args: 'num_steps: 3', eval_args: '{}'}\n", wholeStudy, wordyStudy,
+		"pipeline: p\nmodule: m\ntuner: {when: changed}\n", "pipeline: p\nmodule: m\ntuner: {when: 'every: 1d12h'}\n"} {
 		parse(t, text)
 		if err := compiled.Validate(plain(t, text)); err != nil {
 			t.Errorf("%s\nis refused by the schema: %v", text, err)
 		}
 	}
 	const head = "pipeline: p\nmodule: builtin:dnn\n"
+	const study = head + "tuner:\n  when: always\n  study: "
 	for _, text := range []string{
 		"{}", "pipeline: p\n", "pipeline: P\nmodule: m\n", head + "trainer: {trian_args: {}}\n", head + "trainer: {seed: one}\n",
 		head + "trainer: {wait_for: [all]}\n", head + "trainer: {hyperparameters: newest}\n",
@@ -65,7 +67,11 @@ func TestTheSchemaAgreesWithParse(t *testing.T) {
 		head + "trainer: {max_attempts: 0}\n", head + "trainer: {skew: maybe}\n", head + "trainer: {skew: {rows: 0}}\n", head + "trainer: {skew: {tolerance: -1}}\n",
 		head + "trainer: {cache: maybe}\n", head + "trainer: {expire_after: soon}\n", head + "trainer: {window: -1}\n",
 		head + "concurrency: 0\n", head + "concurrency: {newest: supersede}\n", head + "concurrency: {runs: 1, newest: first}\n",
-		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {model: pickle}\n", head + "trainer: {exports: [{required: true}]}\n", head + "trainer: {train_args: {splits: train}}\n",
+		head + "tuner: {when: never, on_failed: ignore}\n", head + "tuner: {when: {every: 7}}\n", head + "tuner: {when: sometimes}\n",
+		study + "{algorithm: bohbb}\n", study + "{algorithm: {factor: 1}}\n", study + "{objective: {direction: min}}\n", study + "{objective: [{name: a, direction: up}]}\n",
+		study + "{stopping: mean}\n", study + "{stopping: {percentile: 101}}\n", study + "{constraints: [{max: 1}]}\n", study + "{max_trials: 0}\n",
+		study + "{max_retries_per_trial: -1}\n", study + "{from: newest}\n", study + "{best_model: maybe}\n", study + "{points: {units: 1}}\n",
+		head + "tuner: {}\n", head + "trainer: {exports: [pmml]}\n", head + "trainer: {model: pickle}\n", head + "trainer: {exports: [{required: true}]}\n", head + "trainer: {train_args: {splits: train}}\n",
 	} {
 		if _, err := pipeline.Parse("p.yaml", []byte(text)); err == nil {
 			t.Errorf("%s\nis taken by Parse", text)
@@ -184,7 +190,15 @@ func reflected(t *testing.T) []byte {
 			case reflect.TypeFor[pipeline.Skew]():
 				return skew()
 			case reflect.TypeFor[pipeline.Duration]():
-				return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]+d)?([0-9.]+(ns|us|µs|ms|s|m|h))*$`, MinLength: new(uint64(2))}
+				return &jsonschema.Schema{Type: "string", Pattern: "^" + duration + "$", MinLength: new(uint64(2))}
+			case reflect.TypeFor[pipeline.When]():
+				return whenForms()
+			case reflect.TypeFor[pipeline.Algorithm]():
+				return algorithmForms()
+			case reflect.TypeFor[pipeline.Objectives]():
+				return objectiveForms()
+			case reflect.TypeFor[pipeline.Stopping]():
+				return stoppingForms()
 			}
 			return nil
 		},

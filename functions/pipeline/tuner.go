@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -10,10 +9,11 @@ import (
 // Tuner says when hyperparameters are searched for before training, and how. What it leaves out of how is the trainer's: see
 // Pipeline.Search.
 type Tuner struct {
-	When         string         `json:"when" jsonschema:"required,description=When to tune: always searches for each run\\, never reuses the last best hyperparameters of the pipeline"`
+	When         When           `json:"when" jsonschema:"required"`
 	TrainArgs    *Args          `json:"train_args,omitempty" jsonschema:"description=Of each trial. Left out: the trainer's"`
 	EvalArgs     *Args          `json:"eval_args,omitempty" jsonschema:"description=Of each trial. Left out: the trainer's"`
 	TuneArgs     TuneArgs       `json:"tune_args,omitzero"`
+	Study        *Study         `json:"study,omitempty" jsonschema:"description=How the search goes\\, where that is not left to the module"`
 	CustomConfig map[string]any `json:"custom_config,omitzero" jsonschema:"description=Handed to tuner_fn as it stands. Left out: the trainer's"`
 	Resources    *Resources     `json:"resources,omitempty" jsonschema:"description=Of a search. Left out: the trainer's\\, but one process"`
 	MaxAttempts  int            `json:"max_attempts,omitempty" jsonschema:"minimum=1,description=Tries when tuner_fn raised or what it left failed a check. Left out: the trainer's"`
@@ -23,16 +23,11 @@ type Tuner struct {
 
 // TuneArgs are TFX's TuneArgs.
 type TuneArgs struct {
-	NumParallelTrials int `json:"num_parallel_trials,omitempty" jsonschema:"minimum=0,maximum=1,description=Trials at once: 1"`
+	NumParallelTrials int `json:"num_parallel_trials,omitempty" jsonschema:"minimum=0,maximum=1000,description=Trials at once\\, on as many slots of workers as there are. 0 or 1: one after the other"`
 }
 
-// Tuner.When. Only never and always can be done yet.
-const (
-	TuneNever   = "never" // each run is told the last best hyperparameters of the pipeline, as reused
-	TuneAlways  = "always"
-	TuneChanged = "changed" // when module, schema or transform graph have changed
-	TuneEvery   = "every"   // every: 7d
-)
+// maxParallel keeps the log of a study readable: each of so many writes to it.
+const maxParallel = 1000
 
 // Tuner.OnFailed.
 const (
@@ -45,6 +40,7 @@ type Search struct {
 	TrainArgs    Args
 	EvalArgs     Args
 	TuneArgs     TuneArgs
+	Study        *Study // nil: all is left to the module
 	CustomConfig map[string]any
 	Resources    Resources // of one process
 	MaxAttempts  int
@@ -55,14 +51,14 @@ type Search struct {
 // AwaitsTuning says whether a run's training waits for what comes of its tuning, be it hyperparameters or a failure.
 func (p Pipeline) AwaitsTuning() bool { return p.Tuner != nil && p.ownHyperparameters() }
 
-// Tunes says whether each run's hyperparameters are searched for.
-func (p Pipeline) Tunes() bool { return p.AwaitsTuning() && p.Tuner.When == TuneAlways }
+// Tunes says whether there is a search for the hyperparameters of runs: for each, or as Tuner.When says.
+func (p Pipeline) Tunes() bool { return p.AwaitsTuning() && p.Tuner.When.Searches() }
 
 // Search is that of a pipeline with a tuner. What the tuner leaves out is the trainer's, as one sets both alike in TFX.
 func (p Pipeline) Search() Search {
 	tuner, trainer := p.Tuner, p.Trainer
 	s := Search{
-		TrainArgs: trainer.TrainArgs, EvalArgs: trainer.EvalArgs, TuneArgs: tuner.TuneArgs, CustomConfig: tuner.CustomConfig,
+		TrainArgs: trainer.TrainArgs, EvalArgs: trainer.EvalArgs, TuneArgs: tuner.TuneArgs, Study: tuner.Study, CustomConfig: tuner.CustomConfig,
 		Resources: trainer.Resources, Seed: trainer.Seed,
 		MaxAttempts: cmp.Or(tuner.MaxAttempts, trainer.MaxAttempts), MaxCrashes: cmp.Or(tuner.MaxCrashes, trainer.MaxCrashes),
 	}
@@ -77,6 +73,9 @@ func (p Pipeline) Search() Search {
 	}
 	if tuner.Resources != nil {
 		s.Resources = *tuner.Resources
+	}
+	if tuner.Study != nil && tuner.Study.Seed != nil {
+		s.Seed = *tuner.Study.Seed
 	}
 	s.Resources.alone()
 	return s
@@ -102,27 +101,22 @@ func (r *report) tuner(p Pipeline) {
 	if t == nil {
 		return
 	}
-	word, _, _ := strings.Cut(t.When, ":")
-	switch {
-	case t.When == "":
-		r.add("tuner.when", "missing, expected never or always")
-	default:
-		r.oneOf("tuner.when", word, TuneNever, TuneAlways, TuneChanged, TuneEvery)
+	if t.When == "" {
+		r.add("tuner.when", "missing, expected %s", t.When.forms())
+	} else {
+		r.oneOf("tuner.when", t.When.word(), string(TuneNever), string(TuneAlways), string(TuneChanged), tuneEvery)
 	}
 	r.oneOf("tuner.on_failed", t.OnFailed, OnFailedLatest, OnFailedFail)
 	r.tuning(p)
 	r.search(p)
 }
 
-// tuning refuses a search that nobody waits for, and one by a module that has none.
+// tuning refuses a search that nobody waits for.
 func (r *report) tuning(p Pipeline) {
 	const key = "tuner.when"
-	switch policy := p.Trainer.Hyperparameters; {
-	case p.Tuner.When != TuneAlways || r.blames("trainer.hyperparameters"):
-	case !p.ownHyperparameters():
-		r.add(key, "always searches for what a run trains with, and trainer.hyperparameters is %s: expected auto or run there", policy)
-	case p.Module.IsBuiltin():
-		r.add(key, "%s can't tune: tuner_fn is a TFX module's", shorten(p.Module.Path))
+	policy := p.Trainer.Hyperparameters
+	if p.Tuner.When.Searches() && !p.ownHyperparameters() && !r.blames(key) && !r.blames("trainer.hyperparameters") {
+		r.add(key, "%s searches for what a run trains with, and trainer.hyperparameters is %s: expected auto or run there", p.Tuner.When.word(), policy)
 	}
 }
 
@@ -147,7 +141,10 @@ func (r *report) search(p Pipeline) {
 			r.atLeastOne(key, tries)
 		}
 	}
-	if parallel := t.TuneArgs.NumParallelTrials; parallel < 0 {
-		r.add("tuner.tune_args.num_parallel_trials", "expected 0 or more, got %d", parallel)
+	if parallel := t.TuneArgs.NumParallelTrials; parallel < 0 || parallel > maxParallel {
+		r.add("tuner.tune_args.num_parallel_trials", "expected 0 to %d, got %d", maxParallel, parallel)
+	}
+	if t.Study != nil {
+		r.study(t.Study)
 	}
 }

@@ -4,9 +4,7 @@ package pipeline
 // over in silence. Whoever builds one of these deletes its line.
 func (r *report) refuseUnsupported(p Pipeline) {
 	if p.Tuner != nil {
-		r.refuse("tuner.when", p.Tuner.When != TuneNever && p.Tuner.When != TuneAlways, ": only never and always")
 		r.refuse("tuner.resources.workers", p.Tuner.Resources != nil && p.Tuner.Resources.Workers > 1, ": a search runs in one process")
-		r.refuse("tuner.tune_args.num_parallel_trials", p.Tuner.TuneArgs.NumParallelTrials > 1, ": only 1")
 	}
 }
 

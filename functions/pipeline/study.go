@@ -1,0 +1,198 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+)
+
+// Study says how a search goes, where that is not left to the module: each key that is there takes the place of what the module says.
+// compute/tune has what they mean.
+type Study struct {
+	Algorithm   *Algorithm       `json:"algorithm,omitempty"`
+	Objective   Objectives       `json:"objective,omitempty"`
+	Constraints []Constraint     `json:"constraints,omitempty" jsonschema:"description=A trial that breaks one is never the best"`
+	Stopping    *Stopping        `json:"stopping,omitempty"`
+	MaxTrials   int              `json:"max_trials,omitempty" jsonschema:"minimum=1,description=Trials that are begun\\, retries not counted"`
+	MaxTime     Duration         `json:"max_time,omitempty" jsonschema:"description=From the search's begin. Then trials that run are stopped\\, and the best so far counts"`
+	Goal        *float64         `json:"goal,omitempty" jsonschema:"description=A score of the first objective that is good enough"`
+	Patience    int              `json:"patience,omitempty" jsonschema:"minimum=1,description=Completed trials without a better one\\, after which the search ends"`
+	Retries     *int             `json:"max_retries_per_trial,omitempty" jsonschema:"minimum=0,description=Further tries at a trial that failed"`
+	MaxFailures int              `json:"max_consecutive_failed_trials,omitempty" jsonschema:"minimum=1,description=Failed trials in a row that end the search"`
+	Defaults    *Switch          `json:"defaults,omitempty" jsonschema:"description=on: the first trial has the defaults of the space"`
+	Points      []map[string]any `json:"points,omitempty" jsonschema:"description=Hyperparameters that are tried first\\, in their order. What one leaves out has its default"`
+	From        string           `json:"from,omitempty" jsonschema:"pattern=^(latest$|s3://.),description=What an earlier search found is learned from: latest is the pipeline's last one\\, else the address of its TunerResults or HyperParameters"`
+	BestModel   Switch           `json:"best_model,omitempty" jsonschema:"description=on: the model of the best trial is published too"`
+	Seed        *int64           `json:"seed,omitempty" jsonschema:"description=Left out: the trainer's"`
+}
+
+// FromLatest is Study.From for the last search of the pipeline.
+const FromLatest = "latest"
+
+// Algorithm says how the next trial is chosen. In a file a word stands for its name.
+type Algorithm struct {
+	Name          string  `json:"name,omitempty"` // "": the module's
+	MaxEpochs     int     `json:"max_epochs,omitempty"`
+	MinEpochs     int     `json:"min_epochs,omitempty"`
+	Factor        int     `json:"factor,omitempty"`
+	Iterations    int     `json:"iterations,omitempty"`
+	InitialPoints int     `json:"initial_points,omitempty"`
+	Acquisition   string  `json:"acquisition,omitempty"`
+	Beta          float64 `json:"beta,omitempty"`
+}
+
+// Objectives are metrics to make small or large. In a file one may stand without a list, and a word for its name.
+type Objectives []Objective
+
+// Objective is one of them.
+type Objective struct {
+	Name      string `json:"name"`
+	Direction string `json:"direction,omitempty"` // min or max; "": as its name says
+}
+
+// Constraint is a metric that must stay within bounds.
+type Constraint struct {
+	Name string   `json:"name" jsonschema:"required,minLength=1"`
+	Max  *float64 `json:"max,omitempty"`
+	Min  *float64 `json:"min,omitempty"`
+}
+
+// Stopping ends trials early that do worse than others. In a file a word stands for its rule.
+type Stopping struct {
+	Rule       string  `json:"rule,omitempty"` // "": the module's
+	Percentile float64 `json:"percentile,omitempty"`
+	MinTrials  int     `json:"min_trials,omitempty"`
+	MinStep    int     `json:"min_step,omitempty"`
+}
+
+// StoppingNone is the rule that stops nothing, whatever the module says.
+const StoppingNone = "none"
+
+func (a *Algorithm) long(n node) (node, error) { return named(n, "name") }
+func (a *Algorithm) forms() string {
+	return "an algorithm like hyperband, or a mapping like {name: hyperband, max_epochs: 81}"
+}
+
+func (o *Objective) long(n node) (node, error) { return named(n, "name") }
+func (o *Objective) forms() string {
+	return "a metric like val_accuracy, or a mapping like {name: val_accuracy, direction: max}"
+}
+
+func (s *Stopping) long(n node) (node, error) { return named(n, "rule") }
+func (s *Stopping) forms() string {
+	return "median, percentile, none or a mapping like {rule: median, min_trials: 5}"
+}
+
+func (o *Objectives) long(n node) (node, error) {
+	if _, list := n.value.([]node); list {
+		return n, nil
+	}
+	return node{at: n.at, value: []node{n}}, nil
+}
+
+func (o *Objectives) forms() string { return (&Objective{}).forms() + ", or a list of these" }
+
+// named lets a word stand for a mapping with that one key.
+func named(n node, key string) (node, error) {
+	if _, word := n.value.(string); !word {
+		return n, nil
+	}
+	return node{at: n.at, value: []field{{key: key, at: n.at, node: n}}}, nil
+}
+
+// study refuses what no module could bring right. What depends on the module's space is seen when it says that.
+func (r *report) study(s *Study) {
+	const key = "tuner.study."
+	r.algorithm(key+"algorithm", s.Algorithm)
+	for i, o := range s.Objective {
+		at := fmt.Sprintf("%sobjective[%d]", key, i)
+		r.there(at+".name", o.Name)
+		if o.Direction != "" {
+			r.oneOf(at+".direction", o.Direction, string(tune.Min), string(tune.Max))
+		}
+	}
+	for i, c := range s.Constraints {
+		at := fmt.Sprintf("%sconstraints[%d]", key, i)
+		r.there(at+".name", c.Name)
+		if c.Max == nil && c.Min == nil {
+			r.add(at, "expected a max or a min")
+		}
+	}
+	r.stopping(key+"stopping", s.Stopping)
+	r.given(key+"max_trials", s.MaxTrials, 1)
+	r.given(key+"patience", s.Patience, 1)
+	r.given(key+"max_consecutive_failed_trials", s.MaxFailures, 1)
+	if s.Retries != nil && *s.Retries < 0 {
+		r.add(key+"max_retries_per_trial", "expected 0 or more, got %d", *s.Retries)
+	}
+	r.points(key+"points", s.Points)
+	if s.From != "" && s.From != FromLatest && !strings.HasPrefix(s.From, "s3://") {
+		r.add(key+"from", "expected latest or an address like s3://bucket/results, got %q", shorten(s.From))
+	}
+}
+
+func (r *report) algorithm(key string, a *Algorithm) {
+	if a == nil {
+		return
+	}
+	if a.Name != "" {
+		r.oneOf(key+".name", a.Name, tune.Random, tune.Grid, tune.Hyperband, tune.ASHA, tune.Bayesian, tune.TPE, tune.BOHB)
+	}
+	r.given(key+".max_epochs", a.MaxEpochs, 1)
+	r.given(key+".min_epochs", a.MinEpochs, 1)
+	r.given(key+".factor", a.Factor, 2)
+	r.given(key+".iterations", a.Iterations, 1)
+	r.given(key+".initial_points", a.InitialPoints, 1)
+	if a.Acquisition != "" {
+		r.oneOf(key+".acquisition", a.Acquisition, "logei", "ucb")
+	}
+	if a.Beta < 0 {
+		r.add(key+".beta", "expected more than 0, got %v", a.Beta)
+	}
+}
+
+func (r *report) stopping(key string, s *Stopping) {
+	if s == nil {
+		return
+	}
+	if s.Rule != "" {
+		r.oneOf(key+".rule", s.Rule, "median", "percentile", StoppingNone)
+	}
+	if s.Percentile < 0 || s.Percentile > 100 {
+		r.add(key+".percentile", "expected 0 to 100, got %v", s.Percentile)
+	}
+	r.given(key+".min_trials", s.MinTrials, 1)
+	r.given(key+".min_step", s.MinStep, 0)
+}
+
+// points refuses values that are no hyperparameter's, whatever the space.
+func (r *report) points(key string, points []map[string]any) {
+	for i, point := range points {
+		for name, value := range point {
+			switch value.(type) {
+			case string, bool, json.Number:
+			default:
+				r.add(fmt.Sprintf("%s[%d]", key, i), "%s: expected a number, a text or a truth", shorten(name))
+			}
+		}
+	}
+}
+
+// given checks a number that is there.
+func (r *report) given(key string, value, least int) {
+	if _, said := r.places[key]; (said || value != 0) && value < least {
+		r.add(key, "expected at least %d, got %d", least, value)
+	}
+}
+
+func (r *report) there(key, value string) {
+	if value == "" {
+		r.add(key, "missing, expected the name of a metric")
+	}
+}
+
+// empty says whether nothing is asked for.
+func (s *Study) empty() bool { return s == nil || reflect.ValueOf(*s).IsZero() }
