@@ -7,16 +7,16 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-// Desk is where a worker's trials come from and go to: a study's log. Its methods may be called by several goroutines, and all but Study
-// wait for nothing that only a tuner of this desk could do. An error means that the log or the store can't be used: the process that
-// asked fails, and With returns it.
+// Desk is where a worker's trials come from and go to: a study's log. Its methods may be called by several goroutines, and all
+// but Study wait for nothing that only a tuner of this desk could do. An error means that the log or the store can't be used: the
+// process that asked fails, and With returns it.
 type Desk interface {
 	// Study is where the log stands. It waits for the study to be begun, as a tuner may ask before its study is known.
 	Study(ctx context.Context) (tune.Study, error)
 
-	// Next is the trial of a tuner: the one that it works on already, as after an answer that was lost or a process that died; else one
-	// to be tried again, or a new one. It waits until there is one. Wait: there was none when ctx ended, and the tuner may ask again.
-	// Over: nothing for this tuner any more; its search ends.
+	// Next is the trial of a tuner: the one that it works on already, as after an answer that was lost or a process that died; else
+	// one to be tried again, or a new one. It waits until there is one. Wait: there was none when ctx ended, and the tuner may ask
+	// again. Over: nothing for this tuner any more; its search ends.
 	Next(ctx context.Context, tuner string) (trial string, verdict tune.Verdict, err error)
 
 	// Found adds parameters to the study's space.

@@ -83,7 +83,8 @@ func TestATunerFnTakesPartInAStudyEpochByEpoch(t *testing.T) {
 		t.Fatalf("%v\n%s", err, outcome.LogTail)
 	}
 	c := a.study.Config
-	if c.Algorithm.Name != tune.Random || c.MaxTrials != 3 || c.Seed != 5 || c.Retries != 0 || c.Objectives[0] != (tune.Objective{Name: "val_loss", Direction: tune.Min}) ||
+	valLoss := tune.Objective{Name: "val_loss", Direction: tune.Min}
+	if c.Algorithm.Name != tune.Random || c.MaxTrials != 3 || c.Seed != 5 || c.Retries != 0 || c.Objectives[0] != valLoss ||
 		len(c.Space) != 2 || c.Space[0].Name != "units" || c.Space[1].Name != "rate" {
 		t.Errorf("config: %+v", c)
 	}
@@ -96,8 +97,9 @@ func TestATunerFnTakesPartInAStudyEpochByEpoch(t *testing.T) {
 		}
 		score, _ := a.study.Score(trial)
 		curve := trial.Curves["val_loss"]
-		if trial.Status != tune.Completed || trial.Stopped != 2 || len(curve) != 2 || score != min(curve[0].Value, curve[1].Value) || trial.Metrics["loss"] == 0 {
-			t.Errorf("trial %s: %s, stopped at %d, score %v, curve %v, %v", trial.ID, trial.Status, trial.Stopped, score, curve, trial.Metrics)
+		if trial.Status != tune.Completed || trial.Stopped != 2 || len(curve) != 2 || trial.Metrics["loss"] == 0 ||
+			score != min(curve[0].Value, curve[1].Value) {
+			t.Errorf("trial %s: %s, stopped at %d, score %v, curve %v", trial.ID, trial.Status, trial.Stopped, score, curve)
 		}
 	}
 	if len(a.study.Trials) != 3 || a.study.Finished == nil {

@@ -9,10 +9,11 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// What a process that knows Stoker says beside KerasTuner's words, as metadata of its calls. One that doesn't has its trials all the same.
+// What a process that knows Stoker says beside KerasTuner's words, as metadata of its calls. One that doesn't has its trials all
+// the same.
 const (
 	EpochKey   = "stoker-epoch"       // of UpdateTrial: its metrics are those at the end of an epoch, from 1, and no result
-	FolderKey  = "stoker-folder-bin"  // of CreateTrial and EndTrial: where the tuner keeps what trials leave, each in a folder of its own
+	FolderKey  = "stoker-folder-bin"  // of CreateTrial and EndTrial: where the tuner keeps trials, each in a folder of its own
 	FailureKey = "stoker-failure-bin" // of EndTrial: why the trial failed, for which KerasTuner's wire has no field
 )
 
@@ -28,8 +29,8 @@ func epochOf(ctx context.Context) (int, bool) {
 	return epoch, err == nil && epoch > 0
 }
 
-// trialFolder is where a tuner keeps what a trial leaves: trial_0000 and so on. "" if it doesn't say: then nothing is kept for trials that
-// go on from others, and they find what they need only where all tuners share their disk.
+// trialFolder is where a tuner keeps what a trial leaves: trial_0000 and so on. "" if it doesn't say: then nothing is kept for
+// trials that go on from others, and they find what they need only where all tuners share their disk.
 func trialFolder(ctx context.Context, trial string) string {
 	project := said(ctx, FolderKey)
 	if !filepath.IsAbs(project) {

@@ -10,11 +10,13 @@ import (
 // maxParameters is how many parameters a space from the wire may have: far more than anybody searches.
 const maxParameters = 10_000
 
-// readSpace is a space as the wire has it: by type, in KerasTuner's order of types. Parents may stand behind their children, which
-// Space.Join sets right.
+// readSpace is a space as the wire has it: by type, in KerasTuner's order of types. Parents may stand behind their children,
+// which Space.Join sets right.
 func readSpace(lists *oraclepb.HyperParameters_Space) (s space.Space, err error) {
 	for _, p := range lists.GetFixedSpace() {
-		s = append(s, space.Parameter{Name: p.GetName(), Kind: space.Fixed, Fixed: readValue(p.GetValue()), Conditions: readConditions(p.GetConditions())})
+		s = append(s, space.Parameter{
+			Name: p.GetName(), Kind: space.Fixed, Fixed: readValue(p.GetValue()), Conditions: readConditions(p.GetConditions()),
+		})
 	}
 	for _, p := range lists.GetFloatSpace() {
 		s = append(s, space.Parameter{
@@ -35,7 +37,9 @@ func readSpace(lists *oraclepb.HyperParameters_Space) (s space.Space, err error)
 		})
 	}
 	for _, p := range lists.GetBooleanSpace() {
-		s = append(s, space.Parameter{Name: p.GetName(), Kind: space.Boolean, Default: p.GetDefault(), Conditions: readConditions(p.GetConditions())})
+		s = append(s, space.Parameter{
+			Name: p.GetName(), Kind: space.Boolean, Default: p.GetDefault(), Conditions: readConditions(p.GetConditions()),
+		})
 	}
 	if len(s) > maxParameters {
 		return nil, fmt.Errorf("expected at most %d parameters, got %d", maxParameters, len(s))

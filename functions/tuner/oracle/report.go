@@ -68,7 +68,9 @@ func (r *report) ended(trial string, objectives []tune.Objective) tune.Ended {
 	}
 	first := objectives[0]
 	best, _ := first.Best(r.reported(first.Name))
-	e := tune.Ended{Trial: trial, Status: tune.Completed, Metrics: r.at(best.Step), Curves: r.told(objectives), Step: best.Step, Stopped: r.halted}
+	e := tune.Ended{
+		Trial: trial, Status: tune.Completed, Metrics: r.at(best.Step), Curves: r.told(objectives), Step: best.Step, Stopped: r.halted,
+	}
 	if p, there := first.Best(e.Curves[first.Name]); there {
 		e.Step = p.Step
 	}
@@ -110,17 +112,14 @@ func (r *report) at(step int) map[string]float64 {
 	return metrics
 }
 
-// told are the curves for the log. A try is judged by what its tuner makes of it: where that is not the best epoch of the objective's
+// told are the objectives' curves, for the log. A try is judged by what its tuner makes of it: where that is not the best epoch of a
 // curve, as the mean of several executions is not, nor what a run_trial of its own returns, the curve is not of the objective.
 func (r *report) told(objectives []tune.Objective) map[string][]tune.Point {
 	curves := map[string][]tune.Point{}
-	for name, curve := range r.curves {
-		curves[name] = thinned(curve)
-	}
 	for _, o := range objectives {
 		reported, _ := o.Best(r.reported(o.Name))
-		if best, there := o.Best(curves[o.Name]); there && best.Value != reported.Value {
-			delete(curves, o.Name)
+		if best, there := o.Best(r.curves[o.Name]); there && best.Value == reported.Value {
+			curves[o.Name] = thinned(r.curves[o.Name])
 		}
 	}
 	return curves
