@@ -3,6 +3,7 @@ package studies
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -79,5 +80,18 @@ func (s *State) enter(entry events.StudyEntry) error {
 		return fmt.Errorf("entry %d of the log: %w", entry.Sequence, err)
 	}
 	s.After = entry.Sequence
+	return nil
+}
+
+// Copy writes the log itself, an entry a line.
+func Copy(ctx context.Context, log events.Studies, name events.Study, w io.Writer) error {
+	for entry, err := range log.ReadStudy(ctx, name, 0, false) {
+		if err != nil {
+			return fmt.Errorf("study %s of pipeline %s: %w", name.ID, name.Pipeline, err)
+		}
+		if _, err := w.Write(append(entry.Body, '\n')); err != nil {
+			return err
+		}
+	}
 	return nil
 }
