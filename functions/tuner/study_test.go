@@ -95,10 +95,10 @@ func (p *plant) Run(ctx context.Context, a module.Assignment, _ guest.Limits, on
 }
 
 // worker runs one until ctx ends.
-func (p *plant) worker(ctx context.Context, slots int) error {
+func (p *plant) worker(ctx context.Context, box events.Letterbox, slots int) error {
 	shop := execution.New(p.store, p, execution.Options{Root: storage.Ref{Bucket: "stoker"}, WorkDir: p.TempDir(), Logger: p.logger()})
-	search := tuner.New(shop, p.box)
-	return worker.New(p.box, worker.Options{Functions: []worker.Function{search, search.Seats()}, Slots: slots, Logger: p.logger()}).Run(ctx)
+	search := tuner.New(shop, box)
+	return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Seats()}, Slots: slots, Logger: p.logger()}).Run(ctx)
 }
 
 func (p *plant) logger() *slog.Logger {
@@ -114,7 +114,7 @@ func (p *plant) with(workers, slots int, do func()) {
 	ctx, stop := context.WithCancel(p.Context())
 	var running errgroup.Group
 	for range workers {
-		running.Go(func() error { return p.worker(ctx, slots) })
+		running.Go(func() error { return p.worker(ctx, p.box, slots) })
 	}
 	do()
 	stop()
@@ -307,7 +307,7 @@ func TestATrialGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	}
 	ctx, kill := context.WithCancel(t.Context())
 	var first errgroup.Group
-	first.Go(func() error { return p.worker(ctx, 1) })
+	first.Go(func() error { return p.worker(ctx, p.box, 1) })
 	p.offer("j1", "monday")
 	<-lost
 	kill()
