@@ -39,21 +39,34 @@ func (s Search) Propose() (space.Values, bool, error) {
 
 func downwards(a, b climbed) int { return cmp.Compare(b.worth, a.worth) }
 
-// candidates are spots all over the cube, and some around the best.
+// candidates are spots that were not had: all there are of a small space, else some all over it, and some around the best.
 func (s Search) candidates(c cube) []spot {
-	spots := make([]spot, 0, everywhere+nearby)
+	var spots []spot
+	known := map[string]bool{}
+	add := func(spot spot) {
+		if key := spot.values.Key(); !s.Had[key] && !known[key] {
+			known[key] = true
+			spots = append(spots, spot)
+		}
+	}
+	if size := s.Space.Size(); size > 0 && size <= everywhere {
+		for values := range s.Space.Points() {
+			add(c.of(values))
+		}
+		return spots
+	}
 	random := rand.New(source(s.Stream))
 	for range everywhere {
 		genes := make([]float64, len(c.parameters))
 		for d := range genes {
 			genes[d] = random.Float64()
 		}
-		spots = append(spots, c.spot(genes))
+		add(c.spot(genes))
 	}
 	best := s.best(3)
 	for i := range nearby {
 		if len(best) > 0 {
-			spots = append(spots, c.spot(c.mutate(c.of(best[i%len(best)].Values).genes, random)))
+			add(c.spot(c.mutate(c.of(best[i%len(best)].Values).genes, random)))
 		}
 	}
 	return spots

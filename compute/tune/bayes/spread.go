@@ -13,7 +13,10 @@ import (
 func Spread(in space.Space, stream space.Stream, first, n int) []space.Values {
 	c := newCube(in)
 	d := len(c.parameters)
-	if d == 0 {
+	switch {
+	case n <= 0:
+		return nil
+	case d == 0:
 		return []space.Values{in.Defaults()}
 	}
 	batch := mat.NewDense(first+n, d, nil)

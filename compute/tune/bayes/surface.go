@@ -3,6 +3,7 @@ package bayes
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stoker-ml/stoker/compute/tune/gp"
 )
@@ -34,14 +35,35 @@ func (s Search) surface(c cube) (*surface, error) {
 		return nil, fmt.Errorf("objective: %w", err)
 	}
 	d := len(c.parameters)
-	made := &surface{objective: objective, best: math.Inf(1), beta: s.Beta, byMean: make([]float64, d), byVariance: make([]float64, d)}
-	for i, seen := range s.Seen {
+	made := &surface{objective: objective, beta: s.Beta, byMean: make([]float64, d), byVariance: make([]float64, d)}
+	if err := made.constrain(s.Seen, points, pending); err != nil {
+		return nil, err
+	}
+	made.best = made.least(s.Seen, points.Rows, pending)
+	return made, nil
+}
+
+// least is what is expected of the best that was allowed. Pending trials count as if they had ended as expected: what is worth trying
+// is what improves on them too.
+func (s *surface) least(all []Seen, rows, pending [][]float64) float64 {
+	least := math.Inf(1)
+	for i, seen := range all {
 		if !math.IsNaN(seen.Score) && seen.allowed() {
-			mean, _ := objective.Mean(points.Rows[i])
-			made.best = min(made.best, mean)
+			mean, _ := s.objective.Mean(rows[i])
+			least = min(least, mean)
 		}
 	}
-	return made, made.constrain(s.Seen, points, pending)
+	for _, x := range pending {
+		broken := func(metric *gp.Predictor) bool {
+			excess, _ := metric.Mean(x)
+			return excess > 0
+		}
+		if !slices.ContainsFunc(s.constraints, broken) {
+			mean, _ := s.objective.Mean(x)
+			least = min(least, mean)
+		}
+	}
+	return least
 }
 
 // constrain adds a model for each constraint that something is known of.

@@ -37,7 +37,7 @@ func tail(z float64) (ratio, share float64) {
 		return ratio, 1 + z*ratio
 	}
 	z2 := z * z
-	share = (1 - 3/z2*(1-5/z2*(1-7/z2))) / z2
+	share = (1 - 3/z2*(1-5/z2*(1-7/z2*(1-9/z2)))) / z2
 	return (share - 1) / z, share
 }
 

@@ -3,7 +3,6 @@ package gp
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -89,7 +88,7 @@ func (q *Predictor) At(x []float64) (mean, variance float64) {
 	k := q.process.kernel
 	mean = k.Mean + dot(q.column, q.process.alpha)
 	copy(q.solved, q.column)
-	blas64.Trsv(blas.Trans, q.upper, blas64.Vector{N: len(q.solved), Data: q.solved, Inc: 1})
+	solveLower(q.upper, q.solved)
 	return mean, math.Max(k.Variance-dot(q.solved, q.solved), leastVariance*k.Variance)
 }
 
@@ -101,7 +100,7 @@ const leastVariance = 1e-12
 //	∂f̄/∂x = α ∂k(X, x)/∂x,  ∂V/∂x = -2 K⁻¹ k(X, x) ∂k(X, x)/∂x
 func (q *Predictor) Slope(x, byMean, byVariance []float64) (mean, variance float64) {
 	mean, variance = q.At(x)
-	blas64.Trsv(blas.NoTrans, q.upper, blas64.Vector{N: len(q.solved), Data: q.solved, Inc: 1})
+	solveUpper(q.upper, q.solved)
 	clear(byMean)
 	clear(byVariance)
 	d := len(q.scaled)
@@ -120,8 +119,4 @@ func (q *Predictor) Slope(x, byMean, byVariance []float64) (mean, variance float
 		byVariance[j] /= scale
 	}
 	return mean, variance
-}
-
-func dot(a, b []float64) float64 {
-	return blas64.Dot(blas64.Vector{N: len(a), Data: a, Inc: 1}, blas64.Vector{N: len(b), Data: b, Inc: 1})
 }

@@ -1,0 +1,106 @@
+package bayes
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+func TestTheSlopeOfASurfaceIsThatOfDifferences(t *testing.T) {
+	t.Parallel()
+	for name, search := range map[string]Search{"improvement": seen(18, 3), "bound": {Beta: 2}, "constrained": constrained(seen(18, 3))} {
+		if search.Beta > 0 {
+			search = seen(18, 3)
+			search.Beta = 2
+		}
+		surface, err := search.surface(newCube(search.Space))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, gradient := []float64{0.41, 0.62, 0.33}, make([]float64, 3)
+		if value := surface.slope(at, gradient); value != surface.at(at) {
+			t.Errorf("%s: %v with the slope, %v without", name, value, surface.at(at))
+		}
+		for d := range at {
+			const h = 1e-5
+			moved := func(step float64) float64 {
+				x := slices.Clone(at)
+				x[d] += step
+				return surface.at(x)
+			}
+			if want := (moved(h) - moved(-h)) / (2 * h); math.Abs(gradient[d]-want) > 1e-4*max(1, math.Abs(want)) {
+				t.Errorf("%s by %d: %v, by differences %v", name, d, gradient[d], want)
+			}
+		}
+	}
+}
+
+// TestNothingIsWorthMoreThanItsRoughValue: that is what lets most spots go unlooked at.
+func TestNothingIsWorthMoreThanItsRoughValue(t *testing.T) {
+	t.Parallel()
+	search := seen(18, 3)
+	surface, err := search.surface(newCube(search.Space))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spot := range search.candidates(newCube(search.Space)) {
+		if worth, rough := surface.at(spot.point), surface.rough(spot.point); worth > rough+1e-9 {
+			t.Fatalf("%v is worth %v, roughly at most %v", spot.point, worth, rough)
+		}
+	}
+}
+
+// TestTheHighestSpotIsFound compares with a fine grid all over the square.
+func TestTheHighestSpotIsFound(t *testing.T) {
+	t.Parallel()
+	for n := 6; n < 30; n += 4 {
+		search := seen(n, 2)
+		surface, err := search.surface(newCube(search.Space))
+		if err != nil {
+			t.Fatal(err)
+		}
+		highest := math.Inf(-1)
+		for i := range 201 {
+			for j := range 201 {
+				highest = max(highest, surface.at([]float64{float64(i) / 200, float64(j) / 200}))
+			}
+		}
+		values, _, err := search.Propose()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := surface.at(newCube(search.Space).of(values).point); found < highest-1e-3 {
+			t.Errorf("after %d: worth %v, there is %v", n, found, highest)
+		}
+	}
+}
+
+// seen is a search that has seen so many points of a cube.
+func seen(n, d int) Search {
+	search := Search{}
+	for i := range d {
+		search.Space = append(search.Space, space.Parameter{Name: string(rune('a' + i)), Kind: space.Float, Max: 1, Sampling: space.Linear})
+	}
+	for _, values := range Spread(search.Space, space.NewStream(5, 0), 0, n) {
+		score := 0.0
+		for i, value := range values {
+			score += math.Sin(5*value.Of.(float64) + float64(i))
+		}
+		search.Seen = append(search.Seen, Seen{Values: values, Score: score})
+	}
+	return search
+}
+
+// constrained has the first parameter be at most a half, and something else fail to be known.
+func constrained(search Search) Search {
+	for i := range search.Seen {
+		unknown := math.NaN()
+		if i%3 > 0 {
+			unknown = -1
+		}
+		search.Seen[i].Excess = []float64{search.Seen[i].Values[0].Of.(float64) - 0.5, unknown}
+	}
+	return search
+}
