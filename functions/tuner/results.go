@@ -15,8 +15,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 )
 
-// studyFolder lies beside TFX's file, and holds the study as it was.
-const studyFolder = "study"
+// What lies beside TFX's file, and holds the study as it was.
+const (
+	studyFolder = "study"
+	logFile     = "log.jsonl" // of all entries
+)
 
 // maxSessions is of how many trials TensorBoard's files are published, each in a folder of its own: the best. The log has all of them.
 const maxSessions = 100
@@ -83,7 +86,7 @@ func (l *ledger) save(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "log.jsonl"), lines.Bytes(), 0o644)
+	return os.WriteFile(filepath.Join(dir, logFile), lines.Bytes(), 0o644)
 }
 
 // forget removes the states that trials have left for others to go on from.

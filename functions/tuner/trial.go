@@ -95,14 +95,22 @@ func (s *seat) run(ctx context.Context, r *running, told module.Assignment, part
 
 // assign tells the module of one trial.
 func (s *seat) assign(study tune.Study, trial *tune.Trial) (module.Assignment, error) {
-	told := s.told
-	dir := s.attempt.Desk.Beside(filepath.Join("trials", trial.ID))
+	told, err := tried(s.told, study.Config, trial, s.attempt.Desk.Beside(filepath.Join("trials", trial.ID)))
+	if err == nil {
+		told.Trial.Study = s.name.ID
+	}
+	return told, err
+}
+
+// tried is what is told of one trial, beside what all are told alike. Its folders are made anew.
+func tried(told module.Assignment, c tune.Config, trial *tune.Trial, dir string) (module.Assignment, error) {
+	told.Call, told.BestHyperparametersDir, told.TunerResultsDir = module.CallTrial, "", ""
 	told.WorkingDir = filepath.Join(dir, "working")
 	told.ModelRunDir = filepath.Join(dir, "model_run")
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(told.WorkingDir, 0o755), os.MkdirAll(told.ModelRunDir, 0o755)); err != nil {
 		return told, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for trial %s: %w", trial.ID, err))
 	}
-	text, err := study.Config.Space.Encode(trial.Values)
+	text, err := c.Space.Encode(trial.Values)
 	if err == nil {
 		told.Hyperparameters = map[string]any{}
 		err = json.Unmarshal(text, &told.Hyperparameters)
@@ -110,11 +118,10 @@ func (s *seat) assign(study tune.Study, trial *tune.Trial) (module.Assignment, e
 	if err != nil {
 		return told, events.Fail(events.FailureModule, fmt.Errorf("trial %s: its values: %w", trial.ID, err))
 	}
-	algorithm := study.Config.Algorithm
-	told.TrainSteps = steps(told.TrainSteps, trial.Epochs, algorithm.MaxEpochs)
+	told.TrainSteps = steps(told.TrainSteps, trial.Epochs, c.Algorithm.MaxEpochs)
 	told.Trial = &module.Trial{
-		Study: s.name.ID, ID: trial.ID, Parent: trial.Parent, From: trial.From, Epochs: trial.Epochs,
-		Keep:     algorithm.HasEpochs() && trial.Epochs < algorithm.MaxEpochs,
+		ID: trial.ID, Parent: trial.Parent, From: trial.From, Epochs: trial.Epochs,
+		Keep:     c.Algorithm.HasEpochs() && trial.Epochs < c.Algorithm.MaxEpochs,
 		StopPath: filepath.Join(dir, "stop"),
 	}
 	return told, nil

@@ -1,0 +1,179 @@
+package tuner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/compute/tune/suggest"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// Alone is a search without a bus or a store: one seat, whose log is in memory, and which is lost with this process. It tries what a
+// study of the same config, on one seat, does.
+type Alone struct {
+	Said   json.RawMessage   // what the module says it searches for
+	Search pipeline.Search   // what counts in its place
+	Told   module.Assignment // of the call that it was said to; trials are told the same but for what is their own
+	Dir    string            // where trials have their folders
+	Run    func(context.Context, module.Assignment, func(module.Message)) (guest.Outcome, error)
+
+	// Hear is told how the study stands when a trial begins, and when the search is over; Listen of what a trial's process says.
+	Hear   func(tune.Study)
+	Listen func(module.Message)
+}
+
+// Config is what is searched for.
+func (a Alone) Config() (tune.Config, error) { return configOf(a.Said, a.Search) }
+
+// Make makes the search, and leaves what a tune job publishes in the folders that Told names. A failed trial is the study's; an error is
+// one of this machine's or the data's, or says why the search found nothing.
+func (a Alone) Make(ctx context.Context) (tune.Study, error) {
+	config, err := a.Config()
+	if err != nil {
+		return tune.Study{}, err
+	}
+	one := &alone{Alone: a}
+	if err := one.enter(tune.Entry{Begun: &tune.Begun{Config: config}}); err != nil {
+		return tune.Study{}, err
+	}
+	if err := one.trials(ctx); err != nil {
+		return one.study, err
+	}
+	a.Hear(one.study)
+	return one.study, one.leave()
+}
+
+// alone is a search under way.
+type alone struct {
+	Alone
+	study tune.Study
+	log   bytes.Buffer
+}
+
+func (a *alone) enter(e tune.Entry) error {
+	e.Stored = time.Now()
+	text, err := json.Marshal(e)
+	if err == nil {
+		err = a.study.Apply(e)
+	}
+	a.log.Write(append(text, '\n'))
+	return err
+}
+
+// trials has the module train one trial after another, until there is none.
+func (a *alone) trials(ctx context.Context) error {
+	me := tune.Owner{Job: "alone", Attempt: "alone"}
+	var ended *tune.Ended
+	for {
+		next, err := plan(a.study, me, ended, time.Now())
+		if err == nil && !next.Empty() {
+			err = a.enter(next)
+		}
+		if err != nil {
+			return err
+		}
+		trial := a.study.Of(me.Job)
+		if trial == nil {
+			return nil
+		}
+		a.Hear(a.study)
+		if ended, err = a.try(ctx, trial); err != nil {
+			return err
+		}
+		ended.Owner = me
+	}
+}
+
+// try has the module train one trial. What others may go on from stays in its folder.
+func (a *alone) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error) {
+	dir := filepath.Join(a.Dir, trial.ID)
+	told, err := tried(a.Told, a.study.Config, trial, dir)
+	if err != nil {
+		return nil, err
+	}
+	told.Trial.Study = filepath.Dir(dir)
+	if trial.Parent != "" {
+		parent := filepath.Join(a.Dir, trial.Parent, filepath.Base(told.WorkingDir))
+		if err := os.CopyFS(told.WorkingDir, os.DirFS(parent)); err != nil {
+			return nil, fmt.Errorf("go on from trial %s: %w", trial.Parent, err)
+		}
+	}
+	heard := hearing{study: &a.study, trial: trial, stop: told.Trial.StopPath, curves: curves{}}
+	outcome, err := a.Run(ctx, told, func(m module.Message) {
+		if m.Type == module.MessageProgress {
+			heard.hear(m)
+			a.Listen(m)
+		}
+	})
+	if !told.Trial.Keep {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	failure, _ := errors.AsType[*guest.Error](err)
+	switch {
+	case err == nil:
+		ended := completed(a.study, trial.ID, heard.curves, outcome.Metrics, heard.stopped)
+		return &ended, nil
+	case failure == nil || failure.Kind == guest.KindInput || failure.Kind == guest.KindHost || failure.Kind == guest.KindStopped:
+		return nil, err
+	}
+	ended := failed(trial.ID, failure.LogTail+"\n"+err.Error())
+	return &ended, nil
+}
+
+// hearing is what a trial reports.
+type hearing struct {
+	study   *tune.Study
+	trial   *tune.Trial
+	stop    string
+	curves  curves
+	stopped int
+}
+
+// hear has the trial end early where that is the study's rule, or its goal is reached.
+func (h *hearing) hear(m module.Message) {
+	h.curves.add(h.study.Config.Objectives, m.Step, m.Metrics)
+	curve := h.curves[h.study.Config.Objectives[0].Name]
+	if len(curve) == 0 || h.stopped > 0 {
+		return
+	}
+	if suggest.Stop(h.study, h.trial, curve) || reached(h.study.Config, curve[len(curve)-1].Value) {
+		h.stopped = max(1, m.Step)
+		_ = os.WriteFile(h.stop, nil, 0o600) // a module that is not stopped only takes longer
+	}
+}
+
+// leave writes TFX's files, and the study beside them.
+func (a *alone) leave() error {
+	best := a.study.Best()
+	switch {
+	case a.study.Finished != nil && a.study.Finished.Why == tune.Failing:
+		return errors.New(a.study.Finished.Message)
+	case len(best) == 0:
+		return errors.New("no trial was completed")
+	}
+	text, err := a.study.Config.Space.Encode(best[0].Values)
+	if err != nil {
+		return err
+	}
+	results, err := resultsOf(a.study, best)
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(a.Told.TunerResultsDir, studyFolder)
+	return errors.Join(
+		os.WriteFile(filepath.Join(a.Told.BestHyperparametersDir, bestFile), text, 0o644),
+		os.WriteFile(filepath.Join(a.Told.TunerResultsDir, resultsFile), results, 0o644),
+		report.Write(folder, &a.study, maxSessions),
+		os.WriteFile(filepath.Join(folder, logFile), a.log.Bytes(), 0o644),
+	)
+}
