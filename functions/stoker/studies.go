@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+func newStudies(app *app) *cobra.Command {
+	list := newStudiesList(app)
+	cmd := &cobra.Command{
+		Use:   "studies",
+		Short: "Look at searches for hyperparameters, and stop them",
+		Long: "Look at searches for hyperparameters, and stop them. Without a subcommand: list them.\n\n" +
+			"A study is named by PIPELINE/RUN, by the beginning of its id, or by its pipeline alone, which is that pipeline's newest.\n" +
+			"A search that a module makes all by itself, with KerasTuner in one job, has no log and is none of these.",
+		Args: cobra.NoArgs,
+		RunE: list.RunE,
+	}
+	cmd.AddCommand(list, newStudiesShow(app), newStudiesBest(app), newStudiesStop(app), newStudiesExport(app))
+	return cmd
+}
+
+func newStudiesList(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "list [PIPELINE]",
+		Short:             "List studies: how far each has come, and its best so far",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: app.pipelineNames,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
+				lines, err := listStudies(ctx, box, args...)
+				if err != nil {
+					return err
+				}
+				return app.print(lines, func(w io.Writer) { studiesTable(w, lines) })
+			})
+		},
+	}
+}
+
+// studyLine is one line of `stoker studies list`.
+type studyLine struct {
+	Study     string        `json:"study"`
+	Pipeline  string        `json:"pipeline"`
+	State     string        `json:"state"`
+	Algorithm string        `json:"algorithm,omitempty"`
+	Trials    int           `json:"trials"` // that were begun
+	MaxTrials int           `json:"max_trials,omitempty"`
+	Counts    report.Counts `json:"counts"`
+	Objective string        `json:"objective,omitempty"`
+	Best      string        `json:"best,omitempty"` // trial
+	Score     *float64      `json:"score,omitempty"`
+	Error     string        `json:"error,omitempty"`
+	Updated   time.Time     `json:"updated"`
+}
+
+func listStudies(ctx context.Context, box events.Letterbox, pipelines ...string) ([]studyLine, error) {
+	name := ""
+	if len(pipelines) > 0 {
+		name = pipelines[0]
+	}
+	list, err := studies.List(ctx, box, name)
+	lines := []studyLine{}
+	for _, one := range list {
+		lines = append(lines, lineOf(one))
+	}
+	return lines, err
+}
+
+func lineOf(one studies.Listed) studyLine {
+	s := one.Study
+	line := studyLine{
+		Study: one.Name.ID, Pipeline: one.Name.Pipeline, State: studyState(s), Algorithm: s.Config.Algorithm.Name,
+		Trials: len(s.Trials), MaxTrials: s.Config.MaxTrials, Counts: report.Of(&s).Counts, Updated: s.Last,
+	}
+	if one.Err != nil {
+		line.State, line.Error = studyUnclear, one.Err.Error()
+		return line
+	}
+	if len(s.Config.Objectives) > 0 {
+		line.Objective = s.Config.Objectives[0].Name
+	}
+	if best := s.Best(); len(best) > 0 {
+		score, _ := s.Score(best[0])
+		line.Best, line.Score = best[0].ID, &score
+	}
+	return line
+}
+
+func studiesTable(w io.Writer, lines []studyLine) {
+	row(w, "STUDY", "PIPELINE", "STATE", "TRIALS", "BEST", "UPDATED")
+	for _, l := range lines {
+		row(w, shortID(l.Study), l.Pipeline, l.State, trialsOf(l.Trials, l.MaxTrials), l.best(), localTime(l.Updated))
+	}
+}
+
+// best is what is known of the best trial, or what is wrong.
+func (l studyLine) best() string {
+	switch {
+	case l.Error != "":
+		return firstLine(l.Error)
+	case l.Score == nil:
+		return ""
+	}
+	return fmt.Sprintf("%s %.5g", l.Objective, *l.Score)
+}
+
+// shortID is as much of a study's id as people need.
+func shortID(id string) string { return id[:min(len(id), 12)] }
+
+func trialsOf(begun, most int) string {
+	if most == 0 {
+		return fmt.Sprint(begun)
+	}
+	return fmt.Sprintf("%d of %d", begun, most)
+}
+
+// The states of a study.
+const (
+	studyWaiting  = "waiting" // for a worker
+	studyRunning  = "running"
+	studyEnding   = "ending" // finished, but for trials that run
+	studyFinished = "finished"
+	studyFailed   = "failed"
+	studyUnclear  = "unclear" // its log can't be read
+)
+
+func studyState(s tune.Study) string {
+	switch running := len(s.Running()) > 0; {
+	case s.Finished != nil && running:
+		return studyEnding
+	case s.Finished != nil && s.Finished.Why == tune.Failing:
+		return studyFailed
+	case s.Finished != nil:
+		return studyFinished
+	case running:
+		return studyRunning
+	}
+	return studyWaiting
+}

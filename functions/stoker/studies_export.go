@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+// logFile holds a study's log, an entry a line, as in what a tune job publishes.
+const logFile = "log.jsonl"
+
+func newStudiesExport(app *app) *cobra.Command {
+	var to string
+	var asCSV, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "export STUDY (--to DIR | --csv | --json)",
+		Short: "Write a study as CSV, as JSON, or as a folder that TensorBoard reads",
+		Long: "Writes all trials of a study with their values, scores and metrics: --csv and --json to standard output, --to into a folder,\n" +
+			"which gets trials.csv, study.json, the log itself, and event files for TensorBoard's HParams page.",
+		Args: exactly(1, "a study"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.withStudy(cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
+				s, err := studies.Read(ctx, box, study)
+				switch {
+				case err != nil:
+					return err
+				case asCSV:
+					return report.Of(&s.Study).CSV(app.stdout)
+				case asJSON:
+					return report.Of(&s.Study).JSON(app.stdout)
+				}
+				if err := exportStudy(ctx, box, s, to); err != nil {
+					return err
+				}
+				return app.print(map[string]string{"path": to}, func(w io.Writer) { fmt.Fprintln(w, to) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "folder to write to: a new one, or an empty one")
+	cmd.Flags().BoolVar(&asCSV, "csv", false, "print a row for each trial")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the study and its trials")
+	cmd.MarkFlagsMutuallyExclusive("to", "csv", "json")
+	cmd.MarkFlagsOneRequired("to", "csv", "json")
+	return cmd
+}
+
+// exportStudy fills a folder. One that holds something is left alone: TensorBoard adds up all event files that it finds.
+func exportStudy(ctx context.Context, box events.Letterbox, s studies.State, dir string) error {
+	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return usage(fmt.Errorf("export to %s: expected a new folder, or an empty one", dir))
+	}
+	if err := report.Write(dir, &s.Study, 0); err != nil {
+		return fmt.Errorf("export to %s: %w", dir, err)
+	}
+	log, err := os.Create(filepath.Join(dir, logFile))
+	if err != nil {
+		return err
+	}
+	return errors.Join(studies.Copy(ctx, box, s.Name, log), log.Close())
+}

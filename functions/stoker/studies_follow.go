@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+// studyView shows a study as it changes, and once more when it has ended.
+type studyView interface {
+	show(d studyDetail)
+	end(d studyDetail) error
+}
+
+func (a *app) studyView() studyView {
+	file, ok := a.stdout.(*os.File)
+	switch {
+	case a.output == formatJSON:
+		return quietStudy{a}
+	case ok && term.IsTerminal(int(file.Fd())):
+		return &liveStudy{out: file, size: func() (int, int) { return terminalSize(file) }}
+	}
+	return &studyLines{out: a.stdout, told: map[string]bool{}}
+}
+
+// redrawn is how often a table is drawn while trials report steps.
+const redrawn = 200 * time.Millisecond
+
+// followStudy shows a study until it has ended. Its log says what is; what running trials report comes beside it, and may be missing.
+func (a *app) followStudy(ctx context.Context, box events.Letterbox, study events.Study) error {
+	var mu sync.Mutex
+	var d studyDetail
+	view, steps := a.studyView(), map[string]events.Progress{}
+	watching, watchCtx := errgroup.WithContext(ctx)
+	progress := box.Watch(watchCtx, study.Pipeline, "")
+	watching.Go(func() error {
+		var drawn time.Time
+		for p, err := range progress {
+			if err != nil {
+				return ignoreEnd(watchCtx, err)
+			}
+			mu.Lock()
+			if trial, ok := trialOf(d.study, p); ok {
+				steps[trial] = p
+				if time.Since(drawn) > redrawn {
+					view.show(d)
+					drawn = time.Now()
+				}
+			}
+			mu.Unlock()
+		}
+		return nil
+	})
+	watching.Go(func() error {
+		for s, err := range studies.Follow(watchCtx, box, study) {
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			d = detailOf(s)
+			d.steps = steps
+			view.show(d)
+			mu.Unlock()
+		}
+		return errOver
+	})
+	if err := watching.Wait(); !errors.Is(err, errOver) || ctx.Err() != nil {
+		return interrupted(ctx, err, fmt.Sprintf("study %s goes on", shortID(study.ID)))
+	}
+	if err := view.end(d); err != nil {
+		return err
+	}
+	return failedStudy(d)
+}
+
+// trialOf is the trial that a report is of: its job's, and its phase names it.
+func trialOf(s tune.Study, p events.Progress) (string, bool) {
+	id, named := strings.CutPrefix(p.Phase, "trial ")
+	t := s.Of(p.Job)
+	return id, named && t != nil && t.ID == id
+}
+
+// quietStudy prints nothing but the end, for programs.
+type quietStudy struct{ app *app }
+
+func (q quietStudy) show(studyDetail)        {}
+func (q quietStudy) end(d studyDetail) error { return q.app.print(d, nil) }
+
+// studyLines prints a line for each trial that has ended, and what the study came to.
+type studyLines struct {
+	out  io.Writer
+	told map[string]bool
+}
+
+func (l *studyLines) show(d studyDetail) {
+	for _, trial := range d.Trials {
+		if trial.Ended.IsZero() || l.told[trial.Trial] || trial.Status == tune.Running || trial.Status == tune.Invalid {
+			continue
+		}
+		l.told[trial.Trial] = true
+		line := fmt.Sprintf("trial %s  %s  %s  %s", trial.Trial, d.status(trial), d.score(trial), valuesLine(trial.Values))
+		if trial.Best {
+			line += "  best so far"
+		}
+		fmt.Fprintln(l.out, line)
+	}
+}
+
+func (l *studyLines) end(d studyDetail) error {
+	_, err := fmt.Fprintf(l.out, "study %s %s%s; %s\n", shortID(d.Study), d.State, d.what(), d.counts())
+	return err
+}
+
+// liveStudy draws the table over itself.
+type liveStudy struct {
+	out   io.Writer
+	size  func() (width, height int)
+	drawn int // lines of what stands there
+}
+
+func terminalSize(file *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(file.Fd()))
+	if err != nil || width == 0 || height == 0 {
+		return 80, 24
+	}
+	return width, height
+}
+
+// headLines are those of the table before its trials, about: a Pareto set takes more, and pushes out trials.
+const headLines = 8
+
+func (l *liveStudy) show(d studyDetail) {
+	width, height := l.size()
+	var frame bytes.Buffer
+	table := tabwriter.NewWriter(&frame, 0, 0, 2, ' ', 0)
+	d.table(table, max(1, height-headLines-len(d.Best)))
+	_ = table.Flush() // to memory
+	lines := strings.Split(strings.TrimRight(frame.String(), "\n"), "\n")
+	if len(lines) > height-1 { // what has left the screen can't be drawn over
+		lines = lines[:max(1, height-1)]
+	}
+	var text strings.Builder
+	if l.drawn > 0 {
+		fmt.Fprintf(&text, "\x1b[%dA\x1b[J", l.drawn)
+	}
+	for _, line := range lines {
+		runes := []rune(line)
+		text.WriteString(string(runes[:min(len(runes), max(1, width-1))]) + "\n")
+	}
+	_, _ = io.WriteString(l.out, text.String()) // a table that can't be drawn is no reason to stop
+	l.drawn = len(lines)
+}
+
+func (l *liveStudy) end(d studyDetail) error {
+	l.show(d)
+	return nil
+}

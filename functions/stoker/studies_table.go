@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// table shows a study and its trials, of more than most the newest; 0 is no bound.
+func (d studyDetail) table(w io.Writer, most int) {
+	row(w, "study", shortID(d.Study)+" of pipeline "+d.Pipeline)
+	row(w, "state", d.State+d.what())
+	row(w, "search", d.search())
+	row(w, "trials", d.counts())
+	for _, trial := range d.Trials {
+		if trial.Best {
+			row(w, "best", fmt.Sprintf("%s  %s  %s", trial.Trial, d.score(trial), valuesLine(trial.Values)))
+		}
+	}
+	if len(d.Trials) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	row(w, "", "TRIAL", "STATUS", d.scoreName(), "EPOCHS", "TIME", "VALUES")
+	trials := d.Trials
+	if most > 0 && len(trials) > most {
+		trials = trials[len(trials)-most:]
+	}
+	for _, trial := range trials {
+		mark := map[bool]string{true: "*"}[trial.Best]
+		row(w, mark, trial.Trial, d.status(trial), d.score(trial), epochs(trial), d.time(trial), valuesLine(trial.Values))
+	}
+}
+
+// what says what a study waits for, or why it is over.
+func (d studyDetail) what() string {
+	switch d.State {
+	case studyWaiting:
+		return ": for a worker"
+	case studyEnding:
+		return fmt.Sprintf(": %s; %s left to end", whyWords(d.Finished.Why), trials(d.Counts.Running))
+	case studyFinished, studyFailed:
+		words := ": " + whyWords(d.Finished.Why)
+		if d.Finished.Message != "" {
+			words += ": " + firstLine(d.Finished.Message)
+		}
+		return words
+	}
+	return ""
+}
+
+// trials is how many, in words.
+func trials(n int) string {
+	if n == 1 {
+		return "1 trial"
+	}
+	return fmt.Sprintf("%d trials", n)
+}
+
+func whyWords(why tune.Why) string {
+	words := map[tune.Why]string{
+		tune.Exhausted: "nothing is left to try", tune.MaxTrials: "it had its trials", tune.OutOfTime: "it had its time",
+		tune.GoalReached: "its goal is reached", tune.NoBetter: "nothing better was found for long", tune.Failing: "too many trials failed in a row",
+		tune.Stopped: "it was stopped", tune.Cancelled: "it was cancelled",
+	}[why]
+	if words == "" {
+		return string(why)
+	}
+	return words
+}
+
+// search is how and for what is searched.
+func (d studyDetail) search() string {
+	var objectives []string
+	for _, o := range d.Objectives {
+		objectives = append(objectives, string(o.Direction)+" "+o.Name)
+	}
+	return d.Algorithm + ", " + strings.Join(objectives, ", ")
+}
+
+func (d studyDetail) counts() string {
+	c := d.Counts
+	words := []string{trialsOf(len(d.Trials), d.MaxTrials)}
+	for _, one := range []struct {
+		n    int
+		word string
+	}{{c.Running, "running"}, {c.Completed, "completed"}, {c.Stopped, "stopped early"}, {c.Failed, "failed"}, {c.Infeasible, "infeasible"}} {
+		if one.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", one.n, one.word))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func (d studyDetail) scoreName() string {
+	if len(d.Objectives) == 0 {
+		return "SCORE"
+	}
+	return strings.ToUpper(d.Objectives[0].Name)
+}
+
+// score is a trial's; of one that runs, what it reported last.
+func (d studyDetail) score(trial report.Row) string {
+	if trial.Score != nil {
+		return fmt.Sprintf("%.5g", *trial.Score)
+	}
+	if len(d.Objectives) > 0 {
+		if value, there := d.steps[trial.Trial].Metrics[d.Objectives[0].Name]; there {
+			return fmt.Sprintf("(%.5g)", value)
+		}
+	}
+	return ""
+}
+
+// status is a trial's status in a word or two, with the step of one that runs.
+func (d studyDetail) status(trial report.Row) string {
+	p := d.steps[trial.Trial]
+	switch {
+	case trial.Status == tune.Running && p.Steps > 0:
+		return fmt.Sprintf("running %d/%d", p.Step, p.Steps)
+	case trial.Status == tune.Running && p.Step > 0:
+		return fmt.Sprintf("running %d", p.Step)
+	case trial.Status == tune.Invalid:
+		return "to be retried"
+	case trial.Stopped > 0:
+		return fmt.Sprintf("stopped at %d", trial.Stopped)
+	case trial.Breaks:
+		return "breaks constraints"
+	}
+	return strings.ToLower(string(trial.Status))
+}
+
+func epochs(trial report.Row) string {
+	switch {
+	case trial.Epochs == 0:
+		return ""
+	case trial.From > 0:
+		return fmt.Sprintf("%d-%d", trial.From, trial.Epochs)
+	}
+	return fmt.Sprint(trial.Epochs)
+}
+
+// time is how long a trial took; of one that runs, how long it has, by the time of what the log or the trial told last.
+func (d studyDetail) time(trial report.Row) string {
+	until := trial.Ended
+	if until.IsZero() {
+		until = d.Last
+		if p := d.steps[trial.Trial]; p.Time.After(until) {
+			until = p.Time
+		}
+	}
+	took := max(0, until.Sub(trial.Started))
+	if took < time.Minute {
+		return fmt.Sprintf("%.1fs", took.Seconds())
+	}
+	return took.Truncate(time.Second).String()
+}
+
+// valuesLine lists a trial's values in their order, without the tuner's own.
+func valuesLine(values space.Values) string {
+	var all []string
+	for _, value := range slices.DeleteFunc(slices.Clone(values), func(v space.Value) bool { return strings.HasPrefix(v.Name, space.Own) }) {
+		text := firstLine(fmt.Sprint(value.Of))
+		if f, ok := value.Of.(float64); ok {
+			text = fmt.Sprintf("%.4g", f)
+		}
+		all = append(all, value.Name+" "+text)
+	}
+	return strings.Join(all, "  ")
+}
