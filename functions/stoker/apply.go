@@ -80,9 +80,6 @@ func (a *app) readPipeline(ctx context.Context, file string) (pipeline.Pipeline,
 	if err := a.checkModule(ctx, source); err != nil {
 		return spec, fmt.Errorf("%s: module: %w", file, err)
 	}
-	if err := checkTuner(spec); err != nil {
-		return spec, fmt.Errorf("%s: %w", file, err)
-	}
 	if err := a.warnOfNoTuner(ctx, spec); err != nil {
 		return spec, fmt.Errorf("%s: module: %w", file, err)
 	}

@@ -11,15 +11,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// checkTuner says at once that a Go module has no search. What lies at an address is seen by the worker that opens it.
-func checkTuner(spec pipeline.Pipeline) error {
-	path := spec.Module.Path
-	if !spec.Tunes() || !isPath(path) || snapshot.IsPython(path) {
-		return nil
-	}
-	return fmt.Errorf("tuner.when: %s can't tune: tuner_fn is a TFX module's", path)
-}
-
 // warnOfNoTuner tells who deploys a TFX module whose files don't say tuner_fn, where each run is to be tuned. It is no refusal: an
 // import with a star may bring one.
 func (a *app) warnOfNoTuner(ctx context.Context, spec pipeline.Pipeline) error {
