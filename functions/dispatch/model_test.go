@@ -15,6 +15,7 @@ type expected struct {
 	causes      []uint64
 	hparams     string
 	tuned       []uint64 // facts that its tune job is made of, if there is one; nil: there is none
+	earlier     string   // hyperparameters that the tune job may reuse
 	superseding bool     // it may have ended as superseded instead
 }
 
@@ -40,20 +41,37 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 		_, tuned := first[events.KindHParamsReady]
 		_, failed := first[events.KindTuningFailed]
 		if failed && !tuned && w.policy.onFailed == "fail" {
-			return expected{state: plan.Ended, tuned: due}
+			return expected{state: plan.Ended, tuned: due, earlier: w.earlier(log, due)}
 		}
 		if due == nil && !failed && !tuned && w.policy.tunes {
 			due = w.data(first)
 		}
 		if e, done := w.completed(log, first, failed && !tuned, r.Message.Sequence); done {
-			e.tuned = due
+			e.tuned, e.earlier = due, w.earlier(log, due)
 			return e
 		}
 	}
 	if due == nil && !began.IsZero() && now.After(began.Add(expireAfter)) {
 		return expected{state: plan.Ended}
 	}
-	return expected{state: plan.Waiting, tuned: due, superseding: w.policy.supersedes && due != nil}
+	return expected{state: plan.Waiting, tuned: due, earlier: w.earlier(log, due), superseding: w.policy.supersedes && due != nil}
+}
+
+// earlier are the pipeline's last hyperparameters before a tuning was due, where its tuner may reuse them.
+func (w *world) earlier(log []events.Recorded, due []uint64) (newest string) {
+	if len(due) == 0 || !w.policy.reuses {
+		return ""
+	}
+	return newestBefore(log, slices.Max(due))
+}
+
+func newestBefore(log []events.Recorded, at uint64) (newest string) {
+	for _, r := range log {
+		if data, ok := r.Fact.Data.(*events.HParamsReady); ok && r.Message.Sequence < at {
+			newest = data.Hyperparameters
+		}
+	}
+	return newest
 }
 
 // data are the facts of a run that has all it waits for but hyperparameters; nil if it hasn't.
@@ -98,11 +116,8 @@ func (w *world) completed(log []events.Recorded, first map[events.Kind]events.Re
 		}
 	}
 	e := expected{state: plan.Dispatched, superseding: w.policy.supersedes}
-	var newest string
+	newest := newestBefore(log, at)
 	for _, r := range log {
-		if data, ok := r.Fact.Data.(*events.HParamsReady); ok && r.Message.Sequence < at {
-			newest = data.Hyperparameters
-		}
 		if have, known := first[r.Fact.Data.Kind()]; known && have.Message.Sequence == r.Message.Sequence {
 			e.causes = append(e.causes, r.Message.Sequence)
 		}

@@ -110,12 +110,9 @@ func (d *Dispatcher) pinTuning(ctx context.Context, join plan.Join, current depl
 	if join.State != plan.Waiting || join.Ready(current.spec) && !join.TunedByUs() {
 		return join.Untuned(), nil
 	}
-	var spans []events.Examples
-	if size := current.spec.Trainer.Window; size > 0 {
-		var err error
-		if spans, err = d.spans(ctx, join.AtTuning(), size); err != nil {
-			return join, err
-		}
+	latest, err := d.latest(ctx, join.AtTuning(), join.TuningWants(current.spec))
+	if err != nil {
+		return join, err
 	}
-	return join.PinTuning(current.revision, spans), nil
+	return join.PinTuning(current.revision, latest), nil
 }

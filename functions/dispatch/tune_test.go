@@ -286,7 +286,7 @@ func TestARunWhoseTuneJobCanNeverBeEnds(t *testing.T) {
 	arrive(t, box, d, "monday")
 	tuneJob(t, box)
 	lost := joinOf(t, box, "monday")
-	lost = lost.PinTuning(99, nil).TuningOffered("")
+	lost = lost.PinTuning(99, plan.Latest{}).TuningOffered("")
 	put(t, box, lost)
 	sweep(t, d)
 	if join := joinOf(t, box, "monday"); join.State != plan.Ended || join.Ending.Kind != events.FailureInput || !join.Ending.Told {
@@ -352,5 +352,63 @@ func TestALostTuneJobOfARunThatHasAPlaceIsMissedAtOnce(t *testing.T) {
 	sweep(t, d)
 	if again := tuneJob(t, box); again.ID != first.ID {
 		t.Errorf("job of %s, it was of %s", again.Run, first.Run)
+	}
+}
+
+// What a search may reuse is looked up once, when it is due, and stays: whatever is told afterwards.
+func TestATuneJobThatMayReuseNamesTheLastHyperparametersBeforeIt(t *testing.T) {
+	t.Parallel()
+	for name, tuner := range map[string]string{
+		"changed":     "{when: changed, resources: {class: gpu}}",
+		"every":       "{when: {every: 7d}, resources: {class: gpu}}",
+		"from latest": "{when: always, resources: {class: gpu}, study: {from: latest}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box, d := setup(t, "pipeline: penguin\nmodule: ./penguin_utils.py\ntuner: "+tuner+"\n")
+			arrive(t, box, d, "saturday")
+			if first := tuneJob(t, box); first.Inputs.Hyperparameters != "" {
+				t.Errorf("the first search of a pipeline may reuse %s", first.Inputs.Hyperparameters)
+			} else {
+				found(t, box, d, first)
+			}
+			arrive(t, box, d, "sunday")
+			second := tuneJob(t, box)
+			publish(t, box, "another", "h", hparams("s3://bkt/later"))
+			publish(t, box, "sunday", "e", &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}})
+			drain(t, d) // which offers the job again
+			again, _ := tuneJobs(t, box)
+			for _, job := range append(again, second) {
+				if job.ID != second.ID || job.Inputs.Hyperparameters != "s3://bkt/found" {
+					t.Errorf("%s may reuse %s; it was %s with s3://bkt/found", job.ID, job.Inputs.Hyperparameters, second.ID)
+				}
+			}
+			if len(again) == 0 {
+				t.Error("the job was not made again: the test shows nothing")
+			}
+		})
+	}
+}
+
+// A tune job that reuses has told what came of the run's own tuning: nobody calls it back, and the run trains with it.
+func TestARunTrainsWithWhatItsTuneJobReuses(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, "pipeline: penguin\nmodule: ./penguin_utils.py\ntuner: {when: changed, resources: {class: gpu}}\n")
+	publish(t, box, "saturday", "h", hparams("s3://bkt/first"))
+	arrive(t, box, d, "sunday")
+	job := tuneJob(t, box)
+	reused := events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: job.Inputs.Hyperparameters, Execution: "sha256:" + job.ID, Reused: true}, time.Unix(9, 0))
+	if _, err := box.Publish(t.Context(), reused); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, d)
+	if trains := wantJobs(t, box, "reused", "sunday"); trains[0].Inputs.Hyperparameters != "s3://bkt/first" {
+		t.Errorf("trains with %+v", trains[0].Inputs)
+	}
+	if all, _ := tuneJobs(t, box); len(all) != 0 {
+		t.Errorf("tuned again: %q", runsOf(all))
+	}
+	if join := joinOf(t, box, "sunday"); !join.TunedByUs() {
+		t.Errorf("someone else told it: %+v", join.Facts)
 	}
 }

@@ -115,7 +115,7 @@ func (j Join) TooLarge(message string, at time.Time) Join {
 	}
 	j.Latest = Latest{}
 	if j.Tuning != nil {
-		j = j.PinTuning(j.Tuning.Revision, nil)
+		j = j.PinTuning(j.Tuning.Revision, Latest{})
 	}
 	if j.State != Ended {
 		j.State, j.Ending = Ended, &Ending{Kind: events.FailureInput, Message: message, At: at.UTC()}

@@ -10,7 +10,7 @@ import (
 // events.NewNothingToReuse.
 func (j Join) Skipped(p pipeline.Pipeline) (events.Skipped, bool) {
 	_, tuned := j.Fact(events.KindHParamsReady)
-	if j.State != Waiting || tuned || j.Tuning != nil || j.tuningFailed(p) || !p.AwaitsTuning() || p.Tuner.When != pipeline.TuneNever {
+	if j.State != Waiting || tuned || j.Tuning != nil || j.tuningFailed(p) || !p.AwaitsTuning() || p.Tuner.When.Searches() {
 		return events.Skipped{}, false
 	}
 	for _, fact := range j.Facts {

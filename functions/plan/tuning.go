@@ -12,10 +12,11 @@ import (
 // is pinned, and its job is made from that alone, whatever comes later. The run goes on waiting for what comes of it, for as
 // long as that takes.
 type Tuning struct {
-	Sequence uint64            `json:"sequence"`        // of the fact by which it was due: later ones are none of its job's
-	Revision uint64            `json:"revision"`        // of the pipeline; 0: due, and not pinned yet
-	Spans    []events.Examples `json:"spans,omitempty"` // the pipeline's window, as it was then
-	Job      string            `json:"job,omitempty"`   // id of its job, once that was offered
+	Sequence uint64            `json:"sequence"`          // of the fact by which it was due: later ones are none of its job's
+	Revision uint64            `json:"revision"`          // of the pipeline; 0: due, and not pinned yet
+	Spans    []events.Examples `json:"spans,omitempty"`   // the pipeline's window, as it was then
+	Earlier  string            `json:"earlier,omitempty"` // the pipeline's last hyperparameters then, where the search may reuse or learn from them
+	Job      string            `json:"job,omitempty"`     // id of its job, once that was offered
 }
 
 // searches says whether a run's tuning is due now.
@@ -30,10 +31,17 @@ func (j Join) TuningDue() bool { return j.Tuning != nil && j.Tuning.Revision == 
 // IsTuned says whether a join waits for what comes of its tuning, whose job may or may not be on the queue.
 func (j Join) IsTuned() bool { return j.State == Waiting && j.Tuning != nil }
 
+// TuningWants says which "latest" a tuning that is due still has to have looked up, all of it among the facts before that.
+func (j Join) TuningWants(p pipeline.Pipeline) Wants {
+	tuner := p.Tuner
+	learns := tuner.Study != nil && tuner.Study.From == pipeline.FromLatest
+	return Wants{Hyperparameters: tuner.When.Reuses() || learns, Spans: p.Trainer.Window}
+}
+
 // PinTuning fixes the job of a tuning that is due.
-func (j Join) PinTuning(revision uint64, spans []events.Examples) Join {
+func (j Join) PinTuning(revision uint64, latest Latest) Join {
 	tuning := *j.Tuning
-	tuning.Revision, tuning.Spans = revision, spans
+	tuning.Revision, tuning.Spans, tuning.Earlier = revision, latest.Spans, latest.Hyperparameters
 	j.Tuning = &tuning
 	return j
 }
@@ -70,11 +78,12 @@ func (j Join) AtTuning() Join {
 			at.Facts = append(at.Facts, fact)
 		}
 	}
-	at.Revision, at.Latest.Spans = j.Tuning.Revision, j.Tuning.Spans
+	at.Revision, at.Latest = j.Tuning.Revision, Latest{Hyperparameters: j.Tuning.Earlier, Spans: j.Tuning.Spans}
 	return at
 }
 
-// Tune makes the job that searches for a run's hyperparameters. p is the pipeline at the tuning's revision.
+// Tune makes the job that searches for a run's hyperparameters, or finds that it may reuse those that it names as its input: the
+// pipeline's last ones. p is the pipeline at the tuning's revision.
 func (j Join) Tune(p pipeline.Pipeline, again Again) (events.Job, error) {
 	if j.Tuning == nil || j.TuningDue() || p.Tuner == nil {
 		return events.Job{}, fmt.Errorf("run %s of %s is not tuned", j.Run, j.Pipeline)
@@ -84,6 +93,7 @@ func (j Join) Tune(p pipeline.Pipeline, again Again) (events.Job, error) {
 	if len(at.Latest.Spans) > 0 {
 		*windowed(&in) = at.Latest.Spans
 	}
+	in.Hyperparameters = at.Latest.Hyperparameters
 	if again.Salt == "" {
 		again.Salt = saltOf(at.forced())
 	}

@@ -50,7 +50,7 @@ func TestWhenATuningIsDue(t *testing.T) {
 func TestATuningThatIsPinnedStays(t *testing.T) {
 	t.Parallel()
 	p := parse(t, tunes)
-	join := plan.Decide(p, "monday", []plan.Pinned{at(2, "t", graph())}).PinTuning(7, nil)
+	join := plan.Decide(p, "monday", []plan.Pinned{at(2, "t", graph())}).PinTuning(7, plan.Latest{})
 	first, err := join.Tune(p, plan.Again{})
 	if err != nil || first.Function != events.FunctionTune || first.Revision != 7 || first.Inputs.TransformGraph != "s3://bkt/graph" {
 		t.Fatalf("%+v, %v", first, err)
@@ -81,7 +81,7 @@ func TestAFactWithForceIsSearchedForAnew(t *testing.T) {
 	t.Parallel()
 	p := parse(t, tunes)
 	force := at(2, "t", &events.TransformReady{TransformGraph: "s3://bkt/graph", Request: events.Request{Force: true}})
-	job, err := plan.Decide(p, "monday", []plan.Pinned{force}).PinTuning(1, nil).Tune(p, plan.Again{})
+	job, err := plan.Decide(p, "monday", []plan.Pinned{force}).PinTuning(1, plan.Latest{}).Tune(p, plan.Again{})
 	if err != nil || job.Salt == "" {
 		t.Errorf("salt %q, %v", job.Salt, err)
 	}
@@ -91,12 +91,12 @@ func TestARunThatIsNotTunedHasNoTuneJob(t *testing.T) {
 	t.Parallel()
 	p := parse(t, tunes)
 	due := plan.Decide(p, "monday", []plan.Pinned{at(2, "t", graph())})
-	for name, join := range map[string]plan.Join{"new": plan.New("penguin", "monday"), "due": due, "not any more": due.PinTuning(1, nil).Untuned()} {
+	for name, join := range map[string]plan.Join{"new": plan.New("penguin", "monday"), "due": due, "not any more": due.PinTuning(1, plan.Latest{}).Untuned()} {
 		if _, err := join.Tune(p, plan.Again{}); err == nil {
 			t.Errorf("%s: it has one", name)
 		}
 	}
-	if _, err := due.PinTuning(1, nil).Tune(parse(t, head), plan.Again{}); err == nil {
+	if _, err := due.PinTuning(1, plan.Latest{}).Tune(parse(t, head), plan.Again{}); err == nil {
 		t.Error("a pipeline without a tuner tunes")
 	}
 }
@@ -129,7 +129,7 @@ func TestWhoToldARunsHyperparameters(t *testing.T) {
 func TestWhatIsNoTuningIsTold(t *testing.T) {
 	t.Parallel()
 	due := plan.Decide(parse(t, tunes), "monday", []plan.Pinned{at(2, "t", graph())})
-	whole := due.PinTuning(1, nil).TuningOffered("0123abcd")
+	whole := due.PinTuning(1, plan.Latest{}).TuningOffered("0123abcd")
 	if err := whole.Check("penguin", "monday"); err != nil {
 		t.Error(err)
 	}
@@ -143,7 +143,7 @@ func TestWhatIsNoTuningIsTold(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	large := due.PinTuning(1, slices.Repeat([]events.Examples{{URI: "s3://bkt/x"}}, 9)).TooLarge("too large", time.Unix(1, 0))
+	large := due.PinTuning(1, plan.Latest{Hyperparameters: "s3://bkt/h", Spans: slices.Repeat([]events.Examples{{URI: "s3://bkt/x"}}, 9)}).TooLarge("too large", time.Unix(1, 0))
 	if len(large.Tuning.Spans) != 0 || large.Check("penguin", "monday") != nil {
 		t.Errorf("%+v", large.Tuning)
 	}
