@@ -127,7 +127,10 @@ func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 }
 
 // tell reports how the study stands.
-func (s *seat) tell(study tune.Study) {
+func (s *seat) tell(study tune.Study) { s.task.Report(Progress(study)) }
+
+// Progress is how a study stands.
+func Progress(study tune.Study) events.Progress {
 	ended := 0
 	for _, t := range study.Trials {
 		if t.Status == tune.Completed || t.Status == tune.Failed || t.Status == tune.Infeasible {
@@ -140,5 +143,5 @@ func (s *seat) tell(study tune.Study) {
 			p.Metrics = map[string]float64{"best " + study.Config.Objectives[0].Name: score}
 		}
 	}
-	s.task.Report(p)
+	return p
 }
