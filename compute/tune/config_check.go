@@ -111,6 +111,9 @@ func (a Algorithm) check() error {
 // HasEpochs says whether trials have a budget in epochs, and go on from others.
 func (a Algorithm) HasEpochs() bool { return a.Name == Hyperband || a.Name == ASHA || a.Name == BOHB }
 
+// EndsByItself says whether the algorithm has a number of trials of its own.
+func (a Algorithm) EndsByItself() bool { return a.Name == Grid || a.Name == Hyperband || a.Name == BOHB }
+
 func (s Stopping) check() error {
 	switch {
 	case s.Rule != "" && s.Rule != "median" && s.Rule != "percentile":
@@ -130,7 +133,7 @@ func (c Config) withDefaults() Config {
 	c.Algorithm = c.Algorithm.withDefaults()
 	c.Parallel = cmp.Or(c.Parallel, 1)
 	c.MaxFailures = cmp.Or(c.MaxFailures, defaultFailures)
-	ends := c.MaxTime > 0 || c.Patience > 0 || slices.Contains([]string{Grid, Hyperband, BOHB}, c.Algorithm.Name)
+	ends := c.MaxTime > 0 || c.Patience > 0 || c.Algorithm.EndsByItself()
 	if c.MaxTrials == 0 && !ends {
 		c.MaxTrials = defaultTrials
 	}

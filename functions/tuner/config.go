@@ -56,7 +56,9 @@ func infer(objectives []tune.Objective) error {
 // override puts what a pipeline says in the place of what its module says.
 func override(c *tune.Config, by pipeline.Study) error {
 	if by.Algorithm != nil {
-		overrideAlgorithm(&c.Algorithm, *by.Algorithm)
+		if overrideAlgorithm(&c.Algorithm, *by.Algorithm); by.Algorithm.Name != "" && c.Algorithm.EndsByItself() {
+			c.MaxTrials = 0 // what the module says was meant for another algorithm
+		}
 	}
 	if by.Stopping != nil {
 		overrideStopping(&c.Stopping, *by.Stopping)
