@@ -80,7 +80,7 @@ func lineOf(one studies.Listed) studyLine {
 	s := one.Study
 	line := studyLine{
 		Study: one.Name.ID, Pipeline: one.Name.Pipeline, State: studyState(s), Algorithm: s.Config.Algorithm.Name,
-		Trials: len(s.Trials), MaxTrials: s.Config.MaxTrials, Counts: report.Of(&s).Counts, Updated: s.Last,
+		Trials: len(s.Trials), MaxTrials: s.Config.MaxTrials, Counts: report.Of(&s).Counts, Updated: one.Grown,
 	}
 	if one.Err != nil {
 		line.State, line.Error = studyUnclear, one.Err.Error()

@@ -29,7 +29,7 @@ func newStudiesStop(app *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				line := lineOf(studies.Listed{State: s})
+				line := lineOf(studies.Listed{State: s, Grown: s.Study.Last})
 				return app.print(line, func(w io.Writer) { fmt.Fprintln(w, stoppedWords(line)) })
 			})
 		},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 )
@@ -12,7 +13,8 @@ import (
 // Listed is a study of a list. One whose log can't be read says why, and hides no other.
 type Listed struct {
 	State
-	Err error
+	Grown time.Time // when the newest entry was stored
+	Err   error
 }
 
 // List reads all studies of a pipeline, or of every one for "": those first whose logs have grown last.
@@ -26,7 +28,7 @@ func List(ctx context.Context, log events.Studies, pipeline string) ([]Listed, e
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		list = append(list, Listed{state, err})
+		list = append(list, Listed{state, newest.Stored, err})
 	}
 	slices.Reverse(list)
 	return list, nil
