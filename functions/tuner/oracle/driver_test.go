@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -38,37 +39,51 @@ func (a *asked) Next(ctx context.Context, tuner string) (string, tune.Verdict, e
 	return a.memory.Next(ctx, tuner)
 }
 
-// shared runs a module's tuner_fn, whose trials come from a study in memory.
-func shared(t *testing.T, path string, stop func(map[string][]tune.Point) bool) (*asked, guest.Outcome, error) {
+// unasked is a desk whose study nobody has begun.
+func unasked(t *testing.T) *asked {
+	return &asked{&memory{t: t, store: t.TempDir(), changed: make(chan struct{})}, make(chan struct{})}
+}
+
+// run has a module's tuner_fn take its trials from the study, in a process and with a disk of its own.
+func (a *asked) run(ctx context.Context, t *testing.T, path, tuner string) (outcome guest.Outcome, err error) {
 	t.Helper()
 	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(host.Close)
+	defer host.Close()
 	dir := t.TempDir()
-	a := &asked{&memory{t: t, store: t.TempDir(), changed: make(chan struct{}), stop: stop}, make(chan struct{})}
-	var outcome guest.Outcome
-	err = oracle.With(t.Context(), a, func(s *oracle.Server) error {
+	err = oracle.With(ctx, a, func(s *oracle.Server) error {
 		told := module.Assignment{
 			Version: module.ProtocolVersion, Module: module.Source{Path: path, Keras: module.Keras3}, Call: module.CallTune,
 			TrainFiles: []string{filepath.Join(dir, "Split-train", "*")}, WorkingDir: filepath.Join(dir, "working"),
 			BestHyperparametersDir: filepath.Join(dir, "best"), TunerResultsDir: filepath.Join(dir, "results"),
-			Oracle: &module.Oracle{Address: s.Address(), Tuner: "seat"},
+			Oracle: &module.Oracle{Address: s.Address(), Tuner: tuner},
 		}
-		outcome, err = host.Run(t.Context(), told, guest.Limits{}, func(m module.Message) {
-			if m.Type != module.MessageStudy {
-				return
+		outcome, err = host.Run(ctx, told, guest.Limits{Grace: 20 * time.Second}, func(m module.Message) {
+			if m.Type == module.MessageStudy {
+				a.begin(t, m.Study)
 			}
-			var config tune.Config
-			if err := errors.Join(json.Unmarshal(m.Study, &config), a.append(tune.Entry{Begun: &tune.Begun{Config: config}})); err != nil {
-				t.Error(err)
-			}
-			close(a.begun)
 		})
 		return err
 	})
-	return a, outcome, err
+	return outcome, err
+}
+
+// begin begins the study, if nobody has.
+func (a *asked) begin(t *testing.T, said []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.study.Entries > 0 {
+		return
+	}
+	var config tune.Config
+	err := json.Unmarshal(said, &config)
+	config.Parallel = 2
+	if err := errors.Join(err, a.append(tune.Entry{Begun: &tune.Begun{Config: config}})); err != nil {
+		t.Error(err)
+	}
+	close(a.begun)
 }
 
 func TestATunerFnTakesPartInAStudyEpochByEpoch(t *testing.T) {
@@ -77,8 +92,9 @@ func TestATunerFnTakesPartInAStudyEpochByEpoch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stop := func(curves map[string][]tune.Point) bool { return len(curves["val_loss"]) == 2 }
-	a, outcome, err := shared(t, path, stop)
+	a := unasked(t)
+	a.stop = func(curves map[string][]tune.Point) bool { return len(curves["val_loss"]) == 2 }
+	outcome, err := a.run(t.Context(), t, path, "seat")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, outcome.LogTail)
 	}
@@ -116,7 +132,8 @@ func TestATunerWithAnOracleOfItsOwnSearchesByItself(t *testing.T) {
 	if err := os.WriteFile(path, []byte(ownOracle), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a, outcome, err := shared(t, path, nil)
+	a := unasked(t)
+	outcome, err := a.run(t.Context(), t, path, "seat")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, outcome.LogTail)
 	}

@@ -43,7 +43,7 @@ def space():
 
 def main(directory):
     objective = keras_tuner.Objective("loss", "min")
-    oracle = keras_tuner.oracles.RandomSearchOracle(objective, max_trials=3, hyperparameters=space())
+    oracle = keras_tuner.oracles.RandomSearchOracle(objective, hyperparameters=space())
     tuner = Tuner(oracle, directory=directory, project_name="p")
     assert type(tuner.oracle).__name__ == "OracleClient", type(tuner.oracle)
     tuner.search()
