@@ -17,7 +17,8 @@ func newStudiesBest(app *app) *cobra.Command {
 		Short: "Show the best trial of a study: its score, values and metrics",
 		Long: "Shows the best trial of a study so far. Where a study has several objectives there may be more than one: those that no other\n" +
 			"trial is better than in all of them.",
-		Args: exactly(1, "a study"),
+		Args:              exactly(1, "a study"),
+		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.withStudy(cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
 				s, err := studies.Read(ctx, box, study)

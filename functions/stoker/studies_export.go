@@ -27,7 +27,8 @@ func newStudiesExport(app *app) *cobra.Command {
 		Short: "Write a study as CSV, as JSON, or as a folder that TensorBoard reads",
 		Long: "Writes all trials of a study with their values, scores and metrics: --csv and --json to standard output, --to into a folder,\n" +
 			"which gets trials.csv, study.json, the log itself, and event files for TensorBoard's HParams page.",
-		Args: exactly(1, "a study"),
+		Args:              exactly(1, "a study"),
+		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.withStudy(cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
 				s, err := studies.Read(ctx, box, study)

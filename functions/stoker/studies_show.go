@@ -37,7 +37,8 @@ func newStudiesShow(app *app) *cobra.Command {
 		Short: "Show a study: its trials, the best so far, and what it waits for",
 		Long: "Shows a study as it stands. With --follow it goes on until the study has ended: a live table on a terminal, elsewhere a line for\n" +
 			"each trial that ends, and with -o json the whole study once it has ended. A study that failed is an error then.",
-		Args: exactly(1, "a study"),
+		Args:              exactly(1, "a study"),
+		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.withStudy(cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
 				if follow {

@@ -18,7 +18,8 @@ func newStudiesStop(app *app) *cobra.Command {
 		Short: "Stop a study: the best so far counts",
 		Long: "Ends a study: no trial is begun any more, those that run are stopped with what they have, and the best so far is published as\n" +
 			"if the search had come to its end. To have no result of it, cancel its run.",
-		Args: exactly(1, "a study"),
+		Args:              exactly(1, "a study"),
+		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.withStudy(cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
 				s, err := studies.Stop(ctx, box, study, "by stoker studies stop")
