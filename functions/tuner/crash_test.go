@@ -50,6 +50,14 @@ func (m *mortal) effect() (taken, heard bool) {
 	return m.after, false
 }
 
+// kill ends the process at once.
+func (m *mortal) kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dead = true
+	m.die()
+}
+
 func (m *mortal) alive() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -26,7 +26,8 @@ type seat struct {
 	searching pipeline.Search
 	told      module.Assignment // what all trials are told alike
 	offers    offers
-	worked    bool // on a trial
+	worked    bool   // on a trial
+	orphaned  string // the trial that was taken over because its job was gone
 }
 
 // sit takes a seat: its inputs are staged, and its module found, once for all trials. The log is followed while do works.
@@ -123,7 +124,7 @@ func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 	if len(wrote.Started) > 0 {
 		s.offer(ctx, study)
 	}
-	return &taken{mine, wrote.Taken != nil}, nil
+	return &taken{mine, wrote.Taken != nil || s.orphaned == mine.ID}, nil
 }
 
 // tell reports how the study stands.

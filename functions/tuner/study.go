@@ -138,7 +138,7 @@ func (s *seat) orphan(ctx context.Context, study tune.Study) (bool, error) {
 		}
 		return true, s.write(ctx, func(now tune.Study) (e tune.Entry, err error) {
 			if holds(now, trial.Owner, trial.ID) && now.Of(s.me.Job) == nil {
-				e.Taken = &tune.Taken{Trial: trial.ID, Owner: s.me}
+				e.Taken, s.orphaned = &tune.Taken{Trial: trial.ID, Owner: s.me}, trial.ID
 			}
 			return e, nil
 		})

@@ -124,9 +124,13 @@ func (p *plant) with(workers, slots int, do func()) {
 }
 
 // offer puts a tune job on the queue, whose fact is there for its cause.
-func (p *plant) offer(id, run string) {
+func (p *plant) offer(id, run string) { p.Helper(); p.ask(id, run, "") }
+
+// ask is offer for a job that is tried again by hand.
+func (p *plant) ask(id, run, request string) {
 	p.Helper()
 	j := job(p.T, id, run, studySpec)
+	j.Request = request
 	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "1", Sequence: 1}}
 	if err := p.box.Offer(p.Context(), j); err != nil {
 		p.Fatal(err)
