@@ -36,10 +36,13 @@ func newTry(app *app) *cobra.Command {
 	var t tryFlags
 	cmd := &cobra.Command{
 		Use:   "try MODULE",
-		Short: "Train once with a module on local files, without a bus or a store",
+		Short: "Train or tune with a module on local files, without a bus or a store",
 		Long: "Runs a module as a worker would, on folders of this machine. With --assignment it only prints what the module would be\n" +
-			"given, for a debugger: start a Go module's own program with that line on its standard input.",
+			"given, for a debugger: start a Go module's own program with that line on its standard input.\n\n" +
+			"With --tune it searches for hyperparameters instead, in one seat, and leaves what a tune job publishes: best_hyperparameters,\n" +
+			"for --hyperparameters of the next try, and tuner_results with all trials.",
 		Example: `  stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}'
+  stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}' --tune
   stoker try ./penguin_utils.py --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --keras 3
   stoker try ./my_module --examples ./examples --schema ./schema.pbtxt --train-steps 100 --assignment > a.json && dlv debug ./my_module < a.json`,
 		Args: exactly(1, "a module"),
@@ -47,6 +50,9 @@ func newTry(app *app) *cobra.Command {
 			a, err := t.assignment(args[0])
 			if err != nil {
 				return err
+			}
+			if t.searches() {
+				a = tuning(a)
 			}
 			if t.assignmentOnly {
 				return json.NewEncoder(app.stdout).Encode(a)
@@ -61,6 +67,9 @@ func newTry(app *app) *cobra.Command {
 				if err := os.RemoveAll(t.to); err != nil { // check has looked into it
 					return err
 				}
+			}
+			if t.searches() {
+				return app.trySearch(cmd.Context(), &t, a)
 			}
 			return app.try(cmd.Context(), t.to, t.model, a)
 		},
@@ -144,14 +153,19 @@ func (a *app) train(ctx context.Context, assignment module.Assignment, log strin
 		}
 	})
 	show.close()
+	return outcome, a.onceTold(err, assignment)
+}
+
+// onceTold shows what a module printed of its failure, and leaves the rest to one line.
+func (a *app) onceTold(err error, assignment module.Assignment) error {
 	failed, ok := errors.AsType[*guest.Error](err)
 	if !ok || failed.Kind == guest.KindStopped {
-		return outcome, err
+		return err
 	}
 	if more := details(err.Error(), failed.LogTail); more != "" {
 		fmt.Fprintln(a.stderr, more)
 	}
-	return outcome, oneLine{hinted(err, assignment)}
+	return oneLine{hinted(err, assignment)}
 }
 
 // hinted adds to a feature that no record has what it comes of most often: raw examples where transformed ones were expected.

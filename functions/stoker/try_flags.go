@@ -28,6 +28,7 @@ type tryFlags struct {
 	model                                                                    string
 	force                                                                    bool
 	workers                                                                  int
+	searchFlags
 }
 
 func (t *tryFlags) add(cmd *cobra.Command) {
@@ -48,6 +49,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
 	flags.StringVar(&t.model, "model", pipeline.ModelSaved, "what it must leave: saved_model, or any model that is not empty")
 	t.addPython(flags)
+	t.searchFlags.add(flags)
 	_ = cmd.MarkFlagRequired("examples")
 }
 
@@ -169,6 +171,9 @@ func (t *tryFlags) check(a module.Assignment) error {
 			return fmt.Errorf("--examples %s: expected a folder with Split-train and Split-eval: %w", t.examples, err)
 		}
 	}
+	if err := t.searchFlags.check(a); err != nil {
+		return err
+	}
 	switch {
 	case t.raw && t.transformGraph == "":
 		return usage(errors.New("--raw is said of examples beside --transform-graph, and there is none"))
@@ -203,7 +208,7 @@ func (t *tryFlags) checkTo() error {
 		return fmt.Errorf("--to: %w", err)
 	}
 	for _, entry := range entries {
-		made := entry.Name() == triedLog || entry.IsDir() && slices.Contains([]string{"model", "model_run", "working"}, entry.Name())
+		made := entry.Name() == triedLog || entry.IsDir() && slices.Contains([]string{"model", "model_run", "working", "trials", triedBest, triedResults}, entry.Name())
 		if !made {
 			return usage(fmt.Errorf("--to %s: holds %s, which no try has left there", t.to, entry.Name()))
 		}

@@ -159,7 +159,8 @@ func (a *alone) leave() error {
 	case a.study.Finished != nil && a.study.Finished.Why == tune.Failing:
 		return errors.New(a.study.Finished.Message)
 	case len(best) == 0:
-		return errors.New("no trial was completed")
+		last := a.study.Trials[len(a.study.Trials)-1] // a config that is sound has one at least
+		return fmt.Errorf("no trial was completed; the last one: %s", last.Message)
 	}
 	text, err := a.study.Config.Space.Encode(best[0].Values)
 	if err != nil {

@@ -61,15 +61,17 @@ func (c config) value(hyperparameter string) any {
 
 // nearest is the value of a parameter that is nearest to a number; nil for one among its choices that isn't there.
 func nearest(p space.Parameter, value float64) any {
-	switch p.Kind {
-	case space.Choice:
+	switch {
+	case p.Kind == space.Float && p.Step == 0:
+		return min(max(value, p.Min), p.Max)
+	case p.Kind == space.Choice:
 		for _, choice := range p.Choices {
 			if choice == value || choice == any(int64(value)) {
 				return choice
 			}
 		}
 		return nil
-	case space.Int:
+	case p.Kind == space.Int:
 		return p.At(p.Place(int64(min(max(value, p.Min), p.Max))))
 	}
 	return p.At(p.Place(min(max(value, p.Min), p.Max)))

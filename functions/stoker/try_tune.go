@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/tuner"
+)
+
+// searchFlags are the flags of `stoker try` that search for hyperparameters instead of training.
+type searchFlags struct {
+	tune, studyOnly bool
+	trials          int
+	algorithm       string
+}
+
+func (s *searchFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&s.tune, "tune", false, "search for hyperparameters instead of training, one trial after another")
+	flags.BoolVar(&s.studyOnly, "study", false, "print what --tune would search for, as JSON, and do nothing else")
+	flags.IntVar(&s.trials, "trials", 0, "with --tune: how many at most; default: what the module says")
+	flags.StringVar(&s.algorithm, "algorithm", "", "with --tune: random, grid, bayesian, tpe, hyperband, asha or bohb; default: what the module says")
+}
+
+func (s *searchFlags) searches() bool { return s.tune || s.studyOnly }
+
+func (s *searchFlags) check(a module.Assignment) error {
+	tfx := guest.IsTFX(a.Module.Path)
+	switch {
+	case !s.searches() && (s.trials != 0 || s.algorithm != ""):
+		return usage(errors.New("--trials and --algorithm are said of a search: add --tune"))
+	case s.studyOnly && tfx:
+		return usage(fmt.Errorf("--study: %s has a tuner_fn, which doesn't say what it searches for before it does", a.Module.Path))
+	case tfx && (s.trials != 0 || s.algorithm != ""):
+		return usage(fmt.Errorf("--trials and --algorithm: it is for the tuner_fn of %s to say", a.Module.Path))
+	}
+	return within("trials", s.trials, 0, anyCount)
+}
+
+// search is what counts in the place of the module's word.
+func (s *searchFlags) search(a module.Assignment) pipeline.Search {
+	study := &pipeline.Study{MaxTrials: s.trials}
+	if s.algorithm != "" {
+		study.Algorithm = &pipeline.Algorithm{Name: s.algorithm}
+	}
+	return pipeline.Search{Study: study, Seed: a.Seed}
+}
+
+// tuning makes a training's assignment that of a search.
+func tuning(a module.Assignment) module.Assignment {
+	to := filepath.Dir(a.WorkingDir)
+	a.Call, a.ServingModelDir, a.EvalModelDir, a.ModelRunDir, a.Exports = module.CallTune, "", "", "", nil
+	a.BestHyperparametersDir, a.TunerResultsDir = filepath.Join(to, triedBest), filepath.Join(to, triedResults)
+	return a
+}
+
+// The folders of a search in --to.
+const (
+	triedBest    = "best_hyperparameters"
+	triedResults = "tuner_results"
+)
+
+// searched is what try reports of a search.
+type searched struct {
+	BestHyperparameters string         `json:"best_hyperparameters"` // folders
+	TunerResults        string         `json:"tuner_results"`
+	Study               *report.Report `json:"study,omitempty"` // not known of a tuner_fn
+	Log                 string         `json:"log,omitempty"`
+}
+
+// trySearch searches in a new folder, which goes again when that fails.
+func (a *app) trySearch(ctx context.Context, t *tryFlags, told module.Assignment) (err error) {
+	if err := os.MkdirAll(t.to, 0o755); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil || t.studyOnly {
+			err = errors.Join(err, os.RemoveAll(t.to))
+		}
+	}()
+	for _, dir := range []string{told.WorkingDir, told.BestHyperparametersDir, told.TunerResultsDir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	host, err := a.newGuest(warmFlags{}, 1)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	session, err := host.Open(ctx, told.Module)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	return a.searchIn(ctx, t, told, session)
+}
+
+// searchIn asks the module what to search for, and does, unless that is all that is asked or the module has searched by itself.
+func (a *app) searchIn(ctx context.Context, t *tryFlags, told module.Assignment, session *guest.Session) error {
+	show := a.newDisplay()
+	defer show.close()
+	var said json.RawMessage
+	outcome, err := session.Run(ctx, told, guest.Limits{LogPath: filepath.Join(filepath.Dir(told.WorkingDir), triedLog)}, func(m module.Message) {
+		if m.Type == module.MessageStudy {
+			said = m.Study
+		} else if p, ok := progressOf(m); ok {
+			show.progress(p)
+		}
+	})
+	if err != nil {
+		return a.onceTold(err, told)
+	}
+	found := searched{BestHyperparameters: told.BestHyperparametersDir, TunerResults: told.TunerResultsDir}
+	if outcome.LogBytes > 0 {
+		found.Log = filepath.Join(filepath.Dir(told.WorkingDir), triedLog)
+	}
+	if said == nil {
+		show.close()
+		return a.print(found, found.table)
+	}
+	alone := tuner.Alone{
+		Said: said, Search: t.search(told), Told: told, Dir: filepath.Join(filepath.Dir(told.WorkingDir), "trials"),
+		Hear:   func(study tune.Study) { show.progress(tuner.Progress(study)) },
+		Listen: func(module.Message) {},
+		Run: func(ctx context.Context, told module.Assignment, on func(module.Message)) (guest.Outcome, error) {
+			return session.Run(ctx, told, guest.Limits{}, on)
+		},
+	}
+	if t.studyOnly {
+		return a.printConfig(alone)
+	}
+	study, err := alone.Make(ctx)
+	show.close()
+	if err != nil {
+		return a.onceTold(err, told)
+	}
+	made := report.Of(&study)
+	found.Study = &made
+	return errors.Join(a.print(found, found.table), os.RemoveAll(alone.Dir))
+}
+
+// printConfig prints what would be searched for.
+func (a *app) printConfig(alone tuner.Alone) error {
+	config, err := alone.Config()
+	if err != nil {
+		return err
+	}
+	encoder := json.NewEncoder(a.stdout)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(config)
+}
+
+// shownTrials is how many of the best trials are printed.
+const shownTrials = 10
+
+func (s searched) table(w io.Writer) {
+	if s.Study != nil {
+		s.trials(w)
+	}
+	row(w, "best", s.BestHyperparameters)
+	row(w, "results", s.TunerResults)
+	if s.Log != "" {
+		row(w, "log", s.Log)
+	}
+}
+
+// trials are rows of the best ones, and of how many there were.
+func (s searched) trials(w io.Writer) {
+	objective := s.Study.Objectives[0]
+	rows := slices.DeleteFunc(slices.Clone(s.Study.Trials), func(r report.Row) bool { return r.Score == nil })
+	slices.SortStableFunc(rows, func(a, b report.Row) int {
+		switch {
+		case objective.Direction.Better(*a.Score, *b.Score):
+			return -1
+		case objective.Direction.Better(*b.Score, *a.Score):
+			return 1
+		}
+		return 0
+	})
+	row(w, "trial", objective.Name, "values")
+	for _, r := range rows[:min(len(rows), shownTrials)] {
+		row(w, r.Trial, fmt.Sprintf("%.6g", *r.Score), valuesLine(r.Values))
+	}
+	if left := len(s.Study.Trials) - min(len(rows), shownTrials); left > 0 {
+		row(w, "...", "", fmt.Sprintf("%d more, %d of them failed", left, s.Study.Counts.Failed))
+	}
+	fmt.Fprintln(w)
+}
