@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -17,14 +18,42 @@ import (
 // shares says whether the module's own search takes its trials from the study: that of a TFX module with several trials at once.
 func (s *seat) shares() bool { return s.searching.TuneArgs.NumParallelTrials > 1 && s.sitting.IsTFX() }
 
-// share runs the module's tuner_fn beside an oracle, from which KerasTuner takes trials until there is none for this seat.
+// share runs the module's tuner_fn beside an oracle, from which KerasTuner takes trials until there is none for this seat. A process that
+// fails with a trial in its hands is started again for the next one. One that begins no study has searched by itself.
 func (s *seat) share(ctx context.Context, told module.Assignment, run func(context.Context, module.Assignment) error) error {
-	if err := errors.Join(os.RemoveAll(told.WorkingDir), os.MkdirAll(told.WorkingDir, 0o755)); err != nil {
+	if err := os.MkdirAll(told.WorkingDir, 0o755); err != nil {
 		return unavailable(err)
 	}
-	return oracle.With(ctx, &desk{seat: s}, func(server *oracle.Server) error {
+	crashes := crashes{}
+	for {
+		err := s.process(ctx, told, run)
+		if s.now().Entries == 0 {
+			return err
+		}
+		if err = s.blame(ctx, err, crashes); err != nil {
+			return err
+		}
+		if idle, err := s.idle(ctx); idle || err != nil {
+			return err
+		}
+	}
+}
+
+// process is one process's work on the study, which ends it when the study is over.
+func (s *seat) process(ctx context.Context, told module.Assignment, run func(context.Context, module.Assignment) error) error {
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var watching sync.WaitGroup
+	watching.Go(func() { s.endWithStudy(running, func() { end(errStudyOver) }) })
+	defer watching.Wait()
+	defer end(nil)
+	return oracle.With(running, &desk{seat: s}, func(server *oracle.Server) error {
 		told.Oracle = &module.Oracle{Address: server.Address(), Tuner: s.me.Job}
-		return run(ctx, told)
+		err := run(running, told)
+		if errors.Is(context.Cause(running), errStudyOver) {
+			return errStudyOver
+		}
+		return err
 	})
 }
 

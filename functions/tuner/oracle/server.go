@@ -29,6 +29,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	reports map[string]*report // of the trials that run here
+	left    map[string]bool    // the folders that are as their trials left them
 	failure error              // the first that the desk returned
 }
 
@@ -38,7 +39,7 @@ func With(ctx context.Context, desk Desk, use func(*Server) error) error {
 	if err != nil {
 		return fmt.Errorf("serve KerasTuner's oracle: %w", err)
 	}
-	s := &Server{address: listener.Addr().String(), desk: desk, reports: map[string]*report{}}
+	s := &Server{address: listener.Addr().String(), desk: desk, reports: map[string]*report{}, left: map[string]bool{}}
 	server := grpc.NewServer()
 	oraclepb.RegisterOracleServer(server, s)
 	served := make(chan error, 1)

@@ -47,16 +47,34 @@ func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest
 	return &oraclepb.CreateTrialResponse{Trial: s.trial(study, trial)}, nil
 }
 
-// lay has the folder of a trial there that another goes on from.
-func (s *Server) lay(ctx context.Context, study tune.Study, parent string) error {
-	folder := trialFolder(ctx, parent)
-	if parent == "" || folder == "" {
+// lay has the folder of a trial there that another goes on from: as this tuner left it, or as it is kept. Anything else that lies in
+// its place is of a try that came to nothing.
+func (s *Server) lay(ctx context.Context, study tune.Study, id string) error {
+	parent, folder := study.Trial(id), trialFolder(ctx, id)
+	if parent == nil || parent.Files == "" || folder == "" {
 		return nil
 	}
-	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+	s.mu.Lock()
+	here := s.left[folder]
+	s.mu.Unlock()
+	if here {
+		return nil
+	}
+	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	return s.desk.Lay(ctx, study.Trial(parent), folder)
+	if err := s.desk.Lay(ctx, parent, folder); err != nil {
+		return err
+	}
+	s.leaves(folder)
+	return nil
+}
+
+// leaves says that a folder is as a trial left it.
+func (s *Server) leaves(folder string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left[folder] = true
 }
 
 // UpdateTrial takes what a try has found: at the end of an epoch, where the process says that it is one, or in all.
@@ -170,7 +188,11 @@ func (s *Server) keep(ctx context.Context, study tune.Study, ended tune.Ended) (
 	if entries, err := os.ReadDir(folder); os.IsNotExist(err) || err == nil && len(entries) == 0 {
 		return "", nil
 	}
-	return s.desk.Keep(ctx, ended.Trial, folder)
+	files, err := s.desk.Keep(ctx, ended.Trial, folder)
+	if err == nil {
+		s.leaves(folder)
+	}
+	return files, err
 }
 
 // report changes what is known of a trial that runs here.
