@@ -50,7 +50,12 @@ func (m modules) Digest(ctx context.Context, source module.Source) (string, erro
 }
 
 func (m modules) Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
-	if isTiny(a.Module) {
+	switch {
+	case a.Call == module.CallTune && a.CustomConfig["study"] != nil:
+		return guest.Outcome{}, hostOrNil(sayStudy(on))
+	case a.Call == module.CallTrial:
+		return m.trial(ctx, a, on)
+	case isTiny(a.Module):
 		return m.train(ctx, a, limits, on)
 	}
 	return m.host.Run(ctx, a, limits, func(message module.Message) {
