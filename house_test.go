@@ -52,7 +52,8 @@ var table = house.Table{
 		"compute/tune/gp":        {},
 		"compute/tune/space":     {},
 		"compute/tune/report":    {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
-		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/bayes compute/tune/space"},
+		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/bayes compute/tune/space compute/tune/tpe"},
+		"compute/tune/tpe":       {},
 		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/pipeline":                  {Opens: "functions/module compute/tune"},
@@ -78,7 +79,7 @@ var table = house.Table{
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/execution functions/guest functions/module " +
-			"functions/pipeline functions/tuner/oracle functions/worker", Tests: "storage"},
+			"functions/pipeline functions/tuner/oracle functions/worker storage"},
 		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},

@@ -21,6 +21,7 @@ func algorithms() map[string]algorithm {
 		tune.Hyperband: hyperband,
 		tune.ASHA:      asha,
 		tune.Bayesian:  opened(bayesian),
+		tune.TPE:       opened(parzen),
 	}
 }
 
