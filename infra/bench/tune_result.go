@@ -87,10 +87,10 @@ func (r result) figure(c cell, algorithm string, peer rival) figure {
 	f := figure{
 		Name: fmt.Sprintf("tune-%s-%d-%s-%s", c.function.Name, c.trials, algorithm, strings.ToLower(peer.name)), Unit: bestValue,
 		Ours:     compared.Ours.Median,
-		PeerName: noPeer, Spread: compared.Ours.High - compared.Ours.Low, Rounds: len(values), Verdict: string(compared.Verdict),
+		PeerName: noPeer, Spread: samples(values).spread(), Rounds: len(values), Verdict: string(compared.Verdict),
 	}
 	if compared.Verdict != quality.Unknown {
-		f.Peer, f.PeerName = &compared.Peer.Median, fmt.Sprintf("%s (%d seeds)", sampler, compared.Peer.N)
+		f.Peer, f.PeerName = &compared.Peer.Median, fmt.Sprintf("%s, seeds: %d", sampler, compared.Peer.N)
 	}
 	return f
 }

@@ -63,7 +63,8 @@ func TestTheTaxiModelIsAFunction(t *testing.T) {
 	}
 	t.Chdir("../..")
 	f := taxiFunction(t.Context())
-	values := f.Space.Defaults().With("learning_rate", 0.03).With("units", int64(16)).With("num_layers", int64(2)).With("batch_size", int64(64))
+	values := f.Space.Defaults().With("learning_rate", 0.03).With("batch_size", int64(64)).
+		With("num_layers", int64(2)).With("units", int64(16))
 	good, err := f.At(values)
 	if err != nil {
 		t.Fatal(err)
@@ -89,17 +90,23 @@ func TestAVerdictStandsInFiguresAndTable(t *testing.T) {
 	r := result{
 		functions: quality.Known()[:1],
 		ours:      map[string][]quality.Run{tune.Bayesian: {run(0.4), run(0.41)}},
-		recorded:  map[string]quality.Recording{quality.OptunaTPE: {Runs: []quality.Run{run(0.7)}}, quality.OptunaGP: {Runs: []quality.Run{run(0.6)}}},
+		recorded: map[string]quality.Recording{
+			quality.OptunaTPE: {Runs: []quality.Run{run(0.7)}},
+			quality.OptunaGP:  {Runs: []quality.Run{run(0.6)}},
+		},
 	}
 	f := r.figures()[0]
-	if f.Name != "tune-branin-50-bayesian-optuna" || f.Ours != 0.405 || *f.Peer != 0.6 || f.PeerName != "optuna-gp (1 seeds)" || f.Verdict != "better" {
+	if f.Name != "tune-branin-50-bayesian-optuna" || f.Ours != 0.405 || *f.Peer != 0.6 || f.PeerName != "optuna-gp, seeds: 1" ||
+		f.Verdict != "better" {
 		t.Errorf("figure is %+v: expected the better one of the peer's samplers beside", f)
 	}
 	var table bytes.Buffer
 	if err := r.table(&table); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(table.String(), "0.405 [0.4025, 0.4075] of 2") || !strings.Contains(table.String(), "optuna-gp better [-0.2, -0.19]") {
-		t.Errorf("table is\n%s", table.String())
+	for _, expected := range []string{"0.405 [0.4025, 0.4075] of 2", "optuna-gp better [-0.2, -0.19]"} {
+		if !strings.Contains(table.String(), expected) {
+			t.Errorf("table has no %q:\n%s", expected, table.String())
+		}
 	}
 }

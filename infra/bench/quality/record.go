@@ -60,7 +60,7 @@ func (r Recorder) record(ctx context.Context, script, sampler string, functions 
 		args = append(args, f.Name+"="+r.Serve(f.Name))
 	}
 	cmd := exec.CommandContext(ctx, python, args...)
-	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=-1", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=-1", "PYTHONDONTWRITEBYTECODE=1", "PYTHONWARNINGS=ignore")
 	cmd.Stdout, cmd.Stderr = r.Log, r.Log
 	return cmd.Run()
 }

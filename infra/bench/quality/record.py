@@ -2,11 +2,13 @@
 
     record.py SAMPLER OUT TRIALS FIRST_SEED LAST_SEED NAME=COMMAND...
 
-COMMAND serves the function NAME over its pipes: first a line {"direction": ..., "space": [KerasTuner's parameters]}, then for each line of
-values a line with a number. OUT is JSON lines: what ran, then one run a line, with the trials that were better than all before them.
-Runs that OUT holds already are not run again, so a recording that was cut off goes on. CPU seconds are those of suggesting.
+COMMAND serves the function NAME over its pipes: first a line {"direction": ..., "space": [KerasTuner's parameters]},
+then for each line of values a line with a number. OUT is JSON lines: what ran, then one run a line, with the trials
+that were better than all before them. Runs that OUT holds already are not run again, so a recording that was cut off
+goes on. CPU seconds are those of suggesting.
 """
 
+import importlib
 import json
 import os
 import shlex
@@ -25,14 +27,18 @@ class Function:
 
     def __init__(self, name, command):
         self.name = name
-        self.process = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.said = tempfile.TemporaryFile()  # of no interest, unless it ends
+        self.process = subprocess.Popen(
+            shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, text=True)
         about = self.answer()
         self.space, self.direction = about["space"], about["direction"]
 
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"function {self.name}: its server has ended with {self.process.wait()}")
+            status = self.process.wait()
+            self.said.seek(0)
+            raise RuntimeError(f"function {self.name}: its server has ended with {status}: {self.said.read()[-500:]}")
         return json.loads(line)
 
     def __call__(self, values):
@@ -46,7 +52,7 @@ class Function:
 
 
 def main(sampler, out, trials, first, last, *served):
-    module = __import__("record_" + sampler.split("-")[0])
+    module = importlib.import_module("record_" + sampler.split("-")[0])
     begin = module.SAMPLERS[sampler]
     done = begun(out, {"sampler": sampler, "about": module.ABOUT[sampler], "versions": module.versions()})
     functions = [Function(*argument.split("=", 1)) for argument in served]
@@ -73,7 +79,7 @@ def append(out, value):
 
 
 def run(begin, function, seed, trials):
-    """One search. begin(space, direction, seed, folder) gives ask() -> values and tell(score), which are called in turn."""
+    """One search. begin(space, direction, seed, folder) gives ask() -> values and tell(score), called in turn."""
     best, better, spent = None, [], 0.0
     sign = -1 if function.direction == "max" else 1
     with tempfile.TemporaryDirectory() as folder:

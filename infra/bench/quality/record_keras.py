@@ -1,9 +1,9 @@
 """KerasTuner's oracles, with what they come with: nothing is set but the seed.
 
-Seeds are 1000 i + 7: with d parameters KerasTuner's seed s + d replays the random values of seed s, shifted by one trial. A genuine
-Bayesian suggestion takes 4 to 6 CPU seconds, so keras-bayesian finds the least of the oracle's own acquisition function with exact
-gradients in place of SciPy's finite differences: same model, same function, same starts, same L-BFGS-B; see exact_gradients.
-keras-genuine changes nothing.
+Seeds are 1000 i + 7: with d parameters KerasTuner's seed s + d replays the random values of seed s, shifted by one
+trial. A genuine Bayesian suggestion takes 4 to 6 CPU seconds, so keras-bayesian finds the least of the oracle's own
+acquisition function with exact gradients in place of SciPy's finite differences: same model, same function, same
+starts, same L-BFGS-B; see exact_gradients. keras-genuine changes nothing.
 """
 
 import types
@@ -16,7 +16,7 @@ from keras_tuner.src.tuners import bayesian
 
 ABOUT = {
     "keras-random": "RandomSearchOracle",
-    "keras-bayesian": "BayesianOptimizationOracle, its L-BFGS-B given the exact gradient of the same acquisition function",
+    "keras-bayesian": "BayesianOptimizationOracle, its L-BFGS-B given the exact gradient of the acquisition function",
     "keras-genuine": "BayesianOptimizationOracle",
 }
 
@@ -51,7 +51,7 @@ def search(make, prepare=lambda oracle: None):
 
 
 def exact_gradients(oracle):
-    """Lets the oracle's module find scipy.optimize.minimize with the acquisition's gradient. Its other use of SciPy is none."""
+    """Has the oracle's module find scipy.optimize.minimize with the gradient. It uses nothing else of SciPy."""
     def minimize(function, x0, bounds, method):
         return scipy.optimize.minimize(bound_of(oracle), x0, jac=True, bounds=bounds, method=method)
 
@@ -61,7 +61,8 @@ def exact_gradients(oracle):
 def bound_of(oracle):
     """mu - beta sigma and its gradient, from the fitted model of the oracle.
 
-    With r = |x - x_i| / l and s = sqrt(5) r the kernel is k = (1 + s + s^2 / 3) e^-s, and dk/dx = -5 / (3 l^2) (x - x_i) (1 + s) e^-s.
+    With r = |x - x_i| / l and s = sqrt(5) r the kernel is k = (1 + s + s^2 / 3) e^-s, and
+    dk/dx = -5 / (3 l^2) (x - x_i) (1 + s) e^-s.
     """
     model = oracle.gpr
     points, length = model.X_train_, model.kernel_.length_scale

@@ -20,12 +20,13 @@ def versions():
 def older_torch():
     """Gives an older torch the two things that GPSampler asks of a newer one, for tensors on a CPU.
 
-    torch 1.12 is the newest whose wheel for Linux brings all that it links, in 0.8 GB; from 1.13 on that is spread over 3 GB of others.
+    torch 1.12 is the newest whose wheel for Linux brings all that it links, in 0.8 GB; from 1.13 on that is spread
+    over 3 GB of others.
     """
     import torch
     if not hasattr(torch.linalg, "vecdot"):
         torch.linalg.vecdot = lambda a, b: (a * b).sum(-1)
-        torch.device = lambda name: contextlib.nullcontext(name)  # used as a context alone; tensors are on the CPU without it
+        torch.device = lambda name: contextlib.nullcontext(name)  # used as a context alone, and tensors are on the CPU
 
 
 def study(sampler):
