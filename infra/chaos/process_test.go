@@ -135,6 +135,9 @@ func (s *process) over(err error) bool {
 func (s *process) end(signal syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.cmd == nil || s.cmd.Process == nil {
+		return // it has not begun
+	}
 	s.told = true
 	_ = s.cmd.Process.Signal(signal) // it may have just ended by itself
 }

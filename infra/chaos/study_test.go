@@ -24,7 +24,7 @@ const (
 const studyPipeline = `
 pipeline: study
 module: ./tiny.py
-trainer: {train_args: {num_steps: 9}}
+trainer: {train_args: {num_steps: 18}}
 tuner:
   when: always
   on_failed: fail
@@ -88,11 +88,11 @@ func (w *world) tinyRun(pipeline, key string) events.Fact {
 func (w *world) killUntilTold(workers []*process) (kills int) {
 	w.t.Helper()
 	r := rand.New(rand.NewPCG(w.plan.seed, 9))
-	next := time.Now().Add(time.Second)
+	next := time.Now().Add(300 * time.Millisecond)
 	w.eventually(3*time.Minute, func(ctx context.Context) string {
 		if time.Now().After(next) {
 			workers[r.IntN(len(workers))].end(syscall.SIGKILL)
-			next = time.Now().Add(time.Duration(500+r.IntN(1500)) * time.Millisecond)
+			next = time.Now().Add(time.Duration(300+r.IntN(900)) * time.Millisecond)
 			kills++
 		}
 		for recorded, err := range w.box.Read(ctx, events.Query{Pipeline: "study", Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}) {
@@ -205,7 +205,7 @@ func sameAsUndisturbed(t *testing.T, disturbed tune.Study) {
 		apply(tune.Entry{Started: []tune.Started{{Trial: id, Owner: owner, Suggestion: &next}}})
 		x, _ := next.Values.Lookup("x")
 		y, _ := next.Values.Lookup("y")
-		loss := tinyLoss(x.(float64), y.(float64), next.Epochs)
+		loss := tinyLoss(x.(float64), y.(float64), 2*next.Epochs) // 18 steps for 9 epochs
 		apply(tune.Entry{Ended: &tune.Ended{Trial: id, Owner: owner, Status: tune.Completed, Metrics: map[string]float64{"loss": loss}}})
 	}
 	got, want := disturbed.Best()[0], alone.Best()[0]

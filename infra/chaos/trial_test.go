@@ -57,7 +57,7 @@ func (m modules) trial(ctx context.Context, a module.Assignment, on func(module.
 		select {
 		case <-ctx.Done():
 			return guest.Outcome{}, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
-		case <-time.After(3 * stepTime):
+		case <-time.After(10 * stepTime):
 		}
 		if err := os.WriteFile(state, []byte(fmt.Sprint(step)), 0o600); err != nil {
 			return guest.Outcome{}, host(err)
