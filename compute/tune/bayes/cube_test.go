@@ -40,12 +40,9 @@ func TestWhatIsNotActiveMakesNoDifference(t *testing.T) {
 
 func TestWhatHasOneValueIsNoDimension(t *testing.T) {
 	t.Parallel()
-	c := newCube(network)
-	if names := len(c.parameters); names != 4 {
-		t.Errorf("%d dimensions, expected 4: the fixed and the single value are none", names)
-	}
-	if want := []bool{true, false, false, false}; !slices.Equal(c.nominal, want) {
-		t.Errorf("nominal: %v, expected %v", c.nominal, want)
+	with := append(slices.Clone(network), space.Parameter{Name: "normed", Kind: space.Boolean})
+	if c, want := newCube(with), []bool{true, false, false, false, true}; !slices.Equal(c.nominal, want) {
+		t.Errorf("nominal: %v, expected %v; the fixed and the single value are no dimensions", c.nominal, want)
 	}
 }
 

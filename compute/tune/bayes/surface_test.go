@@ -77,6 +77,66 @@ func TestTheHighestSpotIsFound(t *testing.T) {
 	}
 }
 
+// TestTheHighestOfManyPointsIsFound compares with all points of a space that is too large for each to be a candidate.
+func TestTheHighestOfManyPointsIsFound(t *testing.T) {
+	t.Parallel()
+	search := Search{}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		search.Space = append(search.Space, space.Parameter{Name: name, Kind: space.Int, Min: 0, Max: 11, Sampling: space.Linear})
+	}
+	search.Space = append(search.Space, space.Parameter{Name: "e", Kind: space.Choice, Choices: []any{"x", "y"}})
+	for _, values := range Spread(search.Space, space.NewStream(5, 0), 0, 20) {
+		score := 0.0
+		for i, value := range values[:4] {
+			score += math.Sin(float64(value.Of.(int64))/2 + float64(i))
+		}
+		search.Seen = append(search.Seen, Seen{Values: values, Score: score})
+	}
+	c := newCube(search.Space)
+	surface, err := search.surface(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	highest := math.Inf(-1)
+	for values := range search.Space.Points() {
+		highest = max(highest, surface.at(c.of(values).point))
+	}
+	values, _, err := search.Propose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := surface.at(c.of(values).point); found < highest-1e-9 {
+		t.Errorf("worth %v, there is %v", found, highest)
+	}
+}
+
+func TestWhatWasHadIsNoCandidate(t *testing.T) {
+	t.Parallel()
+	search := Search{Space: space.Space{{Name: "a", Kind: space.Int, Min: 1, Max: 3, Sampling: space.Linear}}}
+	had := space.Values{{Name: "a", Of: int64(2)}}
+	search.Had = map[string]bool{had.Key(): true}
+	if spots := search.candidates(newCube(search.Space)); len(spots) != 2 {
+		t.Errorf("%d candidates, expected 2", len(spots))
+	}
+}
+
+func TestEachFourthTrialDoubts(t *testing.T) {
+	t.Parallel()
+	var doubts []float64
+	for n := range 5 {
+		search := seen(n+1, 1)
+		search.Pending = []space.Values{{{Name: "a", Of: 0.5}}}
+		surface, err := search.surface(newCube(search.Space))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doubts = append(doubts, surface.doubt)
+	}
+	if want := []float64{1, 3, 1, 1, 1}; !slices.Equal(doubts, want) {
+		t.Errorf("%v, expected %v", doubts, want)
+	}
+}
+
 // seen is a search that has seen so many points of a cube.
 func seen(n, d int) Search {
 	search := Search{}
