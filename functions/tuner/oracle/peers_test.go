@@ -88,11 +88,11 @@ func TestKerasTunersOwnWorkersShareAHyperbandAndAreKilled(t *testing.T) {
 	if !bytes.Contains(saidA.Bytes(), []byte("trial "+had[0])) || !bytes.Contains(saidB.Bytes(), []byte("trial "+had[1])) {
 		t.Errorf("expected %q to go on:\n%s\n%s", had, saidA, saidB)
 	}
-	checkHyperband(t, m, 23)
+	checkHyperband(t, m, 6)
 }
 
-// checkHyperband sees to it that the schedule is met, by as many trials more as have failed, and all of them are accounted for.
-func checkHyperband(t *testing.T, m *memory, trials int) {
+// checkHyperband sees to it that all trials are accounted for, and that no failure has taken a promotion away.
+func checkHyperband(t *testing.T, m *memory, promotions int) {
 	t.Helper()
 	ends := map[string]int{}
 	for _, e := range m.log {
@@ -100,23 +100,23 @@ func checkHyperband(t *testing.T, m *memory, trials int) {
 			ends[e.Ended.Trial]++
 		}
 	}
-	completed, promoted := 0, 0
+	promoted := 0
 	for _, trial := range m.study.Trials {
 		switch {
 		case ends[trial.ID] != 1:
 			t.Errorf("trial %s: %s, ended %d times", trial.ID, trial.Status, ends[trial.ID])
 		case trial.Status == tune.Failed && trial.Parent != "":
 			t.Errorf("trial %s, which goes on from %s, failed: %s", trial.ID, trial.Parent, trial.Message)
-		case trial.Status == tune.Completed:
-			completed++
+		case trial.Status != tune.Completed && trial.Status != tune.Failed:
+			t.Errorf("trial %s: %s", trial.ID, trial.Status)
 		}
 		if trial.Parent != "" {
 			promoted++
 		}
 	}
-	if completed != trials || promoted == 0 || m.study.Finished == nil || m.study.Finished.Why != tune.Exhausted {
-		t.Errorf("%d trials completed, %d promotions, finished: %+v: expected %d and nothing left",
-			completed, promoted, m.study.Finished, trials)
+	if promoted != promotions || m.study.Finished == nil || m.study.Finished.Why != tune.Exhausted {
+		t.Errorf("%d trials, %d promotions, finished: %+v: expected %d and nothing left",
+			len(m.study.Trials), promoted, m.study.Finished, promotions)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestKerasTunersHyperbandGoesOnFromTheWeightsOfAnotherDisk(t *testing.T) {
 		})
 	}
 	both.Wait()
-	checkHyperband(t, a.memory, 15)
+	checkHyperband(t, a.memory, 5)
 	moved := false
 	owners := map[string]string{}
 	for _, e := range a.log {
