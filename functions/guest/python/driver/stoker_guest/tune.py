@@ -10,12 +10,13 @@ import os
 import random
 
 import stoker
-from stoker_guest import checkpoints, fnargs, leaving, progress, said, shared
+from stoker_guest import checkpoints, directions, fnargs, leaving, progress, said, shared
 
 
 def run(module, assignment):
     """Searches, and returns the best score; or takes part in a search, of which the worker tells."""
     fnargs.folders(assignment)
+    directions.mend()
     tuner_fn = module.function("tuner_fn") or module.required("tuner_fn", "tuner_fn(fn_args)")
     if assignment.get("oracle"):
         random.seed(assignment["seed"])  # where KerasTuner takes the seed from that a tuner_fn does not give it
