@@ -71,6 +71,20 @@
 // folders that may have other names. So BackupAndRestore, tf.train.CheckpointManager and a KerasTuner project with
 // directory=fn_args.working_dir resume as they are.
 //
+// # A search on several workers
+//
+// With an assignment's oracle, tuner_fn is called as ever, and then its tuner's oracle looked at: where it is exactly one of
+// KerasTuner's four, its arguments are told as the study to search, KerasTuner's own client of a remote oracle takes its
+// place, and tuner.search runs KerasTuner's own loop on the study's trials. BayesianOptimization is the study's bayesian
+// search, with its own acquisition: alpha and beta are not used. What KerasTuner keeps of a trial is its own to say: a trial
+// that goes on from another has its weights, of the best epoch, and an optimizer that begins anew; a trial whose worker was
+// lost begins again, but for what the module's own BackupAndRestore kept. A tuner with another oracle, with no parameters
+// before its first trial, or with a Hyperband that never ends searches whole in this one process; the log says so.
+//
+// The end of each epoch of a trial's fits is told, and the study may end the trial there, as by EarlyStopping.
+//
+// # Leaving
+//
 // SIGTERM has Keras's fit left at the end of a batch. A module that neither fits nor asks stoker.stopping() is ended at
 // once, with what lies still kept.
 package python
