@@ -22,8 +22,9 @@ type surface struct {
 
 // surface is that of what was seen.
 func (s Search) surface(c cube) (*surface, error) {
-	points, scores := gp.Points{Nominal: c.nominal}, make([]float64, len(s.Seen))
-	for i, seen := range s.Seen {
+	all := recent(s.Seen)
+	points, scores := gp.Points{Nominal: c.nominal}, make([]float64, len(all))
+	for i, seen := range all {
 		points.Rows = append(points.Rows, c.of(seen.Values).point)
 		scores[i] = seen.Score
 	}
@@ -37,10 +38,10 @@ func (s Search) surface(c cube) (*surface, error) {
 	}
 	d := len(c.parameters)
 	made := &surface{objective: objective, beta: s.Beta, doubt: s.doubt(), byMean: make([]float64, d), byVariance: make([]float64, d)}
-	if err := made.constrain(s.Seen, points, pending); err != nil {
+	if err := made.constrain(all, points, pending); err != nil {
 		return nil, err
 	}
-	made.best = made.least(s.Seen, points.Rows, pending)
+	made.best = made.least(all, points.Rows, pending)
 	return made, nil
 }
 

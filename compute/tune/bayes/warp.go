@@ -15,14 +15,18 @@ func warp(scores []float64) []float64 {
 	}
 	slices.Sort(sorted)
 	least, median, worst := sorted[0], sorted[len(sorted)/2], sorted[len(sorted)-1]
+	unit := median - least
+	if math.IsInf((worst-least)/unit, 0) { // by a unit of nothing, or next to it
+		unit = worst - least
+	}
 	warped := make([]float64, len(scores))
 	for i, score := range scores {
 		if math.IsNaN(score) {
 			score = worst
 		}
 		warped[i] = score - least // small numbers that differ by little lose nothing
-		if unit := median - least; score > median && unit > 0 {
-			warped[i] = unit * (1 + math.Log((score-least)/unit))
+		if warped[i] > unit {
+			warped[i] = unit * (1 + math.Log(warped[i]/unit))
 		}
 	}
 	return standard(warped)

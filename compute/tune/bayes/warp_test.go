@@ -37,6 +37,15 @@ func TestScoresThatSayNothingAreZero(t *testing.T) {
 	}
 }
 
+func TestWarpOfNumbersOfAnySizeIsFinite(t *testing.T) {
+	t.Parallel()
+	for _, scores := range [][]float64{{0, 5e-324, 1, 1}, {-1e100, 0, 1e100}, {0, 0, 0, 1e-300, 1e100}, {1e-320, 2e-320, 3e-320}} {
+		if warped := warp(scores); slices.ContainsFunc(warped, func(x float64) bool { return !(math.Abs(x) < 10) }) {
+			t.Errorf("%v became %v", scores, warped)
+		}
+	}
+}
+
 func TestTamedNumbersKeepTheirSign(t *testing.T) {
 	t.Parallel()
 	tamed := tame([]float64{-1e9, -1, 0, 0.5, 1e9})
