@@ -25,6 +25,6 @@ func Example() {
 	text, err := s[:1].Encode(s[:1].Defaults())
 	fmt.Println(string(text), err)
 	// Output:
-	// 3 values of trial 0
+	// 2 values of trial 0
 	// {"space": [{"class_name": "Float", "config": {"name": "learning_rate", "default": 1e-05, "conditions": [], "min_value": 1e-05, "max_value": 0.1, "step": null, "sampling": "log"}}], "values": {"learning_rate": 1e-05}} <nil>
 }
