@@ -118,7 +118,7 @@ var table = house.Table{
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
-		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle functions/tuner/oracle/oraclepb"},
+		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle functions/tuner/oracle/oraclepb", Tests: "functions/tuner"},
 	},
 }
 

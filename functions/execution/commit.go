@@ -15,6 +15,7 @@ import (
 type Result struct {
 	Commit   storage.Commit
 	Manifest storage.Manifest
+	Reused   bool // it is that of another execution, which the job takes instead of one of its own: see Workshop.Earlier
 }
 
 // committed finds the execution done already: a cache hit. nil means that there is work to do. A commit whose objects are
@@ -52,7 +53,7 @@ func (w *Workshop) found(ctx context.Context, e *Execution, commit storage.Commi
 	if !noted { // it is being removed, or another attempt found it too
 		return w.committed(ctx, e)
 	}
-	return &Result{commit, manifest}, nil
+	return &Result{Commit: commit, Manifest: manifest}, nil
 }
 
 // raise counts a result that is there as one of the generation that the job asks for: somebody made it again without having
@@ -76,7 +77,7 @@ func (a *Attempt) Commit(ctx context.Context, ours storage.Manifest) (*Result, e
 			return nil, events.Fail(events.FailureUnavailable, err)
 		}
 		if won {
-			return &Result{winner, ours}, nil
+			return &Result{Commit: winner, Manifest: ours}, nil
 		}
 		theirs, err := w.committed(ctx, &e)
 		if theirs == nil && err == nil {

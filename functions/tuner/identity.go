@@ -14,6 +14,7 @@ type identity struct {
 	TrainArgs   pipeline.Args       `json:"train_args"`
 	EvalArgs    pipeline.Args       `json:"eval_args"`
 	TuneArgs    pipeline.TuneArgs   `json:"tune_args,omitzero"`
+	Study       *pipeline.Study     `json:"study,omitempty"`
 	Config      map[string]any      `json:"custom_config,omitempty"`
 	Seed        int64               `json:"seed"`
 	Transformed bool                `json:"transformed"`
@@ -31,6 +32,7 @@ func identityOf(job events.Job, search pipeline.Search, module string, inputs []
 		TrainArgs:   search.TrainArgs,
 		EvalArgs:    search.EvalArgs,
 		TuneArgs:    search.TuneArgs,
+		Study:       search.Study,
 		Config:      search.CustomConfig,
 		Seed:        search.Seed,
 		Transformed: execution.Transformed(job),

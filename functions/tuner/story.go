@@ -55,6 +55,7 @@ func (t *Tuner) Tell(job events.Job, r execution.Result) (events.Fact, error) {
 		Study:           r.Manifest.Outputs[resultsKey].URI,
 		Execution:       r.Manifest.Execution,
 		Generation:      r.Commit.Generation,
-		Cached:          told.Job != job.ID,
+		Cached:          told.Job != job.ID && !r.Reused,
+		Reused:          r.Reused,
 	}, told.Finished), nil
 }

@@ -72,7 +72,7 @@ func (t *Tuner) Identify(ctx context.Context, task worker.Task) (execution.Execu
 		return execution.Execution{}, err
 	}
 	search := spec.Search()
-	inputs, err := t.shop.List(ctx, task.Job, search.TrainArgs, search.EvalArgs)
+	inputs, err := t.shop.List(ctx, learningFrom(task.Job, search), search.TrainArgs, search.EvalArgs)
 	if err != nil {
 		return execution.Execution{}, err
 	}
@@ -88,6 +88,9 @@ func (t *Tuner) Identify(ctx context.Context, task worker.Task) (execution.Execu
 
 // Work makes the search of an execution that nobody has made yet, and returns what was committed.
 func (t *Tuner) Work(ctx context.Context, task worker.Task, e execution.Execution) (_ *execution.Result, err error) {
+	if last, err := t.reuse(ctx, e); last != nil || err != nil {
+		return last, err
+	}
 	l, err := t.open(ctx, task, e)
 	if err != nil {
 		return nil, err

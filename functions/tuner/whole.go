@@ -56,6 +56,9 @@ func (s *seat) began(ctx context.Context, said json.RawMessage) error {
 		return nil
 	}
 	config, err := configOf(said, s.searching)
+	if err == nil {
+		err = learn(s.attempt, &config)
+	}
 	if err != nil {
 		return err
 	}
