@@ -3,7 +3,7 @@
 //
 // Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
 // recover.go the functions by themselves, on a NATS server in this process; files.go what reads and writes TensorFlow's files, beside
-// TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and what they cost. They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read
+// TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and what they cost; search.go a whole search; study.go what is around its trials. They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read
 // from /proc. Read figure first.
 package main
 
@@ -75,7 +75,7 @@ func parts() []part {
 	return []part{
 		{"size", bench.size}, {"ready", bench.ready}, {"child", bench.child}, {"walk", bench.walk},
 		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover},
-		{"files", bench.files}, {"guest", bench.guest}, {"tune", bench.tune},
+		{"files", bench.files}, {"guest", bench.guest}, {"tune", bench.tune}, {"search", bench.searching}, {"study", bench.study},
 	}
 }
 

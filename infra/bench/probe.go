@@ -16,7 +16,10 @@ const running = "running"
 // probe is a module that says at once that it runs, and then trains as builtin:dnn does. This program serves it: it links all
 // that stoker links, so it starts as stoker's own child does.
 func probe() module.Module {
-	return module.Module{Train: func(ctx context.Context, a *module.Args) error {
+	return module.Module{Tune: sleepers, Train: func(ctx context.Context, a *module.Args) error {
+		if a.Trial != nil {
+			return sleep(ctx, a)
+		}
 		a.Send(module.Message{Type: module.MessageProgress, Phase: running})
 		if a.Module.Path == module.BuiltinPrefix+noopName {
 			return nil

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/tuner"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/local/bucket"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/s3"
+)
+
+// The studies that are measured.
+const (
+	noopTrials    = 2000
+	sleepSlots    = 16
+	sleepTrials   = 10 * sleepSlots
+	sleepPerTrial = 500 * time.Millisecond
+
+	studyPatience = 5 * time.Minute
+)
+
+// study measures what is around the trials of a search, on a bus, a store and workers in this process: how many a second, of trials that
+// do nothing, on two workers of one slot; and how much of the time that 16 slots have is spent in trials that sleep.
+func (b bench) study(ctx context.Context) ([]figure, error) {
+	var rates, shares samples
+	for range b.times(3) {
+		rate, err := studied(ctx, studySetting{workers: 2, slots: 1, trials: noopTrials})
+		if err != nil {
+			return nil, err
+		}
+		rates = append(rates, noopTrials/rate.Seconds())
+		took, err := studied(ctx, studySetting{workers: 1, slots: sleepSlots, trials: sleepTrials, sleep: sleepPerTrial})
+		if err != nil {
+			return nil, err
+		}
+		ideal := time.Duration(sleepTrials/sleepSlots) * sleepPerTrial
+		shares = append(shares, ideal.Seconds()/took.Seconds())
+	}
+	return []figure{
+		alone("noop-trials-p50", perSecond, rates.quantile(0.5), rates, "> 300"),
+		alone("sleeping-trials-efficiency-p50", fraction, shares.quantile(0.5), shares, "> 0.9"),
+	}, nil
+}
+
+// studySetting is a study of trials that sleep, and who works on it.
+type studySetting struct {
+	workers, slots, trials int
+	sleep                  time.Duration
+}
+
+// sleepers is the study, as the module of this program says it.
+func sleepers(_ context.Context, a *module.Args) (tune.Config, error) {
+	number := func(key string) int { n, _ := a.CustomConfig[key].(float64); return int(n) }
+	return tune.Config{
+		Space:      space.Space{{Name: "x", Kind: space.Float, Max: 1, Sampling: space.Linear, Default: 0.0}},
+		Objectives: []tune.Objective{{Name: "loss", Direction: tune.Min}},
+		Algorithm:  tune.Algorithm{Name: tune.Random}, MaxTrials: number("trials"), Parallel: number("parallel"),
+	}, nil
+}
+
+// sleep is one trial.
+func sleep(ctx context.Context, a *module.Args) error {
+	ms, _ := a.CustomConfig["sleep_ms"].(float64)
+	if ms > 0 {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Duration(ms) * time.Millisecond):
+		}
+	}
+	a.Result(map[string]float64{"loss": ms})
+	return nil
+}
+
+// studied is how long a study takes by its log: from when its first trial begins to when the last one has ended.
+func studied(ctx context.Context, s studySetting) (took time.Duration, err error) {
+	err = withOwnBus(ctx, false, 0, func(ctx context.Context, on ownBus) error {
+		return withOwnStore(ctx, func(store storage.Store) error {
+			return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+				job, err := s.job(ctx, store)
+				if err != nil {
+					return err
+				}
+				if err := box.Offer(ctx, job); err != nil {
+					return err
+				}
+				working, stop := context.WithCancel(ctx)
+				running, working := errgroup.WithContext(working)
+				for range s.workers {
+					running.Go(func() error { return s.work(working, on, store) })
+				}
+				took, err = searched(ctx, box)
+				stop()
+				return errors.Join(err, running.Wait())
+			})
+		})
+	})
+	return took, err
+}
+
+// searched waits for what comes of the study, and reads how long its trials took.
+func searched(ctx context.Context, box events.Letterbox) (time.Duration, error) {
+	waiting, cancel := context.WithTimeout(ctx, studyPatience)
+	defer cancel()
+	for recorded, err := range box.Read(waiting, events.Query{Pipeline: "bench", Follow: true}) {
+		if err != nil {
+			return 0, err
+		}
+		if _, ready := recorded.Fact.Data.(*events.HParamsReady); !ready {
+			return 0, fmt.Errorf("told %s: %+v", recorded.Fact.Data.Kind(), recorded.Fact.Data)
+		}
+		break
+	}
+	var first, last time.Time
+	for study, err := range box.Studies(ctx, "bench") {
+		if err != nil {
+			return 0, err
+		}
+		for entry, err := range box.ReadStudy(ctx, study.Study, 0, false) {
+			if err != nil {
+				return 0, err
+			}
+			e, err := tune.ParseEntry(entry.Body)
+			if err != nil {
+				return 0, err
+			}
+			if first.IsZero() && len(e.Started) > 0 {
+				first = entry.Stored
+			}
+			if e.Ended != nil {
+				last = entry.Stored
+			}
+		}
+	}
+	return last.Sub(first), nil
+}
+
+// work is one worker, with processes and a connection of its own.
+func (s studySetting) work(ctx context.Context, on ownBus, store storage.Store) error {
+	host, err := guest.New(guest.Options{Args: []string{noopName}, Builtins: map[string]string{noopName: "builtin:noop@1"}, Warm: s.slots, Slots: s.slots})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	dir, err := os.MkdirTemp("", "stoker-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	return on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+		search := tuner.New(execution.New(store, host, execution.Options{Root: storage.Ref{Bucket: studyBucket}, WorkDir: dir}), box)
+		return worker.New(box, worker.Options{Functions: []worker.Function{search, search.Seats()}, Slots: s.slots}).Run(ctx)
+	})
+}
+
+const studyBucket = "bench"
+
+// job is the study's tune job, whose inputs are put into the store.
+func (s studySetting) job(ctx context.Context, store storage.Store) (events.Job, error) {
+	for _, key := range []string{"rows/Split-train/data", "rows/Split-eval/data"} {
+		if _, err := store.Put(ctx, storage.Ref{Bucket: studyBucket, Key: key}, strings.NewReader("rows"), 4); err != nil {
+			return events.Job{}, err
+		}
+	}
+	spec, err := pipeline.Parse("study.yaml", fmt.Appendf(nil, `
+pipeline: bench
+module: builtin:noop
+trainer: {train_args: {num_steps: 1}}
+tuner: {when: always, custom_config: {trials: %d, parallel: %d, sleep_ms: %d}}
+`, s.trials, s.workers*s.slots, s.sleep.Milliseconds()))
+	if err != nil {
+		return events.Job{}, err
+	}
+	job := benchJob(0)
+	job.Function = events.FunctionTune
+	job.Inputs = events.Inputs{TransformedExamples: []events.Examples{{URI: "s3://" + studyBucket + "/rows"}}}
+	job.Spec, err = spec.JSON()
+	return job, err
+}
+
+// withOwnStore runs a new store for as long as do runs.
+func withOwnStore(ctx context.Context, do func(storage.Store) error) (err error) {
+	dir, err := os.MkdirTemp("", "stoker-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	server, err := bucket.Start(ctx, bucket.Options{Dir: filepath.Join(dir, "store")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	keys := server.Credentials()
+	store, err := s3.Open(ctx, s3.Config{Endpoint: server.Endpoint(), AccessKey: keys.AccessKey, SecretKey: keys.SecretKey})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := store.EnsureBucket(ctx, studyBucket); err != nil {
+		return err
+	}
+	return do(store)
+}
