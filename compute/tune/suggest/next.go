@@ -22,6 +22,7 @@ func algorithms() map[string]algorithm {
 		tune.ASHA:      asha,
 		tune.Bayesian:  opened(bayesian),
 		tune.TPE:       opened(parzen),
+		tune.BOHB:      bohb,
 	}
 }
 

@@ -1,0 +1,80 @@
+package suggest
+
+import (
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// randomly is how many of BOHB's configurations are random all the same, so that no result, however misleading at few epochs,
+// keeps it from what is best at many.
+const randomly = 1. / 3
+
+// bohb is Hyperband whose new configurations are not random but likely to be good (Falkner et al., arXiv:1807.01774): by the trials of
+// most epochs of which there are enough to tell. Its brackets, sizes and promotions are Hyperband's. What is suggested
+// depends on what has ended by then, and so on who is how fast.
+func bohb(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
+	d := newDeck(s)
+	return newHalving(s, func(number int) (space.Values, bool) {
+		stream := space.NewStream(s.Config.Seed, number)
+		if number < len(d.opening) || stream.Float64("bohb", 0) < randomly {
+			return d.deal(number)
+		}
+		if results := farthest(s); results != nil {
+			if values, ok := likely(s, results, beginners(s), number); ok {
+				return values, true
+			}
+		}
+		return d.deal(number)
+	}).next()
+}
+
+// farthest are the results of as many epochs as there are enough of: in d dimensions d + 3, as the paper has it, or as many as the config
+// says. Unlike there, what came to fewer epochs is among them, as bad: it has lost to those that went on. These alone would all be near what is
+// best, and the estimator keep away from where the worse of them are. nil if there are nowhere enough.
+func farthest(s *tune.Study) []result {
+	ended, _ := parted(s.Trials)
+	most := mostEpochs(s, completed(ended))
+	if most == 0 {
+		return nil
+	}
+	var there, fewer []*tune.Trial
+	for _, t := range ended {
+		switch {
+		case t.Status == tune.Completed && t.Epochs == most:
+			there = append(there, t)
+		case t.Status != tune.Completed, t.Epochs < most:
+			fewer = append(fewer, t)
+		}
+	}
+	results := resultsOf(s, there)
+	for _, t := range waiting(fewer, s.Trials) {
+		results = append(results, result{values: t.Values})
+	}
+	return results
+}
+
+// mostEpochs are those that enough of the completed trials have; 0 if none have.
+func mostEpochs(s *tune.Study, completed []*tune.Trial) (most int) {
+	enough := len(s.Config.Space) + 3
+	if n := s.Config.Algorithm.InitialPoints; n > 0 {
+		enough = n
+	}
+	done := map[int]int{}
+	for _, t := range completed {
+		if done[t.Epochs]++; done[t.Epochs] >= enough {
+			most = max(most, t.Epochs)
+		}
+	}
+	return most
+}
+
+// beginners are the trials that run and are no promotions: of those it is not known yet whether they are any good.
+func beginners(s *tune.Study) (beginners []*tune.Trial) {
+	_, pending := parted(s.Trials)
+	for _, t := range pending {
+		if t.Parent == "" {
+			beginners = append(beginners, t)
+		}
+	}
+	return beginners
+}
