@@ -110,8 +110,10 @@ func TestAStudyIsFoundByWhatPeopleCallIt(t *testing.T) {
 	if _, err := studies.Find(t.Context(), d.box, "a"); !errors.Is(err, studies.ErrAmbiguous) {
 		t.Errorf("by the prefix of two: %v", err)
 	}
-	if _, err := studies.Find(t.Context(), d.box, "f"); !errors.Is(err, events.ErrNotFound) {
-		t.Errorf("by the prefix of none: %v", err)
+	for _, none := range []string{"f", "b0"} {
+		if _, err := studies.Find(t.Context(), d.box, none); !errors.Is(err, events.ErrNotFound) {
+			t.Errorf("by %s, with which none begins: %v", none, err)
+		}
 	}
 	if got, err := studies.OfJob(t.Context(), d.box, "penguin", "j2"); err != nil || got != name("ac") {
 		t.Errorf("by job: %v, %v", got, err)

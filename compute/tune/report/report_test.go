@@ -64,7 +64,7 @@ func study(t testing.TB) *tune.Study {
 		tune.Suggestion{Values: mlp, Epochs: 3, Bracket: 1})
 	try(tune.Ended{Status: tune.Completed, Curves: curve(0.75), Stopped: 1, Metrics: map[string]float64{"val_loss": 0.75, "size": 4}, Step: 1},
 		tune.Suggestion{Values: cnn, Epochs: 3, Bracket: 1})
-	try(tune.Ended{Status: tune.Failed, Message: "boom,\n\"twice\""}, tune.Suggestion{Values: cnn.With("rate", 0.05), Epochs: 3, Bracket: 1})
+	try(tune.Ended{Status: tune.Failed, Curves: curve(0.03125), Message: "boom,\n\"twice\""}, tune.Suggestion{Values: cnn.With("rate", 0.05), Epochs: 3, Bracket: 1})
 	try(tune.Ended{Status: tune.Infeasible, Message: "too deep"}, tune.Suggestion{Values: mlp.With("depth", int64(3)), Epochs: 3, Bracket: 1})
 	try(tune.Ended{Status: tune.Completed, Metrics: map[string]float64{"val_loss": 0.125, "size": 3}},
 		tune.Suggestion{Values: mlp.With("tuner/trial_id", "0000"), Parent: "0000", From: 3, Epochs: 9, Bracket: 1, Round: 1})
