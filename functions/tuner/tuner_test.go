@@ -1,6 +1,7 @@
 package tuner_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -44,13 +45,15 @@ func search(a module.Assignment) error {
 
 // fakeGuest is a module without a process.
 type fakeGuest struct {
+	digest string // of the module; "": sha256:module
+
 	runs  atomic.Int32
 	given module.Assignment
 	run   func(a module.Assignment, on func(module.Message)) error
 }
 
 func (g *fakeGuest) Digest(context.Context, module.Source) (string, error) {
-	return "sha256:module", nil
+	return cmp.Or(g.digest, "sha256:module"), nil
 }
 
 func (g *fakeGuest) Run(_ context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error) {
@@ -193,19 +196,22 @@ func TestAnythingThatDecidesASearchIsAnotherExecution(t *testing.T) {
 		strings.Replace(spec, "always,", "always, eval_args: {num_steps: 1},", 1),
 		strings.Replace(spec, "always,", "always, custom_config: {a: 1},", 1),
 		strings.Replace(spec, "always,", "always, tune_args: {num_parallel_trials: 1},", 1),
+		strings.Replace(spec, "always,", "always, study: {max_trials: 3},", 1),
+		strings.Replace(spec, "always,", "always, study: {max_trials: 4},", 1),
+		strings.Replace(spec, "always,", "always, study: {},", 1), // says nothing
 		strings.Replace(spec, "always,", "always, resources: {strategy: mirrored},", 1),
 		strings.Replace(spec, "100}", "100}, seed: 5", 1),
 		strings.Replace(spec, "100}", "200}", 1),                       // the trainer's steps are none of a search's that has its own
 		strings.Replace(spec, "always,", "always, max_crashes: 9,", 1), // nor how often it may crash
 	} {
-		got, err := b.handle(t, job(t, "j", "r", text), events.Attempt{ID: "a" + string(rune('0'+i)), Number: 1})
+		got, err := b.handle(t, job(t, "j", "r", text), events.Attempt{ID: "a" + string(rune('a'+i)), Number: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		executions[got.Execution] = true
 	}
-	if len(executions) != 7 {
-		t.Errorf("%d executions of 7", len(executions))
+	if len(executions) != 9 {
+		t.Errorf("%d executions of 9", len(executions))
 	}
 }
 

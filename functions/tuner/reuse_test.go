@@ -1,0 +1,156 @@
+package tuner_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+const (
+	changed = "pipeline: penguin\nmodule: ./penguin_utils.py\ntuner: {when: changed, train_args: {num_steps: 5}}\n"
+	weekly  = "pipeline: penguin\nmodule: ./penguin_utils.py\ntuner: {when: {every: 7d}, train_args: {num_steps: 5}}\n"
+	day     = 24 * time.Hour
+)
+
+// searched is the second of the bench's clock, at which every search is made.
+var searched = time.Unix(1, 0).UTC()
+
+// put adds objects below s3://stoker/.
+func (b *bench) put(t *testing.T, objects map[string]string) {
+	t.Helper()
+	for key, body := range objects {
+		if _, err := b.store.Put(t.Context(), storage.Ref{Bucket: "stoker", Key: key}, strings.NewReader(body), int64(len(body))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// first makes the pipeline's first search.
+func (b *bench) first(t *testing.T, spec string) *events.HParamsReady {
+	t.Helper()
+	b.put(t, map[string]string{
+		"up/tx2/Split-train/data-0": "other rows", "up/tx2/Split-eval/data-0": "other rows", "up/schema/schema.pbtxt": "a schema",
+		"up/graph2/transformed_metadata/schema.pbtxt": "", "up/graph2/transform_fn/saved_model.pb": "another graph",
+	})
+	told, err := b.handle(t, job(t, "j1", "monday", spec), events.Attempt{ID: "a1", Number: 1})
+	if err != nil || told.Reused {
+		t.Fatalf("the first search: %+v, %v", told, err)
+	}
+	return told
+}
+
+// next is the job of the pipeline's next run, on other data, a day later.
+func next(t *testing.T, spec string, last *events.HParamsReady) events.Job {
+	t.Helper()
+	j := job(t, "j2", "tuesday", spec)
+	j.Inputs.TransformedExamples[0].URI = "s3://stoker/up/tx2"
+	j.Inputs.Hyperparameters = last.Hyperparameters
+	j.Created = searched.Add(day)
+	return j
+}
+
+func TestASearchIsReusedUntilAnotherIsDue(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		spec   string
+		change func(t *testing.T, b *bench, j *events.Job)
+		reused bool
+	}{
+		"other data":             {changed, func(*testing.T, *bench, *events.Job) {}, true},
+		"another graph":          {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.TransformGraph = "s3://stoker/up/graph2" }, false},
+		"a schema":               {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Schema = "s3://stoker/up/schema" }, false},
+		"another module":         {changed, func(_ *testing.T, b *bench, _ *events.Job) { b.guest.digest = "sha256:other" }, false},
+		"force":                  {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Salt = "salt" }, false},
+		"a lost one made again":  {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Generation = 1 }, false},
+		"no earlier search":      {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "" }, false},
+		"found by others":        {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "s3://stoker/elsewhere/best" }, false},
+		"the values are gone":    {changed, lose("best_hyperparameters"), false},
+		"the results are gone":   {changed, lose("tuner_results"), false},
+		"younger than a week":    {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Created = searched.Add(7*day - 1) }, true},
+		"a week old":             {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Created = searched.Add(7 * day) }, false},
+		"young, another graph":   {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.TransformGraph = "s3://stoker/up/graph2" }, true},
+		"young, but force":       {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Salt = "salt" }, false},
+		"young, found by others": {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "s3://stoker/elsewhere/best" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, search)
+			last := b.first(t, tc.spec)
+			j := next(t, tc.spec, last)
+			tc.change(t, b, &j)
+			got, err := b.handle(t, j, events.Attempt{ID: "a2", Number: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Reused != tc.reused || got.Cached || (b.guest.runs.Load() == 1) != tc.reused || (got.Hyperparameters == last.Hyperparameters) != tc.reused {
+				t.Errorf("told %+v after %d searches, reused: want %t", got, b.guest.runs.Load(), tc.reused)
+			}
+		})
+	}
+}
+
+// lose removes an output of the first search.
+func lose(output string) func(*testing.T, *bench, *events.Job) {
+	return func(t *testing.T, b *bench, j *events.Job) {
+		t.Helper()
+		for object, err := range b.store.List(t.Context(), storage.Ref{Bucket: "stoker", Key: "penguin/Tuner/" + output + "/"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.store.Delete(t.Context(), object.Ref); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// What is reused is told as the run's own, with all that the search was told with, and once however often the job comes.
+func TestWhatIsReusedIsToldWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t, search)
+	last := b.first(t, changed)
+	j := next(t, changed, last)
+	var ids []string
+	for _, attempt := range []string{"a2", "a3"} {
+		facts, err := b.tuner.Handle(t.Context(), worker.Task{
+			Job: j, Attempt: events.Attempt{ID: attempt, Number: 1}, Report: func(events.Progress) {}, Prove: func() error { return nil },
+		})
+		if err != nil || len(facts) != 1 || facts[0].Validate() != nil {
+			t.Fatalf("%+v, %v", facts, err)
+		}
+		got := facts[0].Data.(*events.HParamsReady)
+		if *got.Score != *last.Score || got.Values["units"] != 8.0 || got.Study != last.Study || got.Execution != last.Execution || facts[0].Run != "tuesday" {
+			t.Errorf("told %+v, it was %+v", got, last)
+		}
+		ids = append(ids, facts[0].ID)
+	}
+	if first, _ := events.SkippedIDs("penguin", "tuesday"); ids[0] != ids[1] || ids[0] == first {
+		t.Errorf("told as %q", ids)
+	}
+}
+
+// What a search might have reused is none of its identity: another run that asks for the same finds it.
+func TestWhatAJobMayReuseDecidesNothingAboutItsSearch(t *testing.T) {
+	t.Parallel()
+	b := setup(t, search)
+	last := b.first(t, changed)
+	j := next(t, changed, last)
+	j.Inputs.TransformGraph = "s3://stoker/up/graph2"
+	found, err := b.handle(t, j, events.Attempt{ID: "a2", Number: 1})
+	if err != nil || found.Reused {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	j.ID, j.Run, j.Inputs.Hyperparameters = "j3", "wednesday", "s3://stoker/elsewhere/best"
+	again, err := b.handle(t, j, events.Attempt{ID: "a3", Number: 1})
+	if err != nil || !again.Cached || again.Execution != found.Execution || b.guest.runs.Load() != 2 {
+		t.Errorf("%+v, %v after %d searches", again, err, b.guest.runs.Load())
+	}
+	if given := b.guest.given; given.Hyperparameters != nil || given.Call != module.CallTune {
+		t.Errorf("the search was told of hyperparameters: %+v", given.Hyperparameters)
+	}
+}
