@@ -37,6 +37,8 @@ type plant struct {
 	store  storage.Store
 	config tune.Config
 	trial  func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error)
+	spec   string
+	search func(ctx context.Context, a module.Assignment, on func(module.Message)) error // of a module that searches itself
 
 	mu    sync.Mutex
 	tried []module.Assignment
@@ -44,7 +46,7 @@ type plant struct {
 
 func newPlant(t *testing.T, c tune.Config) *plant {
 	t.Helper()
-	p := &plant{T: t, box: eventstest.NewMemory(time.Second), store: storagetest.NewMemory(), config: c}
+	p := &plant{T: t, box: eventstest.NewMemory(time.Second), store: storagetest.NewMemory(), config: c, spec: studySpec}
 	p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 		return map[string]float64{"loss": valueOf(a, "x")}, nil
 	}
@@ -84,6 +86,9 @@ func (p *plant) Digest(context.Context, module.Source) (string, error) { return 
 func (p *plant) Run(ctx context.Context, a module.Assignment, _ guest.Limits, on func(module.Message)) (guest.Outcome, error) {
 	if a.Call == module.CallTune {
 		text, err := json.Marshal(p.config)
+		if p.search != nil {
+			return guest.Outcome{}, p.search(ctx, a, on)
+		}
 		on(module.Message{Type: module.MessageStudy, Study: text})
 		return guest.Outcome{}, err
 	}
@@ -129,7 +134,7 @@ func (p *plant) offer(id, run string) { p.Helper(); p.ask(id, run, "") }
 // ask is offer for a job that is tried again by hand.
 func (p *plant) ask(id, run, request string) {
 	p.Helper()
-	j := job(p.T, id, run, studySpec)
+	j := job(p.T, id, run, p.spec)
 	j.Request = request
 	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "1", Sequence: 1}}
 	if err := p.box.Offer(p.Context(), j); err != nil {
