@@ -56,7 +56,7 @@ func trainTaxi(ctx context.Context, values space.Values) (auc float64, err error
 	if err != nil {
 		return 0, err
 	}
-	a.ModelRunDir = filepath.Join(dir, "model_run")
+	a.WorkingDir = dir
 	var metrics map[string]float64
 	err = builtin.Run(ctx, "dnn", a, func(m module.Message) { metrics = m.Metrics })
 	if err != nil {
@@ -79,7 +79,8 @@ func taxiAssignment(values space.Values) (module.Assignment, error) {
 		return []string{filepath.Join(data, "transformed_examples", "Split-"+name, "*")}
 	}
 	return module.Assignment{
-		Version: module.ProtocolVersion, Module: module.Source{Path: module.BuiltinPrefix + "dnn"}, Call: module.CallTrain,
+		Version: module.ProtocolVersion, Module: module.Source{Path: module.BuiltinPrefix + "dnn"}, Call: module.CallTrial,
+		Trial:      &module.Trial{Study: taxi, ID: "0000"},
 		TrainFiles: split("train"), EvalFiles: split("eval"), Transformed: true,
 		TransformGraphPath: filepath.Join(data, "transform_graph"),
 		TrainSteps:         new(taxiRows / int(size)), EvalSteps: new(taxiEvalRows / taxiBatch),
