@@ -159,8 +159,11 @@ func (a *alone) leave() error {
 	case a.study.Finished != nil && a.study.Finished.Why == tune.Failing:
 		return errors.New(a.study.Finished.Message)
 	case len(best) == 0:
-		last := a.study.Trials[len(a.study.Trials)-1] // a config that is sound has one at least
-		return fmt.Errorf("no trial was completed; the last one: %s", last.Message)
+		why := "none was begun"
+		if n := len(a.study.Trials); n > 0 {
+			why = a.study.Trials[n-1].Message
+		}
+		return fmt.Errorf("no trial was completed: %s", why)
 	}
 	text, err := a.study.Config.Space.Encode(best[0].Values)
 	if err != nil {
