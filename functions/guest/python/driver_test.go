@@ -12,7 +12,7 @@ import (
 )
 
 // What the driver hears, keeps and does by itself is tested where it is written: in Python, by the scripts of testdata/driver.
-// One of them imports TensorFlow.
+// Two of them import TensorFlow.
 func TestTheDriversOwnTestsPass(t *testing.T) {
 	t.Parallel()
 	interpreter := tftest.Python(t)

@@ -17,7 +17,6 @@ const maxPoints = 200
 type report struct {
 	steps  map[int]map[string][]float64 // by UpdateTrial: of each metric a value of each execution
 	curves map[string][]tune.Point      // by epoch
-	stop   bool                         // it is to end early
 	halted int                          // the epoch at which it was told so; 0: it was not
 }
 

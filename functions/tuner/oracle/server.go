@@ -60,11 +60,6 @@ func With(ctx context.Context, desk Desk, use func(*Server) error) error {
 // Address is where the oracle is: host and port.
 func (s *Server) Address() string { return s.address }
 
-// Stop has a trial end early, with what it has found. One that doesn't run here is not heard of.
-func (s *Server) Stop(trial string) {
-	_ = s.report(trial, func(r *report) { r.stop = true })
-}
-
 // failed is the answer to a tuner when the desk can't be used, and remembers why.
 func (s *Server) failed(doing string, err error) error {
 	s.mu.Lock()

@@ -115,17 +115,15 @@ func (s *Server) heard(ctx context.Context, trial string, epoch int, metrics map
 	var curves map[string][]tune.Point
 	if err := s.report(trial, func(r *report) {
 		r.hear(epoch, metrics)
-		curves, stop = r.copied(), r.stop
-	}); err != nil {
-		return false, err
+		curves, stop = r.copied(), r.halted > 0 // in an execution before this one
+	}); err != nil || stop {
+		return stop, err
 	}
-	if !stop {
-		if stop, err = s.desk.Stop(ctx, trial, curves); err != nil {
-			return false, s.failed(fmt.Sprintf("trial %s at epoch %d", trial, epoch), err)
-		}
+	if stop, err = s.desk.Stop(ctx, trial, curves); err != nil {
+		return false, s.failed(fmt.Sprintf("trial %s at epoch %d", trial, epoch), err)
 	}
 	if stop {
-		err = s.report(trial, func(r *report) { r.stop, r.halted = true, epoch })
+		err = s.report(trial, func(r *report) { r.halted = epoch })
 	}
 	return stop, err
 }
