@@ -81,7 +81,8 @@
 // lost begins again, but for what the module's own BackupAndRestore kept. A tuner with another oracle, with no parameters
 // before its first trial, or with a Hyperband that never ends searches whole in this one process; the log says so.
 //
-// The end of each epoch of a trial's fits is told, and the study may end the trial there, as by EarlyStopping.
+// The end of each epoch of a trial's fits is told, and the study may end the trial there, as by EarlyStopping. A pipeline may
+// give such a study another algorithm; of those with epochs, asha and bohb, only KerasTuner's Hyperband tuner keeps to the epochs.
 //
 // # Leaving
 //
