@@ -44,15 +44,17 @@ func learningFrom(job events.Job, search pipeline.Search) events.Job {
 // learn gives a study what its search is to learn from: the trials of an older one, as far as they lie in its space; or what others found
 // best, as a point to try first.
 func learn(a *execution.Attempt, c *tune.Config) error {
-	if study := a.Execution.Spec.Search().Study; study == nil || study.From == "" {
-		return nil
+	search := a.Execution.Spec.Search()
+	from := learningFrom(a.Job, search).Inputs.Hyperparameters
+	if from == "" {
+		return nil // nothing is to be learned from, or there is nothing yet
 	}
 	err := learnFrom(a.Desk.In(execution.Hyperparameters), c)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the first search of the pipeline
+		err = fmt.Errorf("expected %s or %s in it", resultsFile, bestFile)
 	}
 	if err != nil {
-		return execution.InputFailure(fmt.Errorf("tuner.study.from: %w", err))
+		return execution.InputFailure(fmt.Errorf("tuner.study.from: %s: %w", from, err))
 	}
 	return nil
 }

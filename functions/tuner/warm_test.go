@@ -1,0 +1,166 @@
+package tuner
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// units is a search for a number of units and a rate that an older one did not know.
+func units() tune.Config {
+	return tune.Config{
+		Space: space.Space{
+			{Name: "units", Kind: space.Int, Min: 8, Max: 64, Step: 8, Sampling: space.Linear},
+			{Name: "act", Kind: space.Choice, Choices: []any{"relu", "tanh"}},
+			{Name: "rate", Kind: space.Float, Min: 0.1, Max: 1, Sampling: space.Log, Default: 0.5},
+		},
+		Objectives: []tune.Objective{{Name: "acc", Direction: tune.Max}, {Name: "size", Direction: tune.Min}},
+		Algorithm:  tune.Algorithm{Name: tune.Random},
+	}
+}
+
+// leave writes files into a folder.
+func leave(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// older is the log of a study of which one trial was completed, and one failed.
+func older(t *testing.T) string {
+	t.Helper()
+	c := units()
+	c.Space = c.Space[:2]
+	values := space.Values{{Name: "units", Of: int64(16)}, {Name: "act", Of: "tanh"}}
+	me := tune.Owner{Job: "j", Attempt: "a"}
+	var log strings.Builder
+	for _, entry := range []tune.Entry{
+		{Begun: &tune.Begun{Config: c}, Started: []tune.Started{{Trial: "0000", Suggestion: &tune.Suggestion{Values: values}, Owner: me}}},
+		{Ended: &tune.Ended{
+			Trial: "0000", Owner: me, Status: tune.Completed, Metrics: map[string]float64{"acc": 0.7, "size": 9, "loss": 2},
+			Curves: map[string][]tune.Point{"acc": {{Step: 1, Value: 0.75}, {Step: 2, Value: 0.7}}},
+		}},
+		{Started: []tune.Started{{Trial: "0001", Suggestion: &tune.Suggestion{Values: space.Values{{Name: "units", Of: int64(8)}, {Name: "act", Of: "relu"}}}, Owner: me}}},
+		{Ended: &tune.Ended{Trial: "0001", Owner: me, Status: tune.Failed, Message: "boom"}},
+	} {
+		line, err := json.Marshal(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Write(append(line, '\n'))
+	}
+	return log.String()
+}
+
+const olderResults = `[{"trial_id": "3", "score": 0.9, "units": 24, "act": "relu", "tuner/epochs": 3}, {"trial_id": "1", "score": 0.8, "units": 128, "act": "relu"},
+	{"trial_id": "2", "score": 0.7, "units": 8, "act": "gelu"}, {"trial_id": "0", "score": 0.5, "units": 64, "act": "tanh", "rate": 1}]`
+
+func TestASearchLearnsFromWhatIsThere(t *testing.T) {
+	t.Parallel()
+	point := func(units int64, act string, rate float64) space.Values {
+		return space.Values{{Name: "units", Of: units}, {Name: "act", Of: act}, {Name: "rate", Of: rate}}
+	}
+	best := map[string]string{bestFile: `{"space": [], "values": {"units": 40, "act": "tanh"}}`}
+	for name, tc := range map[string]struct {
+		files   map[string]string
+		earlier []tune.Earlier
+		points  []space.Values
+	}{
+		"a study of ours, with all that its trials were known by": {
+			files:   map[string]string{"study/log.jsonl": older(t), resultsFile: olderResults},
+			earlier: []tune.Earlier{{Values: point(16, "tanh", 0.5), Metrics: map[string]float64{"acc": 0.75, "size": 9, "loss": 2}}},
+		},
+		"TFX's results, but for what is no point of the space": {
+			files: map[string]string{resultsFile: olderResults},
+			earlier: []tune.Earlier{
+				{Values: point(24, "relu", 0.5), Metrics: map[string]float64{"acc": 0.9}},
+				{Values: point(64, "tanh", 1), Metrics: map[string]float64{"acc": 0.5}},
+			},
+		},
+		"the best alone":                {files: best, points: []space.Values{point(40, "tanh", 0.5)}},
+		"a best that lies outside":      {files: map[string]string{bestFile: `{"space": [], "values": {"units": 4}}`}},
+		"a first search learns nothing": {},
+	} {
+		c := units()
+		err := learnFrom(leave(t, tc.files), &c)
+		if err != nil && tc.files != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(tc.earlier, c.Earlier); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(tc.points, c.Points); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestWhatCanNotBeLearnedFromSaysWhy(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a torn log":   {map[string]string{"study/log.jsonl": older(t) + "{"}, "log.jsonl: line 5"},
+		"no results":   {map[string]string{resultsFile: "{}"}, resultsFile},
+		"no values":    {map[string]string{bestFile: "{}"}, bestFile},
+		"a nested one": {map[string]string{resultsFile: `[{"units": [1]}]`}, resultsFile},
+	} {
+		c := units()
+		if err := learnFrom(leave(t, tc.files), &c); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %s", name, err, tc.want)
+		}
+	}
+}
+
+func TestWhatASearchLearnsFromIsItsInput(t *testing.T) {
+	t.Parallel()
+	const run, hash = "s3://bkt/penguin/Tuner/best_hyperparameters/", "0af7651916cd43dd8448eb211c80319c0af7651916cd43dd8448eb211c80319c"
+	latest := run + hash + "/attempt"
+	for name, tc := range map[string]struct{ from, pinned, want string }{
+		"nothing":                {"", latest, ""},
+		"the latest of ours":     {"latest", latest, strings.Replace(latest, bestKey, resultsKey, 1)},
+		"the latest of others":   {"latest", "s3://bkt/found", "s3://bkt/found"},
+		"the first has no other": {"latest", "", ""},
+		"results of ours":        {strings.Replace(latest, bestKey, resultsKey, 1), "s3://bkt/found", strings.Replace(latest, bestKey, resultsKey, 1)},
+		"results of others":      {"s3://bkt/results", latest, "s3://bkt/results"},
+	} {
+		job := events.Job{Inputs: events.Inputs{Hyperparameters: tc.pinned}}
+		got := learningFrom(job, pipeline.Search{Study: &pipeline.Study{From: tc.from}}).Inputs.Hyperparameters
+		if got != tc.want || job.Inputs.Hyperparameters != tc.pinned {
+			t.Errorf("%s: learns from %q, want %q", name, got, tc.want)
+		}
+	}
+	if got := learningFrom(events.Job{Inputs: events.Inputs{Hyperparameters: latest}}, pipeline.Search{}).Inputs.Hyperparameters; got != "" {
+		t.Errorf("a pipeline that says nothing learns from %q", got)
+	}
+}
+
+// A parameter whose values were Python's ints is the same as one of its floats.
+func TestNumbersOfAChoiceAreComparedAsPythonDoes(t *testing.T) {
+	t.Parallel()
+	p := space.Parameter{Name: "n", Kind: space.Choice, Choices: []any{int64(1), int64(2)}}
+	for value, want := range map[any]bool{int64(1): true, 2.0: true, 1.5: false, "1": false, int64(3): false} {
+		if takes(p, value) != want {
+			t.Errorf("%v: taken %t", value, !want)
+		}
+	}
+}
