@@ -24,7 +24,6 @@ const penguinSearch = `
 pipeline: penguin-search
 module: builtin:dnn
 trainer:
-  wait_for: [transform]
   train_args: {num_steps: 20}
   eval_args: {num_steps: 5}
   custom_config: {label: species, batch_size: 20}
