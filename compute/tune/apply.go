@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
 // Apply adds the next entry of the log. An entry that contradicts the log, such as the word of an attempt that lost its trial to
@@ -61,7 +64,23 @@ func (s *Study) find(e Entry) error {
 		return fmt.Errorf("space: %w", err)
 	}
 	s.Config.Space = joined
+	for i, t := range s.Trials {
+		changed := *t
+		changed.Values = extended(joined, t.Values)
+		s.Trials[i] = &changed
+	}
 	return nil
+}
+
+// extended are a trial's values in a space that has been added to since: what was not known to be a parameter had its default.
+func extended(s space.Space, values space.Values) space.Values {
+	whole := s.Complete(values)
+	for _, v := range values {
+		if strings.HasPrefix(v.Name, space.Own) {
+			whole = append(whole, v)
+		}
+	}
+	return whole
 }
 
 func (s *Study) take(e Entry) error {
