@@ -132,6 +132,26 @@ func TestTPESaysTheSameOfTheSameLog(t *testing.T) {
 	}
 }
 
+func TestTPETakesNoFailureForGood(t *testing.T) {
+	t.Parallel()
+	l := begin(t, tpeOf(60, unit("x"), unit("y")))
+	l.search(func(t *tune.Trial) float64 {
+		if float(t.Values, "x") < 0.9 {
+			return math.NaN()
+		}
+		return bowl(t.Values)
+	})
+	completed := 0
+	for _, trial := range l.study.Trials[30:] {
+		if trial.Status == tune.Completed {
+			completed++
+		}
+	}
+	if completed < 10 { // 3 of 30 at random
+		t.Errorf("expected 10 of the last 30 trials to be where one in ten succeeds, got %d", completed)
+	}
+}
+
 func TestTPEKeepsAwayFromWhatFails(t *testing.T) {
 	t.Parallel()
 	l := begin(t, tpeOf(60, unit("x"), unit("y")))
@@ -154,7 +174,8 @@ func TestTPEKeepsAwayFromWhatFails(t *testing.T) {
 
 func TestTPEKeepsAwayFromWhatIsTriedJustNow(t *testing.T) {
 	t.Parallel()
-	gap := func(pending bool) float64 {
+	// apart is how far 15 suggestions lie from each other in the mean, told of each other or not.
+	apart := func(told bool) float64 {
 		return median(func(seed int64) float64 {
 			config := tpeOf(100, unit("x"), unit("y"))
 			config.Parallel, config.Seed = 20, seed
@@ -163,26 +184,37 @@ func TestTPEKeepsAwayFromWhatIsTriedJustNow(t *testing.T) {
 				trial, _ := l.start("worker")
 				l.end(trial, bowl(trial.Values))
 			}
-			var places []float64
+			var suggested []space.Values
 			for i := range 15 {
 				suggestion, _, err := suggest.Next(&l.study)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if pending {
+				if told {
 					l.start(string(rune('a' + i)))
 				} else {
-					l.study.Config.Seed++
+					l.study.Config.Seed += 1000 // another one's luck
 				}
-				places = append(places, float(suggestion.Values, "x"))
+				suggested = append(suggested, suggestion.Values)
 			}
-			slices.Sort(places)
-			return places[len(places)-1] - places[0]
+			return distance(suggested)
 		})
 	}
-	if with, without := gap(true), gap(false); with < without {
-		t.Errorf("expected trials that run at once to lie farther apart than such as know nothing of each other, %v, got %v", without, with)
+	if told, alone := apart(true), apart(false); told < 2*alone {
+		t.Errorf("expected trials that run at once to lie twice as far apart as such as know nothing of each other, %v, got %v", alone, told)
 	}
+}
+
+// distance is how far values lie from each other in the mean.
+func distance(of []space.Values) float64 {
+	sum, pairs := 0.0, 0.0
+	for i, a := range of {
+		for _, b := range of[:i] {
+			sum += math.Hypot(float(a, "x")-float(b, "x"), float(a, "y")-float(b, "y"))
+			pairs++
+		}
+	}
+	return sum / pairs
 }
 
 func TestTPEKeepsToConstraints(t *testing.T) {
@@ -215,6 +247,7 @@ func TestTPEKeepsToConstraints(t *testing.T) {
 
 func TestTPESpreadsOverAParetoSet(t *testing.T) {
 	t.Parallel()
+	// near counts the trials near either half of the Pareto set, which is y = 0.5, whatever x; of the half with less.
 	near := func(algorithm string) float64 {
 		return median(func(seed int64) float64 {
 			config := tpeOf(80, unit("x"), unit("y"))
@@ -226,21 +259,21 @@ func TestTPESpreadsOverAParetoSet(t *testing.T) {
 				if verdict == tune.Over {
 					break
 				}
-				x, y := float(trial.Values, "x"), float(trial.Values, "y") // the set is y = 0.5, whatever x
-				metrics := map[string]float64{"loss": x + 4*math.Abs(y-0.5), "size": x - 4*math.Abs(y-0.5)}
-				l.apply(tune.Entry{Ended: &tune.Ended{Trial: trial.ID, Owner: trial.Owner, Status: tune.Completed, Metrics: metrics}})
+				x, off := float(trial.Values, "x"), 4*math.Abs(float(trial.Values, "y")-0.5)
+				l.apply(tune.Entry{Ended: &tune.Ended{Trial: trial.ID, Owner: trial.Owner, Status: tune.Completed,
+					Metrics: map[string]float64{"loss": x + off, "size": x - off}}})
 			}
-			hits := 0.0
+			var halves [2]float64
 			for _, trial := range l.study.Trials {
 				if math.Abs(float(trial.Values, "y")-0.5) < 0.05 {
-					hits++
+					halves[int(2*float(trial.Values, "x"))]++
 				}
 			}
-			return hits
+			return min(halves[0], halves[1])
 		})
 	}
 	if tpe, random := near(tune.TPE), near(tune.Random); tpe < 2*random {
-		t.Errorf("expected twice as many trials near the Pareto set as at random, %v, got %v", random, tpe)
+		t.Errorf("expected twice as many trials near each half of the Pareto set as at random, %v, got %v", random, tpe)
 	}
 }
 
