@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -13,7 +15,8 @@ import (
 
 // noise is a number from 0 to 1 that depends on a trial's values and how far it went.
 func noise(t *tune.Trial, salt string) float64 {
-	return space.NewStream(1, t.Epochs).Float64(salt+t.Values.Key(), 0)
+	own := func(v space.Value) bool { return strings.HasPrefix(v.Name, space.Own) }
+	return space.NewStream(1, t.Epochs).Float64(fmt.Sprint(salt, slices.DeleteFunc(slices.Clone(t.Values), own)), 0)
 }
 
 // shuffled goes on to the end with several workers, of which any may be the next to end its trial, to fail at its first try, or to

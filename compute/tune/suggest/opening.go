@@ -1,6 +1,8 @@
 package suggest
 
 import (
+	"slices"
+
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
@@ -31,11 +33,13 @@ func tried(s *tune.Study) map[string]bool {
 	return keys
 }
 
-// open is a point of the opening that was not tried yet, which in a study goes before all else.
+// open is a point of the opening that was not tried yet, which in a study goes before all else. As a rule those that were tried were so
+// at once: the first trials are looked at first.
 func open(s *tune.Study) (space.Values, bool) {
-	had := tried(s)
 	for _, values := range opening(s) {
-		if !had[values.Key()] {
+		key := values.Key()
+		had := func(t *tune.Trial) bool { return s.Config.Space.Complete(t.Values).Key() == key }
+		if !slices.ContainsFunc(s.Trials, had) {
 			return values, true
 		}
 	}
