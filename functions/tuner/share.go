@@ -15,8 +15,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/tuner/oracle"
 )
 
-// shares says whether the module's own search takes its trials from the study: that of a TFX module with several trials at once.
-func (s *seat) shares() bool { return s.searching.TuneArgs.NumParallelTrials > 1 && s.sitting.IsTFX() }
+// shares says whether the module's own search takes its trials from the study: that of a TFX module with several trials at once, or
+// whose pipeline says how to search.
+func (s *seat) shares() bool {
+	asked := s.searching.TuneArgs.NumParallelTrials > 1 || s.searching.Study != nil
+	return asked && s.sitting.IsTFX()
+}
 
 // share runs the module's tuner_fn beside an oracle, from which KerasTuner takes trials until there is none for this seat. A process that
 // fails with a trial in its hands is started again for the next one. One that begins no study has searched by itself.

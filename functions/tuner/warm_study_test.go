@@ -12,7 +12,7 @@ import (
 // offerLearning puts a tune job on the queue that learns from something.
 func (p *plant) offerLearning(id, run, from, pinned string) {
 	p.Helper()
-	j := job(p.T, id, run, strings.Replace(studySpec, "when: always", "when: always, study: {from: "+from+"}", 1))
+	j := job(p.T, id, run, "pipeline: penguin\nmodule: ./penguin_utils.py\ntrainer: {train_args: {num_steps: 100}}\ntuner: {when: always, study: {from: "+from+"}}\n")
 	j.Causes = []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "1", Sequence: 1}}
 	j.Inputs.Hyperparameters = pinned
 	if err := p.box.Offer(p.Context(), j); err != nil {
