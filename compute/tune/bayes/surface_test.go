@@ -10,7 +10,7 @@ import (
 
 func TestTheSlopeOfASurfaceIsThatOfDifferences(t *testing.T) {
 	t.Parallel()
-	for name, search := range map[string]Search{"improvement": seen(18, 3), "bound": {Beta: 2}, "constrained": constrained(seen(18, 3))} {
+	for name, search := range map[string]Search{"improvement": seen(18, 3), "doubted improvement": seen(19, 3), "bound": {Beta: 2}, "constrained": constrained(seen(18, 3))} {
 		if search.Beta > 0 {
 			search = seen(18, 3)
 			search.Beta = 2

@@ -1,0 +1,81 @@
+package suggest
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// TestWhatASearchKnows is of a study with a trial in each status, and an older study that had other objectives too.
+func TestWhatASearchKnows(t *testing.T) {
+	t.Parallel()
+	at := func(a float64) space.Values { return space.Values{{Name: "a", Of: a}} }
+	trial := func(a float64, status tune.Status, ended int64, metrics map[string]float64) *tune.Trial {
+		return &tune.Trial{Suggestion: tune.Suggestion{Values: at(a)}, Status: status, Ended: time.Unix(ended, 0), Metrics: metrics}
+	}
+	limit := 0.5
+	s := &tune.Study{
+		Config: tune.Config{
+			Space:       space.Space{{Name: "a", Kind: space.Float, Max: 1, Sampling: space.Linear}},
+			Objectives:  []tune.Objective{{Name: "auc", Direction: tune.Max}},
+			Constraints: []tune.Constraint{{Name: "latency", Max: &limit}},
+			Earlier: []tune.Earlier{
+				{Values: at(0.1), Metrics: map[string]float64{"auc": 0.6, "latency": 0.75}},
+				{Values: at(0.2), Metrics: map[string]float64{"loss": 3}},
+			},
+		},
+		Trials: []*tune.Trial{
+			trial(0.3, tune.Completed, 30, map[string]float64{"auc": 0.7, "latency": 0.25}),
+			trial(0.4, tune.Completed, 10, map[string]float64{"auc": 0.8}),
+			trial(0.5, tune.Running, 0, nil),
+			trial(0.6, tune.Failed, 20, map[string]float64{"auc": 0.9}),
+			trial(0.7, tune.Invalid, 25, nil),
+			trial(0.8, tune.Infeasible, 40, nil),
+			trial(0.9, tune.Completed, 50, map[string]float64{"auc": math.Inf(1)}),
+		},
+	}
+	none := math.NaN()
+	want := []struct{ a, score, excess float64 }{ // in the order they ended
+		{0.1, -0.6, 0.25}, {0.4, -0.8, none}, {0.6, none, none}, {0.3, -0.7, -0.25}, {0.8, none, none}, {0.9, none, none},
+	}
+	search := searchOf(s)
+	if len(search.Seen) != len(want) || len(search.Pending) != 2 || len(search.Had) != 7 {
+		t.Fatalf("%d seen, %d pending, %d had", len(search.Seen), len(search.Pending), len(search.Had))
+	}
+	for i, seen := range search.Seen {
+		a, _ := seen.Values.Lookup("a")
+		if a != want[i].a || differ(seen.Score, want[i].score) || differ(seen.Excess[0], want[i].excess) {
+			t.Errorf("%v, expected %v", seen, want[i])
+		}
+	}
+}
+
+func differ(a, b float64) bool { return !(a == b || math.IsNaN(a) && math.IsNaN(b)) }
+
+func TestMixturesLieAllOver(t *testing.T) {
+	t.Parallel()
+	var parts [4]int
+	for trial := range 100 {
+		weights := simplex(2, space.NewStream(1, trial))
+		if math.Abs(weights[0]+weights[1]-1) > 1e-12 {
+			t.Fatal(weights)
+		}
+		parts[int(4*weights[0])]++
+	}
+	for _, n := range parts {
+		if n < 12 { // of 25, each as likely as any other: three deviations
+			t.Errorf("%v", parts)
+		}
+	}
+}
+
+func TestAMixtureHasTheWorstOfEachObjective(t *testing.T) {
+	t.Parallel()
+	mixed := mix([][]float64{{0, 50}, {1, 100}, {0.5, 50}, nil, {0, math.Inf(1)}}, 2, space.NewStream(1, 1))
+	if !(mixed[0] < mixed[2] && mixed[2] < mixed[1] && math.IsNaN(mixed[3]) && math.IsNaN(mixed[4])) {
+		t.Errorf("%v", mixed)
+	}
+}
