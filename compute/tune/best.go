@@ -141,6 +141,12 @@ func (s *Study) dominates(a, b []float64) bool {
 	return better
 }
 
+// Rivals says whether a trial that is completed so keeps to the constraints, and none before it is better in the first objective.
+func (s *Study) Rivals(e Ended) bool {
+	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
+	return s.Feasible(trial) && !slices.ContainsFunc(s.judged(), func(t *Trial) bool { return s.compare(t, trial) < 0 })
+}
+
 // improves says whether a trial that is completed so is better than all before it: of several objectives, that none dominates it.
 func (s *Study) improves(e *Ended) bool {
 	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}

@@ -112,7 +112,9 @@ func (a Algorithm) check() error {
 func (a Algorithm) HasEpochs() bool { return a.Name == Hyperband || a.Name == ASHA || a.Name == BOHB }
 
 // EndsByItself says whether the algorithm has a number of trials of its own.
-func (a Algorithm) EndsByItself() bool { return a.Name == Grid || a.Name == Hyperband || a.Name == BOHB }
+func (a Algorithm) EndsByItself() bool {
+	return a.Name == Grid || a.Name == Hyperband || a.Name == BOHB
+}
 
 func (s Stopping) check() error {
 	switch {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
@@ -47,6 +49,9 @@ func (l *ledger) found(ctx context.Context, a *execution.Attempt, study tune.Stu
 	f = found{
 		values: best[0].Values.Map(), score: &score, trials: len(best),
 		study: l.name.ID, objective: study.Config.Objectives[0].Name, why: study.Finished.Why, best: best[0].ID,
+	}
+	if err := layModel(ctx, a, f.best); err != nil {
+		return f, err
 	}
 	return f, unavailable(errors.Join(
 		os.WriteFile(a.Desk.Out(bestKey, bestFile), text, 0o644),
@@ -89,11 +94,15 @@ func (l *ledger) save(ctx context.Context, dir string) error {
 	return os.WriteFile(filepath.Join(dir, logFile), lines.Bytes(), 0o644)
 }
 
-// forget removes the states that trials have left for others to go on from.
+// forget removes what trials have left for others to go on from, and models that are published, or not wanted any more.
 func forget(ctx context.Context, a *execution.Attempt, study tune.Study) {
 	for _, trial := range study.Trials {
-		if trial.Files != "" {
+		files := strings.Fields(trial.Files)
+		if slices.Contains(files, keptFiles) {
 			a.ForgetPart(ctx, partOf(trial.ID))
+		}
+		if slices.Contains(files, modelFiles) {
+			a.ForgetPart(ctx, modelOf(trial.ID))
 		}
 	}
 }

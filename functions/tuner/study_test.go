@@ -36,6 +36,7 @@ type plant struct {
 	box    *eventstest.Memory
 	store  storage.Store
 	config tune.Config
+	keys   string // of the pipeline, under tuner
 	trial  func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error)
 	spec   string
 	search func(ctx context.Context, a module.Assignment, on func(module.Message)) error // of a module that searches itself
@@ -146,7 +147,9 @@ const studySpec = `
 pipeline: penguin
 module: ./penguin_utils.py
 trainer: {train_args: {num_steps: 100}}
-tuner: {when: always, max_crashes: 2}
+tuner:
+  when: always
+  max_crashes: 2
 `
 
 // told is what comes of a run's tuning.
@@ -362,6 +365,33 @@ func TestHyperbandGoesOnFromItsParents(t *testing.T) {
 	study := p.study()
 	if len(study.Trials) != 23 || len(study.Best()) != 23 || len(p.tried) != 23 || study.Finished.Why != tune.Exhausted {
 		t.Errorf("%d trials, %d tried, %+v", len(study.Trials), len(p.tried), study.Finished)
+	}
+	if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
+		t.Errorf("left %v", keys)
+	}
+}
+
+func TestTheBestTrialsModelIsPublishedWhereItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	p := newPlant(t, oneFloat(tune.Random, 12, 2))
+	p.keys = "  study: {best_model: on}\n"
+	p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
+		err := os.MkdirAll(a.ServingModelDir, 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte(a.Trial.ID), 0o600)
+		}
+		return map[string]float64{"loss": valueOf(a, "x")}, err
+	}
+	var hparams *events.HParamsReady
+	p.with(2, 1, func() {
+		p.offer("j1", "monday")
+		hparams = p.hparams("monday")
+	})
+	study := p.study()
+	best := study.Best()[0]
+	address := strings.Replace(hparams.Hyperparameters, "/best_hyperparameters/", "/model/", 1)
+	if got := p.read(address, "Format-Serving/saved_model.pb"); got != best.ID {
+		t.Errorf("published the model of trial %s, the best is %s", got, best.ID)
 	}
 	if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
 		t.Errorf("left %v", keys)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -34,7 +35,7 @@ func (s *seat) try(ctx context.Context, trial taken) (*tune.Ended, error) {
 		return nil, err
 	}
 	ended.Owner = s.me
-	return &ended, s.leave(ctx, study, told, part, &ended)
+	return &ended, s.leave(ctx, told, part, &ended)
 }
 
 // train runs the module until it has ended, or crashed once too often: what it left when it crashed is what it goes on from.
@@ -99,6 +100,9 @@ func (s *seat) assign(study tune.Study, trial *tune.Trial) (module.Assignment, e
 	if err == nil {
 		told.Trial.Study = s.name.ID
 	}
+	if s.models() {
+		told.ServingModelDir = filepath.Join(filepath.Dir(told.WorkingDir), modelKey, servingFolder)
+	}
 	return told, err
 }
 
@@ -107,7 +111,7 @@ func tried(told module.Assignment, c tune.Config, trial *tune.Trial, dir string)
 	told.Call, told.BestHyperparametersDir, told.TunerResultsDir = module.CallTrial, "", ""
 	told.WorkingDir = filepath.Join(dir, "working")
 	told.ModelRunDir = filepath.Join(dir, "model_run")
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(told.WorkingDir, 0o755), os.MkdirAll(told.ModelRunDir, 0o755)); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(told.WorkingDir, 0o755)); err != nil {
 		return told, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for trial %s: %w", trial.ID, err))
 	}
 	text, err := c.Space.Encode(trial.Values)
@@ -167,15 +171,20 @@ func (s *seat) again(ctx context.Context, trial taken, told module.Assignment, p
 
 func unavailable(err error) error { return events.Fail(events.FailureUnavailable, err) }
 
-// keptFiles is what a log says of a trial whose state is kept: it lies where the trial's name says, and goes when the study is told of.
-const keptFiles = "kept"
+// What a log says of a trial whose state is kept, or whose model: it lies where the trial's name says, and goes when the study is told of.
+const (
+	keptFiles  = "kept"
+	modelFiles = "model"
+)
 
 func partOf(trial string) string { return "trial " + trial }
 
-// leave keeps what others may go on from, and takes away the rest.
-func (s *seat) leave(ctx context.Context, study tune.Study, told module.Assignment, part *execution.Part, ended *tune.Ended) error {
-	dir := filepath.Dir(told.WorkingDir)
-	defer os.RemoveAll(dir)
+// leave keeps what others may go on from, and the model of a trial that is the best so far, and takes away the rest.
+func (s *seat) leave(ctx context.Context, told module.Assignment, part *execution.Part, ended *tune.Ended) error {
+	defer os.RemoveAll(filepath.Dir(told.WorkingDir))
+	if err := s.keepModel(ctx, told, ended); err != nil {
+		return err
+	}
 	if !told.Trial.Keep || ended.Status != tune.Completed || empty(told.WorkingDir) {
 		part.Forget(ctx)
 		return nil
@@ -183,7 +192,7 @@ func (s *seat) leave(ctx context.Context, study tune.Study, told module.Assignme
 	if err := part.Keep(ctx, ended.Step); err != nil {
 		return err
 	}
-	ended.Files = keptFiles
+	ended.Files = strings.TrimSpace(keptFiles + " " + ended.Files)
 	kept := s.attempt.Desk.Beside(filepath.Join("kept", ended.Trial))
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		return unavailable(err)

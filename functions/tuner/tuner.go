@@ -57,9 +57,7 @@ func specOf(job events.Job) (pipeline.Pipeline, error) {
 	return spec, nil
 }
 
-// outputs are TFX's keys of what a Tuner publishes, with its types.
-var outputs = map[string]string{bestKey: "HyperParameters", resultsKey: "TunerResults"}
-
+// TFX's keys of what a Tuner publishes.
 const (
 	bestKey    = "best_hyperparameters"
 	resultsKey = "tuner_results"
@@ -81,7 +79,7 @@ func (t *Tuner) Identify(ctx context.Context, task worker.Task) (execution.Execu
 		return execution.Execution{}, err
 	}
 	return t.shop.Execution(task, execution.Known{
-		Component: "Tuner", Outputs: outputs, Spec: spec, Module: module, Inputs: inputs,
+		Component: "Tuner", Outputs: outputsOf(search), Spec: spec, Module: module, Inputs: inputs,
 		Identity: identityOf(task.Job, search, module, inputs),
 	})
 }

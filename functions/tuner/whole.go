@@ -3,6 +3,7 @@ package tuner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -14,6 +15,9 @@ func (s *seat) ask(ctx context.Context) (*execution.Result, error) {
 	a := s.attempt
 	if err := a.Resume(ctx); err != nil {
 		return nil, err
+	}
+	if s.models() && s.sitting.IsTFX() {
+		return nil, execution.InputFailure(errors.New("tuner.study.best_model: a TFX module's search leaves no models: expected off"))
 	}
 	told := s.tuning()
 	return a.Outcome(ctx, func(take execution.Take) (*execution.Result, error) {
@@ -45,9 +49,11 @@ func (s *seat) tune(ctx context.Context, told module.Assignment, take execution.
 		return err
 	}
 	if s.shares() {
-		return begun, s.share(ctx, told, run)
+		err = s.share(ctx, told, run)
+	} else {
+		err = run(ctx, told)
 	}
-	return begun, run(ctx, told)
+	return begun, err
 }
 
 // began begins the study that a module wants.
