@@ -32,6 +32,11 @@ func TestADataFolderMadeByOlderDefinitionsIsBroughtUpToDate(t *testing.T) {
 	if err := box.Bury(t.Context(), buried); err != nil {
 		t.Fatal(err)
 	}
+	study := events.Study{Pipeline: "penguin", ID: "0af7"}
+	begun, err := box.AppendStudy(t.Context(), study, []byte("begun"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := older.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +53,21 @@ func TestADataFolderMadeByOlderDefinitionsIsBroughtUpToDate(t *testing.T) {
 	}
 	if claim := take(t, box, 10*time.Second); claim.Attempt().Number != 1 {
 		t.Errorf("the job that was there: %+v", claim.Attempt())
+	}
+	ended, err := box.AppendStudy(t.Context(), study, []byte("ended"), begun)
+	if err != nil || ended <= begun {
+		t.Errorf("the log that was there is appended to at %d, behind %d: %v", ended, begun, err)
+	}
+	for _, after := range []uint64{0, begun} {
+		var last events.StudyEntry
+		for entry, err := range box.ReadStudy(t.Context(), study, after, false) {
+			if last = entry; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if last.Sequence != ended || string(last.Body) != "ended" {
+			t.Errorf("read behind %d: %+v", after, last)
+		}
 	}
 	terminate(t, newer, "FACTS", "audit", "foreign")
 	if letters := waitForDead(t, box, 2); letters[0].Reason != buried.Reason {
