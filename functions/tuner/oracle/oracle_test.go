@@ -88,7 +88,7 @@ func TestATunerGetsItsOwnTrialAgainAndBeginsItAnew(t *testing.T) {
 	m := desk(t, small())
 	c, _ := client(t, m)
 	first := create(t, c, "a")
-	update(t, c, first.GetTrialId(), 0, 9)
+	update(t, c, first.GetTrialId(), 0, 0.01)
 	again, other := create(t, c, "a"), create(t, c, "b")
 	if again.GetTrialId() != first.GetTrialId() || other.GetTrialId() == first.GetTrialId() {
 		t.Fatalf("trials %s, %s again and %s of another: expected the tuner's own, and one of its own",
