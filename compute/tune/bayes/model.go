@@ -85,7 +85,8 @@ func fit(points gp.Points, y []float64) (gp.Kernel, error) {
 // of a few points less comes to the same bits as whoever begins anew.
 func see(kernel gp.Kernel, points gp.Points, first int) (*gp.Process, error) {
 	labels := make([]digest, len(points.Rows)+1) // of the process that has seen so many
-	labels[0] = digest{}.and(kernel.Scales...).and(kernel.Variance, kernel.Noise, kernel.Mean, float64(first)).and(truths(points.Nominal)...)
+	labels[0] = digest{}.and(kernel.Scales...).and(kernel.Variance, kernel.Noise, kernel.Mean).
+		and(truths(points.Nominal)...).and(float64(first))
 	for i, row := range points.Rows {
 		labels[i+1] = labels[i].and(row...)
 	}

@@ -12,7 +12,7 @@ import (
 // probability that all constraints hold.
 type surface struct {
 	objective   *gp.Predictor
-	best        float64         // the least that is expected where trials were; +Inf where none was feasible: then constraints alone count
+	best        float64         // what is expected of the best; +Inf where none was allowed: then constraints alone count
 	beta        float64         // of the bound; 0: expected improvement
 	doubt       float64         // how many times as large deviations count as the model says
 	constraints []*gp.Predictor // of what they are exceeded by
@@ -37,7 +37,8 @@ func (s Search) surface(c cube) (*surface, error) {
 		return nil, fmt.Errorf("objective: %w", err)
 	}
 	d := len(c.parameters)
-	made := &surface{objective: objective, beta: s.Beta, doubt: s.doubt(), byMean: make([]float64, d), byVariance: make([]float64, d)}
+	made := &surface{objective: objective, beta: s.Beta, doubt: s.doubt(),
+		byMean: make([]float64, d), byVariance: make([]float64, d)}
 	if err := made.constrain(all, points, pending); err != nil {
 		return nil, err
 	}

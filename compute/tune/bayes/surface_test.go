@@ -10,11 +10,14 @@ import (
 
 func TestTheSlopeOfASurfaceIsThatOfDifferences(t *testing.T) {
 	t.Parallel()
-	for name, search := range map[string]Search{"improvement": seen(18, 3), "doubted improvement": seen(19, 3), "bound": {Beta: 2}, "constrained": constrained(seen(18, 3))} {
-		if search.Beta > 0 {
-			search = seen(18, 3)
-			search.Beta = 2
-		}
+	bound := seen(18, 3)
+	bound.Beta = 2
+	for name, search := range map[string]Search{
+		"improvement":         seen(18, 3),
+		"doubted improvement": seen(19, 3),
+		"bound":               bound,
+		"constrained":         constrained(seen(18, 3)),
+	} {
 		surface, err := search.surface(newCube(search.Space))
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +144,8 @@ func TestEachFourthTrialDoubts(t *testing.T) {
 func seen(n, d int) Search {
 	search := Search{}
 	for i := range d {
-		search.Space = append(search.Space, space.Parameter{Name: string(rune('a' + i)), Kind: space.Float, Max: 1, Sampling: space.Linear})
+		name := string(rune('a' + i))
+		search.Space = append(search.Space, space.Parameter{Name: name, Kind: space.Float, Max: 1, Sampling: space.Linear})
 	}
 	for _, values := range Spread(search.Space, space.NewStream(5, 0), 0, n) {
 		score := 0.0
