@@ -33,6 +33,8 @@ func (s Space) size(given Values, bound int) int {
 	switch {
 	case known || !p.holds(given):
 		return rest.size(given, bound)
+	case p.Count() > bound: // each value has a point at least
+		return bound + 1
 	case !rest.hang(p):
 		n := rest.size(given.With(p.Name, p.nth(0)), bound/p.Count()) // whatever its value is
 		return min(n*p.Count(), bound+1)
