@@ -35,6 +35,19 @@ func TestTheLeastValuesAreWhereTheySay(t *testing.T) {
 	}
 }
 
+// A place where every term of mixed counts, worked out by hand: c = -1.5 + 0.125 * 2 = -1.25, so that lr is off by 0.25.
+func TestTheMixedFunctionIsAsWritten(t *testing.T) {
+	t.Parallel()
+	y, err := mixed().At(space.Values{{Name: "lr", Of: 0.1}, {Name: "units", Of: int64(64)}, {Name: "layers", Of: int64(4)},
+		{Name: "dropout", Of: 0.1}, {Name: "optimizer", Of: "sgd"}, {Name: "batch", Of: int64(256)}, {Name: "bn", Of: false}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 0.1 + 0.03 + 0.005 + 0.0314013 + 0.015 + 0.004 + 0.02 + 0.012 + 0.012; math.Abs(y-want) > 1e-6 { // 0.05 (log2(64/192) / 2)^2 has 6 digits
+		t.Errorf("%v, expected %v", y, want)
+	}
+}
+
 // Of random places none may be better than the best; and each place has a value, whatever is active there.
 func TestNothingIsBetterThanTheBest(t *testing.T) {
 	t.Parallel()

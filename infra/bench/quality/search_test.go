@@ -39,6 +39,14 @@ func TestASearchKeepsHowFarItCame(t *testing.T) {
 	}
 }
 
+func TestTheBestAfterATrialCountsThatTrial(t *testing.T) {
+	t.Parallel()
+	run := Run{Better: []Better{{1, 5}, {3, 2}}}
+	if run.After(1) != 5 || run.After(2) != 5 || run.After(3) != 2 || run.After(100) != 2 {
+		t.Errorf("best after 1, 2, 3 and 100 trials: %v, %v, %v, %v", run.After(1), run.After(2), run.After(3), run.After(100))
+	}
+}
+
 func TestAFunctionIsServed(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
