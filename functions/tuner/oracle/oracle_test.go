@@ -282,10 +282,13 @@ func TestATrialThatGoesOnFromAnotherFindsWhatThatLeft(t *testing.T) {
 	m := desk(t, config)
 	here, elsewhere := t.TempDir(), t.TempDir()
 	c, _ := client(t, m)
+	for _, stale := range []string{"0000", "0001", "0002"} {
+		leave(t, filepath.Join(elsewhere, "trial_"+stale), "half a try")
+	}
 	for {
 		project := here
-		if len(m.log)%2 == 0 {
-			project = elsewhere // a worker of its own disk
+		if len(m.study.Trials) > 2 { // who goes on has another disk than whose trials these were
+			project = elsewhere
 		}
 		told := metadata.AppendToOutgoingContext(t.Context(), oracle.FolderKey, project)
 		answer, err := c.CreateTrial(told, &oraclepb.CreateTrialRequest{TunerId: "a"})
