@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	candidates = 24  // of which the best is taken
+	candidates = 48  // of which the best is taken
 	goodShare  = 0.2 // of all results, rounded up
 	mostGood   = 25
 	recent     = 25 // results that count in full

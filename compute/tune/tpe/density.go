@@ -30,7 +30,7 @@ const (
 	priorDeviation = 1
 	priorWeight    = 1
 	sharing        = 1
-	branchSharing  = 12
+	branchSharing  = 20
 )
 
 // New is the density around some points, each with a weight, the prior's being 1.
@@ -74,10 +74,10 @@ func (d *Density) fill(a int, axis Axis, points [][]Cell, weights []float64) {
 }
 
 // width is the deviation of an axis's bells. With n for the points and the prior, d axes, and s for the weighted standard deviation of
-// the points together with one evenly spread over [0, 1], it is Scott's (1992), bounded from above by that of s = 0.2, since points in several
+// the points together with one evenly spread over [0, 1], it is four fifths of Scott's (1992), bounded from above by that of s = 0.25, since points in several
 // clusters are no wide bell, and from below by what Bergstra has, so that few points are no needles:
 //
-//	max(min(s, 0.2) n^(-1/(d+4)), 1/(n+1))
+//	max(min(0.8 s, 0.2) n^(-1/(d+4)), 1/(n+1))
 func (d *Density) width(a int, points [][]Cell, weights []float64) float64 {
 	total, mean, square := 1.0, 0.5, 1./3
 	for i, point := range points {
@@ -89,7 +89,7 @@ func (d *Density) width(a int, points [][]Cell, weights []float64) float64 {
 	mean /= total
 	deviation := math.Sqrt(max(square/total-mean*mean, 0))
 	n, axes := float64(len(points)+1), float64(len(d.kernels[0]))
-	return max(min(deviation, 0.2)*math.Pow(n, -1/(axes+4)), 1/(n+1))
+	return max(min(0.8*deviation, 0.2)*math.Pow(n, -1/(axes+4)), 1/(n+1))
 }
 
 // Draw is a place on each axis, by random numbers from [0, 1): of numbers one in [0, 1], of choices an index.
