@@ -36,7 +36,6 @@ type plant struct {
 	box    *eventstest.Memory
 	store  storage.Store
 	config tune.Config
-	keys   string // of the pipeline, under tuner
 	trial  func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error)
 	spec   string
 	search func(ctx context.Context, a module.Assignment, on func(module.Message)) error // of a module that searches itself
@@ -374,7 +373,7 @@ func TestHyperbandGoesOnFromItsParents(t *testing.T) {
 func TestTheBestTrialsModelIsPublishedWhereItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, oneFloat(tune.Random, 12, 2))
-	p.keys = "  study: {best_model: on}\n"
+	p.spec += "  study: {best_model: on}\n"
 	p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 		err := os.MkdirAll(a.ServingModelDir, 0o755)
 		if err == nil {
