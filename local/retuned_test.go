@@ -1,0 +1,63 @@
+package local_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// retuned is a pipeline that searches in so many steps a trial, and more of its tuner's keys.
+func retuned(steps int, more string) string {
+	return fmt.Sprintf(`
+pipeline: penguin-retuned
+module: builtin:dnn
+trainer:
+  train_args: {num_steps: 20}
+  custom_config: {label_key: species, num_classes: 3}
+  skew: off
+tuner:
+  train_args: {num_steps: %d}
+%s`, steps, more)
+}
+
+// A search is made where there is none yet, reused while what it rests on stays, and made anew, from what the last one learned, when
+// somebody asks for it.
+func TestARunIsTunedWhenItIsDue(t *testing.T) {
+	t.Parallel()
+	const changed = "  when: changed\n  study: {algorithm: random, max_trials: 3}\n"
+	run := func(name, spec string, force bool) *events.HParamsReady {
+		t.Helper()
+		deploy(t, spec)
+		fact := transformOf("penguin-retuned", name)
+		fact.Data.(*events.TransformReady).Force = force
+		model, hparams := trained(t, fact), tuningOf(t, "penguin-retuned", name)
+		if fmt.Sprint(model.Hyperparameters) != fmt.Sprint(hparams.Values) {
+			t.Errorf("%s: trained with %v, told %v", name, model.Hyperparameters, hparams.Values)
+		}
+		return hparams
+	}
+	first := run("monday", retuned(10, changed), false)
+	if first.Reused || first.Cached {
+		t.Errorf("the first search: %+v", first)
+	}
+	for name, spec := range map[string]string{
+		"tuesday":   retuned(11, changed), // which would be another search
+		"wednesday": retuned(12, strings.Replace(changed, "changed", "{every: 7d}", 1)),
+	} {
+		if got := run(name, spec, false); !got.Reused || got.Cached || got.Study != first.Study || got.Execution != first.Execution {
+			t.Errorf("%s: told %+v, it was %+v", name, got, first)
+		}
+	}
+	forced := run("thursday", retuned(11, changed), true)
+	if forced.Reused || forced.Study == first.Study {
+		t.Errorf("by force: %+v", forced)
+	}
+	learned := run("friday", retuned(11, "  when: always\n  study: {algorithm: random, max_trials: 3, from: latest}\n"), false)
+	log := fileOf(t, learned.Study, "study/log.jsonl")
+	begun, _, _ := strings.Cut(log, "\n")
+	if strings.Count(begun, `"metrics"`) != 3 || strings.Count(fileOf(t, learned.Study, "tuner_results.json"), "trial_id") != 3 {
+		t.Errorf("it learned from %s", begun)
+	}
+}
