@@ -60,13 +60,13 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	if err != nil {
 		return err
 	}
+	if err := savedmodel.Writable(exported(d, n)); err != nil { // a search for what can't be served helps nobody
+		return err
+	}
 	if forMetrics := a.Trial != nil && a.ServingModelDir == "" && a.BaseModel == ""; !forMetrics {
 		if n.classes, err = n.classNames(d.graph); err != nil {
 			return err
 		}
-	}
-	if err := savedmodel.Writable(exported(d, n)); err != nil { // a search for what can't be served helps nobody
-		return err
 	}
 	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(),
 		"features", len(d.inputs), "weights", len(n.model.Weights()), "train_rows", s.rows)
