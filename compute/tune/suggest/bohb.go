@@ -9,9 +9,9 @@ import (
 // keeps it from what is best at many.
 const randomly = 1. / 3
 
-// bohb is Hyperband whose new configurations are not random but likely to be good (Falkner et al., arXiv:1807.01774): by the trials of
-// most epochs of which there are enough to tell. Its brackets, sizes and promotions are Hyperband's. What is suggested
-// depends on what has ended by then, and so on who is how fast.
+// bohb is Hyperband whose new configurations are not random but likely to be good (Falkner et al., arXiv:1807.01774): by the
+// trials of most epochs of which there are enough to tell. Its brackets, sizes and promotions are Hyperband's. What is
+// suggested depends on what has ended by then, and so on who is how fast.
 func bohb(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	d := newDeck(s)
 	return newHalving(s, func(number int) (space.Values, bool) {
@@ -28,9 +28,10 @@ func bohb(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	}).next()
 }
 
-// farthest are the results of as many epochs as there are enough of: in d dimensions d + 3, as the paper has it, or as many as the config
-// says. Unlike there, what came to fewer epochs is among them, as bad: it has lost to those that went on. These alone would all be near what is
-// best, and the estimator keep away from where the worse of them are. nil if there are nowhere enough.
+// farthest are the results of as many epochs as there are enough of: in d dimensions d + 3, as the paper has it, or as many
+// as the config says. Unlike there, what came to fewer epochs is among them, as bad: it has lost to those that went on. These
+// alone would all be near what is best, and the estimator keep away from where the worse of them are. nil if there are
+// nowhere enough.
 func farthest(s *tune.Study) []result {
 	ended, _ := parted(s.Trials)
 	most := mostEpochs(s, completed(ended))

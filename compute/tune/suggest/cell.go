@@ -24,8 +24,8 @@ func axis(in space.Space, p space.Parameter) tpe.Axis {
 	return tpe.Axis{}
 }
 
-// cell is where a value lies on its parameter's axis. What has steps has equal parts of it, but an Int on a log scale, each of whose values has
-// the part from half way to the one before to half way to the next.
+// cell is where a value lies on its parameter's axis. What has steps has equal parts of it, but an Int on a log scale, each
+// of whose values has the part from half way to the one before to half way to the next.
 func cell(p space.Parameter, value any) tpe.Cell {
 	place, n := p.Place(value), float64(p.Count())
 	i := math.Floor(place * n)

@@ -12,8 +12,8 @@ type layered struct {
 	room  float64
 }
 
-// layer sorts the results that keep to the constraints into fronts, as NSGA-II does (Deb et al. 2002): in the first no other one beats
-// them, in the second only those of the first do, and so on. Of one objective there is nothing to sort.
+// layer sorts the results that keep to the constraints into fronts, as NSGA-II does (Deb et al. 2002): in the first no other
+// one beats them, in the second only those of the first do, and so on. Of one objective there is nothing to sort.
 func layer(results []result) []layered {
 	layers := make([]layered, len(results))
 	var left []int
@@ -52,8 +52,8 @@ func beats(a, b []float64) bool {
 	return better
 }
 
-// crowding is the room that each of a front has: the sum, over the objectives, of how far apart its two neighbours are in terms of the
-// front's extent. Those at an end have endless room.
+// crowding is the room that each of a front has: the sum, over the objectives, of how far apart its two neighbours are in
+// terms of the front's extent. Those at an end have endless room.
 func crowding(results []result, front []int) []float64 {
 	room := make([]float64, len(front))
 	for objective := range results[front[0]].scores {

@@ -33,8 +33,8 @@ func tried(s *tune.Study) map[string]bool {
 	return keys
 }
 
-// open is a point of the opening that was not tried yet, which in a study goes before all else. As a rule those that were tried were so
-// at once: the first trials are looked at first.
+// open is a point of the opening that was not tried yet, which in a study goes before all else. As a rule those that were
+// tried were so at once: the first trials are looked at first.
 func open(s *tune.Study) (space.Values, bool) {
 	for _, values := range opening(s) {
 		key := values.Key()

@@ -20,9 +20,9 @@ type model struct {
 	groups map[string]*group
 }
 
-// group are the parameters that are active together, having the same conditions, with a density of those results in which they are.
-// What is good of them is judged among these, so that a choice that is seldom the best is yet searched where it is at its best. What they
-// hang on is drawn before them, and they are drawn given that.
+// group are the parameters that are active together, having the same conditions, with a density of those results in which
+// they are. What is good of them is judged among these, so that a choice that is seldom the best is yet searched where it is
+// at its best. What they hang on is drawn before them, and they are drawn given that.
 type group struct {
 	parameters []space.Parameter
 	axes       []tpe.Axis
@@ -84,8 +84,8 @@ func (m *model) draw(uniform func() float64) space.Values {
 	})
 }
 
-// split makes the densities. Of n results the best ceil(n/5) are good, 25 at most and only such as have scores; the better, the more they
-// weigh. Of the others the older ones weigh less: a search has come to know better since.
+// split makes the densities. Of n results the best ceil(n/5) are good, 25 at most and only such as have scores; the better,
+// the more they weigh. Of the others the older ones weigh less: a search has come to know better since.
 func (g *group) split() {
 	order := ranking(g.results)
 	good := min(int(math.Ceil(goodShare*float64(len(order)))), mostGood)
@@ -121,8 +121,8 @@ func ageing(n int) []float64 {
 	return weights
 }
 
-// draw takes, of candidates from the good density, the one where it is highest beside the bad one: the expected improvement rises with
-// that ratio (Bergstra et al. 2011, eq. 3).
+// draw takes, of candidates from the good density, the one where it is highest beside the bad one: the expected improvement
+// rises with that ratio (Bergstra et al. 2011, eq. 3).
 func (g *group) draw(uniform func() float64) (best map[string]any) {
 	highest := math.Inf(-1)
 	for range candidates {

@@ -82,9 +82,9 @@ func size(bound float64) float64 {
 	return math.Abs(bound)
 }
 
-// ranking is the order of results, the best first, by their indices: those that keep to the constraints, then those that break them,
-// the least first, then those without scores. Of several objectives go first those that no other beats in all of them, and so
-// on; and among these those that have most room to themselves.
+// ranking is the order of results, the best first, by their indices: those that keep to the constraints, then those that
+// break them, the least first, then those without scores. Of several objectives go first those that no other beats in all of
+// them, and so on; and among these those that have most room to themselves.
 func ranking(results []result) []int {
 	order := make([]int, len(results))
 	for i := range order {

@@ -2,8 +2,8 @@ package tpe
 
 import "math"
 
-// Density is a mixture of kernels on several axes at once, one around each of some points, and one, the prior, that is everywhere. So
-// what goes together on several axes is drawn together.
+// Density is a mixture of kernels on several axes at once, one around each of some points, and one, the prior, that is
+// everywhere. So what goes together on several axes is drawn together.
 type Density struct {
 	kernels [][]kernel // of each part of the mixture, by axis
 	shares  []float64  // of each part; they add up to 1
@@ -18,8 +18,8 @@ type Axis struct {
 	Branches bool
 }
 
-// Cell is where a value lies on its axis. Of a number it is the part of [0, 1] that stands for it, Low and High being one where there are
-// no steps; of a choice both are its index.
+// Cell is where a value lies on its axis. Of a number it is the part of [0, 1] that stands for it, Low and High being one
+// where there are no steps; of a choice both are its index.
 type Cell struct{ Low, High float64 }
 
 func (c Cell) middle() float64 { return (c.Low + c.High) / 2 }
@@ -73,9 +73,10 @@ func (d *Density) fill(a int, axis Axis, points [][]Cell, weights []float64) {
 	d.kernels[last][a] = bell(priorMean, priorDeviation)
 }
 
-// width is the deviation of an axis's bells. With n for the points and the prior, d axes, and s for the weighted standard deviation of
-// the points together with one evenly spread over [0, 1], it is four fifths of Scott's (1992), bounded from above by that of s = 0.25, since points in several
-// clusters are no wide bell, and from below by what Bergstra has, so that few points are no needles:
+// width is the deviation of an axis's bells. With n for the points and the prior, d axes, and s for the weighted standard
+// deviation of the points together with one evenly spread over [0, 1], it is four fifths of Scott's (1992), bounded from
+// above by that of s = 0.25, since points in several clusters are no wide bell, and from below by what Bergstra has, so that
+// few points are no needles:
 //
 //	max(min(0.8 s, 0.2) n^(-1/(d+4)), 1/(n+1))
 func (d *Density) width(a int, points [][]Cell, weights []float64) float64 {

@@ -68,8 +68,8 @@ func TestDrawsFallAsTheDensitySays(t *testing.T) {
 	}
 }
 
-// A density of one axis has its kernels in closed form: of one point at 0.5, a bell as wide as Bergstra's bound for two parts, 1/3, and the
-// prior, both cut off at 0 and 1.
+// A density of one axis has its kernels in closed form: of one point at 0.5, a bell as wide as Bergstra's bound for two
+// parts, 1/3, and the prior, both cut off at 0 and 1.
 func TestADensityOfOnePointIsThatOfTheFormula(t *testing.T) {
 	t.Parallel()
 	d := tpe.New([]tpe.Axis{{}}, [][]tpe.Cell{{at(0.5)}}, []float64{1})
@@ -95,8 +95,8 @@ func TestAChoiceThatOthersHangOnIsSharedMore(t *testing.T) {
 	branch := tpe.New([]tpe.Axis{{Choices: 3, Branches: true}}, points, weights)
 	never := []tpe.Cell{at(1)}
 	if leaf, branch := math.Exp(leaf.Log(never)), math.Exp(branch.Log(never)); leaf > 0.1 || branch < 0.15 {
-		t.Errorf("expected a choice that was never good to be drawn less than once in 10 times, and more than 3 in 20 where it branches, got %v and %v",
-			leaf, branch)
+		t.Errorf("expected a choice that was never good to be drawn less than once in 10 times, and more than 3 in 20 where it "+
+			"branches, got %v and %v", leaf, branch)
 	}
 }
 
