@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,14 +90,14 @@ func TestAVerdictStandsInFiguresAndTable(t *testing.T) {
 	}
 	r := result{
 		functions: quality.Known()[:1],
-		ours:      map[string][]quality.Run{tune.Bayesian: {run(0.4), run(0.41)}},
+		ours:      map[string][]quality.Run{tune.Bayesian: {run(0.4), run(0.4), run(0.4), run(0.41), run(0.41), run(0.41)}},
 		recorded: map[string]quality.Recording{
-			quality.OptunaTPE: {Runs: []quality.Run{run(0.7)}},
-			quality.OptunaGP:  {Runs: []quality.Run{run(0.6)}},
+			quality.OptunaTPE: {Runs: slices.Repeat([]quality.Run{run(0.7)}, 5)},
+			quality.OptunaGP:  {Runs: slices.Repeat([]quality.Run{run(0.6)}, 5)},
 		},
 	}
 	f := r.figures()[0]
-	if f.Name != "tune-branin-50-bayesian-optuna" || f.Ours != 0.405 || *f.Peer != 0.6 || f.PeerName != "optuna-gp, seeds: 1" ||
+	if f.Name != "tune-branin-50-bayesian-optuna" || f.Ours != 0.405 || *f.Peer != 0.6 || f.PeerName != "optuna-gp, seeds: 5" ||
 		f.Verdict != "better" {
 		t.Errorf("figure is %+v: expected the better one of the peer's samplers beside", f)
 	}
@@ -104,7 +105,7 @@ func TestAVerdictStandsInFiguresAndTable(t *testing.T) {
 	if err := r.table(&table); err != nil {
 		t.Fatal(err)
 	}
-	for _, expected := range []string{"0.405 [0.4025, 0.4075] of 2", "optuna-gp better [-0.2, -0.19]"} {
+	for _, expected := range []string{"0.405 [0.4, 0.41] of 6", "optuna-gp better [-0.2, -0.19]"} {
 		if !strings.Contains(table.String(), expected) {
 			t.Errorf("table has no %q:\n%s", expected, table.String())
 		}

@@ -38,13 +38,14 @@ const (
 	IsBetter Verdict = "better"
 	NoWorse  Verdict = "no worse"
 	IsWorse  Verdict = "worse"
-	Unknown  Verdict = "not compared" // one of them has no values
+	Unknown  Verdict = "not compared" // one of them has too few values
 )
 
 // How the difference of two medians is judged: by the percentile bootstrap (Efron and Tibshirani 1993, chapter 13).
 const (
 	Level     = 0.95
 	Resamples = 10_000
+	Fewest    = 5 // values of either: drawing again from fewer says nothing of how far their median may be off
 )
 
 // Comparison is of our values with a peer's.
@@ -57,7 +58,7 @@ type Comparison struct {
 // Compare judges whether our median is better. Same values, same answer: resampling has a seed of its own.
 func Compare(ours, peer []float64, direction tune.Direction) Comparison {
 	c := Comparison{Ours: QuartilesOf(ours), Peer: QuartilesOf(peer), Low: math.NaN(), High: math.NaN(), Verdict: Unknown}
-	if len(ours) == 0 || len(peer) == 0 {
+	if len(ours) < Fewest || len(peer) < Fewest {
 		return c
 	}
 	c.Low, c.High = interval(ours, peer)

@@ -43,10 +43,16 @@ func TestVerdictsFollowTheInterval(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsNotCompared(t *testing.T) {
+func TestFewValuesAreNotCompared(t *testing.T) {
 	t.Parallel()
-	if c := Compare([]float64{1}, nil, tune.Min); c.Verdict != Unknown {
-		t.Errorf("verdict without a peer is %q", c.Verdict)
+	five := []float64{1, 2, 3, 4, 5}
+	for _, few := range [][]float64{nil, {9, 9, 9, 9}} {
+		if c := Compare(five, few, tune.Min); c.Verdict != Unknown {
+			t.Errorf("verdict beside %v is %q", few, c.Verdict)
+		}
+		if c := Compare(few, five, tune.Min); c.Verdict != Unknown {
+			t.Errorf("verdict of %v is %q", few, c.Verdict)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ acquisition function with exact gradients in place of SciPy's finite differences
 starts, same L-BFGS-B; see exact_gradients. keras-genuine changes nothing.
 """
 
+import copy
 import types
 
 import keras_tuner
@@ -28,9 +29,10 @@ def versions():
 
 def search(make, prepare=lambda oracle: None):
     def begin(space, direction, seed, folder):
+        config = {"space": copy.deepcopy(space), "values": {}}  # from_config changes conditions in what it is given
         oracle = make(
             objective=keras_tuner.Objective("score", direction), max_trials=10**6, seed=1000 * seed + 7,
-            hyperparameters=keras_tuner.HyperParameters.from_config({"space": space, "values": {}}))
+            hyperparameters=keras_tuner.HyperParameters.from_config(config))
         oracle._set_project_dir(folder, "search")
         oracle.verbose = 0
         prepare(oracle)
