@@ -154,3 +154,19 @@ func TestWhatAJobMayReuseDecidesNothingAboutItsSearch(t *testing.T) {
 		t.Errorf("the search was told of hyperparameters: %+v", given.Hyperparameters)
 	}
 }
+
+// What another pipeline found is as good as what others did: its module may be another, whatever its digest says.
+func TestAnotherPipelinesSearchIsNotReused(t *testing.T) {
+	t.Parallel()
+	b := setup(t, search)
+	other := job(t, "j0", "monday", changed)
+	other.Pipeline = "taxi"
+	last, err := b.handle(t, other, events.Attempt{ID: "a0", Number: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.first(t, changed)
+	if got, err := b.handle(t, next(t, changed, last), events.Attempt{ID: "a2", Number: 1}); err != nil || got.Reused {
+		t.Errorf("told %+v, %v", got, err)
+	}
+}
