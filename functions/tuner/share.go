@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/tuner/oracle"
 )
@@ -30,15 +31,19 @@ func (s *seat) share(ctx context.Context, told module.Assignment, run func(conte
 	}
 	crashes := crashes{}
 	for {
-		err := s.process(ctx, told, run)
+		before := s.now().Entries
+		failure := s.process(ctx, told, run)
 		if s.now().Entries == 0 {
-			return err
+			return failure
 		}
-		if err = s.blame(ctx, err, crashes); err != nil {
+		if err := s.blame(ctx, failure, crashes); err != nil {
 			return err
 		}
 		if idle, err := s.idle(ctx); idle || err != nil {
 			return err
+		}
+		if failure == nil && s.now().Entries <= max(before, 1) { // another process would do no better
+			return events.Fail(events.FailureModule, errors.New("the module's search ended, and took none of the trials that there are"))
 		}
 	}
 }

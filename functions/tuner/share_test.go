@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/tuner/oracle/oraclepb"
@@ -148,6 +149,24 @@ func TestATFXModuleThatSaysNoStudySearchesByItself(t *testing.T) {
 		}
 		for entry := range p.box.Studies(t.Context(), "") {
 			t.Errorf("a study was begun: %+v", entry.Study)
+		}
+	})
+}
+
+// One that shares its search and then takes no trials is not started for ever.
+func TestATunerThatTakesNoTrialsFails(t *testing.T) {
+	t.Parallel()
+	p := newShared(t, oneFloat(tune.Random, 6, 0))
+	p.search = func(_ context.Context, _ module.Assignment, on func(module.Message)) error {
+		text, err := json.Marshal(p.config)
+		on(module.Message{Type: module.MessageStudy, Study: text})
+		return err
+	}
+	p.with(1, 1, func() {
+		p.offer("j1", "monday")
+		failed, ok := p.told("monday").Data.(*events.TuningFailed)
+		if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, "took none of the trials") {
+			t.Errorf("told %+v", failed)
 		}
 	})
 }

@@ -329,3 +329,13 @@ func leave(t *testing.T, folder, text string) {
 		t.Fatal(err)
 	}
 }
+
+func TestAnOracleThatNobodyAskedEndsWell(t *testing.T) {
+	t.Parallel()
+	m := desk(t, small())
+	for range 200 {
+		if err := oracle.With(t.Context(), m, func(*oracle.Server) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
