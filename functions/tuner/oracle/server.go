@@ -45,7 +45,7 @@ func With(ctx context.Context, desk Desk, use func(*Server) error) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	used := use(s)
-	server.Stop() // which ends the calls that wait
+	server.Stop()                                                              // which ends the calls that wait
 	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // which it is where use was faster
 		used = errors.Join(used, fmt.Errorf("serve KerasTuner's oracle: %w", err))
 	}
