@@ -9,26 +9,43 @@ import (
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
-// callOffTime bounds the ending of a study whose job's own time is over.
-const callOffTime = 10 * time.Second
+// endTime bounds the ending of a study whose job's own time is over.
+const endTime = 10 * time.Second
 
-// callOff ends the study of a cancelled job, so that its seats stop, and gives back the trial that this job had. Another run that shares
-// the study asks for it again. That it can't be written leaves seats at work that nobody wants: the next who comes ends them.
-func (t *Tuner) callOff(ctx context.Context, task worker.Task, execution string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callOffTime)
+// last says whether a job is given up with a failure: nobody will tell of its study then.
+func (t *Tuner) last(task worker.Task, failure *events.Failure) bool {
+	switch failure.Kind {
+	case events.FailureCancelled, events.FailureInput:
+		return true
+	case events.FailureModule, events.FailureCheck:
+		earlier := task.Attempt.Failures[events.FailureModule] + task.Attempt.Failures[events.FailureCheck]
+		return earlier+1 >= t.Limits(task.Job).Attempts
+	}
+	return false
+}
+
+// endStudy ends the study of a job that is cancelled or given up, so that its seats stop, and gives back the trial that this job had. Another
+// run that shares the study asks for it again. That it can't be written leaves seats at work that nobody wants, until the study is over.
+func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.Failure) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
-	log := t.shop.Log(task)
-	l, err := openLedger(ctx, &ledger{bus: t.bus, name: events.Study{Pipeline: task.Job.Pipeline, ID: hexOf(execution)}, prove: task.Prove, log: log})
+	why := tune.Finished{Why: tune.Failing, Message: failure.Error()}
+	if failure.Kind == events.FailureCancelled {
+		why = tune.Finished{Why: tune.Cancelled}
+	}
+	why.Message = why.Message[max(0, len(why.Message)-maxMessage):]
+	log, id := t.shop.Log(task), hexOf(failure.Execution)
+	l, err := openLedger(ctx, &ledger{bus: t.bus, name: events.Study{Pipeline: task.Job.Pipeline, ID: id}, prove: task.Prove, log: log})
 	if err == nil {
-		err = l.write(ctx, func(study tune.Study) (tune.Entry, error) { return calledOff(study, ownerOf(task)), nil })
+		err = l.write(ctx, func(study tune.Study) (tune.Entry, error) { return calledOff(study, ownerOf(task), why), nil })
 	}
 	if err != nil {
-		log.Warn("the study of a cancelled job is not ended", "study", hexOf(execution), "error", err)
+		log.Warn("the study of a job that is over is not ended", "study", id, "error", err)
 	}
 }
 
 // calledOff ends a study, and what a job has of it.
-func calledOff(study tune.Study, me tune.Owner) (e tune.Entry) {
+func calledOff(study tune.Study, me tune.Owner, why tune.Finished) (e tune.Entry) {
 	if study.Entries == 0 {
 		return e
 	}
@@ -36,10 +53,10 @@ func calledOff(study tune.Study, me tune.Owner) (e tune.Entry) {
 		if mine.Owner != me {
 			e.Taken = &tune.Taken{Trial: mine.ID, Owner: me}
 		}
-		e.Ended = &tune.Ended{Trial: mine.ID, Owner: me, Status: tune.Invalid, Message: "cancelled"}
+		e.Ended = &tune.Ended{Trial: mine.ID, Owner: me, Status: tune.Invalid, Message: "the search was given up"}
 	}
 	if study.Finished == nil {
-		e.Finished = &tune.Finished{Why: tune.Cancelled}
+		e.Finished = &why
 	}
 	return e
 }

@@ -2,6 +2,7 @@ package tuner
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
@@ -39,8 +40,8 @@ func (t *Tuner) Failed(task worker.Task, failure *events.Failure) events.Fact {
 // Handle works on one tune job, or sees to it that nothing comes of one that is cancelled.
 func (t *Tuner) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
 	facts, err := t.shop.Handle(ctx, task, t)
-	if failure, cancelled := events.AsKind(err, events.FailureCancelled); cancelled && failure.Execution != "" {
-		t.callOff(ctx, task, failure.Execution)
+	if failure, failed := errors.AsType[*events.Failure](err); failed && failure.Execution != "" && t.last(task, failure) {
+		t.endStudy(ctx, task, failure)
 	}
 	return facts, err
 }
