@@ -187,7 +187,7 @@ func TestAStudyEndsWithItsJob(t *testing.T) {
 func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, oneFloat(tune.Random, 3, 2))
+		p := newPlant(t, oneFloat(tune.Random, 30, 2)) // 3 seconds: whoever has no slot for the seat keeps it from the other for one
 		lost := make(chan struct{})
 		var once sync.Once
 		p.trial = func(ctx context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
@@ -221,7 +221,7 @@ func TestATrialThatNobodyHasIsTakenOver(t *testing.T) {
 			}
 			p.hparams("monday")
 		})
-		if study := p.study(); len(study.Best()) != 3 || len(p.tried) != 4 {
+		if study := p.study(); len(study.Best()) != 30 || len(p.tried) != 31 {
 			t.Errorf("%d completed, %d tried", len(study.Best()), len(p.tried))
 		}
 	})
