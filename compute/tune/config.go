@@ -69,7 +69,7 @@ type Algorithm struct {
 	MinEpochs  int `json:"min_epochs,omitempty"` // of asha: the first rung. Default 1
 
 	InitialPoints int     `json:"initial_points,omitempty"` // random ones before a model is fitted; 0: by the algorithm
-	Acquisition   string  `json:"acquisition,omitempty"`    // of bayesian: logei (default) or ucb
+	Acquisition   string  `json:"acquisition,omitempty"`    // of bayesian: LogEI (default) or UCB
 	Beta          float64 `json:"beta,omitempty"`           // of ucb; default 2.6, as KerasTuner's
 }
 
@@ -84,13 +84,28 @@ const (
 	BOHB      = "bohb"
 )
 
+// Algorithms are their names.
+func Algorithms() []string { return []string{Random, Grid, Hyperband, ASHA, Bayesian, TPE, BOHB} }
+
+// The acquisitions: what makes values worth a try.
+const (
+	LogEI = "logei" // the logarithm of the expected improvement
+	UCB   = "ucb"   // what is expected, less so many deviations: a confidence bound
+)
+
 // Stopping ends trials early that do worse than others did at the same step.
 type Stopping struct {
-	Rule       string  `json:"rule,omitempty"`       // median or percentile; "": none
+	Rule       string  `json:"rule,omitempty"`       // Median or Percentile; "": none
 	Percentile float64 `json:"percentile,omitempty"` // a trial goes on in the best so many percent: 50 is the median
 	MinTrials  int     `json:"min_trials,omitempty"` // completed before any is stopped; default 5
 	MinStep    int     `json:"min_step,omitempty"`   // before which no trial is stopped
 }
+
+// The rules of stopping.
+const (
+	Median     = "median"
+	Percentile = "percentile"
+)
 
 // Earlier is a completed trial of an older study.
 type Earlier struct {

@@ -7,8 +7,6 @@ import (
 	"strings"
 )
 
-var algorithms = []string{Random, Grid, Hyperband, ASHA, Bayesian, TPE, BOHB}
-
 // The defaults, KerasTuner's where it has one.
 const (
 	defaultTrials    = 10
@@ -82,8 +80,8 @@ func (c Config) checkBounds() error {
 }
 
 func (a Algorithm) check() error {
-	if !slices.Contains(algorithms, a.Name) {
-		return fmt.Errorf("algorithm: name: expected one of %s, got %q", strings.Join(algorithms, ", "), a.Name)
+	if !slices.Contains(Algorithms(), a.Name) {
+		return fmt.Errorf("algorithm: name: expected one of %s, got %q", strings.Join(Algorithms(), ", "), a.Name)
 	}
 	for _, n := range []struct {
 		name         string
@@ -100,8 +98,8 @@ func (a Algorithm) check() error {
 	switch {
 	case a.MinEpochs > a.MaxEpochs && a.HasEpochs():
 		return fmt.Errorf("algorithm: min_epochs: %d is more than max_epochs, %d", a.MinEpochs, a.MaxEpochs)
-	case a.Acquisition != "logei" && a.Acquisition != "ucb":
-		return fmt.Errorf("algorithm: acquisition: expected logei or ucb, got %q", a.Acquisition)
+	case a.Acquisition != LogEI && a.Acquisition != UCB:
+		return fmt.Errorf("algorithm: acquisition: expected %s or %s, got %q", LogEI, UCB, a.Acquisition)
 	case !(a.Beta > 0):
 		return fmt.Errorf("algorithm: beta: expected more than 0, got %v", a.Beta)
 	}
@@ -118,8 +116,8 @@ func (a Algorithm) EndsByItself() bool {
 
 func (s Stopping) check() error {
 	switch {
-	case s.Rule != "" && s.Rule != "median" && s.Rule != "percentile":
-		return fmt.Errorf("stopping: rule: expected median or percentile, got %q", s.Rule)
+	case s.Rule != "" && s.Rule != Median && s.Rule != Percentile:
+		return fmt.Errorf("stopping: rule: expected %s or %s, got %q", Median, Percentile, s.Rule)
 	case s.Percentile < 0 || s.Percentile > 100:
 		return fmt.Errorf("stopping: percentile: expected 0 to 100, got %v", s.Percentile)
 	case s.MinTrials < 0:
@@ -157,7 +155,7 @@ func (a Algorithm) withDefaults() Algorithm {
 		a.Iterations = cmp.Or(a.Iterations, 1)
 		a.MinEpochs = cmp.Or(a.MinEpochs, 1)
 	}
-	a.Acquisition = cmp.Or(a.Acquisition, "logei")
+	a.Acquisition = cmp.Or(a.Acquisition, LogEI)
 	a.Beta = cmp.Or(a.Beta, defaultBeta)
 	return a
 }

@@ -139,7 +139,7 @@ func (r *report) algorithm(key string, a *Algorithm) {
 		return
 	}
 	if a.Name != "" {
-		r.oneOf(key+".name", a.Name, tune.Random, tune.Grid, tune.Hyperband, tune.ASHA, tune.Bayesian, tune.TPE, tune.BOHB)
+		r.oneOf(key+".name", a.Name, tune.Algorithms()...)
 	}
 	r.given(key+".max_epochs", a.MaxEpochs, 1)
 	r.given(key+".min_epochs", a.MinEpochs, 1)
@@ -147,7 +147,7 @@ func (r *report) algorithm(key string, a *Algorithm) {
 	r.given(key+".iterations", a.Iterations, 1)
 	r.given(key+".initial_points", a.InitialPoints, 1)
 	if a.Acquisition != "" {
-		r.oneOf(key+".acquisition", a.Acquisition, "logei", "ucb")
+		r.oneOf(key+".acquisition", a.Acquisition, tune.LogEI, tune.UCB)
 	}
 	if a.Beta < 0 {
 		r.add(key+".beta", "expected more than 0, got %v", a.Beta)
@@ -159,7 +159,7 @@ func (r *report) stopping(key string, s *Stopping) {
 		return
 	}
 	if s.Rule != "" {
-		r.oneOf(key+".rule", s.Rule, "median", "percentile", StoppingNone)
+		r.oneOf(key+".rule", s.Rule, tune.Median, tune.Percentile, StoppingNone)
 	}
 	if s.Percentile < 0 || s.Percentile > 100 {
 		r.add(key+".percentile", "expected 0 to 100, got %v", s.Percentile)

@@ -26,7 +26,7 @@ func Stop(s *tune.Study, trial *tune.Trial, curve []tune.Point) bool {
 		return false
 	}
 	share := rule.Percentile / 100
-	if rule.Rule == "median" {
+	if rule.Rule == tune.Median {
 		share = 0.5
 	}
 	return bestUpTo(objective, curve, step) > quantile(others, share)
