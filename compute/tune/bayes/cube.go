@@ -28,16 +28,10 @@ func newCube(s space.Space) cube {
 		nominal := p.Kind == space.Boolean || p.Kind == space.Choice && !p.Ordered
 		c.parameters = append(c.parameters, p)
 		c.nominal = append(c.nominal, nominal)
-		c.smooth = append(c.smooth, !nominal && (p.Count() == 0 || p.Count() > dense) && !isParent(s, p.Name))
+		c.smooth = append(c.smooth, !nominal && (p.Count() == 0 || p.Count() > dense) && !s.HasChild(p))
 		c.idle = append(c.idle, p.Place(p.Start()))
 	}
 	return c
-}
-
-func isParent(s space.Space, name string) bool {
-	return slices.ContainsFunc(s, func(p space.Parameter) bool {
-		return slices.ContainsFunc(p.Conditions, func(c space.Condition) bool { return c.Parent == name })
-	})
 }
 
 // spot is a trial to be: its values, the point that they are, and its genes: places of all parameters, which say too what those get
@@ -68,7 +62,7 @@ func (c cube) of(values space.Values) spot {
 func (c cube) fill(genes []float64, choose func(d int, p space.Parameter) any) spot {
 	s := spot{point: slices.Clone(c.idle), active: make([]bool, len(c.idle)), genes: genes}
 	s.values = c.space.Fill(func(p space.Parameter) any {
-		d := slices.IndexFunc(c.parameters, func(q space.Parameter) bool { return sameParameter(p, q) })
+		d := slices.IndexFunc(c.parameters, p.Is)
 		if d < 0 {
 			return p.At(0.5) // its only value
 		}
@@ -77,11 +71,4 @@ func (c cube) fill(genes []float64, choose func(d int, p space.Parameter) any) s
 		return value
 	})
 	return s
-}
-
-// sameParameter compares identities: a name together with its conditions.
-func sameParameter(p, q space.Parameter) bool {
-	return p.Name == q.Name && slices.EqualFunc(p.Conditions, q.Conditions, func(a, b space.Condition) bool {
-		return a.Parent == b.Parent && slices.Equal(a.Values, b.Values)
-	})
 }

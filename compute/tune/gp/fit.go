@@ -12,28 +12,21 @@ func Fit(points Points, y []float64, prior Prior) (Kernel, error) {
 	if len(points.Rows) != len(y) || len(y) == 0 {
 		return Kernel{}, fmt.Errorf("fit a Gaussian process: %d points and %d values", len(points.Rows), len(y))
 	}
-	l := newLikelihood(points, y, prior)
-	best, start := math.Inf(-1), Kernel{}
-	for _, theta := range starts(prior, len(points.Nominal)) {
-		value, kernel, ok := l.climb(theta)
-		if ok && value > best {
-			best, start = value, kernel
-		}
-	}
-	if math.IsInf(best, -1) {
+	value, kernel, ok := newLikelihood(points, y, prior).climb(middle(prior, len(points.Nominal)))
+	if !ok || math.IsNaN(value) {
 		return Kernel{}, fmt.Errorf("fit a Gaussian process to %d points: no kernel makes their covariance positive definite", len(y))
 	}
-	return start, nil
+	return kernel, nil
 }
 
-// starts are where fits begin: the middle of the prior.
-func starts(prior Prior, dimensions int) [][]float64 {
+// middle is where a fit begins: the middle of the prior, but that no length scale is longer than the cube.
+func middle(prior Prior, dimensions int) []float64 {
 	theta := make([]float64, dimensions+2)
 	for d := range dimensions {
-		theta[d] = math.Min(prior.Scale.Mean, 0)
+		theta[d] = min(prior.Scale.Mean, 0)
 	}
 	theta[dimensions], theta[dimensions+1] = prior.Variance.Mean, prior.Noise.Mean
-	return [][]float64{theta}
+	return theta
 }
 
 // climb goes up from parameters as far as it gets.

@@ -26,11 +26,11 @@ func (p Parameter) awaits(others Space) bool {
 
 // knows says whether a parameter of the same name and conditions is in a space.
 func (s Space) knows(p Parameter) bool {
-	return slices.ContainsFunc(s, func(q Parameter) bool { return p.is(q) })
+	return slices.ContainsFunc(s, func(q Parameter) bool { return p.Is(q) })
 }
 
-// is says whether two parameters are one.
-func (p Parameter) is(q Parameter) bool {
+// Is says whether two parameters are one: by their name and conditions, whatever their ranges.
+func (p Parameter) Is(q Parameter) bool {
 	return p.Name == q.Name && slices.EqualFunc(p.Conditions, q.Conditions, func(a, b Condition) bool {
 		return a.Parent == b.Parent && slices.EqualFunc(a.Values, b.Values, same)
 	})

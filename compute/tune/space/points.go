@@ -1,6 +1,9 @@
 package space
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // maxSize is where points are not counted any more.
 const maxSize = 1_000_000
@@ -35,7 +38,7 @@ func (s Space) size(given Values, bound int) int {
 		return rest.size(given, bound)
 	case p.Count() > bound: // each value has a point at least
 		return bound + 1
-	case !rest.hang(p):
+	case !rest.HasChild(p):
 		n := rest.size(given.With(p.Name, p.nth(0)), bound/p.Count()) // whatever its value is
 		return min(n*p.Count(), bound+1)
 	}
@@ -48,16 +51,11 @@ func (s Space) size(given Values, bound int) int {
 	return min(n, bound+1)
 }
 
-// hang says whether any parameter depends on another.
-func (s Space) hang(on Parameter) bool {
-	for _, p := range s {
-		for _, c := range p.Conditions {
-			if c.Parent == on.Name {
-				return true
-			}
-		}
-	}
-	return false
+// HasChild says whether any parameter depends on this one.
+func (s Space) HasChild(of Parameter) bool {
+	return slices.ContainsFunc(s, func(p Parameter) bool {
+		return slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Parent == of.Name })
+	})
 }
 
 // parts takes a space apart into spaces that have nothing to do with each other.

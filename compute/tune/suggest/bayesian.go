@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 // objectives each trial looks for the best of one mixture of them, and the mixtures lie all over: see mix.
 func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	search := searchOf(s)
-	if len(search.Seen) < initialPoints(s) {
+	if len(search.Seen) < initialPoints(s, startUp) {
 		even := space.NewStream(s.Config.Seed, 0)
 		for _, values := range bayes.Spread(s.Config.Space, even, len(s.Trials), spares) {
 			if !search.Had[values.Key()] {
@@ -36,22 +37,19 @@ func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 // spares is how many points of the sequence are looked at for one that was not tried.
 const spares = 8
 
-// initialPoints is how many trials there are before there is a model.
-func initialPoints(s *tune.Study) int {
-	if n := s.Config.Algorithm.InitialPoints; n > 0 {
-		return n
-	}
-	return 10
+// startUp is how many results there are as a rule before anything is made of them.
+const startUp = 10
+
+// initialPoints is how many results there are before there is a model: as many as the config says, else as a rule.
+func initialPoints(s *tune.Study, rule int) int {
+	return cmp.Or(s.Config.Algorithm.InitialPoints, rule)
 }
 
 // searchOf is what a study knows.
 func searchOf(s *tune.Study) bayes.Search {
 	search := bayes.Search{Space: s.Config.Space, Had: tried(s), Stream: space.NewStream(s.Config.Seed, len(s.Trials))}
-	if a := s.Config.Algorithm; a.Acquisition == "ucb" {
+	if a := s.Config.Algorithm; a.Acquisition == tune.UCB {
 		search.Beta = a.Beta
-		if search.Beta == 0 {
-			search.Beta = 2.6
-		}
 	}
 	seen, pending := lately(s)
 	search.Pending = pending
@@ -68,22 +66,14 @@ func searchOf(s *tune.Study) bayes.Search {
 	return search
 }
 
-// lately are the trials of an older study that had the same objectives and those that ended, in this order, and the values of those
-// that did not.
+// lately are the trials of an older study and then those that have ended, in the order of their ends, and the values of those that
+// have not.
 func lately(s *tune.Study) (ended []*tune.Trial, pending []space.Values) {
-	for _, e := range s.Config.Earlier {
-		t := &tune.Trial{Suggestion: tune.Suggestion{Values: e.Values}, Status: tune.Completed, Metrics: e.Metrics}
-		if !slices.ContainsFunc(s.Scores(t), math.IsNaN) {
-			ended = append(ended, t)
-		}
+	ended, running := parted(s.Trials)
+	for _, t := range running {
+		pending = append(pending, t.Values)
 	}
-	for _, t := range s.Trials {
-		if t.Status == tune.Running || t.Status == tune.Invalid {
-			pending = append(pending, t.Values)
-		} else {
-			ended = append(ended, t)
-		}
-	}
+	ended = append(earlier(s), ended...)
 	slices.SortStableFunc(ended, func(a, b *tune.Trial) int { return a.Ended.Compare(b.Ended) })
 	return ended, pending
 }

@@ -56,10 +56,7 @@ func farthest(s *tune.Study) []result {
 
 // mostEpochs are those that enough of the completed trials have; 0 if none have.
 func mostEpochs(s *tune.Study, completed []*tune.Trial) (most int) {
-	enough := len(s.Config.Space) + 3
-	if n := s.Config.Algorithm.InitialPoints; n > 0 {
-		enough = n
-	}
+	enough := initialPoints(s, len(s.Config.Space)+3)
 	done := map[int]int{}
 	for _, t := range completed {
 		if done[t.Epochs]++; done[t.Epochs] >= enough {

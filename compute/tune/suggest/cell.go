@@ -3,7 +3,6 @@ package suggest
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune/space"
@@ -12,14 +11,8 @@ import (
 
 // axis is a parameter as an axis of a density. Choices of numbers are in their order, and so numbers.
 func axis(in space.Space, p space.Parameter) tpe.Axis {
-	branches := slices.ContainsFunc(in, func(q space.Parameter) bool {
-		return slices.ContainsFunc(q.Conditions, func(c space.Condition) bool { return c.Parent == p.Name })
-	})
-	switch {
-	case p.Kind == space.Boolean:
-		return tpe.Axis{Choices: 2, Branches: branches}
-	case p.Kind == space.Choice && !p.Ordered:
-		return tpe.Axis{Choices: len(p.Choices), Branches: branches}
+	if p.Kind == space.Boolean || p.Kind == space.Choice && !p.Ordered {
+		return tpe.Axis{Choices: p.Count(), Branches: in.HasChild(p)}
 	}
 	return tpe.Axis{}
 }

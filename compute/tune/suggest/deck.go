@@ -16,7 +16,7 @@ type deck struct {
 
 func newDeck(s *tune.Study) *deck { return &deck{s, opening(s), s.Config.Space.Size() > 0} }
 
-// deal is configuration such and such; false if the space has no so many.
+// deal is configuration such and such; false if the space has not so many.
 func (d *deck) deal(number int) (space.Values, bool) {
 	if number < len(d.opening) {
 		return d.opening[number], true

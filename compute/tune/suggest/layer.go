@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// layered is where an result of several objectives stands: in which front, and with how much room.
+// layered is where a result of several objectives stands: in which front, and with how much room.
 type layered struct {
 	front int
 	room  float64

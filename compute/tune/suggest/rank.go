@@ -31,18 +31,16 @@ func resultsOf(s *tune.Study, trials []*tune.Trial) []result {
 	return results
 }
 
-// earlier makes results of what an older study has found.
-func earlier(s *tune.Study) (results []result) {
+// earlier makes trials of what an older study has found, if it had the same objectives.
+func earlier(s *tune.Study) (trials []*tune.Trial) {
 	for _, e := range s.Config.Earlier {
-		t := &tune.Trial{Metrics: e.Metrics}
-		scores := turned(s, t)
-		if slices.ContainsFunc(scores, math.IsNaN) {
-			continue // the older study had other objectives
-		}
 		values := s.Config.Space.Complete(e.Values)
-		results = append(results, result{values, scores, broken(s.Config.Constraints, e.Metrics)})
+		t := &tune.Trial{Suggestion: tune.Suggestion{Values: values}, Status: tune.Completed, Metrics: e.Metrics}
+		if !slices.ContainsFunc(s.Scores(t), math.IsNaN) {
+			trials = append(trials, t)
+		}
 	}
-	return results
+	return trials
 }
 
 // turned are the scores of a trial, less being better.

@@ -79,7 +79,7 @@ func promoted(suggestion tune.Suggestion, parent *tune.Trial) tune.Suggestion {
 	return suggestion
 }
 
-// unbudgeted are values without what budgets add.
+// unbudgeted are values without what budgets add, which is all of the tuner's own.
 func unbudgeted(values space.Values) space.Values {
-	return slices.DeleteFunc(slices.Clone(values), func(v space.Value) bool { return strings.HasPrefix(v.Name, "tuner/") })
+	return slices.DeleteFunc(slices.Clone(values), func(v space.Value) bool { return strings.HasPrefix(v.Name, space.Own) })
 }

@@ -8,10 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
 
-const (
-	startUp  = 10 // results before any is made of them
-	attempts = 10 // to draw values that were not tried, before random ones are
-)
+// attempts to draw values that were not tried, before random ones are.
+const attempts = 10
 
 // parzen is the tree-structured Parzen estimator (Bergstra et al. 2011, arXiv:2304.11127): random trials at first, then such
 // as are likely where good ones are, and not where the others are. Trials that failed, or can't be tried, are bad ones, and
@@ -20,12 +18,8 @@ const (
 // others beat (Ozaki et al. 2020).
 func parzen(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	ended, pending := parted(s.Trials)
-	results := append(earlier(s), resultsOf(s, ended)...)
-	enough := startUp
-	if n := s.Config.Algorithm.InitialPoints; n > 0 {
-		enough = n
-	}
-	if len(results) < enough {
+	results := resultsOf(s, append(earlier(s), ended...))
+	if len(results) < initialPoints(s, startUp) {
 		return random(s)
 	}
 	values, ok := likely(s, results, pending, len(s.Trials))
