@@ -56,7 +56,7 @@ func (e Entry) Bytes() ([]byte, error) {
 // of Config only bounds and budgets count, which it may change.
 type Begun struct {
 	Config  Config `json:"config"`
-	Request string `json:"request,omitempty"` // who asked for it; needed where the study is begun already
+	Request string `json:"request,omitempty"` // who asked: a job, and after a space which time; needed where it is begun already
 }
 
 // Started is a trial, or another try at one, in somebody's hands.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,7 +14,7 @@ type Study struct {
 	Config   Config   // with its defaults filled in, and with the parameters that were found later
 	Trials   []*Trial // in the order they were begun. One that changes is another Trial in the same place
 	Finished *Finished
-	Requests []string  // who asked for it, in their order
+	Requests []string  // who asked for it, in their order: see Begun
 	Begun    time.Time // when the first entry was stored, by the bus's clock
 	Opened   time.Time // when it was asked for last: MaxTime counts from here
 	Last     time.Time // when the newest entry was stored
@@ -106,6 +107,14 @@ func (s *Study) Retry() *Trial {
 		}
 	}
 	return next
+}
+
+// AskedBy says whether a job has asked for the study.
+func (s *Study) AskedBy(job string) bool {
+	return slices.ContainsFunc(s.Requests, func(request string) bool {
+		by, _, _ := strings.Cut(request, " ")
+		return by == job
+	})
 }
 
 // Free says how many trials more may run at this moment, new ones or such as are tried again.

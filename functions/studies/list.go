@@ -55,8 +55,7 @@ func OfJob(ctx context.Context, log events.Studies, pipeline, job string) (event
 		return events.Study{}, err
 	}
 	for _, one := range list {
-		asked := func(request string) bool { by, _, _ := strings.Cut(request, " "); return by == job }
-		if slices.ContainsFunc(one.Study.Requests, asked) {
+		if one.Study.AskedBy(job) {
 			return one.Name, nil
 		}
 	}

@@ -71,12 +71,7 @@ func yieldError(yield func(State, error) bool, s State, err error) {
 
 // enter adds one entry. One that contradicts the log was written by nobody who had read it.
 func (s *State) enter(entry events.StudyEntry) error {
-	e, err := tune.ParseEntry(entry.Body)
-	if err == nil {
-		e.Stored = entry.Stored
-		err = s.Study.Apply(e)
-	}
-	if err != nil {
+	if err := s.Study.Enter(entry.Body, entry.Stored); err != nil {
 		return fmt.Errorf("entry %d of the log: %w", entry.Sequence, err)
 	}
 	s.After = entry.Sequence
