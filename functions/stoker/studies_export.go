@@ -16,9 +16,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
-// logFile holds a study's log, an entry a line, as in what a tune job publishes.
-const logFile = "log.jsonl"
-
 func newStudiesExport(app *app) *cobra.Command {
 	var to string
 	var asCSV, asJSON bool
@@ -63,7 +60,7 @@ func exportStudy(ctx context.Context, box events.Letterbox, s studies.State, dir
 	if err := report.Write(dir, &s.Study, 0); err != nil {
 		return fmt.Errorf("export to %s: %w", dir, err)
 	}
-	log, err := os.Create(filepath.Join(dir, logFile))
+	log, err := os.Create(filepath.Join(dir, report.LogFile))
 	if err != nil {
 		return err
 	}

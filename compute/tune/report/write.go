@@ -12,13 +12,14 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// The files that Write makes, beside TensorBoard's.
+// The files of a study's folder, beside TensorBoard's.
 const (
 	CSVFile  = "trials.csv"
 	JSONFile = "study.json"
+	LogFile  = "log.jsonl" // the log itself, an entry a line: for those to write who have it
 )
 
-// Write fills a folder with all there is of a study: study.json, trials.csv and, of at most so many trials, what TensorBoard shows.
+// Write fills a folder with all that a study says: study.json, trials.csv and, of at most so many trials, what TensorBoard shows.
 func Write(dir string, s *tune.Study, mostSessions int) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
