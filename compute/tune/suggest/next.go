@@ -3,8 +3,6 @@ package suggest
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -39,7 +37,7 @@ func Next(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	choose, known := algorithms()[name]
 	switch {
 	case !known:
-		return tune.Suggestion{}, tune.Over, unknown(name)
+		return tune.Suggestion{}, tune.Over, fmt.Errorf("algorithm: name: expected one of %s, got %q", strings.Join(tune.Algorithms(), ", "), name)
 	case s.Finished != nil:
 		return tune.Suggestion{}, tune.Over, nil
 	}
@@ -58,10 +56,4 @@ func opened(choose algorithm) algorithm {
 		}
 		return choose(s)
 	}
-}
-
-// unknown is the error of an algorithm's name that is none.
-func unknown(name string) error {
-	names := slices.Sorted(maps.Keys(algorithms()))
-	return fmt.Errorf("algorithm: name: expected one of %s, got %q", strings.Join(names, ", "), name)
 }
