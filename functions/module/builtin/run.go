@@ -56,17 +56,9 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 		return err
 	}
 	d, s := data.dataset, data.survey
-	n, err := newNetwork(c, d, s)
+	n, err := servedNetwork(c, d, s, a)
 	if err != nil {
 		return err
-	}
-	if err := savedmodel.Writable(exported(d, n)); err != nil { // a search for what can't be served helps nobody
-		return err
-	}
-	if forMetrics := a.Trial != nil && a.ServingModelDir == "" && a.BaseModel == ""; !forMetrics {
-		if n.classes, err = n.classNames(d.graph); err != nil {
-			return err
-		}
 	}
 	r.log.Info("model built", "module", module.BuiltinPrefix+name, "label", d.label.Name, "loss", n.model.Loss.Name(),
 		"features", len(d.inputs), "weights", len(n.model.Weights()), "train_rows", s.rows)
@@ -90,6 +82,19 @@ func (r runner) run(ctx context.Context, name string, a module.Assignment) error
 	}
 	r.report(module.Message{Type: module.MessageDone, Step: result.Steps, Metrics: result.Metrics})
 	return nil
+}
+
+// servedNetwork is a network that can be served, with the names of its classes where anybody will ask for them.
+func servedNetwork(c config, d dataset, s *survey, a module.Assignment) (network, error) {
+	n, err := newNetwork(c, d, s)
+	if err == nil {
+		err = savedmodel.Writable(exported(d, n)) // a search for what can't be served helps nobody
+	}
+	forMetrics := a.Trial != nil && a.ServingModelDir == "" && a.BaseModel == ""
+	if err == nil && !forMetrics {
+		n.classes, err = n.classNames(d.graph)
+	}
+	return n, err
 }
 
 // shuffleBuffer is that of TFX's DataAccessor.
