@@ -51,7 +51,7 @@ func (s *Study) OutOfTimeAt() time.Time {
 func (s *Study) lastFailure() string {
 	var last *Trial
 	for _, t := range s.Trials {
-		if t.Status == Failed && (last == nil || !t.Ended.Before(last.Ended)) {
+		if t.Status == Failed && (last == nil || t.since > last.since) {
 			last = t
 		}
 	}

@@ -21,7 +21,8 @@ type Study struct {
 	Entries  int
 
 	failing int // failed trials since one was completed, or since the study was asked for
-	idle    int // completed trials since one was better than all before it
+	idle    int // ended trials since one was better than all before it
+	leader  int // the place behind the best trial's; 0: none is
 }
 
 // Trial is one try of some values; several tries where the first failed.
@@ -40,8 +41,16 @@ type Trial struct {
 	Started time.Time
 	Ended   time.Time
 
-	since int // the entry that changed its status last
+	key   string // of its values in the space as it is known now
+	since int    // the entry that changed its status last
 }
+
+// Key is equal for trials of equal values: a parameter that was found later had its default before.
+func (t *Trial) Key() string { return t.key }
+
+// Since is the number of the entry that changed its status last. It orders trials as all see them who read the log, which times do not:
+// those of one's own entries are known before the bus has said them.
+func (t *Trial) Since() int { return t.since }
 
 // Status of a trial, in KerasTuner's words where it has one.
 type Status string
@@ -70,11 +79,19 @@ func (s *Study) NextID() string { return fmt.Sprintf("%04d", len(s.Trials)) }
 
 // Trial finds a trial by its ID; nil if there is none.
 func (s *Study) Trial(id string) *Trial {
+	if at := s.place(id); at >= 0 {
+		return s.Trials[at]
+	}
+	return nil
+}
+
+// place is where a trial stands; -1 if there is none.
+func (s *Study) place(id string) int {
 	at, err := strconv.Atoi(id)
 	if err != nil || at < 0 || at >= len(s.Trials) || s.Trials[at].ID != id {
-		return nil
+		return -1
 	}
-	return s.Trials[at]
+	return at
 }
 
 // Running are the trials in somebody's hands.

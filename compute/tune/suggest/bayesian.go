@@ -74,7 +74,7 @@ func lately(s *tune.Study) (ended []*tune.Trial, pending []space.Values) {
 		pending = append(pending, t.Values)
 	}
 	ended = append(earlier(s), ended...)
-	slices.SortStableFunc(ended, func(a, b *tune.Trial) int { return a.Ended.Compare(b.Ended) })
+	slices.SortStableFunc(ended, func(a, b *tune.Trial) int { return cmp.Compare(a.Since(), b.Since()) })
 	return ended, pending
 }
 

@@ -2,8 +2,8 @@ package suggest
 
 import (
 	"math"
+	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
@@ -13,30 +13,42 @@ import (
 func TestWhatASearchKnows(t *testing.T) {
 	t.Parallel()
 	at := func(a float64) space.Values { return space.Values{{Name: "a", Of: a}} }
-	trial := func(a float64, status tune.Status, ended int64, metrics map[string]float64) *tune.Trial {
-		return &tune.Trial{Suggestion: tune.Suggestion{Values: at(a)}, Status: status, Ended: time.Unix(ended, 0), Metrics: metrics}
-	}
 	limit := 0.5
-	s := &tune.Study{
-		Config: tune.Config{
-			Space:       space.Space{{Name: "a", Kind: space.Float, Max: 1, Sampling: space.Linear}},
-			Objectives:  []tune.Objective{{Name: "auc", Direction: tune.Max}},
-			Constraints: []tune.Constraint{{Name: "latency", Max: &limit}},
-			Earlier: []tune.Earlier{
-				{Values: at(0.1), Metrics: map[string]float64{"auc": 0.6, "latency": 0.75}},
-				{Values: at(0.2), Metrics: map[string]float64{"loss": 3}},
-			},
-		},
-		Trials: []*tune.Trial{
-			trial(0.3, tune.Completed, 30, map[string]float64{"auc": 0.7, "latency": 0.25}),
-			trial(0.4, tune.Completed, 10, map[string]float64{"auc": 0.8}),
-			trial(0.5, tune.Running, 0, nil),
-			trial(0.6, tune.Failed, 20, map[string]float64{"auc": 0.9}),
-			trial(0.7, tune.Invalid, 25, nil),
-			trial(0.8, tune.Infeasible, 40, nil),
-			trial(0.9, tune.Completed, 50, map[string]float64{"auc": math.Inf(1)}),
-		},
+	s := &tune.Study{}
+	apply := func(e tune.Entry) {
+		if err := s.Apply(e); err != nil {
+			t.Fatal(err)
+		}
 	}
+	apply(tune.Entry{Begun: &tune.Begun{Config: tune.Config{
+		Algorithm: tune.Algorithm{Name: tune.Bayesian}, Parallel: 7, Retries: 1,
+		Space:       space.Space{{Name: "a", Kind: space.Float, Max: 1, Sampling: space.Linear}},
+		Objectives:  []tune.Objective{{Name: "auc", Direction: tune.Max}},
+		Constraints: []tune.Constraint{{Name: "latency", Max: &limit}},
+		Earlier: []tune.Earlier{
+			{Values: at(0.1), Metrics: map[string]float64{"auc": 0.6, "latency": 0.75}},
+			{Values: at(0.2), Metrics: map[string]float64{"loss": 3}},
+		},
+	}}})
+	start := func(trial, owner string, suggestion *tune.Suggestion) {
+		apply(tune.Entry{Started: []tune.Started{{Trial: trial, Owner: tune.Owner{Job: owner}, Suggestion: suggestion}}})
+	}
+	for i, a := range []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9} {
+		start(s.NextID(), strconv.Itoa(i), &tune.Suggestion{Values: at(a)})
+	}
+	end := func(trial string, status tune.Status, metrics map[string]float64) {
+		owner := s.Trial(trial).Owner
+		apply(tune.Entry{Ended: &tune.Ended{Trial: trial, Owner: owner, Status: status, Metrics: metrics}})
+	}
+	end("0003", tune.Failed, nil)
+	end("0001", tune.Completed, map[string]float64{"auc": 0.8})
+	start("0003", "again", nil)
+	end("0003", tune.Failed, map[string]float64{"auc": 0.9})
+	end("0004", tune.Invalid, nil)
+	end("0000", tune.Completed, map[string]float64{"auc": 0.7, "latency": 0.25})
+	end("0005", tune.Infeasible, nil)
+	end("0006", tune.Completed, map[string]float64{"auc": 1})
+	s.Trials[6].Metrics["auc"] = math.Inf(1) // which no log has
 	none := math.NaN()
 	want := []struct{ a, score, excess float64 }{ // in the order they ended
 		{0.1, -0.6, 0.25}, {0.4, -0.8, none}, {0.6, none, none}, {0.3, -0.7, -0.25}, {0.8, none, none}, {0.9, none, none},
