@@ -62,7 +62,7 @@ func learn(a *execution.Attempt, c *tune.Config) error {
 func learnFrom(dir string, c *tune.Config) error {
 	older, err := olderTrials(dir, c.Objectives)
 	if err == nil {
-		older = slices.DeleteFunc(older, func(e tune.Earlier) bool { return !lies(c.Space, e.Values) })
+		older = slices.DeleteFunc(older, func(e tune.Earlier) bool { return !c.Space.Contains(e.Values) })
 		for i, e := range older {
 			older[i].Values = c.Space.Complete(e.Values)
 		}
@@ -72,7 +72,7 @@ func learnFrom(dir string, c *tune.Config) error {
 		return err
 	}
 	best, err := readFile(filepath.Join(dir, bestFile), space.DecodeValues)
-	if err == nil && lies(c.Space, best) {
+	if err == nil && c.Space.Contains(best) {
 		c.Points = append([]space.Values{c.Space.Complete(best)}, c.Points...)
 	}
 	return err
@@ -143,33 +143,4 @@ func numberOf(value any) (float64, bool) {
 		return v, !math.IsNaN(v) && !math.IsInf(v, 0)
 	}
 	return 0, false
-}
-
-// lies says whether values are a point of a space, or would be if the parameters that it does not know were added.
-func lies(s space.Space, values space.Values) bool {
-	return !slices.ContainsFunc(s, func(p space.Parameter) bool {
-		value, given := values.Lookup(p.Name)
-		return given && s.Active(p, values) && !takes(p, value)
-	})
-}
-
-func takes(p space.Parameter, value any) bool {
-	switch p.Kind {
-	case space.Int, space.Float:
-		number, ok := numberOf(value)
-		return ok && number >= p.Min && number <= p.Max
-	case space.Choice:
-		return slices.ContainsFunc(p.Choices, func(choice any) bool { return sameValue(choice, value) })
-	}
-	return true
-}
-
-// sameValue takes 1 and 1.0 for one value, as Python does.
-func sameValue(a, b any) bool {
-	x, number := numberOf(a)
-	y, other := numberOf(b)
-	if number || other {
-		return number && other && x == y
-	}
-	return a == b
 }

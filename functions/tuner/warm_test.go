@@ -153,14 +153,3 @@ func TestWhatASearchLearnsFromIsItsInput(t *testing.T) {
 		t.Errorf("a pipeline that says nothing learns from %q", got)
 	}
 }
-
-// A parameter whose values were Python's ints is the same as one of its floats.
-func TestNumbersOfAChoiceAreComparedAsPythonDoes(t *testing.T) {
-	t.Parallel()
-	p := space.Parameter{Name: "n", Kind: space.Choice, Choices: []any{int64(1), int64(2)}}
-	for value, want := range map[any]bool{int64(1): true, 2.0: true, 1.5: false, "1": false, int64(3): false} {
-		if takes(p, value) != want {
-			t.Errorf("%v: taken %t", value, !want)
-		}
-	}
-}
