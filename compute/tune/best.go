@@ -41,16 +41,6 @@ func (o Objective) score(curves map[string][]Point, metrics map[string]float64) 
 	return value, there
 }
 
-// Best is the first of a curve's best points; false if no value is a number.
-func (o Objective) Best(curve []Point) (best Point, there bool) {
-	for _, p := range curve {
-		if !math.IsNaN(p.Value) && (!there || o.Direction.Better(p.Value, best.Value)) {
-			best, there = p, true
-		}
-	}
-	return best, there
-}
-
 // Feasible says whether a trial keeps to the constraints. One that doesn't report a metric that is constrained does not.
 func (s *Study) Feasible(t *Trial) bool {
 	for _, c := range s.Config.Constraints {

@@ -9,9 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// What a log's entry holds of a try, at most.
+// What a log's entry holds of a try, at most, beside its curves.
 const (
-	maxPoints  = 100 // of a curve
 	maxMetrics = 100
 	maxMessage = 4 << 10
 )
@@ -34,23 +33,12 @@ func (c curves) add(objectives []tune.Objective, step int, metrics map[string]fl
 	}
 }
 
-// thinned are curves that a log should hold: their first and last points, their best, and others evenly.
+// thinned are curves that a log should hold.
 func (c curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
 	thin := map[string][]tune.Point{}
 	for _, o := range objectives {
-		curve := c[o.Name]
-		if len(curve) <= maxPoints {
-			if len(curve) > 0 {
-				thin[o.Name] = curve
-			}
-			continue
-		}
-		best, _ := o.Best(curve)
-		for i, p := range curve {
-			even := i*maxPoints/len(curve) != (i-1)*maxPoints/len(curve)
-			if even || i == 0 || i == len(curve)-1 || p == best {
-				thin[o.Name] = append(thin[o.Name], p)
-			}
+		if curve := c[o.Name]; len(curve) > 0 {
+			thin[o.Name] = o.Thin(curve)
 		}
 	}
 	return thin

@@ -117,7 +117,7 @@ func TestALongCurveIsThinnedAndKeepsItsBest(t *testing.T) {
 	}
 	thin := c.thinned(objectives)["loss"]
 	best, _ := objectives[0].Best(thin)
-	if len(thin) > maxPoints+3 || len(thin) < maxPoints || thin[0].Step != 1 || thin[len(thin)-1].Step != 5000 || best.Step != 1234 || len(c) != 1 {
+	if len(thin) > tune.MaxPoints+2 || len(thin) < tune.MaxPoints || thin[0].Step != 1 || thin[len(thin)-1].Step != 5000 || best.Step != 1234 || len(c) != 1 {
 		t.Errorf("%d points from %d to %d, best at %d", len(thin), thin[0].Step, thin[len(thin)-1].Step, best.Step)
 	}
 }

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -9,9 +8,6 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 )
-
-// maxPoints is how many points of a curve go into the log, about.
-const maxPoints = 200
 
 // report is what the current try at a trial has said. Nothing of an earlier try is in it.
 type report struct {
@@ -118,7 +114,7 @@ func (r *report) told(objectives []tune.Objective) map[string][]tune.Point {
 	for _, o := range objectives {
 		reported, _ := o.Best(r.reported(o.Name))
 		if best, there := o.Best(r.curves[o.Name]); there && best.Value == reported.Value {
-			curves[o.Name] = thinned(r.curves[o.Name])
+			curves[o.Name] = o.Thin(r.curves[o.Name])
 		}
 	}
 	return curves
@@ -130,22 +126,6 @@ func (r *report) lacks(objective string) string {
 		return fmt.Sprintf("objective %s: expected a number, got %v", objective, points[len(points)-1].Value)
 	}
 	return fmt.Sprintf("objective %s: the tuner reported no value of it", objective)
-}
-
-// thinned are about maxPoints points of a curve: with the first, the last, and the least and the greatest, the first of each.
-func thinned(curve []tune.Point) []tune.Point {
-	if len(curve) <= maxPoints {
-		return slices.Clone(curve)
-	}
-	byValue := func(a, b tune.Point) int { return cmp.Compare(a.Value, b.Value) }
-	keep := []tune.Point{curve[len(curve)-1], slices.MinFunc(curve, byValue), slices.MaxFunc(curve, byValue)}
-	var points []tune.Point
-	for i, p := range curve {
-		if i*maxPoints/len(curve) != (i-1)*maxPoints/len(curve) || i == 0 || slices.Contains(keep, p) {
-			points = append(points, p)
-		}
-	}
-	return points
 }
 
 func mean(values []float64) float64 {
