@@ -22,14 +22,16 @@ type Part struct {
 	saved       bool // maybe: there is something to forget
 }
 
-// Part is one of an attempt's, by its name, at work in a folder. An attempt opens it once to save anything.
+// Part is one of an attempt's, by its name, at work in a folder. An attempt opens it once to save anything. Whose turn at the part it is
+// says its kind, as the log of a study does for its trials: so what is saved last counts, whichever job saves it and however far another
+// had come, and all save as one job's one attempt. Who lost its own job is kept from writing, as everywhere.
 func (a *Attempt) Part(name, dir string) *Part {
 	sum := sha256.Sum256([]byte(a.Execution.ID + " " + name))
 	place := a.Execution.place(a.Task.Attempt.ID)
 	place.Execution = "sha256:" + hex.EncodeToString(sum[:])
 	return &Part{
 		dir: dir, attempt: a, place: place,
-		checkpoints: storage.OpenCheckpoints(a.Execution.fenced, place, asked(a.Job), a.Task.Attempt.Number),
+		checkpoints: storage.OpenCheckpoints(a.Execution.fenced, place, name, 1),
 	}
 }
 
