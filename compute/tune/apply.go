@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -74,10 +75,14 @@ func (s *Study) find(e Entry) error {
 	if err := joined.Check(); err != nil {
 		return fmt.Errorf("space: %w", err)
 	}
+	if len(joined) == len(s.Config.Space) {
+		return nil // all of them are known
+	}
 	s.Config.Space = joined
 	for i, t := range s.Trials {
 		changed := *t
 		changed.Values = extended(joined, t.Values)
+		changed.key = changed.Values.Key()
 		s.Trials[i] = &changed
 	}
 	return nil
@@ -131,6 +136,7 @@ func (s *Study) end(e Entry) error {
 	t.Metrics, t.Curves, t.Step = e.Ended.Metrics, e.Ended.Curves, e.Ended.Step
 	t.Stopped, t.Message, t.Files = e.Ended.Stopped, e.Ended.Message, e.Ended.Files
 	s.count(t, better)
+	s.lead(t)
 	return nil
 }
 
@@ -149,6 +155,17 @@ func (s *Study) count(t *Trial, better bool) {
 	}
 	if better {
 		s.idle = 0
+	}
+}
+
+// lead remembers the best trial: of equal ones that which was begun first.
+func (s *Study) lead(t *Trial) {
+	if t.Status != Completed || !s.Feasible(t) {
+		return
+	}
+	at, best := s.place(t.ID), s.best()
+	if best == nil || cmp.Or(s.compare(t, best), cmp.Compare(at+1, s.leader)) < 0 {
+		s.leader = at + 1
 	}
 }
 
@@ -180,7 +197,7 @@ func (s *Study) tried(started Started) (*Trial, error) {
 		if t == nil || t.Status != Invalid {
 			return nil, fmt.Errorf("trial %s: does not wait for another try", started.Trial)
 		}
-		*t = Trial{ID: t.ID, Suggestion: t.Suggestion, Tries: t.Tries}
+		*t = Trial{ID: t.ID, Suggestion: t.Suggestion, Tries: t.Tries, key: t.key}
 		return t, nil
 	}
 	switch parent := started.Suggestion.Parent; {
@@ -191,7 +208,7 @@ func (s *Study) tried(started Started) (*Trial, error) {
 	case parent != "" && (s.Trial(parent) == nil || s.Trial(parent).Status != Completed):
 		return nil, fmt.Errorf("trial %s: parent %s: expected a completed trial", started.Trial, parent)
 	}
-	t := &Trial{ID: started.Trial, Suggestion: *started.Suggestion}
+	t := &Trial{ID: started.Trial, Suggestion: *started.Suggestion, key: s.Config.Space.Complete(started.Suggestion.Values).Key()}
 	s.Trials = append(s.Trials, t)
 	return t, nil
 }
@@ -221,12 +238,11 @@ func (s *Study) running(id string) (*Trial, error) {
 
 // change puts a copy in the place of a trial, to be changed.
 func (s *Study) change(id string) *Trial {
-	t := s.Trial(id)
-	if t == nil {
+	at := s.place(id)
+	if at < 0 {
 		return nil
 	}
-	at := slices.Index(s.Trials, t)
-	changed := *t
+	changed := *s.Trials[at]
 	s.Trials[at] = &changed
 	return &changed
 }

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -56,8 +57,7 @@ func (s *Study) Feasible(t *Trial) bool {
 // objectives come first those that no other beats in all of them, then those that only such beat, and so on; by the first objective
 // among themselves.
 func (s *Study) Best() []*Trial {
-	left := s.judged()
-	slices.SortStableFunc(left, s.compare)
+	left := s.sorted(s.judged())
 	if len(s.Config.Objectives) == 1 {
 		return left
 	}
@@ -79,14 +79,25 @@ func (s *Study) Pareto() []*Trial {
 	return s.front(best)
 }
 
-// best is the first of Best, without sorting; nil if there is none.
-func (s *Study) best() (best *Trial) {
-	for _, t := range s.judged() {
-		if best == nil || s.compare(t, best) < 0 {
-			best = t
+// sorted are trials by the first objective, whose scores are looked up once.
+func (s *Study) sorted(trials []*Trial) []*Trial {
+	scores := make(map[*Trial]float64, len(trials))
+	for _, t := range trials {
+		scores[t] = s.score(t)
+		if s.Config.Objectives[0].Direction == Max {
+			scores[t] = -scores[t]
 		}
 	}
-	return best
+	slices.SortStableFunc(trials, func(a, b *Trial) int { return cmp.Compare(scores[a], scores[b]) })
+	return trials
+}
+
+// best is the best trial by the first objective; nil if there is none.
+func (s *Study) best() *Trial {
+	if s.leader == 0 {
+		return nil
+	}
+	return s.Trials[s.leader-1]
 }
 
 func (s *Study) judged() (judged []*Trial) {
@@ -134,7 +145,8 @@ func (s *Study) dominates(a, b []float64) bool {
 // Rivals says whether a trial that is completed so keeps to the constraints, and none before it is better in the first objective.
 func (s *Study) Rivals(e Ended) bool {
 	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
-	return s.Feasible(trial) && !slices.ContainsFunc(s.judged(), func(t *Trial) bool { return s.compare(t, trial) < 0 })
+	best := s.best()
+	return s.Feasible(trial) && (best == nil || s.compare(best, trial) >= 0)
 }
 
 // improves says whether a trial that is completed so is better than all before it: of several objectives, that none dominates it.

@@ -24,11 +24,11 @@ func opening(s *tune.Study) (points []space.Values) {
 	return points
 }
 
-// tried are the keys of all values that were tried or are being tried. A parameter that was found later had its default before.
+// tried are the keys of all values that were tried or are being tried.
 func tried(s *tune.Study) map[string]bool {
 	keys := make(map[string]bool, len(s.Trials))
 	for _, t := range s.Trials {
-		keys[s.Config.Space.Complete(t.Values).Key()] = true
+		keys[t.Key()] = true
 	}
 	return keys
 }
@@ -38,7 +38,7 @@ func tried(s *tune.Study) map[string]bool {
 func open(s *tune.Study) (space.Values, bool) {
 	for _, values := range opening(s) {
 		key := values.Key()
-		had := func(t *tune.Trial) bool { return s.Config.Space.Complete(t.Values).Key() == key }
+		had := func(t *tune.Trial) bool { return t.Key() == key }
 		if !slices.ContainsFunc(s.Trials, had) {
 			return values, true
 		}

@@ -3,6 +3,7 @@ package suggest
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -57,7 +58,8 @@ func origin(s *tune.Study, t *tune.Trial) int {
 	for t.Parent != "" {
 		t = s.Trial(t.Parent)
 	}
-	return slices.Index(s.Trials, t)
+	number, _ := strconv.Atoi(t.ID) // the fold sees to it that trials are numbered
+	return number
 }
 
 // budgeted is a trial of some values with a budget, which they tell of as KerasTuner has them, in its order.
