@@ -12,7 +12,6 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
-	"github.com/stoker-ml/stoker/compute/tune/suggest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -142,11 +141,7 @@ type hearing struct {
 // hear has the trial end early where that is the study's rule, or its goal is reached.
 func (h *hearing) hear(m module.Message) {
 	h.curves.add(h.study.Config.Objectives, m.Step, m.Metrics)
-	curve := h.curves[h.study.Config.Objectives[0].Name]
-	if len(curve) == 0 || h.stopped > 0 {
-		return
-	}
-	if suggest.Stop(h.study, h.trial, curve) || reached(h.study.Config, curve[len(curve)-1].Value) {
+	if h.stopped == 0 && early(*h.study, h.trial.ID, h.curves) {
 		h.stopped = max(1, m.Step)
 		_ = os.WriteFile(h.stop, nil, 0o600) // a module that is not stopped only takes longer
 	}
@@ -178,6 +173,6 @@ func (a *alone) leave() error {
 		os.WriteFile(filepath.Join(a.Told.BestHyperparametersDir, bestFile), text, 0o644),
 		os.WriteFile(filepath.Join(a.Told.TunerResultsDir, resultsFile), results, 0o644),
 		report.Write(folder, &a.study, maxSessions),
-		os.WriteFile(filepath.Join(folder, logFile), a.log.Bytes(), 0o644),
+		os.WriteFile(filepath.Join(folder, report.LogFile), a.log.Bytes(), 0o644),
 	)
 }

@@ -3,8 +3,6 @@ package tuner
 import (
 	"context"
 	"errors"
-	"math"
-	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
@@ -53,33 +51,10 @@ func notOver(err error) error {
 	return err
 }
 
-// endWithStudy calls end when the study is over, by the log or by its time, and its process has had time to find out.
+// endWithStudy calls end when the study is over, and its process has had time to find out.
 func (s *seat) endWithStudy(ctx context.Context, end func()) {
-	for {
-		study, changed := s.watch()
-		if study.Finished != nil {
-			break
-		}
-		left := time.Duration(math.MaxInt64)
-		if at := study.OutOfTimeAt(); !at.IsZero() {
-			left = time.Until(at)
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-ctx.Done():
-		case <-changed:
-		case <-timer.C:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return
-		}
-		if left <= 0 {
-			break
-		}
+	if s.untilOver(ctx, func(tune.Study) bool { return false }) {
+		s.grace(ctx)
+		end()
 	}
-	if study := s.now(); study.Finished == nil || study.Finished.Why != tune.Cancelled {
-		rest(ctx, stopTime)
-	}
-	end()
 }

@@ -97,12 +97,7 @@ func (l *ledger) enter(entry events.StudyEntry) {
 	if entry.Sequence <= l.after || l.broken != nil {
 		return
 	}
-	e, err := tune.ParseEntry(entry.Body)
-	if err == nil {
-		e.Stored = entry.Stored
-		err = l.study.Apply(e)
-	}
-	if err != nil {
+	if err := l.study.Enter(entry.Body, entry.Stored); err != nil {
 		l.broken = events.Fail(events.FailureCrash, fmt.Errorf("log of study %s, entry %d: %w", l.name.ID, entry.Sequence, err))
 		return
 	}

@@ -17,11 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 )
 
-// What lies beside TFX's file, and holds the study as it was.
-const (
-	studyFolder = "study"
-	logFile     = "log.jsonl" // of all entries
-)
+// studyFolder lies beside TFX's file, and holds the study as it was.
+const studyFolder = "study"
 
 // maxSessions is of how many trials TensorBoard's files are published, each in a folder of its own: the best. The log has all of them.
 const maxSessions = 100
@@ -91,7 +88,7 @@ func (l *ledger) save(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, logFile), lines.Bytes(), 0o644)
+	return os.WriteFile(filepath.Join(dir, report.LogFile), lines.Bytes(), 0o644)
 }
 
 // forget removes what trials have left for others to go on from, and models that are published, or not wanted any more.

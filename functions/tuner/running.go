@@ -2,10 +2,8 @@ package tuner
 
 import (
 	"context"
-	"math"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
@@ -34,15 +32,19 @@ func (r *running) heard(m module.Message) {
 	r.mu.Lock()
 	r.step = m.Step
 	r.mu.Unlock()
-	objective := study.Config.Objectives[0]
-	curve := r.curves[objective.Name]
-	if len(curve) == 0 {
-		return
-	}
-	trial := study.Trial(r.trial)
-	if trial != nil && suggest.Stop(&study, trial, curve) || reached(study.Config, curve[len(curve)-1].Value) {
+	if early(study, r.trial, r.curves) {
 		r.end(false)
 	}
+}
+
+// early says whether a trial is to end early with the curves that it has: by the study's rule, or because its goal is reached.
+func early(study tune.Study, trial string, curves curves) bool {
+	curve := curves[study.Config.Objectives[0].Name]
+	t := study.Trial(trial)
+	if t == nil || len(curve) == 0 {
+		return false
+	}
+	return reached(study.Config, curve[len(curve)-1].Value) || suggest.Stop(&study, t, curve)
 }
 
 func reached(c tune.Config, value float64) bool {
@@ -60,39 +62,14 @@ func (r *running) end(over bool) {
 	}
 }
 
-// stopTime is what a module has to end a trial that the study has no use for any more.
-const stopTime = 30 * time.Second
-
-// watch ends the trial when the study is over, by the log or by its time, and makes it end if it doesn't in time.
+// watch ends the trial when the study has no use for it any more, and makes it end if it doesn't in time.
 func (r *running) watch(ctx context.Context, kill func()) {
-	for {
-		study, changed := r.seat.watch()
-		if study.Finished != nil || !holds(study, r.seat.me, r.trial) {
-			break
-		}
-		left := time.Duration(math.MaxInt64)
-		if at := study.OutOfTimeAt(); !at.IsZero() {
-			left = time.Until(at)
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-changed:
-			timer.Stop()
-			continue
-		case <-timer.C:
-		}
-		break
+	lost := func(study tune.Study) bool { return !holds(study, r.seat.me, r.trial) }
+	if r.seat.untilOver(ctx, lost) {
+		r.end(true)
+		r.seat.grace(ctx)
+		kill()
 	}
-	r.end(true)
-	wait := stopTime
-	if study := r.seat.now(); study.Finished != nil && study.Finished.Why == tune.Cancelled {
-		wait = 0
-	}
-	rest(ctx, wait)
-	kill()
 }
 
 // ended is how the try ended that has come to its metrics. One that the study's end cut off before it had any came to nothing.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
-	"github.com/stoker-ml/stoker/compute/tune/suggest"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/tuner/oracle"
@@ -143,16 +142,11 @@ func (d *desk) End(ctx context.Context, ended tune.Ended) error {
 // Stop implements oracle.Desk.
 func (d *desk) Stop(_ context.Context, trial string, curves map[string][]tune.Point) (bool, error) {
 	study := d.now()
-	objective := study.Config.Objectives[0]
-	curve := curves[objective.Name]
 	at := study.OutOfTimeAt()
-	switch {
-	case study.Finished != nil, !holds(study, d.me, trial), !at.IsZero() && time.Now().After(at):
+	if study.Finished != nil || !holds(study, d.me, trial) || !at.IsZero() && time.Now().After(at) {
 		return true, nil
-	case len(curve) == 0:
-		return false, nil
 	}
-	return reached(study.Config, curve[len(curve)-1].Value) || suggest.Stop(&study, study.Trial(trial), curve), nil
+	return early(study, trial, curves), nil
 }
 
 // Keep implements oracle.Desk.

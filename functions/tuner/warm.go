@@ -10,8 +10,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
@@ -81,7 +83,7 @@ func learnFrom(dir string, c *tune.Config) error {
 // olderTrials are those of a study's log, with all they were known by; else those of TFX's file, which has a score each: it is taken for
 // that of the first objective, for the file doesn't say of what it is.
 func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, err error) {
-	study, err := readFile(filepath.Join(dir, studyFolder, logFile), foldLog)
+	study, err := readFile(filepath.Join(dir, studyFolder, report.LogFile), foldLog)
 	if err == nil {
 		return knownBy(study), nil
 	}
@@ -102,11 +104,7 @@ func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, e
 // foldLog reads a log as it is published.
 func foldLog(text []byte) (study tune.Study, err error) {
 	for number, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		entry, err := tune.ParseEntry(line)
-		if err == nil {
-			err = study.Apply(entry)
-		}
-		if err != nil {
+		if err := study.Enter(line, time.Time{}); err != nil { // when it was stored, the file doesn't say
 			return study, fmt.Errorf("line %d: %w", number+1, err)
 		}
 	}
