@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/inspect"
 )
@@ -60,10 +61,13 @@ func describeModel(w io.Writer, data *events.ModelTrained) {
 	}
 }
 
-// hyperparametersLine lists values by name; "" of none.
+// hyperparametersLine lists values by name, without what a tuner says of its trial; "" of none.
 func hyperparametersLine(values map[string]any) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if strings.HasPrefix(name, space.Own) {
+			continue
+		}
 		all = append(all, fmt.Sprintf("%s %s", name, firstLine(fmt.Sprint(values[name]))))
 	}
 	return strings.Join(all, "  ")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
@@ -38,30 +39,47 @@ func progressOf(m module.Message) (events.Progress, bool) {
 	return p, m.Type == module.MessageProgress
 }
 
-// lineDisplay prints one line for each new phase, and about ten lines of steps.
+// lineDisplay prints one line for each new phase, and about ten lines of steps. Of the trials of a search, which may be hundreds
+// and at once, it prints now and then how one gets on.
 type lineDisplay struct {
 	out   io.Writer
 	phase string
-	shown int // tenths of the steps that have been shown
+	shown int       // tenths of the steps that have been shown; where nobody knows how many there are, tens
+	trial time.Time // when a trial was shown
 }
 
+// trialPhase begins the phase of what a trial of a search reports; the trial's id is the rest.
+const trialPhase = "trial "
+
+// trialShown is how often a line tells of a trial.
+const trialShown = 5 * time.Second
+
 func (d *lineDisplay) progress(p events.Progress) {
-	tenth := 0
+	tenth := p.Step / 10
 	if p.Steps > 0 {
 		tenth = 10 * p.Step / p.Steps
 	}
-	if p.Phase == "" || p.Phase == d.phase && tenth <= d.shown {
+	switch ofTrial := strings.HasPrefix(p.Phase, trialPhase); {
+	case p.Phase == "", !ofTrial && p.Phase == d.phase && tenth <= d.shown:
 		return
+	case ofTrial && time.Since(d.trial) < trialShown:
+		return
+	case ofTrial:
+		d.trial = time.Now()
+	default:
+		d.phase, d.shown = p.Phase, tenth
 	}
-	d.phase, d.shown = p.Phase, tenth
 	fmt.Fprintln(d.out, strings.TrimSpace(fmt.Sprintf("%-10s %s %s", p.Phase, stepOf(p), metricsLine(p.Metrics))))
 }
 
 func (d *lineDisplay) close() {}
 
 func stepOf(p events.Progress) string {
-	if p.Steps == 0 {
+	switch {
+	case p.Steps == 0 && p.Step == 0:
 		return ""
+	case p.Steps == 0:
+		return fmt.Sprintf("step %d ", p.Step)
 	}
 	return fmt.Sprintf("step %d of %d ", p.Step, p.Steps)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,6 +37,28 @@ func TestPlainProgressHasNoEmptyLines(t *testing.T) {
 		if strings.TrimSpace(line) == "" {
 			t.Errorf("an empty line in\n%s", out.String())
 		}
+	}
+}
+
+func TestPlainProgressOfASearchIsNotThatOfItsTrials(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	d := &lineDisplay{out: &out}
+	for trial := range 30 {
+		d.progress(events.Progress{Phase: "tuning", Step: trial, Steps: 30})
+		for step := range 10 {
+			d.progress(events.Progress{Phase: fmt.Sprintf("trial %04d", trial), Step: step, Steps: 10})
+		}
+	}
+	if lines := strings.Count(out.String(), "\n"); lines < 10 || lines > 15 {
+		t.Errorf("%d lines:\n%s", lines, out.String())
+	}
+	out.Reset()
+	for step := range 30 {
+		d.progress(events.Progress{Phase: "rungs", Step: step})
+	}
+	if out.String() != "rungs\nrungs      step 10\nrungs      step 20\n" {
+		t.Error(out.String())
 	}
 }
 

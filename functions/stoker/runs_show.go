@@ -20,6 +20,8 @@ type runDetail struct {
 	Since      time.Time        `json:"since,omitzero"`   // of the first fact
 	Expires    time.Time        `json:"expires,omitzero"` // if it waits for facts until then
 	Job        string           `json:"job,omitempty"`
+	Study      string           `json:"study,omitempty"`    // the search that found its hyperparameters, or searches
+	Reused     bool             `json:"reused,omitempty"`   // that search was another run's
 	Revision   uint64           `json:"revision,omitempty"` // of the pipeline, pinned when its facts had come
 	Lease      *events.Lease    `json:"lease,omitempty"`
 	Heartbeat  time.Time        `json:"heartbeat,omitzero"` // the last of its worker, by the bus's clock
@@ -96,7 +98,7 @@ func showRun(ctx context.Context, box events.Letterbox, key runKey) (runDetail, 
 	if err != nil {
 		return d, err
 	}
-	return d, errors.Join(d.readJoin(ctx, known, join), d.readDead(ctx, box), d.readProgress(ctx, box))
+	return d, errors.Join(d.readJoin(ctx, known, join), d.readStudy(ctx, box), d.readDead(ctx, box), d.readProgress(ctx, box))
 }
 
 // withoutJoin is a run that no dispatcher has joined: it has not come to that yet, or its facts were refused.
@@ -123,12 +125,25 @@ func (d *runDetail) readFacts(ctx context.Context, box events.Letterbox) error {
 			d.Since = recorded.Message.Stored
 		}
 		d.readFailure(fact)
+		if told, ok := fact.Data.(*events.HParamsReady); ok {
+			d.Reused = told.Reused
+		}
 		if events.EndsRun(fact) {
 			d.Outcome = factJSON(fact)
 			d.trained, _ = fact.Data.(*events.ModelTrained)
 		}
 	}
 	return nil
+}
+
+// readStudy finds the search that the run's hyperparameters are of. A run whose module searches by itself, or that is not tuned, has none.
+func (d *runDetail) readStudy(ctx context.Context, box events.Letterbox) error {
+	study, err := studyOfRun(ctx, box, d.Pipeline, d.Run)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
+	d.Study = study.ID
+	return err
 }
 
 // readFailure keeps the last failure, with a log if any had one.

@@ -21,6 +21,9 @@ func (d runDetail) table(w io.Writer) {
 	if d.State == runTrained && d.trained != nil {
 		describeModel(w, d.trained)
 	}
+	if d.Study != "" {
+		row(w, "study", shortID(d.Study)+map[bool]string{true: ", reused"}[d.Reused])
+	}
 	row(w, "since", localTime(d.Since))
 	if !d.Expires.IsZero() {
 		row(w, "expires", "within a minute of "+localTime(d.Expires))
@@ -92,6 +95,10 @@ func progressLine(p events.Progress) string {
 func (a *app) nextSteps(d runDetail) []string {
 	run := quoted(d.Run) + " --pipeline " + d.Pipeline
 	var next []string
+	if d.Study != "" && (d.State == runTuning || d.State == runFailed) {
+		follow := map[bool]string{true: " -f  # follows its search", false: "  # its search, trial by trial"}[d.State == runTuning]
+		next = append(next, a.command("studies show "+quoted(d.Pipeline+"/"+d.Run))+follow)
+	}
 	switch d.State {
 	case runWaiting, runQueued, runTuning, runRunning:
 		next = append(next, a.command("cancel "+run)+"  # gives it up")

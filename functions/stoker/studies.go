@@ -53,7 +53,8 @@ type studyLine struct {
 	Pipeline  string        `json:"pipeline"`
 	State     string        `json:"state"`
 	Algorithm string        `json:"algorithm,omitempty"`
-	Trials    int           `json:"trials"` // that were begun
+	Trials    int           `json:"trials"`             // that were begun
+	Promoted  int           `json:"promoted,omitempty"` // those among them that go on from another
 	MaxTrials int           `json:"max_trials,omitempty"`
 	Counts    report.Counts `json:"counts"`
 	Objective string        `json:"objective,omitempty"`
@@ -78,9 +79,10 @@ func listStudies(ctx context.Context, box events.Letterbox, pipelines ...string)
 
 func lineOf(one studies.Listed) studyLine {
 	s := one.Study
+	all := report.Of(&s)
 	line := studyLine{
 		Study: one.Name.ID, Pipeline: one.Name.Pipeline, State: studyState(s), Algorithm: s.Config.Algorithm.Name,
-		Trials: len(s.Trials), MaxTrials: s.Config.MaxTrials, Counts: report.Of(&s).Counts, Updated: one.Grown,
+		Trials: len(s.Trials), Promoted: promoted(all.Trials), MaxTrials: s.Config.MaxTrials, Counts: all.Counts, Updated: one.Grown,
 	}
 	if one.Err != nil {
 		line.State, line.Error = studyUnclear, one.Err.Error()
@@ -99,7 +101,7 @@ func lineOf(one studies.Listed) studyLine {
 func studiesTable(w io.Writer, lines []studyLine) {
 	row(w, "STUDY", "PIPELINE", "STATE", "TRIALS", "BEST", "UPDATED")
 	for _, l := range lines {
-		row(w, shortID(l.Study), l.Pipeline, l.State, trialsOf(l.Trials, l.MaxTrials), l.best(), localTime(l.Updated))
+		row(w, shortID(l.Study), l.Pipeline, l.State, trialsOf(l.Trials, l.Promoted, l.MaxTrials), l.best(), localTime(l.Updated))
 	}
 }
 
@@ -117,11 +119,15 @@ func (l studyLine) best() string {
 // shortID is as much of a study's id as people need.
 func shortID(id string) string { return id[:min(len(id), 12)] }
 
-func trialsOf(begun, most int) string {
-	if most == 0 {
+// trialsOf is how many trials there are, of how many that may be begun anew.
+func trialsOf(begun, promoted, most int) string {
+	switch {
+	case most == 0:
 		return fmt.Sprint(begun)
+	case promoted == 0:
+		return fmt.Sprintf("%d of %d", begun, most)
 	}
-	return fmt.Sprintf("%d of %d", begun, most)
+	return fmt.Sprintf("%d of %d + %d promoted", begun-promoted, most, promoted)
 }
 
 // The states of a study.

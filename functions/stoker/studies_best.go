@@ -39,7 +39,7 @@ func newStudiesBest(app *app) *cobra.Command {
 
 func bestTable(w io.Writer, d studyDetail, best []report.Row) {
 	if len(best) == 0 {
-		row(w, "none of "+trialsOf(len(d.Trials), d.MaxTrials)+" trials is completed")
+		row(w, "no trial is completed: "+d.counts())
 	}
 	for _, trial := range best {
 		row(w, "trial", trial.Trial)

@@ -27,6 +27,9 @@ func newStudiesExport(app *app) *cobra.Command {
 		Args:              exactly(1, "a study"),
 		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if to == "" && !asCSV && !asJSON {
+				return usage(errors.New("export to where? say --to DIR, --csv or --json"))
+			}
 			return app.withStudy(cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
 				s, err := studies.Read(ctx, box, study)
 				switch {
@@ -48,7 +51,6 @@ func newStudiesExport(app *app) *cobra.Command {
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "print a row for each trial")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the study and its trials")
 	cmd.MarkFlagsMutuallyExclusive("to", "csv", "json")
-	cmd.MarkFlagsOneRequired("to", "csv", "json")
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -55,7 +56,7 @@ func (a *app) followStudy(ctx context.Context, box events.Letterbox, study event
 			}
 			mu.Lock()
 			if trial, ok := trialOf(d.study, p); ok {
-				steps[trial] = p
+				steps[trial] = after(steps[trial], p)
 				if time.Since(drawn) > redrawn {
 					view.show(d)
 					drawn = time.Now()
@@ -89,9 +90,23 @@ func (a *app) followStudy(ctx context.Context, box events.Letterbox, study event
 
 // trialOf is the trial that a report is of: its job's, and its phase names it.
 func trialOf(s tune.Study, p events.Progress) (string, bool) {
-	id, named := strings.CutPrefix(p.Phase, "trial ")
+	id, named := strings.CutPrefix(p.Phase, trialPhase)
 	t := s.Of(p.Job)
 	return id, named && t != nil && t.ID == id
+}
+
+// after is a trial's report with the metrics of earlier ones that it leaves out: not every step is evaluated.
+func after(earlier, p events.Progress) events.Progress {
+	if earlier.Job != p.Job || earlier.Attempt != p.Attempt {
+		return p
+	}
+	metrics := maps.Clone(earlier.Metrics)
+	if metrics == nil {
+		metrics = map[string]float64{}
+	}
+	maps.Copy(metrics, p.Metrics)
+	p.Metrics = metrics
+	return p
 }
 
 // quietStudy prints nothing but the end, for programs.
@@ -112,7 +127,7 @@ func (l *studyLines) show(d studyDetail) {
 			continue
 		}
 		l.told[trial.Trial] = true
-		line := fmt.Sprintf("trial %s  %s  %s  %s", trial.Trial, d.status(trial), d.score(trial), valuesLine(trial.Values))
+		line := fmt.Sprintf("trial %s  %s  %s  %s", trial.Trial, d.status(trial), d.score(trial), valuesLine(trial.Values)+whyFailed(trial))
 		if trial.Best {
 			line += "  best so far"
 		}

@@ -34,7 +34,7 @@ func (d studyDetail) table(w io.Writer, most int) {
 	}
 	for _, trial := range trials {
 		mark := map[bool]string{true: "*"}[trial.Best]
-		row(w, mark, trial.Trial, d.status(trial), d.score(trial), epochs(trial), d.time(trial), valuesLine(trial.Values))
+		row(w, mark, trial.Trial, d.status(trial), d.score(trial), epochs(trial), d.time(trial), valuesLine(trial.Values)+whyFailed(trial))
 	}
 }
 
@@ -47,7 +47,10 @@ func (d studyDetail) what() string {
 		return fmt.Sprintf(": %s; %s left to end", whyWords(d.Finished.Why), trials(d.Counts.Running))
 	case studyFinished, studyFailed:
 		words := ": " + whyWords(d.Finished.Why)
-		if d.Finished.Message != "" {
+		switch {
+		case d.Finished.Message != "" && d.Finished.Why == tune.Failing: // says so itself, and how many
+			words = ": " + firstLine(d.Finished.Message)
+		case d.Finished.Message != "":
 			words += ": " + firstLine(d.Finished.Message)
 		}
 		return words
@@ -86,7 +89,7 @@ func (d studyDetail) search() string {
 
 func (d studyDetail) counts() string {
 	c := d.Counts
-	words := []string{trialsOf(len(d.Trials), d.MaxTrials)}
+	words := []string{trialsOf(len(d.Trials), promoted(d.Trials), d.MaxTrials)}
 	for _, one := range []struct {
 		n    int
 		word string
@@ -96,6 +99,16 @@ func (d studyDetail) counts() string {
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// promoted are the trials that go on from another. They don't count against the most there may be.
+func promoted(all []report.Row) (n int) {
+	for _, trial := range all {
+		if trial.Parent != "" {
+			n++
+		}
+	}
+	return n
 }
 
 func (d studyDetail) scoreName() string {
@@ -136,6 +149,14 @@ func (d studyDetail) status(trial report.Row) string {
 	return strings.ToLower(string(trial.Status))
 }
 
+// whyFailed is what a trial failed of, or fails of and is tried again.
+func whyFailed(trial report.Row) string {
+	if trial.Message == "" || trial.Status == tune.Completed || trial.Status == tune.Running {
+		return ""
+	}
+	return "  (" + firstLine(trial.Message) + ")"
+}
+
 func epochs(trial report.Row) string {
 	switch {
 	case trial.Epochs == 0:
@@ -156,7 +177,10 @@ func (d studyDetail) time(trial report.Row) string {
 		}
 	}
 	took := max(0, until.Sub(trial.Started))
-	if took < time.Minute {
+	switch {
+	case took < time.Second:
+		return took.Truncate(time.Millisecond).String()
+	case took < time.Minute:
 		return fmt.Sprintf("%.1fs", took.Seconds())
 	}
 	return took.Truncate(time.Second).String()

@@ -55,7 +55,7 @@ func TestALiveStudyIsDrawnOverItself(t *testing.T) {
 	if lines := strings.Count(first, "\n"); lines > 19 || lines < 15 {
 		t.Errorf("%d lines on a screen of 20:\n%s", lines, first)
 	}
-	for _, want := range []string{"best    0000  1  x 0\n", "0029   running 2/9  (0.125)  1-3     0.0s  x 0.", "30 of 30, 1 running, 29 completed"} {
+	for _, want := range []string{"best    0000  1  x 0\n", "0029   running 2/9  (0.125)  1-3     0s    x 0.", "30 of 30, 1 running, 29 completed"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("no %q in\n%s", want, first)
 		}
@@ -68,6 +68,35 @@ func TestALiveStudyIsDrawnOverItself(t *testing.T) {
 	live.show(d)
 	if again := strings.TrimPrefix(out.String(), first); again != fmt.Sprintf("\x1b[%dA\x1b[J", strings.Count(first, "\n"))+first {
 		t.Errorf("drawn again as %q", again)
+	}
+}
+
+func TestATableSaysWhyATrialFailedAndWhatWasPromoted(t *testing.T) {
+	t.Parallel()
+	d := detailOf(bigStudy(t, 3))
+	d.Trials[0].Status, d.Trials[0].Score, d.Trials[0].Message = tune.Failed, nil, "loss is NaN\nTraceback"
+	d.Trials[1].Parent, d.MaxTrials = "0000", 2
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	d.table(w, 0)
+	_ = w.Flush()
+	for _, want := range []string{"x 0  (loss is NaN)\n", "trials  2 of 2 + 1 promoted, 1 running"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestAReportKeepsTheMetricsThatALaterOneLeavesOut(t *testing.T) {
+	t.Parallel()
+	first := events.Progress{Job: "a", Attempt: "1", Step: 5, Metrics: map[string]float64{"accuracy": 0.5, "loss": 2}}
+	second := events.Progress{Job: "a", Attempt: "1", Step: 6, Metrics: map[string]float64{"loss": 1}}
+	if got := after(first, second); got.Step != 6 || got.Metrics["accuracy"] != 0.5 || got.Metrics["loss"] != 1 || second.Metrics["accuracy"] != 0 {
+		t.Errorf("%+v", got)
+	}
+	second.Attempt = "2"
+	if got := after(first, second); len(got.Metrics) != 1 {
+		t.Errorf("another attempt has %v", got.Metrics)
 	}
 }
 
