@@ -12,7 +12,7 @@ import os
 import sys
 
 import stoker
-from stoker_guest import leaving, progress, said
+from stoker_guest import leaving, optimizer_state, progress, said
 
 ENDLESS = 2**31 - 1  # trials, of a search that only an exhausted space ends
 FAILURE_BYTES = 4096  # of a traceback: its end says most
@@ -32,6 +32,7 @@ def search(tuner, fit_kwargs, oracle):
     said.send({"type": "study", "study": json.loads(config)})
     tuner.oracle, tuner.tuner_id = client, oracle["tuner"]
     watch(tuner, client)
+    optimizer_state.carry(tuner)
     tuner.search(**fit_kwargs)
 
 
