@@ -152,9 +152,16 @@ func TestKerasTunersHyperbandGoesOnFromTheWeightsOfAnotherDisk(t *testing.T) {
 		}
 		moved = moved || trial.Parent != "" && owners[trial.ID] != owners[trial.Parent]
 		if trial.Parent != "" && len(curve) > 0 {
-			before := a.study.Trial(trial.Parent).Curves["val_loss"]
+			parent := a.study.Trial(trial.Parent)
+			before := parent.Curves["val_loss"]
 			if curve[0].Value >= before[0].Value {
 				t.Errorf("trial %s begins at %v, and its parent began at %v: expected its weights to go on", trial.ID, curve[0].Value, before[0].Value)
+			}
+			const epochSteps = 2
+			counted := parent.Metrics["steps_counted"] + epochSteps*float64(trial.Step-trial.From)
+			if parent.Metrics["steps_counted"] == 0 || trial.Metrics["steps_counted"] != counted {
+				t.Errorf("trial %s counts %v steps at epoch %d: expected %v, as trial %s ended with %v",
+					trial.ID, trial.Metrics["steps_counted"], trial.Step, counted, parent.ID, parent.Metrics["steps_counted"])
 			}
 		}
 	}
