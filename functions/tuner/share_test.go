@@ -10,12 +10,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/tuner/oracle/oraclepb"
@@ -29,6 +31,7 @@ func newShared(t *testing.T, c tune.Config) *plant {
 		t.Fatal(err)
 	}
 	p := newPlant(t, c)
+	p.box = eventstest.NewMemory(time.Minute) // processes are reached by TCP, in real time: no job is to be lost on a busy machine
 	p.spec = fmt.Sprintf(`
 pipeline: penguin
 module: %s
@@ -76,13 +79,19 @@ func (p *plant) keras(try func(ctx context.Context, a module.Assignment, trial *
 func TestKerasTunersProcessesShareAStudy(t *testing.T) {
 	t.Parallel()
 	p := newShared(t, oneFloat(tune.Random, 12, 0))
-	var both sync.WaitGroup
-	both.Add(2)
-	var first sync.Map
-	p.keras(func(_ context.Context, a module.Assignment, trial *oraclepb.Trial) (float64, error) {
-		if _, known := first.LoadOrStore(a.Oracle.Tuner, true); !known { // the first trial of a process waits for the other's
-			both.Done()
-			both.Wait()
+	var mu sync.Mutex
+	var once sync.Once
+	tuners, both := map[string]bool{}, make(chan struct{})
+	p.keras(func(ctx context.Context, a module.Assignment, trial *oraclepb.Trial) (float64, error) {
+		mu.Lock()
+		if tuners[a.Oracle.Tuner] = true; len(tuners) == 2 {
+			once.Do(func() { close(both) })
+		}
+		mu.Unlock()
+		select { // the first trial of a process waits for the other's
+		case <-both:
+		case <-ctx.Done():
+			return 0, ctx.Err()
 		}
 		return trial.GetHyperparameters().GetValues().GetValues()["x"].GetFloatValue(), nil
 	})

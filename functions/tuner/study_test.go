@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -216,183 +217,193 @@ func (p *plant) read(uri, file string) string {
 
 func TestAStudyIsSearchedByAllWorkersAndToldByOne(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t, oneFloat(tune.Random, 20, 4))
-	p.with(2, 2, func() {
-		p.offer("j1", "monday")
-		got := p.hparams("monday")
-		study := p.study()
-		best := study.Best()[0]
-		if len(study.Trials) != 20 || len(study.Best()) != 20 || len(p.tried) != 20 || study.Finished.Why != tune.MaxTrials {
-			t.Errorf("%d trials, %d tried, %+v", len(study.Trials), len(p.tried), study.Finished)
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, oneFloat(tune.Random, 20, 4))
+		p.with(2, 2, func() {
+			p.offer("j1", "monday")
+			got := p.hparams("monday")
+			study := p.study()
+			best := study.Best()[0]
+			if len(study.Trials) != 20 || len(study.Best()) != 20 || len(p.tried) != 20 || study.Finished.Why != tune.MaxTrials {
+				t.Errorf("%d trials, %d tried, %+v", len(study.Trials), len(p.tried), study.Finished)
+			}
+			if *got.Score != best.Metrics["loss"] || got.Objective != "loss" || got.Cached || got.Values["x"] != *got.Score {
+				t.Errorf("told %+v, best is %+v", got, best)
+			}
+			if text := p.read(got.Hyperparameters, "best_hyperparameters.txt"); !strings.HasPrefix(text, `{"space": [{"class_name": "Float"`) {
+				t.Errorf("best hyperparameters: %s", text)
+			}
+			var results []map[string]any
+			if err := json.Unmarshal([]byte(p.read(got.Study, "tuner_results.json")), &results); err != nil || len(results) != 20 ||
+				results[0]["trial_id"] != best.ID || results[0]["score"] != *got.Score || results[0]["x"] != *got.Score {
+				t.Errorf("results %v, %v", results, err)
+			}
+			if lines := strings.Count(p.read(got.Study, "study/log.jsonl"), "\n"); lines != study.Entries {
+				t.Errorf("%d lines of %d entries", lines, study.Entries)
+			}
+			if lines := strings.Count(p.read(got.Study, "study/trials.csv"), "\n"); lines != 1+len(study.Trials) {
+				t.Errorf("%d lines of %d trials", lines, len(study.Trials))
+			}
+			p.offer("j2", "tuesday")
+			if second := p.hparams("tuesday"); !second.Cached || len(p.tried) != 20 {
+				t.Errorf("a second run: %+v after %d trials", second, len(p.tried))
+			}
+		})
+		for _, a := range p.tried {
+			if a.Call != module.CallTrial || a.Trial == nil || *a.TrainSteps != 100 || a.WorkingDir == "" || a.ServingModelDir != "" || a.Trial.Keep {
+				t.Errorf("assignment %+v", a)
+			}
 		}
-		if *got.Score != best.Metrics["loss"] || got.Objective != "loss" || got.Cached || got.Values["x"] != *got.Score {
-			t.Errorf("told %+v, best is %+v", got, best)
-		}
-		if text := p.read(got.Hyperparameters, "best_hyperparameters.txt"); !strings.HasPrefix(text, `{"space": [{"class_name": "Float"`) {
-			t.Errorf("best hyperparameters: %s", text)
-		}
-		var results []map[string]any
-		if err := json.Unmarshal([]byte(p.read(got.Study, "tuner_results.json")), &results); err != nil || len(results) != 20 ||
-			results[0]["trial_id"] != best.ID || results[0]["score"] != *got.Score || results[0]["x"] != *got.Score {
-			t.Errorf("results %v, %v", results, err)
-		}
-		if lines := strings.Count(p.read(got.Study, "study/log.jsonl"), "\n"); lines != study.Entries {
-			t.Errorf("%d lines of %d entries", lines, study.Entries)
-		}
-		if lines := strings.Count(p.read(got.Study, "study/trials.csv"), "\n"); lines != 1+len(study.Trials) {
-			t.Errorf("%d lines of %d trials", lines, len(study.Trials))
-		}
-		p.offer("j2", "tuesday")
-		if second := p.hparams("tuesday"); !second.Cached || len(p.tried) != 20 {
-			t.Errorf("a second run: %+v after %d trials", second, len(p.tried))
+		if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
+			t.Errorf("trials that leave nothing have left %v", keys)
 		}
 	})
-	for _, a := range p.tried {
-		if a.Call != module.CallTrial || a.Trial == nil || *a.TrainSteps != 100 || a.WorkingDir == "" || a.ServingModelDir != "" || a.Trial.Keep {
-			t.Errorf("assignment %+v", a)
-		}
-	}
-	if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
-		t.Errorf("trials that leave nothing have left %v", keys)
-	}
 }
 
 func TestATrialThatFailsIsTriedAgainAndManyInARowEndTheStudy(t *testing.T) {
 	t.Parallel()
-	c := oneFloat(tune.Random, 6, 1)
-	c.Retries = 1
-	p := newPlant(t, c)
-	failing := map[string]bool{}
-	p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
-		if id := a.Trial.ID; id != "0003" && !failing[id] {
-			failing[id] = true
-			return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no luck")}
+	synctest.Test(t, func(t *testing.T) {
+		c := oneFloat(tune.Random, 6, 1)
+		c.Retries = 1
+		p := newPlant(t, c)
+		failing := map[string]bool{}
+		p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
+			if id := a.Trial.ID; id != "0003" && !failing[id] {
+				failing[id] = true
+				return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no luck")}
+			}
+			return map[string]float64{"loss": valueOf(a, "x")}, nil
 		}
-		return map[string]float64{"loss": valueOf(a, "x")}, nil
-	}
-	p.with(1, 1, func() {
-		p.offer("j1", "monday")
-		p.hparams("monday")
-		if study := p.study(); len(study.Best()) != 6 || len(p.tried) != 11 {
-			t.Errorf("%d completed of %d tries", len(study.Best()), len(p.tried))
+		p.with(1, 1, func() {
+			p.offer("j1", "monday")
+			p.hparams("monday")
+			if study := p.study(); len(study.Best()) != 6 || len(p.tried) != 11 {
+				t.Errorf("%d completed of %d tries", len(study.Best()), len(p.tried))
+			}
+		})
+		p = newPlant(t, oneFloat(tune.Random, 6, 1))
+		p.trial = func(context.Context, module.Assignment, func(module.Message)) (map[string]float64, error) {
+			return map[string]float64{"accuracy": 1}, nil
 		}
-	})
-	p = newPlant(t, oneFloat(tune.Random, 6, 1))
-	p.trial = func(context.Context, module.Assignment, func(module.Message)) (map[string]float64, error) {
-		return map[string]float64{"accuracy": 1}, nil
-	}
-	p.with(1, 1, func() {
-		p.offer("j1", "monday")
-		failed, ok := p.told("monday").Data.(*events.TuningFailed)
-		if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, "3 trials in a row") || !strings.Contains(failed.Message, "told no loss") {
-			t.Errorf("told %+v", failed)
-		}
+		p.with(1, 1, func() {
+			p.offer("j1", "monday")
+			failed, ok := p.told("monday").Data.(*events.TuningFailed)
+			if !ok || failed.Reason != events.FailureModule || !strings.Contains(failed.Message, "3 trials in a row") || !strings.Contains(failed.Message, "told no loss") {
+				t.Errorf("told %+v", failed)
+			}
+		})
 	})
 }
 
 // A worker is lost in its second trial, which has left a checkpoint: its job comes again and goes on with it.
 func TestATrialGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t, oneFloat(tune.Random, 3, 1))
-	lost, gone := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
-		state := filepath.Join(a.WorkingDir, "state")
-		text, err := os.ReadFile(state)
-		switch {
-		case a.Trial.ID != "0001":
-		case err == nil && string(text) == "half":
-			on(module.Message{Type: module.MessageProgress, Step: 2, Metrics: map[string]float64{"loss": 0.5}})
-		default:
-			if err := os.WriteFile(state, []byte("half"), 0o600); err != nil {
-				return nil, err
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, oneFloat(tune.Random, 3, 1))
+		lost, gone := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
+			state := filepath.Join(a.WorkingDir, "state")
+			text, err := os.ReadFile(state)
+			switch {
+			case a.Trial.ID != "0001":
+			case err == nil && string(text) == "half":
+				on(module.Message{Type: module.MessageProgress, Step: 2, Metrics: map[string]float64{"loss": 0.5}})
+			default:
+				if err := os.WriteFile(state, []byte("half"), 0o600); err != nil {
+					return nil, err
+				}
+				on(module.Message{Type: module.MessageProgress, Step: 1, Metrics: map[string]float64{"loss": -9}})
+				on(module.Message{Type: module.MessageCheckpoint, Step: 1})
+				once.Do(func() { close(lost) })
+				<-ctx.Done()
+				<-gone
+				return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
 			}
-			on(module.Message{Type: module.MessageProgress, Step: 1, Metrics: map[string]float64{"loss": -9}})
-			on(module.Message{Type: module.MessageCheckpoint, Step: 1})
-			once.Do(func() { close(lost) })
-			<-ctx.Done()
-			<-gone
-			return nil, &guest.Error{Kind: guest.KindStopped, Err: context.Cause(ctx)}
+			return map[string]float64{"loss": valueOf(a, "x")}, nil
 		}
-		return map[string]float64{"loss": valueOf(a, "x")}, nil
-	}
-	ctx, kill := context.WithCancel(t.Context())
-	var first errgroup.Group
-	first.Go(func() error { return p.worker(ctx, p.box, 1) })
-	p.offer("j1", "monday")
-	<-lost
-	kill()
-	close(gone)
-	if err := first.Wait(); err != nil {
-		t.Error(err)
-	}
-	p.with(1, 1, func() { p.hparams("monday") })
-	study := p.study()
-	if trial := study.Trials[1]; len(study.Best()) != 3 || len(p.tried) != 4 || trial.Tries != 1 || len(trial.Curves["loss"]) != 1 || trial.Curves["loss"][0].Value != 0.5 {
-		t.Errorf("%d tries, trial 1: %+v", len(p.tried), trial)
-	}
-	if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
-		t.Errorf("left %v", keys)
-	}
+		ctx, kill := context.WithCancel(t.Context())
+		var first errgroup.Group
+		first.Go(func() error { return p.worker(ctx, p.box, 1) })
+		p.offer("j1", "monday")
+		<-lost
+		kill()
+		close(gone)
+		if err := first.Wait(); err != nil {
+			t.Error(err)
+		}
+		p.with(1, 1, func() { p.hparams("monday") })
+		study := p.study()
+		if trial := study.Trials[1]; len(study.Best()) != 3 || len(p.tried) != 4 || trial.Tries != 1 || len(trial.Curves["loss"]) != 1 || trial.Curves["loss"][0].Value != 0.5 {
+			t.Errorf("%d tries, trial 1: %+v", len(p.tried), trial)
+		}
+		if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
+			t.Errorf("left %v", keys)
+		}
+	})
 }
 
 // Of Hyperband, a trial that goes on from another finds what that left, whichever worker had it.
 func TestHyperbandGoesOnFromItsParents(t *testing.T) {
 	t.Parallel()
-	c := oneFloat(tune.Hyperband, 0, 3)
-	c.Algorithm.MaxEpochs = 9
-	p := newPlant(t, c)
-	p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
-		state := filepath.Join(a.WorkingDir, "state")
-		text, err := os.ReadFile(state)
-		if a.Trial.Parent != "" && (err != nil || string(text) != fmt.Sprint(a.Trial.Parent, " ", a.Trial.From)) {
-			t.Errorf("trial %s goes on from %s at %d, and found %q, %v", a.Trial.ID, a.Trial.Parent, a.Trial.From, text, err)
+	synctest.Test(t, func(t *testing.T) {
+		c := oneFloat(tune.Hyperband, 0, 3)
+		c.Algorithm.MaxEpochs = 9
+		p := newPlant(t, c)
+		p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
+			state := filepath.Join(a.WorkingDir, "state")
+			text, err := os.ReadFile(state)
+			if a.Trial.Parent != "" && (err != nil || string(text) != fmt.Sprint(a.Trial.Parent, " ", a.Trial.From)) {
+				t.Errorf("trial %s goes on from %s at %d, and found %q, %v", a.Trial.ID, a.Trial.Parent, a.Trial.From, text, err)
+			}
+			if want := max(1, int(math.Round(100*float64(a.Trial.Epochs)/9))); *a.TrainSteps != want {
+				t.Errorf("%d steps for %d epochs of 9", *a.TrainSteps, a.Trial.Epochs)
+			}
+			if a.Trial.Keep != (a.Trial.Epochs < 9) {
+				t.Errorf("%+v", a.Trial)
+			}
+			err = os.WriteFile(state, []byte(fmt.Sprint(a.Trial.ID, " ", a.Trial.Epochs)), 0o600)
+			return map[string]float64{"loss": valueOf(a, "x") - float64(a.Trial.Epochs)}, err
 		}
-		if want := max(1, int(math.Round(100*float64(a.Trial.Epochs)/9))); *a.TrainSteps != want {
-			t.Errorf("%d steps for %d epochs of 9", *a.TrainSteps, a.Trial.Epochs)
+		p.with(3, 1, func() {
+			p.offer("j1", "monday")
+			p.hparams("monday")
+		})
+		study := p.study()
+		if len(study.Trials) != 23 || len(study.Best()) != 23 || len(p.tried) != 23 || study.Finished.Why != tune.Exhausted {
+			t.Errorf("%d trials, %d tried, %+v", len(study.Trials), len(p.tried), study.Finished)
 		}
-		if a.Trial.Keep != (a.Trial.Epochs < 9) {
-			t.Errorf("%+v", a.Trial)
+		if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
+			t.Errorf("left %v", keys)
 		}
-		err = os.WriteFile(state, []byte(fmt.Sprint(a.Trial.ID, " ", a.Trial.Epochs)), 0o600)
-		return map[string]float64{"loss": valueOf(a, "x") - float64(a.Trial.Epochs)}, err
-	}
-	p.with(3, 1, func() {
-		p.offer("j1", "monday")
-		p.hparams("monday")
 	})
-	study := p.study()
-	if len(study.Trials) != 23 || len(study.Best()) != 23 || len(p.tried) != 23 || study.Finished.Why != tune.Exhausted {
-		t.Errorf("%d trials, %d tried, %+v", len(study.Trials), len(p.tried), study.Finished)
-	}
-	if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
-		t.Errorf("left %v", keys)
-	}
 }
 
 func TestTheBestTrialsModelIsPublishedWhereItIsAskedFor(t *testing.T) {
 	t.Parallel()
-	p := newPlant(t, oneFloat(tune.Random, 12, 2))
-	p.spec += "  study: {best_model: on}\n"
-	p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
-		err := os.MkdirAll(a.ServingModelDir, 0o755)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte(a.Trial.ID), 0o600)
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, oneFloat(tune.Random, 12, 2))
+		p.spec += "  study: {best_model: on}\n"
+		p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
+			err := os.MkdirAll(a.ServingModelDir, 0o755)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte(a.Trial.ID), 0o600)
+			}
+			return map[string]float64{"loss": valueOf(a, "x")}, err
 		}
-		return map[string]float64{"loss": valueOf(a, "x")}, err
-	}
-	var hparams *events.HParamsReady
-	p.with(2, 1, func() {
-		p.offer("j1", "monday")
-		hparams = p.hparams("monday")
+		var hparams *events.HParamsReady
+		p.with(2, 1, func() {
+			p.offer("j1", "monday")
+			hparams = p.hparams("monday")
+		})
+		study := p.study()
+		best := study.Best()[0]
+		address := strings.Replace(hparams.Hyperparameters, "/best_hyperparameters/", "/model/", 1)
+		if got := p.read(address, "Format-Serving/saved_model.pb"); got != best.ID {
+			t.Errorf("published the model of trial %s, the best is %s", got, best.ID)
+		}
+		if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
+			t.Errorf("left %v", keys)
+		}
 	})
-	study := p.study()
-	best := study.Best()[0]
-	address := strings.Replace(hparams.Hyperparameters, "/best_hyperparameters/", "/model/", 1)
-	if got := p.read(address, "Format-Serving/saved_model.pb"); got != best.ID {
-		t.Errorf("published the model of trial %s, the best is %s", got, best.ID)
-	}
-	if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {
-		t.Errorf("left %v", keys)
-	}
 }
