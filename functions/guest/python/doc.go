@@ -76,10 +76,13 @@
 // With an assignment's oracle, tuner_fn is called as ever, and then its tuner's oracle looked at: where it is exactly one of
 // KerasTuner's four, its arguments are told as the study to search, KerasTuner's own client of a remote oracle takes its
 // place, and tuner.search runs KerasTuner's own loop on the study's trials. BayesianOptimization is the study's bayesian
-// search, with its own acquisition: alpha and beta are not used. What KerasTuner keeps of a trial is its own to say: a trial
-// that goes on from another has its weights, of the best epoch, and an optimizer that begins anew; a trial whose worker was
-// lost begins again, but for what the module's own BackupAndRestore kept. A tuner with another oracle, with no parameters
-// before its first trial, or with a Hyperband that never ends searches whole in this one process; the log says so.
+// search, with its own acquisition: alpha and beta are not used. A Hyperband trial that goes on from another has its weights,
+// of the best epoch, and its optimizer as it was then. KerasTuner's checkpoint has both. With Keras 2 KerasTuner restores both;
+// with Keras 3 it passes over the optimizer, and warns of it: then the driver puts it back when the model's fit begins, where it
+// is of the same kind and shapes; else it begins anew, and a line in the log says so. In a KerasTuner process without this
+// driver, and in a search that runs whole in one process, it begins anew with Keras 3. A trial whose worker was lost begins
+// again, but for what the module's own BackupAndRestore kept. A tuner with another oracle, with no parameters before its first
+// trial, or with a Hyperband that never ends searches whole in this one process; the log says so.
 //
 // The end of each epoch of a trial's fits is told, and the study may end the trial there, as by EarlyStopping. A pipeline may
 // give such a study another algorithm; of those with epochs, asha and bohb, only KerasTuner's Hyperband tuner keeps to the epochs.
