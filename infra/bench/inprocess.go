@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/local/bucket"
 	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/s3"
 )
 
 // ownBus is a NATS server in this process, with its streams on file, as each of the parts needs that measure no binary. Clients
@@ -40,6 +44,30 @@ func (b ownBus) with(ctx context.Context, opts jetstream.Options, do func(events
 	}
 	defer func() { err = errors.Join(err, box.Close()) }()
 	return do(box)
+}
+
+// withOwnStore runs a new store for as long as do runs.
+func withOwnStore(ctx context.Context, do func(storage.Store) error) (err error) {
+	dir, err := os.MkdirTemp("", "stoker-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	server, err := bucket.Start(ctx, bucket.Options{Dir: filepath.Join(dir, "store")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	keys := server.Credentials()
+	store, err := s3.Open(ctx, s3.Config{Endpoint: server.Endpoint(), AccessKey: keys.AccessKey, SecretKey: keys.SecretKey})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := store.EnsureBucket(ctx, studyBucket); err != nil {
+		return err
+	}
+	return do(store)
 }
 
 // benchJob is the work of nobody: the job of a pipeline that is not deployed.

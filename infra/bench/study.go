@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,11 +19,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/studies"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
-	"github.com/stoker-ml/stoker/local/bucket"
 	"github.com/stoker-ml/stoker/storage"
-	"github.com/stoker-ml/stoker/storage/s3"
 )
 
 // The studies that are measured.
@@ -128,28 +127,26 @@ func searched(ctx context.Context, box events.Letterbox) (time.Duration, error) 
 		}
 		break
 	}
-	var first, last time.Time
-	for study, err := range box.Studies(ctx, "bench") {
+	for newest, err := range box.Studies(ctx, "bench") {
 		if err != nil {
 			return 0, err
 		}
-		for entry, err := range box.ReadStudy(ctx, study.Study, 0, false) {
-			if err != nil {
-				return 0, err
-			}
-			e, err := tune.ParseEntry(entry.Body)
-			if err != nil {
-				return 0, err
-			}
-			if first.IsZero() && len(e.Started) > 0 {
-				first = entry.Stored
-			}
-			if e.Ended != nil {
-				last = entry.Stored
-			}
-		}
+		return trialsTook(ctx, box, newest.Study)
 	}
-	return last.Sub(first), nil
+	return 0, errors.New("the study has no log")
+}
+
+// trialsTook is from when a study's first trial began to when its last one ended.
+func trialsTook(ctx context.Context, box events.Letterbox, study events.Study) (time.Duration, error) {
+	s, err := studies.Read(ctx, box, study)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(s.Study.Trials) == 0:
+		return 0, fmt.Errorf("study %s has no trials", study.ID)
+	}
+	last := slices.MaxFunc(s.Study.Trials, func(a, b *tune.Trial) int { return a.Ended.Compare(b.Ended) })
+	return last.Ended.Sub(s.Study.Trials[0].Started), nil
 }
 
 // work is one worker, with processes and a connection of its own.
@@ -193,28 +190,4 @@ tuner: {when: always, custom_config: {trials: %d, parallel: %d, sleep_ms: %d}}
 	job.Inputs = events.Inputs{TransformedExamples: []events.Examples{{URI: "s3://" + studyBucket + "/rows"}}}
 	job.Spec, err = spec.JSON()
 	return job, err
-}
-
-// withOwnStore runs a new store for as long as do runs.
-func withOwnStore(ctx context.Context, do func(storage.Store) error) (err error) {
-	dir, err := os.MkdirTemp("", "stoker-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	server, err := bucket.Start(ctx, bucket.Options{Dir: filepath.Join(dir, "store")})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	keys := server.Credentials()
-	store, err := s3.Open(ctx, s3.Config{Endpoint: server.Endpoint(), AccessKey: keys.AccessKey, SecretKey: keys.SecretKey})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if err := store.EnsureBucket(ctx, studyBucket); err != nil {
-		return err
-	}
-	return do(store)
 }
