@@ -105,26 +105,18 @@ func (s *surface) constrain(all []Seen, points gp.Points, pending [][]float64) e
 
 // rough is an upper estimate of the value of a point, in time proportional to the number of trials: its variance is that which the
 // nearest trial leaves.
-func (s *surface) rough(x []float64) float64 {
-	total := 0.0
-	if !math.IsInf(s.best, 1) {
-		total, _, _ = s.worth(s.objective.Mean(x))
-	}
-	for _, c := range s.constraints {
-		value, _, _ := feasible(c.Mean(x))
-		total += value
-	}
-	return total
-}
+func (s *surface) rough(x []float64) float64 { return s.value(x, (*gp.Predictor).Mean) }
 
 // at is the value of a point.
-func (s *surface) at(x []float64) float64 {
-	total := 0.0
+func (s *surface) at(x []float64) float64 { return s.value(x, (*gp.Predictor).At) }
+
+// value is that of a point of which a mean and a variance are predicted.
+func (s *surface) value(x []float64, predict func(p *gp.Predictor, x []float64) (mean, variance float64)) (total float64) {
 	if !math.IsInf(s.best, 1) {
-		total, _, _ = s.worth(s.objective.At(x))
+		total, _, _ = s.worth(predict(s.objective, x))
 	}
 	for _, c := range s.constraints {
-		value, _, _ := feasible(c.At(x))
+		value, _, _ := feasible(predict(c, x))
 		total += value
 	}
 	return total
