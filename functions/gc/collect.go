@@ -65,7 +65,13 @@ func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opt
 	if err != nil {
 		return fmt.Errorf("collect garbage: read leases: %w", err)
 	}
-	c := collector{store: store, models: models, before: now.Add(-opts.OlderThan), leased: leased, dryRun: opts.DryRun, on: on}
+	searching, err := searching(ctx, box, opts.Root)
+	if err != nil {
+		return fmt.Errorf("collect garbage: read the queue: %w", err)
+	}
+	c := collector{
+		store: store, models: models, before: now.Add(-opts.OlderThan), leased: leased, searching: searching, dryRun: opts.DryRun, on: on,
+	}
 	var damaged []error
 	for _, e := range executions {
 		err := c.collect(ctx, e)
@@ -84,12 +90,13 @@ func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opt
 
 // collector is one collection on its way through the executions.
 type collector struct {
-	store  storage.Store
-	models *models
-	before time.Time // what was written since then stays
-	leased map[string]bool
-	dryRun bool
-	on     func(Removal)
+	store     storage.Store
+	models    *models
+	before    time.Time // what was written since then stays
+	leased    map[string]bool
+	searching map[storage.Ref]bool
+	dryRun    bool
+	on        func(Removal)
 }
 
 func (c collector) collect(ctx context.Context, e *execution) error {
@@ -101,6 +108,9 @@ func (c collector) collect(ctx context.Context, e *execution) error {
 		return err
 	}
 	for _, r := range e.garbage(commit, c.before, c.leased) {
+		if r.Why == whyUntouched && c.searching[r.Component] {
+			continue
+		}
 		if err := c.remove(ctx, r); err != nil {
 			return err
 		}

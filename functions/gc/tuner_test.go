@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/gc"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -48,6 +50,28 @@ func TestWhatASearchFoundStaysAndWhatItLeftGoes(t *testing.T) {
 		}
 		if now := w.objects(); !maps.Equal(now, kept) {
 			t.Errorf("now %v, want %v", now, kept)
+		}
+	})
+}
+
+// A trial's state lies where no commit will ever be, left by a seat that is long gone: it goes with the search, not before.
+func TestWhatTrialsLeftStaysWhileTheirSearchGoesOn(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		for n, pipeline := range []string{"penguin", "taxi"} {
+			place := storage.Place{Root: root.Join(pipeline, "Tuner"), Execution: execution(n), Attempt: "seat"}
+			if _, err := storage.OpenCheckpoints(w.store, place, "trial 0000", 1).Save(t.Context(), w.model, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		there := w.objects()
+		w.queued(events.FunctionTune, "waiting")
+		time.Sleep(3 * day)
+		if got := w.collect(gc.Options{OlderThan: day}); !slices.Equal(got, []string{"checkpoints"}) {
+			t.Errorf("removed %q", got)
+		}
+		left := w.objects()
+		if len(left) != len(there)/2 || !strings.Contains(slices.Sorted(maps.Keys(left))[0], "penguin") {
+			t.Errorf("%v are left of %v", left, there)
 		}
 	})
 }

@@ -96,10 +96,13 @@ func (w world) told(run string, of, base storage.Place) {
 }
 
 // lease says that an attempt is at work on a job that is on the queue.
-func (w world) lease(attempt string) {
+func (w world) lease(attempt string) { w.t.Helper(); w.queued(events.FunctionTrain, attempt) }
+
+// queued is lease for a job of any kind.
+func (w world) queued(function events.Function, attempt string) {
 	w.t.Helper()
 	job := events.Job{
-		ID: "job-of-" + attempt, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Revision: 1, Spec: []byte("{}"), Run: attempt,
+		ID: "job-of-" + attempt, Function: function, Class: "cpu", Pipeline: "penguin", Revision: 1, Spec: []byte("{}"), Run: attempt,
 		Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: attempt, Sequence: 1}},
 	}
 	if err := w.box.Offer(w.t.Context(), job); err != nil {
