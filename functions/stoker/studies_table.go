@@ -154,7 +154,7 @@ func whyFailed(trial report.Row) string {
 	if trial.Message == "" || trial.Status == tune.Completed || trial.Status == tune.Running {
 		return ""
 	}
-	return "  (" + firstLine(trial.Message) + ")"
+	return "  (" + firstLine(strings.TrimSpace(trial.Message)) + ")"
 }
 
 func epochs(trial report.Row) string {
