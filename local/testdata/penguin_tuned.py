@@ -1,4 +1,5 @@
-"""A TFX module file with both functions: tuner_fn searches for learning rate and depth of a classifier, run_fn trains one.
+"""A TFX module file with both functions: tuner_fn searches for learning rate and depth of a classifier, run_fn trains
+one.
 
 Stoker tells run_fn the best hyperparameters of the search; without any it would take the defaults.
 """

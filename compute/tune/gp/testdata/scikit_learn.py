@@ -1,4 +1,5 @@
-"""Writes scikit_learn.json: what scikit-learn's Gaussian process says of a few points, with the kernel's parameters given."""
+"""Writes scikit_learn.json: what scikit-learn's Gaussian process says of a few points, with the kernel's parameters
+given."""
 import json
 import sys
 

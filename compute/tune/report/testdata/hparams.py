@@ -8,8 +8,8 @@ from tensorboard import program
 
 def check(folder):
     board = program.TensorBoard()
-    board.configure(argv=["tensorboard", "--logdir", folder, "--port", "0", "--host", "localhost", "--load_fast", "false",
-                          "--reload_interval", "1"])
+    board.configure(argv=["tensorboard", "--logdir", folder, "--port", "0", "--host", "localhost",
+                          "--load_fast", "false", "--reload_interval", "1"])
     url = board.launch() + "data/plugin/hparams/"
     for _ in range(300):
         experiment = ask(url + "experiment", {"experimentName": ""})

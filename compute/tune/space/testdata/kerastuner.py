@@ -12,7 +12,8 @@ def again(config, places):
     hp = keras_tuner.HyperParameters.from_config(json.loads(config))
     values = [[p.prob_to_value(place) for place in places] for p in hp.space]
     back = [[p.value_to_prob(value) for value in row] for p, row in zip(hp.space, values)]
-    return {"Config": json.dumps(hp.get_config()), "Values": values, "Back": back, "Active": [hp.is_active(p) for p in hp.space]}
+    active = [hp.is_active(p) for p in hp.space]
+    return {"Config": json.dumps(hp.get_config()), "Values": values, "Back": back, "Active": active}
 
 
 def made(build):

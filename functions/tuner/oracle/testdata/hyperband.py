@@ -1,5 +1,5 @@
-"""A TFX module whose tuner_fn is KerasTuner's Hyperband over a Keras model. Its epochs last SECONDS, and beside their loss
-say how many steps the optimizer has counted."""
+"""A TFX module whose tuner_fn is KerasTuner's Hyperband over a Keras model. Its epochs last SECONDS, and beside their
+loss say how many steps the optimizer has counted."""
 import os
 import time
 

@@ -1,5 +1,5 @@
 """One of KerasTuner's own workers, as it stands: what it knows of an oracle elsewhere are the three variables in its
-environment. Its trials are arithmetic, slow where SLOW says so, and leave a file that those which go on from them read."""
+environment. Its trials are arithmetic, slow where SLOW says so, and leave a file for those that go on from them."""
 import os
 import sys
 import time

@@ -1,5 +1,5 @@
-"""Which way an objective is better, where KerasTuner tells by its name and is wrong: it takes what it does not know for a
-loss, F1 and R2 among them, and would search for the worst model."""
+"""Which way an objective is better, where KerasTuner tells by its name and is wrong: it takes what it does not know for
+a loss, F1 and R2 among them, and would search for the worst model."""
 import re
 
 from stoker_guest import said

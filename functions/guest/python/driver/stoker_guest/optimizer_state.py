@@ -1,9 +1,10 @@
 """A trial that goes on from another goes on with its optimizer, too.
 
 KerasTuner's checkpoint of a trial has the weights of its best epoch, and with them what the optimizer knew then: its
-steps, its moments. Keras 2 puts all of it into the model that goes on. Keras 3 passes over an optimizer without variables,
-and that of a new model makes them with its first step. So they are made here, and given what the checkpoint has, before
-anything else that the model's fit begins with: what a module keeps by itself, by BackupAndRestore say, is newer.
+steps, its moments. Keras 2 puts all of it into the model that goes on. Keras 3 passes over an optimizer without
+variables, and that of a new model makes them with its first step. So they are made here, and given what the checkpoint
+has, before anything else that the model's fit begins with: what a module keeps by itself, by BackupAndRestore say, is
+newer.
 """
 import functools
 import re

@@ -43,7 +43,7 @@ def trial(phase=None, number=0, of=0, known=None):
 
 
 def on_epoch(told):
-    """Has told(epoch, logs) called at the end of each epoch of a fit, from 1; it says whether the fit is to end there."""
+    """Has told(epoch, logs) called at the end of each epoch of a fit, from 1; it says whether to end the fit there."""
     global _epoch
     _epoch = told
 
