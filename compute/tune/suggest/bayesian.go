@@ -17,7 +17,7 @@ func bayesian(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	search := searchOf(s)
 	if len(search.Seen) < initialPoints(s, startUp) {
 		even := space.NewStream(s.Config.Seed, 0)
-		for _, values := range bayes.Spread(s.Config.Space, even, len(s.Trials), spares) {
+		for _, values := range bayes.Spread(s.Config.Space, even, number(s), spares) {
 			if !search.Had[values.Key()] {
 				return tune.Suggestion{Values: values}, tune.Try, nil
 			}

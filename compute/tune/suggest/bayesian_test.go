@@ -95,6 +95,29 @@ func replay(t *testing.T, log []tune.Entry) tune.Study {
 	return l.study
 }
 
+// TestAStudyGoesOnWhereAnEarlierOneEnded has the same seed as that, whose first values are known then.
+func TestAStudyGoesOnWhereAnEarlierOneEnded(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{tune.Bayesian, tune.Random, tune.TPE} {
+		c := config(tune.Algorithm{Name: name}, unit("a"), unit("b"))
+		c.MaxTrials = 4
+		older := begin(t, c)
+		older.search(func(trial *tune.Trial) float64 { return float(trial.Values, "a") })
+		known := map[string]bool{}
+		for _, trial := range older.study.Trials {
+			known[trial.Values.Key()] = true
+			c.Earlier = append(c.Earlier, tune.Earlier{Values: trial.Values, Metrics: trial.Metrics})
+		}
+		newer := begin(t, c)
+		newer.search(func(trial *tune.Trial) float64 { return float(trial.Values, "a") })
+		for _, trial := range newer.study.Trials {
+			if known[trial.Values.Key()] {
+				t.Errorf("%s: trial %s has the values of an earlier study's", name, trial.ID)
+			}
+		}
+	}
+}
+
 func TestBayesianLearnsFromAnEarlierStudy(t *testing.T) {
 	t.Parallel()
 	c := config(byModel, unit("a"))

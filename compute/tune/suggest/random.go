@@ -10,12 +10,15 @@ const draws = 100
 
 // random tries values that were not tried before, drawn evenly from their places, until there are none left.
 func random(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
-	values, ok := draw(s.Config.Space, space.NewStream(s.Config.Seed, len(s.Trials)), tried(s))
+	values, ok := draw(s.Config.Space, space.NewStream(s.Config.Seed, number(s)), tried(s))
 	if !ok {
 		return tune.Suggestion{}, exhausted(s), nil
 	}
 	return tune.Suggestion{Values: values}, tune.Try, nil
 }
+
+// number is that of the next trial, counted on from those that an older study has found: with the same seed it would draw their values again.
+func number(s *tune.Study) int { return len(s.Config.Earlier) + len(s.Trials) }
 
 // draw is random values whose key is not among those of had; false if there are none.
 func draw(in space.Space, stream space.Stream, had map[string]bool) (space.Values, bool) {
