@@ -32,6 +32,7 @@ type ledger struct {
 	after   uint64        // the sequence of the newest entry in study
 	changed chan struct{} // closed, and replaced, with every entry
 	broken  error         // an entry that is none: the log can't be gone on with
+	clock   clock
 }
 
 // openLedger reads a study's log to its end.
@@ -94,6 +95,7 @@ func (l *ledger) follow(ctx context.Context) {
 func (l *ledger) enter(entry events.StudyEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.clock.hear(entry.Stored)
 	if entry.Sequence <= l.after || l.broken != nil {
 		return
 	}
@@ -146,13 +148,14 @@ func (l *ledger) write(ctx context.Context, plan func(tune.Study) (tune.Entry, e
 	}
 }
 
-// append writes one entry behind those that were read. Its time is the bus's to say: until the log is read from its beginning, ours is near enough.
+// append writes one entry behind those that were read. Its time is the bus's to say: until the log is read from its beginning, ours of it is
+// near enough.
 func (l *ledger) append(ctx context.Context, study tune.Study, e tune.Entry, after uint64) error {
 	body, err := e.Bytes()
 	if err != nil {
 		return events.Fail(events.FailureModule, fmt.Errorf("study %s: %w", l.name.ID, err))
 	}
-	e.Stored = time.Now()
+	e.Stored = l.time()
 	if err := study.Apply(e); err != nil {
 		return events.Fail(events.FailureCrash, fmt.Errorf("study %s: %w", l.name.ID, err))
 	}

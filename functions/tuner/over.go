@@ -11,6 +11,9 @@ import (
 // stopTime is what a module has to end a trial that the study has no use for any more.
 const stopTime = 30 * time.Second
 
+// timeLook is how often a seat looks what time it is by the bus: it may know better than when it looked before.
+const timeLook = 5 * time.Second
+
 // untilOver returns true when the study is over, by the log or by its time, or lost says that it is for who asks; false if ctx ends before.
 func (l *ledger) untilOver(ctx context.Context, lost func(tune.Study) bool) bool {
 	for {
@@ -20,9 +23,12 @@ func (l *ledger) untilOver(ctx context.Context, lost func(tune.Study) bool) bool
 		}
 		left := time.Duration(math.MaxInt64)
 		if at := study.OutOfTimeAt(); !at.IsZero() {
-			left = time.Until(at)
+			left = at.Sub(l.time())
 		}
-		timer := time.NewTimer(left)
+		if left <= 0 {
+			return true
+		}
+		timer := time.NewTimer(min(left, timeLook))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -30,7 +36,6 @@ func (l *ledger) untilOver(ctx context.Context, lost func(tune.Study) bool) bool
 		case <-changed:
 			timer.Stop()
 		case <-timer.C:
-			return true
 		}
 	}
 }

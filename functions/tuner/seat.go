@@ -2,7 +2,6 @@ package tuner
 
 import (
 	"context"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -73,7 +72,7 @@ func (s *seat) work(ctx context.Context) error {
 // idle says whether there is no trial for this seat now, for which a process would be started. That the study is over is written.
 func (s *seat) idle(ctx context.Context) (idle bool, err error) {
 	err = s.write(ctx, func(study tune.Study) (tune.Entry, error) {
-		e, err := plan(study, s.me, nil, time.Now())
+		e, err := plan(study, s.me, nil, s.time())
 		if idle = e.Taken == nil && len(e.Started) == 0 && study.Of(s.me.Job) == nil; !idle {
 			return tune.Entry{}, err
 		}
@@ -107,7 +106,7 @@ type taken struct {
 func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 	var wrote tune.Entry
 	err := s.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if e, err = plan(study, s.me, ended, time.Now()); !e.Empty() {
+		if e, err = plan(study, s.me, ended, s.time()); !e.Empty() {
 			wrote = e
 		}
 		return e, err

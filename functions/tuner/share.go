@@ -143,7 +143,7 @@ func (d *desk) End(ctx context.Context, ended tune.Ended) error {
 func (d *desk) Stop(_ context.Context, trial string, curves map[string][]tune.Point) (bool, error) {
 	study := d.now()
 	at := study.OutOfTimeAt()
-	if study.Finished != nil || !holds(study, d.me, trial) || !at.IsZero() && time.Now().After(at) {
+	if study.Finished != nil || !holds(study, d.me, trial) || !at.IsZero() && d.time().After(at) {
 		return true, nil
 	}
 	return early(study, trial, curves), nil

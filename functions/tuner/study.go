@@ -67,7 +67,7 @@ func conclude(ctx context.Context, a *execution.Attempt, l *ledger) (*execution.
 
 // begin writes the first entry of the log, or that this job asks again for a study that came to nothing.
 func (l *ledger) begin(ctx context.Context, task worker.Task, config *tune.Config) error {
-	return l.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+	err := l.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		switch {
 		case study.Entries == 0 && config == nil:
 			return e, events.Fail(events.FailureCrash, errors.New("a study without a config"))
@@ -81,6 +81,10 @@ func (l *ledger) begin(ctx context.Context, task worker.Task, config *tune.Confi
 		}
 		return e, nil
 	})
+	if err != nil {
+		return err
+	}
+	return l.retime(ctx)
 }
 
 // reopens says whether a job asks again for a study that is finished: for one that failed before this job asked for it, and for one

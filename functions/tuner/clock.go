@@ -1,0 +1,49 @@
+package tuner
+
+import (
+	"context"
+	"time"
+)
+
+// clock is the bus's, by which studies have their time: as far as is known from when entries were stored that have come. The bus's time was
+// that at least when they came, and it is that exactly for one that comes as it is written, as a seat's own do. So nothing ends too early,
+// and nothing of a seat at work too late. This machine's own clock may be wrong, and may jump; how long ago something was it knows.
+type clock struct{ stored, came time.Time }
+
+func (c *clock) hear(stored time.Time) {
+	if now := time.Now(); c.came.IsZero() || stored.After(c.at(now)) {
+		*c = clock{stored, now}
+	}
+}
+
+func (c *clock) at(now time.Time) time.Time {
+	if c.came.IsZero() {
+		return now
+	}
+	return c.stored.Add(now.Sub(c.came))
+}
+
+// time is what time it is by the bus's clock, or was not long ago.
+func (l *ledger) time() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.clock.at(time.Now())
+}
+
+// retime reads the log anew where its first entry has a time that is not the bus's yet, and that matters.
+func (l *ledger) retime(ctx context.Context) error {
+	if l.now().Config.MaxTime == 0 {
+		return nil
+	}
+	again, err := openLedger(ctx, &ledger{bus: l.bus, name: l.name, prove: l.prove, log: l.log})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if again.after >= l.after {
+		l.study, l.clock = again.study, again.clock
+		l.move(again.after)
+	}
+	return nil
+}
