@@ -38,6 +38,9 @@ func kindOf(hyperparameter string) space.Kind {
 // space is what a search varies: custom_config's, or one that suits the module.
 func (c config) space(name string) (space.Space, error) {
 	s, err := c.readSpace(name)
+	if err == nil && len(s) == 0 {
+		err = errors.New("is empty: leave it out for one that suits the module")
+	}
 	if err == nil {
 		err = s.Check()
 	}
@@ -77,13 +80,21 @@ func (c config) readSpace(name string) (space.Space, error) {
 	return nil, fmt.Errorf(`expected an object like {"units": {"min": 8, "max": 64}}, or a list as KerasTuner's get_config has it`)
 }
 
+// knows says whether the module of that name reads a hyperparameter.
+func knows(name, hyperparameter string) error {
+	known := hyperparameters(name)
+	if slices.Contains(known, hyperparameter) {
+		return nil
+	}
+	return fmt.Errorf("%s%s has no hyperparameter %q: expected some of %s%s", module.BuiltinPrefix, name, hyperparameter,
+		strings.Join(known, ", "), module.Suggestion(hyperparameter, known))
+}
+
 // checkParameter refuses a parameter that the module doesn't read, or can't be trained with: its ends, or each of its choices, are
 // tried on the configuration.
 func (c config) checkParameter(name string, p space.Parameter) error {
-	known := hyperparameters(name)
-	if !slices.Contains(known, p.Name) {
-		return fmt.Errorf("%s%s has no hyperparameter %q: expected some of %s%s", module.BuiltinPrefix, name, p.Name,
-			strings.Join(known, ", "), module.Suggestion(p.Name, known))
+	if err := knows(name, p.Name); err != nil {
+		return err
 	}
 	probes := []any{p.At(0), p.At(1)}
 	if p.Kind == space.Choice {

@@ -25,13 +25,12 @@ type between struct {
 // in the module's order, since an object has none.
 func (c config) shortSpace(name string, given map[string]any) (space.Space, error) {
 	var s space.Space
-	order := hyperparameters(name)
 	for _, key := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(order, key) {
-			order = append(order, key) // to be refused by its name
+		if err := knows(name, key); err != nil {
+			return nil, err
 		}
 	}
-	for _, key := range order {
+	for _, key := range hyperparameters(name) {
 		value, ok := given[key]
 		if !ok {
 			continue
