@@ -133,25 +133,13 @@ func pointsOf(s space.Space, given []map[string]any) (points []space.Values, err
 			return nil, fmt.Errorf("points[%d]: %w", i, err)
 		}
 		complete := s.Complete(values)
-		if p, out := outside(s, complete); out {
+		if p, out := s.Outside(complete); out {
 			value, _ := complete.Lookup(p.Name)
 			return nil, fmt.Errorf("points[%d]: %s: %v is not in the space", i, p.Name, value)
 		}
 		points = append(points, complete)
 	}
 	return points, nil
-}
-
-// outside is the first active parameter whose value is none of it.
-func outside(s space.Space, values space.Values) (space.Parameter, bool) {
-	for _, p := range s {
-		alone := p
-		alone.Conditions = nil
-		if s.Active(p, values) && !(space.Space{alone}).Contains(values) {
-			return p, true
-		}
-	}
-	return space.Parameter{}, false
 }
 
 func namesOf(s space.Space) (names []string) {
