@@ -16,7 +16,8 @@ import (
 // another, is an error and changes nothing. What it holds to, whoever wrote the log:
 //
 //   - the first entry begins the study; a later Begun is a request to go on, and of its config only bounds and budgets count;
-//   - trials are numbered as they are begun, at most MaxTrials of them without a parent, at most Parallel run at once, and a job works on one at a time;
+//   - trials are numbered as they are begun, at most MaxTrials of them without a parent, at most Parallel run at once, and
+//     a job works on one at a time;
 //   - a trial runs until its owner says how it ended, and ends once: a failure makes it Invalid while it has tries left, and only an
 //     Invalid trial is begun again;
 //   - nothing is begun or taken over for more work once the study is finished; what runs then may still end.

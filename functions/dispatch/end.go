@@ -27,7 +27,8 @@ func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind,
 	return d.tell(ctx, ended)
 }
 
-// tell calls back what the run may be tuned by, publishes that it has ended, and marks the join. The fact is the same whoever tells it, so that the log has it once.
+// tell calls back what the run may be tuned by, publishes that it has ended, and marks the join. The fact is the same whoever
+// tells it, so that the log has it once.
 func (d *Dispatcher) tell(ctx context.Context, run held) error {
 	if run.Ending.Told {
 		return nil

@@ -181,7 +181,8 @@ func (s *sweep) tuned(ctx context.Context, run held, pipeline *swept) error {
 	return nil
 }
 
-// gate lets the runs of a pipeline pass which should have a job and which nobody saw through, and takes the places of those that have an outcome.
+// gate lets the runs of a pipeline pass which should have a job and which nobody saw through, and takes the places of those
+// that have an outcome.
 func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
 	if pipeline.err != nil {
 		return pipeline.err

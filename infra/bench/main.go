@@ -3,8 +3,9 @@
 //
 // Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
 // recover.go the functions by themselves, on a NATS server in this process; files.go what reads and writes TensorFlow's files, beside
-// TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and what they cost; search.go a whole search; study.go what is around its trials. They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read
-// from /proc. Read figure first.
+// TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and what they cost; search.go a whole search; study.go
+// what is around its trials. They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read from
+// /proc. Read figure first.
 package main
 
 import (

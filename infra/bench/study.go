@@ -151,7 +151,8 @@ func trialsTook(ctx context.Context, box events.Letterbox, study events.Study) (
 
 // work is one worker, with processes and a connection of its own.
 func (s studySetting) work(ctx context.Context, on ownBus, store storage.Store) error {
-	host, err := guest.New(guest.Options{Args: []string{noopName}, Builtins: map[string]string{noopName: "builtin:noop@1"}, Warm: s.slots, Slots: s.slots})
+	builtins := map[string]string{noopName: "builtin:noop@1"}
+	host, err := guest.New(guest.Options{Args: []string{noopName}, Builtins: builtins, Warm: s.slots, Slots: s.slots})
 	if err != nil {
 		return err
 	}

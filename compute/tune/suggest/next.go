@@ -37,7 +37,8 @@ func Next(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 	choose, known := algorithms()[name]
 	switch {
 	case !known:
-		return tune.Suggestion{}, tune.Over, fmt.Errorf("algorithm: name: expected one of %s, got %q", strings.Join(tune.Algorithms(), ", "), name)
+		names := strings.Join(tune.Algorithms(), ", ")
+		return tune.Suggestion{}, tune.Over, fmt.Errorf("algorithm: name: expected one of %s, got %q", names, name)
 	case s.Finished != nil:
 		return tune.Suggestion{}, tune.Over, nil
 	}

@@ -83,7 +83,8 @@
 // not, is told in the log. Weights find each other by name, or, where Keras counted layers, by order and kind; shapes have
 // to be equal, but for layers that take features: there a feature's or a token's row goes where it stands now, and a
 // vocabulary may have grown. A class keeps its weights in the last layer wherever its word or number stands among the others; of
-// a base model that doesn't say what its classes are, classes are taken as they stand, and the table says so. Whatever that does not tell is said by warm_start, an object with
+// a base model that doesn't say what its classes are, classes are taken as they stand, and the table says so. Whatever that does not tell is
+// said by warm_start, an object with
 //
 //	map     of this module's names to the base model's: {"dense_1/kernel": "hidden/kernel"}
 //	only    a regular expression: weights whose names it does not match start from nothing

@@ -62,8 +62,8 @@ func (k *kept) look(ctx context.Context, c config, a module.Assignment) (*data, 
 	return d, err
 }
 
-// keyOf is the same for two trials only if they look at the same data. A study is known by a digest of its inputs; that the files are still those
-// is seen by their sizes and times.
+// keyOf is the same for two trials only if they look at the same data. A study is known by a digest of its inputs; that the files
+// are still those is seen by their sizes and times.
 func keyOf(c config, a module.Assignment) (string, error) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %q %q %d %d %d %s %t %q %q", a.Trial.Study, c.Label, c.Task, c.NumClasses, c.EvalBatchSize, steps(a.EvalSteps),
