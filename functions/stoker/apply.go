@@ -88,5 +88,10 @@ func (a *app) readPipeline(ctx context.Context, file string) (pipeline.Pipeline,
 			return spec, fmt.Errorf("%s: trainer.%w", file, err)
 		}
 	}
+	if spec.Module.IsBuiltin() && spec.Tunes() {
+		if err := builtin.CheckConfig(spec.Module.Path, spec.Search().CustomConfig); err != nil {
+			return spec, fmt.Errorf("%s: tuner.%w", file, err)
+		}
+	}
 	return spec, nil
 }

@@ -72,7 +72,7 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the fact")
 	flags.StringVar(&f.run, "run", "", "run key of the fact")
 	flags.BoolVar(&f.force, "force", false,
-		"train even if the same was trained before; for a run that has its job already there is replay --force")
+		"search and train even if the same was done before; for a run that has its job already there is replay --force")
 	flags.BoolVar(&f.wait, "wait", false, "follow the run until its model is trained or it failed")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: for ever")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -48,7 +49,15 @@ func bestTable(w io.Writer, d studyDetail, best []report.Row) {
 		}
 		row(w, "metrics", metricsLine(trial.Metrics))
 		if trial.Score != nil {
-			row(w, "score", d.score(trial))
+			row(w, "score", d.score(trial)+atStep(trial))
 		}
 	}
+}
+
+// atStep is where a trial had its score, which is the best of its course: what it came to in the end is among its metrics.
+func atStep(trial report.Row) string {
+	if trial.Step == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at step %d", trial.Step)
 }
