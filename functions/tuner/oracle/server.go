@@ -43,7 +43,7 @@ func With(ctx context.Context, desk Desk, use func(*Server) error) error {
 	server := grpc.NewServer()
 	oraclepb.RegisterOracleServer(server, s)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- server.Serve(neighbours{listener, ours}) }()
 	used := use(s)
 	server.Stop()                                                              // which ends the calls that wait
 	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // which it is where use was faster
