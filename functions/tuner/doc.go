@@ -1,9 +1,9 @@
 // Package tuner does tune jobs: searches for hyperparameters. What every job has in common is functions/execution's; what a study comes
 // to by its log is compute/tune's, and what it tries next compute/tune/suggest's. Here is who works on it.
 //
-// The module is asked first. One that says what to search for, as Go modules and builtins do, and tuner_fns with several trials at once,
-// gets a study: a log on the bus, named by the search's execution. Any other tuner_fn searches as it was written, whole in the one job;
-// what it keeps in its working folder survives a lost worker. See whole.go.
+// The module is asked first. One that says what to search for, as Go modules and builtins do, and tuner_fns with several trials at once
+// or whose pipeline says how to search, gets a study: a log on the bus, named by the search's execution. Any other tuner_fn searches
+// as it was written, whole in the one job; what it keeps in its working folder survives a lost worker. See ask.go.
 //
 // A study has seats. The tune job is one; with several trials at once it offers the others as trial jobs, which any worker takes. There is
 // no coordinator: every seat does the same, as its loop in seat.go says.

@@ -48,23 +48,6 @@ func (s *seat) search(ctx context.Context) (*execution.Result, error) {
 	}
 }
 
-// conclude makes what a study has come to the outcome of the execution.
-func conclude(ctx context.Context, a *execution.Attempt, l *ledger) (*execution.Result, error) {
-	study := l.now()
-	found, err := l.found(ctx, a, study)
-	if err == nil {
-		err = a.CheckTold(tell(a, found, a.Started))
-	}
-	if err != nil {
-		return nil, err
-	}
-	done, err := publish(ctx, a, found)
-	if err == nil {
-		forget(ctx, a, study)
-	}
-	return done, err
-}
-
 // begin writes the first entry of the log, or that this job asks again for a study that came to nothing.
 func (l *ledger) begin(ctx context.Context, task worker.Task, config *tune.Config) error {
 	err := l.write(ctx, func(study tune.Study) (e tune.Entry, err error) {

@@ -70,12 +70,3 @@ func (s *seat) began(ctx context.Context, said json.RawMessage) error {
 	}
 	return s.begin(ctx, s.task, &config)
 }
-
-// publish makes what was found the outcome of the execution.
-func publish(ctx context.Context, a *execution.Attempt, f found) (*execution.Result, error) {
-	manifest, err := a.Publish(ctx, tell(a, f, a.Now()))
-	if err != nil {
-		return nil, err
-	}
-	return a.Commit(ctx, manifest)
-}

@@ -1,0 +1,33 @@
+package tuner
+
+import (
+	"context"
+
+	"github.com/stoker-ml/stoker/functions/execution"
+)
+
+// conclude makes what a study has come to the outcome of the execution.
+func conclude(ctx context.Context, a *execution.Attempt, l *ledger) (*execution.Result, error) {
+	study := l.now()
+	found, err := l.found(ctx, a, study)
+	if err == nil {
+		err = a.CheckTold(tell(a, found, a.Started))
+	}
+	if err != nil {
+		return nil, err
+	}
+	done, err := publish(ctx, a, found)
+	if err == nil {
+		forget(ctx, a, study)
+	}
+	return done, err
+}
+
+// publish makes what was found the outcome of the execution.
+func publish(ctx context.Context, a *execution.Attempt, f found) (*execution.Result, error) {
+	manifest, err := a.Publish(ctx, tell(a, f, a.Now()))
+	if err != nil {
+		return nil, err
+	}
+	return a.Commit(ctx, manifest)
+}
