@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -81,7 +82,7 @@ func experiment(s *tune.Study) runlog.Experiment {
 // column is a parameter; one whose name is another's too, under other conditions, has no domain.
 func column(s space.Space, p space.Parameter) runlog.HParam {
 	h := runlog.HParam{Name: p.Name}
-	if slices.ContainsFunc(s, func(q space.Parameter) bool { return q.Name == p.Name && !slices.EqualFunc(q.List(), p.List(), equal) }) {
+	if slices.ContainsFunc(s, func(q space.Parameter) bool { return q.Name == p.Name && !alike(p, q) }) {
 		return h
 	}
 	switch p.Kind {
@@ -93,7 +94,11 @@ func column(s space.Space, p space.Parameter) runlog.HParam {
 	return h
 }
 
-func equal(a, b any) bool { return a == b }
+// alike says whether two parameters take the same values.
+func alike(p, q space.Parameter) bool {
+	p.Conditions, q.Conditions, p.Default, q.Default = nil, nil, nil, nil
+	return reflect.DeepEqual(p, q)
+}
 
 // session is one trial.
 func session(dir string, s *tune.Study, t *tune.Trial) error {
