@@ -21,8 +21,11 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// mostEarlier bounds what a study begins with: its first entry is one message of the bus. The best come first.
-const mostEarlier = 1000
+// What a study begins with, at most: its first entry is one message of the bus, and holds its config too. The best come first.
+const (
+	mostEarlier      = 1000
+	mostEarlierBytes = tune.MaxEntryBytes / 2
+)
 
 // learningFrom is the job with the artifact that its search learns from as its only hyperparameters: of a search of Stoker's own the
 // trials, of what others found what is there. Without, it has none: what the job may reuse decides nothing about a search.
@@ -66,9 +69,9 @@ func learnFrom(dir string, c *tune.Config) error {
 	if err == nil {
 		older = slices.DeleteFunc(older, func(e tune.Earlier) bool { return !c.Space.Contains(e.Values) })
 		for i, e := range older {
-			older[i].Values = c.Space.Complete(e.Values)
+			older[i] = tune.Earlier{Values: c.Space.Complete(e.Values), Metrics: judged(*c, e.Metrics)}
 		}
-		c.Earlier = older[:min(len(older), mostEarlier)]
+		c.Earlier = fitting(older)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -78,6 +81,28 @@ func learnFrom(dir string, c *tune.Config) error {
 		c.Points = append([]space.Values{c.Space.Complete(best)}, c.Points...)
 	}
 	return err
+}
+
+// judged are the metrics that a study judges trials by.
+func judged(c tune.Config, metrics map[string]float64) map[string]float64 {
+	metrics = maps.Clone(metrics)
+	maps.DeleteFunc(metrics, func(name string, _ float64) bool {
+		return !slices.ContainsFunc(c.Objectives, func(o tune.Objective) bool { return o.Name == name }) &&
+			!slices.ContainsFunc(c.Constraints, func(by tune.Constraint) bool { return by.Name == name })
+	})
+	return metrics
+}
+
+// fitting are as many trials as there is room for, from the first on.
+func fitting(older []tune.Earlier) []tune.Earlier {
+	left := mostEarlierBytes
+	for i, e := range older {
+		text, err := json.Marshal(e)
+		if left -= len(text) + 1; err != nil || left < 0 || i == mostEarlier {
+			return older[:i]
+		}
+	}
+	return older
 }
 
 // olderTrials are those of a study's log, with all they were known by; else those of TFX's file, which has a score each: it is taken for

@@ -84,9 +84,9 @@ func TestASearchLearnsFromWhatIsThere(t *testing.T) {
 		earlier []tune.Earlier
 		points  []space.Values
 	}{
-		"a study of ours, with all that its trials were known by": {
+		"a study of ours, with what this one judges trials by": {
 			files:   map[string]string{"study/log.jsonl": older(t), resultsFile: olderResults},
-			earlier: []tune.Earlier{{Values: point(16, "tanh", 0.5), Metrics: map[string]float64{"acc": 0.75, "size": 9, "loss": 2}}},
+			earlier: []tune.Earlier{{Values: point(16, "tanh", 0.5), Metrics: map[string]float64{"acc": 0.75, "size": 9}}},
 		},
 		"TFX's results, but for what is no point of the space": {
 			files: map[string]string{resultsFile: olderResults},
@@ -151,5 +151,26 @@ func TestWhatASearchLearnsFromIsItsInput(t *testing.T) {
 	}
 	if got := learningFrom(events.Job{Inputs: events.Inputs{Hyperparameters: latest}}, pipeline.Search{}).Inputs.Hyperparameters; got != "" {
 		t.Errorf("a pipeline that says nothing learns from %q", got)
+	}
+}
+
+// What is learned from is a part of one message: however long names and values are, there is room for the rest of the config.
+func TestNoMoreIsLearnedFromThanAMessageHolds(t *testing.T) {
+	t.Parallel()
+	c := units()
+	c.Space[1].Choices = []any{strings.Repeat("relu", 1000)}
+	var trials []map[string]any
+	for n := range 900 {
+		trials = append(trials, map[string]any{"trial_id": "1", "score": float64(n), "units": 8, "act": c.Space[1].Choices[0]})
+	}
+	text, err := json.Marshal(trials)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := learnFrom(leave(t, map[string]string{resultsFile: string(text)}), &c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (tune.Entry{Begun: &tune.Begun{Config: c}}).Bytes(); err != nil || len(c.Earlier) < 50 {
+		t.Errorf("%d trials, %v", len(c.Earlier), err)
 	}
 }
