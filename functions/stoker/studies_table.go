@@ -93,12 +93,20 @@ func (d studyDetail) counts() string {
 	for _, one := range []struct {
 		n    int
 		word string
-	}{{c.Running, "running"}, {c.Completed, "completed"}, {c.Stopped, "stopped early"}, {c.Failed, "failed"}, {c.Infeasible, "infeasible"}} {
+	}{{c.Running, d.unended()}, {c.Completed, "completed"}, {c.Stopped, "stopped early"}, {c.Failed, "failed"}, {c.Infeasible, "infeasible"}} {
 		if one.n > 0 {
 			words = append(words, fmt.Sprintf("%d %s", one.n, one.word))
 		}
 	}
 	return strings.Join(words, ", ")
+}
+
+// unended says of trials that have not ended what becomes of them: where a study is over and nothing runs, nothing.
+func (d studyDetail) unended() string {
+	if d.State == studyFinished || d.State == studyFailed {
+		return "cut short"
+	}
+	return "running"
 }
 
 // promoted are the trials that go on from another. They don't count against the most there may be.
@@ -139,6 +147,8 @@ func (d studyDetail) status(trial report.Row) string {
 		return fmt.Sprintf("running %d/%d", p.Step, p.Steps)
 	case trial.Status == tune.Running && p.Step > 0:
 		return fmt.Sprintf("running %d", p.Step)
+	case trial.Status == tune.Invalid && d.Finished != nil:
+		return d.unended()
 	case trial.Status == tune.Invalid:
 		return "to be retried"
 	case trial.Stopped > 0:

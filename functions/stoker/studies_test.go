@@ -87,6 +87,18 @@ func TestATableSaysWhyATrialFailedAndWhatWasPromoted(t *testing.T) {
 	}
 }
 
+func TestNothingRunsOfAStudyThatIsOver(t *testing.T) {
+	t.Parallel()
+	d := detailOf(bigStudy(t, 2))
+	d.Trials[1].Status, d.Finished, d.State = tune.Invalid, &tune.Finished{Why: tune.Cancelled}, studyFinished
+	if d.status(d.Trials[1]) != "cut short" || d.counts() != "2 of 2, 1 cut short, 1 completed" {
+		t.Errorf("%s; %s", d.status(d.Trials[1]), d.counts())
+	}
+	if d.State = studyRunning; d.counts() != "2 of 2, 1 running, 1 completed" {
+		t.Error(d.counts())
+	}
+}
+
 func TestAReportKeepsTheMetricsThatALaterOneLeavesOut(t *testing.T) {
 	t.Parallel()
 	first := events.Progress{Job: "a", Attempt: "1", Step: 5, Metrics: map[string]float64{"accuracy": 0.5, "loss": 2}}
