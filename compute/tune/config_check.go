@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -21,7 +22,7 @@ const (
 
 // Check says what is wrong with a config, naming its first bad field.
 func (c Config) Check() error {
-	for _, check := range []func() error{c.checkSpace, c.checkObjectives, c.Algorithm.check, c.Stopping.check, c.checkBounds} {
+	for _, check := range []func() error{c.checkSpace, c.checkObjectives, c.Algorithm.check, c.Stopping.check, c.checkBounds, c.checkPoints} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -40,6 +41,16 @@ func (c Config) Check() error {
 func (c Config) checkSpace() error {
 	if err := c.Space.Check(); err != nil {
 		return fmt.Errorf("space: %w", err)
+	}
+	return nil
+}
+
+func (c Config) checkPoints() error {
+	for i, point := range c.Points {
+		if p, outside := c.Space.Outside(point); outside {
+			value, _ := point.Lookup(p.Name)
+			return fmt.Errorf("points[%d]: %s: %v is not in the space", i, p.Name, value)
+		}
 	}
 	return nil
 }
@@ -90,8 +101,8 @@ func (a Algorithm) check() error {
 		{"max_epochs", a.MaxEpochs, 1}, {"factor", a.Factor, 2}, {"iterations", a.Iterations, 1}, {"min_epochs", a.MinEpochs, 1},
 		{"initial_points", a.InitialPoints, 1},
 	} {
-		if n.value != 0 && n.value < n.least {
-			return fmt.Errorf("algorithm: %s: expected %d or more, got %d", n.name, n.least, n.value)
+		if n.value != 0 && n.value < n.least || n.value > math.MaxInt32 {
+			return fmt.Errorf("algorithm: %s: expected %d to %d, got %d", n.name, n.least, math.MaxInt32, n.value)
 		}
 	}
 	a = a.withDefaults()

@@ -13,6 +13,7 @@ func TestASpaceContainsWhatItsActiveParametersTake(t *testing.T) {
 		{Name: "units", Kind: space.Int, Min: 8, Max: 64, Step: 8, Sampling: space.Linear},
 		{Name: "rate", Kind: space.Float, Min: 0.5, Max: 1, Sampling: space.Linear},
 		{Name: "n", Kind: space.Choice, Choices: []any{int64(1), int64(2)}},
+		{Name: "late", Kind: space.Int, Min: 2, Max: 4, Default: int64(0)},
 		{Name: "model", Kind: space.Choice, Choices: []any{"mlp", "cnn"}},
 		{Name: "filters", Kind: space.Int, Min: 1, Max: 4, Step: 1, Sampling: space.Linear,
 			Conditions: []space.Condition{{Parent: "model", Values: []any{"cnn"}}}},
@@ -34,6 +35,8 @@ func TestASpaceContainsWhatItsActiveParametersTake(t *testing.T) {
 		"a text that looks like one of them": {space.Values{{Name: "n", Of: "1"}}, false},
 		"another choice":                     {space.Values{{Name: "model", Of: "rnn"}}, false},
 		"too large, and active":              {space.Values{{Name: "model", Of: "cnn"}, {Name: "filters", Of: int64(9)}}, false},
+		"a fraction for a whole number":      {space.Values{{Name: "units", Of: 8.5}}, false},
+		"a default that lies outside":        {space.Values{{Name: "late", Of: int64(0)}}, true},
 		"too large, but not active":          {space.Values{{Name: "model", Of: "mlp"}, {Name: "filters", Of: int64(9)}}, true},
 	} {
 		if got := s.Contains(tc.values); got != tc.want {

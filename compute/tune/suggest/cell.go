@@ -28,7 +28,11 @@ func cell(p space.Parameter, value any) tpe.Cell {
 	case n == 0:
 		return tpe.Cell{Low: place, High: place}
 	case p.Kind == space.Int && p.Step == 0 && p.Sampling != space.Linear && p.Sampling != "":
-		return between(p, value.(int64), place)
+		whole, ok := value.(int64)
+		if !ok { // an older study's, where the parameter was another
+			whole = p.At(place).(int64)
+		}
+		return between(p, whole, place)
 	}
 	return tpe.Cell{Low: i / n, High: (i + 1) / n}
 }

@@ -53,6 +53,9 @@ func (h *halving) next() (tune.Suggestion, tune.Verdict, error) {
 				return suggestion, tune.Try, nil
 			}
 		}
+		if len(h.begun[place{iteration, all[0].number, 0}]) == 0 {
+			break // where nothing can be begun, there can't be later
+		}
 	}
 	if unsettled(h.study.Trials) {
 		return tune.Suggestion{}, tune.Wait, nil

@@ -1,0 +1,40 @@
+package suggest_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+func TestIterationsWithoutNumberEnd(t *testing.T) {
+	t.Parallel()
+	c := config(tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 3, Iterations: math.MaxInt32}, unit("x"))
+	c.MaxTrials = 10
+	l := begin(t, c)
+	l.search(func(t *tune.Trial) float64 { return float(t.Values, "x") })
+	if room := l.study.Room(); room != 0 {
+		t.Errorf("%d trials were not begun", room)
+	}
+}
+
+func TestAnOlderStudyMayHaveHadOtherParameters(t *testing.T) {
+	t.Parallel()
+	for _, name := range tune.Algorithms() {
+		for _, value := range []any{"many", 1.5, int64(-5), true} {
+			c := config(tune.Algorithm{Name: name, MaxEpochs: 9, InitialPoints: 2},
+				space.Parameter{Name: "n", Kind: space.Int, Min: 1, Max: 100, Sampling: space.Log},
+				space.Parameter{Name: "f", Kind: space.Float, Min: 1, Max: 100, Sampling: space.Log},
+				space.Parameter{Name: "c", Kind: space.Choice, Choices: []any{"a", "b"}}, space.Parameter{Name: "b", Kind: space.Boolean})
+			var values space.Values
+			for _, p := range c.Space {
+				values = append(values, space.Value{Name: p.Name, Of: value})
+			}
+			c.MaxTrials = 6
+			c.Earlier = []tune.Earlier{{Values: values, Metrics: map[string]float64{"loss": 1}}}
+			l := begin(t, c)
+			l.search(func(t *tune.Trial) float64 { return float(t.Values, "f") })
+		}
+	}
+}
