@@ -3,22 +3,30 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/stoker-ml/stoker/events"
 )
 
-// barDisplay draws a bar for the phases that have steps, one line each.
+// barDisplay draws a bar for the phases that have steps, one line each. The trials of a search, of which many may run at once, have
+// none of their own: the search's bar names the one that reported last.
 type barDisplay struct {
 	out   io.Writer
 	width int // of the terminal, in columns
 	bar   *progressbar.ProgressBar
 	phase string
+	drawn events.Progress // what the bar shows
+	trial string
 }
 
 func (d *barDisplay) progress(p events.Progress) {
 	if p.Phase == "" {
+		return
+	}
+	if strings.HasPrefix(p.Phase, trialPhase) {
+		d.ofTrial(p)
 		return
 	}
 	if p.Phase != d.phase {
@@ -33,6 +41,17 @@ func (d *barDisplay) progress(p events.Progress) {
 	}
 }
 
+// ofTrial tells of a trial on the bar of its search; where nobody knows how long that takes, its line is all there is.
+func (d *barDisplay) ofTrial(p events.Progress) {
+	d.trial = p.Phase
+	if p.Steps > 0 {
+		d.trial = fmt.Sprintf("%s %d/%d", p.Phase, p.Step, p.Steps)
+	}
+	if d.bar != nil {
+		d.draw(d.drawn)
+	}
+}
+
 const barWidth = 20 // columns
 
 func (d *barDisplay) draw(p events.Progress) {
@@ -43,6 +62,7 @@ func (d *barDisplay) draw(p events.Progress) {
 	if p.Steps != d.bar.GetMax() {
 		d.bar.ChangeMax(p.Steps)
 	}
+	d.drawn = p
 	d.bar.Describe(d.describe(p))
 	_ = d.bar.Set(p.Step) // a bar that can't be drawn is no reason to stop
 }
@@ -50,11 +70,12 @@ func (d *barDisplay) draw(p events.Progress) {
 // describe names the phase and its metrics, cut to what the bar leaves of the line: one that wraps can't be drawn over.
 func (d *barDisplay) describe(p events.Progress) string {
 	bar := len(fmt.Sprintf(" 100%% || (%d/%d) ", p.Steps, p.Steps)) + barWidth
-	text := fmt.Sprintf("%-10s %s", p.Phase, metricsLine(p.Metrics))
+	text := strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, metricsLine(p.Metrics), d.trial), " ")
 	return text[:min(len(text), max(d.width-bar-1, 0))]
 }
 
 func (d *barDisplay) close() {
+	d.trial = ""
 	if d.bar != nil {
 		_ = d.bar.Exit()
 		fmt.Fprintln(d.out)

@@ -97,3 +97,20 @@ func TestOnlyProgressIsShownAsProgress(t *testing.T) {
 		t.Errorf("progress came out as %+v, %t", p, ok)
 	}
 }
+
+func TestTrialsAreToldOnTheBarOfTheirSearch(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	d := &barDisplay{out: &out, width: 100}
+	for step := range 20 {
+		d.progress(events.Progress{Phase: "tuning", Step: step / 10, Steps: 2, Metrics: map[string]float64{"best loss": 0.5}})
+		d.progress(events.Progress{Phase: fmt.Sprintf("trial %04d", step%2), Step: step, Steps: 20})
+	}
+	d.progress(events.Progress{Phase: "publishing"})
+	if lines := strings.Count(out.String(), "\n"); lines != 2 || !strings.Contains(out.String(), "best loss 0.5  trial 0001 19/20") {
+		t.Errorf("%d lines: %q", lines, out.String())
+	}
+	if after := out.String()[strings.LastIndex(out.String(), "publishing"):]; after != "publishing\n" {
+		t.Errorf("%q", after)
+	}
+}
