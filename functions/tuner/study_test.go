@@ -334,7 +334,7 @@ func TestATrialGoesOnWhereALostWorkerLeftIt(t *testing.T) {
 		}
 		p.with(1, 1, func() { p.hparams("monday") })
 		study := p.study()
-		if trial := study.Trials[1]; len(study.Best()) != 3 || len(p.tried) != 4 || trial.Tries != 1 || len(trial.Curves["loss"]) != 1 || trial.Curves["loss"][0].Value != 0.5 {
+		if trial := study.Trials[1]; len(study.Best()) != 3 || len(p.tried) != 4 || trial.Tries != 1 || len(trial.Curves["loss"]) != 2 || trial.Curves["loss"][0].Value != -9 || study.Best()[0] != trial {
 			t.Errorf("%d tries, trial 1: %+v", len(p.tried), trial)
 		}
 		if keys := keysOf(t, p.store); slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "checkpoint") }) {

@@ -41,7 +41,7 @@ func (s *seat) try(ctx context.Context, trial taken) (*tune.Ended, error) {
 // train runs the module until it has ended, or crashed once too often: what it left when it crashed is what it goes on from.
 func (s *seat) train(ctx context.Context, trial taken, told module.Assignment, part *execution.Part) (tune.Ended, error) {
 	for crashes := 1; ; crashes++ {
-		r := &running{seat: s, trial: trial.ID, stop: told.Trial.StopPath, curves: curves{}}
+		r := &running{seat: s, trial: trial.ID, stop: told.Trial.StopPath, curves: takeCurves(told.WorkingDir)}
 		outcome, err := s.run(ctx, r, told, part)
 		switch failure, _ := errors.AsType[*events.Failure](err); {
 		case err == nil:
@@ -86,7 +86,9 @@ func (s *seat) run(ctx context.Context, r *running, told module.Assignment, part
 			case module.MessageProgress:
 				r.heard(m)
 			case module.MessageCheckpoint:
-				take(m)
+				if err := r.curves.with(told.WorkingDir, func() error { take(m); return nil }); err != nil {
+					s.log.Warn("a checkpoint is kept without what was reported before it", "trial", r.trial, "error", err)
+				}
 			}
 		})
 		return err
@@ -158,6 +160,7 @@ func (s *seat) prepare(ctx context.Context, trial taken, told module.Assignment,
 	if err == nil && !found {
 		s.log.Warn("the state of a trial is gone; who goes on from it begins anew", "trial", trial.ID, "parent", trial.Parent)
 	}
+	takeCurves(told.WorkingDir) // which are the parent's
 	return err
 }
 
@@ -189,7 +192,7 @@ func (s *seat) leave(ctx context.Context, told module.Assignment, part *executio
 		part.Forget(ctx)
 		return nil
 	}
-	if err := part.Keep(ctx, ended.Step); err != nil {
+	if err := curves(ended.Curves).with(told.WorkingDir, func() error { return part.Keep(ctx, ended.Step) }); err != nil {
 		return err
 	}
 	ended.Files = strings.TrimSpace(keptFiles + " " + ended.Files)
