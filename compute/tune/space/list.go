@@ -1,7 +1,6 @@
 package space
 
 import (
-	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -31,31 +30,41 @@ const gridPlaces = 10
 
 // List is what a grid tries of a parameter: all its values, of an Int or a Float without steps ten that lie evenly on its scale. They are
 // KerasTuner's, but in ascending order where its are in that of a set. True comes before false, and choices in the order they were given.
-func (p Parameter) List() []any {
+func (p Parameter) List() []any { return slices.Collect(p.Grid()) }
+
+// Grid goes through List, which of an Int up to 2^31 would have no room.
+func (p Parameter) Grid() iter.Seq[any] {
 	switch p.Kind {
 	case Int, Float:
-		return p.numbers()
+		return p.numbers
 	case Choice:
-		return slices.Clone(p.Choices)
+		return slices.Values(p.Choices)
 	case Boolean:
-		return []any{true, false}
+		return slices.Values([]any{true, false})
 	default:
-		return []any{p.Fixed}
+		return slices.Values([]any{p.Fixed})
 	}
 }
 
-// numbers lists those of an Int or a Float.
-func (p Parameter) numbers() []any {
-	n := p.steps()
+// numbers goes through those of an Int or a Float, of equal ones through one. Steps on a reverse_log scale go down from the maximum.
+func (p Parameter) numbers(yield func(any) bool) {
+	n, down := p.steps(), p.Sampling == ReverseLog
 	if n == 0 {
-		n = gridPlaces
+		n, down = gridPlaces, false
 	}
-	var list []any
+	var last any
 	for i := range n {
-		list = append(list, p.At(middle(i, n)))
+		if down {
+			i = n - 1 - i
+		}
+		value := p.At(middle(i, n))
+		if last != nil && same(value, last) {
+			continue
+		}
+		if last = value; !yield(value) {
+			return
+		}
 	}
-	slices.SortFunc(list, func(a, b any) int { return cmp.Compare(toFloat(a), toFloat(b)) })
-	return slices.CompactFunc(list, same)
 }
 
 // each goes through every value of a parameter that has an end of them.

@@ -2,7 +2,6 @@ package suggest
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
@@ -23,9 +22,17 @@ func grid(s *tune.Study) (tune.Suggestion, tune.Verdict, error) {
 
 // fromDefault goes through the grid values of a parameter, its default first.
 func fromDefault(p space.Parameter) iter.Seq[any] {
-	start := p.Start()
-	others := slices.DeleteFunc(p.List(), func(value any) bool { return value == start })
-	return slices.Values(append([]any{start}, others...))
+	return func(yield func(any) bool) {
+		start := p.Start()
+		if !yield(start) {
+			return
+		}
+		for value := range p.Grid() {
+			if value != start && !yield(value) {
+				return
+			}
+		}
+	}
 }
 
 // exhausted says what there is to do where all was tried: to wait while a trial may still find another parameter, else nothing.

@@ -38,3 +38,15 @@ func TestAnOlderStudyMayHaveHadOtherParameters(t *testing.T) {
 		}
 	}
 }
+
+// Listing all values of a grid would take more memory than there is.
+func TestAGridOfAllIntegersIsBegun(t *testing.T) {
+	t.Parallel()
+	c := config(tune.Algorithm{Name: tune.Grid}, space.Parameter{Name: "seed", Kind: space.Int, Max: 1 << 53, Sampling: space.Linear})
+	c.MaxTrials = 4
+	l := begin(t, c)
+	l.search(func(*tune.Trial) float64 { return 1 })
+	if last := float(l.study.Trials[3].Values, "seed"); len(l.study.Trials) != 4 || last == 0 {
+		t.Errorf("%d trials, the last %v", len(l.study.Trials), last)
+	}
+}
