@@ -25,6 +25,9 @@ func (s *seat) ask(ctx context.Context) (*execution.Result, error) {
 		if err != nil || begun {
 			return nil, err
 		}
+		if s.searching.Study != nil {
+			s.log.Warn("the module has searched by itself: what the pipeline says under tuner.study had no effect", "module", a.Execution.Spec.Module)
+		}
 		found, err := check(a, told)
 		if err != nil {
 			return nil, err
