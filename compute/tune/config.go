@@ -18,7 +18,7 @@ type Config struct {
 	MaxTrials   int           `json:"max_trials,omitempty"` // that are begun, retries not counted. Hyperband has its own number
 	MaxTime     time.Duration `json:"max_time,omitempty"`   // from the first entry of the log, by the bus's clock
 	Goal        *float64      `json:"goal,omitempty"`       // a score that is good enough, of the first objective
-	Patience    int           `json:"patience,omitempty"`   // completed trials without a better one
+	Patience    int           `json:"patience,omitempty"`   // trials completed, or infeasible, without a better one
 	Retries     int           `json:"max_retries_per_trial,omitempty"`
 	MaxFailures int           `json:"max_consecutive_failed_trials,omitempty"` // default 3
 

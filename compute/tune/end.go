@@ -42,6 +42,8 @@ func (s *Study) count(t *Trial, better bool) {
 	case t.Status == Completed:
 		s.failing = 0
 		s.idle++
+	case t.Status == Infeasible: // or a search by patience alone would have no end where nothing can be tried
+		s.idle++
 	}
 	if better {
 		s.idle = 0

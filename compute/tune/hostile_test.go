@@ -28,3 +28,18 @@ func TestEpochsBeyondAllMeasureAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWhatCannotBeTriedIsNoBetter(t *testing.T) {
+	t.Parallel()
+	c := config()
+	c.MaxTrials, c.Patience = 0, 3
+	l := begin(t, c)
+	for range c.Patience {
+		id := l.NextID()
+		l.append(started(start(id, "a")))
+		l.append(tune.Entry{Ended: &tune.Ended{Trial: id, Owner: by("a"), Status: tune.Infeasible}})
+	}
+	if end := l.Due(l.clock); end == nil || end.Why != tune.NoBetter {
+		t.Errorf("%v, want %s: the search would never end", end, tune.NoBetter)
+	}
+}

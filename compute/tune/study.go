@@ -21,7 +21,7 @@ type Study struct {
 	Entries  int
 
 	failing int // failed trials since one was completed, or since the study was asked for
-	idle    int // completed trials since one was better than all before it
+	idle    int // trials completed, or found infeasible, since one was better than all before it
 	leader  int // the place behind the best trial's; 0: none is
 }
 
