@@ -36,7 +36,9 @@ func TestWhatATrialLeavesCountsWhoeverLeftSomethingBefore(t *testing.T) {
 			first := false
 			once.Do(func() { first = true })
 			if first {
-				err = os.WriteFile(state, []byte("far"), 0o600)
+				if err := os.WriteFile(state, []byte("far"), 0o600); err != nil {
+					t.Error(err)
+				}
 				on(module.Message{Type: module.MessageProgress, Step: 90, Metrics: map[string]float64{"loss": 1}})
 				on(module.Message{Type: module.MessageCheckpoint, Step: 90})
 				close(far)
