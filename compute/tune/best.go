@@ -121,9 +121,13 @@ func (s *Study) compare(a, b *Trial) int {
 }
 
 func (s *Study) front(among []*Trial) (front []*Trial) {
-	for _, t := range among {
-		beaten := func(by *Trial) bool { return s.dominates(s.Scores(by), s.Scores(t)) }
-		if !slices.ContainsFunc(among, beaten) {
+	scores := make([][]float64, len(among))
+	for i, t := range among {
+		scores[i] = s.Scores(t)
+	}
+	for i, t := range among {
+		beaten := func(by []float64) bool { return s.dominates(by, scores[i]) }
+		if !slices.ContainsFunc(scores, beaten) {
 			front = append(front, t)
 		}
 	}
