@@ -4,10 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/storage"
 )
+
+// Without has Publish leave one of the outputs out, of which there is nothing to publish.
+func (a *Attempt) Without(key string) {
+	a.Execution.outputs = maps.Clone(a.Execution.outputs)
+	delete(a.Execution.outputs, key)
+}
 
 // Publish sends the outputs and then the manifest, which holds the story: what there is to tell besides. Nobody takes notice
 // of them before the commit.

@@ -32,6 +32,7 @@ type found struct {
 	objective string
 	best      string   // trial
 	why       tune.Why // it ended
+	note      string   // what is missing of what was asked for
 }
 
 // check refuses what no reader of TFX's files would understand, and what could not be published or told of: after the commit it

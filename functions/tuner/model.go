@@ -54,14 +54,17 @@ func (s *seat) keepModel(ctx context.Context, told module.Assignment, ended *tun
 	return s.attempt.Part(modelOf(ended.Trial), dir).Keep(ctx, ended.Step)
 }
 
-// layModel lays out the model of the best trial where it is published from.
-func layModel(ctx context.Context, a *execution.Attempt, best string) error {
+// layModel lays out the model of the best trial where it is published from. One that is gone, as after a study that nobody asked for was
+// collected, no trial to come would bring back: the rest is published without it, and note says so.
+func layModel(ctx context.Context, a *execution.Attempt, best string) (note string, err error) {
 	if !wantsModel(a.Execution.Spec.Search()) {
-		return nil
+		return "", nil
 	}
 	found, err := a.Part(modelOf(best), "").Load(ctx, a.Desk.Out(modelKey))
-	if err == nil && !found {
-		err = execution.CheckFailure(fmt.Errorf("the model of trial %s, which is the best, is gone from the store", best))
+	if found || err != nil {
+		return "", err
 	}
-	return err
+	a.Without(modelKey)
+	a.Execution.Log.Warn("the model of the best trial is gone from the store; the search is published without it", "trial", best)
+	return fmt.Sprintf("the model of trial %s, which is the best, is gone from the store", best), nil
 }

@@ -47,7 +47,7 @@ func (l *ledger) found(ctx context.Context, a *execution.Attempt, study tune.Stu
 		values: best[0].Values.Map(), score: &score, trials: len(best),
 		study: l.name.ID, objective: study.Config.Objectives[0].Name, why: study.Finished.Why, best: best[0].ID,
 	}
-	if err := layModel(ctx, a, f.best); err != nil {
+	if f.note, err = layModel(ctx, a, f.best); err != nil {
 		return f, err
 	}
 	return f, unavailable(errors.Join(

@@ -25,6 +25,7 @@ type story struct {
 	Objective string   `json:"objective,omitempty"`
 	Best      string   `json:"best,omitempty"` // trial
 	Why       tune.Why `json:"why,omitempty"`  // it ended
+	Note      string   `json:"note,omitempty"` // what is missing of what was asked for
 
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
@@ -36,7 +37,7 @@ type story struct {
 func tell(a *execution.Attempt, f found, finished time.Time) story {
 	return story{
 		Job: a.Job.ID, Module: a.Execution.Module, Inputs: execution.Artifacts(a.Execution.Inputs),
-		Values: f.values, Score: f.score, Trials: f.trials, Study: f.study, Objective: f.objective, Best: f.best, Why: f.why,
+		Values: f.values, Score: f.score, Trials: f.trials, Study: f.study, Objective: f.objective, Best: f.best, Why: f.why, Note: f.note,
 		Started: a.Started, Finished: finished, Attempts: a.Task.Attempt.Number, Resumed: a.Resumed,
 	}
 }
