@@ -2,6 +2,7 @@ package tuner
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,8 +52,7 @@ func older(t *testing.T) string {
 	c.Space = c.Space[:2]
 	values := space.Values{{Name: "units", Of: int64(16)}, {Name: "act", Of: "tanh"}}
 	me := tune.Owner{Job: "j", Attempt: "a"}
-	var log strings.Builder
-	for _, entry := range []tune.Entry{
+	return lines(t, []tune.Entry{
 		{Begun: &tune.Begun{Config: c}, Started: []tune.Started{{Trial: "0000", Suggestion: &tune.Suggestion{Values: values}, Owner: me}}},
 		{Ended: &tune.Ended{
 			Trial: "0000", Owner: me, Status: tune.Completed, Metrics: map[string]float64{"acc": 0.7, "size": 9, "loss": 2},
@@ -60,14 +60,7 @@ func older(t *testing.T) string {
 		}},
 		{Started: []tune.Started{{Trial: "0001", Suggestion: &tune.Suggestion{Values: space.Values{{Name: "units", Of: int64(8)}, {Name: "act", Of: "relu"}}}, Owner: me}}},
 		{Ended: &tune.Ended{Trial: "0001", Owner: me, Status: tune.Failed, Message: "boom"}},
-	} {
-		line, err := json.Marshal(entry)
-		if err != nil {
-			t.Fatal(err)
-		}
-		log.Write(append(line, '\n'))
-	}
-	return log.String()
+	})
 }
 
 const olderResults = `[{"trial_id": "3", "score": 0.9, "units": 24, "act": "relu", "tuner/epochs": 3}, {"trial_id": "1", "score": 0.8, "units": 128, "act": "relu"},
@@ -111,6 +104,58 @@ func TestASearchLearnsFromWhatIsThere(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
+}
+
+// Of Hyperband and its kin, a trial of few epochs says nothing of what its values come to with all of them.
+func TestASearchLearnsFromTrialsOfTheLargestBudget(t *testing.T) {
+	t.Parallel()
+	c := units()
+	c.Objectives = c.Objectives[:1]
+	c.Algorithm = tune.Algorithm{Name: tune.Hyperband, MaxEpochs: 9}
+	var log []tune.Entry
+	for id, epochs := range []int{1, 3, 3, 1} {
+		me, name := tune.Owner{Job: "j", Attempt: "a"}, fmt.Sprintf("%04d", id)
+		e := tune.Entry{Started: []tune.Started{{Trial: name, Owner: me, Suggestion: &tune.Suggestion{
+			Epochs: epochs, Values: space.Values{{Name: "units", Of: int64(8 + 8*id)}, {Name: "act", Of: "tanh"}, {Name: "rate", Of: 0.5}},
+		}}}}
+		if id == 0 {
+			e.Begun = &tune.Begun{Config: c}
+		}
+		log = append(log, e, tune.Entry{Ended: &tune.Ended{
+			Trial: name, Owner: me, Status: tune.Completed, Metrics: map[string]float64{"acc": 0.5 + float64(id)/10},
+		}})
+	}
+	for from, files := range map[string]map[string]string{
+		"a study of ours": {"study/log.jsonl": lines(t, log)},
+		"KerasTuner": {resultsFile: `[{"trial_id": "3", "score": 0.8, "units": 32, "act": "tanh", "tuner/epochs": 1}, {"trial_id": "2", "score": 0.7, "units": 24,
+			"act": "tanh", "tuner/epochs": 3}, {"trial_id": "1", "score": 0.6, "units": 16, "act": "tanh", "tuner/epochs": 3.0}]`},
+	} {
+		c := units()
+		if err := learnFrom(leave(t, files), &c); err != nil {
+			t.Fatal(err)
+		}
+		var learned []any
+		for _, e := range c.Earlier {
+			of, _ := e.Values.Lookup("units")
+			learned = append(learned, of)
+		}
+		if diff := cmp.Diff([]any{int64(24), int64(16)}, learned); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", from, diff)
+		}
+	}
+}
+
+func lines(t *testing.T, log []tune.Entry) string {
+	t.Helper()
+	var text strings.Builder
+	for _, entry := range log {
+		line, err := json.Marshal(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(append(line, '\n'))
+	}
+	return text.String()
 }
 
 func TestWhatCanNotBeLearnedFromSaysWhy(t *testing.T) {
