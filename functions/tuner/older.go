@@ -1,13 +1,15 @@
 package tuner
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -20,7 +22,7 @@ import (
 // olderTrials are those of a study's log, with all they were known by; else those of TFX's file, which has a score each: it is taken for
 // that of the first objective, for the file doesn't say of what it is.
 func olderTrials(dir string, objectives []tune.Objective) (all []tune.Earlier, err error) {
-	study, err := readFile(filepath.Join(dir, studyFolder, report.LogFile), foldLog)
+	study, err := readLog(filepath.Join(dir, studyFolder, report.LogFile))
 	if err == nil {
 		return knownBy(study), nil
 	}
@@ -55,14 +57,35 @@ func epochsOf(trial space.Values) float64 {
 	return epochs
 }
 
-// foldLog reads a log as it is published.
-func foldLog(text []byte) (study tune.Study, err error) {
-	for number, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
-		if err := study.Enter(line, time.Time{}); err != nil { // when it was stored, the file doesn't say
-			return study, fmt.Errorf("line %d: %w", number+1, err)
-		}
+// readLog folds a log as it is published, an entry at a time.
+func readLog(path string) (study tune.Study, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return study, err
+	}
+	defer file.Close()
+	if err := foldLog(&study, file); err != nil {
+		return study, fmt.Errorf("%s: %w", filepath.Base(path), err)
 	}
 	return study, nil
+}
+
+func foldLog(study *tune.Study, log io.Reader) error {
+	lines, number := bufio.NewScanner(log), 1
+	lines.Buffer(nil, tune.MaxEntryBytes+len("\r\n"))
+	for ; lines.Scan(); number++ {
+		if err := study.Enter(lines.Bytes(), time.Time{}); err != nil { // when it was stored, the file doesn't say
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("line %d: more than %d bytes", number, tune.MaxEntryBytes)
+	case err == nil && study.Entries == 0:
+		return errors.New("no entry is in it")
+	default:
+		return err
+	}
 }
 
 // knownBy are the trials of a study that had its largest budget, the best first, by their metrics and the best scores of their curves.

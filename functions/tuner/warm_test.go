@@ -165,6 +165,8 @@ func TestWhatCanNotBeLearnedFromSaysWhy(t *testing.T) {
 		want  string
 	}{
 		"a torn log":   {map[string]string{"study/log.jsonl": older(t) + "{"}, "log.jsonl: line 5"},
+		"an empty log": {map[string]string{"study/log.jsonl": ""}, "log.jsonl: no entry"},
+		"a long line":  {map[string]string{"study/log.jsonl": older(t) + strings.Repeat(" ", tune.MaxEntryBytes+2)}, "log.jsonl: line 5: more than 983040 bytes"},
 		"no results":   {map[string]string{resultsFile: "{}"}, resultsFile},
 		"no values":    {map[string]string{bestFile: "{}"}, bestFile},
 		"a nested one": {map[string]string{resultsFile: `[{"units": [1]}]`}, resultsFile},
@@ -196,6 +198,21 @@ func TestWhatASearchLearnsFromIsItsInput(t *testing.T) {
 	}
 	if got := learningFrom(events.Job{Inputs: events.Inputs{Hyperparameters: latest}}, pipeline.Search{}).Inputs.Hyperparameters; got != "" {
 		t.Errorf("a pipeline that says nothing learns from %q", got)
+	}
+}
+
+// A long search with its curves comes to more than any file that a module leaves: its log is read entry by entry.
+func TestALogIsReadHoweverLongItIs(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("reads 64 MiB")
+	}
+	found := make(space.Space, 1)
+	found[0] = space.Parameter{Name: "act", Kind: space.Choice, Choices: []any{strings.Repeat("x", tune.MaxEntryBytes/4)}} // known: it changes nothing
+	entry := lines(t, []tune.Entry{{Space: found}})
+	c := units()
+	if err := learnFrom(leave(t, map[string]string{"study/log.jsonl": older(t) + strings.Repeat(entry, maxBytes/len(entry)+1)}), &c); err != nil || len(c.Earlier) != 1 {
+		t.Errorf("%d trials, %v", len(c.Earlier), err)
 	}
 }
 
