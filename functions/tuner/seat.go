@@ -129,15 +129,18 @@ func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 // tell reports how the study stands.
 func (s *seat) tell(study tune.Study) { s.task.Report(Progress(study)) }
 
-// Progress is how a study stands.
+// Progress is how a study stands: of as many trials as there may be, how many have ended. One that goes on from another counts only where
+// there is no such bound, which it doesn't count against.
 func Progress(study tune.Study) events.Progress {
+	most := max(study.Config.MaxTrials, 0)
 	ended := 0
 	for _, t := range study.Trials {
-		if t.Status == tune.Completed || t.Status == tune.Failed || t.Status == tune.Infeasible {
+		counts := t.Parent == "" || most == 0
+		if counts && (t.Status == tune.Completed || t.Status == tune.Failed || t.Status == tune.Infeasible) {
 			ended++
 		}
 	}
-	p := events.Progress{Phase: "tuning", Step: ended, Steps: max(study.Config.MaxTrials, 0)}
+	p := events.Progress{Phase: "tuning", Step: ended, Steps: most}
 	if best := study.Best(); len(best) > 0 {
 		if score, there := study.Score(best[0]); there {
 			p.Metrics = map[string]float64{"best " + study.Config.Objectives[0].Name: score}
