@@ -125,7 +125,7 @@ func (a *alone) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 	case failure == nil || failure.Kind == guest.KindInput || failure.Kind == guest.KindHost || failure.Kind == guest.KindStopped:
 		return nil, err
 	}
-	ended := failed(trial.ID, failure.LogTail+"\n"+err.Error())
+	ended := failed(trial.ID, said(err.Error(), failure.LogTail))
 	return &ended, nil
 }
 

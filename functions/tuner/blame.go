@@ -38,7 +38,7 @@ func (s *seat) blame(ctx context.Context, err error, crashes crashes) error {
 				return nil
 			}
 		}
-		ended = failed(mine.ID, said(failure))
+		ended = failed(mine.ID, said(failure.Error(), failure.LogTail))
 	}
 	return (&desk{seat: s}).End(ctx, ended)
 }

@@ -33,7 +33,7 @@ func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.
 	if failure.Kind == events.FailureCancelled {
 		why = tune.Finished{Why: tune.Cancelled}
 	}
-	why.Message = why.Message[max(0, len(why.Message)-maxMessage):]
+	why.Message = beginning(why.Message, maxMessage)
 	log, id := t.shop.Log(task), hexOf(failure.Execution)
 	l, err := openLedger(ctx, &ledger{bus: t.bus, name: events.Study{Pipeline: task.Job.Pipeline, ID: id}, prove: task.Prove, log: log})
 	if err == nil {

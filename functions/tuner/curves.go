@@ -5,15 +5,13 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
-// What a log's entry holds of a try, at most, beside its curves.
-const (
-	maxMetrics = 100
-	maxMessage = 4 << 10
-)
+// maxMetrics is what a log's entry holds of a try, at most, beside its curves and what it is judged by.
+const maxMetrics = 100
 
 // curves are what a try reports of the study's objectives, step by step.
 type curves map[string][]tune.Point
@@ -77,7 +75,7 @@ func names(metrics map[string]float64) string {
 	if len(metrics) == 0 {
 		return "nothing"
 	}
-	return fmt.Sprint(slices.Sorted(maps.Keys(metrics)))
+	return strings.Join(slices.Sorted(maps.Keys(metrics)), ", ")
 }
 
 // finite are the metrics that a log holds: those that the study is judged by, and as many others as there is room for.
@@ -100,8 +98,4 @@ func finite(c tune.Config, metrics map[string]float64) map[string]float64 {
 		keep(constraint.Name)
 	}
 	return kept
-}
-
-func failed(trial, message string) tune.Ended {
-	return tune.Ended{Trial: trial, Status: tune.Failed, Message: message[max(0, len(message)-maxMessage):]}
 }

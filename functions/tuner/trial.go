@@ -51,25 +51,17 @@ func (s *seat) train(ctx context.Context, trial taken, told module.Assignment, p
 		case r.over && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // ended by us
 			return r.ended(nil), nil
 		case failure.Kind == events.FailureModule:
-			return failed(r.trial, said(failure)), nil
+			return failed(r.trial, said(failure.Error(), failure.LogTail)), nil
 		case failure.Kind != events.FailureCrash && failure.Kind != events.FailureResources:
 			return tune.Ended{}, err
 		case crashes >= s.searching.MaxCrashes:
-			return failed(r.trial, said(failure)), nil
+			return failed(r.trial, said(failure.Error(), failure.LogTail)), nil
 		}
 		s.log.Warn("a trial has crashed; it goes on from its last checkpoint", "trial", r.trial, "crashes", crashes, "error", err)
 		if err := s.again(ctx, trial, told, part); err != nil {
 			return tune.Ended{}, err
 		}
 	}
-}
-
-// said is why a try failed, and what its module printed last.
-func said(failure *events.Failure) string {
-	if failure.LogTail == "" {
-		return failure.Error()
-	}
-	return failure.LogTail + "\n" + failure.Error()
 }
 
 // run is one process's work on a trial. The study may end it: then it is to leave with what it has, and is made to if it doesn't.
