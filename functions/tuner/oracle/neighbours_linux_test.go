@@ -5,7 +5,37 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
+
+// KerasTuner's gRPC reaches 127.0.0.1 by sockets of both kinds of addresses, which stand in another table.
+func TestASocketOfBothKindsOfAddressesIsKnown(t *testing.T) {
+	t.Parallel()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	socket, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal("a socket of IPv6: ", err)
+	}
+	defer unix.Close(socket)
+	to := unix.SockaddrInet6{Port: listener.Addr().(*net.TCPAddr).Port}
+	copy(to.Addr[:], net.IPv4(127, 0, 0, 1).To16())
+	if err := unix.Connect(socket, &to); err != nil {
+		t.Fatal(err)
+	}
+	accepted, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer accepted.Close()
+	if !ours(accepted) {
+		t.Error("a connection of this very process is taken for another user's")
+	}
+}
 
 func TestWhoseAConnectionIsIsKnown(t *testing.T) {
 	t.Parallel()
