@@ -31,8 +31,8 @@ trainer:
 tuner:
   when: always
   tune_args: {num_parallel_trials: 2}
-  train_args: {num_steps: 200}
-  custom_config: {trials: 16}
+  train_args: {num_steps: 2000}
+  custom_config: {trials: 4}
 `, module, tftest.Python(t)))
 	model := trainedWithin(t, 8*time.Minute, transformOf("penguin-shared", "monday"))
 	hparams := tuningOf(t, "penguin-shared", "monday")
@@ -42,7 +42,7 @@ tuner:
 	if fmt.Sprint(model.Hyperparameters) != fmt.Sprint(hparams.Values) {
 		t.Errorf("trained with %v, found %v", model.Hyperparameters, hparams.Values)
 	}
-	if text := fileOf(t, hparams.Study, "tuner_results.json"); strings.Count(text, "trial_id") != 16 {
+	if text := fileOf(t, hparams.Study, "tuner_results.json"); strings.Count(text, "trial_id") != 4 {
 		t.Errorf("tuner_results.json is %s", text)
 	}
 	workers := map[string]bool{}
