@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"errors"
 	"net"
 	"os"
 	"sync/atomic"
@@ -18,6 +19,9 @@ func TestASocketOfBothKindsOfAddressesIsKnown(t *testing.T) {
 	}
 	defer listener.Close()
 	socket, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if errors.Is(err, unix.EAFNOSUPPORT) {
+		t.Skip("this kernel has no IPv6, so that nobody comes by it")
+	}
 	if err != nil {
 		t.Fatal("a socket of IPv6: ", err)
 	}
