@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,6 +107,13 @@ func (l *ledger) enter(entry events.StudyEntry) {
 	l.move(entry.Sequence)
 }
 
+// at is the sequence of the newest entry that was read.
+func (l *ledger) at() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.after
+}
+
 func (l *ledger) move(to uint64) {
 	l.after = to
 	close(l.changed)
@@ -134,10 +142,12 @@ func (l *ledger) write(ctx context.Context, plan func(tune.Study) (tune.Entry, e
 		}
 		err = l.append(ctx, study, e, after)
 		if errors.Is(err, events.ErrConflict) {
-			err, pause = l.readOn(ctx), shortPause
-			if err == nil {
+			read := l.readOn(ctx)
+			if read == nil && l.at() != after {
+				pause = shortPause
 				continue
 			}
+			err = cmp.Or(read, err) // or who answers reads has nothing new yet, on a stream of several servers
 		}
 		if err == nil || hopeless(err) || ctx.Err() != nil {
 			return l.away(err)
