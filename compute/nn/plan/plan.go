@@ -1,0 +1,138 @@
+package plan
+
+import "github.com/stoker-ml/stoker/compute/kernel"
+
+// Plan is one step, forward and back: instructions in the order in which they are done, over buffers whose places never change.
+type Plan struct {
+	Buffers []Buffer
+	Code    []Instr
+
+	Floats int // length of the arena of float32
+	Ints   int // length of the arena of ints
+	Grads  int // length of all gradients, one after the other in the order of the params given to Compile
+
+	Loss    int            // the buffer of the loss, 1x1
+	Inputs  map[string]int // the buffers that are fed before each step, by the names of their nodes
+	Outputs map[string]int // the buffers besides Loss that can be read after a step, by the names they were asked for
+	Params  []Range        // of Grads: each param's, in their order
+}
+
+// Range is a part of a slice.
+type Range struct{ From, To int }
+
+// Home says in which memory a buffer lies.
+type Home int
+
+// The memories.
+const (
+	Arena Home = iota // of the plan: inputs and all that is computed
+	Grads             // of the plan: the gradients, which stay until the next step
+	Bound             // of others: params, which change between steps, and constants, which don't. Buffer.Data is it
+)
+
+// Kind is the type of a buffer's elements.
+type Kind int
+
+// The kinds.
+const (
+	Float Kind = iota // float32
+	Int               // int: ids
+)
+
+// Buffer is a matrix in memory, row major without gaps. A vector is one row, or one column where it stands for rows; a scalar is 1x1.
+type Buffer struct {
+	Name       string // of an input or a param; else the operation whose result it is, for messages
+	Kind       Kind
+	Home       Home
+	At         int // where it begins, in elements of its memory; buffers that are never needed at once may overlap
+	Rows, Cols int
+
+	Data  []float32 // where Home is Bound
+	Param bool      // where Home is Bound: training changes it
+}
+
+// Len is how many elements b has.
+func (b Buffer) Len() int { return b.Rows * b.Cols }
+
+// Instr computes one buffer. Operands are indices of Plan.Buffers.
+type Instr struct {
+	Op  Op
+	Out int
+	In  []int
+	Attr
+
+	Node string // of the expression, for messages
+}
+
+// Attr is what an Op names; the rest is zero.
+type Attr struct {
+	Product kernel.Product // Gemm; its Bias is In[2] where there is one
+	Func    kernel.Func    // Map, Slope
+	Binary  kernel.Binary  // Combine
+	Shape   kernel.Shape   // Combine
+	Swapped bool           // Combine
+	Axis    Axis           // Reduce
+	Scale   float32        // Reduce, Combine: the result is multiplied with it; 0 for 1
+	Start   int            // Columns, Pad
+	Value   float32        // Fill
+	Add     bool           // add to Out instead of writing over it: SumRows by Reduce, Scatter, SparseSlope, Copy. Gemm has its own
+	Rate    float32        // Dropout
+	Seed    uint64         // Dropout
+	Stream  uint64         // Dropout
+	Host    Host           // Host
+}
+
+// Axis is what a Reduce reduces.
+type Axis int
+
+// The axes.
+const (
+	All  Axis = iota // to 1x1
+	Rows             // over the rows: one number a column, [1,cols]
+	Cols             // along each row: one number a row, [rows,1]
+)
+
+// Op is what an instruction does. x, y, z are In[0], In[1], In[2].
+type Op int
+
+// The operations.
+const (
+	Gemm      Op = iota // Out = Product of x and y, with bias z [1,cols] where there is one
+	Map                 // Out = Func(x)
+	Slope               // Out = x times the slope of Func at y, as kernel.Slope
+	Combine             // Out = Binary(x, y), y of the Shape
+	Reduce              // Out = the sum of x over Axis
+	ReduceMax           // Out = the largest of x along each row
+	Repeat              // Out = x, a row, column or scalar, repeated to the shape of Out
+	Softmax             // Out = softmax of each row of x
+	LogSoftmax
+	SoftmaxSlope    // Out = slope for x = dy, y = softmax
+	LogSoftmaxSlope // Out = slope for x = dy, y = log softmax
+	Gather          // Out = the rows of the table x that y, ids, name; Out has a row for each id
+	Scatter         // Out[y[i],:] += x[i,:]; Out is cleared before, unless Add
+	Concat          // Out = In side by side
+	Columns         // Out = the columns of x from Start
+	Pad             // Out = x in the columns from Start, 0 elsewhere
+	Transpose       // Out = x transposed
+	Copy            // Out = x; the shapes may differ
+	Fill            // Out = Value everywhere
+	Sparse          // Out = kernel.SparseGemm of values x, ids y, matrix z
+	SparseSlope     // Out = kernel.SparseGemmSlope of values x, ids y, slopes z; Out is cleared before, unless Add
+	Dropout         // Out = kernel.Dropout at this step
+	OnHost          // Host.Do
+)
+
+// Host is an operation that no kernel does: Gorgonia's own code, run on this computer. A device copies operands here and the result
+// back.
+type Host interface {
+	Name() string
+	// Do computes out from in, all of the buffers' own lengths; a slice of ints is nil where a buffer is of floats, and the other way
+	// round.
+	Do(out Slice, in []Slice) error
+}
+
+// Slice is the memory of one buffer, of its Kind.
+type Slice struct {
+	Floats []float32
+	Ints   []int
+}
