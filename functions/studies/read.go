@@ -20,21 +20,15 @@ type State struct {
 // Read is a study as it stands.
 func Read(ctx context.Context, log events.Studies, name events.Study) (State, error) {
 	s := State{Name: name}
-	err := s.readOn(ctx, log)
-	return s, err
-}
-
-// readOn adds what is new.
-func (s *State) readOn(ctx context.Context, log events.Studies) error {
-	for entry, err := range log.ReadStudy(ctx, s.Name, s.After, false) {
+	for entry, err := range log.ReadStudy(ctx, name, 0, false) {
 		if err == nil {
 			err = s.enter(entry)
 		}
 		if err != nil {
-			return fmt.Errorf("study %s of pipeline %s: %w", s.Name.ID, s.Name.Pipeline, err)
+			return s, fmt.Errorf("study %s of pipeline %s: %w", name.ID, name.Pipeline, err)
 		}
 	}
-	return nil
+	return s, nil
 }
 
 // Follow yields a study as it stands, then with each entry that is new, until it is settled: finished, with nothing of it running.
@@ -76,6 +70,11 @@ func (s *State) enter(entry events.StudyEntry) error {
 	}
 	s.After = entry.Sequence
 	return nil
+}
+
+// Copy writes the log itself, an entry a line.
+func (l *Log) Copy(ctx context.Context, w io.Writer) error {
+	return l.away(Copy(ctx, l.bus, l.Name(), w))
 }
 
 // Copy writes the log itself, an entry a line.

@@ -61,7 +61,7 @@ func (s *seat) tune(ctx context.Context, told module.Assignment, take execution.
 
 // began begins the study that a module wants.
 func (s *seat) began(ctx context.Context, said json.RawMessage) error {
-	if s.now().Entries > 0 {
+	if s.Now().Entries > 0 {
 		return nil
 	}
 	config, err := configOf(said, s.searching)
@@ -71,5 +71,5 @@ func (s *seat) began(ctx context.Context, said json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	return s.begin(ctx, s.task, &config)
+	return begin(ctx, s.Log, s.task, &config)
 }

@@ -17,7 +17,7 @@ type crashes map[string]int
 // blame is what the end of a process means, one that works on trial after trial: if it had one in its hands, that one is to blame, at once
 // for an exception and in the end for crashes. Nil: there may be more to do.
 func (s *seat) blame(ctx context.Context, err error, crashes crashes) error {
-	study := s.now()
+	study := s.Now()
 	mine := study.Of(s.me.Job)
 	if err == nil || mine == nil || mine.Owner != s.me || ctx.Err() != nil {
 		return notOver(err)
@@ -53,8 +53,8 @@ func notOver(err error) error {
 
 // endWithStudy calls end when the study is over, and its process has had time to find out.
 func (s *seat) endWithStudy(ctx context.Context, end func()) {
-	if s.untilOver(ctx, func(tune.Study) bool { return false }) {
-		s.grace(ctx)
+	if s.Over(ctx, func(tune.Study) bool { return false }) {
+		grace(ctx, s.Log)
 		end()
 	}
 }

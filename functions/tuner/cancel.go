@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/studies"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -35,9 +36,9 @@ func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.
 	}
 	why.Message = beginning(why.Message, maxMessage)
 	log, id := t.shop.Log(task), hexOf(failure.Execution)
-	l, err := openLedger(ctx, &ledger{bus: t.bus, name: events.Study{Pipeline: task.Job.Pipeline, ID: id}, prove: task.Prove, log: log})
+	l, err := studies.Open(ctx, t.bus, events.Study{Pipeline: task.Job.Pipeline, ID: id}, studies.Options{Prove: task.Prove, Logger: log})
 	if err == nil {
-		err = l.write(ctx, func(study tune.Study) (tune.Entry, error) { return calledOff(study, ownerOf(task), why), nil })
+		err = l.Write(ctx, func(study tune.Study) (tune.Entry, error) { return calledOff(study, ownerOf(task), why), nil })
 	}
 	if err != nil {
 		log.Warn("the study of a job that is over is not ended", "study", id, "error", err)

@@ -47,7 +47,7 @@ func (s *seat) keepModel(ctx context.Context, told module.Assignment, ended *tun
 		ended.Owner = s.me
 		return nil
 	}
-	if study := s.now(); !study.Rivals(*ended) {
+	if study := s.Now(); !study.Rivals(*ended) {
 		return nil
 	}
 	ended.Files = modelFiles

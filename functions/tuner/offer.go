@@ -23,7 +23,7 @@ func (s *seat) offer(ctx context.Context, study tune.Study) {
 		free = min(free, room+waiting(study))
 	}
 	for n := 1; n < study.Config.Parallel && free > 0; n++ {
-		job := seatJob(s.task.Job, s.name.ID, n)
+		job := seatJob(s.task.Job, s.Name().ID, n)
 		if job.ID == s.task.Job.ID || study.Of(job.ID) != nil {
 			continue
 		}
@@ -32,7 +32,7 @@ func (s *seat) offer(ctx context.Context, study tune.Study) {
 			continue
 		}
 		if err := s.bus.Offer(ctx, job); err != nil {
-			s.log.Warn("a seat is not offered", "study", s.name.ID, "seat", n, "error", err)
+			s.log.Warn("a seat is not offered", "study", s.Name().ID, "seat", n, "error", err)
 			return
 		}
 		s.offers[n] = time.Now()

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 // conclude makes what a study has come to the outcome of the execution.
-func conclude(ctx context.Context, a *execution.Attempt, l *ledger) (*execution.Result, error) {
-	study := l.now()
-	found, err := l.found(ctx, a, study)
+func conclude(ctx context.Context, a *execution.Attempt, l *studies.Log) (*execution.Result, error) {
+	study := l.Now()
+	found, err := cameTo(ctx, a, l)
 	if err == nil {
 		err = a.CheckTold(tell(a, found, a.Started))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 // studyFolder lies beside TFX's file, and holds the study as it was.
@@ -23,8 +24,9 @@ const studyFolder = "study"
 // maxSessions is of how many trials TensorBoard's files are published, each in a folder of its own: the best. The log has all of them.
 const maxSessions = 100
 
-// found is what a study comes to, as TFX's files have it; why it comes to nothing is the job's failure.
-func (l *ledger) found(ctx context.Context, a *execution.Attempt, study tune.Study) (f found, err error) {
+// cameTo is what a study comes to, as TFX's files have it; why it comes to nothing is the job's failure.
+func cameTo(ctx context.Context, a *execution.Attempt, l *studies.Log) (f found, err error) {
+	study := l.Now()
 	best := study.Best()
 	switch why := study.Finished; {
 	case why.Why == tune.Cancelled:
@@ -45,7 +47,7 @@ func (l *ledger) found(ctx context.Context, a *execution.Attempt, study tune.Stu
 	score, _ := study.Score(best[0])
 	f = found{
 		values: best[0].Values.Map(), score: &score, trials: len(best),
-		study: l.name.ID, objective: study.Config.Objectives[0].Name, why: study.Finished.Why, best: best[0].ID,
+		study: l.Name().ID, objective: study.Config.Objectives[0].Name, why: study.Finished.Why, best: best[0].ID,
 	}
 	if f.note, err = layModel(ctx, a, f.best); err != nil {
 		return f, err
@@ -53,7 +55,7 @@ func (l *ledger) found(ctx context.Context, a *execution.Attempt, study tune.Stu
 	return f, unavailable(errors.Join(
 		os.WriteFile(a.Desk.Out(bestKey, bestFile), text, 0o644),
 		os.WriteFile(a.Desk.Out(resultsKey, resultsFile), results, 0o644),
-		l.save(ctx, a.Desk.Out(resultsKey, studyFolder)),
+		save(ctx, l, a.Desk.Out(resultsKey, studyFolder)),
 		report.Write(a.Desk.Out(resultsKey, studyFolder), &study, maxSessions),
 	))
 }
@@ -77,13 +79,10 @@ func resultsOf(study tune.Study, best []*tune.Trial) ([]byte, error) {
 }
 
 // save writes the whole log as lines of JSON.
-func (l *ledger) save(ctx context.Context, dir string) error {
+func save(ctx context.Context, l *studies.Log, dir string) error {
 	var lines bytes.Buffer
-	for entry, err := range l.bus.ReadStudy(ctx, l.name, 0, false) {
-		if err != nil {
-			return l.away(err)
-		}
-		lines.Write(append(entry.Body, '\n'))
+	if err := l.Copy(ctx, &lines); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -26,7 +26,7 @@ type running struct {
 
 // heard takes a report, and has the trial end early if that is what the study's rule says, or its goal is reached.
 func (r *running) heard(m module.Message) {
-	study := r.seat.now()
+	study := r.seat.Now()
 	r.curves.add(study.Config.Objectives, m.Step, m.Metrics)
 	r.seat.task.Report(events.Progress{Phase: "trial " + r.trial, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
 	r.mu.Lock()
@@ -65,16 +65,16 @@ func (r *running) end(over bool) {
 // watch ends the trial when the study has no use for it any more, and makes it end if it doesn't in time.
 func (r *running) watch(ctx context.Context, kill func()) {
 	lost := func(study tune.Study) bool { return !holds(study, r.seat.me, r.trial) }
-	if r.seat.untilOver(ctx, lost) {
+	if r.seat.Over(ctx, lost) {
 		r.end(true)
-		r.seat.grace(ctx)
+		grace(ctx, r.seat.Log)
 		kill()
 	}
 }
 
 // ended is how the try ended that has come to its metrics. One that the study's end cut off before it had any came to nothing.
 func (r *running) ended(metrics map[string]float64) tune.Ended {
-	ended := completed(r.seat.now(), r.trial, r.curves, metrics, r.stopped)
+	ended := completed(r.seat.Now(), r.trial, r.curves, metrics, r.stopped)
 	if r.over && ended.Status == tune.Failed {
 		ended.Status, ended.Message = tune.Invalid, "the study ended"
 	}

@@ -2,6 +2,7 @@ package tuner
 
 import (
 	"context"
+	"log/slog"
 
 	"golang.org/x/sync/errgroup"
 
@@ -10,13 +11,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/studies"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
 // seat is a job's place in a study: it takes one trial after another from the log, and has the module train it. All seats do the same,
 // whatever job they are of, and none knows another but by the log.
 type seat struct {
-	*ledger
+	*studies.Log
+	bus     Bus
+	log     *slog.Logger
 	task    worker.Task
 	me      tune.Owner
 	attempt *execution.Attempt
@@ -30,7 +34,7 @@ type seat struct {
 }
 
 // sit takes a seat: its inputs are staged, and its module found, once for all trials. The log is followed while do works.
-func (t *Tuner) sit(ctx context.Context, a *execution.Attempt, l *ledger, do func(context.Context, *seat) error) error {
+func (t *Tuner) sit(ctx context.Context, a *execution.Attempt, l *studies.Log, do func(context.Context, *seat) error) error {
 	told, err := base(a)
 	if err != nil {
 		return a.AtAddresses(err)
@@ -41,12 +45,12 @@ func (t *Tuner) sit(ctx context.Context, a *execution.Attempt, l *ledger, do fun
 	}
 	defer sitting.Close()
 	s := &seat{
-		ledger: l, task: a.Task, me: ownerOf(a.Task), attempt: a, sitting: sitting, searching: a.Execution.Spec.Search(), told: told,
+		Log: l, bus: t.bus, log: a.Execution.Log, task: a.Task, me: ownerOf(a.Task), attempt: a, sitting: sitting, searching: a.Execution.Spec.Search(), told: told,
 		offers: offers{},
 	}
 	following, stop := context.WithCancel(ctx)
 	var follower errgroup.Group
-	follower.Go(func() error { l.follow(following); return nil })
+	follower.Go(func() error { l.Follow(following); return nil })
 	err = do(ctx, s)
 	stop()
 	_ = follower.Wait()
@@ -71,8 +75,8 @@ func (s *seat) work(ctx context.Context) error {
 
 // idle says whether there is no trial for this seat now, for which a process would be started. That the study is over is written.
 func (s *seat) idle(ctx context.Context) (idle bool, err error) {
-	err = s.write(ctx, func(study tune.Study) (tune.Entry, error) {
-		e, err := plan(study, s.me, nil, s.time())
+	err = s.Write(ctx, func(study tune.Study) (tune.Entry, error) {
+		e, err := plan(study, s.me, nil, s.Time())
 		if idle = e.Taken == nil && len(e.Started) == 0 && study.Of(s.me.Job) == nil; !idle {
 			return tune.Entry{}, err
 		}
@@ -105,8 +109,8 @@ type taken struct {
 // next writes how the seat's last trial ended, if it had one, and takes the next; nil if there is none for it now.
 func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 	var wrote tune.Entry
-	err := s.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if e, err = plan(study, s.me, ended, s.time()); !e.Empty() {
+	err := s.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+		if e, err = plan(study, s.me, ended, s.Time()); !e.Empty() {
 			wrote = e
 		}
 		return e, err
@@ -114,7 +118,7 @@ func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	study := s.now()
+	study := s.Now()
 	s.tell(study)
 	mine := study.Of(s.me.Job)
 	if mine == nil || mine.Owner != s.me {

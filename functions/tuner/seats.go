@@ -55,7 +55,7 @@ func (s *Seats) work(ctx context.Context, task worker.Task) error {
 	if err != nil {
 		return err
 	}
-	if study := l.now(); study.Entries == 0 || study.Settled() || study.Free() == 0 && study.Of(task.Job.ID) == nil {
+	if study := l.Now(); study.Entries == 0 || study.Settled() || study.Free() == 0 && study.Of(task.Job.ID) == nil {
 		return nil
 	}
 	a, err := s.tuner.shop.Attempt(task, e)

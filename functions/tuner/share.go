@@ -30,9 +30,9 @@ func (s *seat) share(ctx context.Context, told module.Assignment, run func(conte
 	}
 	crashes := crashes{}
 	for {
-		before := s.now().Entries
+		before := s.Now().Entries
 		failure := s.process(ctx, told, run)
-		if s.now().Entries == 0 {
+		if s.Now().Entries == 0 {
 			return failure
 		}
 		if err := s.blame(ctx, failure, crashes); err != nil {
@@ -41,7 +41,7 @@ func (s *seat) share(ctx context.Context, told module.Assignment, run func(conte
 		if idle, err := s.idle(ctx); idle || err != nil {
 			return err
 		}
-		if failure == nil && s.now().Entries <= max(before, 1) { // another process would do no better
+		if failure == nil && s.Now().Entries <= max(before, 1) { // another process would do no better
 			return events.Fail(events.FailureModule, errors.New("the module's search ended, and took none of the trials that there are"))
 		}
 	}
@@ -74,7 +74,7 @@ const deskPatience = 20 * time.Second
 // Study implements oracle.Desk.
 func (d *desk) Study(ctx context.Context) (tune.Study, error) {
 	for {
-		study, changed := d.watch()
+		study, changed := d.Watch()
 		if study.Entries > 0 {
 			return study, nil
 		}
@@ -104,7 +104,7 @@ func (d *desk) Next(ctx context.Context, _ string) (string, tune.Verdict, error)
 			d.worked = true
 			return trial.ID, tune.Try, nil
 		}
-		study, changed := d.watch()
+		study, changed := d.Watch()
 		if study.Finished != nil {
 			return "", tune.Over, nil
 		}
@@ -120,7 +120,7 @@ func (d *desk) Next(ctx context.Context, _ string) (string, tune.Verdict, error)
 
 // Found implements oracle.Desk.
 func (d *desk) Found(ctx context.Context, found space.Space) error {
-	return d.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+	return d.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		if known := study.Config.Space; len(known.Join(found)) > len(known) {
 			e.Space = found
 		}
@@ -131,7 +131,7 @@ func (d *desk) Found(ctx context.Context, found space.Space) error {
 // End implements oracle.Desk.
 func (d *desk) End(ctx context.Context, ended tune.Ended) error {
 	ended.Owner = d.me
-	return d.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+	return d.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		if holds(study, d.me, ended.Trial) {
 			e.Ended = &ended
 		}
@@ -141,9 +141,9 @@ func (d *desk) End(ctx context.Context, ended tune.Ended) error {
 
 // Stop implements oracle.Desk.
 func (d *desk) Stop(_ context.Context, trial string, curves map[string][]tune.Point) (bool, error) {
-	study := d.now()
+	study := d.Now()
 	at := study.OutOfTimeAt()
-	if study.Finished != nil || !holds(study, d.me, trial) || !at.IsZero() && d.time().After(at) {
+	if study.Finished != nil || !holds(study, d.me, trial) || !at.IsZero() && d.Time().After(at) {
 		return true, nil
 	}
 	return early(study, trial, curves), nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/studies"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -22,18 +23,18 @@ func studyOf(e execution.Execution) events.Study {
 func hexOf(execution string) string { return strings.TrimPrefix(execution, "sha256:") }
 
 // open reads the log of a search to its end; one that nobody has begun has no entries.
-func (t *Tuner) open(ctx context.Context, task worker.Task, e execution.Execution) (*ledger, error) {
-	return openLedger(ctx, &ledger{bus: t.bus, name: studyOf(e), prove: task.Prove, log: e.Log})
+func (t *Tuner) open(ctx context.Context, task worker.Task, e execution.Execution) (*studies.Log, error) {
+	return studies.Open(ctx, t.bus, studyOf(e), studies.Options{Prove: task.Prove, Logger: e.Log})
 }
 
 // search works on a study until it is over and nothing of it runs, and makes what it came to the outcome of the execution.
 func (s *seat) search(ctx context.Context) (*execution.Result, error) {
-	if s.now().Entries == 0 {
+	if s.Now().Entries == 0 {
 		if done, err := s.ask(ctx); done != nil || err != nil {
 			return done, err
 		}
 	}
-	if err := s.begin(ctx, s.task, nil); err != nil {
+	if err := begin(ctx, s.Log, s.task, nil); err != nil {
 		return nil, err
 	}
 	for {
@@ -43,20 +44,20 @@ func (s *seat) search(ctx context.Context) (*execution.Result, error) {
 		if settled, err := s.wait(ctx); err != nil {
 			return nil, err
 		} else if settled {
-			return conclude(ctx, s.attempt, s.ledger)
+			return conclude(ctx, s.attempt, s.Log)
 		}
 	}
 }
 
 // begin writes the first entry of the log, or that this job asks again for a study that came to nothing.
-func (l *ledger) begin(ctx context.Context, task worker.Task, config *tune.Config) error {
-	err := l.write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+func begin(ctx context.Context, l *studies.Log, task worker.Task, config *tune.Config) error {
+	err := l.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		switch {
 		case study.Entries == 0 && config == nil:
 			return e, events.Fail(events.FailureCrash, errors.New("a study without a config"))
 		case study.Entries == 0:
 			e.Begun = &tune.Begun{Config: *config, Request: requestOf(task)}
-		case study.Finished == nil || !l.reopens(study, task):
+		case study.Finished == nil || !reopens(study, task):
 		case study.Finished.Why == tune.Cancelled:
 			e.Begun = &tune.Begun{Config: study.Config, Request: requestOf(task) + " " + task.Attempt.ID}
 		default:
@@ -67,12 +68,12 @@ func (l *ledger) begin(ctx context.Context, task worker.Task, config *tune.Confi
 	if err != nil {
 		return err
 	}
-	return l.retime(ctx)
+	return l.Retime(ctx)
 }
 
 // reopens says whether a job asks again for a study that is finished: for one that failed before this job asked for it, and for one
 // that another job had cancelled.
-func (l *ledger) reopens(study tune.Study, task worker.Task) bool {
+func reopens(study tune.Study, task worker.Task) bool {
 	why := study.Finished.Why
 	return why == tune.Cancelled || why == tune.Failing && !slices.Contains(study.Requests, requestOf(task))
 }
@@ -89,7 +90,7 @@ const (
 // wait returns when the log has moved on, and says whether the study is over. One who only waits holds no slot for long: that is an error
 // by which the job goes back to its queue.
 func (s *seat) wait(ctx context.Context) (settled bool, err error) {
-	study, changed := s.watch()
+	study, changed := s.Watch()
 	if study.Settled() {
 		return true, nil
 	}
@@ -123,7 +124,7 @@ func (s *seat) orphan(ctx context.Context, study tune.Study) (bool, error) {
 		if !errors.Is(err, events.ErrNotFound) {
 			continue
 		}
-		return true, s.write(ctx, func(now tune.Study) (e tune.Entry, err error) {
+		return true, s.Write(ctx, func(now tune.Study) (e tune.Entry, err error) {
 			if holds(now, trial.Owner, trial.ID) && now.Of(s.me.Job) == nil {
 				e.Taken, s.orphaned = &tune.Taken{Trial: trial.ID, Owner: s.me}, trial.ID
 			}

@@ -21,7 +21,7 @@ import (
 // try has the module train one trial, and returns how it ended. An error is not the trial's: nothing is written then, and the trial goes on
 // with the next attempt at this job.
 func (s *seat) try(ctx context.Context, trial taken) (*tune.Ended, error) {
-	study := s.now()
+	study := s.Now()
 	told, err := s.assign(study, trial.Trial)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (s *seat) run(ctx context.Context, r *running, told module.Assignment, part
 func (s *seat) assign(study tune.Study, trial *tune.Trial) (module.Assignment, error) {
 	told, err := tried(s.told, study.Config, trial, s.attempt.Desk.Beside(filepath.Join("trials", trial.ID)))
 	if err == nil {
-		told.Trial.Study = s.name.ID
+		told.Trial.Study = s.Name().ID
 	}
 	if s.models() {
 		told.ServingModelDir = filepath.Join(filepath.Dir(told.WorkingDir), modelKey, servingFolder)

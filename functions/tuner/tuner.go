@@ -16,6 +16,13 @@ type Tuner struct {
 	bus  Bus
 }
 
+// Bus is what studies need of a letterbox.
+type Bus interface {
+	events.Studies
+	Offer(ctx context.Context, job events.Job) error
+	Queued(ctx context.Context, job string) (events.Message, error)
+}
+
 // New returns a tuner that works in a workshop, and keeps the logs of its studies on a bus.
 func New(shop *execution.Workshop, bus Bus) *Tuner { return &Tuner{shop, bus} }
 
@@ -99,7 +106,7 @@ func (t *Tuner) Work(ctx context.Context, task worker.Task, e execution.Executio
 		return nil, err
 	}
 	defer a.Close()
-	if study := l.now(); study.Settled() && !l.reopens(study, task) {
+	if study := l.Now(); study.Settled() && !reopens(study, task) {
 		return conclude(ctx, a, l)
 	}
 	if err := a.StageIn(ctx); err != nil {

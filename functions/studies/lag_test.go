@@ -1,9 +1,8 @@
-package tuner
+package studies
 
 import (
 	"context"
 	"iter"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 
@@ -12,9 +11,11 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
+type eventsStudies = events.Studies
+
 // lagging is a bus on which someone else has written, as the first appends find out, before any read shows it.
 type lagging struct {
-	Bus
+	eventsStudies
 
 	refusals, appended int
 }
@@ -36,7 +37,7 @@ func TestAWriteThatIsRefusedIsMadeOnceReadsShowWhy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		bus := &lagging{refusals: 3}
-		l, err := openLedger(t.Context(), &ledger{bus: bus, prove: func() error { return nil }, log: slog.New(slog.DiscardHandler)})
+		l, err := Open(t.Context(), bus, events.Study{}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,14 +45,14 @@ func TestAWriteThatIsRefusedIsMadeOnceReadsShowWhy(t *testing.T) {
 			Space:      space.Space{{Name: "x", Kind: space.Float, Max: 1, Sampling: space.Linear, Default: 0.0}},
 			Objectives: []tune.Objective{{Name: "loss", Direction: tune.Min}}, Algorithm: tune.Algorithm{Name: tune.Random}, MaxTrials: 1,
 		}
-		begun := l.time()
-		err = l.write(t.Context(), func(study tune.Study) (tune.Entry, error) {
+		begun := l.Time()
+		err = l.Write(t.Context(), func(study tune.Study) (tune.Entry, error) {
 			return tune.Entry{Begun: &tune.Begun{Config: config}}, nil
 		})
 		if err != nil || bus.appended != 1 {
 			t.Errorf("appended %d times, %v", bus.appended, err)
 		}
-		if waited := l.time().Sub(begun); waited < shortPause {
+		if waited := l.Time().Sub(begun); waited < shortPause {
 			t.Errorf("asked again and again within %v", waited)
 		}
 	})

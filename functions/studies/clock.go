@@ -1,4 +1,4 @@
-package tuner
+package studies
 
 import (
 	"context"
@@ -23,27 +23,27 @@ func (c *clock) at(now time.Time) time.Time {
 	return c.stored.Add(now.Sub(c.came))
 }
 
-// time is what time it is by the bus's clock, or was not long ago.
-func (l *ledger) time() time.Time {
+// Time is what time it is by the bus's clock, or was not long ago.
+func (l *Log) Time() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.clock.at(time.Now())
 }
 
-// retime reads the log anew where its first entry has a time that is not the bus's yet, and that matters.
-func (l *ledger) retime(ctx context.Context) error {
-	if l.now().Config.MaxTime == 0 {
+// Retime reads the log anew where its first entry has a time that is not the bus's yet, and that matters.
+func (l *Log) Retime(ctx context.Context) error {
+	if l.Now().Config.MaxTime == 0 {
 		return nil
 	}
-	again, err := openLedger(ctx, &ledger{bus: l.bus, name: l.name, prove: l.prove, log: l.log})
+	again, err := Open(ctx, l.bus, l.Name(), Options{})
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if again.after >= l.after {
-		l.study, l.clock = again.study, again.clock
-		l.move(again.after)
+	if again.state.After >= l.state.After {
+		l.state, l.clock = again.state, again.clock
+		l.moved()
 	}
 	return nil
 }
