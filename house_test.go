@@ -80,8 +80,9 @@ var table = house.Table{
 		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
-		"functions/tuner": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/execution functions/guest functions/module " +
-			"functions/pipeline functions/studies functions/tuner/oracle functions/worker storage", Tests: "functions/tuner/oracle/oraclepb"},
+		"functions/tuner": {Opens: "compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
+			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/worker storage", Tests: "functions/tuner/oracle/oraclepb"},
+		"functions/tuner/search": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
 		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},

@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/tuner"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // searchFlags are the flags of `stoker try` that search for hyperparameters instead of training.
@@ -131,7 +132,7 @@ func (a *app) searchIn(ctx context.Context, t *tryFlags, told module.Assignment,
 		show.close()
 		return a.print(found, found.table)
 	}
-	alone := tuner.Alone{
+	alone := search.Alone{
 		Said: said, Search: t.search(told), Told: told, Dir: filepath.Join(filepath.Dir(told.WorkingDir), "trials"),
 		Hear:   func(study tune.Study) { show.progress(tuner.Progress(study)) },
 		Listen: func(module.Message) {},
@@ -153,7 +154,7 @@ func (a *app) searchIn(ctx context.Context, t *tryFlags, told module.Assignment,
 }
 
 // printConfig prints what would be searched for.
-func (a *app) printConfig(alone tuner.Alone) error {
+func (a *app) printConfig(alone search.Alone) error {
 	config, err := alone.Config()
 	if err != nil {
 		return err

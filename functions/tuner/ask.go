@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // ask has the module tune. One that says what to search for begins a study with that. One that searches by itself, as the tuner_fn of a
@@ -64,7 +65,7 @@ func (s *seat) began(ctx context.Context, said json.RawMessage) error {
 	if s.Now().Entries > 0 {
 		return nil
 	}
-	config, err := configOf(said, s.searching)
+	config, err := search.Config(said, s.searching)
 	if err == nil {
 		err = learn(s.attempt, &config)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // errStudyOver is why a process is ended that didn't end with its study.
@@ -38,7 +39,7 @@ func (s *seat) blame(ctx context.Context, err error, crashes crashes) error {
 				return nil
 			}
 		}
-		ended = failed(mine.ID, said(failure.Error(), failure.LogTail))
+		ended = search.Failed(mine.ID, search.Said(failure.Error(), failure.LogTail))
 	}
 	return (&desk{seat: s}).End(ctx, ended)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -34,7 +35,7 @@ func (t *Tuner) endStudy(ctx context.Context, task worker.Task, failure *events.
 	if failure.Kind == events.FailureCancelled {
 		why = tune.Finished{Why: tune.Cancelled}
 	}
-	why.Message = beginning(why.Message, maxMessage)
+	why.Message = search.Beginning(why.Message, search.MaxMessage)
 	log, id := t.shop.Log(task), hexOf(failure.Execution)
 	l, err := studies.Open(ctx, t.bus, events.Study{Pipeline: task.Job.Pipeline, ID: id}, studies.Options{Prove: task.Prove, Logger: log})
 	if err == nil {

@@ -21,5 +21,5 @@
 // parts of the execution, until it is committed; all else on the seat's desk, until the trial has ended. A trial that leaves nothing
 // writes nothing to the store.
 //
-// Read Tuner, then seat, then plan.
+// Read Tuner, then seat, then search.Plan.
 package tuner

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // The model of the best trial, where a pipeline asks for it, is published as a Trainer's model is.
@@ -43,7 +44,7 @@ func (s *seat) keepModel(ctx context.Context, told module.Assignment, ended *tun
 	}
 	dir := filepath.Dir(told.ServingModelDir)
 	if empty(told.ServingModelDir) {
-		*ended = failed(ended.Trial, "the trial left no model, and the pipeline asks for that of the best")
+		*ended = search.Failed(ended.Trial, "the trial left no model, and the pipeline asks for that of the best")
 		ended.Owner = s.me
 		return nil
 	}

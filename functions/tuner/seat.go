@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -76,7 +77,7 @@ func (s *seat) work(ctx context.Context) error {
 // idle says whether there is no trial for this seat now, for which a process would be started. That the study is over is written.
 func (s *seat) idle(ctx context.Context) (idle bool, err error) {
 	err = s.Write(ctx, func(study tune.Study) (tune.Entry, error) {
-		e, err := plan(study, s.me, nil, s.Time())
+		e, err := search.Plan(study, s.me, nil, s.Time())
 		if idle = e.Taken == nil && len(e.Started) == 0 && study.Of(s.me.Job) == nil; !idle {
 			return tune.Entry{}, err
 		}
@@ -110,7 +111,7 @@ type taken struct {
 func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 	var wrote tune.Entry
 	err := s.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if e, err = plan(study, s.me, ended, s.Time()); !e.Empty() {
+		if e, err = search.Plan(study, s.me, ended, s.Time()); !e.Empty() {
 			wrote = e
 		}
 		return e, err

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/tuner/oracle"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // shares says whether the module's own search takes its trials from the study: that of a TFX module with several trials at once, or
@@ -132,7 +133,7 @@ func (d *desk) Found(ctx context.Context, found space.Space) error {
 func (d *desk) End(ctx context.Context, ended tune.Ended) error {
 	ended.Owner = d.me
 	return d.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if holds(study, d.me, ended.Trial) {
+		if search.Holds(study, d.me, ended.Trial) {
 			e.Ended = &ended
 		}
 		return e, nil
@@ -143,10 +144,10 @@ func (d *desk) End(ctx context.Context, ended tune.Ended) error {
 func (d *desk) Stop(_ context.Context, trial string, curves map[string][]tune.Point) (bool, error) {
 	study := d.Now()
 	at := study.OutOfTimeAt()
-	if study.Finished != nil || !holds(study, d.me, trial) || !at.IsZero() && d.Time().After(at) {
+	if study.Finished != nil || !search.Holds(study, d.me, trial) || !at.IsZero() && d.Time().After(at) {
 		return true, nil
 	}
-	return early(study, trial, curves), nil
+	return search.Early(study, trial, curves), nil
 }
 
 // Keep implements oracle.Desk.

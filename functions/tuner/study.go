@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/studies"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -125,7 +126,7 @@ func (s *seat) orphan(ctx context.Context, study tune.Study) (bool, error) {
 			continue
 		}
 		return true, s.Write(ctx, func(now tune.Study) (e tune.Entry, err error) {
-			if holds(now, trial.Owner, trial.ID) && now.Of(s.me.Job) == nil {
+			if search.Holds(now, trial.Owner, trial.ID) && now.Of(s.me.Job) == nil {
 				e.Taken, s.orphaned = &tune.Taken{Trial: trial.ID, Owner: s.me}, trial.ID
 			}
 			return e, nil

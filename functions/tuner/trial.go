@@ -2,10 +2,7 @@ package tuner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // try has the module train one trial, and returns how it ended. An error is not the trial's: nothing is written then, and the trial goes on
@@ -41,23 +39,23 @@ func (s *seat) try(ctx context.Context, trial taken) (*tune.Ended, error) {
 // train runs the module until it has ended, or crashed once too often: what it left when it crashed is what it goes on from.
 func (s *seat) train(ctx context.Context, trial taken, told module.Assignment, part *execution.Part) (tune.Ended, error) {
 	for crashes := 1; ; crashes++ {
-		r := &running{seat: s, trial: trial.ID, stop: told.Trial.StopPath, curves: takeCurves(told.WorkingDir)}
+		r := &running{s, search.NewHeard(trial.ID, told.Trial.StopPath, search.TakeCurves(told.WorkingDir))}
 		outcome, err := s.run(ctx, r, told, part)
 		switch failure, _ := errors.AsType[*events.Failure](err); {
 		case err == nil:
-			return r.ended(outcome.Metrics), nil
+			return r.Ended(s.Now(), outcome.Metrics), nil
 		case ctx.Err() != nil || failure == nil:
 			return tune.Ended{}, err
-		case r.over && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // ended by us
-			return r.ended(nil), nil
+		case r.Over() && (failure.Kind == events.FailureUnavailable || failure.Kind == events.FailureCrash): // ended by us
+			return r.Ended(s.Now(), nil), nil
 		case failure.Kind == events.FailureModule:
-			return failed(r.trial, said(failure.Error(), failure.LogTail)), nil
+			return search.Failed(trial.ID, search.Said(failure.Error(), failure.LogTail)), nil
 		case failure.Kind != events.FailureCrash && failure.Kind != events.FailureResources:
 			return tune.Ended{}, err
 		case crashes >= s.searching.MaxCrashes:
-			return failed(r.trial, said(failure.Error(), failure.LogTail)), nil
+			return search.Failed(trial.ID, search.Said(failure.Error(), failure.LogTail)), nil
 		}
-		s.log.Warn("a trial has crashed; it goes on from its last checkpoint", "trial", r.trial, "crashes", crashes, "error", err)
+		s.log.Warn("a trial has crashed; it goes on from its last checkpoint", "trial", trial.ID, "crashes", crashes, "error", err)
 		if err := s.again(ctx, trial, told, part); err != nil {
 			return tune.Ended{}, err
 		}
@@ -78,8 +76,8 @@ func (s *seat) run(ctx context.Context, r *running, told module.Assignment, part
 			case module.MessageProgress:
 				r.heard(m)
 			case module.MessageCheckpoint:
-				if err := r.curves.with(told.WorkingDir, func() error { take(m); return nil }); err != nil {
-					s.log.Warn("a checkpoint is kept without what was reported before it", "trial", r.trial, "error", err)
+				if err := r.Curves().With(told.WorkingDir, func() error { take(m); return nil }); err != nil {
+					s.log.Warn("a checkpoint is kept without what was reported before it", "trial", r.Trial(), "error", err)
 				}
 			}
 		})
@@ -90,7 +88,7 @@ func (s *seat) run(ctx context.Context, r *running, told module.Assignment, part
 
 // assign tells the module of one trial.
 func (s *seat) assign(study tune.Study, trial *tune.Trial) (module.Assignment, error) {
-	told, err := tried(s.told, study.Config, trial, s.attempt.Desk.Beside(filepath.Join("trials", trial.ID)))
+	told, err := search.Tell(s.told, study.Config, trial, s.attempt.Desk.Beside(filepath.Join("trials", trial.ID)))
 	if err == nil {
 		told.Trial.Study = s.Name().ID
 	}
@@ -98,40 +96,6 @@ func (s *seat) assign(study tune.Study, trial *tune.Trial) (module.Assignment, e
 		told.ServingModelDir = filepath.Join(filepath.Dir(told.WorkingDir), modelKey, servingFolder)
 	}
 	return told, err
-}
-
-// tried is what is told of one trial, beside what all are told alike. Its folders are made anew.
-func tried(told module.Assignment, c tune.Config, trial *tune.Trial, dir string) (module.Assignment, error) {
-	told.Call, told.BestHyperparametersDir, told.TunerResultsDir = module.CallTrial, "", ""
-	told.WorkingDir = filepath.Join(dir, "working")
-	told.ModelRunDir = filepath.Join(dir, "model_run")
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(told.WorkingDir, 0o755)); err != nil {
-		return told, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for trial %s: %w", trial.ID, err))
-	}
-	text, err := c.Space.Encode(trial.Values)
-	if err == nil {
-		told.Hyperparameters = map[string]any{}
-		err = json.Unmarshal(text, &told.Hyperparameters)
-	}
-	if err != nil {
-		return told, events.Fail(events.FailureModule, fmt.Errorf("trial %s: its values: %w", trial.ID, err))
-	}
-	told.TrainSteps = steps(told.TrainSteps, trial.Epochs, c.Algorithm.MaxEpochs)
-	told.Trial = &module.Trial{
-		ID: trial.ID, Parent: trial.Parent, From: trial.From, Epochs: trial.Epochs,
-		Keep:     c.Algorithm.HasEpochs() && trial.Epochs < c.Algorithm.MaxEpochs,
-		StopPath: filepath.Join(dir, "stop"),
-	}
-	return told, nil
-}
-
-// steps is up to which step a trial goes that ends after some of the epochs that the longest has: its share of num_steps, at least one.
-func steps(all *int, epochs, longest int) *int {
-	if all == nil || epochs == 0 || longest == 0 {
-		return all
-	}
-	share := max(1, int(math.Round(float64(*all)*float64(epochs)/float64(longest))))
-	return &share
 }
 
 // prepare lays out what a trial goes on from: what an attempt left that had it before, else the state of its parent. A state that is gone
@@ -152,7 +116,7 @@ func (s *seat) prepare(ctx context.Context, trial taken, told module.Assignment,
 	if err == nil && !found {
 		s.log.Warn("the state of a trial is gone; who goes on from it begins anew", "trial", trial.ID, "parent", trial.Parent)
 	}
-	takeCurves(told.WorkingDir) // which are the parent's
+	search.TakeCurves(told.WorkingDir) // which are the parent's
 	return err
 }
 
@@ -184,7 +148,7 @@ func (s *seat) leave(ctx context.Context, told module.Assignment, part *executio
 		part.Forget(ctx)
 		return nil
 	}
-	if err := curves(ended.Curves).with(told.WorkingDir, func() error { return part.Keep(ctx, ended.Step) }); err != nil {
+	if err := search.Curves(ended.Curves).With(told.WorkingDir, func() error { return part.Keep(ctx, ended.Step) }); err != nil {
 		return err
 	}
 	ended.Files = strings.TrimSpace(keptFiles + " " + ended.Files)

@@ -1,4 +1,4 @@
-package tuner
+package search
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 // maxMetrics is what a log's entry holds of a try, at most, beside its curves and what it is judged by.
 const maxMetrics = 100
 
-// curves are what a try reports of the study's objectives, step by step.
-type curves map[string][]tune.Point
+// Curves are what a try reports of the study's objectives, step by step.
+type Curves map[string][]tune.Point
 
-// add takes a report. What is no number is left out: a module that goes on after one may yet find its way back.
-func (c curves) add(objectives []tune.Objective, step int, metrics map[string]float64) {
+// Add takes a report. What is no number is left out: a module that goes on after one may yet find its way back.
+func (c Curves) Add(objectives []tune.Objective, step int, metrics map[string]float64) {
 	for _, o := range objectives {
 		value, there := metrics[o.Name]
 		if !there || math.IsNaN(value) || math.IsInf(value, 0) {
@@ -32,7 +32,7 @@ func (c curves) add(objectives []tune.Objective, step int, metrics map[string]fl
 }
 
 // thinned are curves that a log should hold.
-func (c curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
+func (c Curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
 	thin := map[string][]tune.Point{}
 	for _, o := range objectives {
 		if curve := c[o.Name]; len(curve) > 0 {
@@ -42,8 +42,8 @@ func (c curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
 	return thin
 }
 
-// completed is the end of a try that went well, or was stopped early: a failure if what the study is about is missing or no number.
-func completed(study tune.Study, trial string, c curves, metrics map[string]float64, stopped int) tune.Ended {
+// Completed is the end of a try that went well, or was stopped early: a failure if what the study is about is missing or no number.
+func Completed(study tune.Study, trial string, c Curves, metrics map[string]float64, stopped int) tune.Ended {
 	objectives := study.Config.Objectives
 	ended := tune.Ended{
 		Trial: trial, Status: tune.Completed, Stopped: stopped,
@@ -56,10 +56,10 @@ func completed(study tune.Study, trial string, c curves, metrics map[string]floa
 			last = curve[len(curve)-1].Value
 		}
 		if raw, told := metrics[o.Name]; told && (math.IsNaN(raw) || math.IsInf(raw, 0)) {
-			return failed(trial, fmt.Sprintf("%s, which the study is about, is %v", o.Name, raw))
+			return Failed(trial, fmt.Sprintf("%s, which the study is about, is %v", o.Name, raw))
 		}
 		if !there && len(ended.Curves[o.Name]) == 0 {
-			return failed(trial, fmt.Sprintf("the trial told no %s, which the study is about; it told %s", o.Name, names(metrics)))
+			return Failed(trial, fmt.Sprintf("the trial told no %s, which the study is about; it told %s", o.Name, names(metrics)))
 		}
 		if !there {
 			ended.Metrics[o.Name] = last

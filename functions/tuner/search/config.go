@@ -1,4 +1,4 @@
-package tuner
+package search
 
 import (
 	"bytes"
@@ -10,30 +10,29 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
-	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// configOf is what a module says of its search, with what the pipeline says in its place and what follows from both.
-func configOf(said []byte, search pipeline.Search) (c tune.Config, err error) {
+// Config is what a module says of its search, with what the pipeline says in its place and what follows from both.
+func Config(said []byte, search pipeline.Search) (c tune.Config, err error) {
 	d := json.NewDecoder(bytes.NewReader(said))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
-		return c, execution.CheckFailure(fmt.Errorf("study, as the module says it: %w", err))
+		return c, checkFailure(fmt.Errorf("study, as the module says it: %w", err))
 	}
 	if search.Study != nil {
 		if err := override(&c, *search.Study); err != nil {
-			return c, execution.CheckFailure(fmt.Errorf("tuner.study: %w", err))
+			return c, checkFailure(fmt.Errorf("tuner.study: %w", err))
 		}
 	}
 	c.Parallel = max(1, cmp.Or(search.TuneArgs.NumParallelTrials, c.Parallel))
 	c.Seed = cmp.Or(c.Seed, search.Seed)
 	c.Algorithm.Name = cmp.Or(c.Algorithm.Name, tune.Bayesian)
 	if err := infer(c.Objectives); err != nil {
-		return c, execution.CheckFailure(err)
+		return c, checkFailure(err)
 	}
 	if err := c.Check(); err != nil {
-		return c, execution.CheckFailure(fmt.Errorf("study: %w", err))
+		return c, checkFailure(fmt.Errorf("study: %w", err))
 	}
 	return c, nil
 }

@@ -1,4 +1,4 @@
-package tuner
+package search
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 func TestATrialThatToldOtherMetricsSaysWhich(t *testing.T) {
 	t.Parallel()
 	study := tune.Study{Config: tune.Config{Objectives: []tune.Objective{{Name: "auc", Direction: tune.Max}}}}
-	ended := completed(study, "0000", curves{}, map[string]float64{"loss": 1, "accuracy": 0.5, "example_count": 8}, 0)
+	ended := Completed(study, "0000", Curves{}, map[string]float64{"loss": 1, "accuracy": 0.5, "example_count": 8}, 0)
 	if want := "it told accuracy, example_count, loss"; ended.Status != tune.Failed || !strings.HasSuffix(ended.Message, want) {
 		t.Errorf("%s: %q, want %q at its end", ended.Status, ended.Message, want)
 	}

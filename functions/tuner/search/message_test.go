@@ -1,4 +1,4 @@
-package tuner
+package search
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 func TestACrashIsToldBeforeItsLog(t *testing.T) {
 	t.Parallel()
 	log := "first line\n" + strings.Repeat("goroutine 1 [running]:\n\tmain.go:12 +0x1d\n", 500) + "last line\n"
-	message := failed("0000", said("ended by signal 6: aborted", log)).Message
-	if !strings.HasPrefix(message, "ended by signal 6: aborted\n") || !strings.HasSuffix(message, "last line") || len(message) > maxMessage {
+	message := Failed("0000", Said("ended by signal 6: aborted", log)).Message
+	if !strings.HasPrefix(message, "ended by signal 6: aborted\n") || !strings.HasSuffix(message, "last line") || len(message) > MaxMessage {
 		t.Errorf("%d bytes: %q", len(message), message)
 	}
 	if strings.Contains(message, "first line") || !strings.Contains(message, "\ngoroutine") && !strings.Contains(message, "\n\tmain.go") {

@@ -1,4 +1,4 @@
-package tuner
+package search
 
 import (
 	"encoding/json"
@@ -13,8 +13,8 @@ import (
 // these, or the trial would be judged without its first steps. It is in the module's folder only while that is copied.
 const curvesFile = ".stoker-curves.json"
 
-// with has the curves in a folder while do copies it.
-func (c curves) with(dir string, do func() error) error {
+// With has the curves in a folder while do copies it.
+func (c Curves) With(dir string, do func() error) error {
 	text, err := json.Marshal(c)
 	path := filepath.Join(dir, curvesFile)
 	if err == nil {
@@ -32,13 +32,13 @@ func (c curves) with(dir string, do func() error) error {
 	return nil
 }
 
-// takeCurves are those that came with a state which was laid out in a folder; none if it has none.
-func takeCurves(dir string) curves {
+// TakeCurves are those that came with a state which was laid out in a folder; none if it has none.
+func TakeCurves(dir string) Curves {
 	path := filepath.Join(dir, curvesFile)
 	text, err := os.ReadFile(path)
 	kept := map[string][]tune.Point{}
 	if err != nil || errors.Join(json.Unmarshal(text, &kept), os.Remove(path)) != nil {
-		return curves{}
+		return Curves{}
 	}
 	return kept
 }

@@ -1,4 +1,4 @@
-package tuner
+package search
 
 import (
 	"strings"
@@ -78,7 +78,7 @@ func TestWhatASeatWritesNext(t *testing.T) {
 		"only how it ended: the study is over": {studied(t, 2, 2, mine, tune.Entry{Finished: &tune.Finished{Why: tune.Stopped}}),
 			endedBy(me, "0000", tune.Completed), "ended 0000"},
 	} {
-		got, err := plan(c.study, me, c.ended, time.Time{})
+		got, err := Plan(c.study, me, c.ended, time.Time{})
 		if err != nil || words(got) != c.want {
 			t.Errorf("%s: %q, %v, want %q", name, words(got), err, c.want)
 		}
@@ -111,9 +111,9 @@ func TestStepsAreAShareOfTheLongest(t *testing.T) {
 func TestALongCurveIsThinnedAndKeepsItsBest(t *testing.T) {
 	t.Parallel()
 	objectives := []tune.Objective{{Name: "loss", Direction: tune.Min}}
-	c := curves{}
+	c := Curves{}
 	for step := 1; step <= 5000; step++ {
-		c.add(objectives, step, map[string]float64{"loss": float64((step - 1234) * (step - 1234)), "other": 1})
+		c.Add(objectives, step, map[string]float64{"loss": float64((step - 1234) * (step - 1234)), "other": 1})
 	}
 	thin := c.thinned(objectives)["loss"]
 	best, _ := objectives[0].Best(thin)

@@ -1,4 +1,4 @@
-package tuner
+package search
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
-	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -32,7 +31,7 @@ type Alone struct {
 }
 
 // Config is what is searched for.
-func (a Alone) Config() (tune.Config, error) { return configOf(a.Said, a.Search) }
+func (a Alone) Config() (tune.Config, error) { return Config(a.Said, a.Search) }
 
 // Make makes the search, and leaves what a tune job publishes in the folders that Told names. A failed trial is the study's; an error is
 // one of this machine's or the data's, or says why the search found nothing.
@@ -74,7 +73,7 @@ func (a *alone) trials(ctx context.Context) error {
 	me := tune.Owner{Job: "alone", Attempt: "alone"}
 	var ended *tune.Ended
 	for {
-		next, err := plan(a.study, me, ended, time.Now())
+		next, err := Plan(a.study, me, ended, time.Now())
 		if err == nil && !next.Empty() {
 			err = a.enter(next)
 		}
@@ -96,7 +95,7 @@ func (a *alone) trials(ctx context.Context) error {
 // try has the module train one trial. What others may go on from stays in its folder.
 func (a *alone) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error) {
 	dir := filepath.Join(a.Dir, trial.ID)
-	told, err := tried(a.Told, a.study.Config, trial, dir)
+	told, err := Tell(a.Told, a.study.Config, trial, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -107,10 +106,10 @@ func (a *alone) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 			return nil, fmt.Errorf("go on from trial %s: %w", trial.Parent, err)
 		}
 	}
-	heard := hearing{study: &a.study, trial: trial, stop: told.Trial.StopPath, curves: curves{}}
+	heard := NewHeard(trial.ID, told.Trial.StopPath, Curves{})
 	outcome, err := a.Run(ctx, told, func(m module.Message) {
 		if m.Type == module.MessageProgress {
-			heard.hear(m)
+			heard.Hear(a.study, m)
 			a.Listen(m)
 		}
 	})
@@ -120,31 +119,13 @@ func (a *alone) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 	failure, _ := errors.AsType[*guest.Error](err)
 	switch {
 	case err == nil:
-		ended := completed(a.study, trial.ID, heard.curves, outcome.Metrics, heard.stopped)
+		ended := heard.Ended(a.study, outcome.Metrics)
 		return &ended, nil
 	case failure == nil || failure.Kind == guest.KindInput || failure.Kind == guest.KindHost || failure.Kind == guest.KindStopped:
 		return nil, err
 	}
-	ended := failed(trial.ID, said(err.Error(), failure.LogTail))
+	ended := Failed(trial.ID, Said(err.Error(), failure.LogTail))
 	return &ended, nil
-}
-
-// hearing is what a trial reports.
-type hearing struct {
-	study   *tune.Study
-	trial   *tune.Trial
-	stop    string
-	curves  curves
-	stopped int
-}
-
-// hear has the trial end early where that is the study's rule, or its goal is reached.
-func (h *hearing) hear(m module.Message) {
-	h.curves.add(h.study.Config.Objectives, m.Step, m.Metrics)
-	if h.stopped == 0 && early(*h.study, h.trial.ID, h.curves) {
-		h.stopped = max(1, m.Step)
-		_ = os.WriteFile(h.stop, nil, 0o600) // a module that is not stopped only takes longer
-	}
 }
 
 // leave writes TFX's files, and the study beside them.
@@ -160,19 +141,5 @@ func (a *alone) leave() error {
 		}
 		return fmt.Errorf("no trial was completed: %s", why)
 	}
-	text, err := a.study.Config.Space.Encode(best[0].Values)
-	if err != nil {
-		return err
-	}
-	results, err := resultsOf(a.study, best)
-	if err != nil {
-		return err
-	}
-	folder := filepath.Join(a.Told.TunerResultsDir, studyFolder)
-	return errors.Join(
-		os.WriteFile(filepath.Join(a.Told.BestHyperparametersDir, bestFile), text, 0o644),
-		os.WriteFile(filepath.Join(a.Told.TunerResultsDir, resultsFile), results, 0o644),
-		report.Write(folder, &a.study, maxSessions),
-		os.WriteFile(filepath.Join(folder, report.LogFile), a.log.Bytes(), 0o644),
-	)
+	return Leave(&a.study, a.log.Bytes(), a.Told.BestHyperparametersDir, a.Told.TunerResultsDir)
 }

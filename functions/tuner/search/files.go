@@ -1,13 +1,35 @@
-package tuner
+package search
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
+
+// TFX's names of the files. The first is JSON too, despite its name.
+const (
+	bestFile    = "best_hyperparameters.txt"
+	resultsFile = "tuner_results.json"
+)
+
+// maxBytes is far more than hyperparameters and the results of many thousand trials take.
+const maxBytes = 64 << 20
+
+// ReadBest reads the values of the best trial from the folder that a module left.
+func ReadBest(dir string) (map[string]any, error) {
+	return readFile(filepath.Join(dir, bestFile), readBest)
+}
+
+// ReadResults reads the scores of the trials from the folder that a module left, the best first.
+func ReadResults(dir string) ([]float64, error) {
+	return readFile(filepath.Join(dir, resultsFile), readResults)
+}
 
 // readBest parses what KerasTuner's HyperParameters.get_config returns: the space, a list of parameters, and the values of the best trial.
 // Hyperband has values that are not of the space. What kinds of parameters there are is between the module and its KerasTuner, which may
@@ -60,4 +82,24 @@ func turn(scores []float64) int {
 		}
 	}
 	return -1
+}
+
+// readFile reads a file that the module left.
+func readFile[T any](path string, read func([]byte) (T, error)) (value T, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return value, fmt.Errorf("%s: %w: tuner_fn left none", filepath.Base(path), os.ErrNotExist)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	switch {
+	case err != nil:
+		return value, fmt.Errorf("read %s: %w", filepath.Base(path), err)
+	case len(text) > maxBytes:
+		return value, fmt.Errorf("%s: more than %d bytes", filepath.Base(path), maxBytes)
+	}
+	if value, err = read(text); err != nil {
+		return value, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return value, nil
 }

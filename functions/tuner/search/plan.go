@@ -1,4 +1,4 @@
-package tuner
+package search
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// plan is what a job has to write next, after a try of its own has ended or without one: how that ended, together with the trial that
+// Plan is what a job has to write next, after a try of its own has ended or without one: how that ended, together with the trial that
 // the job works on next, or with the study's end. It is empty where the job has a trial already, and where there is nothing for it to
 // do now. It follows from the log, the owner and the time alone, so whoever lost a race, or an answer, asks again.
-func plan(study tune.Study, me tune.Owner, ended *tune.Ended, now time.Time) (e tune.Entry, err error) {
-	if ended != nil && holds(study, me, ended.Trial) {
+func Plan(study tune.Study, me tune.Owner, ended *tune.Ended, now time.Time) (e tune.Entry, err error) {
+	if ended != nil && Holds(study, me, ended.Trial) {
 		e.Ended = ended
 		if err := study.Apply(e); err != nil {
 			return tune.Entry{}, events.Fail(events.FailureCrash, err)
@@ -44,8 +44,8 @@ func plan(study tune.Study, me tune.Owner, ended *tune.Ended, now time.Time) (e 
 	return e, nil
 }
 
-// holds says whether a trial runs in an owner's hands.
-func holds(study tune.Study, owner tune.Owner, trial string) bool {
+// Holds says whether a trial runs in an owner's hands.
+func Holds(study tune.Study, owner tune.Owner, trial string) bool {
 	t := study.Trial(trial)
 	return t != nil && t.Status == tune.Running && t.Owner == owner
 }

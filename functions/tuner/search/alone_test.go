@@ -1,4 +1,4 @@
-package tuner_test
+package search_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/tuner"
+	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 func TestASearchAloneLeavesWhatATuneJobPublishes(t *testing.T) {
@@ -74,7 +74,7 @@ func TestASearchAloneOfWhichAllFailsSaysWhy(t *testing.T) {
 }
 
 // alone is a search over four points, whose score is the point.
-func alone(t *testing.T, config tune.Config, train func(module.Assignment) error) tuner.Alone {
+func alone(t *testing.T, config tune.Config, train func(module.Assignment) error) search.Alone {
 	t.Helper()
 	config.Space = space.Space{{Name: "units", Kind: space.Int, Min: 1, Max: 4, Step: 1, Sampling: space.Linear}}
 	config.Objectives = []tune.Objective{{Name: "accuracy"}}
@@ -82,7 +82,7 @@ func alone(t *testing.T, config tune.Config, train func(module.Assignment) error
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tuner.Alone{
+	return search.Alone{
 		Said: said, Search: pipeline.Search{}, Dir: filepath.Join(t.TempDir(), "trials"),
 		Told: module.Assignment{BestHyperparametersDir: t.TempDir(), TunerResultsDir: t.TempDir()},
 		Hear: func(tune.Study) {}, Listen: func(module.Message) {},
