@@ -1,6 +1,9 @@
 package kernel
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Func is a function of each element alone.
 type Func int
@@ -79,24 +82,12 @@ func (f Func) Of(x float32) float32 {
 	return x
 }
 
-// Map is y = f(x); y may be x.
-func (t *Team) Map(f Func, y, x []float32) {
-	for i, xi := range x {
-		y[i] = f.Of(xi)
-	}
-}
-
-// Slope is dx = dy f'(x), for Relu, Sigmoid and Tanh by y = f(x) alone, for Softplus and Abs by x: v is that y or that x. dx may be
-// dy or v.
-func (t *Team) Slope(f Func, dx, dy, v []float32) {
-	for i, g := range dy {
-		dx[i] = g * f.slope(v[i])
-	}
-}
-
-// slope of Relu at 0 is 0, and of Abs, as in TensorFlow.
-func (f Func) slope(v float32) float32 {
+// slopeOf is f'(x), for Relu, Sigmoid and Tanh by v = f(x), for Softplus and Abs by v = x. The slopes of Relu and of Abs at 0 are 0,
+// as in TensorFlow.
+func (f Func) slopeOf(v float32) float32 {
 	switch f {
+	case Identity:
+		return 1
 	case Relu:
 		return Step.Of(v)
 	case Sigmoid:
@@ -107,8 +98,6 @@ func (f Func) slope(v float32) float32 {
 		return Sigmoid.Of(v)
 	case Abs:
 		return Sign.Of(v)
-	case Identity:
-		return 1
 	}
-	panic("kernel: this function has no slope of its own")
+	panic(fmt.Sprintf("kernel: Func(%d) has no slope of its own", int(f)))
 }

@@ -10,7 +10,7 @@ const (
 	// Momentum is m = Mu m - Rate g, then w += m; Nesterov: w += Mu m - Rate g. Slot: m.
 	Momentum
 	// Adam is m += (g - m) (1 - Beta1), v += (g^2 - v) (1 - Beta2), w -= Rate m / (sqrt(v) + Epsilon), with Rate already corrected for
-	// the bias of step t. Before that, w -= Decay w: AdamW, with Decay the product of its rate and its weight decay. Slots: m, v.
+	// the bias of step t. Slots: m, v.
 	Adam
 	// Adagrad is a += g^2, w -= Rate g / sqrt(a + Epsilon). Slot: a.
 	Adagrad
@@ -21,14 +21,16 @@ const (
 	FTRL
 )
 
-// Rule is one step of an optimizer.
+// Rule is one step of an optimizer. Its numbers are float64, since 1 - Beta2 of a float32 would be wrong in the fifth digit; what
+// enters the formulas is rounded to float32, as Keras does.
 type Rule struct {
-	Op                           RuleOp
-	Rate                         float32
-	Beta1, Beta2, Epsilon, Decay float32
-	Mu, Rho                      float32
-	L1, L2                       float32
-	Nesterov, Centered           bool
+	Op                    RuleOp
+	Rate                  float64
+	Beta1, Beta2, Epsilon float64
+	Decay                 float64 // before any rule, w -= Decay w: the product of a rate and a weight decay, as AdamW has it
+	Mu, Rho               float64
+	L1, L2                float64
+	Nesterov, Centered    bool
 }
 
 // Slots is how many numbers the rule keeps for each weight.
@@ -42,9 +44,4 @@ func (op RuleOp) Slots() int {
 		return 3
 	}
 	return 0
-}
-
-// Update is one step of weights by their gradients; slots are as long as both.
-func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
-	panic("kernel: not yet")
 }

@@ -1,0 +1,112 @@
+package kernel
+
+// Combine is z = f(x, y), or f(y, x) where swapped, with x and z [rows, cols] and y of the shape; z may be x, and y where it is Full.
+func (t *Team) Combine(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
+	n := rows * cols
+	if n == 0 {
+		return
+	}
+	shape = shape.of(rows, cols)
+	z, x = first("z of Combine", z, n), first("x of Combine", x, n)
+	y = first("y of Combine", y, shape.len(rows, cols))
+	if shape == Full || shape == Scalar {
+		rows, cols = 1, n
+	}
+	if t.alone(n, grainFast) {
+		combine(f, z, x, y, shape, rows, cols, swapped)
+		return
+	}
+	j := job{do: combineElements, binary: f, z: z, x: x, y: y, shape: shape, rows: rows, cols: cols, swapped: swapped}
+	if rows == 1 {
+		t.divide(n, grainFast, j)
+		return
+	}
+	j.do = combineRows
+	t.divide(rows, rowsOf(grainFast, cols), j)
+}
+
+func combineElements(j *job, from, to int) {
+	y := j.y
+	if j.shape == Full {
+		y = y[from:to]
+	}
+	combine(j.binary, j.z[from:to], j.x[from:to], y, j.shape, 1, to-from, j.swapped)
+}
+
+func combineRows(j *job, from, to int) {
+	y := j.y
+	if j.shape == Column {
+		y = y[from:to]
+	}
+	combine(j.binary, j.z[from*j.cols:to*j.cols], j.x[from*j.cols:to*j.cols], y, j.shape, to-from, j.cols, j.swapped)
+}
+
+func combine(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
+	combinePortable(f, z, x, y, shape, rows, cols, swapped)
+}
+
+func combinePortable(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
+	for r := range rows {
+		zr, xr := z[r*cols:(r+1)*cols], x[r*cols:(r+1)*cols]
+		switch shape {
+		case Full, Row:
+			combineFull(f, zr, xr, y[:cols], swapped)
+		case Column:
+			combineScalar(f, zr, xr, y[r], swapped)
+		case Scalar:
+			combineScalar(f, zr, xr, y[0], swapped)
+		}
+	}
+}
+
+// combineFull has loops of their own for what is frequent.
+func combineFull(f Binary, z, x, y []float32, swapped bool) {
+	z, y = z[:len(x)], y[:len(x)]
+	if swapped {
+		x, y = y, x
+	}
+	switch f {
+	case Add:
+		for i, xi := range x {
+			z[i] = xi + y[i]
+		}
+	case Sub:
+		for i, xi := range x {
+			z[i] = xi - y[i]
+		}
+	case Mul:
+		for i, xi := range x {
+			z[i] = xi * y[i]
+		}
+	case Div:
+		for i, xi := range x {
+			z[i] = xi / y[i]
+		}
+	default:
+		for i, xi := range x {
+			z[i] = f.Of(xi, y[i])
+		}
+	}
+}
+
+func combineScalar(f Binary, z, x []float32, y float32, swapped bool) {
+	z = z[:len(x)]
+	switch {
+	case f == Add:
+		for i, xi := range x {
+			z[i] = xi + y
+		}
+	case f == Mul:
+		for i, xi := range x {
+			z[i] = xi * y
+		}
+	case swapped:
+		for i, xi := range x {
+			z[i] = f.Of(y, xi)
+		}
+	default:
+		for i, xi := range x {
+			z[i] = f.Of(xi, y)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package kernel
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Dropout is the mask of a layer at a step: mask[i] is 0 with probability rate, else 1/(1-rate). What is drawn for i depends on
+// seed, stream, step and i alone: word i mod 4 of Philox 4x32-10 (Salmon et al. 2011), uniform = its 24 high bits / 2^24, 0 where
+// uniform < rate. The key is the seed, low half first; the counter's words are i/4, step, stream, each mod 2^32, and the high
+// halves of step and stream, combined by exclusive or.
+func (t *Team) Dropout(mask []float32, rate float32, seed, stream, step uint64) {
+	m := newMask(rate, seed, stream, step)
+	if t.alone(len(mask), grainSlow) {
+		m.draw(mask, 0)
+		return
+	}
+	t.divide(len(mask), grainSlow, job{do: dropoutPart, y: mask, mask: m})
+}
+
+func dropoutPart(j *job, from, to int) { j.mask.draw(j.y[from:to], from) }
+
+// mask is what a Dropout draws by.
+type mask struct {
+	key0, key1       uint32
+	step, stream, hi uint32
+	threshold        uint32 // of the 24 bits: below is dropped
+	kept             float32
+}
+
+func newMask(rate float32, seed, stream, step uint64) mask {
+	threshold := math.Ceil(float64(min(max(rate, 0), 1)) * (1 << 24))
+	return mask{key0: uint32(seed), key1: uint32(seed >> 32), step: uint32(step), stream: uint32(stream),
+		hi: uint32(step>>32) ^ uint32(stream>>32), threshold: uint32(threshold), kept: 1 / (1 - rate)}
+}
+
+// draw fills part, which begins at element from, a multiple of 4.
+func (m *mask) draw(part []float32, from int) {
+	for i := 0; i < len(part); i += 4 {
+		words := philox([4]uint32{uint32((from + i) / 4), m.step, m.stream, m.hi}, m.key0, m.key1)
+		for k, word := range words[:min(4, len(part)-i)] {
+			part[i+k] = m.kept
+			if word>>8 < m.threshold {
+				part[i+k] = 0
+			}
+		}
+	}
+}
+
+// philox is Philox 4x32 of 10 rounds: what the counter becomes under the key.
+func philox(c [4]uint32, key0, key1 uint32) [4]uint32 {
+	for range 10 {
+		hi0, lo0 := bits.Mul32(0xD2511F53, c[0])
+		hi1, lo1 := bits.Mul32(0xCD9E8D57, c[2])
+		c = [4]uint32{hi1 ^ c[1] ^ key0, lo1, hi0 ^ c[3] ^ key1, lo0}
+		key0 += 0x9E3779B9
+		key1 += 0xBB67AE85
+	}
+	return c
+}

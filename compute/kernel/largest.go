@@ -1,0 +1,30 @@
+package kernel
+
+// MaxColumns is the largest of each row; NaN if there is one. where, if not nil, takes its column, the first of equal ones. A row has
+// at least one column.
+func (t *Team) MaxColumns(largest []float32, where []int, x []float32, rows, cols int) {
+	largest, x = first("largest of MaxColumns", largest, rows), first("x of MaxColumns", x, rows*cols)
+	if where != nil {
+		where = first("where of MaxColumns", where, rows)
+	}
+	for r := range largest {
+		at := firstLargest(x[r*cols : (r+1)*cols])
+		largest[r] = x[r*cols+at]
+		if where != nil {
+			where[r] = at
+		}
+	}
+}
+
+func firstLargest(x []float32) int {
+	at := 0
+	for i, v := range x {
+		if v > x[at] {
+			at = i
+		}
+		if v != v {
+			return i
+		}
+	}
+	return at
+}

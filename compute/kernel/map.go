@@ -1,0 +1,40 @@
+package kernel
+
+// Map is y = f(x); y may be x.
+func (t *Team) Map(f Func, y, x []float32) {
+	n := len(x)
+	y = first("y of Map", y, n)
+	if t.alone(n, grainSlow) {
+		mapped(f, y, x)
+		return
+	}
+	t.divide(n, grainSlow, job{do: mapPart, f: f, y: y, x: x})
+}
+
+func mapPart(j *job, from, to int) { mapped(j.f, j.y[from:to], j.x[from:to]) }
+
+func mapped(f Func, y, x []float32) {
+	for i, xi := range x {
+		y[i] = f.Of(xi)
+	}
+}
+
+// Slope is dx = dy f'(x), for Relu, Sigmoid and Tanh by y = f(x) alone, for Softplus and Abs by x: v is that y or that x. dx may be
+// dy or v.
+func (t *Team) Slope(f Func, dx, dy, v []float32) {
+	n := len(dy)
+	dx, v = first("dx of Slope", dx, n), first("v of Slope", v, n)
+	if t.alone(n, grainFast) {
+		sloped(f, dx, dy, v)
+		return
+	}
+	t.divide(n, grainFast, job{do: slopePart, f: f, y: dx, x: dy, z: v})
+}
+
+func slopePart(j *job, from, to int) { sloped(j.f, j.y[from:to], j.x[from:to], j.z[from:to]) }
+
+func sloped(f Func, dx, dy, v []float32) {
+	for i, g := range dy {
+		dx[i] = g * f.slopeOf(v[i])
+	}
+}

@@ -1,0 +1,84 @@
+package kernel
+
+// SparseGemm is y[r,:] = sum_p values[r,p] w[ids[r,p],:] over the places p of a row, in their order, w with width columns. An id
+// below 0 counts as nothing; it panics on ids past the end of w.
+func (t *Team) SparseGemm(y, values []float32, ids []int, w []float32, rows, places, width int) {
+	y = first("y of SparseGemm", y, rows*width)
+	values, ids = first("values of SparseGemm", values, rows*places), first("ids of SparseGemm", ids, rows*places)
+	if rows == 0 || width == 0 {
+		return
+	}
+	grain := rowsOf(grainFast, places*width)
+	if t.alone(rows, grain) {
+		sparseGemm(y, values, ids, w, places, width)
+		return
+	}
+	t.divide(rows, grain, job{do: sparsePart, y: y, x: values, ids: ids, z: w, places: places, cols: width})
+}
+
+func sparsePart(j *job, from, to int) {
+	sparseGemm(j.y[from*j.cols:to*j.cols], j.x[from*j.places:to*j.places], j.ids[from*j.places:to*j.places], j.z, j.places, j.cols)
+}
+
+func sparseGemm(y, values []float32, ids []int, w []float32, places, width int) {
+	clear(y)
+	rows := len(w) / width
+	for r := range len(y) / width {
+		row := y[r*width : (r+1)*width]
+		for p := r * places; p < (r+1)*places; p++ {
+			id := ids[p]
+			if id < 0 {
+				continue
+			}
+			if id >= rows {
+				outside(id, rows)
+			}
+			addTimes(row, values[p], w[id*width:(id+1)*width])
+		}
+	}
+}
+
+// addTimes is y += a x.
+func addTimes(y []float32, a float32, x []float32) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += a * v
+	}
+}
+
+// SparseGemmSlope is dw[ids[r,p],:] += values[r,p] dy[r,:], in the order of r and p, ids as in SparseGemm.
+func (t *Team) SparseGemmSlope(dw, values []float32, ids []int, dy []float32, rows, places, width int) {
+	dy = first("dy of SparseGemmSlope", dy, rows*width)
+	values, ids = first("values of SparseGemmSlope", values, rows*places), first("ids of SparseGemmSlope", ids, rows*places)
+	if rows == 0 || width == 0 {
+		return
+	}
+	grain := max(lanes, rowsOf(grainFast, rows*places))
+	if t.alone(width, grain) {
+		sparseGemmSlope(dw, values, ids, dy, places, width, 0, width)
+		return
+	}
+	t.divide(width, grain, job{do: sparseSlopePart, y: dw, x: values, ids: ids, z: dy, places: places, cols: width})
+}
+
+func sparseSlopePart(j *job, from, to int) {
+	sparseGemmSlope(j.y, j.x, j.ids, j.z, j.places, j.cols, from, to)
+}
+
+// sparseGemmSlope does the columns from..to.
+func sparseGemmSlope(dw, values []float32, ids []int, dy []float32, places, width, from, to int) {
+	rows := len(dw) / width
+	for r := range len(dy) / width {
+		row := dy[r*width+from : r*width+to]
+		for p := r * places; p < (r+1)*places; p++ {
+			id := ids[p]
+			if id < 0 {
+				continue
+			}
+			if id >= rows {
+				outside(id, rows)
+			}
+			addTimes(dw[id*width+from:id*width+to], values[p], row)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package kernel
+
+import "math"
+
+// lanes is how many sums run side by side where elements that lie side by side are added up: element i goes to lane i mod 16. So
+// wide is the widest register, and every Level adds in the same order.
+const lanes = 16
+
+// SumRows is sums[c] = sum_r x[r,c], in the order of r; added to sums where add.
+func (t *Team) SumRows(sums, x []float32, rows, cols int, add bool) {
+	sums, x = first("sums of SumRows", sums, cols), first("x of SumRows", x, rows*cols)
+	if t.alone(cols, rowsOf(grainFast, rows)) {
+		sumRows(sums, x, rows, cols, add)
+		return
+	}
+	t.divide(cols, rowsOf(grainFast, rows), job{do: sumRowsPart, y: sums, x: x, rows: rows, cols: cols, add: add})
+}
+
+func sumRowsPart(j *job, from, to int) { sumRows(j.y[from:to], j.x[from:], j.rows, j.cols, j.add) }
+
+// sumRows is SumRows of the first len(sums) columns of x, whose rows are stride apart.
+func sumRows(sums, x []float32, rows, stride int, add bool) {
+	if !add {
+		clear(sums)
+	}
+	for r := range rows {
+		row := x[r*stride:][:len(sums)]
+		for c, v := range row {
+			sums[c] += v
+		}
+	}
+}
+
+// SumColumns is sums[r] = sum_c x[r,c], by 16 lanes that are added up as a tree.
+func (t *Team) SumColumns(sums, x []float32, rows, cols int) {
+	sums, x = first("sums of SumColumns", sums, rows), first("x of SumColumns", x, rows*cols)
+	if t.alone(rows, rowsOf(grainFast, cols)) {
+		sumColumns(sums, x, cols)
+		return
+	}
+	t.divide(rows, rowsOf(grainFast, cols), job{do: sumColumnsPart, y: sums, x: x, cols: cols})
+}
+
+func sumColumnsPart(j *job, from, to int) {
+	sumColumns(j.y[from:to], j.x[from*j.cols:to*j.cols], j.cols)
+}
+
+func sumColumns(sums, x []float32, cols int) {
+	for r := range sums {
+		l := laneSums(x[r*cols : (r+1)*cols])
+		sums[r] = l.tree()
+	}
+}
+
+// Sum is the sum of all, by 16 lanes that are added up in float64. The caller does it alone: memory is what it waits for.
+func (t *Team) Sum(x []float32) float32 {
+	l := laneSums(x)
+	return l.total()
+}
+
+type laneSum [lanes]float32
+
+func laneSums(x []float32) (l laneSum) {
+	for ; len(x) >= lanes; x = x[lanes:] {
+		for i, v := range x[:lanes] {
+			l[i] += v
+		}
+	}
+	for i, v := range x {
+		l[i] += v
+	}
+	return l
+}
+
+// tree adds the upper half of the lanes to the lower one until one is left.
+func (l *laneSum) tree() float32 {
+	for half := lanes / 2; half > 0; half /= 2 {
+		for i := range half {
+			l[i] += l[i+half]
+		}
+	}
+	return l[0]
+}
+
+func (l *laneSum) total() float32 {
+	sum := 0.0
+	for _, v := range l {
+		sum += float64(v)
+	}
+	return float32(sum)
+}
+
+// SumSquares is the sum of all squares in float64, by 16 lanes that are added up as a tree. The caller does it alone.
+func (t *Team) SumSquares(x []float32) float64 {
+	var l [lanes]float64
+	for i, v := range x {
+		l[i%lanes] += float64(v) * float64(v)
+	}
+	for half := lanes / 2; half > 0; half /= 2 {
+		for i := range half {
+			l[i] += l[i+half]
+		}
+	}
+	return l[0]
+}
+
+// Finite says whether no element is NaN or infinite; where one is, at is the first.
+func (t *Team) Finite(x []float32) (at int, ok bool) {
+	for i, v := range x {
+		if math.Float32bits(v)&0x7f800000 == 0x7f800000 {
+			return i, false
+		}
+	}
+	return 0, true
+}

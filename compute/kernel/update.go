@@ -1,0 +1,119 @@
+package kernel
+
+import "math"
+
+// Update is one step of weights by their gradients; slots are Slots slices, each as long as both. An element's step depends on
+// that element alone.
+func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
+	n := len(weights)
+	s := step{w: weights, g: first("grads of Update", grads, n), numbers: r.numbers()}
+	for i, slot := range first("slots of Update", slots, r.Op.Slots()) {
+		s.slots[i] = first("a slot of Update", slot, n)
+	}
+	if t.alone(n, updateGrain) {
+		s.do(0, n)
+		return
+	}
+	t.divide(n, updateGrain, job{do: updatePart, step: s})
+}
+
+// updateGrain is how many weights are worth a thread.
+const updateGrain = 8192
+
+func updatePart(j *job, from, to int) { j.step.do(from, to) }
+
+// step is an Update under way.
+type step struct {
+	w, g  []float32
+	slots [3][]float32
+	numbers
+}
+
+// numbers are a Rule's, as they enter the formulas.
+type numbers struct {
+	op                 RuleOp
+	nesterov, centered bool
+	momentum           bool // of RMSprop: Mu > 0
+
+	rate, epsilon, decay, mu, rho float32
+	newer1, newer2, newer         float32 // 1 - Beta1, 1 - Beta2, 1 - Rho
+	l1, twiceL2                   float32
+}
+
+func (r Rule) numbers() numbers {
+	return numbers{op: r.Op, nesterov: r.Nesterov, centered: r.Centered, momentum: r.Mu > 0,
+		rate: float32(r.Rate), epsilon: float32(r.Epsilon), decay: float32(r.Decay), mu: float32(r.Mu), rho: float32(r.Rho),
+		newer1: float32(1 - r.Beta1), newer2: float32(1 - r.Beta2), newer: float32(1 - r.Rho),
+		l1: float32(r.L1), twiceL2: float32(2 * r.L2)}
+}
+
+func (s *step) do(from, to int) {
+	for i := from; i < to; i++ {
+		w := s.w[i]
+		if s.decay != 0 {
+			w -= s.decay * w
+		}
+		s.w[i] = s.next(i, w, s.g[i])
+	}
+}
+
+// next is the new weight i, once it was w.
+func (s *step) next(i int, w, g float32) float32 {
+	switch s.op {
+	case SGD:
+		return w - s.rate*g
+	case Momentum:
+		return s.byMomentum(w, g, &s.slots[0][i])
+	case Adam:
+		return s.byAdam(w, g, &s.slots[0][i], &s.slots[1][i])
+	case Adagrad:
+		a := &s.slots[0][i]
+		*a += g * g
+		return w - s.rate*g/sqrt(*a+s.epsilon)
+	case RMSprop:
+		return s.byRMSprop(w, g, &s.slots[0][i], &s.slots[1][i], &s.slots[2][i])
+	case FTRL:
+		return s.byFTRL(w, g, &s.slots[0][i], &s.slots[1][i])
+	}
+	panic("kernel: no such rule")
+}
+
+func (s *step) byMomentum(w, g float32, m *float32) float32 {
+	*m = s.mu**m - s.rate*g
+	if s.nesterov {
+		return w + (s.mu**m - s.rate*g)
+	}
+	return w + *m
+}
+
+func (s *step) byAdam(w, g float32, m, v *float32) float32 {
+	*m += (g - *m) * s.newer1
+	*v += (g*g - *v) * s.newer2
+	return w - s.rate**m/(sqrt(*v)+s.epsilon)
+}
+
+func (s *step) byRMSprop(w, g float32, v, m, a *float32) float32 {
+	*v = s.rho**v + s.newer*(g*g)
+	d := *v
+	if s.centered {
+		*a = s.rho**a + s.newer*g
+		d -= *a * *a
+	}
+	change := s.rate * g / sqrt(d+s.epsilon)
+	if s.momentum {
+		*m = s.mu**m + change
+		change = *m
+	}
+	return w - change
+}
+
+func (s *step) byFTRL(w, g float32, a, z *float32) float32 {
+	before := sqrt(*a)
+	*a += g * g
+	now := sqrt(*a)
+	*z += g - (now-before)/s.rate*w
+	return (max(min(*z, s.l1), -s.l1) - *z) / (now/s.rate + s.twiceL2)
+}
+
+// sqrt is correctly rounded: a float64 square root of a float32 rounds to the float32 one.
+func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
