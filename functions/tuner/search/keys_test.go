@@ -1,0 +1,89 @@
+package search
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// elsewhere are the keys of tuner.study that say nothing of the search itself: from is Learn's, best_model the tuner's.
+var elsewhere = map[string]bool{"From": true, "BestModel": true}
+
+// A key that is added to the pipeline file and forgotten here would have no effect, and nobody would be told.
+func TestEveryKeyOfAPipelinesStudyReachesTheSearch(t *testing.T) {
+	t.Parallel()
+	var study pipeline.Study
+	each(reflect.ValueOf(&study).Elem(), "", func(path string, field reflect.Value) {
+		if elsewhere[path] {
+			return
+		}
+		study = pipeline.Study{}
+		if strings.HasPrefix(path, "Algorithm.") {
+			study.Algorithm = &pipeline.Algorithm{}
+		}
+		if strings.HasPrefix(path, "Stopping.") {
+			study.Stopping = &pipeline.Stopping{}
+		}
+		target := at(reflect.ValueOf(&study).Elem(), path)
+		target.Set(some(target.Type()))
+		got := units()
+		if err := override(&got, study); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if cmp.Equal(got, units()) {
+			t.Errorf("%s changes nothing", path)
+		}
+	})
+}
+
+// each calls do for every key, those inside of algorithm and stopping in their place.
+func each(v reflect.Value, under string, do func(path string, field reflect.Value)) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if t := field.Type; t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+			each(reflect.New(t.Elem()).Elem(), field.Name+".", do)
+			continue
+		}
+		do(under+field.Name, v.Field(i))
+	}
+}
+
+// at is the field of a path.
+func at(v reflect.Value, path string) reflect.Value {
+	if outer, inner, nested := strings.Cut(path, "."); nested {
+		return v.FieldByName(outer).Elem().FieldByName(inner)
+	}
+	return v.FieldByName(path)
+}
+
+// some is a value of a type that is not what it is without one.
+func some(t reflect.Type) reflect.Value {
+	v := reflect.New(t).Elem()
+	switch t.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		v.Elem().Set(some(t.Elem()))
+	case reflect.Slice:
+		if t == reflect.TypeFor[[]map[string]any]() {
+			return reflect.ValueOf([]map[string]any{{"units": 8}})
+		}
+		v = reflect.Append(v, some(t.Elem()))
+	case reflect.Struct:
+		for i := range t.NumField() {
+			v.Field(i).Set(some(t.Field(i).Type))
+		}
+	case reflect.String:
+		v.SetString("other")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(7)
+	default:
+		v.SetInt(7)
+	}
+	return v
+}
