@@ -54,11 +54,13 @@ func (c *cutter) mark() error {
 	return nil
 }
 
-// leaveOut leaves out a look-up of an input's strings; nothing else can be told to callers in words.
+// leaveOut leaves out a look-up of an input's strings, or a cross of inputs; nothing else can be told to callers in words.
 func (c *cutter) leaveOut(n nn.Node) error {
-	looksUp := n.Op == nn.OpVocab || n.Op == nn.OpHash
-	ofInput := slices.ContainsFunc(c.whole.Inputs, func(in nn.Input) bool { return in.Name == n.In[0] })
-	if !looksUp || !ofInput {
+	looksUp := n.Op == nn.OpVocab || n.Op == nn.OpHash || n.Op == nn.OpCross
+	for _, name := range n.In {
+		looksUp = looksUp && slices.ContainsFunc(c.whole.Inputs, func(in nn.Input) bool { return in.Name == name })
+	}
+	if !looksUp {
 		return fmt.Errorf("node %q: op %s can't be expressed in this format", n.Name, n.Op)
 	}
 	c.sources[n.Name] = sourceOf(n)
@@ -73,7 +75,7 @@ func (c *cutter) rest() *nn.Graph {
 			r.Inputs = append(r.Inputs, in)
 		}
 		for _, n := range c.whole.Nodes {
-			if s, ok := c.sources[n.Name]; ok && s.Feature == in.Name {
+			if s, ok := c.sources[n.Name]; ok && s.Features()[0] == in.Name {
 				r.Inputs = append(r.Inputs, nn.Input{Name: n.Name, Kind: c.types[n.Name].Kind, Width: c.types[n.Name].Width})
 			}
 		}

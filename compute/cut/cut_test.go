@@ -28,7 +28,7 @@ func words(t *testing.T) *nn.Graph {
 	return g
 }
 
-func noStrings(op nn.Op) bool { return op != nn.OpVocab && op != nn.OpHash }
+func noStrings(op nn.Op) bool { return op != nn.OpVocab && op != nn.OpHash && op != nn.OpCross }
 
 func TestWhatCantBeHeldBecomesAnInput(t *testing.T) {
 	t.Parallel()
@@ -108,6 +108,54 @@ func TestOnlyLookUpsOfInputsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	_, _, err := cut.Graph(words(t), func(op nn.Op) bool { return op != nn.OpRelu })
 	if want := `node "dense/Relu": op Relu can't be expressed in this format`; err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+}
+
+// crossed is a graph over a cross of a word and a number, which also stand for themselves.
+func crossed(t *testing.T) *nn.Graph {
+	t.Helper()
+	b := nn.NewBuilder(nn.NewRand(1))
+	hour, town := b.Input("hour", nn.Int64, 1), b.Input("town", nn.String, 1)
+	cross := b.Cross("when_where", 5, town, hour)
+	x := b.Concat("x", b.OneHot("hours", hour, 3), b.OneHot("crosses", cross, 5))
+	b.Output("y", b.Dense("dense", x, 1, nn.OpRelu))
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestACrossOfInputsBecomesAnInput(t *testing.T) {
+	t.Parallel()
+	_, inputs, err := cut.Graph(crossed(t), noStrings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []cut.Input{
+		{Name: "hour", Type: "int64", Shape: [2]int{-1, 1}},
+		{Name: "when_where", Type: "int64", Shape: [2]int{-1, 1},
+			Note: `bucket of each combination of values of features ["town" "hour"], the last one's values going fastest: ` + cut.CrossHash +
+				", as an unsigned number, modulo 5, as tf.sparse.cross_hashed gives it",
+			ComputedFrom: &cut.Source{Crossed: []cut.Side{{Feature: "town"}, {Feature: "hour"}}, Hash: cut.CrossHash, Buckets: 5}},
+	}
+	if diff := cmp.Diff(want, inputs); diff != "" {
+		t.Errorf("want - got +\n%s", diff)
+	}
+}
+
+func TestACrossOfWhatIsComputedIsRefused(t *testing.T) {
+	t.Parallel()
+	b := nn.NewBuilder(nn.NewRand(1))
+	hour := b.Input("hour", nn.Int64, 1)
+	b.Output("y", b.Cross("cross", 5, hour, b.Clamp("early", hour, 3)))
+	g, err := b.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = cut.Graph(g, noStrings)
+	if want := `node "cross": op Cross can't be expressed in this format`; err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}
 }

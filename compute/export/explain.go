@@ -14,13 +14,24 @@ func (m Model) explain(inputs []cut.Input) []cut.Input {
 	for i := range inputs {
 		in := &inputs[i]
 		if from := in.ComputedFrom; from != nil {
-			in.Note += "; " + m.origin(from.Feature)
-			from.Default = m.fallback(from.Feature)
+			m.explainSource(in, from)
 			continue
 		}
 		in.Note, in.Default = m.origin(in.Name), m.fallback(in.Name)
 	}
 	return inputs
+}
+
+func (m Model) explainSource(in *cut.Input, from *cut.Source) {
+	for _, feature := range from.Features() {
+		in.Note += "; " + m.origin(feature)
+	}
+	if from.Crossed == nil {
+		from.Default = m.fallback(from.Feature)
+	}
+	for i := range from.Crossed {
+		from.Crossed[i].Default = m.fallback(from.Crossed[i].Feature)
+	}
 }
 
 func (m Model) origin(feature string) string {

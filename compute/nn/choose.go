@@ -27,7 +27,7 @@ func (b *Builder) Label(name string, ids Ref, names []string) Ref {
 	return b.node(name, Type{String, ids.Type.Width}, Node{Op: OpLabel, In: []string{ids.Name}, Attr: Attr{Vocabulary: names}})
 }
 
-// chosen is the rule of ops that choose: an index for what may be none, a bucket, a class, its name.
+// chosen is the rule of ops that choose: an index for what may be none, a bucket, a cross, a class, its name.
 func (c *checker) chosen(n *Node) (Type, error) {
 	switch n.Op {
 	case OpWithin:
@@ -44,6 +44,8 @@ func (c *checker) chosen(n *Node) (Type, error) {
 	case OpArgMax:
 		_, err := c.same(n, Float32)
 		return Type{Int64, 1}, err
+	case OpCross:
+		return c.cross(n)
 	case OpLabel:
 		t, err := c.same(n, Int64)
 		if err == nil && len(n.Attr.Vocabulary) == 0 {
@@ -64,6 +66,8 @@ func choiceKernelOf(op Op) kernel {
 		return bucket
 	case OpArgMax:
 		return argMax
+	case OpCross:
+		return cross
 	case OpLabel:
 		return label
 	}

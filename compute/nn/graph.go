@@ -83,6 +83,7 @@ const (
 	OpOneHot  Op = "OneHot"  // int64 [b,w] to float32 [b, w*Attr.Depth]; an index outside 0..Depth-1 gives zeros
 	OpVocab   Op = "Vocab"   // string [b,w] to int64 [b,w]: index in Attr.Vocabulary, or Depth-1 (Depth = len+1) if not in it
 	OpHash    Op = "Hash"    // string [b,w] to int64 [b,w]: FarmHash Fingerprint64 modulo Attr.Depth
+	OpCross   Op = "Cross"   // string or int64 [b,w1], [b,w2] ... to int64 [b,w1*w2*...]: each combination's hash modulo Depth, see Builder.Cross
 	OpClamp   Op = "Clamp"   // int64 [b,w]: indices outside 0..Depth-2 become Depth-1, the bucket for the unknown
 	OpEmbed   Op = "Embed"   // int64 x [b,w], param In[1] [Depth,d]: rows looked up, [b, w*d]; indices must be in range
 	OpDropNaN Op = "DropNaN" // NaN becomes 0

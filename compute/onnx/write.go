@@ -24,7 +24,7 @@ const (
 // maxBytes is what protobuf allows a message to have.
 const maxBytes = 1<<31 - 1
 
-// Holds says whether an op can be written: all but OpHash, for which ONNX has no operator.
+// Holds says whether an op can be written: all but OpHash and OpCross, for whose hashes ONNX has no operator.
 func Holds(op nn.Op) bool {
 	return op == nn.OpVocab || op == nn.OpLabel || plain[op] != "" || lowerings[op] != nil
 }

@@ -17,6 +17,8 @@ func (w *forward) choose(n nn.Node, x tensor) (tensor, error) {
 		return w.bucket(n, x), nil
 	case nn.OpArgMax:
 		return w.argMax(n, x), nil
+	case nn.OpCross:
+		return w.cross(n), nil
 	case nn.OpLabel:
 		return w.label(n, x), nil
 	}

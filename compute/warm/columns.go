@@ -181,6 +181,19 @@ func (t *tracer) hashed(o origin) []column {
 	return mapped(t.columns(o.frame, o.node.GetInput()[0]), domain{hashed: buckets, other: -1})
 }
 
+// crossed is the values of a hashed cross of dense columns.
+func (t *tracer) crossed(o origin) []column {
+	a := o.node.GetAttr()
+	if a["N"].GetI() != 0 || !a["hashed_output"].GetB() || o.output != "output_values" && (o.output != "" || o.index != 1) {
+		return nil
+	}
+	var of [][]column
+	for _, in := range o.node.GetInput() {
+		of = append(of, t.columns(o.frame, in))
+	}
+	return crossed(int(a["num_buckets"].GetI()), of...)
+}
+
 // rowsFilled is the values of SparseFillEmptyRows: its other outputs are indices, which rows were empty, and more.
 func (t *tracer) rowsFilled(o origin) []column {
 	if o.output == "output_values" || o.output == "" && o.index == 1 {

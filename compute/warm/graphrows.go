@@ -50,6 +50,12 @@ func (w graphWalk) node(n nn.Node) []column {
 		return mapped(x, domain{tokens: n.Attr.Vocabulary, other: -1})
 	case nn.OpHash:
 		return mapped(x, domain{hashed: n.Attr.Depth, other: -1})
+	case nn.OpCross:
+		var of [][]column
+		for _, in := range n.In {
+			of = append(of, w.columns[in])
+		}
+		return crossed(n.Attr.Depth, of...)
 	case nn.OpClamp:
 		return clamped(x, int64(n.Attr.Depth-1))
 	case nn.OpWithin:

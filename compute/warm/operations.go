@@ -17,6 +17,7 @@ func (t *tracer) newOperations() map[string]operation {
 		"Sum":      {1, t.summed},
 
 		"LookupTableFindV2":      {3, t.found},
+		"SparseCross":            {2, t.crossed},
 		"StringToHashBucketFast": {1, t.hashed}, "StringToHashBucketStrong": {1, t.hashed}, "StringToHashBucket": {1, t.hashed},
 
 		"SelectV2": {3, t.selected}, "Select": {3, t.selected},

@@ -137,6 +137,28 @@ func mapped(x []column, ids domain) []column {
 	return list
 }
 
+// crossed are the columns of a hashed cross: one for each combination of its operands', the last one's going fastest. nil: there
+// are too many, or it is not known what one of them holds.
+func crossed(buckets int, of ...[]column) []column {
+	list := []column{{}}
+	for i, x := range of {
+		if len(x) == 0 || len(list) > maxColumns/len(x) {
+			return nil
+		}
+		var wider []column
+		for _, before := range list {
+			for _, c := range x {
+				if i > 0 {
+					c.name = before.name + " x " + c.name
+				}
+				wider = append(wider, column{name: c.name, ids: &domain{hashed: buckets, other: -1}})
+			}
+		}
+		list = wider
+	}
+	return list
+}
+
 // clamped are columns in which other stands for all numbers that aren't in the domain.
 func clamped(x []column, other int64) []column {
 	list := make([]column, len(x))

@@ -207,3 +207,34 @@ func TestAProductOfFeaturesIsNoneOfThem(t *testing.T) {
 		}
 	}
 }
+
+// A cross is told from the features that it is made of, and from their cross in another order, in both graphs.
+func TestRowsOfACrossAreBucketsOfItsFeaturesInTheirOrder(t *testing.T) {
+	t.Parallel()
+	b := nn.NewBuilder(nn.NewRand(1))
+	user, hours := b.Input("user", nn.String, 1), b.Input("hours", nn.Int64, 2)
+	cross := b.Cross("cross", 2, user, hours, user)
+	b.Output("o", b.Dense("d", b.OneHot("crosses", cross, 2), 1, ""))
+	g, err := b.Graph()
+	dir := filepath.Join(t.TempDir(), "model")
+	if err == nil {
+		err = savedmodel.Write(dir, savedmodel.Model{Graph: g, Spec: example.Spec{
+			{Name: "hours", Kind: example.Int64, Shape: []int{2}}, {Name: "user", Kind: example.Bytes},
+		}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Rows{
+		"user x hours[0] x user: bucket 0 of 2", "user x hours[0] x user: bucket 1 of 2",
+		"user x hours[1] x user: bucket 0 of 2", "user x hours[1] x user: bucket 1 of 2",
+	}
+	if diff := cmp.Diff(want, GraphRows(g, nil)["d/kernel"]); diff != "" {
+		t.Errorf("want - got +\n%s", diff)
+	}
+	s := open(t, dir)
+	at := slices.IndexFunc(s.Tensors, func(tensor Tensor) bool { return tensor.Name == "d/kernel" })
+	if diff := cmp.Diff(want, s.Rows(s.Tensors[at])); diff != "" {
+		t.Errorf("in the file: want - got +\n%s", diff)
+	}
+}
