@@ -32,7 +32,7 @@ var table = house.Table{
 		"compute/example":          {Opens: "compute/record compute/example/schemapb"},
 		"compute/example/schemapb": {},
 		"compute/kernel":           {},
-		"compute/nn":               {},
+		"compute/nn":               {Opens: "compute/kernel compute/nn/plan"},
 		"compute/nn/plan":          {Opens: "compute/kernel"},
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
 		"compute/bundle":           {Opens: "compute/record"},
@@ -110,8 +110,8 @@ var table = house.Table{
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events", Tests: "events/jetstream"},     // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},
-		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/bridge"}, // as others run it
-		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},            // as its users write models
+		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/bridge"},      // as others run it
+		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"}, // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it

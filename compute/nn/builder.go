@@ -13,6 +13,11 @@ type Builder struct {
 	rng    *rand.Rand
 	params map[string]bool
 	err    error
+
+	training []Node            // the nodes as training computes them
+	stands   map[string]string // what stands for a node that there is in training alone
+	dropouts uint64            // layers so far
+	seed     uint64            // of all dropouts, drawn for the first
 }
 
 // Ref is a value in a Builder's graph.
@@ -23,7 +28,7 @@ type Ref struct {
 
 // NewBuilder makes an empty Builder; rng draws the initial params.
 func NewBuilder(rng *rand.Rand) *Builder {
-	return &Builder{rng: rng, params: map[string]bool{}}
+	return &Builder{rng: rng, params: map[string]bool{}, stands: map[string]string{}}
 }
 
 // Input declares a feature.
@@ -34,7 +39,7 @@ func (b *Builder) Input(name string, kind ValueKind, width int) Ref {
 
 // Output names a result of the model.
 func (b *Builder) Output(name string, x Ref) {
-	b.graph.Outputs = append(b.graph.Outputs, Output{Name: name, Node: x.Name, Width: x.Type.Width})
+	b.graph.Outputs = append(b.graph.Outputs, Output{Name: name, Node: b.stand(x.Name), Width: x.Type.Width})
 }
 
 // Graph is what was built, checked.
@@ -42,19 +47,28 @@ func (b *Builder) Graph() (*Graph, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	if _, err := b.graph.Types(); err != nil {
+	g := b.graph
+	if b.differs() {
+		g.Training = b.training
+		if _, err := g.inTraining().Types(); err != nil {
+			return nil, fmt.Errorf("build graph of the training: %w", err)
+		}
+	}
+	if _, err := g.Types(); err != nil {
 		return nil, fmt.Errorf("build graph: %w", err)
 	}
-	g := b.graph
 	return &g, nil
 }
 
 // node adds a node. The type of its result is checked by Graph, all at once.
 func (b *Builder) node(name string, t Type, n Node) Ref {
 	n.Name = name
-	b.graph.Nodes = append(b.graph.Nodes, n)
+	b.train(n)
+	b.serve(n)
 	return Ref{name, t}
 }
+
+func (b *Builder) fail(err error) { b.err = errors.Join(b.err, err) }
 
 // param adds a tensor that training changes, with its initial values, and returns its name.
 func (b *Builder) param(name string, init Initializer, shape ...int) string {
@@ -85,5 +99,3 @@ func (b *Builder) add(p Param) string {
 	b.graph.Params = append(b.graph.Params, p)
 	return p.Name
 }
-
-func (b *Builder) fail(err error) { b.err = errors.Join(b.err, err) }

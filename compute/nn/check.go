@@ -124,6 +124,8 @@ func (c *checker) infer(n *Node) (Type, error) {
 		return c.indexed(n, Int64)
 	case OpEmbed:
 		return c.embed(n)
+	case OpDropout, OpStandardize:
+		return c.trainingOp(n)
 	}
 	return c.chosen(n)
 }

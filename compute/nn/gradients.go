@@ -10,8 +10,9 @@ type Batch struct {
 	Weights []float32 // of each row; nil for 1 each
 }
 
-// Gradients is the loss of the batch, the weighted mean over its rows, and its slope along each of Model.Weights, valid until
-// the next call.
+// Gradients is one step of a training, but for the weights: the loss of the batch, over its rows as Model.Reduction says and with
+// what Model.Penalty adds, and its slope along each of Model.Weights, valid until the next call. Params that are moving averages
+// take the batch in.
 func (p *Program) Gradients(b Batch) (loss float32, grads []float32, err error) {
 	if err := p.feed(b); err != nil {
 		return 0, nil, err
@@ -31,7 +32,29 @@ func (p *Program) Gradients(b Batch) (loss float32, grads []float32, err error) 
 	if !ok {
 		return 0, nil, fmt.Errorf("gorgonia gave a loss of shape %v, expected a scalar", p.loss.Shape())
 	}
+	if err := p.move(); err != nil {
+		return 0, nil, err
+	}
+	p.steps++
 	return loss, p.grads, nil
+}
+
+// Resume makes the next step the one after so many: what a Dropout draws depends on how many steps there were.
+func (p *Program) Resume(steps int) { p.steps = uint64(steps) }
+
+// move takes the batch into the moving averages.
+func (p *Program) move() error {
+	for _, m := range p.moments {
+		mean, ok := m.mean.Data().([]float32)
+		variance, ok2 := m.variance.Data().([]float32)
+		if !ok || !ok2 {
+			return fmt.Errorf("gorgonia gave statistics of shapes %v and %v", m.mean.Shape(), m.variance.Shape())
+		}
+		if err := m.average.move(mean, variance); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Program) feed(b Batch) error {
@@ -50,6 +73,7 @@ func (p *Program) feed(b Batch) error {
 	for _, f := range p.feeds {
 		f.take(p.front.Value(f.name), p.batch)
 	}
+	p.shareRows(b.Rows)
 	pad(p.target, b.Targets, p.model.width)
 	return p.weigh(b)
 }
@@ -75,31 +99,29 @@ func pad(to, from []float32, width int) {
 	}
 }
 
-// weigh sets what each row counts: its weight over the sum of weights.
+// shareRows sets what each row counts in the statistics of a batch.
+func (p *Program) shareRows(rows int) {
+	clear(p.share)
+	for r := range min(rows, len(p.share)) {
+		p.share[r] = 1 / float32(rows)
+	}
+}
+
+// weigh sets what each row counts in the loss, for each number of the logits.
 func (p *Program) weigh(b Batch) error {
 	if b.Weights != nil && len(b.Weights) != b.Rows {
 		return fmt.Errorf("%d weights for %d rows", len(b.Weights), b.Rows)
 	}
-	sum := 0.0
-	for r := range b.Rows {
-		sum += float64(weightOf(b.Weights, r))
-	}
-	if sum <= 0 {
-		return fmt.Errorf("the weights of the batch add up to %g, expected more than 0", sum)
+	whole, err := p.model.whole(b)
+	if err != nil {
+		return err
 	}
 	clear(p.weight)
 	for r := range b.Rows {
-		w := float32(float64(weightOf(b.Weights, r)) / sum)
+		w := float32(p.model.weight(b, r) / whole)
 		for j := range p.model.width {
 			p.weight[r*p.model.width+j] = w
 		}
 	}
 	return nil
-}
-
-func weightOf(weights []float32, row int) float32 {
-	if weights == nil {
-		return 1
-	}
-	return weights[row]
 }

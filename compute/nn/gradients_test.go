@@ -211,14 +211,19 @@ func nudge(m *nn.Model) {
 
 func checkSlopes(t *testing.T, m *nn.Model, b nn.Batch, grads []float32) {
 	t.Helper()
+	checkSlopesOf(t, m.Weights(), grads, func() float64 { return lossOf(t, m, b) })
+}
+
+// checkSlopesOf compares grads with central differences of a loss, a function of weights.
+func checkSlopesOf(t *testing.T, weights, grads []float32, loss func() float64) {
+	t.Helper()
 	const step = 1e-2
-	weights := m.Weights()
 	for i := range weights {
 		was := weights[i]
 		weights[i] = was + step
-		up := lossOf(t, m, b)
+		up := loss()
 		weights[i] = was - step
-		down := lossOf(t, m, b)
+		down := loss()
 		weights[i] = was
 		slope := (up - down) / (2 * step)
 		if math.Abs(slope-float64(grads[i])) > gradientTolerance*max(1, math.Abs(slope)) {

@@ -7,6 +7,10 @@ type Graph struct {
 	Nodes   []Node // in an order in which they can be computed
 	Params  []Param
 	Outputs []Output
+
+	// Training are the nodes as a training computes them, where that differs: with Dropout, and normalized by the statistics of the
+	// batch. Those who write a model to a file leave it alone. nil: as Nodes.
+	Training []Node
 }
 
 // Input is one named feature fed to the model, missing values already filled.
@@ -32,6 +36,12 @@ type Param struct {
 	Shape     []int
 	Values    []float32
 	Trainable bool
+
+	// Moving says that training changes it, but not along a gradient: an average of what it has seen. It isn't Trainable then.
+	Moving bool
+
+	// Penalty is what its values add to the loss in training.
+	Penalty Penalty
 }
 
 // Node computes one value. In names inputs, params or earlier nodes.
@@ -94,6 +104,12 @@ const (
 	OpLabel  Op = "Label"  // int64 [b,w] to string [b,w]: Attr.Vocabulary[x]; indices must be in range
 )
 
+// The operations of Graph.Training alone; they compute with the whole batch, or with chance.
+const (
+	OpDropout     Op = "Dropout"     // x, each element 0 with probability Attr.Rate, else times 1/(1-Attr.Rate); see Builder.Dropout
+	OpStandardize Op = "Standardize" // (x - mean) / sqrt(variance + Attr.Epsilon) of the batch; In[1] and In[2] are the params of its moving averages
+)
+
 // Attr holds the attributes an Op names above; others are zero.
 type Attr struct {
 	Depth      int
@@ -102,6 +118,12 @@ type Attr struct {
 	Start, End int
 	Default    int64
 	Boundaries []float32
+
+	Rate     float32 // of Dropout
+	Seed     uint64  // of Dropout
+	Stream   uint64  // of Dropout: which of the layers of one seed
+	Epsilon  float64 // of Standardize
+	Momentum float64 // of Standardize
 }
 
 // Output is a named result of the model: logits, probabilities.

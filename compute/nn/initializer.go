@@ -32,3 +32,10 @@ func uniform(values []float32, limit float64, rng *rand.Rand) {
 		values[i] = float32(limit * (2*rng.Float64() - 1))
 	}
 }
+
+// Ones makes everything 1.
+func Ones(values []float32, _ []int, _ *rand.Rand) {
+	for i := range values {
+		values[i] = 1
+	}
+}

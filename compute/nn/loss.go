@@ -6,8 +6,8 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// Loss says how wrong a row of logits is. Targets have the shape of the logits. What a batch costs is the mean of its rows,
-// weighted where weights are given.
+// Loss says how wrong a row of logits is. Targets have the shape of the logits. What a batch costs is made of its rows
+// as Model.Reduction says.
 type Loss interface {
 	// Name is Keras's: categorical_crossentropy, binary_crossentropy, mean_squared_error.
 	Name() string

@@ -16,11 +16,14 @@ type lowering struct {
 	nodes  map[string]*gorgonia.Node
 	params map[string]*Param
 
-	constants int // made so far
+	constants int            // made so far
+	step      *uint64        // of the program: the step that is computed
+	share     *gorgonia.Node // [1,b]: see standardize; nil where no layer asks
+	averages  []average
 }
 
-func newLowering(body *Graph, batch int) *lowering {
-	l := &lowering{expr: gorgonia.NewGraph(), batch: batch, nodes: map[string]*gorgonia.Node{}, params: body.params()}
+func newLowering(body *Graph, batch int, step *uint64) *lowering {
+	l := &lowering{expr: gorgonia.NewGraph(), batch: batch, nodes: map[string]*gorgonia.Node{}, params: body.params(), step: step}
 	for _, in := range body.Inputs {
 		l.nodes[in.Name] = l.input(in)
 	}
@@ -62,9 +65,11 @@ func (l *lowering) lower(n *Node) {
 	if l.err != nil {
 		return
 	}
-	in := make([]*gorgonia.Node, len(n.In))
-	for i, name := range n.In {
-		in[i] = l.operand(name)
+	var in []*gorgonia.Node
+	for _, name := range n.In {
+		if p := l.params[name]; p == nil || !p.Moving || !trainsOnly(n.Op) {
+			in = append(in, l.operand(name))
+		}
 	}
 	l.nodes[n.Name] = l.op(n, in)
 	if l.err != nil {
@@ -93,6 +98,10 @@ func (l *lowering) op(n *Node, in []*gorgonia.Node) *gorgonia.Node {
 		return l.run(func() (*gorgonia.Node, error) { return gorgonia.Concat(1, in...) })
 	case OpEmbed:
 		return l.embed(in[0], in[1])
+	case OpDropout:
+		return l.dropout(n, in[0])
+	case OpStandardize:
+		return l.standardize(n, in[0])
 	}
 	l.err = fmt.Errorf("has no gradient")
 	return nil

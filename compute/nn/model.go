@@ -8,8 +8,12 @@ type Model struct {
 	Logits string // the node that the loss takes
 	Loss   Loss
 
+	ClassWeights []float32 // what a row of each class counts in training, times its own weight; nil: 1 each. See weight.go
+	Reduction    Reduction // how a batch's loss is made of its rows
+
 	width   int
 	weights []float32
+	moving  []float32
 }
 
 // NewModel checks the graph and moves its trainable params into one slice, without changing them.
@@ -23,32 +27,37 @@ func NewModel(g *Graph, logits string, loss Loss) (*Model, error) {
 		return nil, fmt.Errorf("logits %q: no such float node", logits)
 	}
 	m := &Model{Graph: g, Logits: logits, Loss: loss, width: t.Width}
-	m.pack()
+	m.weights = g.pack(func(p *Param) bool { return p.Trainable })
+	m.moving = g.pack(func(p *Param) bool { return p.Moving })
 	return m, nil
 }
 
-// pack lets every trainable param be a view of one flat slice, so that an optimizer is one loop.
-func (m *Model) pack() {
+// pack lets every param that is meant be a view of one flat slice, so that an optimizer is one loop.
+func (g *Graph) pack(meant func(*Param) bool) []float32 {
 	size := 0
-	for _, p := range m.Graph.Params {
-		if p.Trainable {
-			size += len(p.Values)
+	for i := range g.Params {
+		if meant(&g.Params[i]) {
+			size += len(g.Params[i].Values)
 		}
 	}
-	m.weights = make([]float32, 0, size)
-	for i := range m.Graph.Params {
-		p := &m.Graph.Params[i]
-		if !p.Trainable {
+	flat := make([]float32, 0, size)
+	for i := range g.Params {
+		p := &g.Params[i]
+		if !meant(p) {
 			continue
 		}
-		start := len(m.weights)
-		m.weights = append(m.weights, p.Values...)
-		p.Values = m.weights[start:len(m.weights):len(m.weights)]
+		start := len(flat)
+		flat = append(flat, p.Values...)
+		p.Values = flat[start:len(flat):len(flat)]
 	}
+	return flat
 }
 
 // Weights are the trainable params in the order of Graph.Params, one after the other. Writing to them changes the model.
 func (m *Model) Weights() []float32 { return m.weights }
+
+// Moving are the params that are moving averages, as Weights. A checkpoint holds both.
+func (m *Model) Moving() []float32 { return m.moving }
 
 // Width is the width of the logits, and so of the targets.
 func (m *Model) Width() int { return m.width }

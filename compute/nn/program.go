@@ -17,8 +17,11 @@ type Program struct {
 	feeds   []feed
 	target  []float32 // [batch, width], as weight
 	weight  []float32
+	share   []float32 // [1, batch], 1 over the rows for each that is there; nil where no layer asks
+	steps   uint64    // taken
 	loss    gorgonia.Value
 	slopes  []slope
+	moments []moment
 	grads   []float32 // of Model.Weights
 	machine gorgonia.VM
 }
@@ -36,12 +39,18 @@ type slope struct {
 	into  []float32
 }
 
+// moment is the batch's part in a moving average: where Gorgonia leaves it, and where it goes.
+type moment struct {
+	average        average
+	mean, variance gorgonia.Value
+}
+
 // NewProgram builds the expression graph of m for a batch size, with its gradients.
 func NewProgram(m *Model, batch int) (*Program, error) {
 	if batch < 1 {
 		return nil, fmt.Errorf("batch size %d, expected at least 1", batch)
 	}
-	front, body, err := m.Graph.split(m.Logits)
+	front, body, err := m.Graph.inTraining().split(m.Logits)
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
@@ -63,7 +72,7 @@ var expressing sync.Mutex
 func (p *Program) express(body *Graph) error {
 	expressing.Lock()
 	defer expressing.Unlock()
-	l := newLowering(body, p.batch)
+	l := newLowering(body, p.batch, &p.steps)
 	if l.err != nil {
 		return fmt.Errorf("express graph in gorgonia: %w", l.err)
 	}
@@ -71,6 +80,7 @@ func (p *Program) express(body *Graph) error {
 		return fmt.Errorf("express loss %s and its gradient in gorgonia: %w", p.model.Loss.Name(), err)
 	}
 	p.bind(l, body)
+	p.follow(l)
 	p.machine = gorgonia.NewTapeMachine(l.expr)
 	return nil
 }
@@ -84,6 +94,9 @@ func (p *Program) differentiate(l *lowering) error {
 	target, weight := l.matrix("target", p.model.width), l.matrix("weight", p.model.width)
 	p.target, p.weight = bindFloats(target), bindFloats(weight)
 	cost, err := p.model.Loss.express(l.nodes[p.model.Logits], target, weight)
+	if err == nil {
+		cost, err = p.model.penalized(l, cost)
+	}
 	if err != nil {
 		return err
 	}
@@ -130,6 +143,20 @@ func (p *Program) bind(l *lowering, body *Graph) {
 			f.floats = bindFloats(l.nodes[in.Name])
 		}
 		p.feeds = append(p.feeds, f)
+	}
+}
+
+// follow reads out what the moving averages need.
+func (p *Program) follow(l *lowering) {
+	if l.share != nil {
+		p.share = bindFloats(l.share)
+	}
+	p.moments = make([]moment, len(l.averages))
+	for i, a := range l.averages {
+		m := &p.moments[i]
+		m.average = a
+		gorgonia.Read(a.batchMean, &m.mean)
+		gorgonia.Read(a.batchVariance, &m.variance)
 	}
 }
 

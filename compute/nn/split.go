@@ -28,7 +28,7 @@ func (s *splitter) markTrained() {
 	for _, n := range s.graph.Nodes {
 		for _, in := range n.In {
 			p := s.params[in]
-			s.trained[n.Name] = s.trained[n.Name] || s.trained[in] || p != nil && p.Trainable
+			s.trained[n.Name] = s.trained[n.Name] || trainsOnly(n.Op) || s.trained[in] || p != nil && p.Trainable
 		}
 	}
 }

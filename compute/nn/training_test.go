@@ -1,0 +1,125 @@
+package nn_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// trained are nets that training computes by other nodes than a prediction. Their loss in training is no function of Eval.
+var trained = map[string]net{
+	"dropout": func(b *nn.Builder) nn.Ref {
+		return b.Dense("out", b.Dropout("drop", b.Dense("hidden", x(b), 8, nn.OpTanh), 0.4), 3, "")
+	},
+	"dropout of an input, twice": func(b *nn.Builder) nn.Ref {
+		in := b.Dropout("again", b.Dropout("drop", x(b), 0.3), 0.3)
+		return b.Add("both", b.Dense("out", in, 3, ""), b.Dense("plain", in, 3, ""))
+	},
+	"batch normalization": func(b *nn.Builder) nn.Ref {
+		h := b.BatchNormalization("norm", b.Dense("hidden", x(b), 4, ""), nn.BatchNorm{})
+		return b.Dense("out", b.Activation("tanh", h, nn.OpTanh), 3, "")
+	},
+	"batch normalization of an input, plain": func(b *nn.Builder) nn.Ref {
+		h := b.BatchNormalization("norm", x(b), nn.BatchNorm{NoScale: true, NoCenter: true})
+		return b.Dense("out", h, 3, "")
+	},
+	"batch normalization, then dropout": func(b *nn.Builder) nn.Ref {
+		h := b.BatchNormalization("norm", b.Dense("hidden", x(b), 4, nn.OpTanh), nn.BatchNorm{Epsilon: 0.5})
+		return b.Dense("out", b.Dropout("drop", h, 0.5), 3, "")
+	},
+}
+
+func TestGradientsAreTheSlopeOfTheLossInTraining(t *testing.T) {
+	t.Parallel()
+	for name, layers := range trained {
+		for _, loss := range losses {
+			t.Run(name+"/"+loss.Name(), func(t *testing.T) {
+				t.Parallel()
+				m := build(t, layers, loss, 7)
+				nudge(m)
+				b := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets, Weights: []float32{1, 2, 0.5}}
+				p := program(t, m, 5) // two rows are padding, and must not count
+				checkSlopesOf(t, m.Weights(), gradients(t, p, b), func() float64 {
+					p.Resume(0) // the same dropout each time
+					loss, _, err := p.Gradients(b)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return float64(loss)
+				})
+			})
+		}
+	}
+}
+
+func gradients(t *testing.T, p *nn.Program, b nn.Batch) []float32 {
+	t.Helper()
+	_, grads, err := p.Gradients(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]float32(nil), grads...)
+}
+
+// What a file holds of a model has no layer of the training alone.
+func TestAPredictionHasNoDropout(t *testing.T) {
+	t.Parallel()
+	dropped := func(rate float64) map[string]nn.Value {
+		m := build(t, func(b *nn.Builder) nn.Ref {
+			h := b.Dropout("drop", b.Dense("hidden", x(b), 4, nn.OpRelu), rate)
+			return b.Dense("out", b.Dropout("drop too", h, rate), 3, "")
+		}, nn.SoftmaxCrossEntropy{}, 3)
+		for i := range m.Weights() {
+			m.Weights()[i] = float32(i%7) - 3 // not what was drawn behind the dropouts' seed
+		}
+		for _, n := range m.Graph.Nodes {
+			if n.Op == nn.OpDropout {
+				t.Errorf("node %q is in the model", n.Name)
+			}
+		}
+		out, err := nn.Eval(m.Graph, inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if diff := cmp.Diff(dropped(0), dropped(0.5)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Each step draws anew, and a training that goes on draws what it would have drawn.
+func TestDropoutDependsOnTheStep(t *testing.T) {
+	t.Parallel()
+	m := build(t, trained["dropout"], nn.MeanSquaredError{}, 3)
+	b := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets}
+	p := program(t, m, 3)
+	first, second, third := gradients(t, p, b), gradients(t, p, b), gradients(t, p, b)
+	if cmp.Equal(first, second) || cmp.Equal(second, third) {
+		t.Error("two steps dropped the same")
+	}
+	again := program(t, m, 3)
+	again.Resume(2)
+	if diff := cmp.Diff(third, gradients(t, again, b)); diff != "" {
+		t.Errorf("resumed: %s", diff)
+	}
+}
+
+func TestADropoutOfNothingIsNoLayer(t *testing.T) {
+	t.Parallel()
+	b := nn.NewBuilder(nn.NewRand(1))
+	in := x(b)
+	if got := b.Dropout("drop", in, 0); got != in {
+		t.Errorf("a rate of 0 gave %v", got)
+	}
+	for _, rate := range []float64{-0.1, 1, math.NaN()} {
+		b := nn.NewBuilder(nn.NewRand(1))
+		b.Output("y", b.Dropout("drop", x(b), rate))
+		if _, err := b.Graph(); err == nil {
+			t.Errorf("rate %v: no error", rate)
+		}
+	}
+}
