@@ -112,7 +112,7 @@ var table = house.Table{
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},
 		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/bridge"},      // as others run it
 		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"}, // as its users write models
-		{Library: "gorgonia.org/tensor", Rooms: "compute/nn", Tests: "compute/export"},
+		{Library: "gorgonia.org/tensor", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
 		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/skew compute/warm compute/tensorflow " +

@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// written is an expression under test, with what TapeMachine needs besides.
+type written struct {
+	g *gorgonia.ExprGraph
+	e Expression
+	r *rand.Rand
+}
+
+func write(t testing.TB, seed int64, cost func(w *written) *gorgonia.Node) *written {
+	t.Helper()
+	w := &written{g: gorgonia.NewGraph(), r: rand.New(rand.NewSource(seed))}
+	w.e.Outputs = map[string]*gorgonia.Node{}
+	w.e.Cost = cost(w)
+	grads, err := gorgonia.Grad(w.e.Cost, w.e.Params...)
+	if err != nil {
+		t.Fatalf("gorgonia's gradients: %v", err)
+	}
+	w.e.Grads = grads
+	return w
+}
+
+// must is a node without its error: an expression that can't be written is a mistake of the test.
+func must(n *gorgonia.Node, err error) *gorgonia.Node {
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// numbers are from -2 to 2, none nearer to 0 than 0.01, so that no slope is looked for where there is none.
+func (w *written) numbers(n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(w.r.Float64()*1.99 + 0.01)
+		if w.r.Intn(2) == 0 {
+			x[i] = -x[i]
+		}
+	}
+	return x
+}
+
+func positive(x []float32) []float32 {
+	for i := range x {
+		x[i] = float32(math.Abs(float64(x[i]))) + 0.1
+	}
+	return x
+}
+
+func (w *written) node(values []float32, shape ...int) *gorgonia.Node {
+	value := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))
+	name := fmt.Sprintf("leaf %d", len(w.e.Params)+len(w.e.Inputs))
+	return gorgonia.NewTensor(w.g, tensor.Float32, len(shape), gorgonia.WithName(name), gorgonia.WithShape(shape...), gorgonia.WithValue(value))
+}
+
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+func (w *written) param(shape ...int) *gorgonia.Node {
+	return w.paramOf(w.numbers(size(shape)), shape...)
+}
+
+func (w *written) paramOf(values []float32, shape ...int) *gorgonia.Node {
+	n := w.node(values, shape...)
+	w.e.Params = append(w.e.Params, n)
+	return n
+}
+
+func (w *written) input(shape ...int) *gorgonia.Node {
+	n := w.node(w.numbers(size(shape)), shape...)
+	w.e.Inputs = append(w.e.Inputs, n)
+	return n
+}
+
+func (w *written) ids(below int, n int) *gorgonia.Node {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = w.r.Intn(below)
+	}
+	node := gorgonia.NewVector(w.g, tensor.Int, gorgonia.WithName("ids"), gorgonia.WithShape(n),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(n), tensor.WithBacking(ids))))
+	w.e.Inputs = append(w.e.Inputs, node)
+	return node
+}
+
+// weighted is a number that every element of x counts in differently.
+func (w *written) weighted(x *gorgonia.Node) *gorgonia.Node {
+	if x.IsScalar() {
+		return x
+	}
+	return must(gorgonia.Sum(must(gorgonia.HadamardProd(x, w.input(x.Shape()...)))))
+}
+
+// result is what a step gives.
+type result struct {
+	loss  float32
+	grads [][]float32
+}
+
+// byTape is the oracle.
+func (w *written) byTape(t testing.TB) result {
+	t.Helper()
+	var loss gorgonia.Value
+	values := make([]gorgonia.Value, len(w.e.Grads))
+	gorgonia.Read(w.e.Cost, &loss)
+	for i, g := range w.e.Grads {
+		gorgonia.Read(g, &values[i])
+	}
+	tape := gorgonia.NewTapeMachine(w.g)
+	defer tape.Close()
+	if err := tape.RunAll(); err != nil {
+		t.Fatalf("tape: %v", err)
+	}
+	r := result{loss: loss.Data().(float32)}
+	for _, v := range values {
+		switch data := v.Data().(type) {
+		case []float32:
+			r.grads = append(r.grads, append([]float32(nil), data...))
+		case float32:
+			r.grads = append(r.grads, []float32{data})
+		}
+	}
+	return r
+}
+
+// byPlan runs the plan twice, since a step must not see what the one before it left.
+func (w *written) byPlan(t testing.TB) (result, *Plan) {
+	t.Helper()
+	p, err := Compile(w.e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMachine(p, nil)
+	for _, n := range w.e.Inputs {
+		switch data := n.Value().Data().(type) {
+		case []float32:
+			copy(m.Floats(p.Inputs[n.Name()]), data)
+		case []int:
+			copy(m.Ints(p.Inputs[n.Name()]), data)
+		}
+	}
+	var r result
+	for step := range uint64(2) {
+		if r.loss, err = m.Step(step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, at := range p.Params {
+		r.grads = append(r.grads, m.Grads()[at.From:at.To])
+	}
+	return r, p
+}
+
+// tolerance is for sums of some hundred products taken in another order, and for functions that Gorgonia computes in float32.
+const tolerance = 2e-5
+
+func (w *written) check(t testing.TB) *Plan {
+	t.Helper()
+	got, p := w.byPlan(t)
+	want := w.byTape(t)
+	if !near(got.loss, want.loss, 1) {
+		t.Errorf("loss %v, tape %v", got.loss, want.loss)
+	}
+	for i, g := range want.grads {
+		if len(g) != len(got.grads[i]) {
+			t.Fatalf("gradient %d has %d elements, tape %d", i, len(got.grads[i]), len(g))
+		}
+		scale := largestOf(g)
+		for j := range g {
+			if !near(got.grads[i][j], g[j], scale) {
+				t.Errorf("gradient %d, element %d: %v, tape %v", i, j, got.grads[i][j], g[j])
+				break
+			}
+		}
+	}
+	return p
+}
+
+func near(a, b float32, scale float64) bool {
+	if a != a || b != b {
+		return a != a && b != b
+	}
+	return math.Abs(float64(a)-float64(b)) <= tolerance*max(1, scale, math.Abs(float64(b)))
+}
+
+func largestOf(x []float32) float64 {
+	m := 0.0
+	for _, v := range x {
+		m = max(m, math.Abs(float64(v)))
+	}
+	return m
+}

@@ -1,0 +1,215 @@
+package plan
+
+import "github.com/stoker-ml/stoker/compute/kernel"
+
+// What is written here makes a value, and a simpler one where its operands allow that: constants are folded, what is repeated is
+// combined as the row, column or number that it was, and the formulas by which Gorgonia writes an activation and its slope are
+// found again.
+
+// apply is f of each element.
+func (c *compiler) apply(f kernel.Func, x *value) *value {
+	switch {
+	case f == kernel.Identity:
+		return x
+	case x.source == splat:
+		return c.all(f.Of(x.number), x.rows, x.cols)
+	case x.is(Repeat):
+		return c.repeat(c.apply(f, x.in[0]), x.rows, x.cols)
+	}
+	return c.make(funcNames[f], Map, Attr{Func: f}, x.rows, x.cols, x)
+}
+
+// funcNames are for messages alone.
+var funcNames = map[kernel.Func]string{
+	kernel.Relu: "relu", kernel.Sigmoid: "sigmoid", kernel.Tanh: "tanh", kernel.Softplus: "softplus", kernel.Neg: "neg", kernel.Abs: "abs",
+	kernel.Exp: "exp", kernel.Log: "log", kernel.Log1p: "log1p", kernel.Expm1: "expm1", kernel.Sqrt: "sqrt", kernel.Square: "square",
+	kernel.Inverse: "inverse", kernel.Sign: "sign", kernel.Step: "step",
+}
+
+// slope is dy times f's slope at v.
+func (c *compiler) slope(f kernel.Func, dy, v *value) *value {
+	return c.make(funcNames[f]+"'", Slope, Attr{Func: f}, v.rows, v.cols, c.whole(dy, v.rows, v.cols), v)
+}
+
+// whole is x with so many rows and columns: the same number everywhere where it is one.
+func (c *compiler) whole(x *value, rows, cols int) *value {
+	if x.len() == 1 && rows*cols != 1 {
+		return c.repeat(c.reshaped(x, 1, 1), rows, cols)
+	}
+	return c.reshaped(x, rows, cols)
+}
+
+// combine is f(x, y), where one may be a single number.
+func (c *compiler) combine(f kernel.Binary, x, y *value, rows, cols int) *value {
+	x, y = c.whole(x, rows, cols), c.whole(y, rows, cols)
+	switch {
+	case x.source == splat && y.source == splat:
+		return c.all(f.Of(x.number, y.number), rows, cols)
+	case x.is(Repeat) && y.is(Repeat) && x.in[0].rows == y.in[0].rows && x.in[0].cols == y.in[0].cols:
+		a, b := x.in[0], y.in[0]
+		return c.repeat(c.combine(f, a, b, a.rows, a.cols), rows, cols)
+	case x.is(Repeat) && y.source == splat:
+		a := x.in[0]
+		return c.repeat(c.combine(f, a, c.all(y.number, a.rows, a.cols), a.rows, a.cols), rows, cols)
+	case y.is(Repeat) && x.source == splat:
+		b := y.in[0]
+		return c.repeat(c.combine(f, c.all(x.number, b.rows, b.cols), b, b.rows, b.cols), rows, cols)
+	}
+	if v := c.identity(f, x, y); v != nil {
+		return v
+	}
+	if v := c.activation(f, x, y); v != nil {
+		return v
+	}
+	return c.combined(f, x, y, rows, cols)
+}
+
+// combined lets the second operand be the narrower.
+func (c *compiler) combined(f kernel.Binary, x, y *value, rows, cols int) *value {
+	attr := Attr{Binary: f}
+	if narrow(x) && !narrow(y) {
+		x, y, attr.Swapped = y, x, !commutes(f)
+	}
+	if y.source == splat {
+		y, attr.Shape = c.all(y.number, 1, 1), kernel.Scalar
+	} else if y.is(Repeat) {
+		y = y.in[0]
+		attr.Shape = shapeOf(y, cols)
+	}
+	if attr.Shape == kernel.Full && commutes(f) && c.id(y) < c.id(x) { // so that x y and y x are one
+		x, y = y, x
+	}
+	return c.make(binaryNames[f], Combine, attr, rows, cols, x, y)
+}
+
+// binaryNames are for messages alone.
+var binaryNames = map[kernel.Binary]string{
+	kernel.Add: "add", kernel.Sub: "sub", kernel.Mul: "mul", kernel.Div: "div", kernel.Max: "max", kernel.Min: "min", kernel.Pow: "pow",
+	kernel.Gt: "gt", kernel.Gte: "gte", kernel.Lt: "lt", kernel.Lte: "lte", kernel.Eq: "eq", kernel.Ne: "ne",
+}
+
+func narrow(x *value) bool { return x.source == splat || x.is(Repeat) }
+
+func commutes(f kernel.Binary) bool {
+	return f == kernel.Add || f == kernel.Mul || f == kernel.Max || f == kernel.Min || f == kernel.Eq || f == kernel.Ne
+}
+
+// shapeOf is how what is repeated stands beside a matrix of so many columns.
+func shapeOf(y *value, cols int) kernel.Shape {
+	switch {
+	case y.len() == 1:
+		return kernel.Scalar
+	case y.rows == 1 && y.cols == cols:
+		return kernel.Row
+	}
+	return kernel.Column
+}
+
+// identity is an f(x, y) that needs no arithmetic, or one operand alone; else nil.
+func (c *compiler) identity(f kernel.Binary, x, y *value) *value {
+	if x.source == splat && commutes(f) {
+		x, y = y, x
+	}
+	if y.source != splat {
+		if f == kernel.Mul && x == y {
+			return c.apply(kernel.Square, x)
+		}
+		return nil
+	}
+	switch {
+	case (f == kernel.Mul || f == kernel.Div) && y.number == 1, f == kernel.Sub && y.number == 0:
+		return x
+	case f == kernel.Mul && y.number == -1:
+		return c.apply(kernel.Neg, x)
+	case f == kernel.Gt && y.number == 0:
+		return c.apply(kernel.Step, x)
+	}
+	return nil
+}
+
+// repeat is x, a row, column or number, as often as it takes.
+func (c *compiler) repeat(x *value, rows, cols int) *value {
+	switch {
+	case x.rows == rows && x.cols == cols:
+		return x
+	case x.source == splat:
+		return c.all(x.number, rows, cols)
+	case x.is(Repeat) && x.in[0].len() == 1:
+		return c.repeat(x.in[0], rows, cols)
+	}
+	return c.make("repeat", Repeat, Attr{}, rows, cols, x)
+}
+
+// reduce is the sum of x over an axis.
+func (c *compiler) reduce(axis Axis, x *value) *value {
+	rows, cols := 1, 1
+	switch axis {
+	case Rows:
+		cols = x.cols
+	case Cols:
+		rows = x.rows
+	}
+	switch {
+	case rows*cols == x.len():
+		return c.reshaped(x, rows, cols)
+	case x.source == splat:
+		return c.all(x.number*float32(x.len()/(rows*cols)), rows, cols)
+	}
+	return c.make("sum", Reduce, Attr{Axis: axis}, rows, cols, x)
+}
+
+// transpose of one row or column is the other.
+func (c *compiler) transpose(x *value) *value {
+	switch {
+	case x.rows == 1 || x.cols == 1:
+		return c.reshaped(x, x.cols, x.rows)
+	case x.source == splat:
+		return c.all(x.number, x.cols, x.rows)
+	case x.is(Transpose):
+		return x.in[0]
+	}
+	return c.make("transpose", Transpose, Attr{}, x.cols, x.rows, x)
+}
+
+// gemm is the product of op(a) and op(b). With a matrix that has one number everywhere, it is a sum that is repeated.
+func (c *compiler) gemm(a, b *value, transA, transB bool) *value {
+	if a.is(Transpose) {
+		a, transA = a.in[0], !transA
+	}
+	if b.is(Transpose) {
+		b, transB = b.in[0], !transB
+	}
+	rows, inner := turned(a, transA)
+	_, cols := turned(b, transB)
+	switch {
+	case b.source == splat:
+		column := c.reshaped(c.reduce(inside(!transA), a), rows, 1)
+		return c.scaled(c.repeat(column, rows, cols), b.number)
+	case a.source == splat:
+		row := c.reshaped(c.reduce(inside(transB), b), 1, cols)
+		return c.scaled(c.repeat(row, rows, cols), a.number)
+	}
+	_ = inner
+	attr := Attr{Product: kernel.Product{TransA: transA, TransB: transB}}
+	return c.make("product", Gemm, attr, rows, cols, a, b)
+}
+
+func (c *compiler) scaled(x *value, by float32) *value {
+	return c.combine(kernel.Mul, x, c.all(by, x.rows, x.cols), x.rows, x.cols)
+}
+
+// turned are the rows and columns of an operand of a product.
+func turned(x *value, trans bool) (rows, cols int) {
+	if trans {
+		return x.cols, x.rows
+	}
+	return x.rows, x.cols
+}
+
+// inside is the axis over which a product with ones sums.
+func inside(alongRows bool) Axis {
+	if alongRows {
+		return Cols
+	}
+	return Rows
+}

@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// value is what one node of an expression holds, while a plan is made of it.
+type value struct {
+	source source
+	kind   Kind
+	rows   int
+	cols   int
+	label  string // of the node, for messages
+	name   string // of an input or param
+
+	data   []float32      // where bound
+	param  bool           // where bound
+	number float32        // where splat
+	fixed  gorgonia.Value // of a constant that is no float32, for operations on the host alone
+
+	op   Op
+	attr Attr
+	in   []*value
+	adds *value // to whose memory this one adds; then that is no longer there
+	seq  int
+}
+
+// source says where a value comes from.
+type source int
+
+const (
+	computed source = iota // by op
+	input
+	bound // in the memory of others
+	splat // number everywhere
+	view  // in[0], with other rows and columns
+	fixed // known when the plan is made, of no kind that a buffer has
+)
+
+func (v *value) len() int { return v.rows * v.cols }
+
+func (v *value) is(op Op) bool { return v.source == computed && v.op == op }
+
+// isMap says whether v is f of something.
+func (v *value) isMap(f func(*value) bool) bool { return v.is(Map) && f(v) }
+
+// newValue has the label and the rows and columns of a node.
+func newValue(n *gorgonia.Node) *value {
+	rows, cols := matrixOf(n.Shape())
+	return &value{rows: rows, cols: cols, label: labelOf(n), name: n.Name()}
+}
+
+func labelOf(n *gorgonia.Node) string {
+	if n.Op() == nil {
+		return n.Name()
+	}
+	return n.Op().String()
+}
+
+// matrixOf is how a shape lies in memory: a vector is one row, and of more than two axes all but the last are rows.
+func matrixOf(s tensor.Shape) (rows, cols int) {
+	if s.Dims() == 0 {
+		return 1, 1
+	}
+	cols = s[s.Dims()-1]
+	if cols == 0 {
+		return 0, 0
+	}
+	return s.TotalSize() / cols, cols
+}
+
+// typed sets the kind that n's type asks for.
+func (v *value) typed(n *gorgonia.Node) error {
+	switch n.Dtype() {
+	case tensor.Float32:
+		v.kind = Float
+	case tensor.Int:
+		v.kind = Int
+	default:
+		return fmt.Errorf("node %q is %v: a plan has float32, and int for ids", labelOf(n), n.Dtype())
+	}
+	return nil
+}
+
+// compiler makes values of nodes.
+type compiler struct {
+	values map[*gorgonia.Node]*value
+	same   map[string]*value // by what computes them: the same is computed once
+	ids    map[*value]int
+	inputs []*value
+	seq    int
+}
+
+func newCompiler() *compiler {
+	return &compiler{values: map[*gorgonia.Node]*value{}, same: map[string]*value{}, ids: map[*value]int{}}
+}
+
+// make is the value that op computes of its operands, the one that is there already if there is one.
+func (c *compiler) make(label string, op Op, attr Attr, rows, cols int, in ...*value) *value {
+	v := &value{op: op, attr: attr, rows: rows, cols: cols, in: in, label: label}
+	return c.intern(v)
+}
+
+func (c *compiler) intern(v *value) *value {
+	if v.attr.Host != nil { // it may remember something: never twice the same
+		return c.number(v)
+	}
+	key := c.key(v)
+	if there := c.same[key]; there != nil {
+		return there
+	}
+	c.same[key] = v
+	return c.number(v)
+}
+
+func (c *compiler) key(v *value) string {
+	var b strings.Builder
+	fmt.Fprint(&b, v.source, v.op, v.rows, v.cols, v.number, " ", v.attr)
+	for _, x := range v.in {
+		fmt.Fprint(&b, " ", c.id(x))
+	}
+	return b.String()
+}
+
+func (c *compiler) number(v *value) *value {
+	c.seq++
+	v.seq = c.seq
+	return v
+}
+
+func (c *compiler) id(v *value) int {
+	if _, ok := c.ids[v]; !ok {
+		c.ids[v] = len(c.ids)
+	}
+	return c.ids[v]
+}
+
+// all is number everywhere.
+func (c *compiler) all(number float32, rows, cols int) *value {
+	return c.intern(&value{source: splat, number: number, rows: rows, cols: cols, label: fmt.Sprintf("const %g", number)})
+}
+
+// reshaped is x with other rows and columns.
+func (c *compiler) reshaped(x *value, rows, cols int) *value {
+	switch {
+	case x.rows == rows && x.cols == cols:
+		return x
+	case x.source == splat:
+		return c.all(x.number, rows, cols)
+	case x.source == view:
+		return c.reshaped(x.in[0], rows, cols)
+	case x.source == bound && x.param:
+		return c.make(x.label, Copy, Attr{}, rows, cols, x)
+	case x.is(Repeat) && x.in[0].len() == 1:
+		return c.repeat(x.in[0], rows, cols)
+	}
+	return c.intern(&value{source: view, kind: x.kind, rows: rows, cols: cols, in: []*value{x}, label: x.label, name: x.name})
+}
+
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
