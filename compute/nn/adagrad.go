@@ -1,31 +1,36 @@
 package nn
 
+import (
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
+
 // Adagrad is (Duchi et al. 2011, as in Keras): a += g^2, then w -= rate * g / sqrt(a + Epsilon). Slots: a, from
 // InitialAccumulator.
 type Adagrad struct {
 	LearningRate       float64
 	InitialAccumulator float64
 	Epsilon            float64
+	Settings
 	slots
 }
 
 // Name is adagrad.
 func (o *Adagrad) Name() string { return "adagrad" }
 
-func (o *Adagrad) slotCount() int { return 1 }
+func (o *Adagrad) rule(t int64) kernel.Rule {
+	return kernel.Rule{Op: kernel.Adagrad, Rate: o.rate(o.LearningRate, t), Epsilon: o.Epsilon}
+}
+
+func (o *Adagrad) start(slots [][]float32, _ []float32) { fill(slots[0], o.InitialAccumulator) }
+
+func (o *Adagrad) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
-func (o *Adagrad) Step(weights, grads []float32) {
-	o.next(o.slotCount(), len(weights), float32(o.InitialAccumulator))
-	a, rate, epsilon := o.values[0], float32(o.LearningRate), float32(o.Epsilon)
-	for i, g := range grads {
-		a[i] += g * g
-		weights[i] -= rate * g / sqrt(a[i]+epsilon)
-	}
-}
+func (o *Adagrad) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
 func (o *Adagrad) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *Adagrad) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }
+func (o *Adagrad) Restore(s OptimizerState) error { return restoreBy(o, s) }

@@ -58,7 +58,7 @@ func (c *checker) chosen(n *Node) (Type, error) {
 
 // choiceKernelOf are the ops by which features become classes, and logits the class that is answered. Like those over indices,
 // they have no gradient.
-func choiceKernelOf(op Op) kernel {
+func choiceKernelOf(op Op) stepFunc {
 	switch op {
 	case OpWithin:
 		return within

@@ -51,7 +51,7 @@ func (c *checker) combined(n *Node) (Type, error) {
 }
 
 // combine is y[r,j] = f(x[r,j], z[r,j]), where z is a value or a param, repeated where it is narrower.
-func combine(f func(x, z float32) float32) kernel {
+func combine(f func(x, z float32) float32) stepFunc {
 	return func(s *step, rows int) error {
 		x, y, n := s.in[0].Floats, s.out.Floats, s.out.Width
 		for r := range rows {

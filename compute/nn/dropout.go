@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	kernels "github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/kernel"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
@@ -66,7 +66,7 @@ func (o *maskOp) UsePreallocDo(y gorgonia.Value, _ ...gorgonia.Value) (gorgonia.
 	if !ok {
 		return nil, fmt.Errorf("%v: into a %v, expected float32", o, y.Dtype())
 	}
-	(*kernels.Team)(nil).Dropout(mask, o.rate, o.seed, o.stream, *o.step)
+	(*kernel.Team)(nil).Dropout(mask, o.rate, o.seed, o.stream, *o.step)
 	return y, nil
 }
 

@@ -33,15 +33,15 @@ type Evaluator struct {
 // step is one node made ready: operands by slot, param and vocabulary found.
 type step struct {
 	node   *Node
-	kernel kernel
+	kernel stepFunc
 	in     []*Value
 	out    *Value
 	param  *Param
 	vocab  map[string]int64
 }
 
-// kernel computes s.out, already of the right size, from s.in.
-type kernel func(s *step, rows int) error
+// stepFunc computes s.out, already of the right size, from s.in.
+type stepFunc func(s *step, rows int) error
 
 // NewEvaluator checks g and makes it ready.
 func NewEvaluator(g *Graph) (*Evaluator, error) {

@@ -1,5 +1,10 @@
 package nn
 
+import (
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
+
 // FTRL follows the regularized leader (McMahan et al. 2013, algorithm 1, as in Keras), by which Estimators train linear models.
 // With its two slots, a from InitialAccumulator and z from 0:
 //
@@ -16,40 +21,26 @@ type FTRL struct {
 	// Warm lets z start from where the weights it finds would be its own, so that they count. Keras lacks that; for weights that
 	// start at 0 it is the same.
 	Warm bool
+	Settings
 	slots
 }
 
 // Name is ftrl.
 func (o *FTRL) Name() string { return "ftrl" }
 
-func (o *FTRL) slotCount() int { return 2 }
-
-// Step follows the formula.
-func (o *FTRL) Step(weights, grads []float32) {
-	first := o.values == nil
-	o.next(o.slotCount(), len(weights), float32(o.InitialAccumulator))
-	if first {
-		o.start(weights)
-	}
-	a, z := o.values[0], o.values[1]
-	rate, l1, l2 := float32(o.LearningRate), float32(o.L1), float32(o.L2)
-	for i, g := range grads {
-		before := sqrt(a[i])
-		a[i] += g * g
-		now := sqrt(a[i])
-		z[i] += g - (now-before)/rate*weights[i]
-		weights[i] = (max(min(z[i], l1), -l1) - z[i]) / (now/rate + 2*l2)
-	}
+func (o *FTRL) rule(t int64) kernel.Rule {
+	return kernel.Rule{Op: kernel.FTRL, Rate: o.rate(o.LearningRate, t), L1: o.L1, L2: o.L2}
 }
 
-// start is z = 0, or the last line of the formula solved for z: -w (sqrt(a) / rate + 2 L2) - sign(w) L1.
-func (o *FTRL) start(weights []float32) {
-	a, z := o.values[0], o.values[1]
-	clear(z)
+// start is a = InitialAccumulator and z = 0, or where Warm the last line of the formula solved for z:
+// -w (sqrt(a) / rate + 2 L2) - sign(w) L1.
+func (o *FTRL) start(slots [][]float32, weights []float32) {
+	a, z := slots[0], slots[1]
+	fill(a, o.InitialAccumulator)
 	if !o.Warm {
 		return
 	}
-	rate, l1, l2 := float32(o.LearningRate), float32(o.L1), float32(o.L2)
+	rate, l1, l2 := float32(o.rate(o.LearningRate, 1)), float32(o.L1), float32(o.L2)
 	for i, w := range weights {
 		z[i] = -w * (sqrt(a[i])/rate + 2*l2)
 		switch {
@@ -61,8 +52,13 @@ func (o *FTRL) start(weights []float32) {
 	}
 }
 
+func (o *FTRL) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+
+// Step follows the formula.
+func (o *FTRL) Step(weights, grads []float32) { stepBy(o, weights, grads) }
+
 // State implements Optimizer.
 func (o *FTRL) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *FTRL) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }
+func (o *FTRL) Restore(s OptimizerState) error { return restoreBy(o, s) }

@@ -4,7 +4,7 @@ import farm "github.com/dgryski/go-farm"
 
 // indexKernelOf are the ops that turn what was in the data into indices, and indices into numbers. No gradient goes through
 // them, so they never reach Gorgonia.
-func indexKernelOf(op Op) kernel {
+func indexKernelOf(op Op) stepFunc {
 	switch op {
 	case OpCast:
 		return cast

@@ -137,5 +137,5 @@ func TestInitializersDrawFromKerasRanges(t *testing.T) {
 func ExampleNewOptimizer() {
 	_, err := nn.NewOptimizer("adamant", 0)
 	fmt.Println(err)
-	// Output: unknown optimizer "adamant": expected sgd, momentum, adam, adagrad or ftrl
+	// Output: unknown optimizer "adamant": expected sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop or ftrl
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // kernelOf is nil for an unknown op; Types refuses those before.
-func kernelOf(n *Node) kernel {
+func kernelOf(n *Node) stepFunc {
 	if f := combination(n.Op); f != nil {
 		return combine(f)
 	}
@@ -35,7 +35,7 @@ func kernelOf(n *Node) kernel {
 }
 
 // each is y = f(x), element by element.
-func each(f func(x float32) float32) kernel {
+func each(f func(x float32) float32) stepFunc {
 	return func(s *step, _ int) error {
 		for i, x := range s.in[0].Floats {
 			s.out.Floats[i] = f(x)

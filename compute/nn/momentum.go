@@ -1,29 +1,39 @@
 package nn
 
-// Momentum is Keras's SGD with momentum: m = Momentum * m - rate * g, then w += m. Slots: m, from 0.
+import (
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
+
+// Momentum is Keras's SGD with momentum: m = Momentum * m - rate * g, then w += m, or with Nesterov w += Momentum * m - rate * g
+// (Sutskever et al. 2013, with the weights at the place looked ahead to). Slots: m, from 0.
 type Momentum struct {
 	LearningRate float64
 	Momentum     float64
+	Nesterov     bool
+	Settings
 	slots
 }
 
-// Name is momentum.
-func (o *Momentum) Name() string { return "momentum" }
+// Name is momentum, or nesterov.
+func (o *Momentum) Name() string {
+	if o.Nesterov {
+		return "nesterov"
+	}
+	return "momentum"
+}
 
-func (o *Momentum) slotCount() int { return 1 }
+func (o *Momentum) rule(t int64) kernel.Rule {
+	return kernel.Rule{Op: kernel.Momentum, Rate: o.rate(o.LearningRate, t), Mu: o.Momentum, Nesterov: o.Nesterov}
+}
+
+func (o *Momentum) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
-func (o *Momentum) Step(weights, grads []float32) {
-	o.next(o.slotCount(), len(weights), 0)
-	m, mu, rate := o.values[0], float32(o.Momentum), float32(o.LearningRate)
-	for i, g := range grads {
-		m[i] = mu*m[i] - rate*g
-		weights[i] += m[i]
-	}
-}
+func (o *Momentum) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
 func (o *Momentum) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *Momentum) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }
+func (o *Momentum) Restore(s OptimizerState) error { return restoreBy(o, s) }

@@ -1,13 +1,18 @@
 package nn
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
 
 // Optimizer changes weights along their gradients, in one pass. Its state can be saved and put back, so that a training goes
 // on from a checkpoint as if nothing had happened.
 type Optimizer interface {
-	// Name is Keras's, with momentum for SGD with momentum.
+	// Name is Keras's, with momentum and nesterov for SGD with those.
 	Name() string
-	// Step is one update of weights, in place. Both slices keep their length from call to call.
+	// Step is one update of weights, in place. Both slices keep their length from call to call. It may change grads.
 	Step(weights, grads []float32)
 	// State is what Step remembers, not copied.
 	State() OptimizerState
@@ -15,16 +20,52 @@ type Optimizer interface {
 	Restore(OptimizerState) error
 }
 
-// OptimizerState is what an optimizer remembers between steps.
+// OptimizerState is what an optimizer remembers between steps. Settings and the numbers of its formula are none of it.
 type OptimizerState struct {
 	Name       string
 	Iterations int64
 	Slots      [][]float32 // each as long as the weights, in the order the optimizer's comment names them; none before the first step
 }
 
+// Settings are what Keras's optimizers take besides the numbers of their own formulas.
+type Settings struct {
+	Schedule Schedule // of the learning rate; nil: the optimizer's LearningRate in every step
+	Clip     Clip     // of the gradients, before anything else is done with them
+}
+
+// WithSettings gives s to an optimizer that NewOptimizer or NewParts made, and returns it. In Parts each optimizer may have a
+// Schedule of its own, and keeps it where s has none; Clip bounds the gradients of all.
+func WithSettings(o Optimizer, s Settings) (Optimizer, error) {
+	if err := checkClip(s.Clip); err != nil {
+		return nil, err
+	}
+	configured, ok := o.(interface{ configure(Settings) })
+	if !ok {
+		return nil, fmt.Errorf("optimizer %q is none that NewOptimizer knows", o.Name())
+	}
+	configured.configure(s)
+	return o, nil
+}
+
+func (s *Settings) configure(to Settings) { *s = to }
+
+func (s *Settings) settings() *Settings { return s }
+
+// rate is the learning rate of step t, from 1. Keras counts the steps of a schedule from 0.
+func (s *Settings) rate(constant float64, t int64) float64 {
+	if s.Schedule == nil {
+		return constant
+	}
+	return s.Schedule.Rate(t - 1)
+}
+
+// optimizerNames are those of NewOptimizer.
+const optimizerNames = "sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop or ftrl"
+
 // DefaultLearningRate is Keras's for the optimizer of that name; NewOptimizer takes 0 for it.
 func DefaultLearningRate(name string) float64 {
-	if name == "sgd" || name == "momentum" {
+	switch name {
+	case "sgd", "momentum", "nesterov":
 		return 0.01
 	}
 	return 0.001
@@ -33,7 +74,8 @@ func DefaultLearningRate(name string) float64 {
 // maxLearningRate is where a rate is a mistake: whatever it is multiplied with is beyond float32 in a few steps.
 const maxLearningRate = 1e6
 
-// NewOptimizer finds an optimizer by name: sgd, momentum (0.9), adam, adagrad, ftrl, with Keras's defaults.
+// NewOptimizer finds an optimizer by name: sgd, momentum and nesterov (both 0.9), adam, adamw, adagrad, rmsprop, ftrl, with
+// Keras's defaults.
 func NewOptimizer(name string, learningRate float64) (Optimizer, error) {
 	if learningRate == 0 {
 		learningRate = DefaultLearningRate(name)
@@ -44,53 +86,47 @@ func NewOptimizer(name string, learningRate float64) (Optimizer, error) {
 	switch name {
 	case "sgd":
 		return &SGD{LearningRate: learningRate}, nil
-	case "momentum":
-		return &Momentum{LearningRate: learningRate, Momentum: 0.9}, nil
+	case "momentum", "nesterov":
+		return &Momentum{LearningRate: learningRate, Momentum: 0.9, Nesterov: name == "nesterov"}, nil
 	case "adam":
 		return &Adam{LearningRate: learningRate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, nil
+	case "adamw":
+		return &AdamW{Adam: Adam{LearningRate: learningRate, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, WeightDecay: 0.004}, nil
 	case "adagrad":
 		return &Adagrad{LearningRate: learningRate, InitialAccumulator: 0.1, Epsilon: 1e-7}, nil
+	case "rmsprop":
+		return &RMSprop{LearningRate: learningRate, Rho: 0.9, Epsilon: 1e-7}, nil
 	case "ftrl":
 		return &FTRL{LearningRate: learningRate, InitialAccumulator: 0.1}, nil
 	}
-	return nil, fmt.Errorf("unknown optimizer %q: expected sgd, momentum, adam, adagrad or ftrl", name)
+	return nil, fmt.Errorf("unknown optimizer %q: expected %s", name, optimizerNames)
 }
 
-// slots is the memory that every optimizer here has: steps taken, and per slot one number a weight.
-type slots struct {
-	iterations int64
-	values     [][]float32
+// stepper is an Optimizer of this room. A machine that keeps weights takes a step of it as updates, in the place of Step.
+type stepper interface {
+	Optimizer
+	settings() *Settings // its Clip comes before the updates
+	// updates counts a step and says what it does: Update.Grads are ranges of weights. After the first call they are the same, but
+	// for the rules, as long as weights is.
+	updates(weights []float32) []plan.Update
 }
 
-// next counts a step, and makes count slots, filled with initial, before the first.
-func (s *slots) next(count, size int, initial float32) {
-	s.iterations++
-	if s.values != nil || count == 0 {
-		return
-	}
-	s.values = make([][]float32, count)
-	for i := range s.values {
-		s.values[i] = make([]float32, size)
-		for j := range s.values[i] {
-			s.values[i][j] = initial
+// Clip bounds gradients before a step, as Keras's clipvalue, clipnorm and global_clipnorm; 0 is no bound, and at most one is set.
+// Step of an optimizer takes its slice for one param; Program.Step knows where each begins.
+type Clip = plan.Clip
+
+func checkClip(c Clip) error {
+	set := 0
+	for _, bound := range []float32{c.Value, c.Norm, c.Global} {
+		if bound < 0 || bound != bound {
+			return fmt.Errorf("clip %g: expected a number above 0", bound)
+		}
+		if bound > 0 {
+			set++
 		}
 	}
-}
-
-func (s *slots) state(name string) OptimizerState {
-	return OptimizerState{Name: name, Iterations: s.iterations, Slots: s.values}
-}
-
-func (s *slots) restore(name string, count int, from OptimizerState) error {
-	if from.Name != name {
-		return fmt.Errorf("state is of optimizer %q, expected %q", from.Name, name)
-	}
-	if len(from.Slots) != count && len(from.Slots) != 0 {
-		return fmt.Errorf("state of optimizer %q has %d slots, expected %d", name, len(from.Slots), count)
-	}
-	s.iterations, s.values = from.Iterations, nil
-	for _, slot := range from.Slots {
-		s.values = append(s.values, append([]float32(nil), slot...))
+	if set > 1 {
+		return errors.New("clip by value, by norm and by global norm: expected at most one of them")
 	}
 	return nil
 }

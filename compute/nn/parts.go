@@ -3,6 +3,8 @@ package nn
 import (
 	"fmt"
 	"strings"
+
+	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
 // Part is some of a model's params and the optimizer that trains them.
@@ -14,22 +16,17 @@ type Part struct {
 // Parts is an Optimizer made of one for each part of a model: wide & deep trains its linear part by another rule than its deep
 // one. Slots: as many as the part with most has; those that a part lacks stay 0.
 type Parts struct {
+	Settings
 	parts []part
 	size  int
+	all   []plan.Update
 }
 
 // part is a Part and where its weights are, as ranges of Model.Weights.
 type part struct {
-	prefix         string
-	optimizer      slotted
-	ranges         [][2]int
-	weights, grads []float32
-}
-
-// slotted is an Optimizer of this room, which knows how many slots it has before it has them.
-type slotted interface {
-	Optimizer
-	slotCount() int
+	prefix    string
+	optimizer ruled
+	ranges    []plan.Range
 }
 
 // NewParts gives each trainable param of m to the part with its prefix, the longest where there is more than one. A param that no
@@ -37,9 +34,12 @@ type slotted interface {
 func NewParts(m *Model, parts ...Part) (*Parts, error) {
 	o := &Parts{}
 	for _, p := range parts {
-		optimizer, ok := p.Optimizer.(slotted)
+		optimizer, ok := p.Optimizer.(ruled)
 		if !ok {
 			return nil, fmt.Errorf("part %q: optimizer %q is none that NewOptimizer knows", p.Prefix, p.Optimizer.Name())
+		}
+		if optimizer.settings().Clip != (Clip{}) {
+			return nil, fmt.Errorf("part %q: gradients are clipped for all parts at once, by WithSettings of the Parts", p.Prefix)
 		}
 		o.parts = append(o.parts, part{prefix: p.Prefix, optimizer: optimizer})
 	}
@@ -51,14 +51,28 @@ func NewParts(m *Model, parts ...Part) (*Parts, error) {
 			return nil, err
 		}
 	}
-	for i := range o.parts {
-		p := &o.parts[i]
-		if len(p.ranges) == 0 {
-			return nil, fmt.Errorf("no param is left for the part %q", p.prefix)
-		}
-		p.weights, p.grads = make([]float32, p.size()), make([]float32, p.size())
+	if err := o.settle(); err != nil {
+		return nil, err
 	}
 	return o, nil
+}
+
+// settle tells each optimizer which weights are its own.
+func (o *Parts) settle() error {
+	for _, p := range o.parts {
+		if len(p.ranges) == 0 {
+			return fmt.Errorf("no param is left for the part %q", p.prefix)
+		}
+	}
+	taken := map[ruled]bool{}
+	for _, p := range o.parts {
+		if taken[p.optimizer] {
+			return fmt.Errorf("part %q: its optimizer is another part's too", p.prefix)
+		}
+		taken[p.optimizer] = true
+		p.optimizer.memory().ranges = p.ranges
+	}
+	return nil
 }
 
 func (o *Parts) give(param Param) error {
@@ -72,7 +86,7 @@ func (o *Parts) give(param Param) error {
 	if taker == nil {
 		return fmt.Errorf("param %q belongs to no part", param.Name)
 	}
-	taker.ranges = append(taker.ranges, [2]int{o.size, o.size + len(param.Values)})
+	taker.take(plan.Range{From: o.size, To: o.size + len(param.Values)})
 	o.size += len(param.Values)
 	return nil
 }
@@ -86,16 +100,27 @@ func (o *Parts) Name() string {
 	return "parts(" + strings.Join(names, ", ") + ")"
 }
 
-// Step lets each optimizer take its part.
-func (o *Parts) Step(weights, grads []float32) {
-	for i := range o.parts {
-		p := &o.parts[i]
-		p.gather(p.weights, weights)
-		p.gather(p.grads, grads)
-		p.optimizer.Step(p.weights, p.grads)
-		p.scatter(weights, p.weights)
+// configure gives a Schedule to each part; Clip stays with the whole.
+func (o *Parts) configure(s Settings) {
+	o.Settings = s
+	for _, p := range o.parts {
+		if s.Schedule != nil {
+			p.optimizer.settings().Schedule = s.Schedule
+		}
 	}
 }
+
+// updates are the parts' own, one after the other.
+func (o *Parts) updates(weights []float32) []plan.Update {
+	o.all = o.all[:0]
+	for _, p := range o.parts {
+		o.all = append(o.all, p.optimizer.updates(weights)...)
+	}
+	return o.all
+}
+
+// Step lets each optimizer take its part.
+func (o *Parts) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State puts the parts' slots side by side, each where the weights are that it belongs to.
 func (o *Parts) State() OptimizerState {
@@ -107,7 +132,7 @@ func (o *Parts) State() OptimizerState {
 			if i == len(s.Slots) {
 				s.Slots = append(s.Slots, make([]float32, o.size))
 			}
-			p.scatter(s.Slots[i], slot)
+			scatter(s.Slots[i], slot, p.ranges)
 		}
 	}
 	return s
@@ -120,13 +145,11 @@ func (o *Parts) Restore(s OptimizerState) error {
 	}
 	for _, p := range o.parts {
 		state := OptimizerState{Name: p.optimizer.Name(), Iterations: s.Iterations}
-		for _, slot := range s.Slots[:min(p.optimizer.slotCount(), len(s.Slots))] {
+		for _, slot := range s.Slots[:min(p.optimizer.rule(1).Op.Slots(), len(s.Slots))] {
 			if len(slot) != o.size {
 				return fmt.Errorf("state of optimizer %q has a slot of %d values, expected %d", s.Name, len(slot), o.size)
 			}
-			values := make([]float32, p.size())
-			p.gather(values, slot)
-			state.Slots = append(state.Slots, values)
+			state.Slots = append(state.Slots, gather(slot, p.ranges))
 		}
 		if err := p.optimizer.Restore(state); err != nil {
 			return err
@@ -135,24 +158,11 @@ func (o *Parts) Restore(s OptimizerState) error {
 	return nil
 }
 
-func (p part) size() int {
-	n := 0
-	for _, r := range p.ranges {
-		n += r[1] - r[0]
+// take adds a range, joined to the last one where that ends at it.
+func (p *part) take(r plan.Range) {
+	if n := len(p.ranges); n > 0 && p.ranges[n-1].To == r.From {
+		p.ranges[n-1].To = r.To
+		return
 	}
-	return n
-}
-
-// gather copies the part's elements of from, one for each weight of the model, to.
-func (p part) gather(to, from []float32) {
-	for _, r := range p.ranges {
-		to = to[copy(to, from[r[0]:r[1]]):]
-	}
-}
-
-// scatter is the way back.
-func (p part) scatter(to, from []float32) {
-	for _, r := range p.ranges {
-		from = from[copy(to[r[0]:r[1]], from):]
-	}
+	p.ranges = append(p.ranges, r)
 }

@@ -27,7 +27,7 @@ func (c *checker) reduced(n *Node) (Type, error) {
 }
 
 // reduce is y[r] = f(x[r,:]).
-func reduce(f func(row []float32) float32) kernel {
+func reduce(f func(row []float32) float32) stepFunc {
 	return func(s *step, rows int) error {
 		w := s.in[0].Width
 		for r := range rows {

@@ -1,27 +1,31 @@
 package nn
 
+import (
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
+
 // SGD is w -= rate * g. It has no slots.
 type SGD struct {
 	LearningRate float64
+	Settings
 	slots
 }
 
 // Name is sgd.
 func (o *SGD) Name() string { return "sgd" }
 
-func (o *SGD) slotCount() int { return 0 }
+func (o *SGD) rule(t int64) kernel.Rule {
+	return kernel.Rule{Op: kernel.SGD, Rate: o.rate(o.LearningRate, t)}
+}
+
+func (o *SGD) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
-func (o *SGD) Step(weights, grads []float32) {
-	o.next(o.slotCount(), len(weights), 0)
-	rate := float32(o.LearningRate)
-	for i, g := range grads {
-		weights[i] -= rate * g
-	}
-}
+func (o *SGD) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
 func (o *SGD) State() OptimizerState { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *SGD) Restore(s OptimizerState) error { return o.restore(o.Name(), o.slotCount(), s) }
+func (o *SGD) Restore(s OptimizerState) error { return restoreBy(o, s) }

@@ -10,7 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-var optimizers = []string{"sgd", "momentum", "adam", "adagrad", "ftrl"}
+var optimizers = []string{"sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "rmsprop", "ftrl"}
 
 // train takes steps with a new program and returns the weights.
 func train(t *testing.T, m *nn.Model, o nn.Optimizer, steps int) []float32 {

@@ -14,7 +14,10 @@ def check(c):
     optimizer = {
         "sgd": lambda r: keras.optimizers.SGD(r),
         "momentum": lambda r: keras.optimizers.SGD(r, momentum=0.9),
+        "nesterov": lambda r: keras.optimizers.SGD(r, momentum=0.9, nesterov=True),
         "adam": lambda r: keras.optimizers.Adam(r),
+        "adamw": lambda r: keras.optimizers.AdamW(r),
+        "rmsprop": lambda r: keras.optimizers.RMSprop(r),
         "adagrad": lambda r: keras.optimizers.Adagrad(r),
         "ftrl": lambda r: keras.optimizers.Ftrl(r),
     }[c["optimizer"]](c["rate"])

@@ -1,0 +1,33 @@
+package nn
+
+import (
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
+
+// AdamW is w -= rate * WeightDecay * w, then a step of Adam (Loshchilov and Hutter 2019, as in Keras: every weight decays, biases
+// too, and by the rate of the step). Slots: Adam's.
+type AdamW struct {
+	Adam
+	WeightDecay float64
+}
+
+// Name is adamw.
+func (o *AdamW) Name() string { return "adamw" }
+
+func (o *AdamW) rule(t int64) kernel.Rule {
+	r := o.Adam.rule(t)
+	r.Decay = o.rate(o.LearningRate, t) * o.WeightDecay
+	return r
+}
+
+func (o *AdamW) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+
+// Step follows the formula.
+func (o *AdamW) Step(weights, grads []float32) { stepBy(o, weights, grads) }
+
+// State implements Optimizer.
+func (o *AdamW) State() OptimizerState { return o.state(o.Name()) }
+
+// Restore implements Optimizer.
+func (o *AdamW) Restore(s OptimizerState) error { return restoreBy(o, s) }

@@ -1,0 +1,43 @@
+package nn
+
+import (
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
+
+// RMSprop is (Tieleman and Hinton 2012, as in Keras), with d = v, or v - a^2 where Centered:
+//
+//	v = Rho v + (1 - Rho) g^2,  a = Rho a + (1 - Rho) g
+//	s = rate g / sqrt(d + Epsilon)
+//	m = Momentum m + s, then w -= m;  without Momentum w -= s
+//
+// Slots: v, m, a, from 0.
+type RMSprop struct {
+	LearningRate float64
+	Rho          float64
+	Momentum     float64
+	Epsilon      float64
+	Centered     bool
+	Settings
+	slots
+}
+
+// Name is rmsprop.
+func (o *RMSprop) Name() string { return "rmsprop" }
+
+func (o *RMSprop) rule(t int64) kernel.Rule {
+	return kernel.Rule{
+		Op: kernel.RMSprop, Rate: o.rate(o.LearningRate, t), Rho: o.Rho, Mu: o.Momentum, Epsilon: o.Epsilon, Centered: o.Centered,
+	}
+}
+
+func (o *RMSprop) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+
+// Step follows the formula.
+func (o *RMSprop) Step(weights, grads []float32) { stepBy(o, weights, grads) }
+
+// State implements Optimizer.
+func (o *RMSprop) State() OptimizerState { return o.state(o.Name()) }
+
+// Restore implements Optimizer.
+func (o *RMSprop) Restore(s OptimizerState) error { return restoreBy(o, s) }

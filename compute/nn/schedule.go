@@ -1,0 +1,109 @@
+package nn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Schedule is the learning rate of each step, a formula of Keras's. It is no state: the optimizer's steps decide.
+type Schedule interface {
+	// Rate is that of a step, from 0.
+	Rate(step int64) float64
+	// Check says what is wrong with the schedule's numbers.
+	Check() error
+}
+
+// NewSchedule makes the schedule that Keras calls name, ExponentialDecay and so on, or Constant. config are Keras's arguments as
+// JSON: {"initial_learning_rate": 0.1, "decay_steps": 100, ...}.
+func NewSchedule(name string, config []byte) (Schedule, error) {
+	s := scheduleNamed(name)
+	if s == nil {
+		return nil, fmt.Errorf("unknown learning rate schedule %q: expected Constant, CosineDecay, CosineDecayRestarts, ExponentialDecay, "+
+			"InverseTimeDecay, PiecewiseConstantDecay or PolynomialDecay", name)
+	}
+	d := json.NewDecoder(bytes.NewReader(config))
+	d.DisallowUnknownFields()
+	if err := d.Decode(s); err != nil {
+		return nil, fmt.Errorf("learning rate schedule %s: %w", name, err)
+	}
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("learning rate schedule %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// scheduleNamed has the defaults of Keras's arguments; nil is none.
+func scheduleNamed(name string) Schedule {
+	switch name {
+	case "Constant":
+		return &Constant{}
+	case "CosineDecay":
+		return &CosineDecay{}
+	case "CosineDecayRestarts":
+		return &CosineDecayRestarts{TMul: 2, MMul: 1}
+	case "ExponentialDecay":
+		return &ExponentialDecay{}
+	case "InverseTimeDecay":
+		return &InverseTimeDecay{}
+	case "PiecewiseConstantDecay":
+		return &PiecewiseConstantDecay{}
+	case "PolynomialDecay":
+		return &PolynomialDecay{EndRate: 0.0001, Power: 1}
+	}
+	return nil
+}
+
+// Constant is InitialRate in every step.
+type Constant struct {
+	InitialRate float64 `json:"initial_learning_rate"`
+}
+
+// Rate implements Schedule.
+func (s *Constant) Rate(int64) float64 { return s.InitialRate }
+
+// Check implements Schedule.
+func (s *Constant) Check() error { return checkRate("initial_learning_rate", s.InitialRate) }
+
+// PiecewiseConstantDecay is Values[i], i the number of Boundaries that step is above; the boundaries rise.
+type PiecewiseConstantDecay struct {
+	Boundaries []int64   `json:"boundaries"`
+	Values     []float64 `json:"values"`
+}
+
+// Rate implements Schedule.
+func (s *PiecewiseConstantDecay) Rate(step int64) float64 {
+	at, _ := slices.BinarySearch(s.Boundaries, step)
+	return s.Values[at]
+}
+
+// Check implements Schedule.
+func (s *PiecewiseConstantDecay) Check() error {
+	if len(s.Boundaries) == 0 || len(s.Values) != len(s.Boundaries)+1 || !slices.IsSorted(s.Boundaries) {
+		return fmt.Errorf("boundaries %v and values %v: expected boundaries that rise, and one more value than those", s.Boundaries, s.Values)
+	}
+	for _, v := range s.Values {
+		if err := checkRate("values", v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRate refuses what no step should be taken with. A rate may come down to 0.
+func checkRate(name string, rate float64) error {
+	if !(rate >= 0 && rate <= maxLearningRate) {
+		return fmt.Errorf("%s %g: expected a number from 0 to %g", name, rate, maxLearningRate)
+	}
+	return nil
+}
+
+// checkDecay is for an initial rate and the steps of a decay.
+func checkDecay(rate, steps float64, stepsName string) error {
+	if !(steps > 0) || math.IsInf(steps, 0) {
+		return fmt.Errorf("%s %g: expected a number above 0", stepsName, steps)
+	}
+	return checkRate("initial_learning_rate", rate)
+}

@@ -1,0 +1,135 @@
+package nn
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
+
+// ruled is an optimizer whose step is one kernel.Rule for all its weights.
+type ruled interface {
+	stepper
+	// rule is the formula at step t, from 1, its slots as the Rule's comment has them.
+	rule(t int64) kernel.Rule
+	// start fills new slots, which are 0, for weights as they are before the first step.
+	start(slots [][]float32, weights []float32)
+	memory() *slots
+}
+
+// slots is the memory that every optimizer here has: steps taken, and per slot one number a weight.
+type slots struct {
+	iterations int64
+	values     [][]float32
+	ranges     []plan.Range // of the model's weights that are ours; nil: all
+	next       []plan.Update
+}
+
+func (s *slots) memory() *slots { return s }
+
+// start leaves all slots 0.
+func (s *slots) start([][]float32, []float32) {}
+
+// stepBy is Optimizer.Step by the rule of o.
+func stepBy(o stepper, weights, grads []float32) {
+	clipGradients(o.settings().Clip, grads)
+	for _, u := range o.updates(weights) {
+		(*kernel.Team)(nil).Update(u.Rule, u.Weights, grads[u.Grads.From:u.Grads.To], u.Slots)
+	}
+}
+
+// updatesBy counts a step of o and gives one update for each of its ranges of weights.
+func updatesBy(o ruled, weights []float32) []plan.Update {
+	s := o.memory()
+	s.iterations++
+	rule := o.rule(s.iterations)
+	if s.next == nil || !s.fits(weights) {
+		s.lay(o, weights)
+	}
+	for i := range s.next {
+		s.next[i].Rule = rule
+	}
+	return s.next
+}
+
+// fits says whether the updates are of these weights.
+func (s *slots) fits(weights []float32) bool {
+	u := s.next[0]
+	return len(u.Weights) > 0 && u.Grads.To <= len(weights) && &u.Weights[0] == &weights[u.Grads.From]
+}
+
+// lay makes the updates, and before the first step the slots.
+func (s *slots) lay(o ruled, weights []float32) {
+	ranges := s.ranges
+	if ranges == nil {
+		ranges = []plan.Range{{From: 0, To: len(weights)}}
+	}
+	if s.values == nil {
+		s.make(o, gather(weights, ranges))
+	}
+	s.next = s.next[:0]
+	at := 0
+	for _, r := range ranges {
+		u := plan.Update{Grads: r, Weights: weights[r.From:r.To:r.To]}
+		for _, slot := range s.values {
+			u.Slots = append(u.Slots, slot[at:at+r.To-r.From])
+		}
+		at += r.To - r.From
+		s.next = append(s.next, u)
+	}
+}
+
+func (s *slots) make(o ruled, weights []float32) {
+	for range o.rule(1).Op.Slots() {
+		s.values = append(s.values, make([]float32, len(weights)))
+	}
+	o.start(s.values, weights)
+}
+
+func (s *slots) state(name string) OptimizerState {
+	return OptimizerState{Name: name, Iterations: s.iterations, Slots: s.values}
+}
+
+// restoreBy is Optimizer.Restore of o.
+func restoreBy(o ruled, from OptimizerState) error {
+	name, count := o.Name(), o.rule(1).Op.Slots()
+	if from.Name != name {
+		return fmt.Errorf("state is of optimizer %q, expected %q", from.Name, name)
+	}
+	if len(from.Slots) != count && len(from.Slots) != 0 {
+		return fmt.Errorf("state of optimizer %q has %d slots, expected %d", name, len(from.Slots), count)
+	}
+	s := o.memory()
+	s.iterations, s.values, s.next = from.Iterations, nil, nil
+	for _, slot := range from.Slots {
+		s.values = append(s.values, append([]float32(nil), slot...))
+	}
+	return nil
+}
+
+// fill makes every element of a slot the same.
+func fill(slot []float32, with float64) {
+	for i := range slot {
+		slot[i] = float32(with)
+	}
+}
+
+// sqrt is correctly rounded: a float64 square root of a float32 rounds to the float32 one.
+func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+
+// gather puts the ranges of a slice one behind the other.
+func gather(from []float32, ranges []plan.Range) []float32 {
+	var to []float32
+	for _, r := range ranges {
+		to = append(to, from[r.From:r.To]...)
+	}
+	return to
+}
+
+// scatter is the way back.
+func scatter(to, from []float32, ranges []plan.Range) {
+	for _, r := range ranges {
+		from = from[copy(to[r.From:r.To], from):]
+	}
+}
