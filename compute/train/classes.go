@@ -2,12 +2,18 @@ package train
 
 // classMeter: accuracy is the share of rows whose largest logit is that of the largest target, the first of equal ones, as
 // keras.metrics.CategoricalAccuracy has it.
-type classMeter struct{ right int }
+type classMeter struct {
+	right, weight float64
+	confusion     *Confusion // nil: too many classes
+}
 
-func (m *classMeter) add(z, t []float32) {
-	if largest(z) == largest(t) {
-		m.right++
+func (m *classMeter) add(z, t []float32, weight float64) {
+	is, said := largest(t), largest(z)
+	if is == said {
+		m.right += weight
 	}
+	m.weight += weight
+	m.confusion.add(is, said, weight)
 }
 
 func largest(x []float32) int {
@@ -20,6 +26,6 @@ func largest(x []float32) int {
 	return best
 }
 
-func (m *classMeter) metrics(rows int, into map[string]float64) {
-	into["accuracy"] = float64(m.right) / float64(rows)
+func (m *classMeter) metrics(into map[string]float64) {
+	into["accuracy"] = share(m.right, m.weight)
 }

@@ -108,12 +108,12 @@ func (l *loop) evaluate(ctx context.Context, final bool) (err error) {
 		return fmt.Errorf("evaluate: open the data: %w", err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	metrics, err := evaluate(ctx, l.model, source, l.EvalSteps, l.Report)
+	found, err := evaluate(ctx, l.model, source, l.EvalSteps, l.Report)
 	if err != nil {
 		return err
 	}
-	l.result.Metrics = metrics
-	e.all = append(e.all, Evaluation{Step: l.result.Steps, Final: final, Metrics: metrics})
+	l.result.take(found)
+	e.all = append(e.all, Evaluation{Step: l.result.Steps, Final: final, Metrics: found.Metrics})
 	if e.Done != nil {
 		if err := e.Done(ctx, e.all); err != nil {
 			return fmt.Errorf("after the evaluation at step %d: %w", l.result.Steps, err)

@@ -45,36 +45,64 @@ func identity(t *testing.T, loss nn.Loss, width int) *nn.Model {
 }
 
 type metricCase struct {
-	Loss    string    `json:"loss"`
-	Width   int       `json:"width"`
-	Logits  []float32 `json:"logits"`
-	Targets []float32 `json:"targets"`
+	Loss      string       `json:"loss"`
+	Width     int          `json:"width"`
+	Logits    []float32    `json:"logits"`
+	Targets   []float32    `json:"targets"`
+	Weights   []float32    `json:"weights"`
+	Reduction nn.Reduction `json:"reduction"`
 }
 
 // kerasMetrics takes the area below the ROC curve of probabilities rounded down and compares a bit later, as TensorFlow
-// Model Analysis does. It adds up in float64, since float32 is off by some 1e-6 of 400 rows. Probabilities are float32, as
-// they are served.
+// Model Analysis does; keras_auc is Keras's own, in float32 as it is unless told otherwise. All else it adds up in float64, since float32
+// is off by some 1e-6 of 400 rows. Probabilities are float32, as they are served.
 const kerasMetrics = `
 def check(c):
     k = tf.keras
+    keras_auc = k.metrics.AUC()
     k.backend.set_floatx("float64")
     z = np.array(c["logits"], np.float32).reshape(-1, c["width"])
     t = np.array(c["targets"], np.float64).reshape(-1, c["width"])
+    w = None if c["weights"] is None else np.array(c["weights"], np.float64)
     def value(metric, p):
-        metric.update_state(t, tf.cast(p, tf.float64))
+        metric.update_state(t, tf.cast(p, tf.float64), sample_weight=w)
         return float(metric.result())
     x = z.astype(np.float64)
+    reduction = ["mean_with_sample_weight", "sum_over_batch_size"][c["reduction"]]
+    def loss(of, **more):
+        return float(of(reduction=reduction, **more)(t, x, sample_weight=w))
+    out = {"example_count": len(z)}
+    if w is not None:
+        out["weighted_example_count"] = float(np.sum(w))
     if c["loss"] == "categorical_crossentropy":
-        return {"loss": float(k.losses.CategoricalCrossentropy(from_logits=True)(t, x)), "example_count": len(z),
-                "accuracy": value(k.metrics.CategoricalAccuracy(), z)}
+        return out | {"loss": loss(k.losses.CategoricalCrossentropy, from_logits=True), "accuracy": value(k.metrics.CategoricalAccuracy(), z)}
     if c["loss"] == "binary_crossentropy":
         p = tf.sigmoid(z)
-        return {"loss": float(k.losses.BinaryCrossentropy(from_logits=True)(t, x)), "example_count": len(z),
+        keras_auc.update_state(t.astype(np.float32), p, sample_weight=None if w is None else w.astype(np.float32))
+        return out | {"loss": loss(k.losses.BinaryCrossentropy, from_logits=True),
                 "accuracy": value(k.metrics.BinaryAccuracy(), p), "auc": value(k.metrics.AUC(num_thresholds=10000), np.maximum(np.floor(p.numpy().astype(np.float64) * 10000) / 10000 - 1e-7, 0)),
-                "precision": value(k.metrics.Precision(), p), "recall": value(k.metrics.Recall(), p)}
-    return {"loss": float(k.losses.MeanSquaredError()(t, x)), "mae": value(k.metrics.MeanAbsoluteError(), z),
-            "rmse": value(k.metrics.RootMeanSquaredError(), z), "example_count": len(z)}
+                "precision": value(k.metrics.Precision(), p), "recall": value(k.metrics.Recall(), p), "keras_auc": float(keras_auc.result())}
+    return out | {"loss": loss(k.losses.MeanSquaredError), "mae": value(k.metrics.MeanAbsoluteError(), z), "rmse": value(k.metrics.RootMeanSquaredError(), z)}
 `
+
+// tolerances of metrics where 1e-6 is not enough: Keras adds up its AUC in float32.
+var tolerances = map[string]float64{"keras_auc": 5e-6}
+
+func compareMetrics(t *testing.T, c metricCase) {
+	t.Helper()
+	var want map[string]float64
+	tftest.Run(t, kerasMetrics, c, &want)
+	got := evaluateCase(t, c)
+	if len(got) != len(want) {
+		t.Errorf("got %v, Keras has %v", got, want)
+	}
+	for name := range want {
+		// Differences and probabilities are float32 here: 6e-8 relative each.
+		if math.Abs(got[name]-want[name]) > max(1e-6, tolerances[name])*max(1, want[name]) {
+			t.Errorf("%s is %v, Keras has %v", name, got[name], want[name])
+		}
+	}
+}
 
 func TestMetricsAreKeras(t *testing.T) {
 	t.Parallel()
@@ -103,19 +131,18 @@ func TestMetricsAreKeras(t *testing.T) {
 		}
 		t.Run(c.Loss, func(t *testing.T) {
 			t.Parallel()
-			var want map[string]float64
-			tftest.Run(t, kerasMetrics, c, &want)
-			got := evaluateCase(t, c)
-			if len(got) != len(want) {
-				t.Errorf("got %v, Keras has %v", got, want)
-			}
-			for name := range want {
-				// Differences and probabilities are float32 here: 6e-8 relative each.
-				if math.Abs(got[name]-want[name]) > 1e-6*max(1, want[name]) {
-					t.Errorf("%s is %v, Keras has %v", name, got[name], want[name])
-				}
-			}
+			compareMetrics(t, c)
 		})
+		for range rows { // some weigh nothing
+			c.Weights = append(c.Weights, float32(max(rng.Float64()*3-0.3, 0)))
+		}
+		for name, reduction := range map[string]nn.Reduction{"mean": nn.WeightedMean, "sum": nn.SumOverBatchSize} {
+			c.Reduction = reduction
+			t.Run(c.Loss+" weighted "+name, func(t *testing.T) {
+				t.Parallel()
+				compareMetrics(t, c)
+			})
+		}
 	}
 }
 
@@ -129,12 +156,18 @@ func evaluateCase(t *testing.T, c metricCase) map[string]float64 {
 	var batches fixed
 	for step := 7 * c.Width; len(c.Logits) > 0; c.Logits, c.Targets = c.Logits[step:], c.Targets[step:] {
 		step = min(step, len(c.Logits))
-		batches = append(batches, nn.Batch{
+		batch := nn.Batch{
 			Rows: step / c.Width, Targets: c.Targets[:step],
 			Inputs: map[string]nn.Value{"x": nn.Floats(c.Width, c.Logits[:step]...)},
-		})
+		}
+		if c.Weights != nil {
+			batch.Weights, c.Weights = c.Weights[:batch.Rows], c.Weights[batch.Rows:]
+		}
+		batches = append(batches, batch)
 	}
-	got, err := train.Evaluate(t.Context(), identity(t, loss, c.Width), &batches, 0)
+	m := identity(t, loss, c.Width)
+	m.Reduction = c.Reduction
+	got, err := train.Evaluate(t.Context(), m, &batches, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,14 +186,7 @@ func TestMetricsOfOneKindOfRowsAreKeras(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.Loss, c.Width = "binary_crossentropy", 1
-			var want map[string]float64
-			tftest.Run(t, kerasMetrics, c, &want)
-			got := evaluateCase(t, c)
-			for name := range want {
-				if math.Abs(got[name]-want[name]) > 1e-6 {
-					t.Errorf("%s is %v, Keras has %v", name, got[name], want[name])
-				}
-			}
+			compareMetrics(t, c)
 		})
 	}
 }

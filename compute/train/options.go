@@ -70,6 +70,8 @@ type Result struct {
 	Steps   int                // taken, those before a resumed checkpoint included
 	Resumed int                // the step of the checkpoint it went on from; 0: from the start
 	Metrics map[string]float64 // on the evaluation data; see Evaluate. nil without such data
+
+	Confusion *Confusion // on the evaluation data, where it suits the model; see Measure
 }
 
 // ErrNotFinite is in the chain of the error of a training whose loss, or one of whose weights, became NaN or infinite.

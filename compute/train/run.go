@@ -157,7 +157,9 @@ func (l *loop) measure(ctx context.Context, eval Source) (err error) {
 	case l.evaluator.Open != nil:
 		return l.atEnd(ctx)
 	case eval != nil:
-		l.result.Metrics, err = evaluate(ctx, l.model, eval, l.EvalSteps, l.Report)
+		var found Measured
+		found, err = evaluate(ctx, l.model, eval, l.EvalSteps, l.Report)
+		l.result.take(found)
 	}
 	return err
 }

@@ -97,7 +97,7 @@
 //
 // A SavedModel in serving_model_dir with outputs "logits" and "probabilities", or "predictions" for regression; the same
 // for model analysis in eval_model_dir; the formats of exports, whose inputs.json says what to feed; metrics.json in
-// model_run_dir with the metrics on the evaluation splits, and beside it event files for TensorBoard (compute/runlog's
-// Training); checkpoints below working_dir, from which a training goes on that finds them there. A worker keeps each one in
+// model_run_dir with the metrics on the evaluation splits, of classes confusion_matrix.json, which says how many rows of each class
+// (counts[i]) the model takes for which (counts[i][j]), and event files for TensorBoard (compute/runlog's Training); checkpoints below working_dir, from which a training goes on that finds them there. A worker keeps each one in
 // the store, so that another attempt goes on from it wherever it runs.
 package builtin

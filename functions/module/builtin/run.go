@@ -149,10 +149,15 @@ func (r runner) options(c config, n network, a module.Assignment) (train.Options
 	return o, nil
 }
 
-// leave writes metrics.json, then the model's files: what the worker waits for comes last.
+// leave writes metrics.json and confusion_matrix.json, then the model's files: what the worker waits for comes last.
 func leave(ctx context.Context, d dataset, n network, a module.Assignment, result train.Result) error {
 	if result.Metrics != nil {
 		if err := a.WriteMetrics(result.Metrics); err != nil {
+			return err
+		}
+	}
+	if result.Confusion != nil {
+		if err := a.WriteConfusion(n.classes, result.Confusion.Counts); err != nil {
 			return err
 		}
 	}

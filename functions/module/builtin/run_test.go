@@ -40,10 +40,37 @@ func TestPenguinIsLearnt(t *testing.T) {
 			if diff := cmp.Diff(metrics, written); diff != "" {
 				t.Errorf("metrics.json: told - written +\n%s", diff)
 			}
+			confusionOfPenguins(t, a.ModelRunDir, metrics)
 			if _, err := os.Stat(filepath.Join(a.ServingModelDir, "saved_model.pb")); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// confusionOfPenguins is the matrix of three named species, whose diagonal is the accuracy.
+func confusionOfPenguins(t *testing.T, dir string, metrics map[string]float64) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "confusion_matrix.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var matrix struct {
+		Classes []string
+		Counts  [][]float64
+	}
+	if err := json.Unmarshal(text, &matrix); err != nil {
+		t.Fatal(err)
+	}
+	right, all := 0.0, 0.0
+	for i, row := range matrix.Counts {
+		for _, count := range row {
+			all += count
+		}
+		right += row[i]
+	}
+	if len(matrix.Classes) != 3 || all != metrics["example_count"] || right/all != metrics["accuracy"] {
+		t.Errorf("confusion_matrix.json is %s, metrics are %v", text, metrics)
 	}
 }
 
@@ -75,10 +102,10 @@ func TestTheTaskFollowsFromTheLabel(t *testing.T) {
 		transformed bool
 		metrics     []string
 	}{
-		"tips":         {false, []string{"example_count", "loss", "mae", "rmse"}},                           // a float
-		"payment_type": {false, []string{"accuracy", "example_count", "loss"}},                              // strings with a domain
-		"tips_xf":      {true, []string{"accuracy", "auc", "example_count", "loss", "precision", "recall"}}, // integers 0 and 1
-		"company":      {true, []string{"accuracy", "example_count", "loss"}},                               // company_xf: integers with a domain
+		"tips":         {false, []string{"example_count", "loss", "mae", "rmse"}},                                        // a float
+		"payment_type": {false, []string{"accuracy", "example_count", "loss"}},                                           // strings with a domain
+		"tips_xf":      {true, []string{"accuracy", "auc", "example_count", "keras_auc", "loss", "precision", "recall"}}, // integers 0 and 1
+		"company":      {true, []string{"accuracy", "example_count", "loss"}},                                            // company_xf: integers with a domain
 	} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()

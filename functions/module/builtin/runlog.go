@@ -101,6 +101,7 @@ func (l *runLog) follow(o *train.Options) {
 func (l *runLog) finish(result train.Result, err error) {
 	step, metrics := int64(result.Steps), maps.Clone(result.Metrics)
 	delete(metrics, "example_count") // says nothing of the model
+	delete(metrics, "weighted_example_count")
 	if err == nil && metrics != nil {
 		l.do(func(t *runlog.Training) error { return t.Evaluated(step, metrics) })
 	}

@@ -60,7 +60,7 @@ func (r runner) run(ctx context.Context, t Trainer) error {
 	if err != nil {
 		return err
 	}
-	return r.finish(e, result)
+	return r.finish(e, n.classes, result)
 }
 
 func (r runner) exports(spec Spec, p plan, n network) *exports {
@@ -139,11 +139,16 @@ func (r runner) options(spec Spec, p plan, n network) train.Options {
 }
 
 // finish tells the metrics of the last evaluation, and publishes.
-func (r runner) finish(e *exports, result train.Result) error {
+func (r runner) finish(e *exports, classes []string, result train.Result) error {
 	metrics := complete(train.Evaluation{Step: result.Steps, Metrics: result.Metrics}).Metrics
 	r.args.Result(metrics)
 	if err := r.args.WriteMetrics(metrics); err != nil {
 		return err
+	}
+	if result.Confusion != nil {
+		if err := r.args.WriteConfusion(classes, result.Confusion.Counts); err != nil {
+			return err
+		}
 	}
 	return e.publish()
 }
