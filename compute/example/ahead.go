@@ -27,10 +27,11 @@ type rec struct {
 	number int64  // in the file, from 0
 }
 
-// source is where records come from: files read ahead, or a shuffle of those. The error is errEpochEnd after each epoch,
-// io.EOF after the last.
+// source is where records come from: files read ahead, or a shuffle of those. Next puts the next ones into to, and says how many:
+// at least one, unless there is an error, which is errEpochEnd after each epoch, io.EOF after the last. They stay until next is
+// called again.
 type source interface {
-	next(ctx context.Context) (rec, error)
+	next(ctx context.Context, to []rec) (int, error)
 }
 
 // ahead reads files in a goroutine of its own, epoch after epoch, a bounded number of blocks before the one who takes them.
@@ -81,19 +82,25 @@ func (a *ahead) close() {
 }
 
 // next implements source.
-func (a *ahead) next(ctx context.Context) (rec, error) {
+func (a *ahead) next(ctx context.Context, to []rec) (int, error) {
 	for a.block == nil || a.place == len(a.block.ends) {
 		if err := a.nextBlock(ctx); err != nil {
-			return rec{}, err
+			return 0, err
 		}
 	}
-	b, i := a.block, a.place
-	a.place++
+	b := a.block
+	n := min(len(to), len(b.ends)-a.place)
 	start := 0
-	if i > 0 {
-		start = b.ends[i-1]
+	if a.place > 0 {
+		start = b.ends[a.place-1]
 	}
-	return rec{data: b.data[start:b.ends[i]], file: b.file, number: b.first + int64(i)}, nil
+	for i := range n {
+		end := b.ends[a.place+i]
+		to[i] = rec{data: b.data[start:end:end], file: b.file, number: b.first + int64(a.place+i)}
+		start = end
+	}
+	a.place += n
+	return n, nil
 }
 
 // nextBlock gives back the block whose records have been taken, and takes the next.

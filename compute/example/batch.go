@@ -1,12 +1,23 @@
 package example
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"encoding/binary"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 // Batch is some rows of data, column by column. Its buffers belong to the Reader or Decoder that filled it: what Next
 // returned is overwritten by the next Next, so copy what must live longer.
 type Batch struct {
 	Rows    int
 	Columns []Column // in the order of the Spec: sorted by name
+	Origins []Origin // where each row comes from; none from a Decoder, which knows of no files
+}
+
+// Origin is where a row lies: File is as errors name it.
+type Origin struct {
+	File   string
+	Record int64 // number of the record in the file, from 0
 }
 
 // Column holds one feature of all rows of a batch. Row r has the values Offsets[r] to Offsets[r+1] of Floats, Ints or, by
@@ -27,13 +38,31 @@ type Column struct {
 	// Of the Feature, and asked for in every row.
 	size    int  // Size()
 	kindTag byte // with which its list begins in a tf.Feature
+	head    head // of a feature with a shape
+}
+
+// head is the bytes before the numbers of a tf.Feature with so many floats, in one part: little endian, those of mask count.
+type head struct {
+	size        int
+	bytes, mask uint64
+}
+
+func headOf(floats int) head {
+	list := protowire.AppendVarint([]byte{tag1}, uint64(4*floats))
+	all := protowire.AppendVarint([]byte{byte(Float)<<3 | byte(protowire.BytesType)}, uint64(len(list)+4*floats))
+	all = append(all, list...)
+	if floats == 0 || len(all) > 8 {
+		return head{bytes: 1} // fits nothing
+	}
+	mask := uint64(1)<<(8*len(all)) - 1
+	return head{len(all), binary.LittleEndian.Uint64(append(all, 0, 0, 0, 0)), mask}
 }
 
 // NewBatch returns an empty batch with the columns of spec.
 func NewBatch(spec Spec) *Batch {
 	b := &Batch{Columns: make([]Column, len(spec))}
 	for i, f := range spec {
-		b.Columns[i] = Column{Feature: f, size: f.Size(), kindTag: byte(f.Kind)<<3 | byte(protowire.BytesType)}
+		b.Columns[i] = Column{Feature: f, size: f.Size(), kindTag: byte(f.Kind)<<3 | byte(protowire.BytesType), head: headOf(f.Size())}
 	}
 	b.Reset()
 	return b
@@ -41,7 +70,7 @@ func NewBatch(spec Spec) *Batch {
 
 // Reset removes all rows and keeps the memory.
 func (b *Batch) Reset() {
-	b.Rows = 0
+	b.Rows, b.Origins = 0, b.Origins[:0]
 	for i := range b.Columns {
 		b.Columns[i].reset()
 	}

@@ -25,6 +25,7 @@ type Decoder struct {
 	spec    Spec
 	context fields
 	lists   fields // the Sequence features
+	found   spans  // of appendAll
 }
 
 // NewDecoder returns a Decoder for spec.
@@ -32,15 +33,7 @@ func NewDecoder(spec Spec) (*Decoder, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	d := &Decoder{spec: spec, context: newFields(len(spec)), lists: newFields(len(spec))}
-	for i, f := range spec {
-		if f.Sequence {
-			d.lists.add(f.Name, i)
-		} else {
-			d.context.add(f.Name, i)
-		}
-	}
-	return d, nil
+	return &Decoder{spec: spec, context: newFields(spec, false), lists: newFields(spec, true), found: make(spans, chunkRows*len(spec))}, nil
 }
 
 // Append appends one serialized record as a row of b, which NewBatch made for the same Spec. If it fails, b is as it was,
@@ -96,11 +89,13 @@ func Parse(spec Spec, records ...[]byte) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
+	all := make([]rec, len(records))
+	for i, data := range records {
+		all[i].data = data
+	}
 	b := NewBatch(spec)
-	for i, r := range records {
-		if err := d.Append(b, r); err != nil {
-			return nil, fmt.Errorf("record %d: %w", i, err)
-		}
+	if n, err := d.appendAll(b, all); err != nil {
+		return nil, fmt.Errorf("record %d: %w", n, err)
 	}
 	return b, nil
 }

@@ -10,13 +10,17 @@ type fields struct {
 	values [][]byte // of the record at hand, by index in the Spec; nil if absent, and only then
 }
 
-func newFields(n int) fields {
-	return fields{index: newNames(n), values: make([][]byte, n)}
-}
-
-func (s *fields) add(name string, i int) {
-	s.any = true
-	s.index.add(name, i)
+// newFields is of those features of spec that are Sequences, or of those that aren't.
+func newFields(spec Spec, sequence bool) fields {
+	s := fields{values: make([][]byte, len(spec))}
+	names := make([]string, len(spec))
+	for i, f := range spec {
+		if f.Sequence == sequence {
+			names[i], s.any = f.Name, true
+		}
+	}
+	s.index = newNames(names)
+	return s
 }
 
 func (s *fields) reset() { clear(s.values) }
@@ -35,7 +39,7 @@ func (s *fields) scan(entries []byte) error {
 		if value == nil {
 			continue // another field
 		}
-		if i, ok := s.index.find(key); ok {
+		if i := s.index.find(key, 0, len(key)); i >= 0 {
 			s.values[i] = value
 		}
 	}

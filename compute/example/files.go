@@ -57,3 +57,11 @@ func isFile(path string) bool {
 func shortName(path string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
+
+func shortNames(paths []string) []string {
+	names := make([]string, len(paths))
+	for i, path := range paths {
+		names[i] = shortName(path)
+	}
+	return names
+}

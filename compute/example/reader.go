@@ -31,6 +31,7 @@ type Options struct {
 type Reader struct {
 	options Options
 	files   []string
+	names   []string // of files, in errors
 	decoder *Decoder
 
 	batch     *Batch
@@ -38,6 +39,7 @@ type Reader struct {
 
 	ahead    *ahead
 	records  source
+	window   []rec // the records last taken from there
 	position Position
 	size     int64 // records in an epoch; 0 before the first has been read
 	err      error // once set, what Next returns for ever
@@ -66,7 +68,7 @@ func Open(o Options) (*Reader, error) {
 		return nil, err
 	}
 	o.Logger.Debug("reading examples", "patterns", o.Patterns, "files", len(files))
-	r := &Reader{options: o, files: files, decoder: decoder, batch: NewBatch(o.Spec)}
+	r := &Reader{options: o, files: files, names: shortNames(files), decoder: decoder, batch: NewBatch(o.Spec), window: make([]rec, chunkRows)}
 	r.start(0)
 	return r, nil
 }
@@ -102,40 +104,52 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 		r.delivered = false
 	}
 	for r.batch.Rows < r.options.BatchSize {
-		rec, err := r.next(ctx)
+		records, err := r.next(ctx, r.options.BatchSize-r.batch.Rows)
 		if err == io.EOF && r.batch.Rows > 0 && !r.options.DropRemainder {
 			break
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := r.decoder.Append(r.batch, rec.data); err != nil {
-			r.err = r.locate(err, rec)
-			return nil, r.err
+		if err := r.append(records); err != nil {
+			return nil, err
 		}
 	}
 	r.delivered = true
 	return r.batch, nil
 }
 
-// next returns the next record, going on from epoch to epoch.
-func (r *Reader) next(ctx context.Context) (rec, error) {
+// append appends records to the batch, and where they come from.
+func (r *Reader) append(records []rec) error {
+	n, err := r.decoder.appendAll(r.batch, records)
+	if err != nil {
+		r.err = r.locate(err, records[n])
+		return r.err
+	}
+	for i := range records {
+		r.batch.Origins = append(r.batch.Origins, Origin{r.names[records[i].file], records[i].number})
+	}
+	return nil
+}
+
+// next returns the next records, at least one and at most so many, going on from epoch to epoch. They stay until the next call.
+func (r *Reader) next(ctx context.Context, most int) ([]rec, error) {
 	for r.err == nil {
-		rec, err := r.records.next(ctx)
+		n, err := r.records.next(ctx, r.window[:min(most, len(r.window))])
 		switch {
 		case err == nil:
-			r.position.Record++
-			return rec, nil
+			r.position.Record += int64(n)
+			return r.window[:n], nil
 		case err == errEpochEnd:
 			r.size = r.position.Record
 			r.position = Position{Epoch: r.position.Epoch + 1}
 		case ctx.Err() != nil:
-			return rec, err
+			return nil, err
 		default:
 			r.err = err
 		}
 	}
-	return rec{}, r.err
+	return nil, r.err
 }
 
 // Skip moves on by some batches without parsing them: to where a training that is resumed had been. Once it knows how many
@@ -144,14 +158,14 @@ func (r *Reader) Skip(ctx context.Context, batches int64) error {
 	r.batch.Reset()
 	left := batches * int64(r.options.BatchSize)
 	for r.skipEpochs(&left); left > 0; r.skipEpochs(&left) {
-		_, err := r.next(ctx)
+		records, err := r.next(ctx, int(min(left, chunkRows)))
 		if inLastBatch := left < int64(r.options.BatchSize); err == io.EOF && inLastBatch && !r.options.DropRemainder {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		left--
+		left -= int64(len(records))
 	}
 	return nil
 }
@@ -176,7 +190,7 @@ func (r *Reader) skipEpochs(left *int64) {
 func (r *Reader) locate(err error, at rec) error {
 	var bad *Error
 	if errors.As(err, &bad) {
-		bad.File, bad.Record = shortName(r.files[at.file]), at.number
+		bad.File, bad.Record = r.names[at.file], at.number
 	}
 	return err
 }

@@ -14,12 +14,17 @@ type shuffle struct {
 	epoch int
 
 	random *rand.Rand
-	held   []rec // those in the buffer; up to the capacity lies memory to use again
+	held   []rec // those in the buffer
 	ended  bool  // from has no more records in this epoch
+
+	below []rec    // of from, not yet in the buffer
+	room  []rec    // that below is part of
+	lent  [][]byte // memory of the records drawn by the last next
+	spare [][]byte // memory to use again
 }
 
 func newShuffle(from source, size int, seed uint64, epoch int) *shuffle {
-	s := &shuffle{from: from, size: size, seed: seed}
+	s := &shuffle{from: from, size: size, seed: seed, room: make([]rec, chunkRows)}
 	s.begin(epoch)
 	return s
 }
@@ -32,43 +37,63 @@ func (s *shuffle) begin(epoch int) {
 }
 
 // next implements source.
-func (s *shuffle) next(ctx context.Context) (rec, error) {
-	if err := s.fill(ctx); err != nil {
-		return rec{}, err
+func (s *shuffle) next(ctx context.Context, to []rec) (int, error) {
+	s.spare, s.lent = append(s.spare, s.lent...), s.lent[:0]
+	for n := range to {
+		err := s.fill(ctx)
+		if err == nil && len(s.held) == 0 {
+			err = errEpochEnd
+		}
+		switch {
+		case err != nil && n > 0:
+			return n, nil // and the error the next time
+		case err == errEpochEnd:
+			s.begin(s.epoch + 1)
+			return 0, err
+		case err != nil:
+			return 0, err
+		}
+		to[n] = s.draw()
 	}
-	last := len(s.held) - 1
-	if last < 0 {
-		s.begin(s.epoch + 1)
-		return rec{}, errEpochEnd
-	}
-	i := s.random.IntN(last + 1)
-	s.held[i], s.held[last] = s.held[last], s.held[i]
-	drawn := s.held[last]
-	s.held = s.held[:last] // the memory of drawn is used again by the next fill
-	return drawn, nil
+	return len(to), nil
 }
 
+func (s *shuffle) draw() rec {
+	last := len(s.held) - 1
+	i := s.random.IntN(last + 1)
+	drawn := s.held[i]
+	s.held[i] = s.held[last]
+	s.held = s.held[:last]
+	s.lent = append(s.lent, drawn.data)
+	return drawn
+}
+
+// fill fills the buffer up, as far as the epoch has records.
 func (s *shuffle) fill(ctx context.Context) error {
 	for !s.ended && len(s.held) < s.size {
-		r, err := s.from.next(ctx)
-		if err == errEpochEnd {
-			s.ended = true
-			return nil
+		if len(s.below) == 0 {
+			n, err := s.from.next(ctx, s.room)
+			if err == errEpochEnd {
+				s.ended = true
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			s.below = s.room[:n]
 		}
-		if err != nil {
-			return err
-		}
-		s.hold(r)
+		s.hold(s.below[0])
+		s.below = s.below[1:]
 	}
 	return nil
 }
 
 // hold copies r into the buffer.
 func (s *shuffle) hold(r rec) {
-	n := len(s.held)
-	if n == cap(s.held) {
-		s.held = append(s.held, rec{})
+	var room []byte
+	if n := len(s.spare); n > 0 {
+		room, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
-	s.held = s.held[:n+1]
-	s.held[n] = rec{data: append(s.held[n].data[:0], r.data...), file: r.file, number: r.number}
+	r.data = append(room[:0], r.data...)
+	s.held = append(s.held, r)
 }

@@ -1,0 +1,147 @@
+package example
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// appendFixedFloats is appendCells of a feature with a shape. As every value is as long as all others, so is what stands before the
+// floats: Column.head.
+func (c *Column) appendFixedFloats(records []rec, found []span) (rows int, err error) {
+	size, start := c.size, len(c.Floats)
+	end := start + size*len(found)
+	c.Floats = slices.Grow(c.Floats, end-start)[:end]
+	into := c.Floats[start:end]
+	for i, at := range found {
+		v := records[i].data[at.at:at.end]
+		if len(v) == c.head.size+4*size && binary.LittleEndian.Uint64(v)&c.head.mask == c.head.bytes {
+			takeFloats(into[i*size:(i+1)*size], v[c.head.size:])
+			continue
+		}
+		c.Floats = c.Floats[:start+i*size]
+		if err := c.appendValues(v); err != nil {
+			c.closeFixed(i)
+			return i, err
+		}
+		c.Floats = c.Floats[:end]
+		into = c.Floats[start:end]
+	}
+	c.closeFixed(len(found))
+	return len(found), nil
+}
+
+func takeFloats(to []float32, from []byte) {
+	from = from[:4*len(to)]
+	for j := range to {
+		to[j] = math.Float32frombits(binary.LittleEndian.Uint32(from[4*j:]))
+	}
+}
+
+// closeFixed ends rows of a feature with a shape.
+func (c *Column) closeFixed(rows int) {
+	value := int32(end(c.Offsets))
+	for range rows {
+		value += int32(c.size)
+		c.Offsets = append(c.Offsets, value)
+	}
+}
+
+// shortList says whether v is a tf.Feature with one list of the kind, in one part, shorter than 128 bytes in all: four bytes, and then the
+// list's values.
+func shortList(v []byte, kindTag byte) bool {
+	n := len(v)
+	return n >= 4 && n <= 2+0x7f &&
+		binary.LittleEndian.Uint32(v) == uint32(kindTag)|uint32(n-2)<<8|uint32(tag1)<<16|uint32(n-4)<<24
+}
+
+// appendFloatLists is appendCells of a feature with any number of values.
+func (c *Column) appendFloatLists(records []rec, found []span) (rows int, err error) {
+	for i, at := range found {
+		v := records[i].data[at.at:at.end]
+		if len(v)&3 != 0 || !shortList(v, c.kindTag) {
+			if err := c.appendRow(v); err != nil {
+				return i, err
+			}
+			continue
+		}
+		floats := c.Floats
+		for v = v[4:]; len(v) >= 4; v = v[4:] {
+			floats = append(floats, math.Float32frombits(binary.LittleEndian.Uint32(v)))
+		}
+		c.Floats = floats
+		c.Offsets = append(c.Offsets, int32(len(floats)))
+	}
+	return len(found), nil
+}
+
+// appendIntLists is appendCells of integers. Most rows have one.
+func (c *Column) appendIntLists(records []rec, found []span) (rows int, err error) {
+	one := c.size == 1 || c.Feature.VarLen()
+	for i, at := range found {
+		record := records[i].data
+		v := record[at.at:at.end]
+		if one && len(v) > 4 && len(v) <= 12 && shortList(v, c.kindTag) {
+			if x, ok := onlyVarint(record, int(at.at)+4, len(v)-4); ok {
+				c.Ints = append(c.Ints, x)
+				c.Offsets = append(c.Offsets, int32(len(c.Ints)))
+				continue
+			}
+		}
+		if err := c.appendRow(v); err != nil {
+			return i, err
+		}
+	}
+	return len(found), nil
+}
+
+// onlyVarint reads the varint that takes size bytes, 1 to 8, from at on. It says whether that is what is there; not so too where m
+// ends within eight bytes.
+func onlyVarint(m []byte, at, size int) (x int64, ok bool) {
+	if at+8 > len(m) {
+		return 0, false
+	}
+	w := binary.LittleEndian.Uint64(m[at:])
+	if bits.TrailingZeros64(^w&0x8080808080808080)>>3 != size-1 {
+		return 0, false
+	}
+	w &= 1<<(8*size) - 1
+	w &= 0x7f7f7f7f7f7f7f7f // seven bits in each of eight bytes; then 14 in each of four, 28 in each of two, 56
+	w = w&0x007f007f007f007f | w&0x7f007f007f007f00>>1
+	w = w&0x00003fff00003fff | w&0x3fff00003fff0000>>2
+	w = w&0x000000000fffffff | w&0x0fffffff00000000>>4
+	return int64(w), true
+}
+
+// appendByteLists is appendCells of byte strings.
+func (c *Column) appendByteLists(records []rec, found []span) (rows int, err error) {
+	for i, at := range found {
+		record := records[i].data
+		v := record[at.at:at.end]
+		if !c.fits(1) || !shortList(v, c.kindTag) {
+			if err := c.appendRow(v); err != nil {
+				return i, err
+			}
+			continue
+		}
+		c.Data = appendShortBytes(c.Data, record, int(at.at)+4, int(at.end))
+		c.Ends = append(c.Ends, int32(len(c.Data)))
+		c.Offsets = append(c.Offsets, int32(len(c.Ends)))
+	}
+	return len(found), nil
+}
+
+// appendShortBytes appends from[at:end]. Up to 16 bytes are moved as two numbers where there is room, which is quicker than a call
+// that asks how many they are.
+func appendShortBytes(to, from []byte, at, end int) []byte {
+	n, size := len(to), end-at
+	if size > 16 || at+16 > len(from) || n+16 > cap(to) {
+		return append(to, from[at:end]...)
+	}
+	low, high := binary.LittleEndian.Uint64(from[at:]), binary.LittleEndian.Uint64(from[at+8:])
+	room := to[n : n+16]
+	binary.LittleEndian.PutUint64(room, low)
+	binary.LittleEndian.PutUint64(room[8:], high)
+	return to[:n+size]
+}
