@@ -107,7 +107,7 @@ func (l *lowering) standardize(n *Node, x *gorgonia.Node) *gorgonia.Node {
 // rowShare is the input that says which rows are there, made for the first that asks.
 func (l *lowering) rowShare() *gorgonia.Node {
 	if l.share == nil {
-		l.share = gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName("share of a row"), gorgonia.WithShape(1, l.batch))
+		l.share = gorgonia.NewMatrix(l.expr, tensor.Float32, gorgonia.WithName(shareName), gorgonia.WithShape(1, l.batch))
 	}
 	return l.share
 }

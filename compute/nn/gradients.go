@@ -14,29 +14,73 @@ type Batch struct {
 // what Model.Penalty adds, and its slope along each of Model.Weights, valid until the next call. Params that are moving averages
 // take the batch in.
 func (p *Program) Gradients(b Batch) (loss float32, grads []float32, err error) {
-	if err := p.feed(b); err != nil {
+	if err := p.here(); err != nil {
 		return 0, nil, err
 	}
-	p.machine.Reset()
-	if err := p.machine.RunAll(); err != nil {
-		return 0, nil, fmt.Errorf("run gorgonia: %w", err)
+	if loss, err = p.forwardAndBack(b); err != nil {
+		return 0, nil, err
 	}
-	for _, s := range p.slopes {
-		slopes, ok := s.value.Data().([]float32)
-		if !ok || len(slopes) != len(s.into) {
-			return 0, nil, fmt.Errorf("gorgonia gave a gradient of shape %v for %d weights", s.value.Shape(), len(s.into))
-		}
-		copy(s.into, slopes)
-	}
-	loss, ok := p.loss.Data().(float32)
+	return loss, p.machine.Grads(), nil
+}
+
+// Step is Gradients, and then one step of o on Model.Weights. A loss that isn't finite changes nothing but moving averages: it is
+// given back, and so is the step. It allocates nothing after the first, with an optimizer that NewOptimizer or NewParts made; one
+// of other making has its own Step called.
+func (p *Program) Step(b Batch, o Optimizer) (loss float32, err error) {
+	s, ok := o.(stepper)
 	if !ok {
-		return 0, nil, fmt.Errorf("gorgonia gave a loss of shape %v, expected a scalar", p.loss.Shape())
+		loss, grads, err := p.Gradients(b)
+		if err == nil && finite(loss) {
+			o.Step(p.model.weights, grads)
+		}
+		return loss, err
+	}
+	if loss, err = p.forwardAndBack(b); err != nil || !finite(loss) {
+		return loss, err
+	}
+	if clip := s.settings().Clip; clip != (Clip{}) {
+		if err := p.machine.Clip(clip); err != nil {
+			return loss, fmt.Errorf("clip gradients: %w", err)
+		}
+	}
+	p.ahead = true
+	if err := p.machine.Update(s.updates(p.model.weights)); err != nil {
+		return loss, fmt.Errorf("update weights: %w", err)
+	}
+	return loss, nil
+}
+
+func finite(x float32) bool { return x-x == 0 }
+
+// Sync brings here what a device has changed: Model.Weights, and what Optimizer.State gives.
+func (p *Program) Sync() error {
+	if !p.ahead {
+		return nil
+	}
+	p.ahead = false
+	return p.machine.Sync()
+}
+
+// here makes the weights here those that count, after all that was done elsewhere.
+func (p *Program) here() error {
+	if err := p.Sync(); err != nil {
+		return err
+	}
+	return p.machine.Push()
+}
+
+func (p *Program) forwardAndBack(b Batch) (loss float32, err error) {
+	if err := p.feed(b); err != nil {
+		return 0, err
+	}
+	if loss, err = p.machine.Step(p.steps); err != nil {
+		return 0, err
 	}
 	if err := p.move(); err != nil {
-		return 0, nil, err
+		return 0, err
 	}
 	p.steps++
-	return loss, p.grads, nil
+	return loss, nil
 }
 
 // Resume makes the next step the one after so many: what a Dropout draws depends on how many steps there were.
@@ -45,12 +89,7 @@ func (p *Program) Resume(steps int) { p.steps = uint64(steps) }
 // move takes the batch into the moving averages.
 func (p *Program) move() error {
 	for _, m := range p.moments {
-		mean, ok := m.mean.Data().([]float32)
-		variance, ok2 := m.variance.Data().([]float32)
-		if !ok || !ok2 {
-			return fmt.Errorf("gorgonia gave statistics of shapes %v and %v", m.mean.Shape(), m.variance.Shape())
-		}
-		if err := m.average.move(mean, variance); err != nil {
+		if err := m.average.move(m.mean, m.variance); err != nil {
 			return err
 		}
 	}

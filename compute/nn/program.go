@@ -5,176 +5,230 @@ import (
 	"sync"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// Program computes a Model's loss and gradients for batches of up to a fixed size. A shorter batch is padded with rows of
-// weight 0. Not for concurrent use. Close it.
+// Program trains a Model with batches of up to a fixed size: it computes loss and gradients, and takes whole steps. A shorter batch
+// is padded with rows of weight 0. Gorgonia writes the expression and its gradients; a plan.Machine computes them. Not for
+// concurrent use. Close it.
+//
+// A machine on a device keeps weights and an optimizer's slots of its own. After Step, those here are right again at Sync: call it
+// before Model.Weights, Optimizer.State or an Evaluator are read. On this computer's cores Sync does nothing.
 type Program struct {
 	model   *Model
 	batch   int
+	steps   uint64 // taken
 	front   *Evaluator
+	team    *kernel.Team
+	machine plan.Machine
+	ahead   bool // the machine may have weights that aren't here
+
+	// The machine's own memory.
 	feeds   []feed
 	target  []float32 // [batch, width], as weight
 	weight  []float32
 	share   []float32 // [1, batch], 1 over the rows for each that is there; nil where no layer asks
-	steps   uint64    // taken
-	loss    gorgonia.Value
-	slopes  []slope
 	moments []moment
-	grads   []float32 // of Model.Weights
-	machine gorgonia.VM
 }
 
-// feed carries one value from the front into Gorgonia; one slice is set.
+// feed carries one value from the front into the machine; one slice is set.
 type feed struct {
 	name   string
 	floats []float32
 	ints   []int
 }
 
-// slope is the gradient of one param: where Gorgonia leaves it, and where it goes.
-type slope struct {
-	value gorgonia.Value
-	into  []float32
-}
-
-// moment is the batch's part in a moving average: where Gorgonia leaves it, and where it goes.
+// moment is the batch's part in a moving average, where the machine leaves it.
 type moment struct {
 	average        average
-	mean, variance gorgonia.Value
+	mean, variance []float32
 }
 
-// NewProgram builds the expression graph of m for a batch size, with its gradients.
-func NewProgram(m *Model, batch int) (*Program, error) {
+// ProgramOptions say what a Program runs on. The zero value is one thread of this computer.
+type ProgramOptions struct {
+	Threads int // that compute one step together, on this computer's cores; 0: 1. Their number changes no result
+}
+
+// NewProgram builds the expression graph of m for a batch size, with its gradients, and makes it ready to run on one thread.
+func NewProgram(m *Model, batch int) (*Program, error) { return NewProgramWith(m, batch, ProgramOptions{}) }
+
+// NewProgramWith is NewProgram, running as o says.
+func NewProgramWith(m *Model, batch int, o ProgramOptions) (*Program, error) {
 	if batch < 1 {
 		return nil, fmt.Errorf("batch size %d, expected at least 1", batch)
+	}
+	if o.Threads < 0 {
+		return nil, fmt.Errorf("%d threads, expected 1 or more", o.Threads)
 	}
 	front, body, err := m.Graph.inTraining().split(m.Logits)
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
-	p := &Program{model: m, batch: batch, grads: make([]float32, len(m.weights))}
+	p := &Program{model: m, batch: batch}
 	if p.front, err = NewEvaluator(front); err != nil {
 		return nil, err
 	}
-	if err := p.express(body); err != nil {
+	compiled, averages, err := p.compile(body)
+	if err != nil {
 		return nil, err
 	}
+	if err := p.start(compiled, o.Threads); err != nil {
+		return nil, err
+	}
+	p.bind(compiled, body, averages)
 	return p, nil
+}
+
+// start makes the machine.
+func (p *Program) start(compiled *plan.Plan, threads int) (err error) {
+	p.team = kernel.NewTeam(threads)
+	p.machine, err = newMachine(compiled, p.team)
+	if err != nil {
+		p.team.Close()
+		return fmt.Errorf("machine for the plan of a step: %w", err)
+	}
+	return nil
+}
+
+// bind finds the machine's memory for all that goes in, and comes out besides gradients.
+func (p *Program) bind(compiled *plan.Plan, body *Graph, averages []average) {
+	floats := func(name string) []float32 {
+		if i, ok := compiled.Inputs[name]; ok {
+			return p.machine.Floats(i)
+		}
+		return nil
+	}
+	p.target, p.weight, p.share = floats(targetName), floats(weightName), floats(shareName)
+	for _, in := range body.Inputs {
+		f := feed{name: in.Name}
+		if in.Kind == Int64 {
+			f.ints = p.machine.Ints(compiled.Inputs[in.Name])
+		} else {
+			f.floats = floats(in.Name)
+		}
+		p.feeds = append(p.feeds, f)
+	}
+	for i, a := range averages {
+		mean, variance := momentNames(i)
+		p.moments = append(p.moments, moment{
+			average: a, mean: p.machine.Floats(compiled.Outputs[mean]), variance: p.machine.Floats(compiled.Outputs[variance]),
+		})
+	}
+}
+
+// Close gives back what the machine holds.
+func (p *Program) Close() error {
+	err := p.machine.Close()
+	p.team.Close()
+	return err
+}
+
+// machines is what UseMachines was given.
+var machines struct {
+	sync.Mutex
+	make func(*plan.Plan) (plan.Machine, error)
+}
+
+// UseMachines lets every Program that is made from now on run on what make gives, in the place of this computer's cores: a binary for
+// a device calls it once, at start.
+func UseMachines(make func(*plan.Plan) (plan.Machine, error)) {
+	machines.Lock()
+	defer machines.Unlock()
+	machines.make = make
+}
+
+func newMachine(compiled *plan.Plan, team *kernel.Team) (plan.Machine, error) {
+	machines.Lock()
+	make := machines.make
+	machines.Unlock()
+	if make == nil {
+		return plan.NewMachine(compiled, team), nil
+	}
+	return make(compiled)
 }
 
 // expressing is held while an expression is written: Gorgonia's expressions share the nodes of some constants, and note in them
 // what they hash to.
 var expressing sync.Mutex
 
-// express writes body, the loss and its gradients as a Gorgonia expression, and makes the machine that computes it.
-func (p *Program) express(body *Graph) error {
+// compile writes body, the loss and its gradients as a Gorgonia expression, and compiles that.
+func (p *Program) compile(body *Graph) (*plan.Plan, []average, error) {
 	expressing.Lock()
 	defer expressing.Unlock()
 	l := newLowering(body, p.batch, &p.steps)
 	if l.err != nil {
-		return fmt.Errorf("express graph in gorgonia: %w", l.err)
+		return nil, nil, fmt.Errorf("express graph in gorgonia: %w", l.err)
 	}
-	if err := p.differentiate(l); err != nil {
-		return fmt.Errorf("express loss %s and its gradient in gorgonia: %w", p.model.Loss.Name(), err)
+	e, err := p.express(l, body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("express loss %s and its gradient in gorgonia: %w", p.model.Loss.Name(), err)
 	}
-	p.bind(l, body)
-	p.follow(l)
-	p.machine = gorgonia.NewTapeMachine(l.expr)
-	return nil
+	compiled, err := plan.Compile(e)
+	return compiled, l.averages, err
 }
 
-// Close gives back what the machine holds.
-func (p *Program) Close() error { return p.machine.Close() }
-
-// differentiate adds loss and gradients to l's expression, and what reads them out: after a run, an inner node's own value
-// may have been overwritten.
-func (p *Program) differentiate(l *lowering) error {
-	target, weight := l.matrix("target", p.model.width), l.matrix("weight", p.model.width)
-	p.target, p.weight = bindFloats(target), bindFloats(weight)
-	cost, err := p.model.Loss.express(l.nodes[p.model.Logits], target, weight)
+// express adds loss and gradients to l's expression.
+func (p *Program) express(l *lowering, body *Graph) (e plan.Expression, err error) {
+	target, weight := l.matrix(targetName, p.model.width), l.matrix(weightName, p.model.width)
+	e.Cost, err = p.model.Loss.express(l.nodes[p.model.Logits], target, weight)
 	if err == nil {
-		cost, err = p.model.penalized(l, cost)
+		e.Cost, err = p.model.penalized(l, e.Cost)
 	}
 	if err != nil {
-		return err
+		return e, err
 	}
-	gorgonia.Read(cost, &p.loss)
-	params := p.trainable(l)
-	if len(params) == 0 {
-		return fmt.Errorf("the loss depends on no trainable param")
+	e.Inputs = gorgonia.Nodes{target, weight}
+	for _, in := range body.Inputs {
+		e.Inputs = append(e.Inputs, l.nodes[in.Name])
 	}
-	grads, err := gorgonia.Grad(cost, params...)
-	if err != nil {
-		return err
+	if l.share != nil {
+		e.Inputs = append(e.Inputs, l.share)
 	}
-	for i, g := range grads {
-		gorgonia.Read(g, &p.slopes[i].value)
+	e.Outputs = map[string]*gorgonia.Node{}
+	for i, a := range l.averages {
+		mean, variance := momentNames(i)
+		e.Outputs[mean], e.Outputs[variance] = a.batchMean, a.batchVariance
 	}
-	return nil
+	return e, p.differentiate(l, &e)
 }
 
-// trainable are the nodes of the trainable params that the loss needs, and sets a slope for each.
-func (p *Program) trainable(l *lowering) gorgonia.Nodes {
-	var nodes gorgonia.Nodes
-	rest := p.grads
+// Names of inputs that no layer has: a feature may be called target.
+const (
+	targetName = "(target)"
+	weightName = "(weight)"
+	shareName  = "(share of a row)"
+)
+
+func momentNames(i int) (mean, variance string) {
+	return fmt.Sprintf("mean %d", i), fmt.Sprintf("variance %d", i)
+}
+
+// differentiate adds all trainable params in their order, and the gradients of those that the loss needs.
+func (p *Program) differentiate(l *lowering, e *plan.Expression) error {
+	var needed gorgonia.Nodes
+	var at []int
 	for _, param := range p.model.Graph.Params {
 		if !param.Trainable {
 			continue
 		}
-		into := rest[:len(param.Values)]
-		rest = rest[len(param.Values):]
 		if n := l.nodes[param.Name]; n != nil {
-			nodes = append(nodes, n)
-			p.slopes = append(p.slopes, slope{into: into})
+			needed = append(needed, n)
+			at = append(at, len(e.Params))
 		}
+		e.Params = append(e.Params, l.operand(param.Name))
 	}
-	return nodes
-}
-
-// bind gives every input of the body the buffer through which it is fed.
-func (p *Program) bind(l *lowering, body *Graph) {
-	for _, in := range body.Inputs {
-		f := feed{name: in.Name}
-		if in.Kind == Int64 {
-			f.ints = bindInts(l.nodes[in.Name])
-		} else {
-			f.floats = bindFloats(l.nodes[in.Name])
-		}
-		p.feeds = append(p.feeds, f)
+	if len(needed) == 0 {
+		return fmt.Errorf("the loss depends on no trainable param")
 	}
-}
-
-// follow reads out what the moving averages need.
-func (p *Program) follow(l *lowering) {
-	if l.share != nil {
-		p.share = bindFloats(l.share)
+	grads, err := gorgonia.Grad(e.Cost, needed...)
+	if err != nil {
+		return err
 	}
-	p.moments = make([]moment, len(l.averages))
-	for i, a := range l.averages {
-		m := &p.moments[i]
-		m.average = a
-		gorgonia.Read(a.batchMean, &m.mean)
-		gorgonia.Read(a.batchVariance, &m.variance)
+	e.Grads = make(gorgonia.Nodes, len(e.Params))
+	for i, g := range grads {
+		e.Grads[at[i]] = g
 	}
-}
-
-func bindFloats(n *gorgonia.Node) []float32 {
-	buffer := make([]float32, n.Shape().TotalSize())
-	bindTensor(n, buffer)
-	return buffer
-}
-
-func bindInts(n *gorgonia.Node) []int {
-	buffer := make([]int, n.Shape().TotalSize())
-	bindTensor(n, buffer)
-	return buffer
-}
-
-// bindTensor can't fail: shape and type are the node's own.
-func bindTensor(n *gorgonia.Node, buffer any) {
-	if err := gorgonia.Let(n, tensor.New(tensor.WithShape(n.Shape()...), tensor.WithBacking(buffer))); err != nil {
-		panic(err)
-	}
+	return nil
 }
