@@ -34,6 +34,9 @@ var table = house.Table{
 		"compute/kernel":           {},
 		"compute/nn":               {Opens: "compute/kernel compute/nn/plan"},
 		"compute/nn/plan":          {Opens: "compute/kernel"},
+		"compute/nn/plan/plantest": {Opens: "compute/kernel compute/nn/plan", TestHelp: true}, // what every machine must pass
+		"compute/nn/cuda":          {Opens: "compute/kernel compute/nn/plan"},
+		"compute/nn/cuda/fake":     {Opens: "compute/nn/cuda", TestHelp: true}, // a GPU that checks each call
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
 		"compute/bundle":           {Opens: "compute/record"},
 		"compute/warm":             {Opens: "compute/bundle compute/nn compute/savedmodel", Tests: "compute/example"},

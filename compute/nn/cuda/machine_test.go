@@ -1,0 +1,40 @@
+package cuda_test
+
+import (
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/nn/cuda"
+	"github.com/stoker-ml/stoker/compute/nn/cuda/fake"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+	"github.com/stoker-ml/stoker/compute/nn/plan/plantest"
+)
+
+func TestMachinesPassTheSuite(t *testing.T) {
+	t.Parallel()
+	t.Run("with products of ours", func(t *testing.T) {
+		t.Parallel()
+		plantest.Suite(t, open(t, &fake.Device{}))
+	})
+	t.Run("with the device's products", func(t *testing.T) {
+		t.Parallel()
+		plantest.Suite(t, open(t, &fake.Device{Multiplies: true}))
+	})
+}
+
+// open makes machines on a device, which must be left as it was found.
+func open(t *testing.T, d *fake.Device) func(*plan.Plan) (plan.Machine, error) {
+	t.Helper()
+	g, err := cuda.Open(d, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if used := g.Used(); used != 0 {
+			t.Errorf("%d bytes are in use at the end", used)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g.Machine
+}

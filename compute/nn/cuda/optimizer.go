@@ -1,0 +1,133 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
+)
+
+// updateKey tells one Update of a model from another: by the memory that it changes.
+type updateKey struct {
+	op      kernel.RuleOp
+	weights *float32
+	slot    *float32
+	from    int
+	n       int
+}
+
+// updateCalls are the launches of an Update, one for each stretch of weights that lie next to each other on the device.
+type updateCalls struct {
+	launches []*Launch
+}
+
+// Update implements plan.Machine. Weights and slots that it hears of for the first time are copied to the device.
+func (m *Machine) Update(list []plan.Update) error {
+	if m.broken != nil {
+		return m.broken
+	}
+	for i := range list {
+		if err := m.update(&list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Machine) update(u *plan.Update) error {
+	n := len(u.Weights)
+	if n == 0 {
+		return nil
+	}
+	key := updateKey{op: u.Rule.Op, weights: unsafe.SliceData(u.Weights), from: u.Grads.From, n: n}
+	if len(u.Slots) > 0 {
+		key.slot = unsafe.SliceData(u.Slots[0])
+	}
+	calls := m.updates[key]
+	if calls == nil {
+		var err error
+		if calls, err = m.prepare(u); err != nil {
+			return fmt.Errorf("update of %d weights: %w", n, err)
+		}
+		m.updates[key] = calls
+	}
+	for _, l := range calls.launches {
+		setRule(l.Args, &u.Rule)
+		if err := m.gpu.device.Launch(l); err != nil {
+			return m.breakBy(fmt.Errorf("%s: %w", l.Node, err))
+		}
+	}
+	return nil
+}
+
+// prepare makes the launches of an Update.
+func (m *Machine) prepare(u *plan.Update) (*updateCalls, error) {
+	n := len(u.Weights)
+	if u.Grads.From < 0 || u.Grads.To > m.plan.Grads || u.Grads.To-u.Grads.From != n {
+		return nil, fmt.Errorf("gradients %d..%d of %d", u.Grads.From, u.Grads.To, m.plan.Grads)
+	}
+	if len(u.Slots) < u.Rule.Op.Slots() {
+		return nil, fmt.Errorf("%d slots, expected %d", len(u.Slots), u.Rule.Op.Slots())
+	}
+	slots := u.Slots[:u.Rule.Op.Slots()]
+	for i, s := range slots {
+		if len(s) != n {
+			return nil, fmt.Errorf("slot %d has %d elements", i, len(s))
+		}
+		if err := m.mirrorAll("an optimizer's slots", s); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.mirrorAll("params", u.Weights); err != nil {
+		return nil, err
+	}
+	calls := &updateCalls{}
+	for from := 0; from < n; {
+		stretch := n - from
+		args := make([]Pointer, 4)
+		for i, s := range append([][]float32{u.Weights}, slots...) {
+			at, have := m.mirror.find(s[from:])
+			args[i], stretch = at, min(stretch, have)
+		}
+		calls.launches = append(calls.launches, newLaunch("update", Update, elements(stretch), args[0], m.memory.grads.floats(u.Grads.From+from),
+			args[1], args[2], args[3], stretch, 0, 0,
+			float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0)))
+		from += stretch
+	}
+	return calls, nil
+}
+
+// mirrorAll copies those parts of s to the device that have no copy there yet.
+func (m *Machine) mirrorAll(what string, s []float32) error {
+	for len(s) > 0 {
+		if _, have := m.mirror.find(s); have > 0 {
+			s = s[have:]
+			continue
+		}
+		missing := m.mirror.missing(s)
+		if err := m.mirror.add(what, true, s[:missing]); err != nil {
+			return err
+		}
+		s = s[missing:]
+	}
+	return nil
+}
+
+// ruleArg is where the rule begins among the arguments of the kernel.
+const ruleArg = 6
+
+// setRule writes a rule's numbers into the arguments, rounded as package kernel rounds them.
+func setRule(args []Arg, r *kernel.Rule) {
+	flags := 0
+	for i, set := range [...]bool{r.Nesterov, r.Centered, r.Mu > 0} { // as kernels/rules.cuh numbers them
+		if set {
+			flags |= 1 << i
+		}
+	}
+	args[ruleArg].Bits, args[ruleArg+1].Bits = uint64(r.Op), uint64(flags)
+	for i, x := range [...]float64{r.Rate, r.Epsilon, r.Decay, r.Mu, r.Rho, 1 - r.Beta1, 1 - r.Beta2, 1 - r.Rho, r.L1, 2 * r.L2} {
+		args[ruleArg+2+i].Bits = uint64(math.Float32bits(float32(x)))
+	}
+}
