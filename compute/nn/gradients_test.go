@@ -98,6 +98,16 @@ var nets = map[string]net{
 		x, _ := pair(b, 4)
 		return b.Concat("all", b.Slice("last", x, 3, 4), b.Slice("first", x, 0, 2))
 	},
+	"layer normalization": func(b *nn.Builder) nn.Ref {
+		h := b.LayerNormalization("norm", b.Dense("hidden", x(b), 4, nn.OpTanh), 0.1)
+		return b.Dense("out", b.Activation("again", h, nn.OpTanh), 3, "")
+	},
+	"wide and deep": func(b *nn.Builder) nn.Ref {
+		s := b.Vocabulary("ids", b.Input("s", nn.String, 1), []string{"a", "b"})
+		return b.WideDeep("model", nn.WideDeep{
+			Deep: []nn.Ref{x(b), b.Input("x2", nn.Float32, 2)}, Hidden: []int{3, 2}, Wide: []nn.Ref{id(b), s}, Depth: []int{4, 3}, Units: 3,
+		})
+	},
 	"two ways added": func(b *nn.Builder) nn.Ref {
 		in := x(b)
 		return b.Add("sum", b.Dense("wide", in, 3, ""), b.Dense("deep", b.Dense("hidden", in, 2, nn.OpTanh), 3, ""))
@@ -156,7 +166,8 @@ func lossOf(t *testing.T, m *nn.Model, b nn.Batch) float64 {
 	return sum / total
 }
 
-var losses = []nn.Loss{nn.SoftmaxCrossEntropy{}, nn.SigmoidCrossEntropy{}, nn.MeanSquaredError{}}
+var losses = []nn.Loss{nn.SoftmaxCrossEntropy{}, nn.SigmoidCrossEntropy{}, nn.MeanSquaredError{}, nn.Huber{Delta: 0.7},
+	nn.SoftmaxCrossEntropy{Smoothing: 0.1}, nn.SigmoidCrossEntropy{Smoothing: 0.2}}
 
 func TestGradientsAreTheSlopeOfTheLoss(t *testing.T) {
 	t.Parallel()
@@ -200,6 +211,15 @@ func TestGradientsOfOneRow(t *testing.T) {
 			checkSlopes(t, m, b, grads)
 		})
 	}
+}
+
+// Its slope jumps where an error is 0, so that no error may be near to it.
+func TestGradientsAreTheSlopeOfAbsoluteErrors(t *testing.T) {
+	t.Parallel()
+	m := build(t, nets["tanh"], nn.MeanAbsoluteError{}, 7)
+	nudge(m)
+	b := nn.Batch{Rows: 3, Inputs: inputs, Targets: []float32{5, -5, 5, -5, -5, -5, 5, 5, 5}, Weights: []float32{1, 2, 0.5}}
+	checkSlopes(t, m, b, gradients(t, program(t, m, 5), b))
 }
 
 // nudge moves biases off 0, so that a gradient lost there would show.

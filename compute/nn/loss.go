@@ -9,7 +9,7 @@ import (
 // Loss says how wrong a row of logits is. Targets have the shape of the logits. What a batch costs is made of its rows
 // as Model.Reduction says.
 type Loss interface {
-	// Name is Keras's: categorical_crossentropy, binary_crossentropy, mean_squared_error.
+	// Name is Keras's: categorical_crossentropy, binary_crossentropy, mean_squared_error, mean_absolute_error, huber.
 	Name() string
 	// Row is the loss of one row.
 	Row(logits, target []float32) float64
@@ -21,12 +21,27 @@ type Loss interface {
 	express(logits, target, weight *gorgonia.Node) (*gorgonia.Node, error)
 }
 
-// LossNamed finds a loss by its Name.
+// LossNamed finds a loss by its Name, with Keras's defaults.
 func LossNamed(name string) (Loss, error) {
-	for _, l := range []Loss{SoftmaxCrossEntropy{}, SigmoidCrossEntropy{}, MeanSquaredError{}} {
+	for _, l := range []Loss{SoftmaxCrossEntropy{}, SigmoidCrossEntropy{}, MeanSquaredError{}, MeanAbsoluteError{}, Huber{}} {
 		if l.Name() == name {
 			return l, nil
 		}
 	}
 	return nil, fmt.Errorf("unknown loss %q", name)
+}
+
+// checkLoss says what is wrong with a loss's numbers.
+func checkLoss(l Loss) error {
+	switch l := l.(type) {
+	case Huber:
+		if !(l.delta() > 0) {
+			return fmt.Errorf("huber: delta %g, expected a number above 0", l.Delta)
+		}
+	case SoftmaxCrossEntropy:
+		return l.Smoothing.check()
+	case SigmoidCrossEntropy:
+		return l.Smoothing.check()
+	}
+	return nil
 }

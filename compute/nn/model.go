@@ -26,6 +26,9 @@ func NewModel(g *Graph, logits string, loss Loss) (*Model, error) {
 	if !ok || t.Kind != Float32 {
 		return nil, fmt.Errorf("logits %q: no such float node", logits)
 	}
+	if err := checkLoss(loss); err != nil {
+		return nil, err
+	}
 	m := &Model{Graph: g, Logits: logits, Loss: loss, width: t.Width}
 	m.weights = g.pack(func(p *Param) bool { return p.Trainable })
 	m.moving = g.pack(func(p *Param) bool { return p.Moving })

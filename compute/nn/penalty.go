@@ -1,10 +1,22 @@
 package nn
 
-import "gorgonia.org/gorgonia"
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+)
 
 // Penalty is what the values of a param add to the loss in training: L1 sum |w| + L2 sum w^2, Keras's regularizers L1, L2 and L1L2.
 // It doesn't depend on the batch. The zero value is none.
 type Penalty struct{ L1, L2 float64 }
+
+func (p Penalty) check() error {
+	if !(p.L1 >= 0 && p.L2 >= 0) || math.IsInf(p.L1+p.L2, 0) {
+		return fmt.Errorf("penalty l1 %g, l2 %g: expected numbers of 0 or more", p.L1, p.L2)
+	}
+	return nil
+}
 
 // of is the formula.
 func (p Penalty) of(values []float32) float64 {
@@ -13,7 +25,7 @@ func (p Penalty) of(values []float32) float64 {
 	}
 	sum, squares := 0.0, 0.0
 	for _, w := range values {
-		sum += max(float64(w), -float64(w))
+		sum += math.Abs(float64(w))
 		squares += float64(w) * float64(w)
 	}
 	return p.L1*sum + p.L2*squares
