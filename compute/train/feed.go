@@ -2,8 +2,8 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -15,6 +15,9 @@ type Feed struct {
 	Defaults map[string]example.Default // fills what a row lacks of a feature; 0 or "" where nothing is said
 	AllowNaN bool                       // NaN is a missing number, and the graph copes with it; else it is an error
 	Label    Label
+
+	// Weight is the feature that says how much each row counts: one number a row, 0 or more. "": all rows count the same.
+	Weight string
 }
 
 // examples is what FromExamples reads: an example.Reader.
@@ -24,18 +27,27 @@ type examples interface {
 }
 
 // FromExamples makes a Source of a reader. Its errors have example.ErrInput in their chain where the data is to blame, and
-// name the row by its number in the order of reading, from 0, and the feature.
+// name file, record and feature; where the reader doesn't know of files, the row by its number in the order of reading, from 0.
+//
+// What its batches hold is the reader's own memory where a feature's values lie there as the model takes them, and a copy where not.
 func FromExamples(r examples, f Feed) Source {
-	return &feeder{reader: r, feed: f, values: make([]nn.Value, len(f.Inputs)), inputs: map[string]nn.Value{}}
+	s := &feeder{reader: r, feed: f, labels: f.Label.reader(), inputs: map[string]nn.Value{}}
+	for _, in := range f.Inputs {
+		s.fills = append(s.fills, fill{Input: in, absent: f.Defaults[in.Name], allowNaN: f.AllowNaN})
+	}
+	return s
 }
 
 type feeder struct {
 	reader  examples
 	feed    Feed
-	rows    int64 // given before
-	values  []nn.Value
+	labels  labelReader
+	fills   []fill
+	rows    int64          // given before
+	batch   *example.Batch // the last
 	inputs  map[string]nn.Value
 	targets []float32
+	weights []float32
 }
 
 // Skip implements Skipper.
@@ -43,34 +55,63 @@ func (s *feeder) Skip(ctx context.Context, batches int64) error { return s.reade
 
 // Next implements Source.
 func (s *feeder) Next(ctx context.Context) (nn.Batch, error) {
+	if s.batch != nil {
+		s.rows += int64(s.batch.Rows)
+		s.batch = nil
+	}
 	b, err := s.reader.Next(ctx)
 	if err != nil {
 		return nn.Batch{}, err
 	}
-	for i, in := range s.feed.Inputs {
-		column := b.Column(in.Name)
-		if column == nil {
-			return nn.Batch{}, fmt.Errorf("the data has no feature %q", in.Name)
+	s.batch = b
+	for i := range s.fills {
+		name := s.fills[i].Name
+		column, err := s.column(name, "")
+		if err != nil {
+			return nn.Batch{}, err
 		}
-		if err := s.feed.fill(&s.values[i], in, column); err != nil {
-			return nn.Batch{}, s.locate(err, in.Name)
+		if err := s.fills[i].take(column, b.Rows); err != nil {
+			return nn.Batch{}, s.locate(err, name)
 		}
-		s.inputs[in.Name] = s.values[i]
+		s.inputs[name] = s.fills[i].value
 	}
-	if err := s.label(b); err != nil {
+	if err := s.label(); err != nil {
 		return nn.Batch{}, err
 	}
-	s.rows += int64(b.Rows)
-	return nn.Batch{Rows: b.Rows, Inputs: s.inputs, Targets: s.targets}, nil
+	if err := s.weigh(); err != nil {
+		return nn.Batch{}, err
+	}
+	return nn.Batch{Rows: b.Rows, Inputs: s.inputs, Targets: s.targets, Weights: s.weights}, nil
 }
 
-func (s *feeder) label(b *example.Batch) (err error) {
-	column := b.Column(s.feed.Label.Feature)
-	if column == nil {
-		return fmt.Errorf("the data has no feature %q, the label", s.feed.Label.Feature)
+func (s *feeder) column(name, role string) (*example.Column, error) {
+	if c := s.batch.Column(name); c != nil {
+		return c, nil
 	}
-	if s.targets, err = s.feed.Label.targets(s.targets[:0], column, b.Rows); err != nil {
+	return nil, fmt.Errorf("the data has no feature %q%s", name, role)
+}
+
+func (s *feeder) label() error {
+	column, err := s.column(s.feed.Label.Feature, ", the label")
+	if err != nil {
+		return err
+	}
+	if s.targets, err = s.labels.targets(s.targets[:0], column, s.batch.Rows); err != nil {
 		return s.locate(err, s.feed.Label.Feature)
+	}
+	return nil
+}
+
+func (s *feeder) weigh() error {
+	if s.feed.Weight == "" {
+		return nil
+	}
+	column, err := s.column(s.feed.Weight, ", the weight")
+	if err != nil {
+		return err
+	}
+	if s.weights, err = weights(s.weights[:0], column, s.batch.Rows); err != nil {
+		return s.locate(err, s.feed.Weight)
 	}
 	return nil
 }
@@ -88,64 +129,16 @@ func (s *feeder) locate(err error, feature string) error {
 	if !ok {
 		return fmt.Errorf("feature %q: %w", feature, err)
 	}
+	if at, ok := s.Origin(bad.row); ok {
+		return &example.Error{File: at.File, Record: at.Record, Feature: feature, Err: errors.New(bad.why)}
+	}
 	return fmt.Errorf("%w: row %d, feature %q: %s", example.ErrInput, s.rows+int64(bad.row), feature, bad.why)
 }
 
-// fill copies the column into v, with the default in the place of what rows lack.
-func (f Feed) fill(v *nn.Value, in nn.Input, c *example.Column) error {
-	v.Kind, v.Width = in.Kind, in.Width
-	absent := f.Defaults[in.Name]
-	switch {
-	case in.Kind == nn.Float32 && c.Feature.Kind == example.Float:
-		v.Floats = v.Floats[:0]
-		if err := eachRow(c, in.Width, func(from, to, lacks int) {
-			v.Floats = appendFilled(v.Floats, c.Floats[from:to], lacks, absent.Float)
-		}); err != nil {
-			return err
-		}
-		return f.checkFinite(v)
-	case in.Kind == nn.Int64 && c.Feature.Kind == example.Int64:
-		v.Ints = v.Ints[:0]
-		return eachRow(c, in.Width, func(from, to, lacks int) {
-			v.Ints = appendFilled(v.Ints, c.Ints[from:to], lacks, absent.Int64)
-		})
-	case in.Kind == nn.String && c.Feature.Kind == example.Bytes:
-		v.Strings = v.Strings[:0]
-		return eachRow(c, in.Width, func(from, to, lacks int) {
-			for i := from; i < to; i++ {
-				v.Strings = append(v.Strings, c.Bytes(i))
-			}
-			v.Strings = appendFilled(v.Strings, nil, lacks, absent.Bytes)
-		})
+// Origin implements Located.
+func (s *feeder) Origin(row int) (example.Origin, bool) {
+	if s.batch == nil || row < 0 || row >= s.batch.Rows || len(s.batch.Origins) != s.batch.Rows {
+		return example.Origin{}, false
 	}
-	return fmt.Errorf("the data is %v, the model takes %v", c.Feature.Kind, in.Kind)
-}
-
-// eachRow calls take for each row with the range of its values, and how many of width it lacks.
-func eachRow(c *example.Column, width int, take func(from, to, lacks int)) error {
-	for r := range len(c.Offsets) - 1 {
-		from, to := c.Row(r)
-		if to-from > width {
-			return badRow{r, fmt.Sprintf("%d values, expected at most %d", to-from, width)}
-		}
-		take(from, to, width-(to-from))
-	}
-	return nil
-}
-
-func appendFilled[T any](to, from []T, lacks int, absent T) []T {
-	to = append(to, from...)
-	for range lacks {
-		to = append(to, absent)
-	}
-	return to
-}
-
-func (f Feed) checkFinite(v *nn.Value) error {
-	for i, x := range v.Floats {
-		if math.IsInf(float64(x), 0) || x != x && !f.AllowNaN {
-			return badRow{i / v.Width, fmt.Sprintf("value %v, expected a finite number", x)}
-		}
-	}
-	return nil
+	return s.batch.Origins[row], true
 }

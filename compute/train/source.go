@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 
+	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
@@ -14,6 +15,11 @@ type Source interface {
 // Skipper is a Source that can leave out batches faster than by reading them. Fewer batches than asked for are io.EOF.
 type Skipper interface {
 	Skip(ctx context.Context, batches int64) error
+}
+
+// Located is a Source that knows where the rows of its last batch come from: errors name their files and records then.
+type Located interface {
+	Origin(row int) (example.Origin, bool)
 }
 
 // skip leaves out batches, so that a resumed training reads on where it had been.

@@ -70,7 +70,7 @@ func copyBatch(to, from *example.Batch) *example.Batch {
 	if to == nil {
 		to = &example.Batch{Columns: make([]example.Column, len(from.Columns))}
 	}
-	to.Rows = from.Rows
+	to.Rows, to.Origins = from.Rows, append(to.Origins[:0], from.Origins...)
 	for i := range from.Columns {
 		c, f := &to.Columns[i], &from.Columns[i]
 		c.Feature = f.Feature

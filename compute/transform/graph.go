@@ -119,7 +119,7 @@ func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 		into = example.NewBatch(g.spec)
 	}
 	into.Reset()
-	into.Rows = raw.Rows
+	into.Rows, into.Origins = raw.Rows, append(into.Origins, raw.Origins...)
 	var parts []ops.Value
 	at := 0
 	for i, out := range g.outputs {

@@ -58,6 +58,11 @@ func TestASourceGivesWhatTransformWrote(t *testing.T) {
 					break
 				}
 				compareBatch(t, g, w)
+				for row := range w.Rows {
+					if g.Origins[row].Record != w.Origins[row].Record || g.Origins[row].File == "" {
+						t.Fatalf("row %d is of %v, want %v", row, g.Origins[row], w.Origins[row])
+					}
+				}
 			}
 			if batches < 2 {
 				t.Errorf("%d batches", batches)
