@@ -13,10 +13,10 @@ func (t *Team) Combine(f Binary, z, x, y []float32, shape Shape, rows, cols int,
 		rows, cols = 1, n
 	}
 	if t.alone(n, grainFast) {
-		combine(f, z, x, y, shape, rows, cols, swapped)
+		combine(level, f, z, x, y, shape, rows, cols, swapped)
 		return
 	}
-	j := job{do: combineElements, binary: f, z: z, x: x, y: y, shape: shape, rows: rows, cols: cols, swapped: swapped}
+	j := job{do: combineElements, level: level, binary: f, z: z, x: x, y: y, shape: shape, rows: rows, cols: cols, swapped: swapped}
 	if rows == 1 {
 		t.divide(n, grainFast, j)
 		return
@@ -30,7 +30,7 @@ func combineElements(j *job, from, to int) {
 	if j.shape == Full {
 		y = y[from:to]
 	}
-	combine(j.binary, j.z[from:to], j.x[from:to], y, j.shape, 1, to-from, j.swapped)
+	combine(j.level, j.binary, j.z[from:to], j.x[from:to], y, j.shape, 1, to-from, j.swapped)
 }
 
 func combineRows(j *job, from, to int) {
@@ -38,11 +38,13 @@ func combineRows(j *job, from, to int) {
 	if j.shape == Column {
 		y = y[from:to]
 	}
-	combine(j.binary, j.z[from*j.cols:to*j.cols], j.x[from*j.cols:to*j.cols], y, j.shape, to-from, j.cols, j.swapped)
+	combine(j.level, j.binary, j.z[from*j.cols:to*j.cols], j.x[from*j.cols:to*j.cols], y, j.shape, to-from, j.cols, j.swapped)
 }
 
-func combine(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
-	combinePortable(f, z, x, y, shape, rows, cols, swapped)
+func combine(l Level, f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {
+	if !combineFast(l, f, z, x, y, shape, rows, cols, swapped) {
+		combinePortable(f, z, x, y, shape, rows, cols, swapped)
+	}
 }
 
 func combinePortable(f Binary, z, x, y []float32, shape Shape, rows, cols int, swapped bool) {

@@ -9,4 +9,6 @@
 //
 // Slices must have the lengths that a comment names; a function panics on shorter ones, before it writes anything. NaN and
 // infinities go through as IEEE 754 says unless a comment says otherwise.
+//
+//go:generate go -C asm run .
 package kernel

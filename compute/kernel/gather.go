@@ -10,23 +10,34 @@ func (t *Team) Gather(y, table []float32, ids []int, width int) {
 		return
 	}
 	if t.alone(n, rowsOf(grainFast, width)) {
-		gather(y, table, ids, width)
+		gather(level, y, table, ids, width)
 		return
 	}
-	t.divide(n, rowsOf(grainFast, width), job{do: gatherPart, y: y, x: table, ids: ids, cols: width})
+	t.divide(n, rowsOf(grainFast, width), job{do: gatherPart, level: level, y: y, x: table, ids: ids, cols: width})
 }
 
 func gatherPart(j *job, from, to int) {
-	gather(j.y[from*j.cols:to*j.cols], j.x, j.ids[from:to], j.cols)
+	gather(j.level, j.y[from*j.cols:to*j.cols], j.x, j.ids[from:to], j.cols)
 }
 
-func gather(y, table []float32, ids []int, width int) {
+func gather(l Level, y, table []float32, ids []int, width int) {
 	rows := len(table) / width
+	if bad, ok := gatherFast(l, y, table, ids, width, rows); ok {
+		inside(ids, bad, rows)
+		return
+	}
 	for i, id := range ids {
 		if uint(id) >= uint(rows) {
 			outside(id, rows)
 		}
 		copy(y[i*width:(i+1)*width], table[id*width:])
+	}
+}
+
+// inside panics where bad, which assembly found, is the place of an id that is outside of a table.
+func inside(ids []int, bad, rows int) {
+	if bad >= 0 {
+		outside(ids[bad], rows)
 	}
 }
 
@@ -42,17 +53,21 @@ func (t *Team) ScatterAdd(table, y []float32, ids []int, width int) {
 		return
 	}
 	if t.alone(width, max(lanes, rowsOf(grainFast, n))) {
-		scatterAdd(table, y, ids, width, 0, width)
+		scatterAdd(level, table, y, ids, width, 0, width)
 		return
 	}
-	t.divide(width, max(lanes, rowsOf(grainFast, n)), job{do: scatterPart, y: table, x: y, ids: ids, cols: width})
+	t.divide(width, max(lanes, rowsOf(grainFast, n)), job{do: scatterPart, level: level, y: table, x: y, ids: ids, cols: width})
 }
 
-func scatterPart(j *job, from, to int) { scatterAdd(j.y, j.x, j.ids, j.cols, from, to) }
+func scatterPart(j *job, from, to int) { scatterAdd(j.level, j.y, j.x, j.ids, j.cols, from, to) }
 
 // scatterAdd does the columns from..to.
-func scatterAdd(table, y []float32, ids []int, width, from, to int) {
+func scatterAdd(l Level, table, y []float32, ids []int, width, from, to int) {
 	rows := len(table) / width
+	if bad, ok := scatterFast(l, table, y, ids, width, from, to, rows); ok {
+		inside(ids, bad, rows)
+		return
+	}
 	for i, id := range ids {
 		if uint(id) >= uint(rows) {
 			outside(id, rows)

@@ -4,7 +4,8 @@ import "fmt"
 
 // job is a kernel's work, as the threads of a Team share it: a function, since a closure would be allocated, and what it needs.
 type job struct {
-	do func(j *job, from, to int)
+	do    func(j *job, from, to int)
+	level Level
 
 	y, x, z    []float32
 	ids        []int
@@ -12,6 +13,7 @@ type job struct {
 	places     int
 	f          Func
 	binary     Binary
+	rowwise    rowwise
 	shape      Shape
 	swapped    bool
 	add        bool

@@ -2,54 +2,94 @@ package kernel
 
 import "math"
 
-// Softmax is y[r,j] = exp(x[r,j] - m) / sum_k exp(x[r,k] - m), m the largest of the row. y may be x. A row of NaN, of +Inf or of
-// nothing but -Inf becomes NaN.
+// Softmax is y[r,j] = exp(x[r,j] - m) / sum_k exp(x[r,k] - m), m the largest of the row. y may be x. A row with NaN or +Inf, or with
+// nothing but -Inf, becomes NaN. Sums are as those of SumColumns, here and below.
 func (t *Team) Softmax(y, x []float32, rows, cols int) {
-	t.byRows(softmaxPart, y, x, nil, rows, cols)
+	t.byRows(softmaxRows, y, x, nil, rows, cols)
 }
 
 // LogSoftmax is y[r,j] = x[r,j] - m - log sum_k exp(x[r,k] - m): finite where Softmax underflows. y may be x.
 func (t *Team) LogSoftmax(y, x []float32, rows, cols int) {
-	t.byRows(logSoftmaxPart, y, x, nil, rows, cols)
+	t.byRows(logSoftmaxRows, y, x, nil, rows, cols)
 }
 
 // SoftmaxSlope is dx[j] = (dy[j] - sum_k dy[k] y[k]) y[j] by rows, y = softmax(x). dx may be dy or y.
 func (t *Team) SoftmaxSlope(dx, dy, y []float32, rows, cols int) {
-	t.byRows(softmaxSlopePart, dx, dy, first("y of a slope", y, rows*cols), rows, cols)
+	t.byRows(softmaxSlopeRows, dx, dy, first("y of SoftmaxSlope", y, rows*cols), rows, cols)
 }
 
 // LogSoftmaxSlope is dx[j] = dy[j] - exp(y[j]) sum_k dy[k] by rows, y = logsoftmax(x). dx may be dy or y.
 func (t *Team) LogSoftmaxSlope(dx, dy, y []float32, rows, cols int) {
-	t.byRows(logSoftmaxSlopePart, dx, dy, first("y of a slope", y, rows*cols), rows, cols)
+	t.byRows(logSoftmaxSlopeRows, dx, dy, first("y of LogSoftmaxSlope", y, rows*cols), rows, cols)
 }
 
-// byRows does what each row of y, x and z has for itself.
-func (t *Team) byRows(do func(j *job, from, to int), y, x, z []float32, rows, cols int) {
+// rowwise is what each row of y, x and z has for itself.
+type rowwise int
+
+const (
+	softmaxRows rowwise = iota
+	logSoftmaxRows
+	softmaxSlopeRows
+	logSoftmaxSlopeRows
+)
+
+func (t *Team) byRows(what rowwise, y, x, z []float32, rows, cols int) {
 	n := rows * cols
+	y, x = first("the result of a softmax", y, n), first("x or dy of a softmax", x, n)
 	if n == 0 {
 		return
 	}
-	j := job{do: do, y: first("result of a softmax", y, n), x: first("x of a softmax", x, n), z: z, cols: cols}
-	t.divide(rows, rowsOf(grainSlow, cols), j)
+	grain := rowsOf(grainSlow, cols)
+	if t.alone(rows, grain) {
+		what.do(level, y, x, z, cols)
+		return
+	}
+	t.divide(rows, grain, job{do: byRowsPart, level: level, rowwise: what, y: y, x: x, z: z, cols: cols})
 }
 
-func softmaxPart(j *job, from, to int) {
-	for r := from; r < to; r++ {
-		y, x := j.y[r*j.cols:(r+1)*j.cols], j.x[r*j.cols:(r+1)*j.cols]
-		sum := expOfDistance(y, x, largest(x))
-		for i := range y {
-			y[i] /= sum
+func byRowsPart(j *job, from, to int) {
+	from, to = from*j.cols, to*j.cols
+	z := j.z
+	if z != nil {
+		z = z[from:to]
+	}
+	j.rowwise.do(j.level, j.y[from:to], j.x[from:to], z, j.cols)
+}
+
+func (w rowwise) do(l Level, y, x, z []float32, cols int) {
+	if !rowwiseFast(l, w, y, x, z, cols) {
+		w.portable(y, x, z, cols)
+	}
+}
+
+func (w rowwise) portable(y, x, z []float32, cols int) {
+	for ; len(y) > 0; y, x = y[cols:], x[cols:] {
+		switch w {
+		case softmaxRows:
+			softmaxRow(y[:cols], x[:cols])
+		case logSoftmaxRows:
+			logSoftmaxRow(y[:cols], x[:cols])
+		case softmaxSlopeRows:
+			softmaxSlopeRow(y[:cols], x[:cols], z[:cols])
+		case logSoftmaxSlopeRows:
+			logSoftmaxSlopeRow(y[:cols], x[:cols], z[:cols])
+		}
+		if z != nil {
+			z = z[cols:]
 		}
 	}
 }
 
-// expOfDistance is y = exp(x - m), and the sum of that.
-func expOfDistance(y, x []float32, m float32) float32 {
+func softmaxRow(y, x []float32) {
+	m := largest(x)
 	for i, v := range x {
 		y[i] = Exp.Of(v - m)
 	}
-	l := laneSums(y)
-	return l.tree()
+	l := lanesPortable(y)
+	sum := l.tree()
+	for i := range y {
+		y[i] /= sum
+	}
 }
 
 func largest(x []float32) float32 {
@@ -58,13 +98,6 @@ func largest(x []float32) float32 {
 		m = max(m, v)
 	}
 	return m
-}
-
-func logSoftmaxPart(j *job, from, to int) {
-	for r := from; r < to; r++ {
-		y, x := j.y[r*j.cols:(r+1)*j.cols], j.x[r*j.cols:(r+1)*j.cols]
-		logSoftmaxRow(y, x)
-	}
 }
 
 func logSoftmaxRow(y, x []float32) {
@@ -79,27 +112,21 @@ func logSoftmaxRow(y, x []float32) {
 	}
 }
 
-func softmaxSlopePart(j *job, from, to int) {
-	for r := from; r < to; r++ {
-		dx, dy, y := j.y[r*j.cols:(r+1)*j.cols], j.x[r*j.cols:(r+1)*j.cols], j.z[r*j.cols:(r+1)*j.cols]
-		var l laneSum
-		for i, g := range dy {
-			l[i%lanes] += g * y[i]
-		}
-		dot := l.tree()
-		for i, g := range dy {
-			dx[i] = (g - dot) * y[i]
-		}
+func softmaxSlopeRow(dx, dy, y []float32) {
+	var l laneSum
+	for i, g := range dy {
+		l[i%lanes] += g * y[i]
+	}
+	dot := l.tree()
+	for i, g := range dy {
+		dx[i] = (g - dot) * y[i]
 	}
 }
 
-func logSoftmaxSlopePart(j *job, from, to int) {
-	for r := from; r < to; r++ {
-		dx, dy, y := j.y[r*j.cols:(r+1)*j.cols], j.x[r*j.cols:(r+1)*j.cols], j.z[r*j.cols:(r+1)*j.cols]
-		l := laneSums(dy)
-		sum := l.tree()
-		for i, g := range dy {
-			dx[i] = g - Exp.Of(y[i])*sum
-		}
+func logSoftmaxSlopeRow(dx, dy, y []float32) {
+	l := lanesPortable(dy)
+	sum := l.tree()
+	for i, g := range dy {
+		dx[i] = g - Exp.Of(y[i])*sum
 	}
 }

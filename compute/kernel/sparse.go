@@ -10,19 +10,23 @@ func (t *Team) SparseGemm(y, values []float32, ids []int, w []float32, rows, pla
 	}
 	grain := rowsOf(grainFast, places*width)
 	if t.alone(rows, grain) {
-		sparseGemm(y, values, ids, w, places, width)
+		sparseGemm(level, y, values, ids, w, places, width)
 		return
 	}
-	t.divide(rows, grain, job{do: sparsePart, y: y, x: values, ids: ids, z: w, places: places, cols: width})
+	t.divide(rows, grain, job{do: sparsePart, level: level, y: y, x: values, ids: ids, z: w, places: places, cols: width})
 }
 
 func sparsePart(j *job, from, to int) {
-	sparseGemm(j.y[from*j.cols:to*j.cols], j.x[from*j.places:to*j.places], j.ids[from*j.places:to*j.places], j.z, j.places, j.cols)
+	sparseGemm(j.level, j.y[from*j.cols:to*j.cols], j.x[from*j.places:to*j.places], j.ids[from*j.places:to*j.places], j.z, j.places, j.cols)
 }
 
-func sparseGemm(y, values []float32, ids []int, w []float32, places, width int) {
-	clear(y)
+func sparseGemm(l Level, y, values []float32, ids []int, w []float32, places, width int) {
 	rows := len(w) / width
+	if bad, ok := sparseFast(l, y, values, ids, w, places, width, rows); ok {
+		inside(ids, bad, rows)
+		return
+	}
+	clear(y)
 	for r := range len(y) / width {
 		row := y[r*width : (r+1)*width]
 		for p := r * places; p < (r+1)*places; p++ {
@@ -55,19 +59,23 @@ func (t *Team) SparseGemmSlope(dw, values []float32, ids []int, dy []float32, ro
 	}
 	grain := max(lanes, rowsOf(grainFast, rows*places))
 	if t.alone(width, grain) {
-		sparseGemmSlope(dw, values, ids, dy, places, width, 0, width)
+		sparseGemmSlope(level, dw, values, ids, dy, places, width, 0, width)
 		return
 	}
-	t.divide(width, grain, job{do: sparseSlopePart, y: dw, x: values, ids: ids, z: dy, places: places, cols: width})
+	t.divide(width, grain, job{do: sparseSlopePart, level: level, y: dw, x: values, ids: ids, z: dy, places: places, cols: width})
 }
 
 func sparseSlopePart(j *job, from, to int) {
-	sparseGemmSlope(j.y, j.x, j.ids, j.z, j.places, j.cols, from, to)
+	sparseGemmSlope(j.level, j.y, j.x, j.ids, j.z, j.places, j.cols, from, to)
 }
 
 // sparseGemmSlope does the columns from..to.
-func sparseGemmSlope(dw, values []float32, ids []int, dy []float32, places, width, from, to int) {
+func sparseGemmSlope(l Level, dw, values []float32, ids []int, dy []float32, places, width, from, to int) {
 	rows := len(dw) / width
+	if bad, ok := sparseSlopeFast(l, dw, values, ids, dy, places, width, from, to, rows); ok {
+		inside(ids, bad, rows)
+		return
+	}
 	for r := range len(dy) / width {
 		row := dy[r*width+from : r*width+to]
 		for p := r * places; p < (r+1)*places; p++ {

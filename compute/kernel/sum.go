@@ -10,19 +10,27 @@ const lanes = 16
 func (t *Team) SumRows(sums, x []float32, rows, cols int, add bool) {
 	sums, x = first("sums of SumRows", sums, cols), first("x of SumRows", x, rows*cols)
 	if t.alone(cols, rowsOf(grainFast, rows)) {
-		sumRows(sums, x, rows, cols, add)
+		sumRows(level, sums, x, rows, cols, add)
 		return
 	}
-	t.divide(cols, rowsOf(grainFast, rows), job{do: sumRowsPart, y: sums, x: x, rows: rows, cols: cols, add: add})
+	t.divide(cols, rowsOf(grainFast, rows), job{do: sumRowsPart, level: level, y: sums, x: x, rows: rows, cols: cols, add: add})
 }
 
-func sumRowsPart(j *job, from, to int) { sumRows(j.y[from:to], j.x[from:], j.rows, j.cols, j.add) }
+func sumRowsPart(j *job, from, to int) {
+	sumRows(j.level, j.y[from:to], j.x[from:], j.rows, j.cols, j.add)
+}
 
 // sumRows is SumRows of the first len(sums) columns of x, whose rows are stride apart.
-func sumRows(sums, x []float32, rows, stride int, add bool) {
+func sumRows(l Level, sums, x []float32, rows, stride int, add bool) {
 	if !add {
 		clear(sums)
 	}
+	if len(sums) > 0 && rows > 0 && !sumRowsFast(l, sums, x, rows, stride) {
+		sumRowsPortable(sums, x, rows, stride)
+	}
+}
+
+func sumRowsPortable(sums, x []float32, rows, stride int) {
 	for r := range rows {
 		row := x[r*stride:][:len(sums)]
 		for c, v := range row {
@@ -35,32 +43,45 @@ func sumRows(sums, x []float32, rows, stride int, add bool) {
 func (t *Team) SumColumns(sums, x []float32, rows, cols int) {
 	sums, x = first("sums of SumColumns", sums, rows), first("x of SumColumns", x, rows*cols)
 	if t.alone(rows, rowsOf(grainFast, cols)) {
-		sumColumns(sums, x, cols)
+		sumColumns(level, sums, x, cols)
 		return
 	}
-	t.divide(rows, rowsOf(grainFast, cols), job{do: sumColumnsPart, y: sums, x: x, cols: cols})
+	t.divide(rows, rowsOf(grainFast, cols), job{do: sumColumnsPart, level: level, y: sums, x: x, cols: cols})
 }
 
 func sumColumnsPart(j *job, from, to int) {
-	sumColumns(j.y[from:to], j.x[from*j.cols:to*j.cols], j.cols)
+	sumColumns(j.level, j.y[from:to], j.x[from*j.cols:to*j.cols], j.cols)
 }
 
-func sumColumns(sums, x []float32, cols int) {
+func sumColumns(l Level, sums, x []float32, cols int) {
+	if len(sums) > 0 && !sumColumnsFast(l, sums, x, cols) {
+		sumColumnsPortable(sums, x, cols)
+	}
+}
+
+func sumColumnsPortable(sums, x []float32, cols int) {
 	for r := range sums {
-		l := laneSums(x[r*cols : (r+1)*cols])
+		l := lanesPortable(x[r*cols : (r+1)*cols])
 		sums[r] = l.tree()
 	}
 }
 
 // Sum is the sum of all, by 16 lanes that are added up in float64. The caller does it alone: memory is what it waits for.
 func (t *Team) Sum(x []float32) float32 {
-	l := laneSums(x)
+	l := laneSums(level, x)
 	return l.total()
 }
 
 type laneSum [lanes]float32
 
-func laneSums(x []float32) (l laneSum) {
+func laneSums(l Level, x []float32) (sums laneSum) {
+	if !laneSumsFast(l, &sums, x) {
+		sums = lanesPortable(x)
+	}
+	return sums
+}
+
+func lanesPortable(x []float32) (l laneSum) {
 	for ; len(x) >= lanes; x = x[lanes:] {
 		for i, v := range x[:lanes] {
 			l[i] += v
@@ -92,9 +113,13 @@ func (l *laneSum) total() float32 {
 
 // SumSquares is the sum of all squares in float64, by 16 lanes that are added up as a tree. The caller does it alone.
 func (t *Team) SumSquares(x []float32) float64 {
+	return sumSquares(level, x)
+}
+
+func sumSquares(level Level, x []float32) float64 {
 	var l [lanes]float64
-	for i, v := range x {
-		l[i%lanes] += float64(v) * float64(v)
+	if !squareSumsFast(level, &l, x) {
+		squaresPortable(&l, x)
 	}
 	for half := lanes / 2; half > 0; half /= 2 {
 		for i := range half {
@@ -104,8 +129,19 @@ func (t *Team) SumSquares(x []float32) float64 {
 	return l[0]
 }
 
+func squaresPortable(l *[lanes]float64, x []float32) {
+	for i, v := range x {
+		l[i%lanes] += float64(v) * float64(v)
+	}
+}
+
 // Finite says whether no element is NaN or infinite; where one is, at is the first.
-func (t *Team) Finite(x []float32) (at int, ok bool) {
+func (t *Team) Finite(x []float32) (at int, ok bool) { return finite(level, x) }
+
+func finite(l Level, x []float32) (at int, ok bool) {
+	if finiteFast(l, x) {
+		return 0, true
+	}
 	for i, v := range x {
 		if math.Float32bits(v)&0x7f800000 == 0x7f800000 {
 			return i, false

@@ -11,16 +11,16 @@ func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
 		s.slots[i] = first("a slot of Update", slot, n)
 	}
 	if t.alone(n, updateGrain) {
-		s.do(0, n)
+		s.do(level, 0, n)
 		return
 	}
-	t.divide(n, updateGrain, job{do: updatePart, step: s})
+	t.divide(n, updateGrain, job{do: updatePart, level: level, step: s})
 }
 
 // updateGrain is how many weights are worth a thread.
 const updateGrain = 8192
 
-func updatePart(j *job, from, to int) { j.step.do(from, to) }
+func updatePart(j *job, from, to int) { j.step.do(j.level, from, to) }
 
 // step is an Update under way.
 type step struct {
@@ -47,12 +47,16 @@ func (r Rule) numbers() numbers {
 		l1: float32(r.L1), twiceL2: float32(2 * r.L2)}
 }
 
-func (s *step) do(from, to int) {
+func (s *step) do(l Level, from, to int) {
+	if from < to && !s.fast(l, from, to) {
+		s.portable(from, to)
+	}
+}
+
+func (s *step) portable(from, to int) {
 	for i := from; i < to; i++ {
 		w := s.w[i]
-		if s.decay != 0 {
-			w -= s.decay * w
-		}
+		w -= s.decay * w
 		s.w[i] = s.next(i, w, s.g[i])
 	}
 }

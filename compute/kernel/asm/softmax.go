@@ -1,0 +1,101 @@
+package main
+
+import "github.com/mmcloughlin/avo/reg"
+
+func writeSoftmax(f *file) {
+	f.each(func(suffix string) {
+		f.softmax(suffix)
+		f.logSoftmax(suffix)
+		f.softmaxSlope(suffix)
+		f.logSoftmaxSlope(suffix)
+	})
+}
+
+// largest is the largest of a row, in all lanes. A NaN may get lost: what is made of it is NaN by the sum of exponentials.
+func (f *file) largest(e extent, x reg.GPVirtual) reg.VecVirtual {
+	acc := f.accumulators(k(-inf))
+	f.blocks(e, func(b block) {
+		v := b.load(x)
+		if b.mask != nil {
+			v = b.within(v, f.all(k(-inf)))
+		}
+		f.to(acc[b.half], "VMAXPS", v, acc[b.half])
+	})
+	return f.spread(f.tree("VMAXPS", acc))
+}
+
+// The rows are at least one, and each has at least one element.
+func (f *file) softmax(suffix string) {
+	f.function("softmax"+suffix, "is Softmax.", "func(y, x *float32, rows, cols int)")
+	y, x, cols := f.arg("y"), f.arg("x"), f.arg("cols")
+	e := f.extentOf(cols)
+	f.times(f.arg("rows"), func() {
+		m, acc := f.largest(e, x), f.accumulators(0)
+		f.blocks(e, func(b block) {
+			v := b.inside(f.exp(f.sub(b.load(x), m)))
+			f.to(acc[b.half], "VADDPS", v, acc[b.half])
+			b.store(v, y)
+		})
+		sum := f.spread(f.tree("VADDPS", acc))
+		f.blocks(e, func(b block) { b.store(f.div(b.load(y), sum), y) })
+		f.advance(cols, y, x)
+	})
+	f.end()
+}
+
+// inside is x, and 0 beyond the mask.
+func (b block) inside(x reg.VecVirtual) reg.VecVirtual {
+	if b.mask == nil {
+		return x
+	}
+	return b.f.keep(b.mask, x)
+}
+
+func (f *file) logSoftmax(suffix string) {
+	f.function("logSoftmax"+suffix, "is LogSoftmax.", "func(y, x *float32, rows, cols int)")
+	y, x, cols := f.arg("y"), f.arg("x"), f.arg("cols")
+	e := f.extentOf(cols)
+	f.times(f.arg("rows"), func() {
+		m, acc := f.largest(e, x), f.accumulators(0)
+		f.blocks(e, func(b block) {
+			v := b.inside(f.exp(f.sub(b.load(x), m)))
+			f.to(acc[b.half], "VADDPS", v, acc[b.half])
+		})
+		log := f.log(f.spread(f.tree("VADDPS", acc)))
+		f.blocks(e, func(b block) { b.store(f.sub(f.sub(b.load(x), m), log), y) })
+		f.advance(cols, y, x)
+	})
+	f.end()
+}
+
+func (f *file) softmaxSlope(suffix string) {
+	f.function("softmaxSlope"+suffix, "is SoftmaxSlope.", "func(dx, dy, y *float32, rows, cols int)")
+	dx, dy, y, cols := f.arg("dx"), f.arg("dy"), f.arg("y"), f.arg("cols")
+	e := f.extentOf(cols)
+	f.times(f.arg("rows"), func() {
+		acc := f.accumulators(0)
+		f.blocks(e, func(b block) { f.plus(acc[b.half], b.load(dy), b.load(y)) })
+		dot := f.spread(f.tree("VADDPS", acc))
+		f.blocks(e, func(b block) { b.store(f.mul(f.sub(b.load(dy), dot), b.load(y)), dx) })
+		f.advance(cols, dx, dy, y)
+	})
+	f.end()
+}
+
+func (f *file) logSoftmaxSlope(suffix string) {
+	f.function("logSoftmaxSlope"+suffix, "is LogSoftmaxSlope.", "func(dx, dy, y *float32, rows, cols int)")
+	dx, dy, y, cols := f.arg("dx"), f.arg("dy"), f.arg("y"), f.arg("cols")
+	e := f.extentOf(cols)
+	f.times(f.arg("rows"), func() {
+		acc := f.accumulators(0)
+		f.blocks(e, func(b block) { b.addTo(acc[b.half], dy) })
+		sum := f.spread(f.tree("VADDPS", acc))
+		f.blocks(e, func(b block) {
+			slope := b.load(dy)
+			f.minus(slope, f.exp(b.load(y)), sum)
+			b.store(slope, dx)
+		})
+		f.advance(cols, dx, dy, y)
+	})
+	f.end()
+}

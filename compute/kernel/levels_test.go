@@ -1,0 +1,283 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// hostile numbers: usual ones, and here and there what goes wrong first.
+func hostile(r *rand.Rand, n int) []float32 {
+	x := random(r, n)
+	odd := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 1e-45, -1e-45, 1.1754944e-38, 3e38, -3e38, 88.5, -103.9,
+		float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}
+	for i := range x {
+		if r.IntN(5) == 0 {
+			x[i] = odd[r.IntN(len(odd))]
+		}
+	}
+	return x
+}
+
+// guarded is n numbers that begin anywhere, between others that nobody may write to.
+type guarded struct{ all, x []float32 }
+
+const guard = 12345
+
+func newGuarded(r *rand.Rand, content []float32) guarded {
+	from := 1 + r.IntN(17)
+	g := guarded{all: make([]float32, from+len(content)+17)}
+	for i := range g.all {
+		g.all[i] = guard
+	}
+	g.x = g.all[from : from+len(content)]
+	copy(g.x, content)
+	return g
+}
+
+func (g guarded) check(t *testing.T, what string) {
+	t.Helper()
+	first := cap(g.all) - cap(g.x)
+	for i, v := range g.all {
+		if (i < first || i >= first+len(g.x)) && v != guard {
+			t.Fatalf("%s wrote %v at %d, beside its %d elements", what, v, i-first, len(g.x))
+		}
+	}
+}
+
+// agree fails where two differ by more than a relative error, with the same bound for what is below 1; signs of zeros don't count.
+func agree(t *testing.T, what string, got, want []float32, within float64) {
+	t.Helper()
+	for i, w := range want {
+		g, w := float64(got[i]), float64(w)
+		if math.IsNaN(g) && math.IsNaN(w) || g == w {
+			continue
+		}
+		if !(math.Abs(g-w) <= within*max(1, math.Abs(w))) || math.IsInf(w, 0) {
+			t.Fatalf("%s: element %d of %d is %v, portable %v", what, i, len(want), g, w)
+		}
+	}
+}
+
+// atEach runs a test at each level above the portable one.
+func atEach(t *testing.T, test func(t *testing.T, l Level, r *rand.Rand)) {
+	t.Parallel()
+	if len(levels()) == 1 {
+		t.Log("this processor has the portable level alone")
+	}
+	for _, l := range levels()[1:] {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			test(t, l, seeded(uint64(l)))
+		})
+	}
+}
+
+func TestMapAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for f := Identity; f <= Step; f++ {
+			for n := range 71 {
+				x := hostile(r, n)
+				want, got := make([]float32, n), newGuarded(r, x)
+				mapPortable(f, want, x)
+				mapped(l, f, got.x, got.x)
+				name := fmt.Sprintf("Map(%d)", f)
+				got.check(t, name)
+				agree(t, name, got.x, want, 1e-6)
+			}
+		}
+	})
+}
+
+func TestSlopeAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for _, f := range []Func{Identity, Relu, Sigmoid, Tanh, Softplus, Abs} {
+			for n := range 71 {
+				dy, v := hostile(r, n), hostile(r, n)
+				want, got := make([]float32, n), newGuarded(r, dy)
+				slopePortable(f, want, dy, v)
+				sloped(l, f, got.x, got.x, v)
+				name := fmt.Sprintf("Slope(%d)", f)
+				got.check(t, name)
+				agree(t, name, got.x, want, 1e-6)
+			}
+		}
+	})
+}
+
+// All functions of two elements are exact, but Pow, which is the same code.
+func TestCombineAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for f := Add; f <= Ne; f++ {
+			for range 100 {
+				shape, rows, cols := Shape(r.IntN(4)), 1+r.IntN(5), r.IntN(50)
+				x, y, swapped := hostile(r, rows*cols), hostile(r, shape.len(rows, cols)), r.IntN(2) == 0
+				want, got := make([]float32, rows*cols), newGuarded(r, x)
+				name := fmt.Sprintf("Combine(%d, shape %d, %dx%d, swapped %v)", f, shape, rows, cols, swapped)
+				if shape == Full || shape == Scalar { // as Combine makes it
+					rows, cols = 1, rows*cols
+				}
+				combinePortable(f, want, x, y, shape, rows, cols, swapped)
+				combine(l, f, got.x, got.x, y, shape, rows, cols, swapped)
+				got.check(t, name)
+				agree(t, name, got.x, want, 0)
+			}
+		}
+	})
+}
+
+// All levels add in the same order, so that sums are the same to the last bit.
+func TestSumsAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for range 500 {
+			rows, cols := 1+r.IntN(6), r.IntN(150)
+			x := random(r, rows*cols)
+			if r.IntN(3) == 0 {
+				x = hostile(r, rows*cols)
+			}
+			name := fmt.Sprintf("of %dx%d", rows, cols)
+			want, got := make([]float32, cols), newGuarded(r, random(r, cols))
+			sumRows(Portable, want, x, rows, cols, false)
+			sumRows(l, got.x, x, rows, cols, false)
+			got.check(t, "sumRows "+name)
+			agree(t, "sumRows "+name, got.x, want, 0)
+			want, got = make([]float32, rows), newGuarded(r, random(r, rows))
+			sumColumns(Portable, want, x, cols)
+			sumColumns(l, got.x, x, cols)
+			got.check(t, "sumColumns "+name)
+			agree(t, "sumColumns "+name, got.x, want, 0)
+			wantLanes, gotLanes := laneSums(Portable, x), laneSums(l, x)
+			agree(t, "laneSums "+name, gotLanes[:], wantLanes[:], 0)
+			if want, got := sumSquares(Portable, x), sumSquares(l, x); !(math.Abs(got-want) <= 1e-15*want) && got != want && got == got {
+				t.Fatalf("sumSquares %s is %v, portable %v", name, got, want)
+			}
+			wantAt, wantOK := finite(Portable, x)
+			if at, ok := finite(l, x); at != wantAt || ok != wantOK {
+				t.Fatalf("finite %s is %v, %v, portable %v, %v", name, at, ok, wantAt, wantOK)
+			}
+		}
+	})
+}
+
+func TestRowsAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for w := softmaxRows; w <= logSoftmaxSlopeRows; w++ {
+			for range 300 {
+				rows, cols := 1+r.IntN(4), 1+r.IntN(60)
+				x, z := random(r, rows*cols), random(r, rows*cols)
+				if r.IntN(2) == 0 {
+					x, z = hostile(r, rows*cols), hostile(r, rows*cols)
+				}
+				want, got := make([]float32, rows*cols), newGuarded(r, x)
+				w.portable(want, x, z, cols)
+				w.do(l, got.x, got.x, z, cols)
+				name := fmt.Sprintf("rows %d of %dx%d", w, rows, cols)
+				got.check(t, name)
+				if w < softmaxSlopeRows { // of huge numbers a slope is what rounding leaves
+					agree(t, name, got.x, want, 2e-6)
+				}
+			}
+		}
+	})
+}
+
+func TestSlopesOfRowsAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for range 300 {
+			rows, cols := 1+r.IntN(4), 1+r.IntN(60)
+			dy, y := random(r, rows*cols), random(r, rows*cols)
+			for _, w := range []rowwise{softmaxSlopeRows, logSoftmaxSlopeRows} {
+				want, got := make([]float32, rows*cols), newGuarded(r, dy)
+				w.portable(want, dy, y, cols)
+				w.do(l, got.x, got.x, y, cols)
+				agree(t, fmt.Sprintf("rows %d of %dx%d", w, rows, cols), got.x, want, 1e-4) // sums of up to 60
+			}
+		}
+	})
+}
+
+func TestTablesAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for range 300 {
+			width, rows, places, vocabulary := 1+r.IntN(200), 1+r.IntN(6), 1+r.IntN(5), 1+r.IntN(6)
+			name := fmt.Sprintf("%d ids of %d, width %d", rows*places, vocabulary, width)
+			ids, values := make([]int, rows*places), random(r, rows*places)
+			for i := range ids {
+				ids[i] = r.IntN(vocabulary)
+			}
+			table, y := hostile(r, vocabulary*width), random(r, rows*places*width)
+			want, got := make([]float32, len(y)), newGuarded(r, y)
+			gather(Portable, want, table, ids, width)
+			gather(l, got.x, table, ids, width)
+			got.check(t, "gather "+name)
+			agree(t, "gather "+name, got.x, want, 0)
+
+			from := r.IntN(width)
+			to := from + 1 + r.IntN(width-from)
+			want, got = append([]float32{}, table...), newGuarded(r, table)
+			scatterAdd(Portable, want, y, ids, width, from, to)
+			scatterAdd(l, got.x, y, ids, width, from, to)
+			got.check(t, "scatterAdd "+name)
+			agree(t, "scatterAdd "+name, got.x, want, 0)
+
+			for i := range ids {
+				ids[i] = r.IntN(vocabulary+1) - 1
+			}
+			table = random(r, vocabulary*width)
+			want, got = make([]float32, rows*width), newGuarded(r, random(r, rows*width))
+			sparseGemm(Portable, want, values, ids, table, places, width)
+			sparseGemm(l, got.x, values, ids, table, places, width)
+			got.check(t, "sparseGemm "+name)
+			agree(t, "sparseGemm "+name, got.x, want, 1e-5)
+
+			want, got = append([]float32{}, table...), newGuarded(r, table)
+			sparseGemmSlope(Portable, want, values, ids, y[:rows*width], places, width, from, to)
+			sparseGemmSlope(l, got.x, values, ids, y[:rows*width], places, width, from, to)
+			got.check(t, "sparseGemmSlope "+name)
+			agree(t, "sparseGemmSlope "+name, got.x, want, 1e-5)
+		}
+	})
+}
+
+// The rules are the same to the last bit at each level: none of them is fused.
+func TestUpdateAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for name, rule := range everyRule() {
+			for n := 1; n < 71; n++ {
+				w, g := random(r, n), hostile(r, n)
+				want, got := step{w: append([]float32{}, w...), g: g, numbers: rule.numbers()}, step{g: g, numbers: rule.numbers()}
+				kept := newGuarded(r, w)
+				got.w = kept.x
+				for i := range rule.Op.Slots() {
+					slot := random(r, n)
+					mapPortable(Square, slot, slot)
+					want.slots[i], got.slots[i] = append([]float32{}, slot...), slot
+				}
+				want.portable(0, n)
+				got.do(l, 0, n)
+				kept.check(t, name)
+				agree(t, name, got.w, want.w, 0)
+				for i := range rule.Op.Slots() {
+					agree(t, fmt.Sprint(name, " slot ", i), got.slots[i], want.slots[i], 0)
+				}
+			}
+		}
+	})
+}
+
+func everyRule() map[string]Rule {
+	return map[string]Rule{
+		"sgd":                       {Op: SGD, Rate: 0.1, Decay: 0.01},
+		"momentum":                  {Op: Momentum, Rate: 0.1, Mu: 0.9},
+		"nesterov":                  {Op: Momentum, Rate: 0.1, Mu: 0.9, Nesterov: true, Decay: 0.001},
+		"adam":                      {Op: Adam, Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7},
+		"adamw":                     {Op: Adam, Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7, Decay: 0.004},
+		"adagrad":                   {Op: Adagrad, Rate: 0.1, Epsilon: 1e-7},
+		"rmsprop":                   {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7},
+		"rmsprop momentum":          {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7, Mu: 0.8},
+		"rmsprop centered":          {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7, Centered: true},
+		"rmsprop centered momentum": {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7, Centered: true, Mu: 0.8},
+		"ftrl":                      {Op: FTRL, Rate: 0.1, L1: 0.01, L2: 0.02},
+	}
+}
