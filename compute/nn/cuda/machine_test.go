@@ -13,16 +13,16 @@ func TestMachinesPassTheSuite(t *testing.T) {
 	t.Parallel()
 	t.Run("with products of ours", func(t *testing.T) {
 		t.Parallel()
-		plantest.Suite(t, open(t, &fake.Device{}))
+		plantest.Suite(t, openDevice(t, &fake.Device{}))
 	})
 	t.Run("with the device's products", func(t *testing.T) {
 		t.Parallel()
-		plantest.Suite(t, open(t, &fake.Device{Multiplies: true}))
+		plantest.Suite(t, openDevice(t, &fake.Device{Multiplies: true}))
 	})
 }
 
-// open makes machines on a device, which must be left as it was found.
-func open(t *testing.T, d *fake.Device) func(*plan.Plan) (plan.Machine, error) {
+// openDevice makes machines on a device, which must be left as it was found.
+func openDevice(t *testing.T, d cuda.Device) func(*plan.Plan) (plan.Machine, error) {
 	t.Helper()
 	g, err := cuda.Open(d, 0)
 	if err != nil {
