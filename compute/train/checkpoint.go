@@ -26,7 +26,7 @@ func (c Checkpoints) save(step int, m *nn.Model, o nn.Optimizer) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	path := filepath.Join(c.Dir, checkpointPrefix+strconv.Itoa(step)+checkpointSuffix)
-	if err := writeWhole(path, encodeCheckpoint(c.describe(step, m, o), m.Weights(), o.State().Slots)); err != nil {
+	if err := writeWhole(path, encodeCheckpoint(c.describe(step, m, o), m.Weights(), o.State().Slots, m.Moving())); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return c.prune()
@@ -122,8 +122,11 @@ func (c Checkpoints) describe(step int, m *nn.Model, o nn.Optimizer) header {
 	state := o.State()
 	h := header{Step: step, Seed: c.Seed, Optimizer: state.Name, Iterations: state.Iterations, Kernels: nn.KernelSet()}
 	for _, p := range m.Graph.Params {
-		if p.Trainable {
+		switch {
+		case p.Trainable:
 			h.Params = append(h.Params, paramHeader{p.Name, p.Shape})
+		case p.Moving:
+			h.Moving = append(h.Moving, paramHeader{p.Name, p.Shape})
 		}
 	}
 	return h
@@ -141,5 +144,6 @@ func (c Checkpoints) restore(f checkpointFile, m *nn.Model, o nn.Optimizer) erro
 		return err
 	}
 	copy(m.Weights(), f.weights)
+	copy(m.Moving(), f.moving)
 	return nil
 }

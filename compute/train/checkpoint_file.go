@@ -19,6 +19,7 @@ import (
 //	4 bytes   n, the number of weights
 //	4 bytes   s, the number of the optimizer's slots
 //	          n weights, then s times n slot values, float32
+//	          the moving averages of the header, float32
 //	4 bytes   masked CRC-32C of all before, as in a record
 const checkpointMagic = "stkckpt\x01"
 
@@ -33,12 +34,25 @@ type header struct {
 	Optimizer  string        `json:"optimizer"`
 	Iterations int64         `json:"iterations"`
 	Params     []paramHeader `json:"params"`
+	Moving     []paramHeader `json:"moving,omitempty"`  // moving averages
 	Kernels    string        `json:"kernels,omitempty"` // nn.KernelSet of the process that wrote it
 }
 
 type paramHeader struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`
+}
+
+// numbers is how many numbers the params have.
+func numbers(params []paramHeader) (n uint64) {
+	for _, p := range params {
+		count := uint64(1)
+		for _, d := range p.Shape {
+			count *= uint64(d)
+		}
+		n += count
+	}
+	return n
 }
 
 // fits says whether h is of the same training as want, however far either is, and on whatever machine.
@@ -52,9 +66,10 @@ type checkpointFile struct {
 	header  header
 	weights []float32
 	slots   [][]float32
+	moving  []float32
 }
 
-func encodeCheckpoint(h header, weights []float32, slots [][]float32) []byte {
+func encodeCheckpoint(h header, weights []float32, slots [][]float32, moving []float32) []byte {
 	text, err := json.Marshal(h)
 	if err != nil {
 		panic(err) // a struct of numbers and strings
@@ -68,6 +83,7 @@ func encodeCheckpoint(h header, weights []float32, slots [][]float32) []byte {
 	for _, slot := range slots {
 		out = appendFloats(out, slot)
 	}
+	out = appendFloats(out, moving)
 	return binary.LittleEndian.AppendUint32(out, record.Checksum(out))
 }
 
@@ -103,8 +119,9 @@ func decodeBody(rest []byte) (f checkpointFile, err error) {
 	}
 	rest = rest[size:]
 	n, s := uint64(binary.LittleEndian.Uint32(rest)), uint64(binary.LittleEndian.Uint32(rest[4:]))
-	if rest = rest[8:]; n > uint64(len(rest)) || s > 16 || 4*n*(s+1) != uint64(len(rest)) {
-		return f, fmt.Errorf("%w: %d bytes for %d weights and %d slots", errDamaged, len(rest), n, s)
+	m := numbers(f.header.Moving)
+	if rest = rest[8:]; max(n, m) > uint64(len(rest)) || s > 16 || 4*n*(s+1)+4*m != uint64(len(rest)) {
+		return f, fmt.Errorf("%w: %d bytes for %d weights, %d slots and %d moving averages", errDamaged, len(rest), n, s, m)
 	}
 	f.weights, rest = takeFloats(rest, int(n))
 	for range s {
@@ -112,6 +129,7 @@ func decodeBody(rest []byte) (f checkpointFile, err error) {
 		slot, rest = takeFloats(rest, int(n))
 		f.slots = append(f.slots, slot)
 	}
+	f.moving, _ = takeFloats(rest, int(m))
 	return f, nil
 }
 

@@ -19,15 +19,18 @@ func resealed(data []byte) []byte {
 
 func FuzzDecodeCheckpoint(f *testing.F) {
 	h := header{Step: 3, Optimizer: "adam", Iterations: 3, Params: []paramHeader{{"w", []int{2}}}}
-	f.Add(encodeCheckpoint(h, []float32{1, 2}, [][]float32{{3, 4}, {5, 6}}))
-	f.Add(encodeCheckpoint(header{}, nil, nil))
+	f.Add(encodeCheckpoint(h, []float32{1, 2}, [][]float32{{3, 4}, {5, 6}}, nil))
+	h.Moving = []paramHeader{{"mean", []int{1, 3}}}
+	f.Add(encodeCheckpoint(h, []float32{1, 2}, nil, []float32{3, 4, 5}))
+	f.Add(encodeCheckpoint(header{}, nil, nil, nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, err := decodeCheckpoint(resealed(data))
 		if err != nil {
 			return
 		}
-		again, err := decodeCheckpoint(encodeCheckpoint(file.header, file.weights, file.slots))
-		if err != nil || !bytes.Equal(appendFloats(nil, again.weights), appendFloats(nil, file.weights)) {
+		again, err := decodeCheckpoint(encodeCheckpoint(file.header, file.weights, file.slots, file.moving))
+		if err != nil || !bytes.Equal(appendFloats(nil, again.weights), appendFloats(nil, file.weights)) ||
+			!bytes.Equal(appendFloats(nil, again.moving), appendFloats(nil, file.moving)) {
 			t.Errorf("written again: %v", err)
 		}
 	})

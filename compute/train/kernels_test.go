@@ -32,7 +32,7 @@ func resumedLog(t *testing.T, kernels string) string {
 	c := Checkpoints{Dir: t.TempDir()}
 	h := c.describe(3, m, adam)
 	h.Kernels = kernels
-	data := encodeCheckpoint(h, m.Weights(), adam.State().Slots)
+	data := encodeCheckpoint(h, m.Weights(), adam.State().Slots, m.Moving())
 	if err := os.WriteFile(filepath.Join(c.Dir, "step-3.ckpt"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -85,6 +85,7 @@ func (l *loop) train(ctx context.Context) (err error) {
 		return fmt.Errorf("train: %w", err)
 	}
 	defer func() { err = errors.Join(err, program.Close()) }()
+	program.Resume(l.result.Steps)
 	l.since = l.Now()
 	l.evaluator.since = l.since
 	if err := l.atResume(ctx); err != nil {
