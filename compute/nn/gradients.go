@@ -112,6 +112,9 @@ func (p *Program) feed(b Batch) error {
 	for _, f := range p.feeds {
 		f.take(p.front.Value(f.name), p.batch)
 	}
+	for i := range p.sparse {
+		p.sparse[i].take(p.front, b.Rows)
+	}
 	p.shareRows(b.Rows)
 	pad(p.target, b.Targets, p.model.width)
 	return p.weigh(b)

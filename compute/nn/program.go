@@ -27,6 +27,7 @@ type Program struct {
 
 	// The machine's own memory.
 	feeds   []feed
+	sparse  []sparseFeed
 	target  []float32 // [batch, width], as weight
 	weight  []float32
 	share   []float32 // [1, batch], 1 over the rows for each that is there; nil where no layer asks
@@ -52,7 +53,9 @@ type ProgramOptions struct {
 }
 
 // NewProgram builds the expression graph of m for a batch size, with its gradients, and makes it ready to run on one thread.
-func NewProgram(m *Model, batch int) (*Program, error) { return NewProgramWith(m, batch, ProgramOptions{}) }
+func NewProgram(m *Model, batch int) (*Program, error) {
+	return NewProgramWith(m, batch, ProgramOptions{})
+}
 
 // NewProgramWith is NewProgram, running as o says.
 func NewProgramWith(m *Model, batch int, o ProgramOptions) (*Program, error) {
@@ -62,22 +65,23 @@ func NewProgramWith(m *Model, batch int, o ProgramOptions) (*Program, error) {
 	if o.Threads < 0 {
 		return nil, fmt.Errorf("%d threads, expected 1 or more", o.Threads)
 	}
-	front, body, err := m.Graph.inTraining().split(m.Logits)
+	parts, err := m.Graph.inTraining().split(m.Logits)
 	if err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
 	p := &Program{model: m, batch: batch}
-	if p.front, err = NewEvaluator(front); err != nil {
+	if p.front, err = NewEvaluator(parts.front); err != nil {
 		return nil, err
 	}
-	compiled, averages, err := p.compile(body)
+	compiled, averages, err := p.compile(parts.body)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.start(compiled, o.Threads); err != nil {
 		return nil, err
 	}
-	p.bind(compiled, body, averages)
+	p.bind(compiled, parts)
+	p.follow(compiled, averages)
 	return p, nil
 }
 
@@ -92,8 +96,8 @@ func (p *Program) start(compiled *plan.Plan, threads int) (err error) {
 	return nil
 }
 
-// bind finds the machine's memory for all that goes in, and comes out besides gradients.
-func (p *Program) bind(compiled *plan.Plan, body *Graph, averages []average) {
+// bind finds the machine's memory for all that goes in.
+func (p *Program) bind(compiled *plan.Plan, parts *parts) {
 	floats := func(name string) []float32 {
 		if i, ok := compiled.Inputs[name]; ok {
 			return p.machine.Floats(i)
@@ -101,15 +105,27 @@ func (p *Program) bind(compiled *plan.Plan, body *Graph, averages []average) {
 		return nil
 	}
 	p.target, p.weight, p.share = floats(targetName), floats(weightName), floats(shareName)
-	for _, in := range body.Inputs {
+	made := map[string]bool{}
+	for _, s := range parts.sparse {
+		p.sparse = append(p.sparse, sparseFeed{s, floats(s.valuesName()), p.machine.Ints(compiled.Inputs[s.idsName()])})
+		made[s.valuesName()], made[s.idsName()] = true, true
+	}
+	for _, in := range parts.body.Inputs {
 		f := feed{name: in.Name}
-		if in.Kind == Int64 {
+		switch {
+		case made[in.Name]:
+			continue
+		case in.Kind == Int64:
 			f.ints = p.machine.Ints(compiled.Inputs[in.Name])
-		} else {
+		default:
 			f.floats = floats(in.Name)
 		}
 		p.feeds = append(p.feeds, f)
 	}
+}
+
+// follow finds what the moving averages need.
+func (p *Program) follow(compiled *plan.Plan, averages []average) {
 	for i, a := range averages {
 		mean, variance := momentNames(i)
 		p.moments = append(p.moments, moment{

@@ -29,17 +29,9 @@ func slice(s *step, rows int) error {
 	return nil
 }
 
-// slice is x times a matrix that selects columns: Gorgonia's own slices lose an axis of size 1, and their gradients with it.
+// slice writes the columns of x from start.
 func (l *lowering) slice(x *gorgonia.Node, start, end int) *gorgonia.Node {
-	if l.err != nil {
-		return nil
-	}
-	width, n := x.Shape()[1], end-start
-	selected := make([]float32, width*n)
-	for j := range n {
-		selected[(start+j)*n+j] = 1
-	}
-	return l.of2(gorgonia.Mul, x, l.constant(tensor.Shape{width, n}, selected))
+	return l.run(func() (*gorgonia.Node, error) { return columnsNode(x, start, end) })
 }
 
 // constant is a matrix that training leaves alone.

@@ -9,6 +9,8 @@ import (
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
 // rowOp is a function of the rows of float matrices of one shape, in Gorgonia's terms. Gorgonia's own softmax does not do:
@@ -18,17 +20,21 @@ import (
 type rowOp struct {
 	name  string
 	arity int
+	lower plan.Op
 	row   func(y []float32, in [][]float32)
-	slope binary // of the result y and its gradient, where arity is 1; nil for none
+	slope binary // of the result's gradient and the result y, where arity is 1; nil for none
 }
+
+// Lower implements plan.Lowered.
+func (o *rowOp) Lower() (plan.Op, plan.Attr) { return o.lower, plan.Attr{} }
 
 // softmaxNode is softmax of each row; dx[j] = (g[j] - sum_k g[k] y[k]) y[j].
 func softmaxNode(x *gorgonia.Node) (*gorgonia.Node, error) {
 	return gorgonia.ApplyOp(&rowOp{
-		name: "RowSoftmax", arity: 1,
+		name: "RowSoftmax", arity: 1, lower: plan.Softmax,
 		row: func(y []float32, in [][]float32) { softmaxRow(y, in[0]) },
-		slope: func(y, grad *gorgonia.Node) (*gorgonia.Node, error) {
-			return gorgonia.ApplyOp(&rowOp{name: "RowSoftmaxSlope", arity: 2, row: softmaxSlope}, y, grad)
+		slope: func(grad, y *gorgonia.Node) (*gorgonia.Node, error) {
+			return gorgonia.ApplyOp(&rowOp{name: "RowSoftmaxSlope", arity: 2, lower: plan.SoftmaxSlope, row: softmaxSlope}, grad, y)
 		},
 	}, x)
 }
@@ -36,16 +42,16 @@ func softmaxNode(x *gorgonia.Node) (*gorgonia.Node, error) {
 // logSoftmaxNode is log softmax of each row; dx[j] = g[j] - exp(y[j]) sum_k g[k].
 func logSoftmaxNode(x *gorgonia.Node) (*gorgonia.Node, error) {
 	return gorgonia.ApplyOp(&rowOp{
-		name: "RowLogSoftmax", arity: 1,
+		name: "RowLogSoftmax", arity: 1, lower: plan.LogSoftmax,
 		row: func(y []float32, in [][]float32) { logSoftmaxRow(y, in[0]) },
-		slope: func(y, grad *gorgonia.Node) (*gorgonia.Node, error) {
-			return gorgonia.ApplyOp(&rowOp{name: "RowLogSoftmaxSlope", arity: 2, row: logSoftmaxSlope}, y, grad)
+		slope: func(grad, y *gorgonia.Node) (*gorgonia.Node, error) {
+			return gorgonia.ApplyOp(&rowOp{name: "RowLogSoftmaxSlope", arity: 2, lower: plan.LogSoftmaxSlope, row: logSoftmaxSlope}, grad, y)
 		},
 	}, x)
 }
 
 func softmaxSlope(dx []float32, in [][]float32) {
-	y, g, sum := in[0], in[1], 0.0
+	g, y, sum := in[0], in[1], 0.0
 	for k := range y {
 		sum += float64(g[k]) * float64(y[k])
 	}
@@ -55,7 +61,7 @@ func softmaxSlope(dx []float32, in [][]float32) {
 }
 
 func logSoftmaxSlope(dx []float32, in [][]float32) {
-	y, g, sum := in[0], in[1], 0.0
+	g, y, sum := in[0], in[1], 0.0
 	for k := range g {
 		sum += float64(g[k])
 	}
@@ -99,7 +105,7 @@ func (o *rowOp) SymDiff(in gorgonia.Nodes, y, grad *gorgonia.Node) (gorgonia.Nod
 	if o.slope == nil || len(in) != 1 {
 		return nil, fmt.Errorf("%s has no gradient", o.name)
 	}
-	dx, err := o.slope(y, grad)
+	dx, err := o.slope(grad, y)
 	return gorgonia.Nodes{dx}, err
 }
 

@@ -2,19 +2,26 @@ package nn
 
 // split divides what the node named last needs into two graphs. Front holds what no trainable param reaches: string
 // look-ups, one-hot, normalisation. Plain Go computes it, outside Gorgonia. Body is the rest, with the values it takes
-// from the front as inputs.
-func (g *Graph) split(last string) (front, body *Graph, err error) {
+// from the front as inputs; what sparse products take instead of rows that are nearly all zeros is made by a sparseFeed for each.
+func (g *Graph) split(last string) (*parts, error) {
 	types, err := g.Types()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s := splitter{graph: g, params: g.params(), trained: map[string]bool{}, needed: map[string]bool{last: true}}
 	s.markTrained()
+	s.sparse = s.sparseProducts(types)
 	s.markNeeded()
-	front, body = &Graph{}, &Graph{}
-	s.divide(front, body)
-	s.join(body, types, last)
-	return front, body, nil
+	p := &parts{front: &Graph{}, body: &Graph{}}
+	s.divide(p.front, p.body)
+	s.join(p, types, last)
+	return p, nil
+}
+
+// parts are what a graph is divided into.
+type parts struct {
+	front, body *Graph
+	sparse      []*sparse
 }
 
 type splitter struct {
@@ -22,6 +29,7 @@ type splitter struct {
 	params  map[string]*Param
 	trained map[string]bool // nodes that a trainable param reaches
 	needed  map[string]bool // nodes, inputs and params that last needs
+	sparse  map[string]*sparse
 }
 
 func (s *splitter) markTrained() {
@@ -39,10 +47,23 @@ func (s *splitter) markNeeded() {
 		if !s.needed[n.Name] {
 			continue
 		}
-		for _, in := range n.In {
+		for _, in := range s.operands(n) {
 			s.needed[in] = true
 		}
 	}
+}
+
+// operands are what is taken of other nodes: of a sparse product, what its rows are made of.
+func (s *splitter) operands(n *Node) []string {
+	p := s.sparse[n.Name]
+	if p == nil {
+		return n.In
+	}
+	in := []string{n.In[1]}
+	for _, b := range p.blocks {
+		in = append(in, b.name)
+	}
+	return in
 }
 
 func (s *splitter) divide(front, body *Graph) {
@@ -55,6 +76,8 @@ func (s *splitter) divide(front, body *Graph) {
 	for _, n := range s.graph.Nodes {
 		switch {
 		case !s.needed[n.Name]:
+		case s.sparse[n.Name] != nil:
+			body.Nodes = append(body.Nodes, s.sparse[n.Name].lowered())
 		case s.trained[n.Name]:
 			body.Nodes = append(body.Nodes, n)
 		default:
@@ -63,17 +86,22 @@ func (s *splitter) divide(front, body *Graph) {
 	}
 }
 
-// join makes inputs of body from what it takes from the front, in the order of first use.
-func (s *splitter) join(body *Graph, types map[string]Type, last string) {
+// join makes inputs of the body from what it takes from the front, in the order of first use.
+func (s *splitter) join(p *parts, types map[string]Type, last string) {
 	seen := map[string]bool{}
 	take := func(name string) {
 		if s.trained[name] || s.params[name] != nil || seen[name] {
 			return
 		}
 		seen[name] = true
-		body.Inputs = append(body.Inputs, Input{Name: name, Kind: types[name].Kind, Width: types[name].Width})
+		p.body.Inputs = append(p.body.Inputs, Input{Name: name, Kind: types[name].Kind, Width: types[name].Width})
 	}
-	for _, n := range body.Nodes {
+	for _, n := range p.body.Nodes {
+		if product := s.sparse[n.Name]; product != nil {
+			p.sparse = append(p.sparse, product)
+			p.body.Inputs = append(p.body.Inputs, product.inputs()...)
+			continue
+		}
 		for _, in := range n.In {
 			take(in)
 		}

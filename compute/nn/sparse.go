@@ -1,0 +1,123 @@
+package nn
+
+// sparse is a product of rows that are nearly all zeros with a param: rows made of one-hot ids, maybe beside some numbers. A training
+// computes it by what isn't zero.
+type sparse struct {
+	node   *Node // the MatMul
+	blocks []block
+	places int // of a row that may be other than 0
+}
+
+// lowered is the node that stands in the place of the MatMul.
+func (p *sparse) lowered() Node {
+	return Node{Name: p.node.Name, Op: opSparse, In: []string{p.valuesName(), p.idsName(), p.node.In[1]}}
+}
+
+// inputs are what that node takes.
+func (p *sparse) inputs() []Input {
+	return []Input{{p.valuesName(), Float32, p.places}, {p.idsName(), Int64, p.places}}
+}
+
+// block is some neighbouring columns of a sparse matrix: one-hot ids, or numbers.
+type block struct {
+	name  string // of the value: ids, or the numbers themselves
+	depth int    // of ids; 0 for numbers
+	width int    // of the value
+	at    int    // the first column
+}
+
+// columns is how many a block has.
+func (b block) columns() int { return b.width * max(b.depth, 1) }
+
+// mostlyZeros is how many times more columns than places a product needs to be computed by its places: looking a column up costs
+// more than going through it.
+const mostlyZeros = 4
+
+// sparseProducts finds the products of g that are worth it: of values that no trained param reaches.
+func (s *splitter) sparseProducts(types map[string]Type) map[string]*sparse {
+	nodes := map[string]*Node{}
+	for i := range s.graph.Nodes {
+		nodes[s.graph.Nodes[i].Name] = &s.graph.Nodes[i]
+	}
+	found := map[string]*sparse{}
+	for _, n := range nodes {
+		if n.Op != OpMatMul || !s.trained[n.Name] || s.trained[n.In[0]] {
+			continue
+		}
+		p := &sparse{node: n, blocks: blocksOf(n.In[0], nodes, types, nil)}
+		columns := 0
+		for _, b := range p.blocks {
+			p.places += b.width
+			columns += b.columns()
+		}
+		if p.places*mostlyZeros <= columns {
+			found[n.Name] = p
+		}
+	}
+	return found
+}
+
+// blocksOf takes a value apart into one-hot ids and numbers, side by side.
+func blocksOf(name string, nodes map[string]*Node, types map[string]Type, before []block) []block {
+	next := 0
+	if len(before) > 0 {
+		last := before[len(before)-1]
+		next = last.at + last.columns()
+	}
+	switch n := nodes[name]; {
+	case n != nil && n.Op == OpConcat:
+		for _, in := range n.In {
+			before = blocksOf(in, nodes, types, before)
+		}
+		return before
+	case n != nil && n.Op == OpOneHot:
+		return append(before, block{name: n.In[0], depth: n.Attr.Depth, width: types[n.In[0]].Width, at: next})
+	}
+	return append(before, block{name: name, width: types[name].Width, at: next})
+}
+
+// opSparse is, in the body of a graph alone, the product of a sparse matrix, as its values and their columns, with a param.
+const opSparse Op = "SparseMatMul"
+
+// Names of what a sparse product takes, made of its own, as no node's is.
+func (p *sparse) valuesName() string { return "(values of " + p.node.Name + ")" }
+func (p *sparse) idsName() string    { return "(ids of " + p.node.Name + ")" }
+
+// sparseFeed fills a machine's memory for one sparse product.
+type sparseFeed struct {
+	*sparse
+	values []float32 // [batch, places]
+	ids    []int     // [batch, places], -1 for none
+}
+
+// take writes rows from the front, and then the first of them until the batch is full, as feed.take does.
+func (f *sparseFeed) take(front *Evaluator, rows int) {
+	place := 0
+	for _, b := range f.blocks {
+		v := front.Value(b.name)
+		for r := range rows {
+			at := r*f.places + place
+			f.row(b, at, v, r*b.width)
+		}
+		place += b.width
+	}
+	for r := rows * f.places; r < len(f.ids); r += f.places {
+		copy(f.ids[r:r+f.places], f.ids[:f.places])
+		copy(f.values[r:r+f.places], f.values[:f.places])
+	}
+}
+
+// row writes a block's places of one row.
+func (f *sparseFeed) row(b block, at int, v Value, from int) {
+	for i := range b.width {
+		f.ids[at+i], f.values[at+i] = b.at+i, 0
+		if b.depth == 0 {
+			f.values[at+i] = v.Floats[from+i]
+			continue
+		}
+		f.ids[at+i] = -1
+		if id := v.Ints[from+i]; id >= 0 && id < int64(b.depth) {
+			f.ids[at+i], f.values[at+i] = b.at+i*b.depth+int(id), 1
+		}
+	}
+}
