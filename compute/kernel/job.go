@@ -19,6 +19,8 @@ type job struct {
 	add        bool
 	step       step
 	mask       mask
+	gemm       gemm
+	each       func(from, to int)
 }
 
 // How many elements are worth a thread: of what is as fast as memory, and of what thinks about each.
@@ -29,11 +31,6 @@ const (
 
 // alone says whether n things are too few for a second thread.
 func (t *Team) alone(n, grain int) bool { return n < 2*grain || t.Threads() == 1 }
-
-// divide does j over parts of 0..n.
-func (t *Team) divide(n, grain int, j job) {
-	t.Range(n, grain, func(from, to int) { j.do(&j, from, to) })
-}
 
 // rowsOf is how many rows of so many columns have that many elements.
 func rowsOf(elements, cols int) int { return max(1, elements/max(cols, 1)) }

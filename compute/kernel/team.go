@@ -1,15 +1,46 @@
 package kernel
 
+import (
+	"sync"
+	"sync/atomic"
+)
+
 // Team is the threads that compute one thing together. Work is divided by what is written, so that the number of threads never
 // shows in a result. The zero Team, and a nil one, is the caller alone. Not for concurrent use; Close it.
 //
 // Waking a thread costs microseconds, so that what is too small for that is done by the caller alone: each kernel knows its grain.
 type Team struct {
 	threads int
+
+	wake  chan struct{} // asks one thread for help
+	done  chan struct{} // another thread than the caller did the last part
+	ended sync.WaitGroup
+
+	// What is under way: written while no part is, and read after a part was claimed.
+	job     job
+	n, size int
+
+	claims atomic.Uint64 // how many parts there are, times 2^32, and how many were asked for
+	left   atomic.Int64  // parts that are not done
+	panics atomic.Pointer[panicked]
+
+	shelf shelf
 }
 
+type panicked struct{ value any }
+
 // NewTeam makes a Team of that many threads, the caller's among them; what is below 1 counts as 1.
-func NewTeam(threads int) *Team { return &Team{threads: max(threads, 1)} }
+func NewTeam(threads int) *Team {
+	t := &Team{threads: max(threads, 1)}
+	if t.threads == 1 {
+		return t
+	}
+	t.wake, t.done = make(chan struct{}, t.threads-1), make(chan struct{}, 1)
+	for range t.threads - 1 {
+		t.ended.Go(t.help)
+	}
+	return t
+}
 
 // Threads is how many there are, 1 for a nil Team.
 func (t *Team) Threads() int {
@@ -19,13 +50,121 @@ func (t *Team) Threads() int {
 	return t.threads
 }
 
-// Close ends the threads. A Team that is closed computes alone.
+// Close ends the threads and returns when they are gone. A Team that is closed computes alone.
 func (t *Team) Close() {
-	if t != nil {
-		t.threads = 1
+	if t.Threads() == 1 {
+		return
 	}
+	t.threads = 1
+	close(t.wake)
+	t.ended.Wait()
 }
 
 // Range calls do for parts of 0..n that together are all of it, each of at least grain elements but the last, at once where there
-// are threads for it, and returns when all are done. Parts begin at multiples of 16.
-func (t *Team) Range(n, grain int, do func(from, to int)) { do(0, n) }
+// are threads for it, and returns when all are done. Parts begin at multiples of 16. What do panics with first, Range panics with,
+// once no part is under way.
+func (t *Team) Range(n, grain int, do func(from, to int)) {
+	if n <= 0 {
+		return
+	}
+	if t.alone(n, grain) {
+		do(0, n)
+		return
+	}
+	t.divide(n, grain, job{do: rangePart, each: do})
+}
+
+func rangePart(j *job, from, to int) { j.each(from, to) }
+
+// divide does j over parts of 0..n. The Team keeps j meanwhile: one that was handed to threads otherwise would be allocated.
+func (t *Team) divide(n, grain int, j job) {
+	if n > 0 {
+		t.divideBy(n, t.sizeOf(n, grain), j)
+	}
+}
+
+// sizeOf is the length of a part. There are two parts for each thread, where n is long enough, since threads get on unequally; one,
+// or some threads go without.
+func (t *Team) sizeOf(n, grain int) int {
+	parts := n / max(grain, 1)
+	for _, most := range []int{2 * t.threads, t.threads} {
+		if parts >= most {
+			parts = most
+			break
+		}
+	}
+	parts = max(parts, 1)
+	return ((n+parts-1)/parts + lanes - 1) / lanes * lanes
+}
+
+// divideBy does j over parts of that size.
+func (t *Team) divideBy(n, size int, j job) {
+	parts := (n + size - 1) / size
+	t.job, t.n, t.size = j, n, size
+	t.left.Store(int64(parts))
+	t.claims.Store(uint64(parts) << 32)
+	t.call(parts - 1)
+	if !t.work() {
+		t.wait()
+	}
+	t.job = job{}
+	if p := t.panics.Swap(nil); p != nil {
+		panic(p.value)
+	}
+}
+
+// call wakes so many threads, or all. Those that are late find nothing to do; what they would have done, the others do.
+func (t *Team) call(helpers int) {
+	for range min(helpers, t.threads-1) {
+		select {
+		case t.wake <- struct{}{}:
+		default: // all of them are on their way
+			return
+		}
+	}
+}
+
+func (t *Team) help() {
+	for range t.wake {
+		if t.work() {
+			t.done <- struct{}{}
+		}
+	}
+}
+
+// work does parts as long as there are some, and says whether it did the last one that was left to do. One word holds how many
+// there are and which is next, so that a thread that comes late from one job can't mistake it for another.
+func (t *Team) work() (last bool) {
+	for {
+		claim := t.claims.Add(1) - 1
+		part, parts := int(uint32(claim)), int(claim>>32)
+		if part >= parts {
+			return last
+		}
+		t.part(part)
+		last = t.left.Add(-1) == 0
+	}
+}
+
+func (t *Team) part(i int) {
+	defer func() {
+		if value := recover(); value != nil {
+			t.panics.CompareAndSwap(nil, &panicked{value})
+		}
+	}()
+	t.job.do(&t.job, i*t.size, min((i+1)*t.size, t.n))
+}
+
+// patience is how often the caller looks whether the others are done, before it sleeps: some microseconds.
+const patience = 300
+
+func (t *Team) wait() {
+	for range patience {
+		select {
+		case <-t.done:
+			return
+		default:
+		}
+	}
+	<-t.done
+}

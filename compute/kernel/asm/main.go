@@ -31,7 +31,9 @@ var families = map[string]func(*file){
 	"sum":     writeSum,
 	"softmax": writeSoftmax,
 	"table":   writeTable,
+	"gemm":    writeGemm,
 	"update":  writeUpdate,
+	"dropout": writeDropout,
 }
 
 // files are all that is generated: of each family its assembly, and the declarations for Go.

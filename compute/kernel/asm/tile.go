@@ -1,0 +1,365 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// A tile is some rows of c, and as many columns as two registers hold, all kept in registers while k goes by. For each k, a row's
+// element of a is spread over a register, and two registers of b are multiplied with it:
+//
+//	sum[r, 0..w) += a[r, k] b[k, 0..w)
+//
+// Of the 32 registers of AVX-512, 14 rows take 28, b takes two, and a two, in turn; of AVX2's 16, 6 rows take 12. What there is less
+// of has a body of its own: rows that are left at the end of c, and columns that one register holds.
+
+// The fields of kernel.tile, in bytes; a test holds them against it.
+const (
+	tileA     = 0
+	tileARow  = 8
+	tileANext = 16
+	tileB     = 24
+	tileBNext = 32
+	tileC     = 40
+	tileCRow  = 48
+	tileBias  = 56
+	tileK     = 64
+	tileRows  = 72
+	tileMasks = 80 // of AVX2: a pointer to the lanes of both registers
+	tileFlags = 88
+	tileBits  = 96 // of AVX-512: 16 bits a register
+)
+
+// The bits of tile.flags.
+const (
+	flagAdd  = 1
+	flagRelu = 2
+)
+
+func writeGemm(f *file) {
+	f.each(func(suffix string) {
+		for _, across := range []bool{false, true} {
+			if f.wide {
+				f.tile(tileShape{name: "tile1", suffix: suffix, across: across, rows: 14, registers: 1, masked: true})
+				f.tile(tileShape{name: "tile2", suffix: suffix, across: across, rows: 14, registers: 2, masked: true})
+				continue
+			}
+			f.tile(tileShape{name: "tile", suffix: suffix, across: across, rows: 6, registers: 2})
+			f.tile(tileShape{name: "tileEdge", suffix: suffix, across: across, rows: 6, registers: 2, masked: true})
+		}
+		f.copyRows(suffix)
+		f.transpose(suffix)
+		f.dots(suffix)
+	})
+}
+
+// tileShape is what a function knows beforehand.
+type tileShape struct {
+	name, suffix string
+	across       bool // the rows of a tile lie side by side in a, and aNext leads to the next k; else aRow leads to the next row
+	rows         int
+	registers    int
+	masked       bool // b and c are narrower than the registers
+}
+
+func (s tileShape) doc() string {
+	doc := fmt.Sprintf("is up to %d rows of c, by %d registers of b; ", s.rows, s.registers)
+	if s.across {
+		return doc + "a[r, k] lies at 4 r + aNext k."
+	}
+	return doc + "a[r, k] lies at aRow r + 4 k."
+}
+
+// tile is a function with a body for each number of rows.
+func (f *file) tile(s tileShape) {
+	if s.across {
+		s.name += "Across"
+	}
+	f.function(s.name+s.suffix, s.doc(), "func(t *byte)")
+	t := tileBody{file: f, tileShape: s, t: reg.RDI, b: reg.RBX, bNext: reg.R10, k: reg.RCX, c: reg.RDX, cRow: reg.R11}
+	f.Load(f.Param("t"), t.t)
+	t.field(tileRows, t.k)
+	for rows := s.rows; rows > 1; rows-- {
+		f.CMPQ(t.k, operand.I32(rows))
+		f.JEQ(operand.LabelRef(fmt.Sprintf("rows%d", rows)))
+	}
+	for rows := 1; rows <= s.rows; rows++ {
+		f.Label(fmt.Sprintf("rows%d", rows))
+		t.rows = rows
+		t.body()
+	}
+}
+
+// tileBody is one of a tile's bodies on its way. Registers are named, since each body uses nearly all of them.
+type tileBody struct {
+	*file
+	tileShape
+	t, b, bNext, k, c, cRow reg.GPPhysical
+
+	masks []operand.Op
+}
+
+// aBases point to rows 0, 3, 6, 9 and 12 of a, where they don't lie side by side: an address reaches two strides from there.
+var aBases = []reg.GPPhysical{reg.RSI, reg.R12, reg.R13, reg.RAX, reg.R9}
+
+// aStep is aNext or aRow.
+var aStep = reg.R8
+
+func (t *tileBody) field(at int, to reg.Register) {
+	t.MOVQ(operand.Mem{Base: t.t, Disp: at}, to)
+}
+
+func (t *tileBody) body() {
+	t.field(tileB, t.b)
+	t.field(tileBNext, t.bNext)
+	t.field(tileC, t.c)
+	t.field(tileCRow, t.cRow)
+	t.field(tileK, t.k)
+	t.pointA()
+	t.prefetchC()
+	t.readMasks()
+	for i := range t.rows * t.registers {
+		t.clearSum(t.sum(i/t.registers, i%t.registers))
+	}
+	t.loop()
+	t.finish()
+	t.end()
+}
+
+func (t *tileBody) pointA() {
+	t.field(tileA, aBases[0])
+	if t.across {
+		t.field(tileANext, aStep)
+		return
+	}
+	t.field(tileARow, aStep)
+	if t.rows > 3 {
+		t.LEAQ(operand.Mem{Base: aStep, Index: aStep, Scale: 2}, aBases[4])
+	}
+	for i := 1; 3*i < t.rows; i++ {
+		t.LEAQ(operand.Mem{Base: aBases[i-1], Index: aBases[4], Scale: 1}, aBases[i])
+	}
+}
+
+// prefetchC asks for c before it is needed.
+func (t *tileBody) prefetchC() {
+	t.MOVQ(t.c, reg.R15)
+	for r := range t.rows {
+		for v := range t.registers {
+			if t.wide || v == 0 {
+				t.PREFETCHT0(operand.Mem{Base: reg.R15, Disp: v * t.width()})
+			}
+		}
+		if r+1 < t.rows {
+			t.ADDQ(t.cRow, reg.R15)
+		}
+	}
+}
+
+func (t *tileBody) readMasks() {
+	t.masks = nil
+	if !t.masked {
+		return
+	}
+	if !t.wide { // memory, read when it is needed: there is no register left
+		t.field(tileMasks, reg.R15)
+		return
+	}
+	for v := range t.registers {
+		m := []operand.Op{reg.K1, reg.K2}[v]
+		t.MOVWLZX(operand.Mem{Base: t.t, Disp: tileBits + 2*v}, reg.R15L)
+		t.KMOVW(reg.R15L, m)
+		t.masks = append(t.masks, m)
+	}
+}
+
+func (t *tileBody) width() int {
+	if t.wide {
+		return 64
+	}
+	return 32
+}
+
+// loop is over k by two, then what is left.
+func (t *tileBody) loop() {
+	two, one, done := t.label("two"), t.label("one"), t.label("summed")
+	t.SUBQ(operand.I32(2), t.k)
+	t.JLT(operand.LabelRef(one))
+	t.Label(two)
+	t.step(0)
+	t.step(1)
+	t.advanceA(2)
+	t.LEAQ(operand.Mem{Base: t.b, Index: t.bNext, Scale: 2}, t.b)
+	t.SUBQ(operand.I32(2), t.k)
+	t.JGE(operand.LabelRef(two))
+	t.Label(one)
+	t.ADDQ(operand.I32(1), t.k)
+	t.JLT(operand.LabelRef(done))
+	t.step(0)
+	t.Label(done)
+}
+
+// step is one k, of the two of a turn.
+func (t *tileBody) step(u int) {
+	for v := range t.registers {
+		at := operand.Mem{Base: t.b, Disp: v * t.width()}
+		if u == 1 {
+			at.Index, at.Scale = t.bNext, 1
+		}
+		t.readMasked(at, v, t.bRegister(v))
+	}
+	for r := range t.rows {
+		if t.registers == 1 {
+			t.VFMADD231PS_BCST(t.aAt(r, u), t.bRegister(0), t.sum(r, 0))
+			continue
+		}
+		a := t.spare(r)
+		t.VBROADCASTSS(t.aAt(r, u), a)
+		for v := range t.registers {
+			t.VFMADD231PS(a, t.bRegister(v), t.sum(r, v))
+		}
+	}
+}
+
+func (t *tileBody) aAt(r, u int) operand.Mem {
+	if t.across {
+		at := operand.Mem{Base: aBases[0], Disp: 4 * r}
+		if u == 1 {
+			at.Index, at.Scale = aStep, 1
+		}
+		return at
+	}
+	at := operand.Mem{Base: aBases[r/3], Disp: 4 * u}
+	if r%3 > 0 {
+		at.Index, at.Scale = aStep, uint8(r%3)
+	}
+	return at
+}
+
+func (t *tileBody) advanceA(ks int) {
+	if t.across {
+		t.LEAQ(operand.Mem{Base: aBases[0], Index: aStep, Scale: uint8(ks)}, aBases[0])
+		return
+	}
+	for i := 0; 3*i < t.rows; i++ {
+		t.ADDQ(operand.I32(4*ks), aBases[i])
+	}
+}
+
+// vector is a register by its number.
+func (t *tileBody) vector(i int) reg.VecPhysical {
+	if t.wide {
+		return zmm[i]
+	}
+	return ymm[i]
+}
+
+func (t *tileBody) sum(r, v int) reg.VecPhysical { return t.vector(r*t.registers + v) }
+
+// The last four registers: two of b, two for a in turn.
+func (t *tileBody) last() int {
+	if t.wide {
+		return 32
+	}
+	return 16
+}
+func (t *tileBody) bRegister(v int) reg.VecPhysical { return t.vector(t.last() - 4 + v) }
+func (t *tileBody) spare(r int) reg.VecPhysical     { return t.vector(t.last() - 2 + r%2) }
+
+func (t *tileBody) clearSum(v reg.VecPhysical) {
+	if t.wide {
+		t.VPXORD(v, v, v)
+	} else {
+		t.VXORPS(v, v, v)
+	}
+}
+
+// readMasked is 0 beyond the mask.
+func (t *tileBody) readMasked(at operand.Mem, v int, to reg.VecPhysical) {
+	switch {
+	case !t.masked:
+		t.VMOVUPS(at, to)
+	case t.wide:
+		t.VMOVUPS_Z(at, t.masks[v], to)
+	default:
+		t.VMOVUPS(operand.Mem{Base: reg.R15, Disp: 32 * v}, to)
+		t.VMASKMOVPS(at, to, to)
+	}
+}
+
+func (t *tileBody) writeMasked(from reg.VecPhysical, v int, at operand.Mem) {
+	switch {
+	case !t.masked:
+		t.VMOVUPS(from, at)
+	case t.wide:
+		t.VMOVUPS(from, t.masks[v], at)
+	default:
+		t.VMOVUPS(operand.Mem{Base: reg.R15, Disp: 32 * v}, t.bRegister(v))
+		t.VMASKMOVPS(from, t.bRegister(v), at)
+	}
+}
+
+// finish is c = max(0, sum + c + bias), each of the three where it is asked for.
+func (t *tileBody) finish() {
+	t.field(tileFlags, t.k)
+	t.unless(flagAdd, "added", func() {
+		t.MOVQ(t.c, reg.RSI)
+		t.sums(func(r, v int) {
+			t.readMasked(operand.Mem{Base: reg.RSI, Disp: v * t.width()}, v, t.spare(v))
+			t.VADDPS(t.spare(v), t.sum(r, v), t.sum(r, v))
+		}, reg.RSI)
+	})
+	t.addBias()
+	t.unless(flagRelu, "cut", func() {
+		zero := t.spare(0)
+		t.clearSum(zero)
+		t.sums(func(r, v int) { t.VMAXPS(t.sum(r, v), zero, t.sum(r, v)) }, nil) // of two zeros or a NaN, the sum
+	})
+	t.sums(func(r, v int) {
+		t.writeMasked(t.sum(r, v), v, operand.Mem{Base: t.c, Disp: v * t.width()})
+	}, t.c)
+}
+
+// unless does what a flag asks for.
+func (t *tileBody) unless(flag int, name string, do func()) {
+	done := t.label(name)
+	t.TESTQ(operand.I32(flag), t.k)
+	t.JEQ(operand.LabelRef(done))
+	do()
+	t.Label(done)
+}
+
+func (t *tileBody) addBias() {
+	done := t.label("biased")
+	t.field(tileBias, reg.RSI)
+	t.TESTQ(reg.RSI, reg.RSI)
+	t.JEQ(operand.LabelRef(done))
+	for v := range t.registers {
+		t.readMasked(operand.Mem{Base: reg.RSI, Disp: v * t.width()}, v, t.bRegister(v))
+	}
+	t.sums(func(r, v int) { t.VADDPS(t.bRegister(v), t.sum(r, v), t.sum(r, v)) }, nil)
+	t.Label(done)
+}
+
+// sums does all of them; row, if there is one, goes along the rows of c.
+func (t *tileBody) sums(do func(r, v int), row reg.Register) {
+	for r := range t.rows {
+		for v := range t.registers {
+			do(r, v)
+		}
+		if row != nil && r+1 < t.rows {
+			t.ADDQ(t.cRow, row)
+		}
+	}
+}
+
+var (
+	ymm = []reg.VecPhysical{reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7,
+		reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15}
+	zmm = []reg.VecPhysical{reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7,
+		reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15,
+		reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23,
+		reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31}
+)

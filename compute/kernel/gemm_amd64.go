@@ -1,0 +1,175 @@
+package kernel
+
+import "unsafe"
+
+// Tiles are the plan of Goto and van de Geijn (2008), Anatomy of High-Performance Matrix Multiplication: a tile of c stays in
+// registers while k goes by; tileK rows and tileCols columns of b are copied once, into panels as wide as a tile, and stay in the second
+// cache; the rows of a that a tile needs stay in the first, while all panels go by. What is copied lies as it is read.
+const (
+	tileK    = 256
+	tileCols = 512
+)
+
+// format is a Level's tile.
+type format struct{ rows, cols int }
+
+var formats = [...]format{AVX2: {6, 16}, AVX512: {14, 32}}
+
+// prepare finds out how g is done, from shapes and level alone.
+func (g *gemm) prepare() {
+	if g.level == Portable {
+		return
+	}
+	if g.c.Cols == 1 && g.p.TransA && g.p.Bias == nil && (g.c.Stride == 1 || g.c.Rows == 1) {
+		g.exchange()
+	}
+	_, _, g.dotted = g.column()
+}
+
+// fast does a part, where the level is not that of Go.
+func (g *gemm) fast(r0, r1, c0, c1 int) bool {
+	switch {
+	case g.level == Portable:
+		return false
+	case g.dotted:
+		g.dots(max(r0, c0), max(r1, c1))
+	default:
+		g.tiles(r0, r1, c0, c1)
+	}
+	return true
+}
+
+// exchange makes a column that a's rows add up to into a row: c' = b' a, where a isn't transposed.
+func (g *gemm) exchange() {
+	g.c = Matrix{g.c.Data, 1, g.c.Rows, g.c.Rows}
+	g.a, g.b, g.p.TransA, g.p.TransB = g.b, g.a, !g.p.TransB, false
+}
+
+// tile is what a tile's assembly needs, in its order; steps are in bytes.
+type tile struct {
+	a           unsafe.Pointer
+	aRow, aNext int // to the next row, and the next k; one of them is 4
+	b           unsafe.Pointer
+	bNext       int
+	c           unsafe.Pointer
+	cRow        int
+	bias        unsafe.Pointer // nil for none
+	k, rows     int
+	masks       unsafe.Pointer // of AVX2
+	flags       int
+	bits        uint32 // the columns there are, of AVX-512
+}
+
+const (
+	tileAdd  = 1
+	tileRelu = 2
+)
+
+// block is a part of c under way, by some of k.
+type block struct {
+	*gemm
+	r0, r1, c0, c1, k0, k1 int
+
+	format
+	copyA, copyB bool
+	space        *space
+}
+
+// tiles goes through k first, then through columns, then through rows.
+func (g *gemm) tiles(r0, r1, c0, c1 int) {
+	b := block{gemm: g, r0: r0, r1: r1, format: formats[g.level]}
+	b.copyB = g.p.TransB || g.c.Rows > 2*b.rows
+	b.copyA = g.c.Cols > 2*b.cols && (g.p.TransA || g.a.Stride%128 == 0)
+	if b.copyA || b.copyB {
+		s := g.shelf.take()
+		defer g.shelf.back(s)
+		b.space = s
+	}
+	kBlocks := (g.k + tileK - 1) / tileK
+	for i := range kBlocks {
+		b.k0, b.k1 = g.k*i/kBlocks, g.k*(i+1)/kBlocks
+		for b.c0 = c0; b.c0 < c1; b.c0 = b.c1 {
+			b.c1 = min(b.c0+tileCols, c1)
+			b.do()
+		}
+	}
+}
+
+func (b *block) do() {
+	t := tile{cRow: 4 * b.gemm.c.Stride, k: b.k1 - b.k0}
+	if b.p.Add || b.k0 > 0 {
+		t.flags |= tileAdd
+	}
+	last := b.k1 == b.gemm.k
+	if last && b.p.Then == Relu {
+		t.flags |= tileRelu
+	}
+	if b.copyB {
+		b.packB()
+	}
+	for r, left := b.r0, (b.r1-b.r0+b.rows-1)/b.rows; left > 0; left-- {
+		t.rows = (b.r1 - r + left - 1) / left
+		b.pointA(&t, r)
+		b.panels(&t, r, last)
+		if last && b.p.Then != Relu {
+			for i := range t.rows {
+				b.then(b.row(r+i, b.c0, b.c1))
+			}
+		}
+		r += t.rows
+	}
+}
+
+// panels does the rows of a tile in all columns.
+func (b *block) panels(t *tile, r int, last bool) {
+	for c := b.c0; c < b.c1; c += b.cols {
+		cols := min(b.cols, b.c1-c)
+		t.c = unsafe.Pointer(&b.gemm.c.Data[r*b.gemm.c.Stride+c])
+		if last && b.p.Bias != nil {
+			t.bias = unsafe.Pointer(&b.p.Bias[c])
+		}
+		if b.copyB {
+			t.b, t.bNext = unsafe.Pointer(&b.space.b[(c-b.c0)*t.k]), 4*b.cols
+		} else {
+			t.b, t.bNext = unsafe.Pointer(&b.gemm.b.Data[b.k0*b.gemm.b.Stride+c]), 4*b.gemm.b.Stride
+		}
+		if b.level == AVX512 {
+			t.bits = 1<<cols - 1
+			t.runAVX512(b.p.TransA, cols > 16)
+		} else {
+			t.masks = unsafe.Pointer(&maskLanes[16-cols])
+			t.runAVX2(b.p.TransA, cols == 16)
+		}
+	}
+}
+
+// maskLanes are 16 lanes that are read and written, and 16 that are not.
+var maskLanes = [32]int32{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
+
+func (t *tile) runAVX512(across, wide bool) {
+	p := (*byte)(unsafe.Pointer(t))
+	switch {
+	case across && wide:
+		tile2AcrossAVX512(p)
+	case across:
+		tile1AcrossAVX512(p)
+	case wide:
+		tile2AVX512(p)
+	default:
+		tile1AVX512(p)
+	}
+}
+
+func (t *tile) runAVX2(across, full bool) {
+	p := (*byte)(unsafe.Pointer(t))
+	switch {
+	case across && full:
+		tileAcrossAVX2(p)
+	case across:
+		tileEdgeAcrossAVX2(p)
+	case full:
+		tileAVX2(p)
+	default:
+		tileEdgeAVX2(p)
+	}
+}
