@@ -3,6 +3,7 @@ package warm
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -94,8 +95,24 @@ func (s *starter) move(p nn.Param, at *pair) (move, error) {
 	if !exact {
 		told = join(told, at.theirs.DType+" rounded to float32")
 	}
+	if lastName(p.Name) == movingDeviation && lastName(at.theirs.Name) == movingVariance {
+		epsilon := deviate(values, p.Values)
+		told = join(told, fmt.Sprintf("the root of it and %.2g", epsilon))
+	}
 	m.into, m.values, at.told = p.Values, values, told
 	return m, nil
+}
+
+// deviate makes variances what batch normalization divides by, sqrt(variance + epsilon), in their place. It began with a variance of 1,
+// which tells epsilon.
+func deviate(values, beginning []float32) (epsilon float64) {
+	if len(beginning) > 0 {
+		epsilon = float64(beginning[0])*float64(beginning[0]) - 1
+	}
+	for i, v := range values {
+		values[i] = float32(math.Sqrt(float64(v) + epsilon))
+	}
+	return epsilon
 }
 
 // fit says which old row and column is for each of p, and what is to be told of that. Axes may differ in length only where both

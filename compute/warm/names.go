@@ -52,6 +52,8 @@ func kind(name string, shape []int) string {
 	switch last = strings.TrimPrefix(last, "_"); last {
 	case "kernel", "bias", "embeddings", "gamma", "beta", "moving_mean", "moving_variance", "mean", "variance", "scale":
 		return last
+	case movingDeviation:
+		return movingVariance
 	case "weights", "embedding_weights": // of Estimators
 		return "kernel"
 	}
@@ -63,6 +65,14 @@ func kind(name string, shape []int) string {
 	}
 	return "kernel"
 }
+
+// The last names of what batch normalization keeps of its columns' spread: ours, and Keras's.
+const (
+	movingDeviation = "moving_deviation"
+	movingVariance  = "moving_variance"
+)
+
+func lastName(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
 // wholeName is the name under which the parts of a variable are saved: dnn/kernel for dnn/kernel/part_0.
 func wholeName(node string) string {

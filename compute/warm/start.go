@@ -92,13 +92,16 @@ func (s *starter) open(i int) bool { return s.pairs[i].how == "" && s.pairs[i].t
 
 func (s *starter) leaveOut(expressions chosen) {
 	for i, p := range s.params {
-		if !p.Trainable {
+		if isConstant(p) {
 			s.pairs[i].told = "a constant of this run's data, no weight"
 			continue
 		}
 		s.pairs[i].told = expressions.leftOut(p.Name)
 	}
 }
+
+// isConstant says that a param is of this run's data: neither learnt nor, as the averages of batch normalization, gathered in training.
+func isConstant(p nn.Param) bool { return !p.Trainable && !p.Moving }
 
 func (s *starter) pair(i int, theirs Tensor, how string) {
 	s.pairs[i].theirs, s.pairs[i].how = theirs, how

@@ -51,7 +51,7 @@ func (s *starter) table() Table {
 
 // constant says that a weight of the old model is one that the new one has as a constant, and tells of there.
 func (s *starter) constant(name string) bool {
-	return slices.ContainsFunc(s.params, func(p nn.Param) bool { return p.Name == name && !p.Trainable })
+	return slices.ContainsFunc(s.params, func(p nn.Param) bool { return p.Name == name && isConstant(p) })
 }
 
 // Taken is how many params have taken something.
