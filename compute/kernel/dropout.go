@@ -12,32 +12,44 @@ import (
 func (t *Team) Dropout(mask []float32, rate float32, seed, stream, step uint64) {
 	m := newMask(rate, seed, stream, step)
 	if t.alone(len(mask), grainSlow) {
-		m.draw(mask, 0)
+		m.draw(level, mask, 0)
 		return
 	}
-	t.divide(len(mask), grainSlow, job{do: dropoutPart, y: mask, mask: m})
+	t.divide(len(mask), grainSlow, job{do: dropoutPart, level: level, y: mask, mask: m})
 }
 
-func dropoutPart(j *job, from, to int) { j.mask.draw(j.y[from:to], from) }
+func dropoutPart(j *job, from, to int) { j.mask.draw(j.level, j.y[from:to], from) }
 
 // mask is what a Dropout draws by.
 type mask struct {
-	key0, key1       uint32
-	step, stream, hi uint32
-	threshold        uint32 // of the 24 bits: below is dropped
-	kept             float32
+	key       [4]uint32 // its two words, each before a 0
+	counter   [4]uint32 // of element 0
+	threshold uint32    // of the 24 bits: below is dropped
+	kept      float32
 }
 
 func newMask(rate float32, seed, stream, step uint64) mask {
 	threshold := math.Ceil(float64(min(max(rate, 0), 1)) * (1 << 24))
-	return mask{key0: uint32(seed), key1: uint32(seed >> 32), step: uint32(step), stream: uint32(stream),
-		hi: uint32(step>>32) ^ uint32(stream>>32), threshold: uint32(threshold), kept: 1 / (1 - rate)}
+	return mask{
+		key:       [4]uint32{0: uint32(seed), 2: uint32(seed >> 32)},
+		counter:   [4]uint32{0, uint32(step), uint32(stream), uint32(step>>32) ^ uint32(stream>>32)},
+		threshold: uint32(threshold),
+		kept:      1 / (1 - rate),
+	}
 }
 
 // draw fills part, which begins at element from, a multiple of 4.
-func (m *mask) draw(part []float32, from int) {
+func (m mask) draw(l Level, part []float32, from int) {
+	m.counter[0] = uint32(from / 4)
+	if !m.fast(l, part) {
+		m.portable(part)
+	}
+}
+
+func (m mask) portable(part []float32) {
 	for i := 0; i < len(part); i += 4 {
-		words := philox([4]uint32{uint32((from + i) / 4), m.step, m.stream, m.hi}, m.key0, m.key1)
+		words := philox(m.counter, m.key[0], m.key[2])
+		m.counter[0]++
 		for k, word := range words[:min(4, len(part)-i)] {
 			part[i+k] = m.kept
 			if word>>8 < m.threshold {

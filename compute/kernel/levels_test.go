@@ -240,6 +240,20 @@ func TestTablesAtEachLevel(t *testing.T) {
 	})
 }
 
+func TestDropoutAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
+		for n := range 200 {
+			m := newMask(r.Float32(), r.Uint64(), r.Uint64(), r.Uint64())
+			want, got := make([]float32, n), newGuarded(r, make([]float32, n))
+			from := 16 * r.IntN(1<<20)
+			m.draw(Portable, want, from)
+			m.draw(l, got.x, from)
+			got.check(t, "dropout")
+			agree(t, "dropout", got.x, want, 0)
+		}
+	})
+}
+
 // The rules are the same to the last bit at each level: none of them is fused.
 func TestUpdateAtEachLevel(t *testing.T) {
 	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {

@@ -19,27 +19,121 @@ TEXT ·softmaxAVX2(SB), NOSPLIT, $0-32
 	NEGQ    R8
 	VMOVDQU 64(DI)(R8*4), Y0
 	VMOVDQU 96(DI)(R8*4), Y1
-	MOVQ    rows+16(FP), DI
+	TESTQ   BX, BX
+	JNE     long1
+	MOVQ    rows+16(FP), BX
 
-round1:
+round2:
+	VBROADCASTSS lanes_ff800000<>+0(SB), Y2
+	VMASKMOVPS   (CX), Y0, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y3
+	VMASKMOVPS   32(CX), Y1, Y4
+	VBLENDVPS    Y1, Y4, Y2, Y2
+	VMAXPS       Y2, Y3, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VMAXPS       X5, X4, X4
+	VMOVHLPS     X4, X4, X5
+	VMAXPS       X5, X4, X4
+	VMOVSHDUP    X4, X5
+	VMAXPS       X5, X4, X4
+	VBROADCASTSS X4, Y4
+	VSUBPS       Y4, Y3, Y3
+	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
+	VMINPS       Y3, Y6, Y3
+	VMAXPS       Y3, Y5, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y6
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VANDPS       Y0, Y3, Y3
+	VSUBPS       Y4, Y2, Y2
+	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
+	VMINPS       Y2, Y5, Y2
+	VMAXPS       Y2, Y4, Y2
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y2
+	VBROADCASTSS lanes_39506967<>+0(SB), Y5
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y5
+	VADDPS       lanes_3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VANDPS       Y1, Y2, Y2
+	VADDPS       Y2, Y3, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDPS       X5, X4, X4
+	VMOVHLPS     X4, X4, X5
+	VADDPS       X5, X4, X4
+	VMOVSHDUP    X4, X5
+	VADDPS       X5, X4, X4
+	VBROADCASTSS X4, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMASKMOVPS   Y3, Y0, (AX)
+	VDIVPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y1, 32(AX)
+	LEAQ         (AX)(DX*4), AX
+	LEAQ         (CX)(DX*4), CX
+	DECQ         BX
+	JNE          round2
+	VZEROUPPER
+	RET
+
+long1:
+	MOVQ rows+16(FP), DI
+
+round3:
 	VBROADCASTSS lanes_ff800000<>+0(SB), Y2
 	VBROADCASTSS lanes_ff800000<>+0(SB), Y3
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest3
+	JGE          rest5
 
-block2:
+block4:
 	VMOVUPS (CX)(R8*4), Y4
 	VMAXPS  Y4, Y2, Y2
 	VMOVUPS 32(CX)(R8*4), Y4
 	VMAXPS  Y4, Y3, Y3
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block2
+	JLT     block4
 
-rest3:
+rest5:
 	TESTQ        SI, SI
-	JEQ          done4
+	JEQ          done6
 	VMASKMOVPS   (CX)(R8*4), Y0, Y4
 	VBROADCASTSS lanes_ff800000<>+0(SB), Y5
 	VBLENDVPS    Y0, Y4, Y5, Y4
@@ -49,7 +143,7 @@ rest3:
 	VBLENDVPS    Y1, Y4, Y5, Y4
 	VMAXPS       Y4, Y3, Y3
 
-done4:
+done6:
 	VMAXPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VMAXPS       X3, X2, X2
@@ -62,9 +156,9 @@ done4:
 	VXORPS       Y4, Y4, Y4
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest6
+	JGE          rest8
 
-block5:
+block7:
 	VMOVUPS      (CX)(R8*4), Y5
 	VSUBPS       Y2, Y5, Y5
 	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
@@ -127,11 +221,11 @@ block5:
 	VMOVUPS      Y5, 32(AX)(R8*4)
 	ADDQ         $+16, R8
 	CMPQ         R8, BX
-	JLT          block5
+	JLT          block7
 
-rest6:
+rest8:
 	TESTQ        SI, SI
-	JEQ          done7
+	JEQ          done9
 	VMASKMOVPS   (CX)(R8*4), Y0, Y5
 	VSUBPS       Y2, Y5, Y5
 	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
@@ -195,7 +289,7 @@ rest6:
 	VADDPS       Y2, Y4, Y4
 	VMASKMOVPS   Y2, Y1, 32(AX)(R8*4)
 
-done7:
+done9:
 	VADDPS       Y4, Y3, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPS       X3, X2, X2
@@ -206,9 +300,9 @@ done7:
 	VBROADCASTSS X2, Y2
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest9
+	JGE          rest11
 
-block8:
+block10:
 	VMOVUPS (AX)(R8*4), Y3
 	VDIVPS  Y2, Y3, Y3
 	VMOVUPS Y3, (AX)(R8*4)
@@ -217,11 +311,11 @@ block8:
 	VMOVUPS Y3, 32(AX)(R8*4)
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block8
+	JLT     block10
 
-rest9:
+rest11:
 	TESTQ      SI, SI
-	JEQ        done10
+	JEQ        done12
 	VMASKMOVPS (AX)(R8*4), Y0, Y3
 	VDIVPS     Y2, Y3, Y3
 	VMASKMOVPS Y3, Y0, (AX)(R8*4)
@@ -229,11 +323,11 @@ rest9:
 	VDIVPS     Y2, Y3, Y2
 	VMASKMOVPS Y2, Y1, 32(AX)(R8*4)
 
-done10:
+done12:
 	LEAQ (AX)(DX*4), AX
 	LEAQ (CX)(DX*4), CX
 	DECQ DI
-	JNE  round1
+	JNE  round3
 	VZEROUPPER
 	RET
 
@@ -426,27 +520,157 @@ TEXT ·logSoftmaxAVX2(SB), NOSPLIT, $0-32
 	NEGQ    R8
 	VMOVDQU 64(DI)(R8*4), Y0
 	VMOVDQU 96(DI)(R8*4), Y1
-	MOVQ    rows+16(FP), DI
+	TESTQ   BX, BX
+	JNE     long13
+	MOVQ    rows+16(FP), BX
 
-round11:
+round14:
+	VBROADCASTSS lanes_ff800000<>+0(SB), Y2
+	VMASKMOVPS   (CX), Y0, Y3
+	VBLENDVPS    Y0, Y3, Y2, Y3
+	VMASKMOVPS   32(CX), Y1, Y4
+	VBLENDVPS    Y1, Y4, Y2, Y2
+	VMAXPS       Y2, Y3, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VMAXPS       X5, X4, X4
+	VMOVHLPS     X4, X4, X5
+	VMAXPS       X5, X4, X4
+	VMOVSHDUP    X4, X5
+	VMAXPS       X5, X4, X4
+	VBROADCASTSS X4, Y4
+	VSUBPS       Y4, Y3, Y3
+	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
+	VMINPS       Y3, Y6, Y6
+	VMAXPS       Y6, Y5, Y5
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VANDPS       Y0, Y5, Y5
+	VSUBPS       Y4, Y2, Y2
+	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
+	VMINPS       Y2, Y6, Y6
+	VMAXPS       Y6, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VANDPS       Y1, Y4, Y4
+	VADDPS       Y4, Y5, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDPS       X5, X4, X4
+	VMOVHLPS     X4, X4, X5
+	VADDPS       X5, X4, X4
+	VMOVSHDUP    X4, X5
+	VADDPS       X5, X4, X4
+	VBROADCASTSS X4, Y4
+	VCMPPS       $0x11, lanes_00800000<>+0(SB), Y4, Y5
+	VMULPS       lanes_4b000000<>+0(SB), Y4, Y6
+	VBLENDVPS    Y5, Y6, Y4, Y6
+	VPSUBD       lanes_3f3504f3<>+0(SB), Y6, Y6
+	VPSRAD       $0x17, Y6, Y7
+	VCVTDQ2PS    Y7, Y7
+	VANDPS       lanes_007fffff<>+0(SB), Y6, Y6
+	VPADDD       lanes_3f3504f3<>+0(SB), Y6, Y6
+	VSUBPS       lanes_3f800000<>+0(SB), Y6, Y6
+	VBROADCASTSS lanes_41b80000<>+0(SB), Y8
+	VANDPS       Y5, Y8, Y5
+	VSUBPS       Y5, Y7, Y5
+	VMULPS       Y6, Y6, Y7
+	VBROADCASTSS lanes_3d9021bb<>+0(SB), Y8
+	VFMADD213PS  lanes_bdebd1b8<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3def251a<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_bdfe5d4f<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3e11e9bf<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_be2aae50<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3e4cceac<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_be7ffffc<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3eaaaaaa<>+0(SB), Y6, Y8
+	VMULPS       Y7, Y6, Y9
+	VMULPS       Y9, Y8, Y8
+	VFMADD231PS  lanes_b95e8083<>+0(SB), Y5, Y8
+	VFNMADD231PS lanes_3f000000<>+0(SB), Y7, Y8
+	VADDPS       Y8, Y6, Y6
+	VFMADD231PS  lanes_3f318000<>+0(SB), Y5, Y6
+	VCMPPS       $0x00, lanes_7f800000<>+0(SB), Y4, Y5
+	VBLENDVPS    Y5, Y4, Y6, Y5
+	VCMPPS       $0x00, lanes_00000000<>+0(SB), Y4, Y6
+	VBROADCASTSS lanes_ff800000<>+0(SB), Y7
+	VBLENDVPS    Y6, Y7, Y5, Y5
+	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y4, Y4
+	VBROADCASTSS lanes_7fc00000<>+0(SB), Y6
+	VBLENDVPS    Y4, Y6, Y5, Y4
+	VSUBPS       Y4, Y3, Y3
+	VMASKMOVPS   Y3, Y0, (AX)
+	VSUBPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y1, 32(AX)
+	LEAQ         (AX)(DX*4), AX
+	LEAQ         (CX)(DX*4), CX
+	DECQ         BX
+	JNE          round14
+	VZEROUPPER
+	RET
+
+long13:
+	MOVQ rows+16(FP), DI
+
+round15:
 	VBROADCASTSS lanes_ff800000<>+0(SB), Y2
 	VBROADCASTSS lanes_ff800000<>+0(SB), Y3
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest13
+	JGE          rest17
 
-block12:
+block16:
 	VMOVUPS (CX)(R8*4), Y4
 	VMAXPS  Y4, Y2, Y2
 	VMOVUPS 32(CX)(R8*4), Y4
 	VMAXPS  Y4, Y3, Y3
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block12
+	JLT     block16
 
-rest13:
+rest17:
 	TESTQ        SI, SI
-	JEQ          done14
+	JEQ          done18
 	VMASKMOVPS   (CX)(R8*4), Y0, Y4
 	VBROADCASTSS lanes_ff800000<>+0(SB), Y5
 	VBLENDVPS    Y0, Y4, Y5, Y4
@@ -456,7 +680,7 @@ rest13:
 	VBLENDVPS    Y1, Y4, Y5, Y4
 	VMAXPS       Y4, Y3, Y3
 
-done14:
+done18:
 	VMAXPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VMAXPS       X3, X2, X2
@@ -469,9 +693,9 @@ done14:
 	VXORPS       Y4, Y4, Y4
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest16
+	JGE          rest20
 
-block15:
+block19:
 	VMOVUPS      (CX)(R8*4), Y5
 	VSUBPS       Y2, Y5, Y5
 	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
@@ -532,11 +756,11 @@ block15:
 	VADDPS       Y5, Y4, Y4
 	ADDQ         $+16, R8
 	CMPQ         R8, BX
-	JLT          block15
+	JLT          block19
 
-rest16:
+rest20:
 	TESTQ        SI, SI
-	JEQ          done17
+	JEQ          done21
 	VMASKMOVPS   (CX)(R8*4), Y0, Y5
 	VSUBPS       Y2, Y5, Y5
 	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
@@ -598,7 +822,7 @@ rest16:
 	VANDPS       Y1, Y5, Y5
 	VADDPS       Y5, Y4, Y4
 
-done17:
+done21:
 	VADDPS       Y4, Y3, Y3
 	VEXTRACTF128 $0x01, Y3, X4
 	VADDPS       X4, X3, X3
@@ -645,9 +869,9 @@ done17:
 	VBLENDVPS    Y3, Y5, Y4, Y3
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest19
+	JGE          rest23
 
-block18:
+block22:
 	VMOVUPS (CX)(R8*4), Y4
 	VSUBPS  Y2, Y4, Y4
 	VSUBPS  Y3, Y4, Y4
@@ -658,11 +882,11 @@ block18:
 	VMOVUPS Y4, 32(AX)(R8*4)
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block18
+	JLT     block22
 
-rest19:
+rest23:
 	TESTQ      SI, SI
-	JEQ        done20
+	JEQ        done24
 	VMASKMOVPS (CX)(R8*4), Y0, Y4
 	VSUBPS     Y2, Y4, Y4
 	VSUBPS     Y3, Y4, Y4
@@ -672,11 +896,11 @@ rest19:
 	VSUBPS     Y3, Y2, Y2
 	VMASKMOVPS Y2, Y1, 32(AX)(R8*4)
 
-done20:
+done24:
 	LEAQ (AX)(DX*4), AX
 	LEAQ (CX)(DX*4), CX
 	DECQ DI
-	JNE  round11
+	JNE  round15
 	VZEROUPPER
 	RET
 
@@ -868,14 +1092,14 @@ TEXT ·softmaxSlopeAVX2(SB), NOSPLIT, $0-40
 	VMOVDQU 96(R8)(R9*4), Y1
 	MOVQ    rows+24(FP), R8
 
-round21:
+round25:
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	XORQ   R9, R9
 	CMPQ   R9, SI
-	JGE    rest23
+	JGE    rest27
 
-block22:
+block26:
 	VMOVUPS     (CX)(R9*4), Y4
 	VMOVUPS     (DX)(R9*4), Y5
 	VFMADD231PS Y5, Y4, Y2
@@ -884,11 +1108,11 @@ block22:
 	VFMADD231PS Y5, Y4, Y3
 	ADDQ        $+16, R9
 	CMPQ        R9, SI
-	JLT         block22
+	JLT         block26
 
-rest23:
+rest27:
 	TESTQ       DI, DI
-	JEQ         done24
+	JEQ         done28
 	VMASKMOVPS  (CX)(R9*4), Y0, Y4
 	VMASKMOVPS  (DX)(R9*4), Y0, Y5
 	VFMADD231PS Y5, Y4, Y2
@@ -896,7 +1120,7 @@ rest23:
 	VMASKMOVPS  32(DX)(R9*4), Y1, Y5
 	VFMADD231PS Y5, Y4, Y3
 
-done24:
+done28:
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPS       X3, X2, X2
@@ -907,9 +1131,9 @@ done24:
 	VBROADCASTSS X2, Y2
 	XORQ         R9, R9
 	CMPQ         R9, SI
-	JGE          rest26
+	JGE          rest30
 
-block25:
+block29:
 	VMOVUPS (CX)(R9*4), Y3
 	VSUBPS  Y2, Y3, Y3
 	VMOVUPS (DX)(R9*4), Y4
@@ -922,11 +1146,11 @@ block25:
 	VMOVUPS Y3, 32(AX)(R9*4)
 	ADDQ    $+16, R9
 	CMPQ    R9, SI
-	JLT     block25
+	JLT     block29
 
-rest26:
+rest30:
 	TESTQ      DI, DI
-	JEQ        done27
+	JEQ        done31
 	VMASKMOVPS (CX)(R9*4), Y0, Y3
 	VSUBPS     Y2, Y3, Y3
 	VMASKMOVPS (DX)(R9*4), Y0, Y4
@@ -938,12 +1162,12 @@ rest26:
 	VMULPS     Y3, Y2, Y2
 	VMASKMOVPS Y2, Y1, 32(AX)(R9*4)
 
-done27:
+done31:
 	LEAQ (AX)(BX*4), AX
 	LEAQ (CX)(BX*4), CX
 	LEAQ (DX)(BX*4), DX
 	DECQ R8
-	JNE  round21
+	JNE  round25
 	VZEROUPPER
 	RET
 
@@ -965,29 +1189,29 @@ TEXT ·logSoftmaxSlopeAVX2(SB), NOSPLIT, $0-40
 	VMOVDQU 96(R8)(R9*4), Y1
 	MOVQ    rows+24(FP), R8
 
-round28:
+round32:
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	XORQ   R9, R9
 	CMPQ   R9, SI
-	JGE    rest30
+	JGE    rest34
 
-block29:
+block33:
 	VADDPS (CX)(R9*4), Y2, Y2
 	VADDPS 32(CX)(R9*4), Y3, Y3
 	ADDQ   $+16, R9
 	CMPQ   R9, SI
-	JLT    block29
+	JLT    block33
 
-rest30:
+rest34:
 	TESTQ      DI, DI
-	JEQ        done31
+	JEQ        done35
 	VMASKMOVPS (CX)(R9*4), Y0, Y4
 	VADDPS     Y4, Y2, Y2
 	VMASKMOVPS 32(CX)(R9*4), Y1, Y4
 	VADDPS     Y4, Y3, Y3
 
-done31:
+done35:
 	VADDPS       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X3
 	VADDPS       X3, X2, X2
@@ -998,9 +1222,9 @@ done31:
 	VBROADCASTSS X2, Y2
 	XORQ         R9, R9
 	CMPQ         R9, SI
-	JGE          rest33
+	JGE          rest37
 
-block32:
+block36:
 	VMOVUPS      (CX)(R9*4), Y3
 	VMOVUPS      (DX)(R9*4), Y4
 	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
@@ -1063,11 +1287,11 @@ block32:
 	VMOVUPS      Y3, 32(AX)(R9*4)
 	ADDQ         $+16, R9
 	CMPQ         R9, SI
-	JLT          block32
+	JLT          block36
 
-rest33:
+rest37:
 	TESTQ        DI, DI
-	JEQ          done34
+	JEQ          done38
 	VMASKMOVPS   (CX)(R9*4), Y0, Y3
 	VMASKMOVPS   (DX)(R9*4), Y0, Y4
 	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
@@ -1129,12 +1353,12 @@ rest33:
 	VFNMADD231PS Y2, Y4, Y3
 	VMASKMOVPS   Y3, Y1, 32(AX)(R9*4)
 
-done34:
+done38:
 	LEAQ (AX)(BX*4), AX
 	LEAQ (CX)(BX*4), CX
 	LEAQ (DX)(BX*4), DX
 	DECQ R8
-	JNE  round28
+	JNE  round32
 	VZEROUPPER
 	RET
 
@@ -1150,30 +1374,86 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-32
 	ANDQ  $+15, SI
 	LEAQ  masks_16<>+0(SB), DI
 	KMOVW (DI)(SI*2), K1
-	MOVQ  rows+16(FP), DI
+	TESTQ BX, BX
+	JNE   long39
+	MOVQ  rows+16(FP), BX
 
-round35:
+round40:
+	VBROADCASTSS      lanes_ff800000<>+0(SB), Z0
+	VMOVUPS.Z         (CX), K1, Z1
+	VBLENDMPS         Z1, Z0, K1, Z2
+	VEXTRACTF64X4     $0x01, Z2, Y0
+	VMAXPS            Y0, Y2, Y0
+	VEXTRACTF128      $0x01, Y0, X1
+	VMAXPS            X1, X0, X0
+	VMOVHLPS          X0, X0, X1
+	VMAXPS            X1, X0, X0
+	VMOVSHDUP         X0, X1
+	VMAXPS            X1, X0, X0
+	VBROADCASTSS      X0, Z0
+	VSUBPS            Z0, Z2, Z0
+	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z1
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z3
+	VMINPS            Z0, Z3, Z0
+	VMAXPS            Z0, Z1, Z0
+	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS       $0x08, Z1, Z1
+	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z1, Z0
+	VFNMADD231PS.BCST lanes_b95e8083<>+0(SB), Z1, Z0
+	VBROADCASTSS      lanes_39506967<>+0(SB), Z3
+	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z0, Z3
+	VMULPS            Z0, Z0, Z4
+	VFMADD213PS       Z0, Z4, Z3
+	VADDPS.BCST       lanes_3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS         Z1, Z0, Z0
+	VMOVAPS.Z         Z0, K1, Z0
+	VEXTRACTF64X4     $0x01, Z0, Y1
+	VADDPS            Y1, Y0, Y1
+	VEXTRACTF128      $0x01, Y1, X3
+	VADDPS            X3, X1, X1
+	VMOVHLPS          X1, X1, X3
+	VADDPS            X3, X1, X1
+	VMOVSHDUP         X1, X3
+	VADDPS            X3, X1, X1
+	VBROADCASTSS      X1, Z1
+	VDIVPS            Z1, Z0, Z0
+	VMOVUPS           Z0, K1, (AX)
+	LEAQ              (AX)(DX*4), AX
+	LEAQ              (CX)(DX*4), CX
+	DECQ              BX
+	JNE               round40
+	VZEROUPPER
+	RET
+
+long39:
+	MOVQ rows+16(FP), DI
+
+round41:
 	VBROADCASTSS lanes_ff800000<>+0(SB), Z0
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest37
+	JGE          rest43
 
-block36:
+block42:
 	VMOVUPS (CX)(R8*4), Z1
 	VMAXPS  Z1, Z0, Z0
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block36
+	JLT     block42
 
-rest37:
+rest43:
 	TESTQ        SI, SI
-	JEQ          done38
+	JEQ          done44
 	VMOVUPS.Z    (CX)(R8*4), K1, Z1
 	VBROADCASTSS lanes_ff800000<>+0(SB), Z4
 	VBLENDMPS    Z1, Z4, K1, Z2
 	VMAXPS       Z2, Z0, Z0
 
-done38:
+done44:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -1186,9 +1466,9 @@ done38:
 	VPXORD        Z3, Z3, Z3
 	XORQ          R8, R8
 	CMPQ          R8, BX
-	JGE           rest40
+	JGE           rest46
 
-block39:
+block45:
 	VMOVUPS           (CX)(R8*4), Z1
 	VSUBPS            Z0, Z1, Z1
 	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z4
@@ -1213,11 +1493,11 @@ block39:
 	VMOVUPS           Z1, (AX)(R8*4)
 	ADDQ              $+16, R8
 	CMPQ              R8, BX
-	JLT               block39
+	JLT               block45
 
-rest40:
+rest46:
 	TESTQ             SI, SI
-	JEQ               done41
+	JEQ               done47
 	VMOVUPS.Z         (CX)(R8*4), K1, Z1
 	VSUBPS            Z0, Z1, Z0
 	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z1
@@ -1242,7 +1522,7 @@ rest40:
 	VADDPS            Z0, Z3, Z3
 	VMOVUPS           Z0, K1, (AX)(R8*4)
 
-done41:
+done47:
 	VEXTRACTF64X4 $0x01, Z3, Y0
 	VADDPS        Y0, Y3, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1254,28 +1534,28 @@ done41:
 	VBROADCASTSS  X0, Z0
 	XORQ          R8, R8
 	CMPQ          R8, BX
-	JGE           rest43
+	JGE           rest49
 
-block42:
+block48:
 	VMOVUPS (AX)(R8*4), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(R8*4)
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block42
+	JLT     block48
 
-rest43:
+rest49:
 	TESTQ     SI, SI
-	JEQ       done44
+	JEQ       done50
 	VMOVUPS.Z (AX)(R8*4), K1, Z1
 	VDIVPS    Z0, Z1, Z0
 	VMOVUPS   Z0, K1, (AX)(R8*4)
 
-done44:
+done50:
 	LEAQ (AX)(DX*4), AX
 	LEAQ (CX)(DX*4), CX
 	DECQ DI
-	JNE  round35
+	JNE  round41
 	VZEROUPPER
 	RET
 
@@ -1309,30 +1589,122 @@ TEXT ·logSoftmaxAVX512(SB), NOSPLIT, $0-32
 	ANDQ  $+15, SI
 	LEAQ  masks_16<>+0(SB), DI
 	KMOVW (DI)(SI*2), K1
-	MOVQ  rows+16(FP), DI
+	TESTQ BX, BX
+	JNE   long51
+	MOVQ  rows+16(FP), BX
 
-round45:
+round52:
+	VBROADCASTSS      lanes_ff800000<>+0(SB), Z0
+	VMOVUPS.Z         (CX), K1, Z1
+	VBLENDMPS         Z1, Z0, K1, Z2
+	VEXTRACTF64X4     $0x01, Z2, Y0
+	VMAXPS            Y0, Y2, Y0
+	VEXTRACTF128      $0x01, Y0, X1
+	VMAXPS            X1, X0, X0
+	VMOVHLPS          X0, X0, X1
+	VMAXPS            X1, X0, X0
+	VMOVSHDUP         X0, X1
+	VMAXPS            X1, X0, X0
+	VBROADCASTSS      X0, Z0
+	VSUBPS            Z0, Z2, Z0
+	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z1
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z7
+	VMINPS            Z0, Z7, Z7
+	VMAXPS            Z7, Z1, Z1
+	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z7
+	VRNDSCALEPS       $0x08, Z7, Z7
+	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z7, Z1
+	VFNMADD231PS.BCST lanes_b95e8083<>+0(SB), Z7, Z1
+	VBROADCASTSS      lanes_39506967<>+0(SB), Z8
+	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z1, Z8
+	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z1, Z8
+	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z1, Z8
+	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z1, Z8
+	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z1, Z8
+	VMULPS            Z1, Z1, Z9
+	VFMADD213PS       Z1, Z9, Z8
+	VADDPS.BCST       lanes_3f800000<>+0(SB), Z8, Z1
+	VSCALEFPS         Z7, Z1, Z1
+	VMOVAPS.Z         Z1, K1, Z1
+	VEXTRACTF64X4     $0x01, Z1, Y7
+	VADDPS            Y7, Y1, Y7
+	VEXTRACTF128      $0x01, Y7, X1
+	VADDPS            X1, X7, X7
+	VMOVHLPS          X7, X7, X1
+	VADDPS            X1, X7, X7
+	VMOVSHDUP         X7, X1
+	VADDPS            X1, X7, X7
+	VBROADCASTSS      X7, Z1
+	VCMPPS.BCST       $0x11, lanes_00800000<>+0(SB), Z1, K2
+	VMULPS.BCST       lanes_4b000000<>+0(SB), Z1, Z7
+	VBLENDMPS         Z7, Z1, K2, Z3
+	VPSUBD.BCST       lanes_3f3504f3<>+0(SB), Z3, Z7
+	VPSRAD            $0x17, Z7, Z8
+	VCVTDQ2PS         Z8, Z8
+	VANDPS.BCST       lanes_007fffff<>+0(SB), Z7, Z7
+	VPADDD.BCST       lanes_3f3504f3<>+0(SB), Z7, Z7
+	VSUBPS.BCST       lanes_3f800000<>+0(SB), Z7, Z7
+	VBROADCASTSS      lanes_41b80000<>+0(SB), Z9
+	VMOVAPS.Z         Z9, K2, Z9
+	VSUBPS            Z9, Z8, Z8
+	VMULPS            Z7, Z7, Z9
+	VBROADCASTSS      lanes_3d9021bb<>+0(SB), Z10
+	VFMADD213PS.BCST  lanes_bdebd1b8<>+0(SB), Z7, Z10
+	VFMADD213PS.BCST  lanes_3def251a<>+0(SB), Z7, Z10
+	VFMADD213PS.BCST  lanes_bdfe5d4f<>+0(SB), Z7, Z10
+	VFMADD213PS.BCST  lanes_3e11e9bf<>+0(SB), Z7, Z10
+	VFMADD213PS.BCST  lanes_be2aae50<>+0(SB), Z7, Z10
+	VFMADD213PS.BCST  lanes_3e4cceac<>+0(SB), Z7, Z10
+	VFMADD213PS.BCST  lanes_be7ffffc<>+0(SB), Z7, Z10
+	VFMADD213PS.BCST  lanes_3eaaaaaa<>+0(SB), Z7, Z10
+	VMULPS            Z9, Z7, Z11
+	VMULPS            Z11, Z10, Z10
+	VFMADD231PS.BCST  lanes_b95e8083<>+0(SB), Z8, Z10
+	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z9, Z10
+	VADDPS            Z10, Z7, Z7
+	VFMADD231PS.BCST  lanes_3f318000<>+0(SB), Z8, Z7
+	VCMPPS.BCST       $0x00, lanes_7f800000<>+0(SB), Z1, K2
+	VBLENDMPS         Z1, Z7, K2, Z4
+	VCMPPS.BCST       $0x00, lanes_00000000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_ff800000<>+0(SB), Z7
+	VBLENDMPS         Z7, Z4, K2, Z5
+	VCMPPS.BCST       $0x19, lanes_00000000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_7fc00000<>+0(SB), Z1
+	VBLENDMPS         Z1, Z5, K2, Z6
+	VSUBPS            Z6, Z0, Z0
+	VMOVUPS           Z0, K1, (AX)
+	LEAQ              (AX)(DX*4), AX
+	LEAQ              (CX)(DX*4), CX
+	DECQ              BX
+	JNE               round52
+	VZEROUPPER
+	RET
+
+long51:
+	MOVQ rows+16(FP), DI
+
+round53:
 	VBROADCASTSS lanes_ff800000<>+0(SB), Z0
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest47
+	JGE          rest55
 
-block46:
+block54:
 	VMOVUPS (CX)(R8*4), Z1
 	VMAXPS  Z1, Z0, Z0
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block46
+	JLT     block54
 
-rest47:
+rest55:
 	TESTQ        SI, SI
-	JEQ          done48
+	JEQ          done56
 	VMOVUPS.Z    (CX)(R8*4), K1, Z1
 	VBROADCASTSS lanes_ff800000<>+0(SB), Z8
 	VBLENDMPS    Z1, Z8, K1, Z2
 	VMAXPS       Z2, Z0, Z0
 
-done48:
+done56:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -1345,9 +1717,9 @@ done48:
 	VPXORD        Z3, Z3, Z3
 	XORQ          R8, R8
 	CMPQ          R8, BX
-	JGE           rest50
+	JGE           rest58
 
-block49:
+block57:
 	VMOVUPS           (CX)(R8*4), Z1
 	VSUBPS            Z0, Z1, Z1
 	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z8
@@ -1371,11 +1743,11 @@ block49:
 	VADDPS            Z1, Z3, Z3
 	ADDQ              $+16, R8
 	CMPQ              R8, BX
-	JLT               block49
+	JLT               block57
 
-rest50:
+rest58:
 	TESTQ             SI, SI
-	JEQ               done51
+	JEQ               done59
 	VMOVUPS.Z         (CX)(R8*4), K1, Z1
 	VSUBPS            Z0, Z1, Z1
 	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z8
@@ -1399,7 +1771,7 @@ rest50:
 	VMOVAPS.Z         Z1, K1, Z1
 	VADDPS            Z1, Z3, Z3
 
-done51:
+done59:
 	VEXTRACTF64X4     $0x01, Z3, Y1
 	VADDPS            Y1, Y3, Y1
 	VEXTRACTF128      $0x01, Y1, X8
@@ -1447,30 +1819,30 @@ done51:
 	VBLENDMPS         Z1, Z6, K2, Z7
 	XORQ              R8, R8
 	CMPQ              R8, BX
-	JGE               rest53
+	JGE               rest61
 
-block52:
+block60:
 	VMOVUPS (CX)(R8*4), Z1
 	VSUBPS  Z0, Z1, Z1
 	VSUBPS  Z7, Z1, Z1
 	VMOVUPS Z1, (AX)(R8*4)
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block52
+	JLT     block60
 
-rest53:
+rest61:
 	TESTQ     SI, SI
-	JEQ       done54
+	JEQ       done62
 	VMOVUPS.Z (CX)(R8*4), K1, Z1
 	VSUBPS    Z0, Z1, Z0
 	VSUBPS    Z7, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)(R8*4)
 
-done54:
+done62:
 	LEAQ (AX)(DX*4), AX
 	LEAQ (CX)(DX*4), CX
 	DECQ DI
-	JNE  round45
+	JNE  round53
 	VZEROUPPER
 	RET
 
@@ -1489,28 +1861,28 @@ TEXT ·softmaxSlopeAVX512(SB), NOSPLIT, $0-40
 	KMOVW (R8)(DI*2), K1
 	MOVQ  rows+24(FP), R8
 
-round55:
+round63:
 	VPXORD Z0, Z0, Z0
 	XORQ   R9, R9
 	CMPQ   R9, SI
-	JGE    rest57
+	JGE    rest65
 
-block56:
+block64:
 	VMOVUPS     (CX)(R9*4), Z1
 	VMOVUPS     (DX)(R9*4), Z2
 	VFMADD231PS Z2, Z1, Z0
 	ADDQ        $+16, R9
 	CMPQ        R9, SI
-	JLT         block56
+	JLT         block64
 
-rest57:
+rest65:
 	TESTQ       DI, DI
-	JEQ         done58
+	JEQ         done66
 	VMOVUPS.Z   (CX)(R9*4), K1, Z1
 	VMOVUPS.Z   (DX)(R9*4), K1, Z2
 	VFMADD231PS Z2, Z1, Z0
 
-done58:
+done66:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X2
@@ -1522,9 +1894,9 @@ done58:
 	VBROADCASTSS  X1, Z1
 	XORQ          R9, R9
 	CMPQ          R9, SI
-	JGE           rest60
+	JGE           rest68
 
-block59:
+block67:
 	VMOVUPS (CX)(R9*4), Z2
 	VSUBPS  Z1, Z2, Z2
 	VMOVUPS (DX)(R9*4), Z3
@@ -1532,23 +1904,23 @@ block59:
 	VMOVUPS Z2, (AX)(R9*4)
 	ADDQ    $+16, R9
 	CMPQ    R9, SI
-	JLT     block59
+	JLT     block67
 
-rest60:
+rest68:
 	TESTQ     DI, DI
-	JEQ       done61
+	JEQ       done69
 	VMOVUPS.Z (CX)(R9*4), K1, Z2
 	VSUBPS    Z1, Z2, Z1
 	VMOVUPS.Z (DX)(R9*4), K1, Z2
 	VMULPS    Z2, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)(R9*4)
 
-done61:
+done69:
 	LEAQ (AX)(BX*4), AX
 	LEAQ (CX)(BX*4), CX
 	LEAQ (DX)(BX*4), DX
 	DECQ R8
-	JNE  round55
+	JNE  round63
 	VZEROUPPER
 	RET
 
@@ -1567,25 +1939,25 @@ TEXT ·logSoftmaxSlopeAVX512(SB), NOSPLIT, $0-40
 	KMOVW (R8)(DI*2), K1
 	MOVQ  rows+24(FP), R8
 
-round62:
+round70:
 	VPXORD Z0, Z0, Z0
 	XORQ   R9, R9
 	CMPQ   R9, SI
-	JGE    rest64
+	JGE    rest72
 
-block63:
+block71:
 	VADDPS (CX)(R9*4), Z0, Z0
 	ADDQ   $+16, R9
 	CMPQ   R9, SI
-	JLT    block63
+	JLT    block71
 
-rest64:
+rest72:
 	TESTQ     DI, DI
-	JEQ       done65
+	JEQ       done73
 	VMOVUPS.Z (CX)(R9*4), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-done65:
+done73:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X2
@@ -1597,9 +1969,9 @@ done65:
 	VBROADCASTSS  X1, Z1
 	XORQ          R9, R9
 	CMPQ          R9, SI
-	JGE           rest67
+	JGE           rest75
 
-block66:
+block74:
 	VMOVUPS           (CX)(R9*4), Z2
 	VMOVUPS           (DX)(R9*4), Z3
 	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z4
@@ -1624,11 +1996,11 @@ block66:
 	VMOVUPS           Z2, (AX)(R9*4)
 	ADDQ              $+16, R9
 	CMPQ              R9, SI
-	JLT               block66
+	JLT               block74
 
-rest67:
+rest75:
 	TESTQ             DI, DI
-	JEQ               done68
+	JEQ               done76
 	VMOVUPS.Z         (CX)(R9*4), K1, Z2
 	VMOVUPS.Z         (DX)(R9*4), K1, Z3
 	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z4
@@ -1652,11 +2024,11 @@ rest67:
 	VFNMADD231PS      Z1, Z3, Z2
 	VMOVUPS           Z2, K1, (AX)(R9*4)
 
-done68:
+done76:
 	LEAQ (AX)(BX*4), AX
 	LEAQ (CX)(BX*4), CX
 	LEAQ (DX)(BX*4), DX
 	DECQ R8
-	JNE  round62
+	JNE  round70
 	VZEROUPPER
 	RET

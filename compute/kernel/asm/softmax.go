@@ -1,6 +1,9 @@
 package main
 
-import "github.com/mmcloughlin/avo/reg"
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
 
 func writeSoftmax(f *file) {
 	f.each(func(suffix string) {
@@ -24,23 +27,95 @@ func (f *file) largest(e extent, x reg.GPVirtual) reg.VecVirtual {
 	return f.spread(f.tree("VMAXPS", acc))
 }
 
-// The rows are at least one, and each has at least one element.
+// The rows are at least one, and each has at least one element. Where a row is less than a block, what goes from one pass to the next
+// stays in registers.
 func (f *file) softmax(suffix string) {
 	f.function("softmax"+suffix, "is Softmax.", "func(y, x *float32, rows, cols int)")
 	y, x, cols := f.arg("y"), f.arg("x"), f.arg("cols")
 	e := f.extentOf(cols)
-	f.times(f.arg("rows"), func() {
-		m, acc := f.largest(e, x), f.accumulators(0)
-		f.blocks(e, func(b block) {
-			v := b.inside(f.exp(f.sub(b.load(x), m)))
-			f.to(acc[b.half], "VADDPS", v, acc[b.half])
-			b.store(v, y)
+	f.ifShort(e, func() {
+		f.times(f.arg("rows"), func() {
+			r := f.shortRow(e, x)
+			sum := f.spread(f.tree("VADDPS", r.powers))
+			for h, b := range r.blocks {
+				b.store(f.div(r.powers[h], sum), y)
+			}
+			f.advance(cols, y, x)
 		})
-		sum := f.spread(f.tree("VADDPS", acc))
-		f.blocks(e, func(b block) { b.store(f.div(b.load(y), sum), y) })
-		f.advance(cols, y, x)
+	}, func() {
+		f.times(f.arg("rows"), func() {
+			m, acc := f.largest(e, x), f.accumulators(0)
+			f.blocks(e, func(b block) {
+				v := b.inside(f.exp(f.sub(b.load(x), m)))
+				f.to(acc[b.half], "VADDPS", v, acc[b.half])
+				b.store(v, y)
+			})
+			sum := f.spread(f.tree("VADDPS", acc))
+			f.blocks(e, func(b block) { b.store(f.div(b.load(y), sum), y) })
+			f.advance(cols, y, x)
+		})
 	})
+}
+
+func (f *file) logSoftmax(suffix string) {
+	f.function("logSoftmax"+suffix, "is LogSoftmax.", "func(y, x *float32, rows, cols int)")
+	y, x, cols := f.arg("y"), f.arg("x"), f.arg("cols")
+	e := f.extentOf(cols)
+	f.ifShort(e, func() {
+		f.times(f.arg("rows"), func() {
+			r := f.shortRow(e, x)
+			log := f.log(f.spread(f.tree("VADDPS", r.powers)))
+			for h, b := range r.blocks {
+				b.store(f.sub(r.distances[h], log), y)
+			}
+			f.advance(cols, y, x)
+		})
+	}, func() {
+		f.times(f.arg("rows"), func() {
+			m, acc := f.largest(e, x), f.accumulators(0)
+			f.blocks(e, func(b block) {
+				v := b.inside(f.exp(f.sub(b.load(x), m)))
+				f.to(acc[b.half], "VADDPS", v, acc[b.half])
+			})
+			log := f.log(f.spread(f.tree("VADDPS", acc)))
+			f.blocks(e, func(b block) { b.store(f.sub(f.sub(b.load(x), m), log), y) })
+			f.advance(cols, y, x)
+		})
+	})
+}
+
+// ifShort does short where an extent is less than a block, else long, and ends the function.
+func (f *file) ifShort(e extent, short, long func()) {
+	label := f.label("long")
+	f.TESTQ(e.whole, e.whole)
+	f.JNE(operand.LabelRef(label))
+	short()
 	f.end()
+	f.Label(label)
+	long()
+	f.end()
+}
+
+// shortRow is a row in registers: how far each element is below the largest, and e to the power of that.
+type shortRow struct {
+	blocks            []block
+	distances, powers []reg.VecVirtual
+}
+
+func (f *file) shortRow(e extent, x reg.GPVirtual) shortRow {
+	var r shortRow
+	lowest, padded := f.all(k(-inf)), []reg.VecVirtual(nil)
+	for h := range f.halves() {
+		b := block{f: f, half: h, mask: e.mask[h]}
+		r.blocks = append(r.blocks, b)
+		padded = append(padded, b.within(b.load(x), lowest))
+	}
+	m := f.spread(f.tree("VMAXPS", padded))
+	for h, b := range r.blocks {
+		r.distances = append(r.distances, f.sub(padded[h], m))
+		r.powers = append(r.powers, b.inside(f.exp(r.distances[h])))
+	}
+	return r
 }
 
 // inside is x, and 0 beyond the mask.
@@ -49,23 +124,6 @@ func (b block) inside(x reg.VecVirtual) reg.VecVirtual {
 		return x
 	}
 	return b.f.keep(b.mask, x)
-}
-
-func (f *file) logSoftmax(suffix string) {
-	f.function("logSoftmax"+suffix, "is LogSoftmax.", "func(y, x *float32, rows, cols int)")
-	y, x, cols := f.arg("y"), f.arg("x"), f.arg("cols")
-	e := f.extentOf(cols)
-	f.times(f.arg("rows"), func() {
-		m, acc := f.largest(e, x), f.accumulators(0)
-		f.blocks(e, func(b block) {
-			v := b.inside(f.exp(f.sub(b.load(x), m)))
-			f.to(acc[b.half], "VADDPS", v, acc[b.half])
-		})
-		log := f.log(f.spread(f.tree("VADDPS", acc)))
-		f.blocks(e, func(b block) { b.store(f.sub(f.sub(b.load(x), m), log), y) })
-		f.advance(cols, y, x)
-	})
-	f.end()
 }
 
 func (f *file) softmaxSlope(suffix string) {
