@@ -104,10 +104,12 @@ func (c *compiler) gradient(param, grad *gorgonia.Node) (*value, error) {
 
 // leaves are the inputs and params.
 func (c *compiler) leaves(e Expression) error {
+	named := map[string]bool{}
 	for _, n := range e.Inputs {
-		if n.Op() != nil || n.Name() == "" {
-			return fmt.Errorf("input %q is computed, or has no name", n.Name())
+		if n.Op() != nil || n.Name() == "" || named[n.Name()] {
+			return fmt.Errorf("input %q is computed, has no name, or one that another has", n.Name())
 		}
+		named[n.Name()] = true
 		v := newValue(n)
 		v.source = input
 		if err := v.typed(n); err != nil {
