@@ -64,12 +64,8 @@ func join(w words, more ...words) words {
 
 // plainCase is dense(4, act), dense(3), with the loss of that name and an optimizer.
 func plainCase(act nn.Op, keras string, loss nn.Loss, o nn.Optimizer) *kerasCase {
-	rate := map[string]float64{"ftrl": 0.05}[o.Name()]
-	if rate == 0 {
-		rate = 0.05
-	}
 	return &kerasCase{
-		Layers: []words{dense(4, keras), dense(3, "")}, Loss: words{"name": loss.Name()}, Optimizer: words{"name": o.Name(), "learning_rate": rate},
+		Layers: []words{dense(4, keras), dense(3, "")}, Loss: words{"name": loss.Name()}, Optimizer: words{"name": o.Name(), "learning_rate": 0.05},
 		net: func(b *nn.Builder) nn.Ref { return b.Dense("out", b.Dense("hidden", x(b), 4, act), 3, "") }, loss: loss, optimizer: o,
 	}
 }
@@ -93,7 +89,7 @@ func (c *kerasCase) set(s nn.Settings, more words) *kerasCase {
 
 func (c *kerasCase) losing(more words) *kerasCase { join(c.Loss, more); return c }
 
-// keras are the trainings that are compared.
+// kerasCases are the trainings that are compared.
 func kerasCases() map[string]*kerasCase {
 	tanh := func(loss nn.Loss) *kerasCase { return plainCase(nn.OpTanh, "tanh", loss, named("adam")) }
 	softmax, mse := nn.SoftmaxCrossEntropy{}, nn.MeanSquaredError{}
@@ -106,6 +102,7 @@ func kerasCases() map[string]*kerasCase {
 		"sigmoid, smoothed": tanh(nn.SigmoidCrossEntropy{Smoothing: 0.2}).losing(words{"label_smoothing": 0.2}),
 
 		"clipped by value": plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(nn.Settings{Clip: nn.Clip{Value: 0.05}}, words{"clipvalue": 0.05}),
+		"clipped by norm":  plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(nn.Settings{Clip: nn.Clip{Norm: 0.05}}, words{"clipnorm": 0.05}),
 		"clipped together": plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(nn.Settings{Clip: nn.Clip{Global: 0.1}}, words{"global_clipnorm": 0.1}),
 		"with a schedule": tanh(softmax).set(nn.Settings{Schedule: &nn.ExponentialDecay{InitialRate: 0.05, DecaySteps: 20, DecayRate: 0.5}}, words{
 			"schedule": words{"name": "ExponentialDecay", "config": words{"initial_learning_rate": 0.05, "decay_steps": 20, "decay_rate": 0.5}}}),
@@ -180,12 +177,11 @@ func compare(t *testing.T, m *nn.Model, c *kerasCase, want kerasAnswer) {
 	t.Helper()
 	p, worst := program(t, m, 4), 0.0 // a row of padding
 	for step := range c.Steps {
-		loss, grads, err := p.Gradients(nn.Batch{Rows: 3, Inputs: inputs, Targets: c.Y, Weights: c.Sample})
+		loss, err := p.Step(nn.Batch{Rows: 3, Inputs: inputs, Targets: c.Y, Weights: c.Sample}, c.optimizer)
 		if err != nil {
 			t.Fatal(err)
 		}
 		worst = max(worst, math.Abs(float64(loss)-want.Losses[step]))
-		c.optimizer.Step(m.Weights(), grads)
 	}
 	out, err := nn.Eval(m.Graph, inputs)
 	if err != nil {

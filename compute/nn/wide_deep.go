@@ -6,7 +6,7 @@ import "fmt"
 // after Cheng et al. 2016). Where the example has a number, it stands behind.
 type WideDeep struct {
 	Deep   []Ref // numbers, already scaled: trip_miles, fare, trip_seconds
-	Hidden []int // units of the deep layers, the first first: 100, 70, 49, 34
+	Hidden []int // units of the deep layers, the first first: 100, 70, 48, 34
 
 	// Activation is that of the deep layers. The example has "", none.
 	Activation Op
