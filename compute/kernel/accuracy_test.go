@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var every = flag.Uint("every", 509, "accuracy is tested with every so many of all 2^32 float32")
+var every = flag.Uint("every", 2003, "accuracy is tested with every so many of all 2^32 float32")
 
 // levels are those that this processor has.
 func levels() []Level {

@@ -1,0 +1,84 @@
+package kernel
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tftest"
+)
+
+const kerasSteps = 20
+
+// kerasOptimizers are everyRule in Keras's own words.
+var kerasOptimizers = map[string]string{
+	"sgd":                       "SGD(0.1, weight_decay=0.1)",
+	"momentum":                  "SGD(0.1, momentum=0.9)",
+	"nesterov":                  "SGD(0.1, momentum=0.9, nesterov=True, weight_decay=0.01)",
+	"adam":                      "Adam(0.01)",
+	"adamw":                     "AdamW(0.01, weight_decay=0.4)",
+	"adagrad":                   "Adagrad(0.1)",
+	"rmsprop":                   "RMSprop(0.01)",
+	"rmsprop momentum":          "RMSprop(0.01, momentum=0.8)",
+	"rmsprop centered":          "RMSprop(0.01, centered=True)",
+	"rmsprop centered momentum": "RMSprop(0.01, centered=True, momentum=0.8)",
+	"ftrl":                      "Ftrl(0.1, l1_regularization_strength=0.01, l2_regularization_strength=0.02)",
+}
+
+func TestRulesAreThoseOfKeras(t *testing.T) {
+	t.Parallel()
+	const n = 50
+	r := seeded(6)
+	start, grads := random(r, n), make([][]float32, kerasSteps)
+	for i := range grads {
+		grads[i] = random(r, n)
+		grads[i][i] = 0
+		grads[i][i+1] *= 1e-4
+	}
+	var want map[string][]float64
+	tftest.Run(t, `
+import keras
+def check(given):
+    answer = {}
+    for name, code in given["Optimizers"].items():
+        optimizer = eval("keras.optimizers." + code)
+        w = keras.Variable(np.array(given["Start"], np.float32))
+        for g in given["Grads"]:
+            optimizer.apply([tf.constant(g, tf.float32)], [w])
+        answer[name] = w.numpy()
+    return answer
+`, map[string]any{"Optimizers": kerasOptimizers, "Start": start, "Grads": grads}, &want)
+	for name, rule := range everyRule() {
+		for _, l := range levels() {
+			got := trained(l, rule, start, grads)
+			near(t, name+" at "+l.String(), got, want[name], 1e-6)
+		}
+	}
+}
+
+// trained are the weights after all steps, the slots from where Keras's begin.
+func trained(l Level, rule Rule, start []float32, grads [][]float32) []float32 {
+	s := step{w: append([]float32{}, start...)}
+	for i := range s.slots {
+		s.slots[i] = make([]float32, len(start))
+		if (rule.Op == Adagrad || rule.Op == FTRL) && i == 0 {
+			for k := range s.slots[i] {
+				s.slots[i][k] = 0.1
+			}
+		}
+	}
+	rate := rule.Rate
+	for i, g := range grads {
+		if rule.Op == Adam {
+			rule.Rate = kerasAlpha(rate, rule, i+1)
+		}
+		s.g, s.numbers = g, rule.numbers()
+		s.do(l, 0, len(start))
+	}
+	return s.w
+}
+
+// kerasAlpha is the rate at step t as Keras has it: of float32 powers.
+func kerasAlpha(rate float64, r Rule, t int) float64 {
+	power := func(beta float64) float32 { return float32(math.Pow(float64(float32(beta)), float64(t))) }
+	return float64(float32(rate) * sqrt(1-power(r.Beta2)) / (1 - power(r.Beta1)))
+}
