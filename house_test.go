@@ -36,6 +36,7 @@ var table = house.Table{
 		"compute/nn/plan":          {Opens: "compute/kernel"},
 		"compute/nn/plan/plantest": {Opens: "compute/kernel compute/nn/plan", TestHelp: true}, // what every machine must pass
 		"compute/nn/cuda":          {Opens: "compute/kernel compute/nn/plan"},
+		"compute/nn/cuda/driver":   {Opens: "compute/nn/cuda"},
 		"compute/nn/cuda/fake":     {Opens: "compute/nn/cuda", TestHelp: true}, // a GPU that checks each call
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
 		"compute/bundle":           {Opens: "compute/record"},
@@ -91,6 +92,7 @@ var table = house.Table{
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/studies":               {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/stoker":                {Opens: "*"},
+		"functions/stoker-cuda":           {Opens: "compute/nn compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
 			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch", Tests: "*"},
@@ -117,7 +119,7 @@ var table = house.Table{
 		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"}, // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
-		{Library: "gorgonia.org/cu"}, // its init ends a process that finds no GPU: only a binary of its own may link it
+		{Library: "gorgonia.org/cu", Rooms: "compute/nn/cuda/driver"}, // its init ends a process that finds no GPU: only a binary of its own may link it
 		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/skew compute/warm compute/tensorflow " +
 			"compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform"},

@@ -3,6 +3,9 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/stoker-ml/stoker/compute/nn/plan"
@@ -116,4 +119,22 @@ func size(bytes int64) string {
 		return fmt.Sprintf("%d bytes", bytes)
 	}
 	return fmt.Sprintf("%.1f %s", n, units[unit])
+}
+
+// MemoryLimit reads what EnvMemory says: bytes, or a number with KiB, MiB, GiB or TiB behind it; "" is no limit.
+func MemoryLimit(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, unit := text, int64(1)
+	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if rest, found := strings.CutSuffix(text, suffix); found {
+			number, unit = strings.TrimSpace(rest), 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 || n > math.MaxInt64/unit {
+		return 0, fmt.Errorf("%s=%s: expected a number of bytes, alone or with KiB, MiB, GiB or TiB behind it", EnvMemory, text)
+	}
+	return n * unit, nil
 }

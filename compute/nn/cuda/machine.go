@@ -47,19 +47,14 @@ type transfer struct {
 	at   Pointer
 }
 
-func newMachine(g *GPU, p *plan.Plan) (m *Machine, err error) {
-	m = &Machine{gpu: g, plan: p, mirror: mirror{gpu: g}, host: map[int]plan.Slice{}, updates: map[updateKey]*updateCalls{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.Close())
-		}
-	}()
-	for _, step := range []func() error{m.check, m.reserve, m.bind, m.lend, m.compile} {
-		if err := step(); err != nil {
-			return nil, err
+func newMachine(g *GPU, p *plan.Plan) (*Machine, error) {
+	m := &Machine{gpu: g, plan: p, mirror: mirror{gpu: g}, host: map[int]plan.Slice{}, updates: map[updateKey]*updateCalls{}}
+	for _, prepare := range []func() error{m.check, m.reserve, m.bind, m.lend, m.compile, g.device.Sync} {
+		if err := prepare(); err != nil {
+			return nil, errors.Join(err, m.Close())
 		}
 	}
-	return m, g.device.Sync()
+	return m, nil
 }
 
 // Floats implements plan.Machine.
