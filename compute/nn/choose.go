@@ -124,7 +124,7 @@ func argMaxRow(row []float32) int {
 func label(s *step, _ int) error {
 	for i, id := range s.in[0].Ints {
 		if id < 0 || id >= int64(len(s.node.Attr.Vocabulary)) {
-			return fmt.Errorf("row %d: index %d is outside 0..%d", i/s.in[0].Width, id, len(s.node.Attr.Vocabulary)-1)
+			return s.outside(i, id, len(s.node.Attr.Vocabulary))
 		}
 		s.out.Strings[i] = []byte(s.node.Attr.Vocabulary[id])
 	}

@@ -30,7 +30,7 @@ func embed(s *step, _ int) error {
 	depth, d := s.param.Shape[0], s.param.Shape[1]
 	for i, id := range s.in[0].Ints {
 		if id < 0 || id >= int64(depth) {
-			return fmt.Errorf("row %d: index %d is outside 0..%d", i/s.in[0].Width, id, depth-1)
+			return s.outside(i, id, depth)
 		}
 		copy(s.out.Floats[i*d:(i+1)*d], s.param.Values[int(id)*d:])
 	}

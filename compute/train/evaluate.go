@@ -45,7 +45,7 @@ func evaluate(ctx context.Context, m *nn.Model, s Source, steps int, report func
 			break
 		}
 		if err == nil {
-			err = e.Run(batch.Inputs)
+			err = blame(e.Run(batch.Inputs), m.Graph, originsOf(s))
 		}
 		if err != nil {
 			return Measured{}, fmt.Errorf("evaluate: batch %d: %w", done, err)

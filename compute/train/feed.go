@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -113,6 +114,9 @@ func (s *feeder) weigh() error {
 	if s.weights, err = weights(s.weights[:0], column, s.batch.Rows); err != nil {
 		return s.locate(err, s.feed.Weight)
 	}
+	if slices.Max(s.weights) == 0 {
+		return fmt.Errorf("%w: weight %q is 0 in all rows of a batch%s", example.ErrInput, s.feed.Weight, of(s.Origins()))
+	}
 	return nil
 }
 
@@ -129,16 +133,17 @@ func (s *feeder) locate(err error, feature string) error {
 	if !ok {
 		return fmt.Errorf("feature %q: %w", feature, err)
 	}
-	if at, ok := s.Origin(bad.row); ok {
+	if all := s.Origins(); bad.row < len(all) {
+		at := all[bad.row]
 		return &example.Error{File: at.File, Record: at.Record, Feature: feature, Err: errors.New(bad.why)}
 	}
 	return fmt.Errorf("%w: row %d, feature %q: %s", example.ErrInput, s.rows+int64(bad.row), feature, bad.why)
 }
 
-// Origin implements Located.
-func (s *feeder) Origin(row int) (example.Origin, bool) {
-	if s.batch == nil || row < 0 || row >= s.batch.Rows || len(s.batch.Origins) != s.batch.Rows {
-		return example.Origin{}, false
+// Origins implements Located.
+func (s *feeder) Origins() []example.Origin {
+	if s.batch == nil || len(s.batch.Origins) != s.batch.Rows {
+		return nil
 	}
-	return s.batch.Origins[row], true
+	return s.batch.Origins
 }

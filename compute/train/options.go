@@ -16,6 +16,7 @@ type Options struct {
 	EvalSteps int // batches to evaluate on; 0: all there are
 	BatchSize int // rows of the largest batch the training source gives
 	Optimizer nn.Optimizer
+	Threads   int // that take a step together; 0: 1. Their number changes no result
 
 	Checkpoints Checkpoints
 	Evaluations Evaluations
@@ -24,7 +25,8 @@ type Options struct {
 	Logger *slog.Logger     // default: discards
 	Now    func() time.Time // default: time.Now; says when Checkpoints.Interval is over
 
-	// Stepped is told of each step, from 1, once the weights have changed, Report of progress, Checkpointing of each
+	// Stepped is told of each step, from 1, once the weights have changed (those of the model may still be those before, where a device
+	// trains), Report of progress, Checkpointing of each
 	// checkpoint before there is anything of it, for what has to be there when it is; Checkpointed of each that is safe on
 	// disk. Any may be nil. They run on the loop's goroutine.
 	Stepped       func(step int, loss float32)
@@ -83,6 +85,8 @@ func (o *Options) check() error {
 	switch {
 	case o.Steps < 0 || o.EvalSteps < 0:
 		return fmt.Errorf("steps %d, evaluation steps %d: expected 0 or more", o.Steps, o.EvalSteps)
+	case o.Threads < 0:
+		return fmt.Errorf("%d threads: expected 1 or more", o.Threads)
 	case o.Optimizer == nil:
 		return fmt.Errorf("no optimizer")
 	}

@@ -11,22 +11,12 @@ import (
 // maxRanges bounds how many ranges of records an error names: those of a shuffled batch may be as many as its rows.
 const maxRanges = 40
 
-// origins names where the first rows of a source's last batch come from, file by file, like "data-00000.gz records 40..59". It is ""
-// where that is not known.
-func origins(s Source, rows int) string {
-	located, ok := s.(Located)
-	if !ok {
+// of names where rows come from, file by file, like " of data-00000.gz records 40..59". It is "" where that is not known.
+func of(rows []example.Origin) string {
+	if len(rows) == 0 {
 		return ""
 	}
-	var all []example.Origin
-	for r := range rows {
-		at, ok := located.Origin(r)
-		if !ok {
-			return ""
-		}
-		all = append(all, at)
-	}
-	return describe(all)
+	return " of " + describe(rows)
 }
 
 func describe(all []example.Origin) string {

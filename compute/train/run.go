@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
@@ -35,16 +35,20 @@ func Run(ctx context.Context, o Options, m *nn.Model, data, eval Source) (Result
 // loop is one training under way. result.Steps is how far it is.
 type loop struct {
 	Options
-	model  *nn.Model
-	data   Source
-	result Result
-	saved  int       // step of the last checkpoint
-	since  time.Time // when it was written, or the first step here was taken
+	model   *nn.Model
+	data    Source
+	program *nn.Program // while steps are taken
+	result  Result
+	saved   int       // step of the last checkpoint
+	since   time.Time // when it was written, or the first step here was taken
 
 	evaluator evaluator
 
 	lossSum float64 // since the last report
 	losses  int
+
+	// Where the rows of the batch at hand come from, and of the one before, for what is told when numbers go wrong.
+	origins, before []example.Origin
 }
 
 // resume takes the newest whole checkpoint, if there is one, and moves the data to where it was written.
@@ -80,34 +84,19 @@ func (l *loop) resumed(from header) {
 
 // train takes steps until there are enough, or the data ends.
 func (l *loop) train(ctx context.Context) (err error) {
-	program, err := nn.NewProgram(l.model, l.BatchSize)
+	l.program, err = nn.NewProgramWith(l.model, l.BatchSize, nn.ProgramOptions{Threads: l.Threads})
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
-	defer func() { err = errors.Join(err, program.Close()) }()
-	program.Resume(l.result.Steps)
+	defer func() { err = errors.Join(err, l.program.Sync(), l.program.Close()) }()
+	l.program.Resume(l.result.Steps)
 	l.since = l.Now()
 	l.evaluator.since = l.since
 	if err := l.atResume(ctx); err != nil {
 		return err
 	}
-	for more := true; more && (l.Steps == 0 || l.result.Steps < l.Steps); {
-		if ctx.Err() != nil {
-			return fmt.Errorf("train: %w", context.Cause(ctx))
-		}
-		batch, err := l.data.Next(ctx)
-		if errors.Is(err, io.EOF) && l.result.Steps > 0 {
-			break
-		}
-		if err == nil {
-			err = l.step(ctx, program, batch)
-		}
-		if err != nil {
-			return fmt.Errorf("train: step %d: %w", l.result.Steps+1, err)
-		}
-		if more, err = l.Continue(ctx, l.result.Steps); err != nil {
-			return fmt.Errorf("train: after step %d: %w", l.result.Steps, err)
-		}
+	if err := l.steps(ctx); err != nil {
+		return err
 	}
 	l.report()
 	if err := l.sound(); err != nil || !l.Checkpoints.Last {
@@ -116,29 +105,42 @@ func (l *loop) train(ctx context.Context) (err error) {
 	return l.save(ctx)
 }
 
-// sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else tells what
-// the last one made of them.
-func (l *loop) sound() error {
-	for _, w := range l.model.Weights() {
-		if !finite(float64(w)) {
-			return fmt.Errorf("train: after step %d a weight is %w: %v; a smaller learning rate may help", l.result.Steps, ErrNotFinite, w)
+// steps takes steps until there are enough, the data ends, or there is to be no other.
+func (l *loop) steps(ctx context.Context) error {
+	for more := true; more && (l.Steps == 0 || l.result.Steps < l.Steps); {
+		if ctx.Err() != nil {
+			return fmt.Errorf("train: %w", context.Cause(ctx))
+		}
+		batch, err := l.data.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			if l.result.Steps > 0 {
+				return nil
+			}
+			err = fmt.Errorf("%w: the training data has no batch: %w", example.ErrInput, err)
+		}
+		if err == nil {
+			err = l.step(ctx, batch)
+		}
+		if err != nil {
+			return fmt.Errorf("train: step %d: %w", l.result.Steps+1, err)
+		}
+		if more, err = l.Continue(ctx, l.result.Steps); err != nil {
+			return fmt.Errorf("train: after step %d: %w", l.result.Steps, err)
 		}
 	}
 	return nil
 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
-
 // step learns from one batch, and saves and reports when it is time to.
-func (l *loop) step(ctx context.Context, p *nn.Program, b nn.Batch) error {
-	loss, grads, err := p.Gradients(b)
+func (l *loop) step(ctx context.Context, b nn.Batch) error {
+	l.before, l.origins = l.origins, append(l.before[:0], originsOf(l.data)...)
+	loss, err := l.program.Step(b, l.Optimizer)
 	if err != nil {
-		return err
+		return l.locate(err, b)
 	}
 	if !finite(float64(loss)) {
-		return fmt.Errorf("loss is %w: %v; a smaller learning rate may help", ErrNotFinite, loss)
+		return l.notFinite(loss, b)
 	}
-	l.Optimizer.Step(l.model.Weights(), grads)
 	l.result.Steps++
 	l.lossSum += float64(loss)
 	l.losses++
@@ -184,6 +186,9 @@ func (l *loop) report() {
 func (l *loop) save(ctx context.Context) error {
 	if l.Checkpoints.Dir == "" || l.saved == l.result.Steps {
 		return nil
+	}
+	if err := l.program.Sync(); err != nil {
+		return err
 	}
 	if err := l.sound(); err != nil {
 		return err

@@ -17,9 +17,18 @@ type Skipper interface {
 	Skip(ctx context.Context, batches int64) error
 }
 
-// Located is a Source that knows where the rows of its last batch come from: errors name their files and records then.
+// Located is a Source that knows where the rows of its last batch come from: errors name their files and records then. Origins has
+// one for each row, or none, and is valid until the next batch.
 type Located interface {
-	Origin(row int) (example.Origin, bool)
+	Origins() []example.Origin
+}
+
+// originsOf are those of the rows of s's last batch, none where they aren't known.
+func originsOf(s Source) []example.Origin {
+	if located, ok := s.(Located); ok {
+		return located.Origins()
+	}
+	return nil
 }
 
 // skip leaves out batches, so that a resumed training reads on where it had been.

@@ -1,0 +1,125 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// locate says of which rows an error of a step is, and of which features where one row is to blame: an Evaluator knows, which computes
+// a row after the other.
+func (l *loop) locate(err error, b nn.Batch) error {
+	if _, found := l.forward(b); found != nil {
+		err = found
+	}
+	return blame(err, l.model.Graph, l.origins)
+}
+
+// blame adds to an error of computing a batch where its rows come from, and of one row also of which features.
+func blame(err error, g *nn.Graph, rows []example.Origin) error {
+	var bad *nn.RowError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &bad) && len(rows) > 0:
+		return fmt.Errorf("batch%s: %w", of(rows), err)
+	case bad == nil:
+		return err
+	}
+	features := strings.Join(g.InputsOf(bad.Node), ", ")
+	if bad.Row >= len(rows) {
+		return fmt.Errorf("%w: feature %q: %w", example.ErrInput, features, err)
+	}
+	at := rows[bad.Row]
+	return &example.Error{File: at.File, Record: at.Record, Feature: features, Err: err}
+}
+
+// forward computes all nodes for a batch.
+func (l *loop) forward(b nn.Batch) (*nn.Evaluator, error) {
+	e, err := nn.NewEvaluator(l.model.Graph)
+	if err == nil {
+		err = e.Run(b.Inputs)
+	}
+	return e, err
+}
+
+// notFinite says where a loss comes from that is none: which layer is the first whose numbers aren't finite, and of which rows.
+func (l *loop) notFinite(loss float32, b nn.Batch) error {
+	if err := l.program.Sync(); err != nil {
+		return err
+	}
+	err := fmt.Errorf("loss is %w: %v", ErrNotFinite, loss)
+	name, at := l.spoiltParam()
+	if name != "" {
+		return fmt.Errorf("%w: step %d%s made a number of param %q %v; a smaller learning rate may help",
+			err, l.result.Steps, batch(l.before), name, at)
+	}
+	return fmt.Errorf("%w: %s%s; a smaller learning rate may help", err, l.firstNotFinite(b), batch(l.origins))
+}
+
+// batch is what is said of a batch whose rows are known.
+func batch(rows []example.Origin) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	return ", batch" + of(rows)
+}
+
+// firstNotFinite is the first node, in the order in which they are computed, that has such a number for the batch.
+func (l *loop) firstNotFinite(b nn.Batch) string {
+	e, err := l.forward(b)
+	if err != nil {
+		return fmt.Sprintf("looking for the layer: %v", err)
+	}
+	for _, n := range l.model.Graph.Nodes {
+		v := e.Value(n.Name)
+		for i, x := range v.Floats {
+			if !finite(float64(x)) {
+				return fmt.Sprintf("node %q, %s, is the first that isn't finite: %v in row %d%s", n.Name, n.Op, x, i/v.Width, l.record(i/v.Width))
+			}
+		}
+	}
+	return fmt.Sprintf("all layers are finite, %s of their result is not", l.model.Loss.Name())
+}
+
+// record is where a row of the batch lies, if that is known.
+func (l *loop) record(row int) string {
+	if row >= len(l.origins) {
+		return ""
+	}
+	return fmt.Sprintf(" (record %d of %s)", l.origins[row].Record, l.origins[row].File)
+}
+
+// spoiltParam is the first param that training changes with a number that isn't finite, "" for none.
+func (l *loop) spoiltParam() (name string, number float32) {
+	for _, p := range l.model.Graph.Params {
+		if !p.Trainable && !p.Moving {
+			continue
+		}
+		for _, w := range p.Values {
+			if !finite(float64(w)) {
+				return p.Name, w
+			}
+		}
+	}
+	return "", 0
+}
+
+// sound is an error for weights that are no model: the loss of a step is that before it, so that nothing else tells what
+// the last one made of them.
+func (l *loop) sound() error {
+	if err := l.program.Sync(); err != nil {
+		return err
+	}
+	if name, w := l.spoiltParam(); name != "" {
+		return fmt.Errorf("train: after step %d%s a weight of %q is %w: %v; a smaller learning rate may help",
+			l.result.Steps, batch(l.origins), name, ErrNotFinite, w)
+	}
+	return nil
+}
