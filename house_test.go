@@ -35,7 +35,7 @@ var table = house.Table{
 		"compute/nn":               {Opens: "compute/kernel compute/nn/plan"},
 		"compute/nn/plan":          {Opens: "compute/kernel"},
 		"compute/nn/plan/plantest": {Opens: "compute/kernel compute/nn/plan", TestHelp: true}, // what every machine must pass
-		"compute/nn/cuda":          {Opens: "compute/kernel compute/nn/plan"},
+		"compute/nn/cuda":          {Opens: "compute/kernel compute/nn/plan", Tests: "compute/nn"},
 		"compute/nn/cuda/driver":   {Opens: "compute/nn/cuda"},
 		"compute/nn/cuda/fake":     {Opens: "compute/nn/cuda", TestHelp: true}, // a GPU that checks each call
 		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
