@@ -92,6 +92,8 @@ func (l *lowering) op(n *Node, in []*gorgonia.Node) *gorgonia.Node {
 		return l.of2(gorgonia.Mul, in[0], in[1])
 	case opSparse:
 		return l.run(func() (*gorgonia.Node, error) { return sparseNode(in[0], in[1], in[2]) })
+	case opRows:
+		return l.of2(gorgonia.Mul, in[0], l.rows(in[1], n.Attr.Start, n.Attr.End))
 	case OpSlice:
 		return l.slice(in[0], n.Attr.Start, n.Attr.End)
 	case OpSoftmax:

@@ -34,6 +34,20 @@ func (l *lowering) slice(x *gorgonia.Node, start, end int) *gorgonia.Node {
 	return l.run(func() (*gorgonia.Node, error) { return columnsNode(x, start, end) })
 }
 
+// rows are some of a matrix: columns of all its numbers in one row.
+func (l *lowering) rows(x *gorgonia.Node, start, end int) *gorgonia.Node {
+	if l.err != nil {
+		return nil
+	}
+	width := x.Shape()[1]
+	flat := l.reshape(x, 1, x.Shape().TotalSize())
+	return l.reshape(l.slice(flat, start*width, end*width), end-start, width)
+}
+
+func (l *lowering) reshape(x *gorgonia.Node, rows, cols int) *gorgonia.Node {
+	return l.run(func() (*gorgonia.Node, error) { return gorgonia.Reshape(x, tensor.Shape{rows, cols}) })
+}
+
 // constant is a matrix that training leaves alone.
 func (l *lowering) constant(shape tensor.Shape, values []float32) *gorgonia.Node {
 	l.constants++

@@ -1,22 +1,44 @@
 package nn
 
-// sparse is a product of rows that are nearly all zeros with a param: rows made of one-hot ids, maybe beside some numbers. A training
-// computes it by what isn't zero.
+// sparse is a product of rows that are nearly all zeros with a param: rows made of one-hot ids, maybe beside some numbers, and beside
+// what is trained. A training computes it by what isn't zero.
 type sparse struct {
-	node   *Node // the MatMul
-	blocks []block
-	places int // of a row that may be other than 0
+	node   *Node   // the MatMul
+	blocks []block // of the front
+	dense  []block // of what is trained
+	places int     // of a row that may be other than 0
 }
 
-// lowered is the node that stands in the place of the MatMul.
-func (p *sparse) lowered() Node {
-	return Node{Name: p.node.Name, Op: opSparse, In: []string{p.valuesName(), p.idsName(), p.node.In[1]}}
+// opSparse is, in the body of a graph alone, the product of a sparse matrix, as its values and their columns, with a param. opRows is
+// x times the rows Start up to, not including, End of a param.
+const (
+	opSparse Op = "SparseMatMul"
+	opRows   Op = "RowsMatMul"
+)
+
+// lowered are the nodes that stand in the place of the MatMul: a product for each block that is trained, and one for all others.
+func (p *sparse) lowered() []Node {
+	w := p.node.In[1]
+	nodes := []Node{{Name: p.name("of ids"), Op: opSparse, In: []string{p.valuesName(), p.idsName(), w}}}
+	for _, b := range p.dense {
+		before := nodes[len(nodes)-1].Name
+		product := Node{Name: p.name("of " + b.name), Op: opRows, In: []string{b.name, w}, Attr: Attr{Start: b.at, End: b.at + b.width}}
+		sum := Node{Name: p.name("with " + b.name), Op: OpAdd, In: []string{product.Name, before}}
+		nodes = append(nodes, product, sum)
+	}
+	nodes[len(nodes)-1].Name = p.node.Name
+	return nodes
 }
 
-// inputs are what that node takes.
+// inputs are what the first of them takes.
 func (p *sparse) inputs() []Input {
 	return []Input{{p.valuesName(), Float32, p.places}, {p.idsName(), Int64, p.places}}
 }
+
+// Names made of the product's own, as no node's is.
+func (p *sparse) name(what string) string { return "(" + p.node.Name + " " + what + ")" }
+func (p *sparse) valuesName() string      { return p.name("values") }
+func (p *sparse) idsName() string         { return p.name("ids") }
 
 // block is some neighbouring columns of a sparse matrix: one-hot ids, or numbers.
 type block struct {
@@ -33,7 +55,7 @@ func (b block) columns() int { return b.width * max(b.depth, 1) }
 // more than going through it.
 const mostlyZeros = 4
 
-// sparseProducts finds the products of g that are worth it: of values that no trained param reaches.
+// sparseProducts finds the products of g that are worth it.
 func (s *splitter) sparseProducts(types map[string]Type) map[string]*sparse {
 	nodes := map[string]*Node{}
 	for i := range s.graph.Nodes {
@@ -41,16 +63,21 @@ func (s *splitter) sparseProducts(types map[string]Type) map[string]*sparse {
 	}
 	found := map[string]*sparse{}
 	for _, n := range nodes {
-		if n.Op != OpMatMul || !s.trained[n.Name] || s.trained[n.In[0]] {
+		if n.Op != OpMatMul || !s.trained[n.Name] {
 			continue
 		}
-		p := &sparse{node: n, blocks: blocksOf(n.In[0], nodes, types, nil)}
+		p := &sparse{node: n}
 		columns := 0
-		for _, b := range p.blocks {
+		for _, b := range blocksOf(n.In[0], nodes, types, nil) {
+			if s.trained[b.name] {
+				p.dense = append(p.dense, b)
+				continue
+			}
+			p.blocks = append(p.blocks, b)
 			p.places += b.width
 			columns += b.columns()
 		}
-		if p.places*mostlyZeros <= columns {
+		if p.places > 0 && p.places*mostlyZeros <= columns {
 			found[n.Name] = p
 		}
 	}
@@ -75,13 +102,6 @@ func blocksOf(name string, nodes map[string]*Node, types map[string]Type, before
 	}
 	return append(before, block{name: name, width: types[name].Width, at: next})
 }
-
-// opSparse is, in the body of a graph alone, the product of a sparse matrix, as its values and their columns, with a param.
-const opSparse Op = "SparseMatMul"
-
-// Names of what a sparse product takes, made of its own, as no node's is.
-func (p *sparse) valuesName() string { return "(values of " + p.node.Name + ")" }
-func (p *sparse) idsName() string    { return "(ids of " + p.node.Name + ")" }
 
 // sparseFeed fills a machine's memory for one sparse product.
 type sparseFeed struct {

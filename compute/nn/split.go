@@ -1,5 +1,7 @@
 package nn
 
+import "slices"
+
 // split divides what the node named last needs into two graphs. Front holds what no trainable param reaches: string
 // look-ups, one-hot, normalisation. Plain Go computes it, outside Gorgonia. Body is the rest, with the values it takes
 // from the front as inputs; what sparse products take instead of rows that are nearly all zeros is made by a sparseFeed for each.
@@ -8,7 +10,7 @@ func (g *Graph) split(last string) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := splitter{graph: g, params: g.params(), trained: map[string]bool{}, needed: map[string]bool{last: true}}
+	s := splitter{graph: g, params: g.params(), trained: map[string]bool{}, needed: map[string]bool{last: true}, products: map[string]*sparse{}}
 	s.markTrained()
 	s.sparse = s.sparseProducts(types)
 	s.markNeeded()
@@ -27,9 +29,11 @@ type parts struct {
 type splitter struct {
 	graph   *Graph
 	params  map[string]*Param
-	trained map[string]bool // nodes that a trainable param reaches
-	needed  map[string]bool // nodes, inputs and params that last needs
-	sparse  map[string]*sparse
+	trained map[string]bool    // nodes that a trainable param reaches
+	needed  map[string]bool    // nodes, inputs and params that last needs
+	sparse  map[string]*sparse // by the products that they stand for
+
+	products map[string]*sparse // by the nodes that compute them
 }
 
 func (s *splitter) markTrained() {
@@ -60,7 +64,7 @@ func (s *splitter) operands(n *Node) []string {
 		return n.In
 	}
 	in := []string{n.In[1]}
-	for _, b := range p.blocks {
+	for _, b := range slices.Concat(p.blocks, p.dense) {
 		in = append(in, b.name)
 	}
 	return in
@@ -77,13 +81,24 @@ func (s *splitter) divide(front, body *Graph) {
 		switch {
 		case !s.needed[n.Name]:
 		case s.sparse[n.Name] != nil:
-			body.Nodes = append(body.Nodes, s.sparse[n.Name].lowered())
+			body.Nodes = append(body.Nodes, s.lowered(n.Name)...)
 		case s.trained[n.Name]:
 			body.Nodes = append(body.Nodes, n)
 		default:
 			front.Nodes = append(front.Nodes, n)
 		}
 	}
+}
+
+// lowered are the nodes of a sparse product; what they compute depends on a param, as it did.
+func (s *splitter) lowered(name string) []Node {
+	p := s.sparse[name]
+	nodes := p.lowered()
+	for _, n := range nodes {
+		s.trained[n.Name] = true
+	}
+	s.products[nodes[0].Name] = p
+	return nodes
 }
 
 // join makes inputs of the body from what it takes from the front, in the order of first use.
@@ -97,7 +112,8 @@ func (s *splitter) join(p *parts, types map[string]Type, last string) {
 		p.body.Inputs = append(p.body.Inputs, Input{Name: name, Kind: types[name].Kind, Width: types[name].Width})
 	}
 	for _, n := range p.body.Nodes {
-		if product := s.sparse[n.Name]; product != nil {
+		if n.Op == opSparse {
+			product := s.products[n.Name]
 			p.sparse = append(p.sparse, product)
 			p.body.Inputs = append(p.body.Inputs, product.inputs()...)
 			continue

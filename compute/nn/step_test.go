@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// sparseTolerance is for sums of float32 in another order.
+// sparseTolerance is for sums of float32 in another order, over 100 steps.
 const sparseTolerance = 1e-5
 
 // wideRows are two columns of ids, one number, and ids beyond the depth on both sides.
@@ -19,8 +19,9 @@ var (
 
 const wideDepth = 12
 
-// wideModel is a product of ids made one-hot beside a number: as ids, or as the matrix they stand for.
-func wideModel(t *testing.T, asIDs bool) (*nn.Model, nn.Batch) {
+// wideModel is a product of ids made one-hot beside a number: as ids, or as the matrix they stand for. With deep, layers over another
+// input stand on both sides of them.
+func wideModel(t *testing.T, asIDs, deep bool) (*nn.Model, nn.Batch) {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(3))
 	batch := nn.Batch{Rows: 3, Targets: targets}
@@ -32,6 +33,11 @@ func wideModel(t *testing.T, asIDs bool) (*nn.Model, nn.Batch) {
 	} else {
 		x = b.Input("x", nn.Float32, 2*wideDepth+1)
 		batch.Inputs = map[string]nn.Value{"x": nn.Floats(2*wideDepth+1, wideMatrix()...)}
+	}
+	if deep {
+		batch.Inputs["deep"] = inputs["x"]
+		in := b.Input("deep", nn.Float32, 2)
+		x = b.Concat("around", b.Dense("left", in, 4, nn.OpTanh), x, b.Dense("right", in, 3, nn.OpRelu))
 	}
 	logits := b.Dense("out", b.Dense("hidden", x, 5, nn.OpTanh), 3, "")
 	g, err := b.Graph()
@@ -61,21 +67,23 @@ func wideMatrix() []float32 {
 
 func TestIDsMultiplyAsTheMatrixTheyStandFor(t *testing.T) {
 	t.Parallel()
-	var weights [2][]float32
-	for i, asIDs := range []bool{true, false} {
-		m, b := wideModel(t, asIDs)
-		p := program(t, m, 5) // two rows are padded
-		o := optimizer(t, "adam")
-		for range 100 {
-			if _, err := p.Step(b, o); err != nil {
-				t.Fatal(err)
+	for _, deep := range []bool{false, true} {
+		var weights [2][]float32
+		for i, asIDs := range []bool{true, false} {
+			m, b := wideModel(t, asIDs, deep)
+			p := program(t, m, 5) // two rows are padded
+			o := optimizer(t, "sgd")
+			for range 100 {
+				if _, err := p.Step(b, o); err != nil {
+					t.Fatal(err)
+				}
 			}
+			weights[i] = m.Weights()
 		}
-		weights[i] = m.Weights()
-	}
-	for j, w := range weights[1] {
-		if got := weights[0][j]; math.Abs(float64(got-w)) > 100*sparseTolerance*max(1, math.Abs(float64(w))) {
-			t.Fatalf("weight %d after 100 steps: %v by ids, %v by the matrix", j, got, w)
+		for j, w := range weights[1] {
+			if got := weights[0][j]; math.Abs(float64(got-w)) > sparseTolerance*max(1, math.Abs(float64(w))) {
+				t.Fatalf("deep %v: weight %d after 100 steps: %v by ids, %v by the matrix", deep, j, got, w)
+			}
 		}
 	}
 }

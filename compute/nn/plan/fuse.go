@@ -166,7 +166,7 @@ func (f *fuser) add(v *value) {
 	}
 	for i, g := range v.in {
 		x := v.in[1-i]
-		if x.source != computed || f.users[x] != 1 || f.users[g] != 1 || g == x || !adding(g) {
+		if !f.ours(x) || f.users[g] != 1 || g == x || !adding(g) {
 			continue
 		}
 		v.op, v.attr, v.in, v.adds = g.op, g.attr, g.in, x
@@ -177,6 +177,14 @@ func (f *fuser) add(v *value) {
 		}
 		return
 	}
+}
+
+// ours says whether x is computed for one other value alone, so that that may write over it.
+func (f *fuser) ours(x *value) bool {
+	for x.source == view && f.users[x] == 1 {
+		x = x.in[0]
+	}
+	return x.source == computed && f.users[x] == 1
 }
 
 // adding says whether g's kernel can add to what is there.

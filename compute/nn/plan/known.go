@@ -65,7 +65,18 @@ func (c *compiler) lowered(d *node, low Lowered) *value {
 	if op == Map {
 		return c.apply(attr.Func, in[0])
 	}
+	if op == Columns {
+		return c.columns(in[0], attr.Start, d.rows, d.cols)
+	}
 	return c.make(d.says, op, attr, d.rows, d.cols, in...)
+}
+
+// columns are those of x from start: of one row that is not computed, just there.
+func (c *compiler) columns(x *value, start, rows, cols int) *value {
+	if x.source == bound && rows == 1 {
+		return c.part(x, start, rows, cols)
+	}
+	return c.make("columns", Columns, Attr{Start: start}, rows, cols, x)
 }
 
 var binaries = map[string]kernel.Binary{
@@ -231,7 +242,7 @@ func (c *compiler) slice(d *node) *value {
 	if end-start == cols {
 		return c.reshaped(x, d.rows, d.cols)
 	}
-	return c.reshaped(c.make(d.says, Columns, Attr{Start: start}, rows, end-start, x), d.rows, d.cols)
+	return c.reshaped(c.columns(x, start, rows, end-start), d.rows, d.cols)
 }
 
 // sliceSlope puts a slope where the slice was taken.

@@ -47,7 +47,7 @@ type Buffer struct {
 	At         int // where it begins, in elements of its memory; buffers that are never needed at once may overlap
 	Rows, Cols int
 
-	Data  []float32 // where Home is Bound
+	Data  []float32 // where Home is Bound; that of one may be a part of another's
 	Param bool      // where Home is Bound: training changes it
 }
 

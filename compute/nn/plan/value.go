@@ -155,12 +155,23 @@ func (c *compiler) reshaped(x *value, rows, cols int) *value {
 		return c.all(x.number, rows, cols)
 	case x.source == view:
 		return c.reshaped(x.in[0], rows, cols)
-	case x.source == bound && x.param:
-		return c.make(x.label, Copy, Attr{}, rows, cols, x)
+	case x.source == bound:
+		return c.part(x, 0, rows, cols)
 	case x.is(Repeat) && x.in[0].len() == 1:
 		return c.repeat(x.in[0], rows, cols)
 	}
 	return c.intern(&value{source: view, kind: x.kind, rows: rows, cols: cols, in: []*value{x}, label: x.label, name: x.name})
+}
+
+// part is some neighbouring elements of memory that is not the plan's.
+func (c *compiler) part(x *value, from, rows, cols int) *value {
+	key := fmt.Sprint("part ", c.id(x), from, " ", rows, " ", cols)
+	if there := c.same[key]; there != nil {
+		return there
+	}
+	v := &value{source: bound, data: x.data[from : from+rows*cols], param: x.param, rows: rows, cols: cols, label: x.label, name: x.name}
+	c.same[key] = v
+	return c.number(v)
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
