@@ -115,6 +115,16 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
+// The slots of weights that no gradient reaches become ever smaller.
+func BenchmarkUpdateOfIdleWeights(b *testing.B) {
+	const n = 4096
+	w, g, slots := random(seeded(1), n), make([]float32, n), [][]float32{make([]float32, n), make([]float32, n)}
+	for i := range n {
+		slots[0][i], slots[1][i] = 1e-40, 1e-40
+	}
+	elements(b, n, func(t *Team) { t.Update(everyRule()["adam"], w, g, slots) })
+}
+
 func BenchmarkDropout(b *testing.B) {
 	for _, n := range benchLengths {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

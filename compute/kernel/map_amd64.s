@@ -106,32 +106,33 @@ TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-24
 block4:
 	VMOVUPS      (CX)(SI*4), Y2
 	VORPS        lanes_80000000<>+0(SB), Y2, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y4
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
 	VMINPS       Y3, Y5, Y3
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y3
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y3
-	VBROADCASTSS lanes_39506967<>+0(SB), Y5
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y5
-	VMULPS       Y3, Y3, Y6
-	VFMADD213PS  Y3, Y6, Y5
-	VADDPS       lanes_3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPSUBD       Y5, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y6
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
 	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y3, Y3
-	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VANDPS       Y4, Y3, Y3
 	VBROADCASTSS lanes_3f800000<>+0(SB), Y4
 	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y2, Y2
 	VBLENDVPS    Y2, Y3, Y4, Y2
@@ -148,32 +149,33 @@ block4:
 	VMOVUPS      Y6, (AX)(SI*4)
 	VMOVUPS      32(CX)(SI*4), Y2
 	VORPS        lanes_80000000<>+0(SB), Y2, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y4
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
 	VMINPS       Y3, Y5, Y3
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y3
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y3
-	VBROADCASTSS lanes_39506967<>+0(SB), Y5
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y5
-	VMULPS       Y3, Y3, Y6
-	VFMADD213PS  Y3, Y6, Y5
-	VADDPS       lanes_3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPSUBD       Y5, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y6
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
 	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y3, Y3
-	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VANDPS       Y4, Y3, Y3
 	VBROADCASTSS lanes_3f800000<>+0(SB), Y4
 	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y2, Y2
 	VBLENDVPS    Y2, Y3, Y4, Y2
@@ -197,32 +199,33 @@ rest5:
 	JEQ          done6
 	VMASKMOVPS   (CX)(SI*4), Y0, Y2
 	VORPS        lanes_80000000<>+0(SB), Y2, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y4
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
 	VMINPS       Y3, Y5, Y3
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y3
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y3
-	VBROADCASTSS lanes_39506967<>+0(SB), Y5
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y5
-	VMULPS       Y3, Y3, Y6
-	VFMADD213PS  Y3, Y6, Y5
-	VADDPS       lanes_3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPSUBD       Y5, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y6
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
 	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y3, Y3
-	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VANDPS       Y4, Y3, Y3
 	VBROADCASTSS lanes_3f800000<>+0(SB), Y4
 	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y2, Y2
 	VBLENDVPS    Y2, Y3, Y4, Y2
@@ -239,32 +242,33 @@ rest5:
 	VMASKMOVPS   Y6, Y0, (AX)(SI*4)
 	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
 	VORPS        lanes_80000000<>+0(SB), Y0, Y2
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y3
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y2, Y3
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y4
 	VMINPS       Y2, Y4, Y2
-	VMAXPS       Y2, Y3, Y2
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y3, Y2
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y3, Y2
-	VBROADCASTSS lanes_39506967<>+0(SB), Y4
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y4
-	VMULPS       Y2, Y2, Y5
-	VFMADD213PS  Y2, Y5, Y4
-	VADDPS       lanes_3f800000<>+0(SB), Y4, Y2
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPSUBD       Y4, Y3, Y3
+	VANDPS       Y3, Y2, Y2
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y2
+	VBROADCASTSS lanes_39506967<>+0(SB), Y5
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y5
+	VADDPS       lanes_3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
 	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y2, Y2
-	VPADDD       lanes_0000007f<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y2, Y2
+	VANDPS       Y3, Y2, Y2
 	VBROADCASTSS lanes_3f800000<>+0(SB), Y3
 	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y0, Y0
 	VBLENDVPS    Y0, Y2, Y3, Y0
@@ -294,15 +298,15 @@ DATA lanes_80000000<>+24(SB)/4, $0x80000000
 DATA lanes_80000000<>+28(SB)/4, $0x80000000
 GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_c2dc0000<>+0(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+4(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+8(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+12(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+16(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+20(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+24(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+28(SB)/4, $0xc2dc0000
-GLOBL lanes_c2dc0000<>(SB), RODATA|NOPTR, $32
+DATA lanes_c2d00000<>+0(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+4(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+8(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+12(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+16(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+20(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+24(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+28(SB)/4, $0xc2d00000
+GLOBL lanes_c2d00000<>(SB), RODATA|NOPTR, $32
 
 DATA lanes_42c80000<>+0(SB)/4, $0x42c80000
 DATA lanes_42c80000<>+4(SB)/4, $0x42c80000
@@ -672,32 +676,33 @@ TEXT ·softplusAVX2(SB), NOSPLIT, $0-24
 block10:
 	VMOVUPS      (CX)(SI*4), Y2
 	VORPS        lanes_80000000<>+0(SB), Y2, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y4
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
 	VMINPS       Y3, Y5, Y3
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y3
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y3
-	VBROADCASTSS lanes_39506967<>+0(SB), Y5
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y5
-	VMULPS       Y3, Y3, Y6
-	VFMADD213PS  Y3, Y6, Y5
-	VADDPS       lanes_3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPSUBD       Y5, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y6
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
 	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y3, Y3
-	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VANDPS       Y4, Y3, Y3
 	VADDPS       lanes_3f800000<>+0(SB), Y3, Y4
 	VSUBPS       lanes_3f800000<>+0(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -732,32 +737,33 @@ block10:
 	VMOVUPS      Y2, (AX)(SI*4)
 	VMOVUPS      32(CX)(SI*4), Y2
 	VORPS        lanes_80000000<>+0(SB), Y2, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y4
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
 	VMINPS       Y3, Y5, Y3
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y3
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y3
-	VBROADCASTSS lanes_39506967<>+0(SB), Y5
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y5
-	VMULPS       Y3, Y3, Y6
-	VFMADD213PS  Y3, Y6, Y5
-	VADDPS       lanes_3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPSUBD       Y5, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y6
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
 	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y3, Y3
-	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VANDPS       Y4, Y3, Y3
 	VADDPS       lanes_3f800000<>+0(SB), Y3, Y4
 	VSUBPS       lanes_3f800000<>+0(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -799,32 +805,33 @@ rest11:
 	JEQ          done12
 	VMASKMOVPS   (CX)(SI*4), Y0, Y2
 	VORPS        lanes_80000000<>+0(SB), Y2, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y4
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
 	VMINPS       Y3, Y5, Y3
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y3
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y3
-	VBROADCASTSS lanes_39506967<>+0(SB), Y5
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y5
-	VMULPS       Y3, Y3, Y6
-	VFMADD213PS  Y3, Y6, Y5
-	VADDPS       lanes_3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPSUBD       Y5, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y6
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
 	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y3, Y3
-	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VANDPS       Y4, Y3, Y3
 	VADDPS       lanes_3f800000<>+0(SB), Y3, Y4
 	VSUBPS       lanes_3f800000<>+0(SB), Y4, Y5
 	VSUBPS       Y5, Y3, Y3
@@ -859,32 +866,33 @@ rest11:
 	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
 	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
 	VORPS        lanes_80000000<>+0(SB), Y0, Y2
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y3
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y2, Y3
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y4
 	VMINPS       Y2, Y4, Y2
-	VMAXPS       Y2, Y3, Y2
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y3, Y2
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y3, Y2
-	VBROADCASTSS lanes_39506967<>+0(SB), Y4
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y4
-	VMULPS       Y2, Y2, Y5
-	VFMADD213PS  Y2, Y5, Y4
-	VADDPS       lanes_3f800000<>+0(SB), Y4, Y2
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPSUBD       Y4, Y3, Y3
+	VANDPS       Y3, Y2, Y2
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y2
+	VBROADCASTSS lanes_39506967<>+0(SB), Y5
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y5
+	VADDPS       lanes_3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
 	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y2, Y2
-	VPADDD       lanes_0000007f<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y2, Y2
+	VANDPS       Y3, Y2, Y2
 	VADDPS       lanes_3f800000<>+0(SB), Y2, Y3
 	VSUBPS       lanes_3f800000<>+0(SB), Y3, Y4
 	VSUBPS       Y4, Y2, Y2
@@ -1138,60 +1146,62 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-24
 
 block19:
 	VMOVUPS      (CX)(SI*4), Y2
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y3
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y2, Y3
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y4
 	VMINPS       Y2, Y4, Y2
-	VMAXPS       Y2, Y3, Y2
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y3, Y2
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y3, Y2
-	VBROADCASTSS lanes_39506967<>+0(SB), Y4
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y4
-	VMULPS       Y2, Y2, Y5
-	VFMADD213PS  Y2, Y5, Y4
-	VADDPS       lanes_3f800000<>+0(SB), Y4, Y2
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPSUBD       Y4, Y3, Y3
+	VANDPS       Y3, Y2, Y2
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y2
+	VBROADCASTSS lanes_39506967<>+0(SB), Y5
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y5
+	VADDPS       lanes_3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
 	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y2, Y2
-	VPADDD       lanes_0000007f<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y2, Y2
+	VANDPS       Y3, Y2, Y2
 	VMOVUPS      Y2, (AX)(SI*4)
 	VMOVUPS      32(CX)(SI*4), Y2
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y3
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y2, Y3
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y4
 	VMINPS       Y2, Y4, Y2
-	VMAXPS       Y2, Y3, Y2
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y3, Y2
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y3, Y2
-	VBROADCASTSS lanes_39506967<>+0(SB), Y4
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y4
-	VMULPS       Y2, Y2, Y5
-	VFMADD213PS  Y2, Y5, Y4
-	VADDPS       lanes_3f800000<>+0(SB), Y4, Y2
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y4
-	VPSUBD       Y4, Y3, Y3
+	VANDPS       Y3, Y2, Y2
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y2
+	VBROADCASTSS lanes_39506967<>+0(SB), Y5
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y5
+	VADDPS       lanes_3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
 	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VMULPS       Y4, Y2, Y2
-	VPADDD       lanes_0000007f<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y2, Y2
+	VANDPS       Y3, Y2, Y2
 	VMOVUPS      Y2, 32(AX)(SI*4)
 	ADDQ         $+16, SI
 	CMPQ         SI, BX
@@ -1201,60 +1211,62 @@ rest20:
 	TESTQ        DX, DX
 	JEQ          done21
 	VMASKMOVPS   (CX)(SI*4), Y0, Y2
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y3
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y2, Y3
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y4
 	VMINPS       Y2, Y4, Y2
-	VMAXPS       Y2, Y3, Y2
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y3
+	VANDPS       Y3, Y2, Y2
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y2
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y2
+	VBROADCASTSS lanes_39506967<>+0(SB), Y5
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y5
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y5
+	VADDPS       lanes_3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y5
+	VPSUBD       Y5, Y4, Y4
+	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VANDPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
+	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y0, Y2
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y3
+	VMINPS       Y0, Y3, Y0
+	VANDPS       Y2, Y0, Y0
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y0, Y3
 	VROUNDPS     $0x08, Y3, Y3
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y3, Y2
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y3, Y2
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y3, Y0
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y3, Y0
 	VBROADCASTSS lanes_39506967<>+0(SB), Y4
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y4
-	VMULPS       Y2, Y2, Y5
-	VFMADD213PS  Y2, Y5, Y4
-	VADDPS       lanes_3f800000<>+0(SB), Y4, Y2
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y0, Y4
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y0, Y4
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y0, Y4
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y0, Y4
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y0, Y4
+	VMULPS       Y0, Y0, Y5
+	VFMADD213PS  Y0, Y5, Y4
+	VADDPS       lanes_3f800000<>+0(SB), Y4, Y0
 	VCVTPS2DQ    Y3, Y3
 	VPSRAD       $0x01, Y3, Y4
 	VPSUBD       Y4, Y3, Y3
 	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
-	VPADDD       lanes_0000007f<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
-	VMASKMOVPS   32(CX)(SI*4), Y1, Y0
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y2
-	VBROADCASTSS lanes_42c80000<>+0(SB), Y3
-	VMINPS       Y0, Y3, Y0
-	VMAXPS       Y0, Y2, Y0
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y0, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y2, Y0
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y2, Y0
-	VBROADCASTSS lanes_39506967<>+0(SB), Y3
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y0, Y3
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y0, Y3
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y0, Y3
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y0, Y3
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y0, Y3
-	VMULPS       Y0, Y0, Y4
-	VFMADD213PS  Y0, Y4, Y3
-	VADDPS       lanes_3f800000<>+0(SB), Y3, Y0
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y3
-	VPSUBD       Y3, Y2, Y2
+	VMULPS       Y4, Y0, Y0
 	VPADDD       lanes_0000007f<>+0(SB), Y3, Y3
 	VPSLLD       $0x17, Y3, Y3
 	VMULPS       Y3, Y0, Y0
-	VPADDD       lanes_0000007f<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
+	VANDPS       Y2, Y0, Y0
 	VMASKMOVPS   Y0, Y1, 32(AX)(SI*4)
 
 done21:
@@ -1815,38 +1827,39 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 block43:
 	VMOVUPS           (CX)(SI*4), Z0
 	VORPS.BCST        lanes_80000000<>+0(SB), Z0, Z1
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z2
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z3
-	VMINPS            Z1, Z3, Z1
-	VMAXPS            Z1, Z2, Z1
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z2
 	VRNDSCALEPS       $0x08, Z2, Z2
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z2, Z1
 	VFNMADD231PS.BCST lanes_b95e8083<>+0(SB), Z2, Z1
-	VBROADCASTSS      lanes_39506967<>+0(SB), Z3
-	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z1, Z3
+	VBROADCASTSS      lanes_39506967<>+0(SB), Z5
+	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z1, Z5
 	VMULPS            Z1, Z1, Z6
-	VFMADD213PS       Z1, Z6, Z3
-	VADDPS.BCST       lanes_3f800000<>+0(SB), Z3, Z1
+	VFMADD213PS       Z1, Z6, Z5
+	VADDPS.BCST       lanes_3f800000<>+0(SB), Z5, Z1
 	VSCALEFPS         Z2, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z2
 	VCMPPS.BCST       $0x19, lanes_00000000<>+0(SB), Z0, K2
-	VBLENDMPS         Z1, Z2, K2, Z4
+	VBLENDMPS         Z1, Z2, K2, Z3
 	VADDPS            Z2, Z1, Z0
 	VSUBPS            Z2, Z0, Z2
 	VSUBPS            Z2, Z1, Z1
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z2
 	VDIVPS            Z0, Z2, Z2
-	VMULPS            Z2, Z4, Z3
-	VMOVAPS           Z4, Z6
-	VFNMADD231PS      Z0, Z3, Z6
-	VFNMADD231PS      Z1, Z3, Z6
-	VFMADD231PS       Z2, Z6, Z3
-	VMOVUPS           Z3, (AX)(SI*4)
+	VMULPS            Z2, Z3, Z5
+	VMOVAPS           Z3, Z6
+	VFNMADD231PS      Z0, Z5, Z6
+	VFNMADD231PS      Z1, Z5, Z6
+	VFMADD231PS       Z2, Z6, Z5
+	VMOVUPS           Z5, (AX)(SI*4)
 	ADDQ              $+16, SI
 	CMPQ              SI, BX
 	JLT               block43
@@ -1856,10 +1869,10 @@ rest44:
 	JEQ               done45
 	VMOVUPS.Z         (CX)(SI*4), K1, Z0
 	VORPS.BCST        lanes_80000000<>+0(SB), Z0, Z1
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z2
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z3
-	VMINPS            Z1, Z3, Z1
-	VMAXPS            Z1, Z2, Z1
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z2
 	VRNDSCALEPS       $0x08, Z2, Z2
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z2, Z1
@@ -1870,20 +1883,21 @@ rest44:
 	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z1, Z3
 	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z1, Z3
 	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z1, Z3
-	VMULPS            Z1, Z1, Z4
-	VFMADD213PS       Z1, Z4, Z3
+	VMULPS            Z1, Z1, Z5
+	VFMADD213PS       Z1, Z5, Z3
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z3, Z1
 	VSCALEFPS         Z2, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z2
 	VCMPPS.BCST       $0x19, lanes_00000000<>+0(SB), Z0, K2
-	VBLENDMPS         Z1, Z2, K2, Z5
+	VBLENDMPS         Z1, Z2, K2, Z4
 	VADDPS            Z2, Z1, Z0
 	VSUBPS            Z2, Z0, Z2
 	VSUBPS            Z2, Z1, Z1
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z2
 	VDIVPS            Z0, Z2, Z2
-	VMULPS            Z2, Z5, Z3
-	VMOVAPS           Z5, Z4
+	VMULPS            Z2, Z4, Z3
+	VMOVAPS           Z4, Z4
 	VFNMADD231PS      Z0, Z3, Z4
 	VFNMADD231PS      Z1, Z3, Z4
 	VFMADD231PS       Z2, Z4, Z3
@@ -2017,35 +2031,36 @@ TEXT ·softplusAVX512(SB), NOSPLIT, $0-24
 block49:
 	VMOVUPS           (CX)(SI*4), Z0
 	VORPS.BCST        lanes_80000000<>+0(SB), Z0, Z1
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z2
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z3
-	VMINPS            Z1, Z3, Z1
-	VMAXPS            Z1, Z2, Z1
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z2
 	VRNDSCALEPS       $0x08, Z2, Z2
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z2, Z1
 	VFNMADD231PS.BCST lanes_b95e8083<>+0(SB), Z2, Z1
-	VBROADCASTSS      lanes_39506967<>+0(SB), Z3
-	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z1, Z3
-	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z1, Z3
+	VBROADCASTSS      lanes_39506967<>+0(SB), Z5
+	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z1, Z5
 	VMULPS            Z1, Z1, Z6
-	VFMADD213PS       Z1, Z6, Z3
-	VADDPS.BCST       lanes_3f800000<>+0(SB), Z3, Z1
+	VFMADD213PS       Z1, Z6, Z5
+	VADDPS.BCST       lanes_3f800000<>+0(SB), Z5, Z1
 	VSCALEFPS         Z2, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z1, Z2
-	VSUBPS.BCST       lanes_3f800000<>+0(SB), Z2, Z3
-	VSUBPS            Z3, Z1, Z1
+	VSUBPS.BCST       lanes_3f800000<>+0(SB), Z2, Z5
+	VSUBPS            Z5, Z1, Z1
 	VPSUBD.BCST       lanes_3f3504f3<>+0(SB), Z2, Z2
-	VPSRAD            $0x17, Z2, Z3
-	VCVTDQ2PS         Z3, Z3
+	VPSRAD            $0x17, Z2, Z5
+	VCVTDQ2PS         Z5, Z5
 	VANDPS.BCST       lanes_007fffff<>+0(SB), Z2, Z2
 	VPADDD.BCST       lanes_3f3504f3<>+0(SB), Z2, Z2
 	VSUBPS.BCST       lanes_3f800000<>+0(SB), Z2, Z2
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z6
-	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z3, Z6
+	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z5, Z6
 	VFMADD231PS       Z6, Z1, Z2
 	VMULPS            Z2, Z2, Z1
 	VBROADCASTSS      lanes_3d9021bb<>+0(SB), Z6
@@ -2059,12 +2074,12 @@ block49:
 	VFMADD213PS.BCST  lanes_3eaaaaaa<>+0(SB), Z2, Z6
 	VMULPS            Z1, Z2, Z7
 	VMULPS            Z7, Z6, Z6
-	VFMADD231PS.BCST  lanes_b95e8083<>+0(SB), Z3, Z6
+	VFMADD231PS.BCST  lanes_b95e8083<>+0(SB), Z5, Z6
 	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z1, Z6
 	VADDPS            Z6, Z2, Z1
-	VFMADD231PS.BCST  lanes_3f318000<>+0(SB), Z3, Z1
-	VPXORD            Z4, Z4, Z4
-	VMAXPS            Z0, Z4, Z0
+	VFMADD231PS.BCST  lanes_3f318000<>+0(SB), Z5, Z1
+	VPXORD            Z3, Z3, Z3
+	VMAXPS            Z0, Z3, Z0
 	VADDPS            Z1, Z0, Z0
 	VMOVUPS           Z0, (AX)(SI*4)
 	ADDQ              $+16, SI
@@ -2076,10 +2091,10 @@ rest50:
 	JEQ               done51
 	VMOVUPS.Z         (CX)(SI*4), K1, Z0
 	VORPS.BCST        lanes_80000000<>+0(SB), Z0, Z1
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z2
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z3
-	VMINPS            Z1, Z3, Z1
-	VMAXPS            Z1, Z2, Z1
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z2
+	VMINPS            Z1, Z2, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z2
 	VRNDSCALEPS       $0x08, Z2, Z2
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z2, Z1
@@ -2090,10 +2105,11 @@ rest50:
 	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z1, Z3
 	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z1, Z3
 	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z1, Z3
-	VMULPS            Z1, Z1, Z4
-	VFMADD213PS       Z1, Z4, Z3
+	VMULPS            Z1, Z1, Z5
+	VFMADD213PS       Z1, Z5, Z3
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z3, Z1
 	VSCALEFPS         Z2, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z1, Z2
 	VSUBPS.BCST       lanes_3f800000<>+0(SB), Z2, Z3
 	VSUBPS            Z3, Z1, Z1
@@ -2103,27 +2119,27 @@ rest50:
 	VANDPS.BCST       lanes_007fffff<>+0(SB), Z2, Z2
 	VPADDD.BCST       lanes_3f3504f3<>+0(SB), Z2, Z2
 	VSUBPS.BCST       lanes_3f800000<>+0(SB), Z2, Z2
-	VBROADCASTSS      lanes_3f800000<>+0(SB), Z4
-	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z3, Z4
-	VFMADD231PS       Z4, Z1, Z2
+	VBROADCASTSS      lanes_3f800000<>+0(SB), Z5
+	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z3, Z5
+	VFMADD231PS       Z5, Z1, Z2
 	VMULPS            Z2, Z2, Z1
-	VBROADCASTSS      lanes_3d9021bb<>+0(SB), Z4
-	VFMADD213PS.BCST  lanes_bdebd1b8<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_3def251a<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_bdfe5d4f<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_3e11e9bf<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_be2aae50<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_3e4cceac<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_be7ffffc<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_3eaaaaaa<>+0(SB), Z2, Z4
+	VBROADCASTSS      lanes_3d9021bb<>+0(SB), Z5
+	VFMADD213PS.BCST  lanes_bdebd1b8<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  lanes_3def251a<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  lanes_bdfe5d4f<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  lanes_3e11e9bf<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  lanes_be2aae50<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  lanes_3e4cceac<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  lanes_be7ffffc<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST  lanes_3eaaaaaa<>+0(SB), Z2, Z5
 	VMULPS            Z1, Z2, Z6
-	VMULPS            Z6, Z4, Z4
-	VFMADD231PS.BCST  lanes_b95e8083<>+0(SB), Z3, Z4
-	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z1, Z4
-	VADDPS            Z4, Z2, Z1
+	VMULPS            Z6, Z5, Z5
+	VFMADD231PS.BCST  lanes_b95e8083<>+0(SB), Z3, Z5
+	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z1, Z5
+	VADDPS            Z5, Z2, Z1
 	VFMADD231PS.BCST  lanes_3f318000<>+0(SB), Z3, Z1
-	VPXORD            Z5, Z5, Z5
-	VMAXPS            Z0, Z5, Z0
+	VPXORD            Z4, Z4, Z4
+	VMAXPS            Z0, Z4, Z0
 	VADDPS            Z1, Z0, Z0
 	VMOVUPS           Z0, K1, (AX)(SI*4)
 
@@ -2216,10 +2232,10 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 
 block58:
 	VMOVUPS           (CX)(SI*4), Z0
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z1
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z2
-	VMINPS            Z0, Z2, Z0
-	VMAXPS            Z0, Z1, Z0
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z0, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VMOVAPS.Z         Z0, K2, Z0
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z0, Z1
 	VRNDSCALEPS       $0x08, Z1, Z1
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z1, Z0
@@ -2234,6 +2250,7 @@ block58:
 	VFMADD213PS       Z0, Z3, Z2
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z2, Z0
 	VSCALEFPS         Z1, Z0, Z0
+	VMOVAPS.Z         Z0, K2, Z0
 	VMOVUPS           Z0, (AX)(SI*4)
 	ADDQ              $+16, SI
 	CMPQ              SI, BX
@@ -2243,10 +2260,10 @@ rest59:
 	TESTQ             DX, DX
 	JEQ               done60
 	VMOVUPS.Z         (CX)(SI*4), K1, Z0
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z1
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z2
-	VMINPS            Z0, Z2, Z0
-	VMAXPS            Z0, Z1, Z0
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z0, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VMOVAPS.Z         Z0, K2, Z0
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z0, Z1
 	VRNDSCALEPS       $0x08, Z1, Z1
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z1, Z0
@@ -2261,6 +2278,7 @@ rest59:
 	VFMADD213PS       Z0, Z3, Z2
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z2, Z0
 	VSCALEFPS         Z1, Z0, Z0
+	VMOVAPS.Z         Z0, K2, Z0
 	VMOVUPS           Z0, K1, (AX)(SI*4)
 
 done60:

@@ -261,32 +261,33 @@ block10:
 	VMOVUPS      (CX)(DI*4), Y2
 	VMOVUPS      (DX)(DI*4), Y3
 	VORPS        lanes_80000000<>+0(SB), Y3, Y4
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
-	VMAXPS       Y4, Y5, Y4
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y4
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y4
-	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y6
-	VMULPS       Y4, Y4, Y7
-	VFMADD213PS  Y4, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y4
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPSUBD       Y6, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y4, Y4
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
+	VANDPS       Y5, Y4, Y4
 	VBROADCASTSS lanes_3f800000<>+0(SB), Y5
 	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y3, Y3
 	VBLENDVPS    Y3, Y4, Y5, Y3
@@ -305,32 +306,33 @@ block10:
 	VMOVUPS      32(CX)(DI*4), Y2
 	VMOVUPS      32(DX)(DI*4), Y3
 	VORPS        lanes_80000000<>+0(SB), Y3, Y4
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
-	VMAXPS       Y4, Y5, Y4
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y4
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y4
-	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y6
-	VMULPS       Y4, Y4, Y7
-	VFMADD213PS  Y4, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y4
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPSUBD       Y6, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y4, Y4
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
+	VANDPS       Y5, Y4, Y4
 	VBROADCASTSS lanes_3f800000<>+0(SB), Y5
 	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y3, Y3
 	VBLENDVPS    Y3, Y4, Y5, Y3
@@ -356,32 +358,33 @@ rest11:
 	VMASKMOVPS   (CX)(DI*4), Y0, Y2
 	VMASKMOVPS   (DX)(DI*4), Y0, Y3
 	VORPS        lanes_80000000<>+0(SB), Y3, Y4
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
-	VMAXPS       Y4, Y5, Y4
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y4
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y4
-	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y6
-	VMULPS       Y4, Y4, Y7
-	VFMADD213PS  Y4, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y4
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPSUBD       Y6, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y4, Y4
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
+	VANDPS       Y5, Y4, Y4
 	VBROADCASTSS lanes_3f800000<>+0(SB), Y5
 	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y3, Y3
 	VBLENDVPS    Y3, Y4, Y5, Y3
@@ -400,32 +403,33 @@ rest11:
 	VMASKMOVPS   32(CX)(DI*4), Y1, Y0
 	VMASKMOVPS   32(DX)(DI*4), Y1, Y2
 	VORPS        lanes_80000000<>+0(SB), Y2, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y4
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
 	VMINPS       Y3, Y5, Y3
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y3
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y3
-	VBROADCASTSS lanes_39506967<>+0(SB), Y5
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y5
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y5
-	VMULPS       Y3, Y3, Y6
-	VFMADD213PS  Y3, Y6, Y5
-	VADDPS       lanes_3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPSUBD       Y5, Y4, Y4
+	VANDPS       Y4, Y3, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y6
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y6
+	VPSUBD       Y6, Y5, Y5
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
 	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y3, Y3
-	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
+	VANDPS       Y4, Y3, Y3
 	VBROADCASTSS lanes_3f800000<>+0(SB), Y4
 	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y2, Y2
 	VBLENDVPS    Y2, Y3, Y4, Y2
@@ -456,15 +460,15 @@ DATA lanes_80000000<>+24(SB)/4, $0x80000000
 DATA lanes_80000000<>+28(SB)/4, $0x80000000
 GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_c2dc0000<>+0(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+4(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+8(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+12(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+16(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+20(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+24(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+28(SB)/4, $0xc2dc0000
-GLOBL lanes_c2dc0000<>(SB), RODATA|NOPTR, $32
+DATA lanes_c2d00000<>+0(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+4(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+8(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+12(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+16(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+20(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+24(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+28(SB)/4, $0xc2d00000
+GLOBL lanes_c2d00000<>(SB), RODATA|NOPTR, $32
 
 DATA lanes_42c80000<>+0(SB)/4, $0x42c80000
 DATA lanes_42c80000<>+4(SB)/4, $0x42c80000
@@ -807,38 +811,39 @@ block25:
 	VMOVUPS           (CX)(DI*4), Z0
 	VMOVUPS           (DX)(DI*4), Z1
 	VORPS.BCST        lanes_80000000<>+0(SB), Z1, Z2
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z3
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z4
-	VMINPS            Z2, Z4, Z2
-	VMAXPS            Z2, Z3, Z2
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z2, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VMOVAPS.Z         Z2, K2, Z2
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z2, Z3
 	VRNDSCALEPS       $0x08, Z3, Z3
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z3, Z2
 	VFNMADD231PS.BCST lanes_b95e8083<>+0(SB), Z3, Z2
-	VBROADCASTSS      lanes_39506967<>+0(SB), Z4
-	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z2, Z4
+	VBROADCASTSS      lanes_39506967<>+0(SB), Z6
+	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z2, Z6
 	VMULPS            Z2, Z2, Z7
-	VFMADD213PS       Z2, Z7, Z4
-	VADDPS.BCST       lanes_3f800000<>+0(SB), Z4, Z2
+	VFMADD213PS       Z2, Z7, Z6
+	VADDPS.BCST       lanes_3f800000<>+0(SB), Z6, Z2
 	VSCALEFPS         Z3, Z2, Z2
+	VMOVAPS.Z         Z2, K2, Z2
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z3
 	VCMPPS.BCST       $0x19, lanes_00000000<>+0(SB), Z1, K2
-	VBLENDMPS         Z2, Z3, K2, Z5
+	VBLENDMPS         Z2, Z3, K2, Z4
 	VADDPS            Z3, Z2, Z1
 	VSUBPS            Z3, Z1, Z3
 	VSUBPS            Z3, Z2, Z2
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z3
 	VDIVPS            Z1, Z3, Z3
-	VMULPS            Z3, Z5, Z4
-	VMOVAPS           Z5, Z7
-	VFNMADD231PS      Z1, Z4, Z7
-	VFNMADD231PS      Z2, Z4, Z7
-	VFMADD231PS       Z3, Z7, Z4
-	VMULPS            Z4, Z0, Z0
+	VMULPS            Z3, Z4, Z6
+	VMOVAPS           Z4, Z7
+	VFNMADD231PS      Z1, Z6, Z7
+	VFNMADD231PS      Z2, Z6, Z7
+	VFMADD231PS       Z3, Z7, Z6
+	VMULPS            Z6, Z0, Z0
 	VMOVUPS           Z0, (AX)(DI*4)
 	ADDQ              $+16, DI
 	CMPQ              DI, SI
@@ -850,10 +855,10 @@ rest26:
 	VMOVUPS.Z         (CX)(DI*4), K1, Z0
 	VMOVUPS.Z         (DX)(DI*4), K1, Z1
 	VORPS.BCST        lanes_80000000<>+0(SB), Z1, Z2
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z3
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z4
-	VMINPS            Z2, Z4, Z2
-	VMAXPS            Z2, Z3, Z2
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z2, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VMOVAPS.Z         Z2, K2, Z2
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z2, Z3
 	VRNDSCALEPS       $0x08, Z3, Z3
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z3, Z2
@@ -864,20 +869,21 @@ rest26:
 	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z2, Z4
 	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z2, Z4
 	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z2, Z4
-	VMULPS            Z2, Z2, Z5
-	VFMADD213PS       Z2, Z5, Z4
+	VMULPS            Z2, Z2, Z6
+	VFMADD213PS       Z2, Z6, Z4
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z4, Z2
 	VSCALEFPS         Z3, Z2, Z2
+	VMOVAPS.Z         Z2, K2, Z2
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z3
 	VCMPPS.BCST       $0x19, lanes_00000000<>+0(SB), Z1, K2
-	VBLENDMPS         Z2, Z3, K2, Z6
+	VBLENDMPS         Z2, Z3, K2, Z5
 	VADDPS            Z3, Z2, Z1
 	VSUBPS            Z3, Z1, Z3
 	VSUBPS            Z3, Z2, Z2
 	VBROADCASTSS      lanes_3f800000<>+0(SB), Z3
 	VDIVPS            Z1, Z3, Z3
-	VMULPS            Z3, Z6, Z4
-	VMOVAPS           Z6, Z5
+	VMULPS            Z3, Z5, Z4
+	VMOVAPS           Z5, Z5
 	VFNMADD231PS      Z1, Z4, Z5
 	VFNMADD231PS      Z2, Z4, Z5
 	VFMADD231PS       Z3, Z5, Z4

@@ -38,60 +38,64 @@ round2:
 	VMAXPS       X5, X4, X4
 	VBROADCASTSS X4, Y4
 	VSUBPS       Y4, Y3, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VANDPS       Y0, Y3, Y3
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y3, Y6, Y3
-	VMAXPS       Y3, Y5, Y3
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y5
+	VANDPS       Y5, Y3, Y3
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y3, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y3
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y3
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y7
+	VMULPS       Y3, Y3, Y8
+	VFMADD213PS  Y3, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y3
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y3, Y3
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y3, Y3
+	VANDPS       Y5, Y3, Y3
+	VANDPS       Y0, Y3, Y3
+	VSUBPS       Y4, Y2, Y2
+	VANDPS       Y1, Y2, Y2
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y2, Y4
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
+	VMINPS       Y2, Y5, Y2
+	VANDPS       Y4, Y2, Y2
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y5
 	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y3
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y3
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y2
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y2
 	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y3, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y3, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y3, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y3, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y3, Y6
-	VMULPS       Y3, Y3, Y7
-	VFMADD213PS  Y3, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y3
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y6
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y6
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y6
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y6
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y6
+	VMULPS       Y2, Y2, Y7
+	VFMADD213PS  Y2, Y7, Y6
+	VADDPS       lanes_3f800000<>+0(SB), Y6, Y2
 	VCVTPS2DQ    Y5, Y5
 	VPSRAD       $0x01, Y5, Y6
 	VPSUBD       Y6, Y5, Y5
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y3, Y3
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y3, Y3
-	VANDPS       Y0, Y3, Y3
-	VSUBPS       Y4, Y2, Y2
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
-	VBROADCASTSS lanes_42c80000<>+0(SB), Y5
-	VMINPS       Y2, Y5, Y2
-	VMAXPS       Y2, Y4, Y2
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y4, Y2
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y4, Y2
-	VBROADCASTSS lanes_39506967<>+0(SB), Y5
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y5
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y5
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y5
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y5
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y5
-	VMULPS       Y2, Y2, Y6
-	VFMADD213PS  Y2, Y6, Y5
-	VADDPS       lanes_3f800000<>+0(SB), Y5, Y2
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y5
-	VPSUBD       Y5, Y4, Y4
+	VMULPS       Y6, Y2, Y2
 	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VMULPS       Y5, Y2, Y2
-	VPADDD       lanes_0000007f<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VANDPS       Y4, Y2, Y2
 	VANDPS       Y1, Y2, Y2
 	VADDPS       Y2, Y3, Y4
 	VEXTRACTF128 $0x01, Y4, X5
@@ -161,62 +165,64 @@ done6:
 block7:
 	VMOVUPS      (CX)(R8*4), Y5
 	VSUBPS       Y2, Y5, Y5
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y5, Y6
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y7
 	VMINPS       Y5, Y7, Y5
-	VMAXPS       Y5, Y6, Y5
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
-	VMULPS       Y5, Y5, Y8
-	VFMADD213PS  Y5, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y5
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y5, Y5
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VANDPS       Y6, Y5, Y5
 	VADDPS       Y5, Y3, Y3
 	VMOVUPS      Y5, (AX)(R8*4)
 	VMOVUPS      32(CX)(R8*4), Y5
 	VSUBPS       Y2, Y5, Y5
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y5, Y6
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y7
 	VMINPS       Y5, Y7, Y5
-	VMAXPS       Y5, Y6, Y5
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
-	VMULPS       Y5, Y5, Y8
-	VFMADD213PS  Y5, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y5
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y5, Y5
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VANDPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
 	VMOVUPS      Y5, 32(AX)(R8*4)
 	ADDQ         $+16, R8
@@ -228,63 +234,65 @@ rest8:
 	JEQ          done9
 	VMASKMOVPS   (CX)(R8*4), Y0, Y5
 	VSUBPS       Y2, Y5, Y5
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y5, Y6
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y7
 	VMINPS       Y5, Y7, Y5
-	VMAXPS       Y5, Y6, Y5
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
-	VMULPS       Y5, Y5, Y8
-	VFMADD213PS  Y5, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y5
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y5, Y5
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VANDPS       Y6, Y5, Y5
 	VANDPS       Y0, Y5, Y5
 	VADDPS       Y5, Y3, Y3
 	VMASKMOVPS   Y5, Y0, (AX)(R8*4)
 	VMASKMOVPS   32(CX)(R8*4), Y1, Y5
 	VSUBPS       Y2, Y5, Y2
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y2, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y2, Y6, Y2
-	VMAXPS       Y2, Y5, Y2
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y2
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y2
-	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y6
-	VMULPS       Y2, Y2, Y7
-	VFMADD213PS  Y2, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y2
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPSUBD       Y6, Y5, Y5
+	VANDPS       Y5, Y2, Y2
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y2, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y2
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y2
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y2, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y2, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y2, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y2, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y2, Y7
+	VMULPS       Y2, Y2, Y8
+	VFMADD213PS  Y2, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y2
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y2, Y2
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y2, Y2
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y2, Y2
+	VANDPS       Y5, Y2, Y2
 	VANDPS       Y1, Y2, Y2
 	VADDPS       Y2, Y4, Y4
 	VMASKMOVPS   Y2, Y1, 32(AX)(R8*4)
@@ -375,15 +383,15 @@ DATA lanes_ff800000<>+24(SB)/4, $0xff800000
 DATA lanes_ff800000<>+28(SB)/4, $0xff800000
 GLOBL lanes_ff800000<>(SB), RODATA|NOPTR, $32
 
-DATA lanes_c2dc0000<>+0(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+4(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+8(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+12(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+16(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+20(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+24(SB)/4, $0xc2dc0000
-DATA lanes_c2dc0000<>+28(SB)/4, $0xc2dc0000
-GLOBL lanes_c2dc0000<>(SB), RODATA|NOPTR, $32
+DATA lanes_c2d00000<>+0(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+4(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+8(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+12(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+16(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+20(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+24(SB)/4, $0xc2d00000
+DATA lanes_c2d00000<>+28(SB)/4, $0xc2d00000
+GLOBL lanes_c2d00000<>(SB), RODATA|NOPTR, $32
 
 DATA lanes_42c80000<>+0(SB)/4, $0x42c80000
 DATA lanes_42c80000<>+4(SB)/4, $0x42c80000
@@ -539,60 +547,64 @@ round14:
 	VMAXPS       X5, X4, X4
 	VBROADCASTSS X4, Y4
 	VSUBPS       Y4, Y3, Y3
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VANDPS       Y0, Y3, Y3
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y3, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y3, Y6, Y6
-	VMAXPS       Y6, Y5, Y5
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
-	VMULPS       Y5, Y5, Y8
-	VFMADD213PS  Y5, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y5, Y6, Y6
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y6, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y6
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y6
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y6
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y5, Y5
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+	VANDPS       Y5, Y6, Y5
 	VANDPS       Y0, Y5, Y5
 	VSUBPS       Y4, Y2, Y2
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y4
+	VANDPS       Y1, Y2, Y2
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y2, Y4
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y2, Y6, Y6
-	VMAXPS       Y6, Y4, Y4
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
-	VMULPS       Y4, Y4, Y8
-	VFMADD213PS  Y4, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y4, Y6, Y6
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y6, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y6
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y6
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y6
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y4, Y4
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y4, Y4
+	VMULPS       Y7, Y6, Y6
+	VANDPS       Y4, Y6, Y4
 	VANDPS       Y1, Y4, Y4
 	VADDPS       Y4, Y5, Y4
 	VEXTRACTF128 $0x01, Y4, X5
@@ -698,61 +710,63 @@ done18:
 block19:
 	VMOVUPS      (CX)(R8*4), Y5
 	VSUBPS       Y2, Y5, Y5
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y5, Y6
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y7
 	VMINPS       Y5, Y7, Y5
-	VMAXPS       Y5, Y6, Y5
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
-	VMULPS       Y5, Y5, Y8
-	VFMADD213PS  Y5, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y5
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y5, Y5
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VANDPS       Y6, Y5, Y5
 	VADDPS       Y5, Y3, Y3
 	VMOVUPS      32(CX)(R8*4), Y5
 	VSUBPS       Y2, Y5, Y5
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y5, Y6
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y7
 	VMINPS       Y5, Y7, Y5
-	VMAXPS       Y5, Y6, Y5
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
-	VMULPS       Y5, Y5, Y8
-	VFMADD213PS  Y5, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y5
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y5, Y5
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VANDPS       Y6, Y5, Y5
 	VADDPS       Y5, Y4, Y4
 	ADDQ         $+16, R8
 	CMPQ         R8, BX
@@ -763,62 +777,64 @@ rest20:
 	JEQ          done21
 	VMASKMOVPS   (CX)(R8*4), Y0, Y5
 	VSUBPS       Y2, Y5, Y5
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y5, Y6
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y7
 	VMINPS       Y5, Y7, Y5
-	VMAXPS       Y5, Y6, Y5
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
-	VMULPS       Y5, Y5, Y8
-	VFMADD213PS  Y5, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y5
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y5, Y5
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VANDPS       Y6, Y5, Y5
 	VANDPS       Y0, Y5, Y5
 	VADDPS       Y5, Y3, Y3
 	VMASKMOVPS   32(CX)(R8*4), Y1, Y5
 	VSUBPS       Y2, Y5, Y5
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y6
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y5, Y6
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y7
 	VMINPS       Y5, Y7, Y5
-	VMAXPS       Y5, Y6, Y5
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y5
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y5
-	VBROADCASTSS lanes_39506967<>+0(SB), Y7
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y7
-	VMULPS       Y5, Y5, Y8
-	VFMADD213PS  Y5, Y8, Y7
-	VADDPS       lanes_3f800000<>+0(SB), Y7, Y5
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y7
-	VPSUBD       Y7, Y6, Y6
+	VANDPS       Y6, Y5, Y5
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y5, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y5
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y5
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y5, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y5, Y8
+	VMULPS       Y5, Y5, Y9
+	VFMADD213PS  Y5, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y5
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y5, Y5
 	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
 	VPSLLD       $0x17, Y7, Y7
 	VMULPS       Y7, Y5, Y5
-	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
+	VANDPS       Y6, Y5, Y5
 	VANDPS       Y1, Y5, Y5
 	VADDPS       Y5, Y4, Y4
 
@@ -1227,62 +1243,64 @@ done35:
 block36:
 	VMOVUPS      (CX)(R9*4), Y3
 	VMOVUPS      (DX)(R9*4), Y4
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
-	VMAXPS       Y4, Y5, Y4
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y4
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y4
-	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y6
-	VMULPS       Y4, Y4, Y7
-	VFMADD213PS  Y4, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y4
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPSUBD       Y6, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y4, Y4
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
+	VANDPS       Y5, Y4, Y4
 	VFNMADD231PS Y2, Y4, Y3
 	VMOVUPS      Y3, (AX)(R9*4)
 	VMOVUPS      32(CX)(R9*4), Y3
 	VMOVUPS      32(DX)(R9*4), Y4
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
-	VMAXPS       Y4, Y5, Y4
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y4
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y4
-	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y6
-	VMULPS       Y4, Y4, Y7
-	VFMADD213PS  Y4, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y4
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPSUBD       Y6, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y4, Y4
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
+	VANDPS       Y5, Y4, Y4
 	VFNMADD231PS Y2, Y4, Y3
 	VMOVUPS      Y3, 32(AX)(R9*4)
 	ADDQ         $+16, R9
@@ -1294,62 +1312,64 @@ rest37:
 	JEQ          done38
 	VMASKMOVPS   (CX)(R9*4), Y0, Y3
 	VMASKMOVPS   (DX)(R9*4), Y0, Y4
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
-	VMAXPS       Y4, Y5, Y4
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y4
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y4
-	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y6
-	VMULPS       Y4, Y4, Y7
-	VFMADD213PS  Y4, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y4
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPSUBD       Y6, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y4, Y4
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
+	VANDPS       Y5, Y4, Y4
 	VFNMADD231PS Y2, Y4, Y3
 	VMASKMOVPS   Y3, Y0, (AX)(R9*4)
 	VMASKMOVPS   32(CX)(R9*4), Y1, Y3
 	VMASKMOVPS   32(DX)(R9*4), Y1, Y4
-	VBROADCASTSS lanes_c2dc0000<>+0(SB), Y5
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
 	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
 	VMINPS       Y4, Y6, Y4
-	VMAXPS       Y4, Y5, Y4
-	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VFNMADD231PS lanes_3f318000<>+0(SB), Y5, Y4
-	VFNMADD231PS lanes_b95e8083<>+0(SB), Y5, Y4
-	VBROADCASTSS lanes_39506967<>+0(SB), Y6
-	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y6
-	VMULPS       Y4, Y4, Y7
-	VFMADD213PS  Y4, Y7, Y6
-	VADDPS       lanes_3f800000<>+0(SB), Y6, Y4
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y6
-	VPSUBD       Y6, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
 	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
 	VPSLLD       $0x17, Y6, Y6
 	VMULPS       Y6, Y4, Y4
-	VPADDD       lanes_0000007f<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y4, Y4
+	VANDPS       Y5, Y4, Y4
 	VFNMADD231PS Y2, Y4, Y3
 	VMASKMOVPS   Y3, Y1, 32(AX)(R9*4)
 
@@ -1392,10 +1412,11 @@ round40:
 	VMAXPS            X1, X0, X0
 	VBROADCASTSS      X0, Z0
 	VSUBPS            Z0, Z2, Z0
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z1
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z3
-	VMINPS            Z0, Z3, Z0
-	VMAXPS            Z0, Z1, Z0
+	VMOVAPS.Z         Z0, K1, Z0
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z0, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VMOVAPS.Z         Z0, K2, Z0
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z0, Z1
 	VRNDSCALEPS       $0x08, Z1, Z1
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z1, Z0
@@ -1410,6 +1431,7 @@ round40:
 	VFMADD213PS       Z0, Z4, Z3
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z3, Z0
 	VSCALEFPS         Z1, Z0, Z0
+	VMOVAPS.Z         Z0, K2, Z0
 	VMOVAPS.Z         Z0, K1, Z0
 	VEXTRACTF64X4     $0x01, Z0, Y1
 	VADDPS            Y1, Y0, Y1
@@ -1471,10 +1493,10 @@ done44:
 block45:
 	VMOVUPS           (CX)(R8*4), Z1
 	VSUBPS            Z0, Z1, Z1
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z4
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z5
-	VMINPS            Z1, Z5, Z1
-	VMAXPS            Z1, Z4, Z1
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z4
+	VMINPS            Z1, Z4, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z4
 	VRNDSCALEPS       $0x08, Z4, Z4
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z4, Z1
@@ -1489,6 +1511,7 @@ block45:
 	VFMADD213PS       Z1, Z6, Z5
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z5, Z1
 	VSCALEFPS         Z4, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VADDPS            Z1, Z3, Z3
 	VMOVUPS           Z1, (AX)(R8*4)
 	ADDQ              $+16, R8
@@ -1500,10 +1523,10 @@ rest46:
 	JEQ               done47
 	VMOVUPS.Z         (CX)(R8*4), K1, Z1
 	VSUBPS            Z0, Z1, Z0
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z1
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z4
-	VMINPS            Z0, Z4, Z0
-	VMAXPS            Z0, Z1, Z0
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z0, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VMOVAPS.Z         Z0, K2, Z0
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z0, Z1
 	VRNDSCALEPS       $0x08, Z1, Z1
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z1, Z0
@@ -1518,6 +1541,7 @@ rest46:
 	VFMADD213PS       Z0, Z5, Z4
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z4, Z0
 	VSCALEFPS         Z1, Z0, Z0
+	VMOVAPS.Z         Z0, K2, Z0
 	VMOVAPS.Z         Z0, K1, Z0
 	VADDPS            Z0, Z3, Z3
 	VMOVUPS           Z0, K1, (AX)(R8*4)
@@ -1607,10 +1631,11 @@ round52:
 	VMAXPS            X1, X0, X0
 	VBROADCASTSS      X0, Z0
 	VSUBPS            Z0, Z2, Z0
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z1
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z7
-	VMINPS            Z0, Z7, Z7
-	VMAXPS            Z7, Z1, Z1
+	VMOVAPS.Z         Z0, K1, Z0
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z0, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z1
+	VMINPS            Z0, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z7
 	VRNDSCALEPS       $0x08, Z7, Z7
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z7, Z1
@@ -1625,6 +1650,7 @@ round52:
 	VFMADD213PS       Z1, Z9, Z8
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z8, Z1
 	VSCALEFPS         Z7, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMOVAPS.Z         Z1, K1, Z1
 	VEXTRACTF64X4     $0x01, Z1, Y7
 	VADDPS            Y7, Y1, Y7
@@ -1722,10 +1748,10 @@ done56:
 block57:
 	VMOVUPS           (CX)(R8*4), Z1
 	VSUBPS            Z0, Z1, Z1
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z8
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z9
-	VMINPS            Z1, Z9, Z1
-	VMAXPS            Z1, Z8, Z1
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z8
+	VMINPS            Z1, Z8, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z8
 	VRNDSCALEPS       $0x08, Z8, Z8
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z8, Z1
@@ -1740,6 +1766,7 @@ block57:
 	VFMADD213PS       Z1, Z10, Z9
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z9, Z1
 	VSCALEFPS         Z8, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VADDPS            Z1, Z3, Z3
 	ADDQ              $+16, R8
 	CMPQ              R8, BX
@@ -1750,10 +1777,10 @@ rest58:
 	JEQ               done59
 	VMOVUPS.Z         (CX)(R8*4), K1, Z1
 	VSUBPS            Z0, Z1, Z1
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z8
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z9
-	VMINPS            Z1, Z9, Z1
-	VMAXPS            Z1, Z8, Z1
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z8
+	VMINPS            Z1, Z8, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z1, Z8
 	VRNDSCALEPS       $0x08, Z8, Z8
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z8, Z1
@@ -1768,6 +1795,7 @@ rest58:
 	VFMADD213PS       Z1, Z10, Z9
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z9, Z1
 	VSCALEFPS         Z8, Z1, Z1
+	VMOVAPS.Z         Z1, K2, Z1
 	VMOVAPS.Z         Z1, K1, Z1
 	VADDPS            Z1, Z3, Z3
 
@@ -1974,10 +2002,10 @@ done73:
 block74:
 	VMOVUPS           (CX)(R9*4), Z2
 	VMOVUPS           (DX)(R9*4), Z3
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z4
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z5
-	VMINPS            Z3, Z5, Z3
-	VMAXPS            Z3, Z4, Z3
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z3, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z4
+	VMINPS            Z3, Z4, Z3
+	VMOVAPS.Z         Z3, K2, Z3
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS       $0x08, Z4, Z4
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z4, Z3
@@ -1992,6 +2020,7 @@ block74:
 	VFMADD213PS       Z3, Z6, Z5
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z5, Z3
 	VSCALEFPS         Z4, Z3, Z3
+	VMOVAPS.Z         Z3, K2, Z3
 	VFNMADD231PS      Z1, Z3, Z2
 	VMOVUPS           Z2, (AX)(R9*4)
 	ADDQ              $+16, R9
@@ -2003,10 +2032,10 @@ rest75:
 	JEQ               done76
 	VMOVUPS.Z         (CX)(R9*4), K1, Z2
 	VMOVUPS.Z         (DX)(R9*4), K1, Z3
-	VBROADCASTSS      lanes_c2dc0000<>+0(SB), Z4
-	VBROADCASTSS      lanes_42c80000<>+0(SB), Z5
-	VMINPS            Z3, Z5, Z3
-	VMAXPS            Z3, Z4, Z3
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z3, K2
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z4
+	VMINPS            Z3, Z4, Z3
+	VMOVAPS.Z         Z3, K2, Z3
 	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS       $0x08, Z4, Z4
 	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z4, Z3
@@ -2021,6 +2050,7 @@ rest75:
 	VFMADD213PS       Z3, Z6, Z5
 	VADDPS.BCST       lanes_3f800000<>+0(SB), Z5, Z3
 	VSCALEFPS         Z4, Z3, Z3
+	VMOVAPS.Z         Z3, K2, Z3
 	VFNMADD231PS      Z1, Z3, Z2
 	VMOVUPS           Z2, K1, (AX)(R9*4)
 

@@ -3,7 +3,7 @@ package kernel
 import "math"
 
 // Update is one step of weights by their gradients; slots are Slots slices, each as long as both. An element's step depends on
-// that element alone.
+// that element alone. A number below 2^-126 may count as 0, as it does in TensorFlow.
 func (t *Team) Update(r Rule, weights, grads []float32, slots [][]float32) {
 	n := len(weights)
 	s := step{w: weights, g: first("grads of Update", grads, n), numbers: r.numbers()}

@@ -6,9 +6,14 @@
 
 // func sgdAVX2(w *float32, grads *float32, n int, decay float32, rate float32)
 // Requires: AVX
-TEXT ·sgdAVX2(SB), NOSPLIT, $0-32
+TEXT ·sgdAVX2(SB), NOSPLIT, $8-32
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
+	VSTMXCSR     (SP)
+	MOVL         (SP), DX
+	ORL          $0x00008040, DX
+	MOVL         DX, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+24(FP), Y0
 	VBROADCASTSS rate+28(FP), Y1
 	MOVQ         n+16(FP), DX
@@ -62,6 +67,7 @@ rest2:
 	VMASKMOVPS Y0, Y3, 32(AX)(SI*4)
 
 done3:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -101,10 +107,15 @@ GLOBL masks_8<>(SB), RODATA|NOPTR, $128
 
 // func momentumAVX2(w *float32, grads *float32, m *float32, n int, decay float32, rate float32, mu float32)
 // Requires: AVX
-TEXT ·momentumAVX2(SB), NOSPLIT, $0-44
+TEXT ·momentumAVX2(SB), NOSPLIT, $8-44
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         m+16(FP), DX
+	VSTMXCSR     (SP)
+	MOVL         (SP), BX
+	ORL          $0x00008040, BX
+	MOVL         BX, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+32(FP), Y0
 	VBROADCASTSS rate+36(FP), Y1
 	VBROADCASTSS mu+40(FP), Y2
@@ -175,15 +186,21 @@ rest5:
 	VMASKMOVPS Y0, Y4, 32(AX)(DI*4)
 
 done6:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func nesterovAVX2(w *float32, grads *float32, m *float32, n int, decay float32, rate float32, mu float32)
 // Requires: AVX
-TEXT ·nesterovAVX2(SB), NOSPLIT, $0-44
+TEXT ·nesterovAVX2(SB), NOSPLIT, $8-44
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         m+16(FP), DX
+	VSTMXCSR     (SP)
+	MOVL         (SP), BX
+	ORL          $0x00008040, BX
+	MOVL         BX, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+32(FP), Y0
 	VBROADCASTSS rate+36(FP), Y1
 	VBROADCASTSS mu+40(FP), Y2
@@ -262,16 +279,22 @@ rest8:
 	VMASKMOVPS Y0, Y4, 32(AX)(DI*4)
 
 done9:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func adamAVX2(w *float32, grads *float32, m *float32, v *float32, n int, decay float32, rate float32, newer1 float32, newer2 float32, epsilon float32)
 // Requires: AVX
-TEXT ·adamAVX2(SB), NOSPLIT, $0-60
+TEXT ·adamAVX2(SB), NOSPLIT, $8-60
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         m+16(FP), DX
 	MOVQ         v+24(FP), BX
+	VSTMXCSR     (SP)
+	MOVL         (SP), SI
+	ORL          $0x00008040, SI
+	MOVL         SI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+40(FP), Y0
 	VBROADCASTSS rate+44(FP), Y1
 	VBROADCASTSS newer1+48(FP), Y2
@@ -384,15 +407,21 @@ rest11:
 	VMASKMOVPS Y0, Y6, 32(AX)(R8*4)
 
 done12:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func adagradAVX2(w *float32, grads *float32, a *float32, n int, decay float32, rate float32, epsilon float32)
 // Requires: AVX
-TEXT ·adagradAVX2(SB), NOSPLIT, $0-44
+TEXT ·adagradAVX2(SB), NOSPLIT, $8-44
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         a+16(FP), DX
+	VSTMXCSR     (SP)
+	MOVL         (SP), BX
+	ORL          $0x00008040, BX
+	MOVL         BX, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+32(FP), Y0
 	VBROADCASTSS rate+36(FP), Y1
 	VBROADCASTSS epsilon+40(FP), Y2
@@ -475,16 +504,22 @@ rest14:
 	VMASKMOVPS Y0, Y4, 32(AX)(DI*4)
 
 done15:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func ftrlAVX2(w *float32, grads *float32, a *float32, z *float32, n int, decay float32, rate float32, l1 float32, twiceL2 float32)
 // Requires: AVX
-TEXT ·ftrlAVX2(SB), NOSPLIT, $0-56
+TEXT ·ftrlAVX2(SB), NOSPLIT, $8-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         z+24(FP), BX
+	VSTMXCSR     (SP)
+	MOVL         (SP), SI
+	ORL          $0x00008040, SI
+	MOVL         SI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+40(FP), Y0
 	VBROADCASTSS rate+44(FP), Y1
 	VBROADCASTSS l1+48(FP), Y2
@@ -612,6 +647,7 @@ rest17:
 	VMASKMOVPS Y1, Y5, 32(AX)(R8*4)
 
 done18:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -627,12 +663,17 @@ GLOBL lanes_80000000<>(SB), RODATA|NOPTR, $32
 
 // func rmspropAVX2(w *float32, grads *float32, v *float32, m *float32, a *float32, n int, decay float32, rate float32, rho float32, newer float32, epsilon float32, mu float32)
 // Requires: AVX
-TEXT ·rmspropAVX2(SB), NOSPLIT, $0-72
+TEXT ·rmspropAVX2(SB), NOSPLIT, $8-72
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         m+24(FP), BX
 	MOVQ         a+32(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+48(FP), Y0
 	VBROADCASTSS rate+52(FP), Y1
 	VBROADCASTSS rho+56(FP), Y2
@@ -734,17 +775,23 @@ rest20:
 	VMASKMOVPS Y0, Y6, 32(AX)(R9*4)
 
 done21:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func rmspropMomentumAVX2(w *float32, grads *float32, v *float32, m *float32, a *float32, n int, decay float32, rate float32, rho float32, newer float32, epsilon float32, mu float32)
 // Requires: AVX
-TEXT ·rmspropMomentumAVX2(SB), NOSPLIT, $0-72
+TEXT ·rmspropMomentumAVX2(SB), NOSPLIT, $8-72
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         m+24(FP), BX
 	MOVQ         a+32(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+48(FP), Y0
 	VBROADCASTSS rate+52(FP), Y1
 	VBROADCASTSS rho+56(FP), Y2
@@ -858,17 +905,23 @@ rest23:
 	VMASKMOVPS Y0, Y7, 32(AX)(R9*4)
 
 done24:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func rmspropCenteredAVX2(w *float32, grads *float32, v *float32, m *float32, a *float32, n int, decay float32, rate float32, rho float32, newer float32, epsilon float32, mu float32)
 // Requires: AVX
-TEXT ·rmspropCenteredAVX2(SB), NOSPLIT, $0-72
+TEXT ·rmspropCenteredAVX2(SB), NOSPLIT, $8-72
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         m+24(FP), BX
 	MOVQ         a+32(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+48(FP), Y0
 	VBROADCASTSS rate+52(FP), Y1
 	VBROADCASTSS rho+56(FP), Y2
@@ -994,17 +1047,23 @@ rest26:
 	VMASKMOVPS Y0, Y6, 32(AX)(R9*4)
 
 done27:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func rmspropCenteredMomentumAVX2(w *float32, grads *float32, v *float32, m *float32, a *float32, n int, decay float32, rate float32, rho float32, newer float32, epsilon float32, mu float32)
 // Requires: AVX
-TEXT ·rmspropCenteredMomentumAVX2(SB), NOSPLIT, $0-72
+TEXT ·rmspropCenteredMomentumAVX2(SB), NOSPLIT, $8-72
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         m+24(FP), BX
 	MOVQ         a+32(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+48(FP), Y0
 	VBROADCASTSS rate+52(FP), Y1
 	VBROADCASTSS rho+56(FP), Y2
@@ -1142,14 +1201,20 @@ rest29:
 	VMASKMOVPS Y0, Y7, 32(AX)(R9*4)
 
 done30:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func sgdAVX512(w *float32, grads *float32, n int, decay float32, rate float32)
 // Requires: AVX, AVX512F
-TEXT ·sgdAVX512(SB), NOSPLIT, $0-32
+TEXT ·sgdAVX512(SB), NOSPLIT, $8-32
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
+	VSTMXCSR     (SP)
+	MOVL         (SP), DX
+	ORL          $0x00008040, DX
+	MOVL         DX, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+24(FP), Z0
 	VBROADCASTSS rate+28(FP), Z1
 	MOVQ         n+16(FP), DX
@@ -1186,6 +1251,7 @@ rest32:
 	VMOVUPS   Z0, K1, (AX)(SI*4)
 
 done33:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
@@ -1209,10 +1275,15 @@ GLOBL masks_16<>(SB), RODATA|NOPTR, $32
 
 // func momentumAVX512(w *float32, grads *float32, m *float32, n int, decay float32, rate float32, mu float32)
 // Requires: AVX, AVX512F
-TEXT ·momentumAVX512(SB), NOSPLIT, $0-44
+TEXT ·momentumAVX512(SB), NOSPLIT, $8-44
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         m+16(FP), DX
+	VSTMXCSR     (SP)
+	MOVL         (SP), BX
+	ORL          $0x00008040, BX
+	MOVL         BX, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+32(FP), Z0
 	VBROADCASTSS rate+36(FP), Z1
 	VBROADCASTSS mu+40(FP), Z2
@@ -1258,15 +1329,21 @@ rest35:
 	VMOVUPS   Z0, K1, (AX)(DI*4)
 
 done36:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func nesterovAVX512(w *float32, grads *float32, m *float32, n int, decay float32, rate float32, mu float32)
 // Requires: AVX, AVX512F
-TEXT ·nesterovAVX512(SB), NOSPLIT, $0-44
+TEXT ·nesterovAVX512(SB), NOSPLIT, $8-44
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         m+16(FP), DX
+	VSTMXCSR     (SP)
+	MOVL         (SP), BX
+	ORL          $0x00008040, BX
+	MOVL         BX, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+32(FP), Z0
 	VBROADCASTSS rate+36(FP), Z1
 	VBROADCASTSS mu+40(FP), Z2
@@ -1316,16 +1393,22 @@ rest38:
 	VMOVUPS   Z0, K1, (AX)(DI*4)
 
 done39:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func adamAVX512(w *float32, grads *float32, m *float32, v *float32, n int, decay float32, rate float32, newer1 float32, newer2 float32, epsilon float32)
 // Requires: AVX, AVX512F
-TEXT ·adamAVX512(SB), NOSPLIT, $0-60
+TEXT ·adamAVX512(SB), NOSPLIT, $8-60
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         m+16(FP), DX
 	MOVQ         v+24(FP), BX
+	VSTMXCSR     (SP)
+	MOVL         (SP), SI
+	ORL          $0x00008040, SI
+	MOVL         SI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+40(FP), Z0
 	VBROADCASTSS rate+44(FP), Z1
 	VBROADCASTSS newer1+48(FP), Z2
@@ -1393,15 +1476,21 @@ rest41:
 	VMOVUPS   Z0, K1, (AX)(R8*4)
 
 done42:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func adagradAVX512(w *float32, grads *float32, a *float32, n int, decay float32, rate float32, epsilon float32)
 // Requires: AVX, AVX512F
-TEXT ·adagradAVX512(SB), NOSPLIT, $0-44
+TEXT ·adagradAVX512(SB), NOSPLIT, $8-44
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         a+16(FP), DX
+	VSTMXCSR     (SP)
+	MOVL         (SP), BX
+	ORL          $0x00008040, BX
+	MOVL         BX, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+32(FP), Z0
 	VBROADCASTSS rate+36(FP), Z1
 	VBROADCASTSS epsilon+40(FP), Z2
@@ -1453,16 +1542,22 @@ rest44:
 	VMOVUPS   Z0, K1, (AX)(DI*4)
 
 done45:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func ftrlAVX512(w *float32, grads *float32, a *float32, z *float32, n int, decay float32, rate float32, l1 float32, twiceL2 float32)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·ftrlAVX512(SB), NOSPLIT, $0-56
+TEXT ·ftrlAVX512(SB), NOSPLIT, $8-56
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         a+16(FP), DX
 	MOVQ         z+24(FP), BX
+	VSTMXCSR     (SP)
+	MOVL         (SP), SI
+	ORL          $0x00008040, SI
+	MOVL         SI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+40(FP), Z0
 	VBROADCASTSS rate+44(FP), Z1
 	VBROADCASTSS l1+48(FP), Z2
@@ -1537,17 +1632,23 @@ rest47:
 	VMOVUPS     Z1, K1, (AX)(R8*4)
 
 done48:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func rmspropAVX512(w *float32, grads *float32, v *float32, m *float32, a *float32, n int, decay float32, rate float32, rho float32, newer float32, epsilon float32, mu float32)
 // Requires: AVX, AVX512F
-TEXT ·rmspropAVX512(SB), NOSPLIT, $0-72
+TEXT ·rmspropAVX512(SB), NOSPLIT, $8-72
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         m+24(FP), BX
 	MOVQ         a+32(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+48(FP), Z0
 	VBROADCASTSS rate+52(FP), Z1
 	VBROADCASTSS rho+56(FP), Z2
@@ -1610,17 +1711,23 @@ rest50:
 	VMOVUPS   Z0, K1, (AX)(R9*4)
 
 done51:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func rmspropMomentumAVX512(w *float32, grads *float32, v *float32, m *float32, a *float32, n int, decay float32, rate float32, rho float32, newer float32, epsilon float32, mu float32)
 // Requires: AVX, AVX512F
-TEXT ·rmspropMomentumAVX512(SB), NOSPLIT, $0-72
+TEXT ·rmspropMomentumAVX512(SB), NOSPLIT, $8-72
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         m+24(FP), BX
 	MOVQ         a+32(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+48(FP), Z0
 	VBROADCASTSS rate+52(FP), Z1
 	VBROADCASTSS rho+56(FP), Z2
@@ -1689,17 +1796,23 @@ rest53:
 	VMOVUPS   Z0, K1, (AX)(R9*4)
 
 done54:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func rmspropCenteredAVX512(w *float32, grads *float32, v *float32, m *float32, a *float32, n int, decay float32, rate float32, rho float32, newer float32, epsilon float32, mu float32)
 // Requires: AVX, AVX512F
-TEXT ·rmspropCenteredAVX512(SB), NOSPLIT, $0-72
+TEXT ·rmspropCenteredAVX512(SB), NOSPLIT, $8-72
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         m+24(FP), BX
 	MOVQ         a+32(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+48(FP), Z0
 	VBROADCASTSS rate+52(FP), Z1
 	VBROADCASTSS rho+56(FP), Z2
@@ -1774,17 +1887,23 @@ rest56:
 	VMOVUPS   Z0, K1, (AX)(R9*4)
 
 done57:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET
 
 // func rmspropCenteredMomentumAVX512(w *float32, grads *float32, v *float32, m *float32, a *float32, n int, decay float32, rate float32, rho float32, newer float32, epsilon float32, mu float32)
 // Requires: AVX, AVX512F
-TEXT ·rmspropCenteredMomentumAVX512(SB), NOSPLIT, $0-72
+TEXT ·rmspropCenteredMomentumAVX512(SB), NOSPLIT, $8-72
 	MOVQ         w+0(FP), AX
 	MOVQ         grads+8(FP), CX
 	MOVQ         v+16(FP), DX
 	MOVQ         m+24(FP), BX
 	MOVQ         a+32(FP), SI
+	VSTMXCSR     (SP)
+	MOVL         (SP), DI
+	ORL          $0x00008040, DI
+	MOVL         DI, 4(SP)
+	VLDMXCSR     4(SP)
 	VBROADCASTSS decay+48(FP), Z0
 	VBROADCASTSS rate+52(FP), Z1
 	VBROADCASTSS rho+56(FP), Z2
@@ -1865,5 +1984,6 @@ rest59:
 	VMOVUPS   Z0, K1, (AX)(R9*4)
 
 done60:
+	VLDMXCSR (SP)
 	VZEROUPPER
 	RET

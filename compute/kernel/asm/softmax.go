@@ -112,7 +112,7 @@ func (f *file) shortRow(e extent, x reg.GPVirtual) shortRow {
 	}
 	m := f.spread(f.tree("VMAXPS", padded))
 	for h, b := range r.blocks {
-		r.distances = append(r.distances, f.sub(padded[h], m))
+		r.distances = append(r.distances, b.inside(f.sub(padded[h], m)))
 		r.powers = append(r.powers, b.inside(f.exp(r.distances[h])))
 	}
 	return r

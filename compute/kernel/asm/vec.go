@@ -210,7 +210,8 @@ const (
 	unordered        = operand.U8(0x03)
 	unorderedOrEqual = operand.U8(0x08)
 	unequal          = operand.U8(0x04)
-	notAtLast        = operand.U8(0x19) // x < y, or one is NaN
+	lessOrNaN        = operand.U8(0x19) // x < y, or one is NaN
+	notLess          = operand.U8(0x15) // x >= y, or one is NaN
 	atLeast          = operand.U8(0x1d)
 	greater          = operand.U8(0x1e)
 )
