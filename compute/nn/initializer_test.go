@@ -107,7 +107,7 @@ func TestInitializersByNumbers(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ got, want []float32 }{
 		"constant":      {draw(nn.ConstantOf(1.5), 2, 2), []float32{1.5, 1.5, 1.5, 1.5}},
-		"tall identity": {draw(nn.Identity(2), 3, 2), []float32{2, 0, 0, 2, 0, 0}},
+		"tall identity": {draw(nn.Identity(2), 5, 2), []float32{2, 0, 0, 2, 0, 0, 0, 0, 0, 0}},
 		"wide identity": {draw(nn.Identity(1), 2, 3), []float32{1, 0, 0, 0, 1, 0}},
 	} {
 		for i, v := range c.got {

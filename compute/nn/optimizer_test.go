@@ -120,6 +120,19 @@ func TestPartsRefuseWhatTheyCannotKeepApart(t *testing.T) {
 	}
 }
 
+// Keras counts the steps of a schedule from 0: the boundary is still of the value before it.
+func TestAScheduleDecidesTheRateOfEachStep(t *testing.T) {
+	t.Parallel()
+	o := with(t, &nn.SGD{LearningRate: 100}, nn.Settings{Schedule: &nn.PiecewiseConstantDecay{Boundaries: []int64{1}, Values: []float64{1, 0.25}}})
+	weights := []float32{0}
+	for i, want := range []float32{-1, -2, -2.25} {
+		o.Step(weights, []float32{1})
+		if weights[0] != want {
+			t.Errorf("weight after step %d is %v, expected %v", i, weights[0], want)
+		}
+	}
+}
+
 // A schedule is no state: it goes on by the number of steps.
 func TestAScheduleGoesOnFromACheckpoint(t *testing.T) {
 	t.Parallel()

@@ -108,6 +108,35 @@ func TestDropoutDependsOnTheStep(t *testing.T) {
 	}
 }
 
+// A row of ones, dropped: what is left of it is the slope of the weights behind it.
+func TestEachDropoutDrawsItsOwn(t *testing.T) {
+	t.Parallel()
+	const width = 64
+	m := build(t, func(b *nn.Builder) nn.Ref {
+		in := b.Input("x", nn.Float32, width)
+		one := b.Matrix("one", "one/kernel", nn.Zeros, b.Dropout("drop one", in, 0.5), 1)
+		return b.Add("both", one, b.Matrix("other", "other/kernel", nn.Zeros, b.Dropout("drop other", in, 0.5), 1))
+	}, nn.MeanSquaredError{}, 1)
+	ones := make([]float32, width)
+	nn.Ones(ones, nil, nil)
+	grads := gradients(t, program(t, m, 1), nn.Batch{
+		Rows: 1, Inputs: map[string]nn.Value{"x": nn.Floats(width, ones...)}, Targets: []float32{-0.5}, // a slope of 1 at 0
+	})
+	if cmp.Equal(grads[:width], grads[width:]) {
+		t.Error("two layers of one rate dropped the same")
+	}
+	kept := 0
+	for _, g := range grads {
+		if g != 0 && g != 2 {
+			t.Errorf("an element of 1 became %v, expected 0 or 2", g)
+		}
+		kept += int(g / 2)
+	}
+	if kept < 40 || kept > 88 { // 128 tosses: 64, give or take 4 standard deviations
+		t.Errorf("%d of 128 are left, expected about half", kept)
+	}
+}
+
 func TestADropoutOfNothingIsNoLayer(t *testing.T) {
 	t.Parallel()
 	b := nn.NewBuilder(nn.NewRand(1))

@@ -45,11 +45,11 @@ func TestTheReductionOfABatchIsAsSaid(t *testing.T) {
 func TestAClassOfOneNumberIsYesOrNo(t *testing.T) {
 	t.Parallel()
 	m := build(t, func(b *nn.Builder) nn.Ref { return b.Dense("out", x(b), 1, "") }, nn.SigmoidCrossEntropy{}, 1)
-	m.ClassWeights = []float32{0, 5}
+	m.ClassWeights, m.Reduction = []float32{0, 5}, nn.SumOverBatchSize
 	clear(m.Weights())
 	got, _, err := program(t, m, 3).Gradients(nn.Batch{Rows: 3, Inputs: inputs, Targets: []float32{0, 1, 0}})
-	if err != nil || math.Abs(float64(got)-math.Ln2) > 1e-6 { // the loss of the one row that counts, at a logit of 0
-		t.Errorf("loss %v, %v, expected log 2", got, err)
+	if want := 5 * math.Ln2 / 3; err != nil || math.Abs(float64(got)-want) > 1e-6 { // one row counts, and a logit of 0 costs log 2
+		t.Errorf("loss %v, %v, expected %v", got, err, want)
 	}
 }
 
