@@ -7,6 +7,23 @@ func (t *Team) MaxColumns(largest []float32, where []int, x []float32, rows, col
 	if where != nil {
 		where = first("where of MaxColumns", where, rows)
 	}
+	grain := rowsOf(grainSlow, cols)
+	if t.alone(rows, grain) {
+		maxColumns(largest, where, x, cols)
+		return
+	}
+	t.divide(rows, grain, job{do: maxColumnsPart, y: largest, ids: where, x: x, cols: cols})
+}
+
+func maxColumnsPart(j *job, from, to int) {
+	where := j.ids
+	if where != nil {
+		where = where[from:to]
+	}
+	maxColumns(j.y[from:to], where, j.x[from*j.cols:to*j.cols], j.cols)
+}
+
+func maxColumns(largest []float32, where []int, x []float32, cols int) {
 	for r := range largest {
 		at := firstLargest(x[r*cols : (r+1)*cols])
 		largest[r] = x[r*cols+at]

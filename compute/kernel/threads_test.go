@@ -1,0 +1,87 @@
+package kernel
+
+import (
+	"math"
+	"testing"
+)
+
+// calls are all functions but products, over n numbers: each gives what it wrote.
+func calls(n int) map[string]func(t *Team) []float32 {
+	r := seeded(uint64(n))
+	rows, cols := n/64, 64
+	x, y, sums := random(r, n), random(r, n), make([]float32, rows+cols)
+	z, slots := make([]float32, n), [][]float32{make([]float32, n), make([]float32, n)}
+	ids, table, where := make([]int, rows*4), random(r, 100*cols), make([]int, rows)
+	for i := range ids {
+		ids[i] = r.IntN(100)
+	}
+	rule, wide := Rule{Op: Adam, Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, make([]float32, 4*n)
+	return map[string]func(t *Team) []float32{
+		"Map":                func(t *Team) []float32 { t.Map(Tanh, z, x); return z },
+		"Map Log1p":          func(t *Team) []float32 { t.Map(Log1p, z, x); return z },
+		"Slope":              func(t *Team) []float32 { t.Slope(Sigmoid, z, x, y); return z },
+		"Combine":            func(t *Team) []float32 { t.Combine(Div, z, x, y, Full, rows, cols, true); return z },
+		"Combine Row":        func(t *Team) []float32 { t.Combine(Sub, z, x, y, Row, rows, cols, true); return z },
+		"Combine Column":     func(t *Team) []float32 { t.Combine(Sub, z, x, y, Column, rows, cols, false); return z },
+		"Combine Scalar":     func(t *Team) []float32 { t.Combine(Max, z, x, y, Scalar, rows, cols, false); return z },
+		"SumRows":            func(t *Team) []float32 { t.SumRows(sums, x, rows, cols, false); return sums[:cols] },
+		"SumRows of columns": func(t *Team) []float32 { t.SumRows(z, x, 4, n/4, false); return z[:n/4] },
+		"SumColumns":         func(t *Team) []float32 { t.SumColumns(sums, x, rows, cols); return sums[:rows] },
+		"MaxColumns":         func(t *Team) []float32 { t.MaxColumns(sums, where, x, rows, cols); return sums[:rows] },
+		"Sum":                func(t *Team) []float32 { sums[0] = t.Sum(x); return sums[:1] },
+		"SumSquares":         func(t *Team) []float32 { sums[0] = float32(t.SumSquares(x)); return sums[:1] },
+		"Finite":             func(t *Team) []float32 { t.Finite(x); return nil },
+		"Softmax":            func(t *Team) []float32 { t.Softmax(z, x, rows, cols); return z },
+		"LogSoftmax":         func(t *Team) []float32 { t.LogSoftmax(z, x, rows, cols); return z },
+		"SoftmaxSlope":       func(t *Team) []float32 { t.SoftmaxSlope(z, x, y, rows, cols); return z },
+		"LogSoftmaxSlope":    func(t *Team) []float32 { t.LogSoftmaxSlope(z, x, y, rows, cols); return z },
+		"Gather":             func(t *Team) []float32 { t.Gather(wide, table, ids, cols); return wide },
+		"ScatterAdd":         func(t *Team) []float32 { clear(table); t.ScatterAdd(table, wide, ids, cols); return table },
+		"SparseGemm":         func(t *Team) []float32 { t.SparseGemm(z, y, ids, table, rows, 4, cols); return z },
+		"SparseGemmSlope": func(t *Team) []float32 {
+			clear(table)
+			t.SparseGemmSlope(table, y, ids, x, rows, 4, cols)
+			return table
+		},
+		"Update": func(t *Team) []float32 {
+			clear(slots[0])
+			clear(slots[1])
+			copy(z, x)
+			t.Update(rule, z, y, slots)
+			return z
+		},
+		"Dropout": func(t *Team) []float32 { t.Dropout(z, 0.3, 1, 2, 3); return z },
+	}
+}
+
+func TestThreadsNeverShowInAResult(t *testing.T) {
+	t.Parallel()
+	n := 64 * 3001 // beyond every grain
+	for name, do := range calls(n) {
+		want := append([]float32{}, do(nil)...)
+		for _, threads := range []int{2, 3} {
+			team := NewTeam(threads)
+			for i, got := range do(team) {
+				if math.Float32bits(got) != math.Float32bits(want[i]) {
+					t.Errorf("%s by %d threads: element %d is %v, alone %v", name, threads, i, got, want[i])
+					break
+				}
+			}
+			team.Close()
+		}
+	}
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	for _, n := range []int{64, 64 * 3001} {
+		for _, threads := range []int{1, 2} {
+			team := NewTeam(threads)
+			for name, do := range calls(n) {
+				if got := testing.AllocsPerRun(3, func() { do(team) }); got > 0 {
+					t.Errorf("%s of %d by %d threads: %v allocations", name, n, threads, got)
+				}
+			}
+			team.Close()
+		}
+	}
+}
