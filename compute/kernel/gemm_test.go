@@ -81,21 +81,21 @@ const canary = float32(-7.25e22)
 
 // gemmCase is operands with gaps that nothing may touch.
 type gemmCase struct {
-	m, k, n    int
-	p          Product
-	c, a, b    Matrix
-	gapA, gapC int
+	m, k, n int
+	p       Product
+	c, a, b Matrix
+	gap     int
 }
 
 func (g gemmCase) String() string {
 	return fmt.Sprintf("%dx%dx%d %+v gaps %d", g.m, g.k, g.n, struct {
 		TransA, TransB, Add, Bias bool
 		Then                      Func
-	}{g.p.TransA, g.p.TransB, g.p.Add, g.p.Bias != nil, g.p.Then}, g.gapA)
+	}{g.p.TransA, g.p.TransB, g.p.Add, g.p.Bias != nil, g.p.Then}, g.gap)
 }
 
 func newGemmCase(rnd *rand.Rand, m, k, n int, p Product, gap int) gemmCase {
-	g := gemmCase{m: m, k: k, n: n, p: p, gapA: gap}
+	g := gemmCase{m: m, k: k, n: n, p: p, gap: gap}
 	matrix := func(rows, cols int, transposed bool) Matrix {
 		if transposed {
 			rows, cols = cols, rows
@@ -169,7 +169,7 @@ func TestGemmIsTheProductOfAnyShape(t *testing.T) {
 	defer team.Close()
 	for _, l := range levelsHere() {
 		rnd := rand.New(rand.NewPCG(1, uint64(l)))
-		for range 700 {
+		for range 400 {
 			m, k, n := rnd.IntN(71), rnd.IntN(71), rnd.IntN(71)
 			switch rnd.IntN(8) {
 			case 0:
@@ -191,9 +191,9 @@ func TestGemmIsTheProductOfLargeMatrices(t *testing.T) {
 	defer team.Close()
 	for _, l := range levelsHere() {
 		rnd := rand.New(rand.NewPCG(2, uint64(l)))
-		for _, shape := range [][3]int{{256, 256, 512}, {90, 513, 130}, {33, 700, 1100}, {257, 300, 64}, {1, 1000, 300}, {400, 1000, 1}, {129, 128, 128}} {
+		for _, shape := range [][3]int{{60, 520, 540}, {90, 257, 130}, {129, 128, 128}, {1, 1000, 300}, {400, 1000, 1}} {
 			all := products(rnd, shape[2])
-			for range 3 {
+			for range 2 {
 				checkGemm(t, team, l, newGemmCase(rnd, shape[0], shape[1], shape[2], all[rnd.IntN(len(all))], rnd.IntN(2)*rnd.IntN(9)))
 			}
 		}

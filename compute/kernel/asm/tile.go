@@ -15,7 +15,7 @@ import (
 // Of the 32 registers of AVX-512, 14 rows take 28, b takes two, and a two, in turn; of AVX2's 16, 6 rows take 12. What there is less
 // of has a body of its own: rows that are left at the end of c, and columns that one register holds.
 
-// The fields of kernel.tile, in bytes; a test holds them against it.
+// The fields of kernel.tile, in bytes. No product is right where they differ.
 const (
 	tileA     = 0
 	tileARow  = 8
