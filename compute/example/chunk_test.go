@@ -146,11 +146,15 @@ func TestNamesThatDifferInTheMiddleOnlyAreToldApart(t *testing.T) {
 	t.Parallel()
 	var b example.Builder
 	var spec example.Spec
-	for _, name := range []string{"a_measure_at_dawn_as_mean", "a_measure_at_dusk_as_mean", "a_measure_at_noon_as_mean"} {
+	names := []string{
+		"a_measure_at_dawn_as_mean", "a_measure_at_dusk_as_mean", "a_measure_at_noon_as_mean", "a_measure_of_dawn", "a_measure_of_dusk",
+		"column_01234_of_data", "column_05678_of_data",
+	}
+	for _, name := range names {
 		b.Int64(name, int64(len(spec)))
 		spec = append(spec, example.Feature{Name: name, Kind: example.Int64, Shape: []int{1}})
 	}
-	b.Int64("a_measure_at_moon_as_mean", 9)
+	b.Int64("a_measure_at_moon_as_mean", 9).Int64("column_09999_of_data", 9)
 	got, err := example.Parse(spec, b.Build())
 	if err != nil {
 		t.Fatal(err)

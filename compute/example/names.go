@@ -6,8 +6,8 @@ import (
 )
 
 // names finds the column of a name: a hash table with open addressing that is filled once and holds few names in much room. Of a name
-// its length, its first and its last eight bytes are kept as numbers. They are all there is to a name of up to 16 bytes, so that most
-// names are found without a look at their bytes.
+// its length, its first, its last and its second eight bytes are kept as numbers. They are all there is to a name of up to 24 bytes, so
+// that most names are found without comparing strings.
 type names struct {
 	slots []slot   // a power of two, at most an eighth of them taken
 	all   []string // by column
@@ -17,7 +17,8 @@ type names struct {
 
 type slot struct {
 	first, last  uint64
-	size, column int // -1 for a slot that is free
+	second       uint64 // of a name that is longer than 16 bytes
+	size, column int    // -1 for a slot that is free
 }
 
 // salts are how many are tried for one that gives every name a slot of its own: then no look-up has to go on to the next.
@@ -47,7 +48,7 @@ func (t *names) fill() (displaced int) {
 		for ; t.slots[i].column >= 0; i = t.next(i) {
 			displaced++
 		}
-		t.slots[i] = slot{first, last, len(name), column}
+		t.slots[i] = slot{first, last, second([]byte(name), 0, len(name)), len(name), column}
 	}
 	return displaced
 }
@@ -58,7 +59,7 @@ func (t *names) find(m []byte, from, to int) int {
 	i := t.place(first, last, to-from)
 	for {
 		s := &t.slots[i]
-		if s.is(first, last, to-from) && (to-from <= 16 || t.all[s.column] == string(m[from:to])) {
+		if s.is(first, last, to-from) && (to-from <= 16 || t.isLong(s, m, from, to)) {
 			return s.column
 		}
 		if s.column < 0 {
@@ -70,6 +71,11 @@ func (t *names) find(m []byte, from, to int) int {
 
 func (s *slot) is(first, last uint64, size int) bool {
 	return (s.first^first)|(s.last^last)|uint64(s.size^size) == 0
+}
+
+// isLong compares the rest of a name that is longer than 16 bytes.
+func (t *names) isLong(s *slot, m []byte, from, to int) bool {
+	return s.second == second(m, from, to) && (to-from <= 24 || t.all[s.column] == string(m[from:to]))
 }
 
 func (t *names) next(i uint64) uint64 { return (i + 1) & uint64(len(t.slots)-1) }
@@ -86,6 +92,14 @@ func ends(m []byte, from, to int) (first, last uint64) {
 		return binary.LittleEndian.Uint64(m[from:]), binary.LittleEndian.Uint64(m[to-8:])
 	}
 	return shortEnds(m, from, to)
+}
+
+// second is the second eight bytes of m[from:to], 0 where it isn't longer than 16.
+func second(m []byte, from, to int) uint64 {
+	if to-from <= 16 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(m[from+8:])
 }
 
 func shortEnds(m []byte, from, to int) (first, last uint64) {

@@ -21,13 +21,16 @@ func Checksum(parts ...[]byte) uint32 {
 	return c.Masked()
 }
 
+// checksum is Checksum of one part, without a list of parts.
+func checksum(data []byte) uint32 { return CRC(0).Update(data).Masked() }
+
 // CRC is a CRC-32C (Castagnoli) under way, of nothing at first.
 type CRC uint32
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // Update adds data.
-func (c CRC) Update(data []byte) CRC {
-	return CRC(crc32.Update(uint32(c), crc32.MakeTable(crc32.Castagnoli), data)) // the table is made once, by crc32
-}
+func (c CRC) Update(data []byte) CRC { return CRC(crc32.Update(uint32(c), castagnoli, data)) }
 
 // Masked is how checksums are stored:
 //

@@ -23,9 +23,10 @@ type Reader struct {
 	stream *stream
 	in     *bufio.Reader // of stream
 	close  func() error
-	number int64 // of the next record
-	offset int64 // of the next record
-	held   int   // bytes of the record last returned, still in the buffer of in
+	number int64  // of the next record
+	offset int64  // of the next record
+	held   int    // bytes of records that were returned, still in the buffer of in
+	ahead  []byte // what follows them there
 	large  []byte
 	err    error // once set, what Next returns for ever
 }
@@ -87,9 +88,12 @@ func (r *Reader) Next() ([]byte, error) {
 }
 
 func (r *Reader) next() ([]byte, error) {
-	// What was peeked at by the last call fits the buffer, so this can't fail.
+	if data, ok := r.nextAhead(); ok {
+		return data, nil
+	}
+	// What was peeked at by the calls before fits the buffer, so this can't fail.
 	r.in.Discard(r.held)
-	r.held = 0
+	r.held, r.ahead = 0, nil
 
 	length, err := r.readLength()
 	if err != nil {
@@ -101,6 +105,25 @@ func (r *Reader) next() ([]byte, error) {
 	return r.readLarge(length)
 }
 
+// nextAhead takes the next record where it lies in the buffer, if it is whole there and right.
+func (r *Reader) nextAhead() ([]byte, bool) {
+	const frame = headSize + footSize
+	if len(r.ahead) < frame {
+		return nil, false
+	}
+	length := binary.LittleEndian.Uint64(r.ahead)
+	if length > uint64(len(r.ahead)-frame) || checksum(r.ahead[:8]) != binary.LittleEndian.Uint32(r.ahead[8:]) {
+		return nil, false
+	}
+	size := frame + int(length)
+	data, err := verified(r.ahead[headSize:size])
+	if err != nil {
+		return nil, false
+	}
+	r.held, r.ahead = r.held+size, r.ahead[size:]
+	return data, true
+}
+
 // readLength reads a record's head. io.EOF means that the file ends where a record may begin.
 func (r *Reader) readLength() (int, error) {
 	head, err := r.in.Peek(headSize)
@@ -110,7 +133,7 @@ func (r *Reader) readLength() (int, error) {
 	if err != nil {
 		return 0, cutShort(err)
 	}
-	if Checksum(head[:8]) != binary.LittleEndian.Uint32(head[8:]) {
+	if checksum(head[:8]) != binary.LittleEndian.Uint32(head[8:]) {
 		return 0, r.otherFormat(head)
 	}
 	length := binary.LittleEndian.Uint64(head)
@@ -137,6 +160,8 @@ func (r *Reader) peekData(length int) ([]byte, error) {
 		return nil, cutShort(err)
 	}
 	r.held = len(data)
+	whole, _ := r.in.Peek(r.in.Buffered()) // they are there
+	r.ahead = whole[r.held:]
 	return verified(data)
 }
 
@@ -159,7 +184,7 @@ func (r *Reader) readLarge(length int) ([]byte, error) {
 func verified(framed []byte) ([]byte, error) {
 	end := len(framed) - footSize
 	data := framed[:end:end]
-	if Checksum(data) != binary.LittleEndian.Uint32(framed[end:]) {
+	if checksum(data) != binary.LittleEndian.Uint32(framed[end:]) {
 		return nil, ErrDataChecksum
 	}
 	return data, nil
