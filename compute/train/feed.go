@@ -19,6 +19,10 @@ type Feed struct {
 
 	// Weight is the feature that says how much each row counts: one number a row, 0 or more. "": all rows count the same.
 	Weight string
+
+	// AllowIdle lets a batch pass in which no row counts: it is nothing to a loss that is divided by rows (nn.SumOverBatchSize), and to
+	// an evaluation. Else it is an error.
+	AllowIdle bool
 }
 
 // examples is what FromExamples reads: an example.Reader.
@@ -114,7 +118,7 @@ func (s *feeder) weigh() error {
 	if s.weights, err = weights(s.weights[:0], column, s.batch.Rows); err != nil {
 		return s.locate(err, s.feed.Weight)
 	}
-	if slices.Max(s.weights) == 0 {
+	if !s.feed.AllowIdle && slices.Max(s.weights) == 0 {
 		return fmt.Errorf("%w: weight %q is 0 in all rows of a batch%s", example.ErrInput, s.feed.Weight, of(s.Origins()))
 	}
 	return nil

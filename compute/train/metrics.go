@@ -33,7 +33,7 @@ func meterFor(loss nn.Loss, width int) meter {
 		return &classMeter{confusion: newConfusion(width)}
 	case nn.SigmoidCrossEntropy:
 		return newBinaryMeter(width)
-	case nn.MeanSquaredError:
+	case nn.MeanSquaredError, nn.MeanAbsoluteError, nn.Huber:
 		return &numberMeter{}
 	}
 	return nil

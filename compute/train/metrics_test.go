@@ -82,7 +82,8 @@ def check(c):
         return out | {"loss": loss(k.losses.BinaryCrossentropy, from_logits=True),
                 "accuracy": value(k.metrics.BinaryAccuracy(), p), "auc": value(k.metrics.AUC(num_thresholds=10000), np.maximum(np.floor(p.numpy().astype(np.float64) * 10000) / 10000 - 1e-7, 0)),
                 "precision": value(k.metrics.Precision(), p), "recall": value(k.metrics.Recall(), p), "keras_auc": float(keras_auc.result())}
-    return out | {"loss": loss(k.losses.MeanSquaredError), "mae": value(k.metrics.MeanAbsoluteError(), z), "rmse": value(k.metrics.RootMeanSquaredError(), z)}
+    of = {"mean_squared_error": k.losses.MeanSquaredError, "mean_absolute_error": k.losses.MeanAbsoluteError, "huber": k.losses.Huber}
+    return out | {"loss": loss(of[c["loss"]]), "mae": value(k.metrics.MeanAbsoluteError(), z), "rmse": value(k.metrics.RootMeanSquaredError(), z)}
 `
 
 // tolerances of metrics where 1e-6 is not enough: Keras adds up its AUC in float32.
@@ -110,6 +111,7 @@ func TestMetricsAreKeras(t *testing.T) {
 	const rows = 400
 	for _, c := range []metricCase{
 		{Loss: "categorical_crossentropy", Width: 3}, {Loss: "binary_crossentropy", Width: 1}, {Loss: "mean_squared_error", Width: 2},
+		{Loss: "mean_absolute_error", Width: 1}, {Loss: "huber", Width: 1},
 	} {
 		for r := range rows {
 			class, spread := rng.IntN(max(c.Width, 2)), 3.0

@@ -32,9 +32,14 @@ type config struct {
 	CheckpointEvery int     `json:"checkpoint_every"`
 	CheckpointAfter float64 `json:"checkpoint_seconds"`
 	Histograms      int     `json:"histograms"`
+	Threads         int     `json:"threads,omitempty"`
 
 	WarmStart warm.Rules `json:"warm_start"`
 	Space     any        `json:"space,omitempty"` // of a search: it decides nothing of one training
+	layersConfig
+	lossConfig
+	stepsConfig
+	chosenConfig
 	wideConfig
 }
 
@@ -48,6 +53,9 @@ type tuned struct {
 	Activation   *string  `json:"activation"`
 	EmbeddingDim *int     `json:"embedding_dim"`
 	Seed         *int64   `json:"seed"`
+	Dropout      *float64 `json:"dropout"`
+	L1           *float64 `json:"l1"`
+	L2           *float64 `json:"l2"`
 
 	LinearLearningRate *float64 `json:"linear_learning_rate"`
 	LinearOptimizer    *string  `json:"linear_optimizer"`
@@ -81,8 +89,8 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 		c.Label = c.LabelKey
 	}
 	if name == "linear" {
-		if a.CustomConfig["hidden_units"] != nil {
-			return c, fmt.Errorf("custom_config: hidden_units: %slinear has no hidden layers", module.BuiltinPrefix)
+		if err := c.checkHidden(a.CustomConfig); err != nil {
+			return c, err
 		}
 		c.HiddenUnits = nil
 	}
@@ -139,6 +147,11 @@ func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error 
 	override(&c.Activation, t.Activation)
 	override(&c.EmbeddingDim, t.EmbeddingDim)
 	override(&c.Seed, t.Seed)
+	override(&c.L1, t.L1)
+	override(&c.L2, t.L2)
+	if name != "linear" {
+		override(&c.Dropout, t.Dropout)
+	}
 	if name == wideDeep {
 		override(&c.LinearLearningRate, t.LinearLearningRate)
 		override(&c.LinearOptimizer, t.LinearOptimizer)
@@ -176,7 +189,7 @@ func (c config) check() error {
 		value, min, max int
 	}{
 		{"num_classes", c.NumClasses, 0, 1 << 20}, {"epochs", c.Epochs, 0, 1 << 24}, {"checkpoint_every", c.CheckpointEvery, 0, 1 << 24},
-		{"histograms", c.Histograms, 0, 1 << 24},
+		{"histograms", c.Histograms, 0, 1 << 24}, {"threads", c.Threads, 0, 1 << 10},
 		// A batch is held in memory whole, however few rows the data has.
 		{"batch_size", c.BatchSize, 1, 1 << 16}, {"eval_batch_size", c.EvalBatchSize, 1, 1 << 16},
 		{"embedding_dim", c.EmbeddingDim, 1, 1 << 16}, {"hash_buckets", c.HashBuckets, 1, 1 << 24},
@@ -195,6 +208,11 @@ func (c config) check() error {
 	}
 	if c.Task != "" && c.Task != classification && c.Task != binary && c.Task != regression {
 		return fmt.Errorf("custom_config: task: expected classification, binary or regression, got %q", c.Task)
+	}
+	for _, err := range []error{c.layersConfig.check(), c.lossConfig.check(), c.stepsConfig.check(c.LearningRate), c.chosenConfig.check()} {
+		if err != nil {
+			return err
+		}
 	}
 	if err := c.WarmStart.Check(); err != nil {
 		return fmt.Errorf("custom_config: warm_start: %w", err)

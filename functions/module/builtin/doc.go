@@ -24,7 +24,9 @@
 //   - Strings: one class for each value of the schema's domain and one for all others; without a domain, hash buckets.
 //     A missing one is the empty string.
 //
-// Up to 100 classes are one-hot, more are embedded.
+// Up to 100 classes are one-hot, more are embedded. A cross of features has a class for each combination of their values, by a hash: the
+// one of tf.sparse.cross_hashed and Keras's HashedCrossing. In dnn it is one-hot or embedded too; linear and wide_deep's linear part
+// learn a weight for each of its classes.
 //
 // # custom_config
 //
@@ -36,8 +38,24 @@
 //	num_classes         how many classes the label has. Left out: from the schema's domain, or the values in the train split
 //	hidden_units        list of layer sizes (not linear): [8, 8]
 //	activation          of hidden layers: relu, tanh, sigmoid or linear: relu
-//	optimizer           adam, sgd, momentum, adagrad or ftrl: adam
+//	dropout             share of a hidden layer's outputs that a training step leaves out (not linear), from 0 to below 1: 0
+//	batch_normalization  true: hidden layers are normalized before their activation, as Keras does it (not linear): false
+//	l1, l2              factors of the sums of |w| and of w^2 of the dense layers' weights, which count in the loss of the training: 0
+//	initializer         of the dense layers' weights, by Keras's name (he_normal, lecun_uniform, orthogonal ...): glorot_uniform
+//	features            list of the features to learn from, by name as label; or
+//	exclude_features    list of those to leave out, whatever stands in them. Left out, both: all are learnt from
+//	crosses             lists of features to cross: [[hour, company], [a, b, c]]. They are words or whole numbers
+//	cross_buckets       classes of each cross: 1000
+//	loss                of a number: mean_squared_error (mse), mean_absolute_error (mae) or huber, with huber_delta: 1. Of classes there is one
+//	label_smoothing     how much of each target goes to all classes alike, from 0 to below 1: 0
+//	class_weights       how much the rows of a class count in training, by its word or number, 1 where nothing is said: {"0": 1, "1": 5}; or
+//	                    balanced: so that all classes count the same in the train split
+//	weight_column       feature that says how much a row counts, in training and in the metrics, 0 or more; it is not learnt from
+//	optimizer           adam, adamw, sgd, momentum, nesterov, rmsprop, adagrad or ftrl, with Keras's defaults: adam
 //	learning_rate       0.01
+//	learning_rate_schedule  Keras's, by name and arguments: {name: CosineDecay, decay_steps: 1000}; ExponentialDecay, PolynomialDecay and so
+//	                    on. It starts from learning_rate where it doesn't say otherwise
+//	clip_value, clip_norm, global_clip_norm  one of them: a bound for each gradient, for the norm of each weight's gradients, of all of them
 //	linear_optimizer    of the wide part (wide_deep only): ftrl
 //	linear_learning_rate  its rate (wide_deep only): 0.05
 //	batch_size          rows a training step: 32
@@ -49,11 +67,14 @@
 //	checkpoint_every    steps between checkpoints. Left out, or 0: by time alone
 //	checkpoint_seconds  of training between checkpoints, whatever the steps: 30; 0: by steps alone. A worker's death costs
 //	                    what came after the last one, and never changes the result
+//	threads             of this computer that take a step together: 1. They change no result, and pay off where layers and batches are large
 //	histograms          steps between two histograms of the weights in the run log: 0, none. They come less often as steps add up
 //	warm_start          which weights of the base model are taken, see below
 //	space               what a search varies, see below
 //
-// Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, embedding_dim, seed,
+// A loss is divided by the number of rows, whatever they count, as Keras does. learning_rate_schedule is not wide_deep's linear part's.
+//
+// Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, dropout, l1, l2, embedding_dim, seed,
 // linear_learning_rate and linear_optimizer, and num_layers and units, which stand for num_layers hidden layers of that many
 // units (units left out: the first of hidden_units). Others are logged and left alone.
 //
@@ -61,7 +82,7 @@
 //
 // A pipeline with a tuner searches with no code: for the best accuracy on the evaluation splits, or auc with two classes, or rmse of a
 // number, in 20 trials by Bayesian optimisation, the first of which is custom_config as it stands. tuner.study says otherwise. What is
-// varied is the learning rate, num_layers, units and activation (linear: the learning rate and the optimizer), or what space says: an
+// varied is the learning rate, num_layers, units, activation and dropout (linear: the learning rate and the optimizer), or what space says: an
 // object with, for some of the hyperparameters above, a range, a list to choose from, or a value that is fixed,
 //
 //	space:
@@ -90,8 +111,8 @@
 //	only    a regular expression: weights whose names it does not match start from nothing
 //	except  a regular expression: so do those whose names it matches
 //
-// This module's names are features/<feature>/embeddings, dense_1/kernel, dense_1/bias, dense_2/kernel and so on,
-// logits/kernel and logits/bias. Mean and standard deviation of raw numbers are those of this run's data, and never taken.
+// This module's names are features/<feature>/embeddings, dense_1/kernel, dense_1/bias, dense_1/batch_normalization/gamma (and beta,
+// moving_mean, moving_deviation), dense_2/kernel and so on, logits/kernel and logits/bias; crosses/<a>_x_<b>/embeddings, or weights. Mean and standard deviation of raw numbers are those of this run's data, and never taken.
 //
 // # What is left behind
 //

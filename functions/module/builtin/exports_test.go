@@ -43,7 +43,7 @@ var closeness = map[string]likeness{
 
 func TestEveryFormatAnswersAsTensorFlowServes(t *testing.T) {
 	t.Parallel()
-	words := words(t)
+	words, every := words(t), everything(t)
 	for name, c := range map[string]struct {
 		a    module.Assignment
 		raw  string
@@ -54,6 +54,7 @@ func TestEveryFormatAnswersAsTensorFlowServes(t *testing.T) {
 		"taxi transformed":    {assignment(t, "taxi", true, map[string]any{"label": "tips"}), abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
 		"taxi raw":            {assignment(t, "taxi", false, map[string]any{"label": "tips"}), abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
 		"words":               {words, words.EvalFiles[0], "y"},
+		"everything":          {every, every.EvalFiles[0], "y"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

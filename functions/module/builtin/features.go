@@ -16,6 +16,7 @@ type dataset struct {
 	spec        example.Spec // all of them, the label too
 	inputs      []example.Feature
 	label       example.Feature
+	weight      example.Feature  // how much each row counts; without a name: all the same
 	transformed bool             // what is learnt from went through the transform graph, before or here
 	graph       string           // folder of the transform graph, "" for none
 	raw         *transform.Graph // that raw examples go through here; nil if they are read as they are
@@ -49,11 +50,12 @@ func newDataset(c config, a module.Assignment) (dataset, error) {
 			return d, err
 		}
 	}
-	return d, d.choose(c.Label)
+	return d, d.choose(c)
 }
 
-// choose takes the label out of the features.
-func (d *dataset) choose(label string) error {
+// choose takes the label, and what is left out, out of the features.
+func (d *dataset) choose(c config) error {
+	label := c.Label
 	var ok bool
 	if d.label, ok = d.spec.Find(label); !ok {
 		d.label, ok = d.spec.Find(label + transformedSuffix)
@@ -64,9 +66,15 @@ func (d *dataset) choose(label string) error {
 	case !ok:
 		return fmt.Errorf("custom_config: label: the schema has no feature %q, expected one of %s%s", label, candidates, d.nearest(label))
 	}
-	d.inputs = slices.DeleteFunc(slices.Clone(d.spec), func(f example.Feature) bool { return f.Name == d.label.Name })
+	if err := d.weigh(c.chosenConfig); err != nil {
+		return err
+	}
+	if err := d.narrow(c.chosenConfig); err != nil {
+		return err
+	}
+	d.inputs = slices.DeleteFunc(slices.Clone(d.spec), func(f example.Feature) bool { return f.Name == d.label.Name || f.Name == d.weight.Name })
 	if len(d.inputs) == 0 {
-		return fmt.Errorf("%w: the schema has no feature but the label", example.ErrInput)
+		return fmt.Errorf("%w: there is no feature to learn from", example.ErrInput)
 	}
 	for _, f := range d.spec {
 		if f.Sequence {
@@ -85,9 +93,13 @@ func (d dataset) nearest(label string) string {
 	return module.Suggestion(label, names)
 }
 
-// labelNames are what the label may be called among the raw features.
+// labelNames are what the label, and the weight, may be called among the raw features: nobody has them who asks for a prediction.
 func (d dataset) labelNames() []string {
-	return []string{d.label.Name, strings.TrimSuffix(d.label.Name, transformedSuffix)}
+	names := []string{d.label.Name, strings.TrimSuffix(d.label.Name, transformedSuffix)}
+	if d.weight.Name != "" {
+		names = append(names, d.weight.Name, strings.TrimSuffix(d.weight.Name, transformedSuffix))
+	}
+	return names
 }
 
 // width is how many places a row has for a feature.

@@ -14,6 +14,8 @@ type goal struct {
 	task  task
 	label train.Label
 	loss  nn.Loss
+
+	classWeights []float32 // nil: none
 }
 
 // width of the logits.
@@ -36,16 +38,19 @@ func newGoal(c config, d dataset, s *survey) (goal, error) {
 	}
 	switch g.task {
 	case regression:
-		g.loss = nn.MeanSquaredError{}
 	case binary:
 		if classes > 2 {
 			return goal{}, fmt.Errorf("label %q has %d classes, task binary expects 2", d.label.Name, classes)
 		}
-		g.label.Classes, g.loss = 1, nn.SigmoidCrossEntropy{}
+		g.label.Classes = 1
 	default:
-		g.label.Classes, g.loss = max(classes, 2), nn.SoftmaxCrossEntropy{}
+		g.task, g.label.Classes = classification, max(classes, 2)
 	}
-	return g, nil
+	if g.loss, err = c.lossConfig.of(g.task); err != nil {
+		return goal{}, err
+	}
+	g.classWeights, err = c.weigh(g, s)
+	return g, err
 }
 
 func taskOf(classes int) task {

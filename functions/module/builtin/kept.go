@@ -25,7 +25,7 @@ func newData(ctx context.Context, c config, a module.Assignment) (*data, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSurvey(ctx, d, a.TrainFiles)
+	s, err := newSurvey(ctx, d, a.TrainFiles, c.ClassWeights == balanced)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +68,7 @@ func keyOf(c config, a module.Assignment) (string, error) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%s %q %q %d %d %d %s %t %q %q", a.Trial.Study, c.Label, c.Task, c.NumClasses, c.EvalBatchSize, steps(a.EvalSteps),
 		a.PayloadFormat, a.Transformed, a.SchemaPath, a.TransformGraphPath)
+	fmt.Fprintf(&key, " %q %q %q %v", c.Features, c.ExcludeFeatures, c.WeightColumn, c.ClassWeights == balanced)
 	files, err := example.Files(slices.Concat(a.TrainFiles, a.EvalFiles)...)
 	if err != nil {
 		return "", err

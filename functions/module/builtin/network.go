@@ -1,8 +1,10 @@
 package builtin
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -31,6 +33,7 @@ type networkBuilder struct {
 	survey   *survey
 	defaults map[string]example.Default
 	seen     *[]class
+	inputs   map[string]nn.Ref // by feature
 }
 
 func newNetwork(c config, d dataset, s *survey) (network, error) {
@@ -38,7 +41,7 @@ func newNetwork(c config, d dataset, s *survey) (network, error) {
 	if err != nil {
 		return network{}, err
 	}
-	b := networkBuilder{nn.NewBuilder(nn.NewRand(c.Seed)), c, d, s, map[string]example.Default{}, new([]class)}
+	b := networkBuilder{nn.NewBuilder(nn.NewRand(c.Seed)), c, d, s, map[string]example.Default{}, new([]class), map[string]nn.Ref{}}
 	logits, err := b.layers(goal)
 	if err != nil {
 		return network{}, err
@@ -52,8 +55,9 @@ func newNetwork(c config, d dataset, s *survey) (network, error) {
 	if err != nil {
 		return network{}, err
 	}
+	m.Reduction, m.ClassWeights = nn.SumOverBatchSize, goal.classWeights
 	return network{model: m, defaults: b.defaults, feed: train.Feed{
-		Inputs: g.Inputs, Defaults: b.defaults, AllowNaN: !d.transformed, Label: goal.label,
+		Inputs: g.Inputs, Defaults: b.defaults, AllowNaN: !d.transformed, Label: goal.label, Weight: d.weight.Name, AllowIdle: true,
 	}}, nil
 }
 
@@ -67,6 +71,16 @@ func (b networkBuilder) layers(g goal) (nn.Ref, error) {
 		}
 		columns = append(columns, column)
 	}
+	crosses, err := b.crosses()
+	if err != nil {
+		return nn.Ref{}, err
+	}
+	ofClasses := len(b.config.HiddenUnits) == 0 || b.config.LinearOptimizer != "" // a linear part learns of crosses, where there is one
+	for _, cross := range crosses {
+		if !ofClasses {
+			columns = append(columns, b.classColumn(cross))
+		}
+	}
 	x := columns[0]
 	if len(columns) > 1 {
 		x = b.Concat("features", columns...)
@@ -76,13 +90,32 @@ func (b networkBuilder) layers(g goal) (nn.Ref, error) {
 		return nn.Ref{}, err
 	}
 	for i, units := range b.config.HiddenUnits {
-		x = b.Dense(fmt.Sprintf("dense_%d", i+1), x, units, activation)
+		x = b.hidden(fmt.Sprintf("dense_%d", i+1), x, units, activation)
 	}
-	logits := b.Dense("logits", x, g.width(), "")
-	if b.config.LinearOptimizer == "" {
-		return logits, nil
+	logits := b.dense("logits", x, g.width(), "")
+	switch {
+	case b.config.LinearOptimizer != "":
+		return b.wide(logits, crosses)
+	case ofClasses:
+		return b.weighed(logits, "", crosses), nil
 	}
-	return b.wide(logits)
+	return logits, nil
+}
+
+// crosses are the buckets of the features that are crossed.
+func (b networkBuilder) crosses() ([]class, error) {
+	crossed, err := b.data.crossed(b.config.chosenConfig)
+	var all []class
+	for _, features := range crossed {
+		var names []string
+		var columns []nn.Ref
+		for _, f := range features {
+			names, columns = append(names, f.Name), append(columns, b.inputs[f.Name])
+		}
+		layer, depth := crossPrefix+strings.Join(names, "_x_"), cmp.Or(b.config.CrossBuckets, defaultCrossBuckets)
+		all = append(all, class{layer, b.Cross(layer+"/cross", depth, columns...), depth})
+	}
+	return all, err
 }
 
 // outputs: a class has probabilities beside its logits, a number is itself.
@@ -97,10 +130,10 @@ func (b networkBuilder) outputs(g goal, logits nn.Ref) {
 
 // column turns one feature into numbers.
 func (b networkBuilder) column(f example.Feature) (nn.Ref, error) {
-	layer, places := "features/"+f.Name, width(f)
+	layer := "features/" + f.Name
 	switch f.Kind {
 	case example.Bytes:
-		x := b.Input(f.Name, nn.String, places)
+		x := b.feature(f, nn.String)
 		if len(f.Vocabulary) == 0 {
 			return b.classes(layer, b.Hash(layer+"/hash", x, b.config.HashBuckets), b.config.HashBuckets), nil
 		}
@@ -109,11 +142,11 @@ func (b networkBuilder) column(f example.Feature) (nn.Ref, error) {
 		if f.Categorical {
 			return b.identity(layer, f)
 		}
-		x := b.Input(f.Name, nn.Int64, places)
+		x := b.feature(f, nn.Int64)
 		b.absent(f, example.Default{Int64: int64(math.Round(b.survey.numbers[f.Name][0].mean))})
 		return b.standardized(layer, f, b.Cast(layer+"/cast", x)), nil
 	}
-	x := b.Input(f.Name, nn.Float32, places)
+	x := b.feature(f, nn.Float32)
 	if b.data.transformed {
 		return x, nil
 	}
@@ -131,7 +164,7 @@ func (b networkBuilder) identity(layer string, f example.Feature) (nn.Ref, error
 	}
 	depth := int(last) + 2
 	b.absent(f, example.Default{Int64: -1})
-	return b.classes(layer, b.Clamp(layer+"/clamp", b.Input(f.Name, nn.Int64, width(f)), depth), depth), nil
+	return b.classes(layer, b.Clamp(layer+"/clamp", b.feature(f, nn.Int64), depth), depth), nil
 }
 
 // domain is the range the schema gives, its open ends closed by what was seen.
@@ -152,11 +185,23 @@ func domain(f example.Feature, seen []moments) (first, last float64) {
 }
 
 func (b networkBuilder) classes(layer string, ids nn.Ref, depth int) nn.Ref {
-	*b.seen = append(*b.seen, class{layer, ids, depth})
-	if depth <= maxOneHot {
-		return b.OneHot(layer+"/one_hot", ids, depth)
+	c := class{layer, ids, depth}
+	*b.seen = append(*b.seen, c)
+	return b.classColumn(c)
+}
+
+// classColumn is what a deep network takes for classes.
+func (b networkBuilder) classColumn(c class) nn.Ref {
+	if c.depth <= maxOneHot {
+		return b.OneHot(c.layer+"/one_hot", c.ids, c.depth)
 	}
-	return b.Embedding(layer, ids, depth, b.config.EmbeddingDim)
+	return b.Embedding(c.layer, c.ids, c.depth, b.config.EmbeddingDim)
+}
+
+// feature is the input of a feature.
+func (b networkBuilder) feature(f example.Feature, kind nn.ValueKind) nn.Ref {
+	b.inputs[f.Name] = b.Input(f.Name, kind, width(f))
+	return b.inputs[f.Name]
 }
 
 func (b networkBuilder) standardized(layer string, f example.Feature, x nn.Ref) nn.Ref {

@@ -139,7 +139,7 @@ func (r runner) options(c config, n network, a module.Assignment) (train.Options
 	}
 	p := &progress{report: r.report, now: r.now, trial: a.Trial != nil}
 	o := train.Options{
-		Steps: steps(a.TrainSteps), EvalSteps: steps(a.EvalSteps), BatchSize: c.BatchSize, Optimizer: optimizer,
+		Steps: steps(a.TrainSteps), EvalSteps: steps(a.EvalSteps), BatchSize: c.BatchSize, Optimizer: optimizer, Threads: c.Threads,
 		LogEvery: 10, Logger: r.log, Now: r.now, Report: p.take, Checkpointed: p.checkpointed,
 	}
 	if a.WorkingDir != "" {

@@ -17,6 +17,7 @@ import (
 type runLog struct {
 	training *runlog.Training // nil: there is no log, or no more of it
 	log      *slog.Logger
+	step     int // the last one taken
 }
 
 // newRunLog logs below model_run_dir, if there is one, and keeps what it logs with the checkpoints. Of a trial without a model it is
@@ -28,7 +29,7 @@ func (r runner) newRunLog(name string, c config, s *survey, n network, a module.
 	}
 	o := runlog.TrainingOptions{
 		Dir: a.ModelRunDir, EpochRows: s.rows, BatchSize: c.BatchSize, Histograms: c.Histograms, Weights: n.eachWeight,
-		LearningRate: func() float64 { return c.LearningRate }, Now: r.now,
+		LearningRate: func() float64 { return c.rateOf(l.step) }, Now: r.now,
 	}
 	if a.WorkingDir != "" {
 		o.Keep = filepath.Join(a.WorkingDir, "run_log")
@@ -49,8 +50,9 @@ func (n network) eachWeight(yield func(name string, values []float32)) {
 
 // logged are the keys of the configuration that decide what is learnt.
 var logged = []string{
-	"activation", "batch_size", "embedding_dim", "epochs", "hash_buckets", "hidden_units", "label", "learning_rate", "linear_learning_rate",
-	"linear_optimizer", "optimizer", "seed", "task",
+	"activation", "batch_normalization", "batch_size", "clip_norm", "clip_value", "cross_buckets", "dropout", "embedding_dim", "epochs",
+	"global_clip_norm", "hash_buckets", "hidden_units", "huber_delta", "initializer", "l1", "l2", "label", "label_smoothing", "learning_rate",
+	"linear_learning_rate", "linear_optimizer", "loss", "optimizer", "seed", "task",
 }
 
 // describe is the configuration as hyperparameters, lists being JSON, and as Markdown.
@@ -90,6 +92,7 @@ func (c config) describe(name string) (values map[string]any, markdown string) {
 // so that its log is there before it is.
 func (l *runLog) follow(o *train.Options) {
 	o.Stepped = func(step int, loss float32) {
+		l.step = step
 		l.do(func(t *runlog.Training) error { return t.Step(int64(step), float64(loss)) })
 	}
 	o.Checkpointing = func(step int) {

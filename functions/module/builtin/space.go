@@ -16,8 +16,9 @@ import (
 func hyperparameters(name string) []string {
 	all := []string{"learning_rate", "optimizer"}
 	if name != "linear" {
-		all = append(all, "num_layers", "units", "activation")
+		all = append(all, "num_layers", "units", "activation", "dropout")
 	}
+	all = append(all, "l1", "l2")
 	if name == wideDeep {
 		all = append(all, "linear_learning_rate", "linear_optimizer")
 	}
@@ -27,7 +28,7 @@ func hyperparameters(name string) []string {
 // kindOf is the kind of a hyperparameter's numbers; "" for one of words.
 func kindOf(hyperparameter string) space.Kind {
 	switch hyperparameter {
-	case "learning_rate", "linear_learning_rate":
+	case "learning_rate", "linear_learning_rate", "dropout", "l1", "l2":
 		return space.Float
 	case "optimizer", "linear_optimizer", "activation":
 		return ""

@@ -17,6 +17,7 @@ func (c config) usualSpace(name string) space.Space {
 			{Name: "num_layers", Kind: space.Int, Min: 1, Max: 4, Step: 1, Sampling: space.Linear},
 			{Name: "units", Kind: space.Int, Min: 8, Max: 128, Step: 2, Sampling: space.Log},
 			{Name: "activation", Kind: space.Choice, Choices: []any{"relu", "tanh"}},
+			{Name: "dropout", Kind: space.Float, Min: 0, Max: 0.5, Step: 0.1, Sampling: space.Linear},
 		}
 	}
 	if name == wideDeep {
@@ -55,7 +56,7 @@ func (c config) value(hyperparameter string) any {
 	return map[string]any{
 		"learning_rate": c.LearningRate, "optimizer": c.Optimizer, "num_layers": float64(len(c.HiddenUnits)), "units": units,
 		"activation": c.Activation, "linear_learning_rate": c.LinearLearningRate, "linear_optimizer": c.LinearOptimizer,
-		"batch_size": float64(c.BatchSize), "embedding_dim": float64(c.EmbeddingDim), "seed": float64(c.Seed),
+		"dropout": c.Dropout, "l1": c.L1, "l2": c.L2, "batch_size": float64(c.BatchSize), "embedding_dim": float64(c.EmbeddingDim), "seed": float64(c.Seed),
 	}[hyperparameter]
 }
 

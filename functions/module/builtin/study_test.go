@@ -24,8 +24,8 @@ func TestBuiltinModulesTuneWithoutASpace(t *testing.T) {
 		first  map[string]any
 	}{
 		"dnn": {
-			"penguin", penguin(), []string{"learning_rate", "num_layers", "units", "activation"}, tune.Objective{Name: "accuracy", Direction: tune.Max},
-			map[string]any{"learning_rate": 0.01, "num_layers": int64(1), "units": int64(8), "activation": "relu"},
+			"penguin", penguin(), []string{"learning_rate", "num_layers", "units", "activation", "dropout"}, tune.Objective{Name: "accuracy", Direction: tune.Max},
+			map[string]any{"learning_rate": 0.01, "num_layers": int64(1), "units": int64(8), "activation": "relu", "dropout": 0.0},
 		},
 		"linear": {
 			"penguin", map[string]any{"label": "culmen_depth_mm", "task": "regression", "learning_rate": 5}, []string{"learning_rate", "optimizer"},
@@ -33,8 +33,8 @@ func TestBuiltinModulesTuneWithoutASpace(t *testing.T) {
 		},
 		"wide_deep": {
 			"taxi", map[string]any{"label": "tips", "hidden_units": []any{30, 20, 10}},
-			[]string{"learning_rate", "num_layers", "units", "activation", "linear_learning_rate"}, tune.Objective{Name: "auc", Direction: tune.Max},
-			map[string]any{"learning_rate": 0.01, "num_layers": int64(3), "units": int64(32), "activation": "relu", "linear_learning_rate": 0.05},
+			[]string{"learning_rate", "num_layers", "units", "activation", "dropout", "linear_learning_rate"}, tune.Objective{Name: "auc", Direction: tune.Max},
+			map[string]any{"learning_rate": 0.01, "num_layers": int64(3), "units": int64(32), "activation": "relu", "dropout": 0.0, "linear_learning_rate": 0.05},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestASpaceIsReadAsPeopleWriteItAndAsKerasTunerDoes(t *testing.T) {
 func TestABadSpaceIsRefusedByName(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"unit": {"min": 8, "max": 16}}`:      `builtin:dnn has no hyperparameter "unit": expected some of learning_rate, optimizer, num_layers, units, activation, batch_size, embedding_dim, seed; did you mean units?`,
+		`{"unit": {"min": 8, "max": 16}}`:      `builtin:dnn has no hyperparameter "unit": expected some of learning_rate, optimizer, num_layers, units, activation, dropout, l1, l2, batch_size, embedding_dim, seed; did you mean units?`,
 		`{"colour": ["red", "blue"]}`:          `builtin:dnn has no hyperparameter "colour": expected some of`,
 		`{}`:                                   "is empty: leave it out for one that suits the module",
 		`[]`:                                   "is empty: leave it out for one that suits the module",

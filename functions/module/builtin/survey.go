@@ -18,6 +18,8 @@ type survey struct {
 	rows    int64
 	numbers map[string][]moments // of float and integer features, by place
 	labels  bounds
+	weight  float64           // of all rows that say how much they count
+	classes map[int64]float64 // how many rows have each whole label; nil: nobody asks
 }
 
 // bounds are the smallest and largest whole number seen.
@@ -29,12 +31,15 @@ type bounds struct {
 // surveyRows is how many rows are looked at a time: enough to make calls cheap, few enough for the cache.
 const surveyRows = 256
 
-func newSurvey(ctx context.Context, d dataset, patterns []string) (*survey, error) {
+func newSurvey(ctx context.Context, d dataset, patterns []string, countClasses bool) (*survey, error) {
 	files, err := example.Files(patterns...)
 	if err != nil {
 		return nil, err
 	}
 	s := &survey{numbers: map[string][]moments{}, labels: bounds{min: math.MaxInt64, max: math.MinInt64}}
+	if countClasses {
+		s.classes = map[int64]float64{}
+	}
 	for _, f := range d.spec {
 		s.numbers[f.Name] = make([]moments, width(f))
 	}
@@ -45,6 +50,9 @@ func newSurvey(ctx context.Context, d dataset, patterns []string) (*survey, erro
 	}
 	if s.rows == 0 {
 		return nil, fmt.Errorf("%w: the train splits hold no record", example.ErrInput)
+	}
+	if d.weight.Name != "" && !(s.weight > 0) {
+		return nil, fmt.Errorf("%w: feature %q, the weight, is 0 in all of the train splits", example.ErrInput, d.weight.Name)
 	}
 	return s, nil
 }
@@ -93,6 +101,9 @@ func (s *survey) batch(d dataset, b *example.Batch) error {
 			if err == nil && isLabel {
 				err = s.label(d, c, from, to)
 			}
+			if err == nil && c.Feature.Name == d.weight.Name {
+				err = s.weigh(c, from, to)
+			}
 			if err != nil {
 				return &example.Error{Record: int64(r), Feature: c.Feature.Name, Err: err}
 			}
@@ -130,22 +141,50 @@ func (s *survey) label(d dataset, c *example.Column, from, to int) error {
 	}
 	switch c.Feature.Kind {
 	case example.Int64:
-		s.labels.add(c.Ints[from])
+		s.countLabel(c.Ints[from])
 	case example.Float:
 		x := float64(c.Floats[from])
 		if math.IsNaN(x) {
 			return fmt.Errorf("label %v, expected a finite number", x)
 		}
 		s.labels.fraction = s.labels.fraction || x != math.Trunc(x)
-		s.labels.add(int64(max(min(x, 1<<53), -1<<53)))
+		s.countLabel(int64(max(min(x, 1<<53), -1<<53)))
 	case example.Bytes:
 		at := slices.Index(d.label.Vocabulary, string(c.Bytes(from)))
 		if at < 0 {
 			return fmt.Errorf("label %q is not in the schema's domain", c.Bytes(from))
 		}
-		s.labels.add(int64(at))
+		s.countLabel(int64(at))
 	}
 	return nil
 }
 
 func (b *bounds) add(x int64) { b.min, b.max = min(b.min, x), max(b.max, x) }
+
+// maxCounted is how many labels are counted: there are no more classes, and a number has no end of values.
+const maxCounted = maxClasses
+
+func (s *survey) countLabel(x int64) {
+	s.labels.add(x)
+	if s.classes != nil && x >= 0 && x < maxCounted {
+		s.classes[x]++
+	}
+}
+
+// weigh takes how much a row counts.
+func (s *survey) weigh(c *example.Column, from, to int) error {
+	if to-from != 1 {
+		return fmt.Errorf("the weight has %d values, expected 1", to-from)
+	}
+	w := 0.0
+	if c.Feature.Kind == example.Int64 {
+		w = float64(c.Ints[from])
+	} else {
+		w = float64(c.Floats[from])
+	}
+	if !(w >= 0) || w > maxWeight {
+		return fmt.Errorf("weight %v, expected a number from 0 to %g", w, float64(maxWeight))
+	}
+	s.weight += w
+	return nil
+}

@@ -3,6 +3,7 @@ package builtin
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -22,21 +23,26 @@ type class struct {
 	depth int
 }
 
-// wide adds the linear part to the logits: a weight from 0 for each class of each feature.
-func (b networkBuilder) wide(logits nn.Ref) (nn.Ref, error) {
-	if len(*b.seen) == 0 {
+// wide adds the linear part to the logits: a weight from 0 for each class of each feature, and for each bucket of a cross.
+func (b networkBuilder) wide(logits nn.Ref, crosses []class) (nn.Ref, error) {
+	if len(*b.seen)+len(crosses) == 0 {
 		return nn.Ref{}, fmt.Errorf("no feature has classes, of which the wide part of %s%s learns: %sdnn is the same without it",
 			module.BuiltinPrefix, wideDeep, module.BuiltinPrefix)
 	}
+	return b.weighed(logits, widePrefix, slices.Concat(*b.seen, crosses)), nil
+}
+
+// weighed adds to the logits a weight from 0 for each class.
+func (b networkBuilder) weighed(logits nn.Ref, prefix string, of []class) nn.Ref {
 	units := logits.Type.Width
-	for _, f := range *b.seen {
-		weights := b.Table(widePrefix+f.layer+"/lookup", widePrefix+f.layer+"/weights", nn.Zeros, f.ids, f.depth, units)
+	for _, f := range of {
+		weights := b.Table(prefix+f.layer+"/lookup", prefix+f.layer+"/weights", nn.Zeros, f.ids, f.depth, units)
 		for i := range f.ids.Type.Width { // a feature may have several places
-			place := fmt.Sprintf("%s%s/%d", widePrefix, f.layer, i)
+			place := fmt.Sprintf("%s%s/%d", prefix, f.layer, i)
 			logits = b.Add(place+"/sum", logits, b.Slice(place, weights, i*units, (i+1)*units))
 		}
 	}
-	return logits, nil
+	return logits
 }
 
 // wideConfig says how the linear part is trained.
@@ -72,12 +78,26 @@ func (w wideConfig) optimizer() (nn.Optimizer, error) {
 // optimizerOf is one for all of a model, or one for each part.
 func (c config) optimizerOf(m *nn.Model) (nn.Optimizer, error) {
 	deep, err := c.optimizer()
-	if err != nil || c.LinearOptimizer == "" {
-		return deep, err
+	if err != nil {
+		return nil, err
+	}
+	settings, err := c.settings(c.LearningRate)
+	if err != nil {
+		return nil, err
+	}
+	if c.LinearOptimizer == "" {
+		return nn.WithSettings(deep, settings)
+	}
+	if deep, err = nn.WithSettings(deep, nn.Settings{Schedule: settings.Schedule}); err != nil {
+		return nil, err
 	}
 	wide, err := c.wideConfig.optimizer()
 	if err != nil {
 		return nil, err
 	}
-	return nn.NewParts(m, nn.Part{Prefix: "", Optimizer: deep}, nn.Part{Prefix: widePrefix, Optimizer: wide})
+	both, err := nn.NewParts(m, nn.Part{Prefix: "", Optimizer: deep}, nn.Part{Prefix: widePrefix, Optimizer: wide})
+	if err != nil {
+		return nil, err
+	}
+	return nn.WithSettings(both, nn.Settings{Clip: settings.Clip})
 }

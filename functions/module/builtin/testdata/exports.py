@@ -17,13 +17,21 @@ def values(example, name):
     return list(f.bytes_list.value) + list(f.float_list.value) + list(f.int64_list.value)
 
 
+def filled(rows, name, default, width):
+    if isinstance(default, str) and default != "NaN":
+        default = default.encode()
+    return [v + [default] * (width - len(v)) for v in (values(r, name) for r in rows)]
+
+
 def column(rows, note):
     """What to feed an input: the feature's values, the default where a row lacks one, and what else the note asks for."""
     source = note.get("computed_from")
+    if source and "crossed" in source:  # of features of one place
+        sides = [tf.constant(filled(rows, s["feature"], s.get("default"), 1)) for s in source["crossed"]]
+        sides = [s if s.dtype == tf.string else tf.cast(s, tf.int64) for s in sides]
+        return tf.sparse.to_dense(tf.sparse.cross_hashed(sides, source["buckets"])).numpy()
     name, default = (source["feature"], source.get("default")) if source else (note["name"], note.get("default"))
-    if isinstance(default, str) and default != "NaN":
-        default = default.encode()
-    full = [v + [default] * (note["shape"][1] - len(v)) for v in (values(r, name) for r in rows)]
+    full = filled(rows, name, default, note["shape"][1])
     if not source:
         if note["type"] == "string":
             return np.array([[x.decode() for x in row] for row in full], object)

@@ -1,0 +1,76 @@
+package builtin
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+)
+
+// stepsConfig says what is done with gradients besides the optimizer's formula.
+type stepsConfig struct {
+	ClipValue      float64        `json:"clip_value,omitempty"`
+	ClipNorm       float64        `json:"clip_norm,omitempty"`
+	GlobalClipNorm float64        `json:"global_clip_norm,omitempty"`
+	Schedule       map[string]any `json:"learning_rate_schedule,omitempty"`
+}
+
+func (s stepsConfig) check(rate float64) error {
+	set := 0
+	for key, bound := range map[string]float64{"clip_value": s.ClipValue, "clip_norm": s.ClipNorm, "global_clip_norm": s.GlobalClipNorm} {
+		if bound < 0 || bound != bound || float32(bound) == 0 && bound > 0 {
+			return fmt.Errorf("custom_config: %s: expected a number above 0, got %v", key, bound)
+		}
+		if bound > 0 {
+			set++
+		}
+	}
+	if set > 1 {
+		return fmt.Errorf("custom_config: clip_value, clip_norm, global_clip_norm: expected at most one of them")
+	}
+	_, err := s.schedule(rate)
+	return err
+}
+
+// schedule is that of the learning rate, which it starts from unless it says otherwise; nil for none.
+func (s stepsConfig) schedule(rate float64) (nn.Schedule, error) {
+	if s.Schedule == nil {
+		return nil, nil
+	}
+	args := maps.Clone(s.Schedule)
+	name, ok := args["name"].(string)
+	if !ok {
+		return nil, fmt.Errorf(`custom_config: learning_rate_schedule: expected a name and Keras's arguments, like {"name": "CosineDecay", "decay_steps": 1000}`)
+	}
+	delete(args, "name")
+	if _, given := args["initial_learning_rate"]; !given && name != "PiecewiseConstantDecay" {
+		args["initial_learning_rate"] = rate
+	}
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil, fmt.Errorf("custom_config: learning_rate_schedule: %w", err)
+	}
+	schedule, err := nn.NewSchedule(name, text)
+	if err != nil {
+		return nil, fmt.Errorf("custom_config: learning_rate_schedule: %w", err)
+	}
+	return schedule, nil
+}
+
+// rateOf is the learning rate that a step, from 1, was taken with.
+func (c config) rateOf(step int) float64 {
+	schedule, err := c.schedule(c.LearningRate)
+	if schedule == nil || err != nil {
+		return c.LearningRate
+	}
+	return schedule.Rate(int64(max(step-1, 0)))
+}
+
+// settings of the optimizer.
+func (s stepsConfig) settings(rate float64) (nn.Settings, error) {
+	schedule, err := s.schedule(rate)
+	return nn.Settings{Schedule: schedule, Clip: nn.Clip{
+		Value: float32(s.ClipValue), Norm: float32(s.ClipNorm), Global: float32(s.GlobalClipNorm),
+	}}, err
+}
