@@ -26,6 +26,7 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 	told.Module = code.source
 	limits := guest.Limits{
 		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, LogPath: a.Desk.log(),
+		GPU: r.WantsGPU(),
 	}
 	outcome, err := a.shop.guest.Run(ctx, told, limits, func(m module.Message) {
 		switch m.Type {

@@ -43,7 +43,7 @@ func (a *Attempt) Sit(ctx context.Context) (*Sitting, error) {
 func (s *Sitting) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, on func(module.Message)) (guest.Outcome, error) {
 	a := s.attempt
 	told.Module = s.code.source
-	limits := guest.Limits{Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace}
+	limits := guest.Limits{Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, GPU: r.WantsGPU()}
 	outcome, err := s.run(ctx, told, limits, on)
 	switch {
 	case err != nil:

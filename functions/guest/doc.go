@@ -29,6 +29,13 @@
 // told its share by CUDA_VISIBLE_DEVICES. With fewer GPUs than slots, jobs share one; TF_FORCE_GPU_ALLOW_GROWTH is true
 // unless the worker's environment says otherwise.
 //
+// # Builtin modules on a GPU
+//
+// A builtin module whose Limits ask for a GPU is run by another program than this one, stoker-cuda, once that has said that it finds a
+// GPU: it links CUDA's Go package, which ends a process that finds none. There is one such process for each job, or each
+// session. Where the program or the GPU is missing, the job's log says so in a line, and it trains on the CPU. None of this was tried on a
+// GPU.
+//
 // # Memory
 //
 // A module's memory limit holds for all its processes together. Unless told otherwise the worker adds up their resident memory

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -103,11 +102,6 @@ func (s *served) failure() error {
 		return fmt.Errorf("no process is warm: %w; the end of its log: %s", err, lastLine(s.log.tail()))
 	}
 	return nil
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // use finds the kind's server, or starts one, and counts a user of it, who must leave it again.

@@ -27,6 +27,7 @@ type Host struct {
 	warm   *warmPool
 	place  *process.Place // of the running processes
 	python *pythonHost
+	cuda   *cudaHost
 
 	warmRules warmRules // of Python
 }
@@ -41,6 +42,7 @@ type Options struct {
 	Env      []string          // name=value pairs that modules get besides what allowedEnv lets through
 	Python   string            // of TFX modules that name none: an interpreter, or its environment's folder; default: STOKER_PYTHON
 	Slots    int               // jobs at once, over which GPUs are shared out; default 1: each job has all of them
+	CUDA     string            // the program that trains builtin modules on a GPU; default: STOKER_CUDA, else stoker-cuda beside Self
 	Cgroup   string            // to divide among modules, see functions/guest/process: own or a path; default: STOKER_CGROUP
 	Logger   *slog.Logger
 
@@ -76,6 +78,7 @@ func New(opts Options) (*Host, error) {
 	if h.python, err = newPythonHost(h); err != nil {
 		return nil, err
 	}
+	h.cuda = &cudaHost{host: h, gpus: h.python.gpus}
 	if h.place, err = process.Open(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
 		return nil, err
 	}
@@ -102,6 +105,7 @@ type Limits struct {
 	Timeout     time.Duration
 	MemoryBytes int64         // resident, of all processes that the module started, together
 	Grace       time.Duration // between the request to leave and the end; default: DefaultGrace
+	GPU         bool          // of a builtin module: on a GPU where there is one, else the log says why not
 	LogPath     string        // the log is written there, its middle left out where it is long; "": only its tail is kept
 }
 
@@ -166,6 +170,9 @@ func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome,
 	}
 	switch code.kind {
 	case builtin:
+		if e.limits.GPU {
+			return h.cuda.send(ctx, e)
+		}
 		return h.sendWarm(ctx, e)
 	case pythonSource:
 		return h.python.send(ctx, e)

@@ -98,3 +98,8 @@ func (l *boundedLog) close() error {
 	}
 	return l.err
 }
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

@@ -20,8 +20,10 @@ import (
 type Session struct {
 	host   *Host
 	source module.Source
-	code   code   // what is to be built is
-	idle   *child // waits for the next assignment; nil: none does
+	code   code      // what is to be built is
+	idle   *child    // waits for the next assignment; nil: none does
+	gpu    *gpuShare // of a builtin module that has one
+	asked  bool      // for a GPU
 }
 
 // strayLook is how often a session looks for processes that its own has left running: to look costs as much as many a trial.
@@ -44,9 +46,12 @@ func (h *Host) Open(ctx context.Context, source module.Source) (*Session, error)
 func (s *Session) Close() {
 	p := s.idle
 	s.idle = nil
+	if s.gpu != nil {
+		defer s.host.cuda.gpus.giveBack(*s.gpu)
+	}
 	switch {
 	case p == nil:
-	case s.code.kind != builtin:
+	case s.code.kind != builtin || s.gpu != nil:
 		p.End()
 	case grown(p):
 		s.host.warm.lost()
@@ -74,9 +79,24 @@ func (s *Session) Run(ctx context.Context, a module.Assignment, limits Limits, o
 		if s.code.kind == pythonSource {
 			return s.host.send(ctx, s.code, e)
 		}
+		s.askForGPU(e)
 		e.again, e.mayHold, e.mayStray = process.CanSeeStrays, limits.MemoryBytes/2, strayLook
 		return s.send(ctx, e)
 	})
+}
+
+// askForGPU takes a share of the GPUs for the session, where its first assignment wants one and there is one, and tells that one's log.
+func (s *Session) askForGPU(e *errand) {
+	if s.code.kind != builtin || !e.limits.GPU || s.asked {
+		return
+	}
+	s.asked = true
+	path, says := s.host.cuda.find()
+	fmt.Fprintln(e.log, says)
+	if path != "" {
+		share := s.host.cuda.gpus.take()
+		s.gpu, s.code.path = &share, path
+	}
 }
 
 // send sees an errand through. A process that has served and has left before this assignment reached it, as one may that only ever
@@ -115,6 +135,9 @@ func (s *Session) take(limit int64) (*child, error) {
 		p.End()
 		s.lost()
 	}
+	if s.gpu != nil {
+		return s.host.cuda.start(s.code.path, *s.gpu)
+	}
 	if s.code.kind == builtin {
 		return s.host.warm.take(limit)
 	}
@@ -123,7 +146,7 @@ func (s *Session) take(limit int64) (*child, error) {
 
 // lost tells of a process that has ended.
 func (s *Session) lost() {
-	if s.code.kind == builtin {
+	if s.code.kind == builtin && s.gpu == nil {
 		s.host.warm.lost()
 	}
 }

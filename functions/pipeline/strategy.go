@@ -8,6 +8,12 @@ const (
 	classTPU = "tpu"
 )
 
+// classGPU is that of jobs whose builtin modules train on a GPU.
+const classGPU = "gpu"
+
+// WantsGPU says whether a builtin module is to train on a GPU, where its worker has one.
+func (r Resources) WantsGPU() bool { return r.Class == classGPU }
+
 // infer fills in what follows from the strategy, and the strategy where it follows from the workers.
 func (r *Resources) infer() {
 	if r.Strategy == "" && r.Workers > 1 {
