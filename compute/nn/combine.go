@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"gorgonia.org/gorgonia"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
 // Add is x + y, element by element; y has the width of x, or width 1.
@@ -50,46 +52,37 @@ func (c *checker) combined(n *Node) (Type, error) {
 	return x, err
 }
 
-// combine is y[r,j] = f(x[r,j], z[r,j]), where z is a value or a param, repeated where it is narrower.
-func combine(f func(x, z float32) float32) stepFunc {
+// combinations are the ops on two operands.
+var combinations = map[Op]kernel.Binary{
+	OpAdd: kernel.Add, OpAddBias: kernel.Add, OpSub: kernel.Sub, OpMul: kernel.Mul, OpDiv: kernel.Div, OpMaximum: kernel.Max,
+	OpMinimum: kernel.Min,
+}
+
+// combination is what computes an op on two operands; nil for other ops. It is y[r,j] = f(x[r,j], z[r,j]), where z is a value or a
+// param, repeated where it is narrower.
+func combination(op Op) stepFunc {
+	f, ok := combinations[op]
+	if !ok {
+		return nil
+	}
 	return func(s *step, rows int) error {
-		x, y, n := s.in[0].Floats, s.out.Floats, s.out.Width
-		for r := range rows {
-			z := s.second(r)
-			for j := range n {
-				y[r*n+j] = f(x[r*n+j], z[j%len(z)])
-			}
-		}
+		z, shape := s.second()
+		alone.Combine(f, s.out.Floats, s.in[0].Floats, z, shape, rows, s.out.Width, false)
 		return nil
 	}
 }
 
-// second is the second operand of a row: that of a param is the same for all.
-func (s *step) second(row int) []float32 {
-	if s.param != nil {
-		return s.param.Values
+// second is the second operand, and how it stands beside the first: a param is the same for all rows.
+func (s *step) second() ([]float32, kernel.Shape) {
+	switch {
+	case s.param != nil && len(s.param.Values) == 1:
+		return s.param.Values, kernel.Scalar
+	case s.param != nil:
+		return s.param.Values, kernel.Row
+	case s.in[1].Width != s.out.Width:
+		return s.in[1].Floats, kernel.Column
 	}
-	w := s.in[1].Width
-	return s.in[1].Floats[row*w : (row+1)*w]
-}
-
-// combination is the formula of an op on two operands; nil for other ops.
-func combination(op Op) func(x, y float32) float32 {
-	switch op {
-	case OpAdd, OpAddBias:
-		return func(x, y float32) float32 { return x + y }
-	case OpSub:
-		return func(x, y float32) float32 { return x - y }
-	case OpMul:
-		return func(x, y float32) float32 { return x * y }
-	case OpDiv:
-		return func(x, y float32) float32 { return x / y }
-	case OpMaximum:
-		return func(x, y float32) float32 { return max(x, y) } // NaN wins, unlike in math.Max
-	case OpMinimum:
-		return func(x, y float32) float32 { return min(x, y) }
-	}
-	return nil
+	return s.in[1].Floats, kernel.Full
 }
 
 // combine writes an op on two operands.

@@ -1,6 +1,10 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
+)
 
 // Dense is y = act(x W + c): kernel W [in, units] by GlorotUniform, bias c [units] by Zeros, as Keras's Dense. act is OpRelu,
 // OpTanh, OpSigmoid, OpSoftmax or "" for none.
@@ -29,8 +33,20 @@ func (c *checker) rowParam(n *Node) (Type, error) {
 	return t, err
 }
 
-// matMul is y[r,j] = sum_i x[r,i] w[i,j], summed in the order of i.
+// matMul is y[r,j] = sum_i x[r,i] w[i,j].
 func matMul(s *step, rows int) error {
+	if s.sparse {
+		matMulSparse(s, rows)
+		return nil
+	}
+	k, n := s.param.Shape[0], s.param.Shape[1]
+	x, w, y := s.in[0].Floats, s.param.Values, s.out.Floats
+	alone.Gemm(kernel.NewMatrix(y, rows, n), kernel.NewMatrix(x, rows, k), kernel.NewMatrix(w, k, n), kernel.Product{})
+	return nil
+}
+
+// matMulSparse leaves out what is multiplied by 0, in the order of i.
+func matMulSparse(s *step, rows int) {
 	k, n := s.param.Shape[0], s.param.Shape[1]
 	x, w, y := s.in[0].Floats, s.param.Values, s.out.Floats
 	clear(y)
@@ -38,12 +54,11 @@ func matMul(s *step, rows int) error {
 		yr := y[r*n : (r+1)*n]
 		for i, xi := range x[r*k : (r+1)*k] {
 			if xi == 0 {
-				continue // one-hot rows are mostly zeros
+				continue
 			}
 			for j, wij := range w[i*n : (i+1)*n] {
 				yr[j] += xi * wij
 			}
 		}
 	}
-	return nil
 }

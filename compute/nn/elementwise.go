@@ -1,64 +1,33 @@
 package nn
 
 import (
-	"math"
-
 	"gorgonia.org/gorgonia"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// elementwise is the formula of an op on each element alone; nil for other ops. Functions of the mathematical library are
-// computed in float64 and rounded.
-func elementwise(n *Node) func(x float32) float32 {
+// mapped are the ops on each element alone that a kernel does.
+var mapped = map[Op]kernel.Func{
+	OpRelu: kernel.Relu, OpSigmoid: kernel.Sigmoid, OpSoftplus: kernel.Softplus, OpTanh: kernel.Tanh, OpNeg: kernel.Neg,
+	OpAbs: kernel.Abs, OpExp: kernel.Exp, OpLog: kernel.Log, OpLog1p: kernel.Log1p, OpExpm1: kernel.Expm1, OpSqrt: kernel.Sqrt,
+	OpSquare: kernel.Square, OpInverse: kernel.Inverse,
+}
+
+// elementwise is what computes an op on each element alone; nil for other ops.
+func elementwise(n *Node) stepFunc {
+	if f, ok := mapped[n.Op]; ok {
+		return func(s *step, _ int) error {
+			alone.Map(f, s.out.Floats, s.in[0].Floats)
+			return nil
+		}
+	}
 	switch n.Op {
-	case OpRelu:
-		return relu
 	case OpLeakyRelu:
-		return leakyRelu(n.Attr.Alpha)
-	case OpSigmoid:
-		return sigmoid
-	case OpSoftplus:
-		return softplus
+		return each(leakyRelu(n.Attr.Alpha))
 	case OpDropNaN:
-		return dropNaN
-	case OpNeg:
-		return func(x float32) float32 { return -x }
-	case OpSquare:
-		return func(x float32) float32 { return x * x }
-	case OpInverse:
-		return func(x float32) float32 { return 1 / x }
-	}
-	if f := library(n.Op); f != nil {
-		return func(x float32) float32 { return float32(f(float64(x))) }
+		return each(dropNaN)
 	}
 	return nil
-}
-
-func library(op Op) func(float64) float64 {
-	switch op {
-	case OpTanh:
-		return math.Tanh
-	case OpAbs:
-		return math.Abs
-	case OpExp:
-		return math.Exp
-	case OpLog:
-		return math.Log
-	case OpLog1p:
-		return math.Log1p
-	case OpExpm1:
-		return math.Expm1
-	case OpSqrt:
-		return math.Sqrt
-	}
-	return nil
-}
-
-// relu is max(x, 0); NaN stays NaN, as in TensorFlow.
-func relu(x float32) float32 {
-	if x < 0 {
-		return 0
-	}
-	return x
 }
 
 func leakyRelu(alpha float32) func(float32) float32 {
@@ -68,20 +37,6 @@ func leakyRelu(alpha float32) func(float32) float32 {
 		}
 		return alpha * x
 	}
-}
-
-// sigmoid is 1/(1+exp(-x)), computed so that exp can't overflow.
-func sigmoid(x float32) float32 {
-	if x >= 0 {
-		return float32(1 / (1 + math.Exp(-float64(x))))
-	}
-	e := math.Exp(float64(x))
-	return float32(e / (1 + e))
-}
-
-// softplus is log(1+exp(x)) = max(x,0) + log(1+exp(-|x|)), which can't overflow.
-func softplus(x float32) float32 {
-	return float32(math.Max(float64(x), 0) + math.Log1p(math.Exp(-math.Abs(float64(x)))))
 }
 
 func dropNaN(x float32) float32 {

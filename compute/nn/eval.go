@@ -2,7 +2,7 @@ package nn
 
 import "fmt"
 
-// Eval computes the outputs of g in plain Go, for any number of rows: what a served model would answer, and the oracle for
+// Eval computes the outputs of g by kernels, without Gorgonia, for any number of rows: what a served model would answer, and the oracle for
 // Gorgonia. It is Evaluator for one call.
 func Eval(g *Graph, inputs map[string]Value) (map[string]Value, error) {
 	e, err := NewEvaluator(g)
@@ -38,6 +38,7 @@ type step struct {
 	out    *Value
 	param  *Param
 	vocab  map[string]int64
+	sparse bool // of a product: its rows are mostly zeros
 }
 
 // stepFunc computes s.out, already of the right size, from s.in.
@@ -54,9 +55,10 @@ func NewEvaluator(g *Graph) (*Evaluator, error) {
 	for _, in := range g.Inputs {
 		e.define(in.Name, types)
 	}
-	params := g.params()
+	params, nodes := g.params(), g.nodes()
 	for i := range g.Nodes {
 		e.steps = append(e.steps, e.bind(&g.Nodes[i], params))
+		e.steps[i].sparse = g.Nodes[i].Op == OpMatMul && sparseRows(blocksOf(g.Nodes[i].In[0], nodes, types, nil))
 		e.steps[i].out = &e.values[e.define(g.Nodes[i].Name, types)]
 	}
 	return e, nil
@@ -66,6 +68,14 @@ func (g *Graph) params() map[string]*Param {
 	m := make(map[string]*Param, len(g.Params))
 	for i := range g.Params {
 		m[g.Params[i].Name] = &g.Params[i]
+	}
+	return m
+}
+
+func (g *Graph) nodes() map[string]*Node {
+	m := make(map[string]*Node, len(g.Nodes))
+	for i := range g.Nodes {
+		m[g.Nodes[i].Name] = &g.Nodes[i]
 	}
 	return m
 }

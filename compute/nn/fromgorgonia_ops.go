@@ -118,13 +118,13 @@ func (r *reading) pair(op Op, in []operand) (operand, error) {
 
 // numbers combines what is the same for all rows, of one shape.
 func numbers(op Op, x, y operand) (operand, error) {
-	f := combination(op)
+	f := combinations[op]
 	if len(y.values) != len(x.values) && len(y.values) != 1 {
 		return operand{}, fmt.Errorf("params of shapes %v and %v", x.shape, y.shape)
 	}
 	o := operand{shape: x.shape, values: slices.Clone(x.values), leaf: x.leaf}
 	for i := range o.values {
-		o.values[i] = f(x.values[i], y.values[i%len(y.values)])
+		o.values[i] = f.Of(x.values[i], y.values[i%len(y.values)])
 	}
 	return o, nil
 }

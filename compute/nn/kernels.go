@@ -7,11 +7,11 @@ import (
 
 // kernelOf is nil for an unknown op; Types refuses those before.
 func kernelOf(n *Node) stepFunc {
-	if f := combination(n.Op); f != nil {
-		return combine(f)
+	if k := combination(n.Op); k != nil {
+		return k
 	}
-	if f := elementwise(n); f != nil {
-		return each(f)
+	if k := elementwise(n); k != nil {
+		return k
 	}
 	if f := reduction(n.Op); f != nil {
 		return reduce(f)
@@ -44,15 +44,12 @@ func each(f func(x float32) float32) stepFunc {
 	}
 }
 
-// softmax is y[r,j] = exp(x[r,j]-m) / sum_j exp(x[r,j]-m), m the largest of the row.
 func softmax(s *step, rows int) error {
-	n := s.out.Width
-	for r := range rows {
-		softmaxRow(s.out.Floats[r*n:(r+1)*n], s.in[0].Floats[r*n:(r+1)*n])
-	}
+	alone.Softmax(s.out.Floats, s.in[0].Floats, rows, s.out.Width)
 	return nil
 }
 
+// softmaxRow is y[j] = exp(x[j]-m) / sum_k exp(x[k]-m), m the largest of the row.
 func softmaxRow(y, x []float32) {
 	m, sum := slices.Max(x), 0.0
 	for j := range x {

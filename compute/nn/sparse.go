@@ -57,17 +57,13 @@ const mostlyZeros = 4
 
 // sparseProducts finds the products of g that are worth it.
 func (s *splitter) sparseProducts(types map[string]Type) map[string]*sparse {
-	nodes := map[string]*Node{}
-	for i := range s.graph.Nodes {
-		nodes[s.graph.Nodes[i].Name] = &s.graph.Nodes[i]
-	}
+	nodes := s.graph.nodes()
 	found := map[string]*sparse{}
 	for _, n := range nodes {
 		if n.Op != OpMatMul || !s.trained[n.Name] {
 			continue
 		}
 		p := &sparse{node: n}
-		columns := 0
 		for _, b := range blocksOf(n.In[0], nodes, types, nil) {
 			if s.trained[b.name] {
 				p.dense = append(p.dense, b)
@@ -75,13 +71,22 @@ func (s *splitter) sparseProducts(types map[string]Type) map[string]*sparse {
 			}
 			p.blocks = append(p.blocks, b)
 			p.places += b.width
-			columns += b.columns()
 		}
-		if p.places > 0 && p.places*mostlyZeros <= columns {
+		if sparseRows(p.blocks) {
 			found[n.Name] = p
 		}
 	}
 	return found
+}
+
+// sparseRows says whether rows made of blocks are mostly zeros.
+func sparseRows(blocks []block) bool {
+	places, columns := 0, 0
+	for _, b := range blocks {
+		places += b.width
+		columns += b.columns()
+	}
+	return places > 0 && places*mostlyZeros <= columns
 }
 
 // blocksOf takes a value apart into one-hot ids and numbers, side by side.

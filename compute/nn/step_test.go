@@ -13,7 +13,7 @@ const sparseTolerance = 1e-5
 
 // wideRows are two columns of ids, one number, and ids beyond the depth on both sides.
 var (
-	wideIDs     = []int64{3, 11, 0, 40, -1, 7}
+	wideIDs     = []int64{3, 11, wideDepth, 40, -1, 7}
 	wideNumbers = []float32{0.5, -1.25, 2}
 )
 

@@ -47,6 +47,11 @@ var known = map[string]expressionOf{
 		x := w.param(4, 3)
 		return must(gorgonia.Add(must(gorgonia.Mul(x, w.param(3, 5))), must(gorgonia.Mul(x, w.param(3, 5)))))
 	},
+	"a product added to what is needed later": func(w *written) *gorgonia.Node {
+		y := must(gorgonia.Tanh(w.param(4, 5)))
+		sum := must(gorgonia.Add(y, must(gorgonia.Mul(w.param(4, 3), w.param(3, 5)))))
+		return must(gorgonia.HadamardProd(sum, y))
+	},
 	"row beside a matrix": func(w *written) *gorgonia.Node {
 		return must(gorgonia.BroadcastHadamardProd(w.param(4, 3), w.param(1, 3), nil, []byte{0}))
 	},
