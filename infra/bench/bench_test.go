@@ -14,7 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/local"
 )
 
-// TestMain stands for four programs: stoker's module process, the probe, a server of functions, and a stoker that can't start.
+// TestMain stands for five programs: stoker's module process, the probe, a server of functions, a first step, and a stoker that can't
+// start.
 func TestMain(m *testing.M) {
 	command := ""
 	if len(os.Args) > 1 {
@@ -28,6 +29,12 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	case command == serveObjective:
 		if err := objective(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case command == firstStep:
+		if err := takeFirstStep(context.Background(), os.Args[2:], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
 			os.Exit(1)
 		}
@@ -105,6 +112,7 @@ func TestBadUsageIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
 	for says, args := range map[string][]string{
 		"expected table or json":                            {"-o", "yaml"},
 		"size, ready, child, walk, dispatch, noop, recover": {"-part", "speed"},
+		"-part speed: expected one of":                      {"-part", "size,speed"},
 		"flag provided but not":                             {"-fast"},
 		"no such file":                                      {"-part", "size", "-binary", "no/such/stoker"},
 		`invalid value "x" for flag`:                        {"-rounds", "x"},

@@ -9,7 +9,7 @@ type figure struct {
 	Ours     float64  `json:"ours"`
 	Peer     *float64 `json:"peer"` // null: no peer
 	PeerName string   `json:"peer_name"`
-	Ratio    *float64 `json:"ratio"`  // peer / ours: above 1 Stoker takes less; null without a peer, as rates are
+	Ratio    *float64 `json:"ratio"`  // above 1 Stoker takes less: peer / ours, of rates ours / peer; null without a peer
 	Spread   float64  `json:"spread"` // of the rounds: their 90th percentile less their 10th, in Unit
 	Rounds   int      `json:"rounds"`
 	Verdict  string   `json:"verdict,omitempty"` // where ours and the peer's are told apart by more than their ratio
@@ -28,6 +28,7 @@ const (
 
 	bestValue            = "best value" // of a function, over many searches
 	cpuSecondsPerMillion = "CPU-s/million rows"
+	perCPUSecond         = "examples/CPU-s"
 )
 
 // noPeer says that nothing was run beside.
@@ -41,6 +42,13 @@ func alone(name, unit string, ours float64, s samples, goal string) figure {
 // against sets the figure beside that of a peer.
 func (f figure) against(peerName string, peer float64) figure {
 	ratio := rounded(peer / f.Ours)
+	f.Peer, f.PeerName, f.Ratio = &peer, peerName, &ratio
+	return f
+}
+
+// faster sets a rate beside that of a peer.
+func (f figure) faster(peerName string, peer float64) figure {
+	ratio := rounded(f.Ours / peer)
 	f.Peer, f.PeerName, f.Ratio = &peer, peerName, &ratio
 	return f
 }

@@ -15,7 +15,7 @@ func (b bench) files(ctx context.Context) (all []figure, err error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	err = withTensorFlow(ctx, b.log, func(peer *tensorflow) error {
+	err = withTensorFlow(ctx, 1, b.log, func(peer *tensorflow) error {
 		for _, measure := range []func(bench, context.Context, *tensorflow, string) ([]figure, error){
 			bench.parse,
 			bench.export,

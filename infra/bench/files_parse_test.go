@@ -11,7 +11,7 @@ func TestWhatIsMeasuredIsParsedAlikeByBoth(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t) // not with -short
 	dir := t.TempDir()
-	err := withTensorFlow(t.Context(), t.Output(), func(peer *tensorflow) error {
+	err := withTensorFlow(t.Context(), 1, t.Output(), func(peer *tensorflow) error {
 		for _, data := range parsedData() {
 			in := parsing{File: filepath.Join(dir, data.name+".gz"), Gzip: true, Batch: parseBatch, Spec: parsedSpec(data.spec), spec: data.spec}
 			if err := data.write(in.File, 600); err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 
 	"github.com/stoker-ml/stoker/compute/tftest"
 )
@@ -26,16 +27,18 @@ type tensorflow struct {
 // tensorflowName is how figures name the peer.
 const tensorflowName = "TensorFlow 2.21"
 
-// withTensorFlow starts TensorFlow for the time that use takes. The first time on a machine it is installed, which takes minutes.
-func withTensorFlow(ctx context.Context, log io.Writer, use func(*tensorflow) error) (err error) {
+// withTensorFlow starts TensorFlow, with so many threads for an operation and for operations at once, for the time that use takes. env is
+// name=value pairs beside this process's own. The first time on a machine it is installed, which takes minutes.
+func withTensorFlow(ctx context.Context, threads int, log io.Writer, use func(*tensorflow) error, env ...string) (err error) {
 	python, err := tftest.Interpreter()
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(ctx, python, "-c", tensorflowServer)
+	cmd := exec.CommandContext(ctx, python, "-c", tensorflowServer, strconv.Itoa(threads))
 	cmd.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=3", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = log
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

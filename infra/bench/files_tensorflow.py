@@ -9,9 +9,9 @@ os.dup2(2, 1)  # what libraries print is no answer
 
 import tensorflow as tf
 
-# One thread each: with more, TensorFlow takes more CPU time for the same rows.
-tf.config.threading.set_intra_op_parallelism_threads(1)
-tf.config.threading.set_inter_op_parallelism_threads(1)
+# With more than one thread TensorFlow takes more CPU time for the same rows.
+tf.config.threading.set_intra_op_parallelism_threads(int(sys.argv[1]))
+tf.config.threading.set_inter_op_parallelism_threads(int(sys.argv[1]))
 
 scripts = {}
 for line in sys.stdin:

@@ -9,7 +9,7 @@ import (
 func TestWhatIsTransformedBesideTensorFlowIsTheSame(t *testing.T) {
 	t.Parallel()
 	tftest.Python(t) // not with -short
-	err := withTensorFlow(t.Context(), t.Output(), func(peer *tensorflow) error {
+	err := withTensorFlow(t.Context(), 1, t.Output(), func(peer *tensorflow) error {
 		for _, name := range []string{"penguin", "taxi"} {
 			in, err := newTransforming(name)
 			if err != nil {

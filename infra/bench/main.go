@@ -4,8 +4,8 @@
 // Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
 // recover.go the functions by themselves, on a NATS server in this process; files.go what reads and writes TensorFlow's files, beside
 // TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and what they cost; search.go a whole search; study.go
-// what is around its trials. They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read from
-// /proc. Read figure first.
+// what is around its trials; compute.go trainings beside TensorFlow's, compute_input.go reading, compute_sgemm.go products of matrices.
+// They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read from /proc. Read figure first.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -51,6 +52,8 @@ func command(ctx context.Context, args []string) error {
 	switch first {
 	case serveObjective:
 		return objective(ctx, args[1:], os.Stdin, os.Stdout)
+	case firstStep:
+		return takeFirstStep(ctx, args[1:], os.Stdout)
 	case recordPeers:
 		return recordRuns(ctx, args[1:], os.Stderr)
 	default:
@@ -77,6 +80,7 @@ func parts() []part {
 		{"size", bench.size}, {"ready", bench.ready}, {"child", bench.child}, {"walk", bench.walk},
 		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover},
 		{"files", bench.files}, {"guest", bench.guest}, {"tune", bench.tune}, {"search", bench.searching}, {"study", bench.study},
+		{"compute", bench.compute}, {"input", bench.input}, {"sgemm", bench.sgemm},
 	}
 }
 
@@ -87,7 +91,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	binary := flags.String("binary", "bin/stoker", "the binary to measure, as `task build` makes it")
 	rounds := flags.Int("rounds", 0, "rounds of every part; 0: each part's own number")
 	output := flags.String("o", "table", "table, or json: one line a figure")
-	only := flags.String("part", "", "measure one part only: "+strings.Join(partNames(), ", "))
+	only := flags.String("part", "", "measure these parts only, with commas between: "+strings.Join(partNames(), ", "))
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -110,12 +114,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // measure runs the parts one after another, so that none disturbs another.
 func (b bench) measure(ctx context.Context, only string) (all []figure, err error) {
 	fmt.Fprintln(b.log, "before:", machine())
-	known := false
-	for _, p := range parts() {
-		if only != "" && only != p.name {
-			continue
-		}
-		known = true
+	chosen, err := choose(only)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range chosen {
 		fmt.Fprintf(b.log, "measuring %s\n", p.name)
 		figures, err := p.measure(b, ctx)
 		if err != nil {
@@ -123,11 +126,23 @@ func (b bench) measure(ctx context.Context, only string) (all []figure, err erro
 		}
 		all = append(all, figures...)
 	}
-	if !known {
-		return nil, errors.New("-part " + only + ": expected one of " + strings.Join(partNames(), ", "))
-	}
 	fmt.Fprintln(b.log, "after:", machine())
 	return all, nil
+}
+
+// choose finds the parts of the names; all for "".
+func choose(only string) (chosen []part, err error) {
+	if only == "" {
+		return parts(), nil
+	}
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(parts(), func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, errors.New("-part " + name + ": expected one of " + strings.Join(partNames(), ", "))
+		}
+		chosen = append(chosen, parts()[i])
+	}
+	return chosen, nil
 }
 
 func partNames() (names []string) {

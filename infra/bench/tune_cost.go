@@ -33,7 +33,7 @@ func (b bench) suggestions(ctx context.Context) (all []figure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = withTensorFlow(ctx, b.log, func(peer *tensorflow) error {
+	err = withTensorFlow(ctx, 1, b.log, func(peer *tensorflow) error {
 		for _, size := range []struct {
 			trials int
 			goal   string

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package main
+
+import "github.com/stoker-ml/stoker/compute/kernel"
+
+func peakLoops() map[kernel.Level]peakLoop { return nil }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// race is a work, and what engines took for it, a cost a round.
+type race struct {
+	work
+	file  string
+	peers peers
+	modes []mode
+
+	ours   []cost
+	theirs map[mode][]cost
+}
+
+// round lets us and each mode of TensorFlow train in turn.
+func (r *race) round(ctx context.Context) error {
+	ours, err := r.train(ctx, r.file, r.steps.ours)
+	if err != nil {
+		return err
+	}
+	r.ours = append(r.ours, ours)
+	for _, m := range r.modes {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		c, err := r.peers[m.threads].train(r.work, r.file, m)
+		if err != nil {
+			return fmt.Errorf("%v: %w", m, err)
+		}
+		r.theirs[m] = append(r.theirs[m], c)
+	}
+	return nil
+}
+
+// figures are our rates beside TensorFlow's best by two threads, which the goal is about, by one thread, which takes the least CPU time,
+// and by the clock; what we allocate; and each of TensorFlow's ways.
+func (r *race) figures() (all []figure) {
+	name := "compute-" + r.name
+	two, one, wall := r.best(2, cost.perCPU), r.best(1, cost.perCPU), r.best(2, cost.perSecond)
+	all = append(all,
+		r.beside(name, two, perCPUSecond, cost.perCPU),
+		r.ratio(name+"-ratio", two, r.goal),
+		r.beside(name+"-one-thread", one, perCPUSecond, cost.perCPU),
+		r.ratio(name+"-one-thread-ratio", one, ""),
+		r.beside(name+"-wall", wall, perSecond, cost.perSecond),
+	)
+	for _, m := range r.modes {
+		all = append(all, r.beside(name+"-"+m.slug(), m, perCPUSecond, cost.perCPU))
+	}
+	bytes, objects := each(r.ours, func(c cost) float64 { return c.bytes }), each(r.ours, func(c cost) float64 { return c.objects })
+	return append(all,
+		alone(name+"-allocated", "bytes/step", bytes.quantile(0.5), bytes, "0"),
+		alone(name+"-objects", "a step", objects.quantile(0.5), objects, "0"))
+}
+
+// best is the mode with so many threads whose median rate is the highest.
+func (r *race) best(threads int, rate func(cost) float64) (best mode) {
+	most := -1.0
+	for _, m := range r.modes {
+		if median := each(r.theirs[m], rate).quantile(0.5); m.threads == threads && median > most {
+			best, most = m, median
+		}
+	}
+	return best
+}
+
+// beside sets our median rate beside a mode's.
+func (r *race) beside(name string, m mode, unit string, rate func(cost) float64) figure {
+	ours := each(r.ours, rate)
+	return alone(name, unit, ours.quantile(0.5), ours, "").faster(tensorflowName+", "+m.String(), rounded(each(r.theirs[m], rate).quantile(0.5)))
+}
+
+// ratio is the median of the rounds' own ratios.
+func (r *race) ratio(name string, m mode, goal string) figure {
+	var ratios samples
+	for i, ours := range r.ours {
+		ratios = append(ratios, ours.perCPU()/r.theirs[m][i].perCPU())
+	}
+	return alone(name, times, ratios.quantile(0.5), ratios, goal)
+}
+
+func each(costs []cost, number func(cost) float64) (all samples) {
+	for _, c := range costs {
+		all = append(all, number(c))
+	}
+	return all
+}
+
+// slug is the mode as a part of a figure's name.
+func (m mode) slug() string {
+	return strings.ToLower(strings.NewReplacer(", ", "-", " ", "-", "_", "-").Replace(m.String()))
+}

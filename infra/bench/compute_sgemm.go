@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
+)
+
+//go:embed compute_sgemm.py
+var sgemmScript string
+
+// gigaflopsPerCPU is a unit: 10^9 additions and multiplications a CPU-second.
+const gigaflopsPerCPU = "GFLOP/CPU-s"
+
+// product is a product of matrices [m,k] x [k,n], done so many times a round, for some tenths of a second.
+type product struct {
+	M     int `json:"m"`
+	K     int `json:"k"`
+	N     int `json:"n"`
+	Times int `json:"times"`
+}
+
+func products() []product { return []product{{512, 512, 512, 100}, {256, 512, 256, 400}} }
+
+// flop is what one product takes: an addition and a multiplication for each term of each sum.
+func (p product) flop() float64 { return 2 * float64(p.M) * float64(p.K) * float64(p.N) }
+
+func (p product) gigaflops(seconds float64) float64 {
+	return p.flop() * float64(p.Times) / seconds / 1e9
+}
+
+// sgemm measures products on one thread beside OpenBLAS, and beside a loop of fused multiply-adds.
+func (b bench) sgemm(ctx context.Context) (all []figure, err error) {
+	peak, err := peakOf(kernel.CurrentLevel())
+	if err != nil {
+		return nil, err
+	}
+	err = withTensorFlow(ctx, 1, b.log, func(peer *tensorflow) error {
+		var blas string
+		if _, err := peer.call(sgemmScript, "blas", nil, &blas); err != nil {
+			return err
+		}
+		for _, p := range products() {
+			figures, err := p.rounds(ctx, peer, blas, peak, b.times(9))
+			if err != nil {
+				return err
+			}
+			all = append(all, figures...)
+		}
+		return nil
+	}, "OPENBLAS_NUM_THREADS=1")
+	return all, err
+}
+
+// rounds multiplies by us, by the peer, and runs the loop, in turn.
+func (p product) rounds(ctx context.Context, peer *tensorflow, blas string, peak peakLoop, rounds int) ([]figure, error) {
+	var ours, theirs, most, ofTheirs, ofPeak samples
+	multiply := p.ours()
+	multiply()
+	for range rounds {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		seconds, err := cpuOf(func() error { multiply(); return nil })
+		if err != nil {
+			return nil, err
+		}
+		var c cost
+		if _, err := peer.call(sgemmScript, "product", p, &c); err != nil {
+			return nil, err
+		}
+		limit, err := peak.gigaflops()
+		if err != nil {
+			return nil, err
+		}
+		us, them := p.gigaflops(seconds), p.gigaflops(c.CPU)
+		ours, theirs, most = append(ours, us), append(theirs, them), append(most, limit)
+		ofTheirs, ofPeak = append(ofTheirs, us/them), append(ofPeak, us/limit)
+	}
+	name := fmt.Sprintf("sgemm-%dx%dx%d", p.M, p.K, p.N)
+	return []figure{
+		alone(name, gigaflopsPerCPU, ours.quantile(0.5), ours, "").faster(blas, rounded(theirs.quantile(0.5))),
+		alone(name+"-ratio", times, ofTheirs.quantile(0.5), ofTheirs, "> 0.9"),
+		alone(name+"-of-peak", fraction, ofPeak.quantile(0.5), ofPeak, "> 0.75"),
+		alone(name+"-peak", gigaflopsPerCPU, most.quantile(0.5), most, ""),
+	}, nil
+}
+
+// ours does the products of a round, on one thread.
+func (p product) ours() (multiply func()) {
+	a, b, c := make([]float32, p.M*p.K), make([]float32, p.K*p.N), make([]float32, p.M*p.N)
+	for i := range a {
+		a[i] = float32(i%7) - 3
+	}
+	for i := range b {
+		b[i] = float32(i%5) - 2
+	}
+	team := kernel.NewTeam(1)
+	return func() {
+		for range p.Times {
+			team.Gemm(kernel.NewMatrix(c, p.M, p.N), kernel.NewMatrix(a, p.M, p.K), kernel.NewMatrix(b, p.K, p.N), kernel.Product{})
+		}
+	}
+}
