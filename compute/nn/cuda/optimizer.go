@@ -91,6 +91,9 @@ func (m *Machine) prepare(u *plan.Update) (*updateCalls, error) {
 			at, have := m.mirror.find(s[from:])
 			args[i], stretch = at, min(stretch, have)
 		}
+		if stretch == 0 {
+			return nil, fmt.Errorf("weight %d or a slot of it has no copy on the device", from)
+		}
 		calls.launches = append(calls.launches, newLaunch("update", Update, elements(stretch), args[0], m.memory.grads.floats(u.Grads.From+from),
 			args[1], args[2], args[3], stretch, 0, 0,
 			float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0), float32(0)))
