@@ -27,7 +27,7 @@ type DenseColumn interface {
 	numbers(c *columns) (nn.Ref, error)
 }
 
-// CategoricalColumn is a feature column that gives ids: Identity, Hash, Vocabulary and Bucketized.
+// CategoricalColumn is a feature column that gives ids: Identity, Hash, Vocabulary, Bucketized and Crossed.
 type CategoricalColumn interface {
 	LinearColumn
 

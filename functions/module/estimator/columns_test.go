@@ -21,10 +21,13 @@ func everyColumn() DNNLinearCombinedClassifier {
 	numbers, age := Numeric{"number"}, Bucketized{Numeric{"age"}, []float32{10, 20, 65}}
 	hour, areas := Identity{Key: "hour", NumBuckets: 24, Default: 3}, Identity{Key: "areas", NumBuckets: 5}
 	company, payment := Hash{"company", 7}, Vocabulary{Key: "payment"}
+	sparseFirst := Crossed{[]CrossKey{Feature("hour"), Feature("payment"), Feature("company")}, 11}
+	buckets, places := Crossed{[]CrossKey{age, payment, hour}, 13}, Crossed{[]CrossKey{Feature("hour"), Feature("areas")}, 9}
 	return DNNLinearCombinedClassifier{
-		LinearFeatureColumns: []LinearColumn{numbers, age, hour, areas, company, payment},
+		LinearFeatureColumns: []LinearColumn{numbers, age, hour, areas, company, payment, sparseFirst, buckets, places},
 		DNNFeatureColumns: []DenseColumn{
-			numbers, age, Indicator{hour}, Indicator{areas}, Indicator{payment}, Embedding{company, 3}, Embedding{areas, 2},
+			numbers, age, Indicator{hour}, Indicator{areas}, Indicator{payment}, Embedding{company, 3}, Embedding{areas, 2}, Indicator{buckets},
+			Embedding{places, 2},
 		},
 		DNNHiddenUnits: []int{4}, NClasses: 2,
 	}
@@ -108,4 +111,21 @@ func TestColumnsAreTensorFlows(t *testing.T) {
 	// All weights are eighths, and sums of their products with the numbers are exact.
 	near(t, "input of the deep part", v.Value(inputScope+"concat").Floats, want.Dense, 0)
 	near(t, "logits of the wide part", v.Value(linearScope+"logits").Floats, want.Logits, 0)
+}
+
+func TestACrossSaysWhatItDoesNotTake(t *testing.T) {
+	t.Parallel()
+	for want, column := range map[string]Crossed{
+		`column "hour": 1 keys and 5 buckets, expected 2 or more keys and a bucket`: {[]CrossKey{Feature("hour")}, 5},
+		`column "hour_X_payment": 2 keys and 0 buckets`:                             {[]CrossKey{Feature("payment"), Feature("hour")}, 0},
+		`feature "number" is float, expected [string int64]`:                        {[]CrossKey{Feature("hour"), Feature("number")}, 5},
+		`column "number_bucketized" has 2 numbers in a row, and a cross takes one`:  {[]CrossKey{Feature("hour"), Bucketized{Numeric{"number"}, []float32{1}}}, 5},
+		`a row may lack some of its values, and has several of others`:              {[]CrossKey{Feature("company"), Feature("areas")}, 5},
+		`the data has no feature "minute"`:                                          {[]CrossKey{Feature("hour"), Feature("minute")}, 5},
+	} {
+		_, err := column.weigh(newColumns(nn.NewBuilder(nn.NewRand(3)), everyFeature), 1)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %s", err, want)
+		}
+	}
 }

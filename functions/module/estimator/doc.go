@@ -23,7 +23,7 @@
 //   - The model's signature serving_default answers what Estimators' predict signature does. all_class_ids and all_classes, which
 //     are the same for every row, are left out.
 //   - An evaluation ends with the data at the latest; steps says where to end before. It reads the data in order.
-//   - Dropout, batch normalization, crossed and weighted columns, several values in a row of a feature without a shape: not here.
+//   - Dropout, batch normalization, weighted columns, several values in a row of a feature without a shape: not here.
 //
 // The network, the loop, the files: compute/nn, compute/train, compute/export.
 package estimator
