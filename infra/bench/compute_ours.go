@@ -31,8 +31,8 @@ func (c cost) perCPU() float64 { return float64(c.Examples) / c.CPU }
 // perSecond is the rate in examples a second of the clock.
 func (c cost) perSecond() float64 { return float64(c.Examples) / c.Wall }
 
-// train trains on the file for ever as a user's module does, and times steps behind the warm ones.
-func (w work) train(ctx context.Context, file string, steps int) (cost, error) {
+// train trains on the file for ever, on so many threads, as a user's module does, and times steps behind the warm ones.
+func (w work) train(ctx context.Context, file string, steps, threads int) (cost, error) {
 	model, err := w.model()
 	if err != nil {
 		return cost{}, err
@@ -42,7 +42,7 @@ func (w work) train(ctx context.Context, file string, steps int) (cost, error) {
 		return cost{}, err
 	}
 	m := meter{from: warmSteps, to: warmSteps + steps}
-	o := train.Options{Steps: m.to, BatchSize: w.batch, Optimizer: adam, Stepped: m.stepped}
+	o := train.Options{Steps: m.to, BatchSize: w.batch, Threads: threads, Optimizer: adam, Stepped: m.stepped}
 	if err := w.run(ctx, file, o, model); err != nil {
 		return cost{}, err
 	}

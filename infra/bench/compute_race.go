@@ -13,17 +13,20 @@ type race struct {
 	peers peers
 	modes []mode
 
-	ours   []cost
-	theirs map[mode][]cost
+	ours     []cost // on one thread
+	together []cost // on two
+	theirs   map[mode][]cost
 }
 
 // round lets us and each mode of TensorFlow train in turn.
 func (r *race) round(ctx context.Context) error {
-	ours, err := r.train(ctx, r.file, r.steps.ours)
-	if err != nil {
-		return err
+	for threads, costs := range map[int]*[]cost{1: &r.ours, 2: &r.together} {
+		c, err := r.train(ctx, r.file, r.steps.ours, threads)
+		if err != nil {
+			return err
+		}
+		*costs = append(*costs, c)
 	}
-	r.ours = append(r.ours, ours)
 	for _, m := range r.modes {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -43,14 +46,14 @@ func (r *race) figures() (all []figure) {
 	name := "compute-" + r.name
 	two, one, wall := r.best(2, cost.perCPU), r.best(1, cost.perCPU), r.best(2, cost.perSecond)
 	all = append(all,
-		r.beside(name, two, perCPUSecond, cost.perCPU),
+		r.beside(r.ours, name, two, perCPUSecond, cost.perCPU),
 		r.ratio(name+"-ratio", two, r.goal),
-		r.beside(name+"-one-thread", one, perCPUSecond, cost.perCPU),
+		r.beside(r.ours, name+"-one-thread", one, perCPUSecond, cost.perCPU),
 		r.ratio(name+"-one-thread-ratio", one, ""),
-		r.beside(name+"-wall", wall, perSecond, cost.perSecond),
+		r.beside(r.together, name+"-wall", wall, perSecond, cost.perSecond),
 	)
 	for _, m := range r.modes {
-		all = append(all, r.beside(name+"-"+m.slug(), m, perCPUSecond, cost.perCPU))
+		all = append(all, r.beside(r.ours, name+"-"+m.slug(), m, perCPUSecond, cost.perCPU))
 	}
 	bytes, objects := each(r.ours, func(c cost) float64 { return c.bytes }), each(r.ours, func(c cost) float64 { return c.objects })
 	return append(all,
@@ -69,9 +72,9 @@ func (r *race) best(threads int, rate func(cost) float64) (best mode) {
 	return best
 }
 
-// beside sets our median rate beside a mode's.
-func (r *race) beside(name string, m mode, unit string, rate func(cost) float64) figure {
-	ours := each(r.ours, rate)
+// beside sets the median rate of ours beside a mode's.
+func (r *race) beside(costs []cost, name string, m mode, unit string, rate func(cost) float64) figure {
+	ours := each(costs, rate)
 	return alone(name, unit, ours.quantile(0.5), ours, "").faster(tensorflowName+", "+m.String(), rounded(each(r.theirs[m], rate).quantile(0.5)))
 }
 
