@@ -138,9 +138,6 @@ func (e *emitter) instr(v *value) {
 		in.In = append(in.In, e.buffer(x))
 	}
 	in.Out = e.buffer(v)
-	if v.op == Gemm && len(v.in) == 3 {
-		in.Product.Bias = nil // of the buffer In[2], when it runs
-	}
 	if v.op == Copy && v.len() == 1 && v.in[0].source == splat {
 		in.Op, in.Value, in.In = Fill, v.in[0].number, nil
 	}

@@ -179,7 +179,7 @@ func (c *compiler) gemm(a, b *value, transA, transB bool) *value {
 	if b.is(Transpose) {
 		b, transB = b.in[0], !transB
 	}
-	rows, inner := turned(a, transA)
+	rows, _ := turned(a, transA)
 	_, cols := turned(b, transB)
 	switch {
 	case b.source == splat:
@@ -189,7 +189,6 @@ func (c *compiler) gemm(a, b *value, transA, transB bool) *value {
 		row := c.reshaped(c.reduce(inside(transB), b), 1, cols)
 		return c.scaled(c.repeat(row, rows, cols), a.number)
 	}
-	_ = inner
 	attr := Attr{Product: kernel.Product{TransA: transA, TransB: transB}}
 	return c.make("product", Gemm, attr, rows, cols, a, b)
 }

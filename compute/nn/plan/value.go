@@ -47,9 +47,6 @@ func (v *value) len() int { return v.rows * v.cols }
 
 func (v *value) is(op Op) bool { return v.source == computed && v.op == op }
 
-// isMap says whether v is f of something.
-func (v *value) isMap(f func(*value) bool) bool { return v.is(Map) && f(v) }
-
 // newValue has the label and the rows and columns of a node.
 func newValue(n *gorgonia.Node) *value {
 	rows, cols := matrixOf(n.Shape())
