@@ -296,7 +296,8 @@ func TestDropoutDependsOnItsArgumentsAndTheElementAlone(t *testing.T) {
 		return fmt.Sprint(m[:min(n, 64)])
 	}
 	seen := map[string]bool{}
-	for _, a := range [][3]uint64{{1, 2, 3}, {2, 2, 3}, {1, 3, 3}, {1, 2, 4}, {1 << 32, 2, 3}, {1, 2 << 32, 3}, {1, 2, 3 << 32}} {
+	for _, a := range [][3]uint64{{1, 2, 3}, {2, 2, 3}, {1, 3, 3}, {1, 2, 4}, {1 << 32, 2, 3}, {1, 2 << 32, 3}, {1, 2, 3 << 32},
+		{0, 2, 3}, {1, 0, 3}, {1, 2, 0}} {
 		mask := draw(64, a[0], a[1], a[2])
 		if seen[mask] {
 			t.Errorf("%v draws what others drew", a)
