@@ -3,6 +3,7 @@ package train_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -126,5 +127,18 @@ func TestWhatIsMissingIsFilledInEveryBatch(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got.Inputs); diff != "" {
 		t.Error(fmt.Sprint("want - got +\n", diff))
+	}
+}
+
+func TestALabelThatIsNoNumberIsNamedByFileAndRecord(t *testing.T) {
+	t.Parallel()
+	f := train.Feed{Inputs: feed.Inputs[3:], Label: train.Label{Feature: "fare"}}
+	files := map[string][]*example.Builder{"a.gz": repeated(30, row())}
+	files["a.gz"][11] = row().Float("fare", float32(math.NaN()))
+	s := reading(t, f, example.Options{Patterns: []string{split(t, files)}, BatchSize: 30, Epochs: 1})
+	_, err := s.Next(t.Context())
+	const want = `bad record 11 in Split-train/a.gz: feature "fare": label NaN, expected a finite number`
+	if !errors.Is(err, example.ErrInput) || err.Error() != want {
+		t.Errorf("error is %v", err)
 	}
 }
