@@ -5,5 +5,6 @@
 // A program that links this package ends at its start, with status 1 and a line on standard output, on a computer whose driver finds no
 // GPU: gorgonia.org/cu does that. So no other binary than functions/stoker-cuda links it.
 //
-// Nothing here has been run on a GPU yet. What can be checked without one is that it compiles and links, and how it ends.
+// Nothing here has been run on a GPU yet. Its test runs on a libcuda.so.1 of ours, whose GPU is the
+// processor, as on a real one.
 package driver
