@@ -1,0 +1,74 @@
+package train_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/train"
+)
+
+// testdata/checkpoints has, for each optimizer that there was then, what commit b07a421, the last one before plans and kernels, left of
+// model on endless with seed 7: behind step 10 and behind step 20. A training that was cut off by an update goes on from the first, and
+// comes where that version came, but for the last bits.
+func TestACheckpointOfAnEarlierVersionIsGoneOnFrom(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"sgd", "momentum", "adam", "adagrad", "ftrl", "parts"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			then := goOn(t, name, 20)
+			now := goOn(t, name, 10)
+			for i, w := range then.Weights() {
+				if math.Abs(float64(w-now.Weights()[i])) > 1e-6 { // some steps of some 1e-7 each
+					t.Errorf("weight %d: %v behind ten more steps, that version has %v", i, now.Weights()[i], w)
+				}
+			}
+		})
+	}
+}
+
+// goOn is what 20 steps come to that go on from the golden checkpoint of a step.
+func goOn(t *testing.T, name string, step int) *nn.Model {
+	t.Helper()
+	file := fmt.Sprintf("step-%d.ckpt", step)
+	data, err := os.ReadFile(filepath.Join("testdata", "checkpoints", name, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, file), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := model(t, nn.SoftmaxCrossEntropy{}, 3)
+	o := options(20)
+	o.Optimizer = optimizerCalled(t, name, m)
+	o.Checkpoints = train.Checkpoints{Dir: dir, Seed: 7}
+	result, err := train.Run(t.Context(), o, m, endless(), nil)
+	if err != nil || result.Resumed != step {
+		t.Fatalf("gone on from step %d, expected %d: %v", result.Resumed, step, err)
+	}
+	return m
+}
+
+// optimizerCalled is one by name, or parts: FTRL for the hidden layer, Adam for the rest.
+func optimizerCalled(t *testing.T, name string, m *nn.Model) nn.Optimizer {
+	t.Helper()
+	called := func(name string, rate float64) nn.Optimizer {
+		o, err := nn.NewOptimizer(name, rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	if name != "parts" {
+		return called(name, 0.01)
+	}
+	o, err := nn.NewParts(m, nn.Part{Prefix: "", Optimizer: called("adam", 0.01)}, nn.Part{Prefix: "hidden/", Optimizer: called("ftrl", 0.05)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
