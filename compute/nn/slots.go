@@ -33,9 +33,14 @@ func (s *slots) start([][]float32, []float32) {}
 
 // stepBy is Optimizer.Step by the rule of o.
 func stepBy(o stepper, weights, grads []float32) {
-	clipGradients(o.settings().Clip, grads)
+	var team *kernel.Team
+	if c := o.settings().Clip; c.Value > 0 {
+		team.ClipValue(grads, c.Value)
+	} else if bound := max(c.Norm, c.Global); bound > 0 {
+		team.ClipNorm(grads, bound)
+	}
 	for _, u := range o.updates(weights) {
-		(*kernel.Team)(nil).Update(u.Rule, u.Weights, grads[u.Grads.From:u.Grads.To], u.Slots)
+		team.Update(u.Rule, u.Weights, grads[u.Grads.From:u.Grads.To], u.Slots)
 	}
 }
 
