@@ -30,6 +30,7 @@ type task struct {
 	in         []Slice
 	widths     []int
 	result     Slice
+	scale      []float32 // one number; nil for 1
 }
 
 // NewMachine runs p on this computer's cores, with the threads of team, which may be nil: the caller's alone. It does not close the
@@ -79,6 +80,9 @@ func (m *cpu) task(i *Instr) task {
 		case 2:
 			t.z = s.Floats
 		}
+	}
+	if i.Scale != 0 && i.Scale != 1 {
+		t.scale = []float32{i.Scale}
 	}
 	if i.Op == Gemm {
 		a, b := m.plan.Buffers[i.In[0]], m.plan.Buffers[i.In[1]]
@@ -196,10 +200,7 @@ func (m *cpu) reduce(t *task) {
 }
 
 func (m *cpu) scale(t *task) {
-	if t.Scale == 0 || t.Scale == 1 {
-		return
-	}
-	for i := range t.out {
-		t.out[i] *= t.Scale
+	if t.scale != nil {
+		m.team.Combine(kernel.Mul, t.out, t.out, t.scale, kernel.Scalar, 1, len(t.out), false)
 	}
 }
