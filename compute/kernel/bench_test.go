@@ -57,7 +57,6 @@ func BenchmarkSums(b *testing.B) {
 			"SumColumns": func(t *Team) { t.SumColumns(sums, x, rows, cols) },
 			"Sum":        func(t *Team) { t.Sum(x) },
 			"SumSquares": func(t *Team) { t.SumSquares(x) },
-			"Finite":     func(t *Team) { t.Finite(x) },
 		} {
 			b.Run(fmt.Sprintf("%s/%dx%d", name, rows, cols), func(b *testing.B) { elements(b, rows*cols, do) })
 		}

@@ -20,7 +20,6 @@ type job struct {
 	step       step
 	mask       mask
 	gemm       gemm
-	each       func(from, to int)
 }
 
 // How many elements are worth a thread: of what is as fast as memory, and of what thinks about each.

@@ -15,7 +15,6 @@ func sumRowsFast(Level, []float32, []float32, int, int) bool                    
 func sumColumnsFast(Level, []float32, []float32, int) bool                           { return false }
 func laneSumsFast(Level, *laneSum, []float32) bool                                   { return false }
 func squareSumsFast(Level, *[lanes]float64, []float32) bool                          { return false }
-func finiteFast(Level, []float32) bool                                               { return false }
 func rowwiseFast(Level, rowwise, []float32, []float32, []float32, int) bool          { return false }
 func (s *step) fast(Level, int, int) bool                                            { return false }
 func (m *mask) fast(Level, []float32) bool                                           { return false }

@@ -87,27 +87,6 @@ func TestSums(t *testing.T) {
 	}
 }
 
-func TestFiniteFindsTheFirst(t *testing.T) {
-	t.Parallel()
-	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	for n := range 100 {
-		x := random(seeded(uint64(n)), n)
-		if at, ok := (*Team)(nil).Finite(x); !ok {
-			t.Fatalf("%v is not finite at %d", x, at)
-		}
-		for i, bad := range []float32{inf, -inf, nan} {
-			if n == 0 {
-				continue
-			}
-			x[n-1], x[n*i/3] = bad, bad
-			if at, ok := (*Team)(nil).Finite(x); ok || at > n*i/3 {
-				t.Fatalf("%v at %d of %d: found %v at %d", bad, n*i/3, n, !ok, at)
-			}
-			x[n-1], x[n*i/3] = 0, 0
-		}
-	}
-}
-
 func TestMaxColumns(t *testing.T) {
 	t.Parallel()
 	nan := float32(math.NaN())

@@ -1,7 +1,5 @@
 package kernel
 
-import "math"
-
 // lanes is how many sums run side by side where elements that lie side by side are added up: element i goes to lane i mod 16. So
 // wide is the widest register, and every Level adds in the same order.
 const lanes = 16
@@ -133,19 +131,4 @@ func squaresPortable(l *[lanes]float64, x []float32) {
 	for i, v := range x {
 		l[i%lanes] += float64(v) * float64(v)
 	}
-}
-
-// Finite says whether no element is NaN or infinite; where one is, at is the first.
-func (t *Team) Finite(x []float32) (at int, ok bool) { return finite(level, x) }
-
-func finite(l Level, x []float32) (at int, ok bool) {
-	if finiteFast(l, x) {
-		return 0, true
-	}
-	for i, v := range x {
-		if math.Float32bits(v)&0x7f800000 == 0x7f800000 {
-			return i, false
-		}
-	}
-	return 0, true
 }

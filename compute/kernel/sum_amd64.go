@@ -47,15 +47,3 @@ func squareSumsFast(l Level, sums *[lanes]float64, x []float32) bool {
 	}
 	return true
 }
-
-// finiteFast says that all of x are finite; where it doesn't, they may be still.
-func finiteFast(l Level, x []float32) bool {
-	const infinite = 0x7f800000
-	switch l {
-	case AVX512:
-		return largestBitsAVX512(data(x), len(x)) < infinite
-	case AVX2:
-		return largestBitsAVX2(data(x), len(x)) < infinite
-	}
-	return false
-}

@@ -299,69 +299,6 @@ done18:
 	VZEROUPPER
 	RET
 
-// func largestBitsAVX2(x *float32, n int) uint32
-// Requires: AVX, AVX2
-TEXT ·largestBitsAVX2(SB), NOSPLIT, $0-20
-	MOVQ    x+0(FP), AX
-	VXORPS  Y0, Y0, Y0
-	VXORPS  Y1, Y1, Y1
-	MOVQ    n+8(FP), CX
-	MOVQ    CX, DX
-	ANDQ    $-16, DX
-	ANDQ    $+15, CX
-	LEAQ    masks_8<>+0(SB), BX
-	MOVQ    CX, SI
-	NEGQ    SI
-	VMOVDQU 64(BX)(SI*4), Y2
-	VMOVDQU 96(BX)(SI*4), Y3
-	XORQ    BX, BX
-	CMPQ    BX, DX
-	JGE     rest20
-
-block19:
-	VMOVUPS (AX)(BX*4), Y4
-	VANDPS  lanes_7fffffff<>+0(SB), Y4, Y4
-	VPMAXUD Y4, Y0, Y0
-	VMOVUPS 32(AX)(BX*4), Y4
-	VANDPS  lanes_7fffffff<>+0(SB), Y4, Y4
-	VPMAXUD Y4, Y1, Y1
-	ADDQ    $+16, BX
-	CMPQ    BX, DX
-	JLT     block19
-
-rest20:
-	TESTQ      CX, CX
-	JEQ        done21
-	VMASKMOVPS (AX)(BX*4), Y2, Y2
-	VANDPS     lanes_7fffffff<>+0(SB), Y2, Y2
-	VPMAXUD    Y2, Y0, Y0
-	VMASKMOVPS 32(AX)(BX*4), Y3, Y2
-	VANDPS     lanes_7fffffff<>+0(SB), Y2, Y2
-	VPMAXUD    Y2, Y1, Y1
-
-done21:
-	VPMAXUD      Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VPMAXUD      X1, X0, X0
-	VMOVHLPS     X0, X0, X1
-	VPMAXUD      X1, X0, X0
-	VMOVSHDUP    X0, X1
-	VPMAXUD      X1, X0, X0
-	VMOVD        X0, AX
-	MOVL         AX, ret+16(FP)
-	VZEROUPPER
-	RET
-
-DATA lanes_7fffffff<>+0(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+4(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+8(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+12(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+16(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+20(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+24(SB)/4, $0x7fffffff
-DATA lanes_7fffffff<>+28(SB)/4, $0x7fffffff
-GLOBL lanes_7fffffff<>(SB), RODATA|NOPTR, $32
-
 // func sumRowsAVX512(sums *float32, x *float32, rows int, cols int, stride int)
 // Requires: AVX, AVX512F
 TEXT ·sumRowsAVX512(SB), NOSPLIT, $0-40
@@ -376,9 +313,9 @@ TEXT ·sumRowsAVX512(SB), NOSPLIT, $0-40
 	LEAQ  masks_16<>+0(SB), R8
 	KMOVW (R8)(BX*2), K1
 
-chunk22:
+chunk19:
 	CMPQ    DI, $+64
-	JLT     chunked23
+	JLT     chunked20
 	VMOVUPS (AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -386,14 +323,14 @@ chunk22:
 	MOVQ    CX, R8
 	MOVQ    DX, R9
 
-round24:
+round21:
 	VADDPS  (R8), Z0, Z0
 	VADDPS  64(R8), Z1, Z1
 	VADDPS  128(R8), Z2, Z2
 	VADDPS  192(R8), Z3, Z3
 	LEAQ    (R8)(SI*4), R8
 	DECQ    R9
-	JNE     round24
+	JNE     round21
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -401,44 +338,44 @@ round24:
 	ADDQ    $+256, CX
 	ADDQ    $+256, AX
 	SUBQ    $+64, DI
-	JMP     chunk22
+	JMP     chunk19
 
-chunked23:
-chunk25:
+chunked20:
+chunk22:
 	CMPQ    DI, $+16
-	JLT     chunked26
+	JLT     chunked23
 	VMOVUPS (AX), Z0
 	MOVQ    CX, R8
 	MOVQ    DX, R9
 
-round27:
+round24:
 	VADDPS  (R8), Z0, Z0
 	LEAQ    (R8)(SI*4), R8
 	DECQ    R9
-	JNE     round27
+	JNE     round24
 	VMOVUPS Z0, (AX)
 	ADDQ    $+64, CX
 	ADDQ    $+64, AX
 	SUBQ    $+16, DI
-	JMP     chunk25
+	JMP     chunk22
 
-chunked26:
+chunked23:
 	TESTQ     BX, BX
-	JEQ       chunked28
+	JEQ       chunked25
 	VMOVUPS.Z (AX), K1, Z0
 	MOVQ      CX, BX
 
-round29:
+round26:
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	LEAQ      (BX)(SI*4), BX
 	DECQ      DX
-	JNE       round29
+	JNE       round26
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $+64, CX
 	ADDQ      $+64, AX
 
-chunked28:
+chunked25:
 	VZEROUPPER
 	RET
 
@@ -474,25 +411,25 @@ TEXT ·sumColumnsAVX512(SB), NOSPLIT, $0-32
 	KMOVW (DI)(SI*2), K1
 	MOVQ  rows+16(FP), DI
 
-round30:
+round27:
 	VPXORD Z0, Z0, Z0
 	XORQ   R8, R8
 	CMPQ   R8, BX
-	JGE    rest32
+	JGE    rest29
 
-block31:
+block28:
 	VADDPS (CX)(R8*4), Z0, Z0
 	ADDQ   $+16, R8
 	CMPQ   R8, BX
-	JLT    block31
+	JLT    block28
 
-rest32:
+rest29:
 	TESTQ     SI, SI
-	JEQ       done33
+	JEQ       done30
 	VMOVUPS.Z (CX)(R8*4), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-done33:
+done30:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X2
@@ -505,7 +442,7 @@ done33:
 	LEAQ          (CX)(DX*4), CX
 	ADDQ          $+4, AX
 	DECQ          DI
-	JNE           round30
+	JNE           round27
 	VZEROUPPER
 	RET
 
@@ -523,21 +460,21 @@ TEXT ·laneSumsAVX512(SB), NOSPLIT, $0-24
 	KMOVW  (SI)(DX*2), K1
 	XORQ   SI, SI
 	CMPQ   SI, BX
-	JGE    rest35
+	JGE    rest32
 
-block34:
+block31:
 	VADDPS (CX)(SI*4), Z0, Z0
 	ADDQ   $+16, SI
 	CMPQ   SI, BX
-	JLT    block34
+	JLT    block31
 
-rest35:
+rest32:
 	TESTQ     DX, DX
-	JEQ       done36
+	JEQ       done33
 	VMOVUPS.Z (CX)(SI*4), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-done36:
+done33:
 	VMOVUPS Z0, (AX)
 	VZEROUPPER
 	RET
@@ -557,9 +494,9 @@ TEXT ·squareSumsAVX512(SB), NOSPLIT, $0-24
 	KMOVW  (SI)(DX*2), K1
 	XORQ   SI, SI
 	CMPQ   SI, BX
-	JGE    rest38
+	JGE    rest35
 
-block37:
+block34:
 	VMOVUPS       (CX)(SI*4), Z2
 	VEXTRACTF64X4 $0x01, Z2, Y3
 	VCVTPS2PD     Y2, Z2
@@ -568,11 +505,11 @@ block37:
 	VFMADD231PD   Z2, Z2, Z1
 	ADDQ          $+16, SI
 	CMPQ          SI, BX
-	JLT           block37
+	JLT           block34
 
-rest38:
+rest35:
 	TESTQ         DX, DX
-	JEQ           done39
+	JEQ           done36
 	VMOVUPS.Z     (CX)(SI*4), K1, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y3
 	VCVTPS2PD     Y2, Z2
@@ -580,52 +517,8 @@ rest38:
 	VCVTPS2PD     Y3, Z2
 	VFMADD231PD   Z2, Z2, Z1
 
-done39:
+done36:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, 64(AX)
-	VZEROUPPER
-	RET
-
-// func largestBitsAVX512(x *float32, n int) uint32
-// Requires: AVX, AVX2, AVX512DQ, AVX512F
-TEXT ·largestBitsAVX512(SB), NOSPLIT, $0-20
-	MOVQ   x+0(FP), AX
-	VPXORD Z0, Z0, Z0
-	MOVQ   n+8(FP), CX
-	MOVQ   CX, DX
-	ANDQ   $-16, DX
-	ANDQ   $+15, CX
-	LEAQ   masks_16<>+0(SB), BX
-	KMOVW  (BX)(CX*2), K1
-	XORQ   BX, BX
-	CMPQ   BX, DX
-	JGE    rest41
-
-block40:
-	VMOVUPS     (AX)(BX*4), Z1
-	VANDPS.BCST lanes_7fffffff<>+0(SB), Z1, Z1
-	VPMAXUD     Z1, Z0, Z0
-	ADDQ        $+16, BX
-	CMPQ        BX, DX
-	JLT         block40
-
-rest41:
-	TESTQ       CX, CX
-	JEQ         done42
-	VMOVUPS.Z   (AX)(BX*4), K1, Z1
-	VANDPS.BCST lanes_7fffffff<>+0(SB), Z1, Z1
-	VPMAXUD     Z1, Z0, Z0
-
-done42:
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VPMAXUD       Y1, Y0, Y1
-	VEXTRACTF128  $0x01, Y1, X0
-	VPMAXUD       X0, X1, X1
-	VMOVHLPS      X1, X1, X0
-	VPMAXUD       X0, X1, X1
-	VMOVSHDUP     X1, X0
-	VPMAXUD       X0, X1, X1
-	VMOVD         X1, AX
-	MOVL          AX, ret+16(FP)
 	VZEROUPPER
 	RET

@@ -24,11 +24,6 @@ func laneSumsAVX2(lanes *float32, x *float32, n int)
 //go:noescape
 func squareSumsAVX2(lanes *float64, x *float32, n int)
 
-// largestBitsAVX2 is the largest of n float32 as bits, without their signs: from 0x7f800000 there is one that isn't finite.
-//
-//go:noescape
-func largestBitsAVX2(x *float32, n int) uint32
-
 // sumRowsAVX512 adds to sums the rows of x, of cols elements each, stride apart, in their order. There is at least one.
 //
 //go:noescape
@@ -48,8 +43,3 @@ func laneSumsAVX512(lanes *float32, x *float32, n int)
 //
 //go:noescape
 func squareSumsAVX512(lanes *float64, x *float32, n int)
-
-// largestBitsAVX512 is the largest of n float32 as bits, without their signs: from 0x7f800000 there is one that isn't finite.
-//
-//go:noescape
-func largestBitsAVX512(x *float32, n int) uint32

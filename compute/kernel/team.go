@@ -60,28 +60,10 @@ func (t *Team) Close() {
 	t.ended.Wait()
 }
 
-// Range calls do for parts of 0..n that together are all of it, each of at least grain elements but the last, at once where there
-// are threads for it, and returns when all are done. Parts begin at multiples of 16. What do panics with first, Range panics with,
-// once no part is under way.
-func (t *Team) Range(n, grain int, do func(from, to int)) {
-	if n <= 0 {
-		return
-	}
-	if t.alone(n, grain) {
-		do(0, n)
-		return
-	}
-	t.divide(n, grain, job{do: rangePart, each: do})
-}
-
-func rangePart(j *job, from, to int) { j.each(from, to) }
-
-// divide does j over parts of 0..n. The Team keeps j meanwhile: one that was handed to threads otherwise would be allocated.
-func (t *Team) divide(n, grain int, j job) {
-	if n > 0 {
-		t.divideBy(n, t.sizeOf(n, grain), j)
-	}
-}
+// divide does j for parts of 0..n, n > 0, and returns when all are done. The parts together are all of it, each has at least grain
+// elements but the last, and begins at a multiple of 16. What j panics with first, divide panics with, once no part is under way.
+// The Team keeps j meanwhile: one that was handed to threads otherwise would be allocated.
+func (t *Team) divide(n, grain int, j job) { t.divideBy(n, t.sizeOf(n, grain), j) }
 
 // sizeOf is the length of a part. There are two parts for each thread, where n is long enough, since threads get on unequally; one,
 // or some threads go without.

@@ -9,26 +9,38 @@ import (
 	"time"
 )
 
-func TestRangeDoesEachElementOnce(t *testing.T) {
+func TestPartsAreEachElementOnce(t *testing.T) {
 	t.Parallel()
 	for _, threads := range []int{0, 1, 2, 3, 7} {
 		team := NewTeam(threads)
 		for _, n := range []int{0, 1, 15, 16, 17, 100, 1000, 4096} {
 			for _, grain := range []int{0, 1, 16, 100, 5000} {
-				checkRange(t, team, n, grain)
+				checkParts(t, team, n, grain)
 			}
 		}
 		team.Close()
-		checkRange(t, team, 1000, 1)
+		checkParts(t, team, 1000, 1)
 	}
-	checkRange(t, nil, 1000, 1)
-	checkRange(t, &Team{}, 1000, 1)
+	checkParts(t, nil, 1000, 1)
+	checkParts(t, &Team{}, 1000, 1)
 }
 
-func checkRange(t *testing.T, team *Team, n, grain int) {
+// inParts is what a kernel does with its work.
+func inParts(team *Team, n, grain int, do func(from, to int)) {
+	switch {
+	case n == 0:
+		return
+	case team.alone(n, grain):
+		do(0, n)
+		return
+	}
+	team.divide(n, grain, job{do: func(_ *job, from, to int) { do(from, to) }})
+}
+
+func checkParts(t *testing.T, team *Team, n, grain int) {
 	t.Helper()
 	times := make([]atomic.Int32, n)
-	team.Range(n, grain, func(from, to int) {
+	inParts(team, n, grain, func(from, to int) {
 		if from%16 != 0 || from >= to || to-from < grain && to != n {
 			t.Errorf("%d threads, %d by %d: a part %d..%d", team.Threads(), n, grain, from, to)
 		}
@@ -44,7 +56,7 @@ func checkRange(t *testing.T, team *Team, n, grain int) {
 }
 
 // All threads of a Team work at once: each part waits here until as many have begun.
-func TestRangeUsesAllThreads(t *testing.T) {
+func TestATeamUsesAllThreads(t *testing.T) {
 	t.Parallel()
 	const threads = 3
 	team := NewTeam(threads)
@@ -52,14 +64,14 @@ func TestRangeUsesAllThreads(t *testing.T) {
 	for range 100 {
 		var begun sync.WaitGroup
 		begun.Add(threads)
-		team.Range(16*threads, 16, func(int, int) {
+		inParts(team, 16*threads, 16, func(int, int) {
 			begun.Done()
 			begun.Wait()
 		})
 	}
 }
 
-func TestAPanicComesOutOfRangeWhenAllPartsAreDone(t *testing.T) {
+func TestAPanicComesOutWhenAllPartsAreDone(t *testing.T) {
 	t.Parallel()
 	team := NewTeam(4)
 	defer team.Close()
@@ -68,7 +80,7 @@ func TestAPanicComesOutOfRangeWhenAllPartsAreDone(t *testing.T) {
 		var done atomic.Int32
 		value := func() (value any) {
 			defer func() { value = recover() }()
-			team.Range(8*16, 16, func(from, to int) {
+			inParts(team, 8*16, 16, func(from, to int) {
 				if from == bad*16 {
 					panic(fault)
 				}
@@ -80,26 +92,7 @@ func TestAPanicComesOutOfRangeWhenAllPartsAreDone(t *testing.T) {
 		if value != fault || done.Load() != 7 {
 			t.Fatalf("part %d: panicked with %v, and %d parts were done", bad, value, done.Load())
 		}
-		checkRange(t, team, 1000, 1)
-	}
-}
-
-func TestRangeAllocatesNothing(t *testing.T) {
-	team := NewTeam(3)
-	defer team.Close()
-	x := make([]float32, 1<<16)
-	do := func(from, to int) {
-		for i := from; i < to; i++ {
-			x[i]++
-		}
-	}
-	for what, f := range map[string]func(){
-		"Range": func() { team.Range(len(x), 16, do) },
-		"Map":   func() { team.Map(Relu, x, x) },
-	} {
-		if n := testing.AllocsPerRun(100, f); n > 0 {
-			t.Errorf("%s: %v allocations", what, n)
-		}
+		checkParts(t, team, 1000, 1)
 	}
 }
 
@@ -115,7 +108,7 @@ func TestATeamOfOneStartsNoGoroutineAndCloseEndsThem(t *testing.T) {
 	if n := runtime.NumGoroutine(); n != before+4 {
 		t.Errorf("a Team of 5 started %d", n-before)
 	}
-	checkRange(t, team, 1000, 1)
+	checkParts(t, team, 1000, 1)
 	team.Close()
 	team.Close()
 	for range 1000 { // one that has said that it is done may not be gone yet

@@ -30,7 +30,6 @@ func calls(n int) map[string]func(t *Team) []float32 {
 		"MaxColumns":         func(t *Team) []float32 { t.MaxColumns(sums, where, x, rows, cols); return sums[:rows] },
 		"Sum":                func(t *Team) []float32 { sums[0] = t.Sum(x); return sums[:1] },
 		"SumSquares":         func(t *Team) []float32 { sums[0] = float32(t.SumSquares(x)); return sums[:1] },
-		"Finite":             func(t *Team) []float32 { t.Finite(x); return nil },
 		"Softmax":            func(t *Team) []float32 { t.Softmax(z, x, rows, cols); return z },
 		"LogSoftmax":         func(t *Team) []float32 { t.LogSoftmax(z, x, rows, cols); return z },
 		"SoftmaxSlope":       func(t *Team) []float32 { t.SoftmaxSlope(z, x, y, rows, cols); return z },

@@ -11,7 +11,6 @@ func writeSum(f *file) {
 		f.sumColumns(suffix)
 		f.laneSums(suffix)
 		f.squares(suffix)
-		f.largestBits(suffix)
 	})
 }
 
@@ -104,18 +103,4 @@ func (f *file) twoParts(v reg.VecVirtual) [2]reg.Register {
 	upper := f.XMM()
 	f.VEXTRACTF128(operand.U8(1), v, upper)
 	return [2]reg.Register{v.AsX(), upper}
-}
-
-func (f *file) largestBits(suffix string) {
-	f.function("largestBits"+suffix, "is the largest of n float32 as bits, without their signs: from 0x7f800000 there is one that isn't finite.",
-		"func(x *float32, n int) uint32")
-	x := f.arg("x")
-	acc := f.accumulators(0)
-	f.blocks(f.extentOf(f.arg("n")), func(b block) {
-		f.to(acc[b.half], "VPMAXUD", f.abs(b.load(x)), acc[b.half])
-	})
-	largest := f.GP32()
-	f.VMOVD(f.tree("VPMAXUD", acc), largest)
-	f.Store(largest, f.ReturnIndex(0))
-	f.end()
 }
