@@ -16,7 +16,7 @@ type Options struct {
 	EvalSteps int // batches to evaluate on; 0: all there are
 	BatchSize int // rows of the largest batch the training source gives
 	Optimizer nn.Optimizer
-	Threads   int // that take a step together; 0: 1. Their number changes no result
+	Threads   int // that take a step together; 0: 1, since a worker's jobs share its cores. Their number changes no result
 
 	Checkpoints Checkpoints
 	Evaluations Evaluations

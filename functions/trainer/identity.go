@@ -41,7 +41,7 @@ func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []ex
 		Inputs:      execution.ByContent(inputs),
 		TrainArgs:   spec.Trainer.TrainArgs,
 		EvalArgs:    spec.Trainer.EvalArgs,
-		Config:      spec.Trainer.CustomConfig,
+		Config:      module.Deciding(spec.Module.Path, spec.Trainer.CustomConfig),
 		Exports:     sorted(spec.Trainer.Exports),
 		Seed:        spec.Trainer.Seed,
 		Shards:      shards,

@@ -3,6 +3,7 @@ package tuner
 import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -24,16 +25,17 @@ type identity struct {
 }
 
 // identityOf is what the job comes down to, with the digest of its module's code.
-func identityOf(job events.Job, search pipeline.Search, module string, inputs []execution.Input) identity {
+func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []execution.Input) identity {
+	search := spec.Search()
 	return identity{
 		Function:    job.Function,
-		Module:      module,
+		Module:      code,
 		Inputs:      execution.ByContent(inputs),
 		TrainArgs:   search.TrainArgs,
 		EvalArgs:    search.EvalArgs,
 		TuneArgs:    search.TuneArgs,
 		Study:       search.Study,
-		Config:      search.CustomConfig,
+		Config:      module.Deciding(spec.Module.Path, search.CustomConfig),
 		Seed:        search.Seed,
 		Transformed: execution.Transformed(job),
 		Payload:     execution.UnusualPayload(job),

@@ -88,7 +88,7 @@ func (t *Tuner) Identify(ctx context.Context, task worker.Task) (execution.Execu
 	}
 	return t.shop.Execution(task, execution.Known{
 		Component: "Tuner", Outputs: outputsOf(search), Spec: spec, Module: module, Inputs: inputs,
-		Identity: identityOf(task.Job, search, module, inputs),
+		Identity: identityOf(task.Job, spec, module, inputs),
 	})
 }
 

@@ -203,6 +203,8 @@ func TestAnythingThatDecidesASearchIsAnotherExecution(t *testing.T) {
 		strings.Replace(spec, "100}", "100}, seed: 5", 1),
 		strings.Replace(spec, "100}", "200}", 1),                       // the trainer's steps are none of a search's that has its own
 		strings.Replace(spec, "always,", "always, max_crashes: 9,", 1), // nor how often it may crash
+		strings.NewReplacer("./penguin_utils.py", "builtin:dnn", "always,", "always, custom_config: {label: a},").Replace(spec),
+		strings.NewReplacer("./penguin_utils.py", "builtin:dnn", "always,", "always, custom_config: {label: a, threads: 2},").Replace(spec), // nor those
 	} {
 		got, err := b.handle(t, job(t, "j", "r", text), events.Attempt{ID: "a" + string(rune('a'+i)), Number: 1})
 		if err != nil {
@@ -210,8 +212,8 @@ func TestAnythingThatDecidesASearchIsAnotherExecution(t *testing.T) {
 		}
 		executions[got.Execution] = true
 	}
-	if len(executions) != 9 {
-		t.Errorf("%d executions of 9", len(executions))
+	if len(executions) != 10 {
+		t.Errorf("%d executions of 10", len(executions))
 	}
 }
 

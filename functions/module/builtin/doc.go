@@ -67,12 +67,14 @@
 //	checkpoint_every    steps between checkpoints. Left out, or 0: by time alone
 //	checkpoint_seconds  of training between checkpoints, whatever the steps: 30; 0: by steps alone. A worker's death costs
 //	                    what came after the last one, and never changes the result
-//	threads             of this computer that take a step together: 1. They change no result, and pay off where layers and batches are large
+//	threads             of this computer that take a step together: 1, since a worker's slots share its cores. They change no result, and pay
+//	                    off where layers and batches are large
 //	histograms          steps between two histograms of the weights in the run log: 0, none. They come less often as steps add up
 //	warm_start          which weights of the base model are taken, see below
 //	space               what a search varies, see below
 //
 // A loss is divided by the number of rows, whatever they count, as Keras does. learning_rate_schedule is not wide_deep's linear part's.
+// A change of threads, checkpoint_every or checkpoint_seconds alone trains nothing again: the model that is there is the one asked for.
 //
 // Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, dropout, l1, l2, embedding_dim, seed,
 // linear_learning_rate and linear_optimizer, and num_layers and units, which stand for num_layers hidden layers of that many
