@@ -257,6 +257,7 @@ func TestTheEnvironmentHoldsNoCredentials(t *testing.T) {
 	t.Setenv("NATS_CREDS", "secret")
 	t.Setenv("TF_CPP_MIN_LOG_LEVEL", "1")
 	t.Setenv("TF_USE_LEGACY_KERAS", "1")
+	t.Setenv("STOKER_KERNELS", "portable")
 	for _, terraform := range []string{"TF_VAR_password", "TF_TOKEN_app_terraform_io", "TF_CLI_ARGS", "TF_HTTP_PASSWORD", "TF_ENCRYPTION"} {
 		t.Setenv(terraform, "secret")
 	}
@@ -276,7 +277,7 @@ func TestTheEnvironmentHoldsNoCredentials(t *testing.T) {
 		values[name] = value
 	}
 	if strings.Contains(string(text), "secret") || values["TF_CPP_MIN_LOG_LEVEL"] != "1" ||
-		values["TF_USE_LEGACY_KERAS"] != "1" || values["PATH"] != os.Getenv("PATH") {
+		values["TF_USE_LEGACY_KERAS"] != "1" || values["STOKER_KERNELS"] != "portable" || values["PATH"] != os.Getenv("PATH") {
 		t.Errorf("environment is\n%s", text)
 	}
 	if values["HOME"] == os.Getenv("HOME") || values["HOME"] != values["TMPDIR"] || values["HOME"] != values["WD"] {
