@@ -99,11 +99,17 @@ func words(t reflect.Type, mismatch *json.UnmarshalTypeError) string {
 	switch {
 	case one != "":
 		return one
+	case t.Kind() == reflect.Map && mismatch.Type == t:
+		return "an object"
 	case t.Kind() != reflect.Slice:
 		_, one = wordsOf(mismatch.Type)
 		return cmp.Or(one, "an object or a list") + " at " + mismatch.Field
 	}
-	many, _ := wordsOf(t.Elem())
+	if t = t.Elem(); t.Kind() == reflect.Slice {
+		many, _ := wordsOf(t.Elem())
+		return strings.TrimSpace("a list of lists " + many)
+	}
+	many, _ := wordsOf(t)
 	return strings.TrimSpace("a list " + many)
 }
 

@@ -24,15 +24,21 @@ func (c *chosenConfig) check() error {
 	if len(c.Features) > 0 && len(c.ExcludeFeatures) > 0 {
 		return fmt.Errorf("custom_config: features and exclude_features: expected at most one of them")
 	}
+	if c.Features != nil && len(c.Features) == 0 {
+		return fmt.Errorf("custom_config: features: expected one or more, got none; left out, all are learnt from")
+	}
 	if c.CrossBuckets != 0 && len(c.Crosses) == 0 {
 		return fmt.Errorf("custom_config: cross_buckets: there are no crosses")
 	}
 	if c.CrossBuckets < 0 || c.CrossBuckets > maxClasses {
 		return fmt.Errorf("custom_config: cross_buckets: expected 1 to %d, got %d", maxClasses, c.CrossBuckets)
 	}
-	for _, cross := range c.Crosses {
+	for i, cross := range c.Crosses {
 		if len(cross) < 2 {
 			return fmt.Errorf("custom_config: crosses: expected lists of two or more features, got %q", cross)
+		}
+		if slices.ContainsFunc(c.Crosses[:i], func(other []string) bool { return slices.Equal(other, cross) }) {
+			return fmt.Errorf("custom_config: crosses: %q stands there twice", cross)
 		}
 	}
 	return nil

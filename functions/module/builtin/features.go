@@ -73,7 +73,10 @@ func (d *dataset) choose(c config) error {
 		return err
 	}
 	d.inputs = slices.DeleteFunc(slices.Clone(d.spec), func(f example.Feature) bool { return f.Name == d.label.Name || f.Name == d.weight.Name })
-	if len(d.inputs) == 0 {
+	switch {
+	case len(d.inputs) == 0 && len(c.ExcludeFeatures) > 0:
+		return fmt.Errorf("custom_config: exclude_features: there is no other feature to learn from")
+	case len(d.inputs) == 0:
 		return fmt.Errorf("%w: there is no feature to learn from", example.ErrInput)
 	}
 	for _, f := range d.spec {

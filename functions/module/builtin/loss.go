@@ -21,6 +21,12 @@ type lossConfig struct {
 
 const balanced = "balanced"
 
+// What huber_delta is at least, for less is nothing in float32, and at most, for the loss has its square.
+const (
+	minDelta = 1e-30
+	maxDelta = 1e15
+)
+
 // lossNames are the losses of a task, the first of them its own. Keras's short names are known too.
 var lossNames = map[task][]string{
 	classification: {"categorical_crossentropy"},
@@ -35,8 +41,8 @@ func (l lossConfig) check() error {
 		return fmt.Errorf("custom_config: loss: expected one of %s, got %q%s", strings.Join(all, ", "), l.Loss, module.Suggestion(l.Loss, all))
 	case l.HuberDelta != 0 && l.Loss != "huber":
 		return fmt.Errorf("custom_config: huber_delta: is for the loss huber alone, got loss %q", l.Loss)
-	case !(l.HuberDelta >= 0):
-		return fmt.Errorf("custom_config: huber_delta: expected a number above 0, got %v", l.HuberDelta)
+	case l.HuberDelta != 0 && !(l.HuberDelta >= minDelta && l.HuberDelta <= maxDelta):
+		return fmt.Errorf("custom_config: huber_delta: expected a number from %g to %g, got %v", float64(minDelta), float64(maxDelta), l.HuberDelta)
 	case !(l.LabelSmoothing >= 0 && l.LabelSmoothing < 1):
 		return fmt.Errorf("custom_config: label_smoothing: expected a number from 0 to below 1, got %v", l.LabelSmoothing)
 	}
@@ -91,7 +97,7 @@ func (l lossConfig) classWeights() (map[string]float64, error) {
 			return weights, nil
 		}
 	}
-	return nil, fmt.Errorf("custom_config: class_weights: %s", expected)
+	return nil, fmt.Errorf("custom_config: class_weights: %s, got %v", expected, l.ClassWeights)
 }
 
 // maxWeight is what an example or a class counts at most.
@@ -131,6 +137,7 @@ func (l lossConfig) weigh(g goal, s *survey) ([]float32, error) {
 	for class := range weights {
 		weights[class] = 1
 	}
+	names := map[int]string{} // that have been given
 	for _, class := range slices.Sorted(maps.Keys(given)) {
 		at := slices.Index(g.label.Vocabulary, class)
 		if at < 0 {
@@ -138,7 +145,13 @@ func (l lossConfig) weigh(g goal, s *survey) ([]float32, error) {
 				return nil, fmt.Errorf("custom_config: class_weights: the label has no class %q, expected one of 0 to %d%s", class, len(weights)-1, named(g.label.Vocabulary))
 			}
 		}
-		weights[at] = float32(given[class])
+		if other, twice := names[at]; twice {
+			return nil, fmt.Errorf("custom_config: class_weights: %q and %q are the same class", other, class)
+		}
+		names[at], weights[at] = class, float32(given[class])
+	}
+	if slices.Max(weights) == 0 {
+		return nil, fmt.Errorf("custom_config: class_weights: 0 of all classes, so that nothing would be learnt, expected one above 0")
 	}
 	return weights, nil
 }
