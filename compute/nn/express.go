@@ -69,11 +69,16 @@ func momentNames(i int) (mean, variance string) {
 func (p *Program) differentiate(l *lowering, e *plan.Expression) error {
 	var needed gorgonia.Nodes
 	var at []int
+	p.learned = learned{}
+	weights := 0
 	for _, param := range p.model.Graph.Params {
 		if !param.Trainable {
 			continue
 		}
-		if n := l.nodes[param.Name]; n != nil {
+		n := l.nodes[param.Name]
+		p.learned.take(weights, len(param.Values), n != nil)
+		weights += len(param.Values)
+		if n != nil {
 			needed = append(needed, n)
 			at = append(at, len(e.Params))
 		}

@@ -25,7 +25,7 @@ func (p *Program) Gradients(b Batch) (loss float32, grads []float32, err error) 
 
 // Step is Gradients, and then one step of o on Model.Weights. A loss that isn't finite changes nothing but moving averages: it is
 // given back, and so is the step. It allocates nothing after the first, with an optimizer that NewOptimizer or NewParts made; one
-// of other making has its own Step called.
+// of other making has its own Step called. Params that the loss doesn't need stay as they are; in that Step, they have gradient 0.
 func (p *Program) Step(b Batch, o Optimizer) (loss float32, err error) {
 	s, ok := o.(stepper)
 	if !ok {
@@ -44,7 +44,7 @@ func (p *Program) Step(b Batch, o Optimizer) (loss float32, err error) {
 		}
 	}
 	p.ahead = true
-	if err := p.machine.Update(s.updates(p.model.weights)); err != nil {
+	if err := p.machine.Update(p.learned.of(s.updates(p.model.weights))); err != nil {
 		return loss, fmt.Errorf("update weights: %w", err)
 	}
 	return loss, nil

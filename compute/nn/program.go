@@ -21,6 +21,7 @@ type Program struct {
 	team    *kernel.Team
 	machine plan.Machine
 	ahead   bool // the machine may have weights that aren't here
+	learned learned
 
 	// The machine's own memory.
 	feeds   []feed
