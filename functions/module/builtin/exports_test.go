@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/export"
@@ -43,7 +44,12 @@ var closeness = map[string]likeness{
 
 func TestEveryFormatAnswersAsTensorFlowServes(t *testing.T) {
 	t.Parallel()
-	words, every := words(t), everything(t)
+	words, every, wide := words(t), everything(t), everything(t)
+	wide.Module.Path = "builtin:wide_deep"
+	few := map[string]any{
+		"label": "tips", "features": []any{"company", "fare", "trip_start_hour", "payment_type"},
+		"crosses": []any{[]any{"company", "trip_start_hour"}}, "batch_normalization": true, "class_weights": "balanced",
+	}
 	for name, c := range map[string]struct {
 		a    module.Assignment
 		raw  string
@@ -55,6 +61,8 @@ func TestEveryFormatAnswersAsTensorFlowServes(t *testing.T) {
 		"taxi raw":            {assignment(t, "taxi", false, map[string]any{"label": "tips"}), abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
 		"words":               {words, words.EvalFiles[0], "y"},
 		"everything":          {every, every.EvalFiles[0], "y"},
+		"everything wide":     {wide, wide.EvalFiles[0], "y"},
+		"some of taxi":        {assignment(t, "taxi", true, few), abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +82,7 @@ func checkExports(t *testing.T, a module.Assignment, e exported) {
 		e.Files = append(e.Files, f.Folder+"/"+f.File)
 		names[f.Folder+"/"+f.File] = f.Name
 	}
-	run(t, "dnn", a)
+	run(t, strings.TrimPrefix(a.Module.Path, module.BuiltinPrefix), a)
 	if err := export.Check(e.Model, a.Exports); err != nil {
 		t.Fatal(err)
 	}
