@@ -50,6 +50,8 @@ func TestASpecThatCantBeIsRefused(t *testing.T) {
 			func(_ spec, m model) { m.Config.SaveCheckpointsEvery = time.Minute }},
 		{`estimator: run config: checkpoints every so many steps, or so often: expected more than 0`,
 			func(_ spec, m model) { m.Config.SaveCheckpointsSteps = -1 }},
+		{`estimator: run config: -1 threads: expected 1 or more`,
+			func(_ spec, m model) { m.Config.Threads = -1 }},
 		{`estimator: 3 classes and a label vocabulary of 2 words, expected at least 2 and as many`,
 			func(_ spec, m model) { m.NClasses, m.LabelVocabulary = 3, []string{"no", "yes"} }},
 		{`estimator: 1 classes and a label vocabulary of 0 words`,

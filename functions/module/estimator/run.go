@@ -124,7 +124,7 @@ func (r runner) options(spec Spec, p plan, n network) train.Options {
 	}
 	return train.Options{
 		Steps: steps(spec.Train.MaxSteps), EvalSteps: steps(spec.Eval.Steps), BatchSize: spec.Train.Input.BatchSize,
-		Optimizer: n.optimizer,
+		Optimizer: n.optimizer, Threads: p.config.Threads,
 		Checkpoints: train.Checkpoints{
 			Dir: filepath.Join(r.working, "checkpoints"), Every: p.config.SaveCheckpointsSteps, Interval: p.config.every(),
 			Keep: keep, Seed: p.config.seed(r.args),

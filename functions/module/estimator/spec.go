@@ -51,12 +51,16 @@ const NoThrottle time.Duration = -1
 const defaultThrottle = 10 * time.Minute
 
 // RunConfig says when checkpoints are written, which are what a training goes on from when it was cut off, and what is
-// evaluated; and where weights come from.
+// evaluated; how steps are taken; and where weights come from.
 type RunConfig struct {
 	SaveCheckpointsSteps int           // steps between two; not both
 	SaveCheckpointsEvery time.Duration // of training between two, save_checkpoints_secs; both 0: 10 minutes
 	KeepCheckpointMax    int           // how many are kept; 0: 5; below 0: all
 	Seed                 *int64        // of initial weights and shuffling, tf_random_seed; nil: the assignment's
+
+	// Threads take a step together, and change no result; 0: 1, since a worker's slots share its cores. More pay off where layers and
+	// batches are large.
+	Threads int
 
 	// WarmStartFrom is a model or a checkpoint whose weights the new model starts with, by variable name: warm_start_from, and as a
 	// rule args.BaseModel. "": nothing.
@@ -96,6 +100,8 @@ func (c RunConfig) check() error {
 		return errors.New("run config: checkpoints by steps and by time cannot both be set")
 	case c.SaveCheckpointsSteps < 0 || c.SaveCheckpointsEvery < 0:
 		return errors.New("run config: checkpoints every so many steps, or so often: expected more than 0")
+	case c.Threads < 0:
+		return fmt.Errorf("run config: %d threads: expected 1 or more, or 0 for one", c.Threads)
 	}
 	return nil
 }
