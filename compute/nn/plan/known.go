@@ -15,7 +15,7 @@ func (c *compiler) known(d *node) *value {
 		return c.lowered(d, low)
 	}
 	for _, v := range d.in {
-		if v.source == fixed && d.op != "*gorgonia.repeatOp" {
+		if v.source == fixed && d.op != "*gorgonia.repeatOp" || v.kind == Int && !takesIDs[d.op] {
 			return nil
 		}
 	}
@@ -53,6 +53,9 @@ func (c *compiler) known(d *node) *value {
 	}
 	return nil
 }
+
+// takesIDs are the ops that are known for ids too; kernels move float32 alone.
+var takesIDs = map[string]bool{"gorgonia.reshapeOp": true, "*gorgonia.reshapeOp": true, "*gorgonia.byIndicesOp": true, "*gorgonia.byIndicesOpDiffOp": true}
 
 // lowered is an op that says itself what it is. A mask's operand is there for its shape alone.
 func (c *compiler) lowered(d *node, low Lowered) *value {
