@@ -22,7 +22,7 @@ func columnsNode(x *gorgonia.Node, start, end int) (*gorgonia.Node, error) {
 				copy(y[r*(end-start):(r+1)*(end-start)], in[0].Floats[r*width+start:])
 			}
 		},
-		slopes: func(_ gorgonia.Nodes, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+		slopes: func(_ gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 			dx, err := padNode(grad, start, width)
 			return gorgonia.Nodes{dx}, err
 		},
@@ -43,7 +43,7 @@ func padNode(x *gorgonia.Node, start, width int) (*gorgonia.Node, error) {
 				copy(y[r*width+start:], in[0].Floats[r*n:(r+1)*n])
 			}
 		},
-		slopes: func(_ gorgonia.Nodes, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+		slopes: func(_ gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 			dx, err := columnsNode(grad, start, start+n)
 			return gorgonia.Nodes{dx}, err
 		},

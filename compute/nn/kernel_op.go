@@ -22,12 +22,13 @@ type kernelOp struct {
 	shape func(in []tensor.Shape) tensor.Shape
 	do    func(y []float32, in []plan.Slice)
 
-	slopes func(in gorgonia.Nodes, grad *gorgonia.Node) (gorgonia.Nodes, error) // nil for none
-	along  []bool                                                               // which operands have one
+	slopes func(in gorgonia.Nodes, y, grad *gorgonia.Node) (gorgonia.Nodes, error) // nil for none
+	along  []bool                                                                  // which operands have one
 }
 
 // apply makes the node of o over its operands.
 func (o *kernelOp) apply(in ...*gorgonia.Node) (*gorgonia.Node, error) {
+	o.types = nil
 	for _, n := range in {
 		o.types = append(o.types, n.Type())
 	}
@@ -60,11 +61,11 @@ func (o *kernelOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 }
 
 // SymDiff implements gorgonia.SDOp.
-func (o *kernelOp) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+func (o *kernelOp) SymDiff(in gorgonia.Nodes, y, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 	if o.slopes == nil {
 		return nil, fmt.Errorf("%s has no gradient", o.name)
 	}
-	return o.slopes(in, grad)
+	return o.slopes(in, y, grad)
 }
 
 // DiffWRT implements gorgonia.SDOp.
@@ -107,3 +108,5 @@ func (o *kernelOp) Hashcode() uint32 {
 	o.WriteHash(h)
 	return h.Sum32()
 }
+
+func shapeOfFirst(in []tensor.Shape) tensor.Shape { return in[0].Clone() }

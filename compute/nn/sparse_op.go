@@ -20,7 +20,7 @@ func sparseNode(values, ids, w *gorgonia.Node) (*gorgonia.Node, error) {
 		do: func(y []float32, in []plan.Slice) {
 			alone.SparseGemm(y, in[0].Floats, in[1].Ints, in[2].Floats, len(y)/width, places, width)
 		},
-		slopes: func(in gorgonia.Nodes, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+		slopes: func(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 			dw, err := sparseSlopeNode(values, ids, grad, in[2].Shape()[0])
 			return gorgonia.Nodes{nil, nil, dw}, err
 		},
