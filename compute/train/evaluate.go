@@ -51,7 +51,7 @@ func evaluate(ctx context.Context, m *nn.Model, s Source, steps int, report func
 			return Measured{}, fmt.Errorf("evaluate: batch %d: %w", done, err)
 		}
 		if err := meters.add(e.Value(m.Logits).Floats, batch); err != nil {
-			return Measured{}, fmt.Errorf("evaluate: batch %d: %w", done, err)
+			return Measured{}, fmt.Errorf("evaluate: batch %d: %w", done, explain(err, e, m, originsOf(s)))
 		}
 		if done%defaultLogEvery == 0 {
 			report(Progress{Phase: Evaluating, Step: done + 1, Steps: steps})

@@ -55,6 +55,18 @@ func fails(t *testing.T, m *nn.Model, f train.Feed, shuffle int, change func(fil
 	return err.Error()
 }
 
+func TestAnEvaluationNamesTheLayerAndTheRecordOfALossThatIsNoNumber(t *testing.T) {
+	t.Parallel()
+	rows := repeated(30, row())
+	rows[19] = row().Float("point", math.MaxFloat32, math.MaxFloat32)
+	data := reading(t, areaFeed(), example.Options{Patterns: []string{split(t, map[string][]*example.Builder{"a": repeated(9, row()), "b": rows})}, BatchSize: 8, Epochs: 1})
+	_, err := train.Evaluate(t.Context(), areas(t, 10), data, 0)
+	const want = `evaluate: batch 3: loss is not a finite number: NaN: node "logits/MatMul", MatMul, is the first that isn't finite: `
+	if !errors.Is(err, train.ErrNotFinite) || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), " (record 19 of Split-train/b)") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestALossThatIsNoNumberNamesTheLayerAndTheRecords(t *testing.T) {
 	t.Parallel()
 	huge := func(files map[string][]*example.Builder) {

@@ -49,7 +49,11 @@ func (m *meters) add(logits []float32, b nn.Batch) error {
 			m.weighted, weight = true, float64(b.Weights[r])
 		}
 		z, t := logits[r*width:(r+1)*width], b.Targets[r*width:(r+1)*width]
-		m.sum += weight * m.model.Loss.Row(z, t)
+		loss := m.model.Loss.Row(z, t)
+		if !finite(loss) {
+			return badLoss{r, loss}
+		}
+		m.sum += weight * loss
 		m.weight += weight
 		if m.meter != nil {
 			m.meter.add(z, t, weight)

@@ -77,23 +77,53 @@ func (l *loop) firstNotFinite(b nn.Batch) string {
 	if err != nil {
 		return fmt.Sprintf("looking for the layer: %v", err)
 	}
-	for _, n := range l.model.Graph.Nodes {
-		v := e.Value(n.Name)
-		for i, x := range v.Floats {
-			if !finite(float64(x)) {
-				return fmt.Sprintf("node %q, %s, is the first that isn't finite: %v in row %d%s", n.Name, n.Op, x, i/v.Width, l.record(i/v.Width))
-			}
-		}
+	if node := firstNotFinite(e, l.model.Graph, l.origins); node != "" {
+		return node
 	}
 	return fmt.Sprintf("all layers are finite, %s of their result is not", l.model.Loss.Name())
 }
 
-// record is where a row of the batch lies, if that is known.
-func (l *loop) record(row int) string {
-	if row >= len(l.origins) {
+// firstNotFinite is said of what e has computed for rows; "" where all is finite.
+func firstNotFinite(e *nn.Evaluator, g *nn.Graph, rows []example.Origin) string {
+	for _, n := range g.Nodes {
+		v := e.Value(n.Name)
+		for i, x := range v.Floats {
+			if !finite(float64(x)) {
+				return fmt.Sprintf("node %q, %s, is the first that isn't finite: %v in row %d%s", n.Name, n.Op, x, i/v.Width, recordOf(i/v.Width, rows))
+			}
+		}
+	}
+	return ""
+}
+
+// recordOf is where a row of a batch lies, if that is known.
+func recordOf(row int, rows []example.Origin) string {
+	if row >= len(rows) {
 		return ""
 	}
-	return fmt.Sprintf(" (record %d of %s)", l.origins[row].Record, l.origins[row].File)
+	return fmt.Sprintf(" (record %d of %s)", rows[row].Record, rows[row].File)
+}
+
+// badLoss is a row of an evaluation whose loss is not finite.
+type badLoss struct {
+	row  int
+	loss float64
+}
+
+func (e badLoss) Error() string { return fmt.Sprintf("loss is %v: %v", ErrNotFinite, e.loss) }
+
+func (e badLoss) Unwrap() error { return ErrNotFinite }
+
+// explain says where a bad loss comes from, of what e has computed for rows.
+func explain(err error, e *nn.Evaluator, m *nn.Model, rows []example.Origin) error {
+	bad, ok := err.(badLoss)
+	if !ok {
+		return err
+	}
+	if node := firstNotFinite(e, m.Graph, rows); node != "" {
+		return fmt.Errorf("%w: %s", err, node)
+	}
+	return fmt.Errorf("%w: all layers are finite, %s of their result in row %d%s is not", err, m.Loss.Name(), bad.row, recordOf(bad.row, rows))
 }
 
 // spoiltParam is the first param that training changes with a number that isn't finite, "" for none.
