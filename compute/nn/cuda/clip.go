@@ -7,8 +7,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// normCalls scale gradients by their norm: those of each param, and all of them.
-type normCalls struct {
+// clipCalls bound gradients: each number of them, or by their norm those of each param, or all together.
+type clipCalls struct {
 	value  *Launch
 	params []normCall
 	all    normCall
@@ -20,9 +20,9 @@ type normCall struct{ parts, norm, clip *Launch }
 // setBound writes the bound, the last argument.
 func setBound(l *Launch, bound float32) { l.Args[len(l.Args)-1].Bits = uint64(math.Float32bits(bound)) }
 
-func (m *Machine) normCalls() normCalls {
+func (m *Machine) clipCalls() clipCalls {
 	n := m.plan.Grads
-	calls := normCalls{all: m.normCall(plan.Range{From: 0, To: n})}
+	calls := clipCalls{all: m.normCall(plan.Range{From: 0, To: n})}
 	if n > 0 {
 		calls.value = newLaunch("clip", ClipValue, elements(n), m.memory.grads, n, float32(0))
 	}
@@ -75,17 +75,17 @@ func (m *Machine) Clip(c plan.Clip) error {
 func (m *Machine) clip(c plan.Clip) error {
 	d := m.gpu.device
 	switch {
-	case c.Value > 0 && m.squares.value != nil:
-		setBound(m.squares.value, c.Value)
-		return d.Launch(m.squares.value)
+	case c.Value > 0 && m.clips.value != nil:
+		setBound(m.clips.value, c.Value)
+		return d.Launch(m.clips.value)
 	case c.Norm > 0:
-		for _, p := range m.squares.params {
+		for _, p := range m.clips.params {
 			if err := p.do(d, c.Norm); err != nil {
 				return err
 			}
 		}
 	case c.Global > 0:
-		return m.squares.all.do(d, c.Global)
+		return m.clips.all.do(d, c.Global)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (m *Machine) compile() error {
 	m.calls = c.calls
 	mem := m.memory
 	m.finish = call{launch: newLaunch("result of the step", Finish, oneBlock(1), mem.result, m.at(m.plan.Loss), mem.status)}
-	m.squares = m.normCalls()
+	m.clips = m.clipCalls()
 	return m.fits(append(m.calls, m.finish))
 }
 

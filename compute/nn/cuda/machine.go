@@ -26,7 +26,7 @@ type Machine struct {
 	state     []uint64  // [1]: the number of the step
 	result    []float32 // loss and status
 	grads     []float32
-	squares   normCalls
+	clips     clipCalls
 	updates   map[updateKey]*updateCalls
 	broken    error // of a step or of reading gradients: nothing after it is of use
 	gradsHere bool
