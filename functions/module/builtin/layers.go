@@ -23,9 +23,9 @@ func (l layersConfig) check() error {
 	if !(l.Dropout >= 0 && l.Dropout < 1) {
 		return fmt.Errorf("custom_config: dropout: expected a number from 0 to below 1, got %v", l.Dropout)
 	}
-	for key, factor := range map[string]float64{"l1": l.L1, "l2": l.L2} {
-		if !(factor >= 0 && factor <= maxPenalty) {
-			return fmt.Errorf("custom_config: %s: expected a number from 0 to %g, got %v", key, float64(maxPenalty), factor)
+	for _, factor := range []keyed{{"l1", l.L1}, {"l2", l.L2}} {
+		if !(factor.number >= 0 && factor.number <= maxPenalty) {
+			return fmt.Errorf("custom_config: %s: expected a number from 0 to %g, got %v", factor.key, float64(maxPenalty), factor.number)
 		}
 	}
 	if l.Initializer == "" {

@@ -16,13 +16,19 @@ type stepsConfig struct {
 	Schedule       map[string]any `json:"learning_rate_schedule,omitempty"`
 }
 
+// keyed is a number of custom_config.
+type keyed struct {
+	key    string
+	number float64
+}
+
 func (s stepsConfig) check(rate float64) error {
 	set := 0
-	for key, bound := range map[string]float64{"clip_value": s.ClipValue, "clip_norm": s.ClipNorm, "global_clip_norm": s.GlobalClipNorm} {
-		if bound < 0 || bound != bound || float32(bound) == 0 && bound > 0 {
-			return fmt.Errorf("custom_config: %s: expected a number above 0, got %v", key, bound)
+	for _, bound := range []keyed{{"clip_value", s.ClipValue}, {"clip_norm", s.ClipNorm}, {"global_clip_norm", s.GlobalClipNorm}} {
+		if !(bound.number >= 0) || float32(bound.number) == 0 && bound.number > 0 {
+			return fmt.Errorf("custom_config: %s: expected a number above 0, got %v", bound.key, bound.number)
 		}
-		if bound > 0 {
+		if bound.number > 0 {
 			set++
 		}
 	}
