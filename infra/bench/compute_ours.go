@@ -11,9 +11,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// warmSteps are taken before the clock runs: both engines have compiled by then what they compile.
-const learningRate = 0.001 // of Adam, for all works
+// learningRate is Adam's, for all works.
+const learningRate = 0.001
 
+// warmSteps are taken before the clock runs: both engines have compiled by then what they compile.
 const warmSteps = 100
 
 // cost is what steps of training took.
