@@ -51,6 +51,23 @@ func writeWhole(path string, data []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
+// sweep removes temporary files of checkpoints: whoever wrote them was killed. A training has its folder to itself.
+func (c Checkpoints) sweep() error {
+	entries, err := os.ReadDir(c.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "."+checkpointPrefix) && strings.Contains(e.Name(), checkpointSuffix+".") {
+			err = errors.Join(err, os.Remove(filepath.Join(c.Dir, e.Name())))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("sweep checkpoints: %w", err)
+	}
+	return nil
+}
+
 func (c Checkpoints) prune() error {
 	if c.Keep < 0 {
 		return nil
@@ -90,11 +107,11 @@ func (c Checkpoints) list() ([]saved, error) {
 	return all, nil
 }
 
-// load puts the newest whole checkpoint back into m and o and returns its header, that of step 0 if there is none. A damaged
+// load sweeps, then puts the newest whole checkpoint back into m and o and returns its header, that of step 0 if there is none. A damaged
 // one is passed over for the one before it; one of another training is an error.
 func (c Checkpoints) load(m *nn.Model, o nn.Optimizer) (header, error) {
 	all, err := c.list()
-	if err != nil {
+	if err = errors.Join(err, c.sweep()); err != nil {
 		return header{}, err
 	}
 	for _, s := range all {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,5 +183,32 @@ func TestACheckpointOfAnotherTrainingIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "step-30.ckpt: is of another training") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestWhatAKilledTrainingLeftHalfWrittenIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const half, other = ".step-9.ckpt.123", ".notes"
+	for _, name := range []string{half, other} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("stkckpt"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := options(3)
+	o.Checkpoints = train.Checkpoints{Dir: dir, Every: 3}
+	if _, err := train.Run(t.Context(), o, model(t, nn.SoftmaxCrossEntropy{}, 3), endless(), nil); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{other, "step-3.ckpt"}; !slices.Equal(names, want) {
+		t.Errorf("the folder has %q, expected %q", names, want)
 	}
 }
