@@ -56,23 +56,24 @@ func (s *step) do(l Level, from, to int) {
 func (s *step) portable(from, to int) {
 	for i := from; i < to; i++ {
 		w := s.w[i]
-		w -= s.decay * w
+		w -= float32(s.decay * w)
 		s.w[i] = s.next(i, w, s.g[i])
 	}
 }
 
-// next is the new weight i, once it was w.
+// next is the new weight i, once it was w. Here and below, a product that is added is converted to float32, which Go never fuses: so
+// each processor takes the same step, to the last bit.
 func (s *step) next(i int, w, g float32) float32 {
 	switch s.op {
 	case SGD:
-		return w - s.rate*g
+		return w - float32(s.rate*g)
 	case Momentum:
 		return s.byMomentum(w, g, &s.slots[0][i])
 	case Adam:
 		return s.byAdam(w, g, &s.slots[0][i], &s.slots[1][i])
 	case Adagrad:
 		a := &s.slots[0][i]
-		*a += g * g
+		*a += float32(g * g)
 		return w - s.rate*g/sqrt(*a+s.epsilon)
 	case RMSprop:
 		return s.byRMSprop(w, g, &s.slots[0][i], &s.slots[1][i], &s.slots[2][i])
@@ -83,29 +84,29 @@ func (s *step) next(i int, w, g float32) float32 {
 }
 
 func (s *step) byMomentum(w, g float32, m *float32) float32 {
-	*m = s.mu**m - s.rate*g
+	*m = float32(s.mu**m) - float32(s.rate*g)
 	if s.nesterov {
-		return w + (s.mu**m - s.rate*g)
+		return w + (float32(s.mu**m) - float32(s.rate*g))
 	}
 	return w + *m
 }
 
 func (s *step) byAdam(w, g float32, m, v *float32) float32 {
-	*m += (g - *m) * s.newer1
-	*v += (g*g - *v) * s.newer2
+	*m += float32((g - *m) * s.newer1)
+	*v += float32((float32(g*g) - *v) * s.newer2)
 	return w - s.rate**m/(sqrt(*v)+s.epsilon)
 }
 
 func (s *step) byRMSprop(w, g float32, v, m, a *float32) float32 {
-	*v = s.rho**v + s.newer*(g*g)
+	*v = float32(s.rho**v) + float32(s.newer*(g*g))
 	d := *v
 	if s.centered {
-		*a = s.rho**a + s.newer*g
-		d -= *a * *a
+		*a = float32(s.rho**a) + float32(s.newer*g)
+		d -= float32(*a * *a)
 	}
 	change := s.rate * g / sqrt(d+s.epsilon)
 	if s.momentum {
-		*m = s.mu**m + change
+		*m = float32(s.mu**m) + change
 		change = *m
 	}
 	return w - change
@@ -113,9 +114,9 @@ func (s *step) byRMSprop(w, g float32, v, m, a *float32) float32 {
 
 func (s *step) byFTRL(w, g float32, a, z *float32) float32 {
 	before := sqrt(*a)
-	*a += g * g
+	*a += float32(g * g)
 	now := sqrt(*a)
-	*z += g - (now-before)/s.rate*w
+	*z += g - float32((now-before)/s.rate*w)
 	return (max(min(*z, s.l1), -s.l1) - *z) / (now/s.rate + s.twiceL2)
 }
 
