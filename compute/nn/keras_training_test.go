@@ -284,8 +284,10 @@ func TestSchedulesSayWhatIsWrong(t *testing.T) {
 	for want, c := range map[string][2]string{
 		`unknown learning rate schedule "Cosine": expected Constant, CosineDecay, CosineDecayRestarts, ExponentialDecay, ` +
 			`InverseTimeDecay, PiecewiseConstantDecay or PolynomialDecay`: {"Cosine", "{}"},
-		`learning rate schedule CosineDecay: decay_steps 0: expected a number above 0`:                 {"CosineDecay", `{"initial_learning_rate": 1}`},
-		`learning rate schedule CosineDecay: json: unknown field "steps"`:                              {"CosineDecay", `{"steps": 1}`},
+		`learning rate schedule CosineDecay: decay_steps 0: expected a number above 0`: {"CosineDecay", `{"initial_learning_rate": 1}`},
+		`learning rate schedule CosineDecay: unknown field "steps", expected some of initial_learning_rate, decay_steps, alpha, ` +
+			`warmup_target, warmup_steps`: {"CosineDecay", `{"steps": 1}`},
+		`learning rate schedule CosineDecay: decay_steps: expected no string`:                          {"CosineDecay", `{"decay_steps": "many"}`},
 		`learning rate schedule Constant: initial_learning_rate -1: expected a number from 0 to 1e+06`: {"Constant", `{"initial_learning_rate": -1}`},
 		`learning rate schedule PiecewiseConstantDecay: boundaries [2 1] and values [1 2 3]: expected boundaries that rise, ` +
 			`and one more value than those`: {"PiecewiseConstantDecay", `{"boundaries": [2, 1], "values": [1, 2, 3]}`},

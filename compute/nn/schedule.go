@@ -3,9 +3,12 @@ package nn
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 )
 
 // Schedule is the learning rate of each step, a formula of Keras's. It is no state: the optimizer's steps decide.
@@ -24,15 +27,36 @@ func NewSchedule(name string, config []byte) (Schedule, error) {
 		return nil, fmt.Errorf("unknown learning rate schedule %q: expected Constant, CosineDecay, CosineDecayRestarts, ExponentialDecay, "+
 			"InverseTimeDecay, PiecewiseConstantDecay or PolynomialDecay", name)
 	}
-	d := json.NewDecoder(bytes.NewReader(config))
-	d.DisallowUnknownFields()
-	if err := d.Decode(s); err != nil {
+	if err := readArguments(config, s); err != nil {
 		return nil, fmt.Errorf("learning rate schedule %s: %w", name, err)
 	}
 	if err := s.Check(); err != nil {
 		return nil, fmt.Errorf("learning rate schedule %s: %w", name, err)
 	}
 	return s, nil
+}
+
+// readArguments reads Keras's arguments over the defaults that s has.
+func readArguments(config []byte, s Schedule) error {
+	d := json.NewDecoder(bytes.NewReader(config))
+	d.DisallowUnknownFields()
+	err := d.Decode(s)
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s: expected no %s", mismatch.Field, mismatch.Value)
+	}
+	if err != nil && strings.HasPrefix(err.Error(), "json: unknown field") {
+		return fmt.Errorf("%s, expected some of %s", strings.TrimPrefix(err.Error(), "json: "), strings.Join(arguments(s), ", "))
+	}
+	return err
+}
+
+// arguments are the names of what a schedule takes.
+func arguments(s Schedule) []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(s).Elem()) {
+		names = append(names, f.Tag.Get("json"))
+	}
+	return names
 }
 
 // scheduleNamed has the defaults of Keras's arguments; nil is none.
