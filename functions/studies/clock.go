@@ -35,7 +35,7 @@ func (l *Log) Retime(ctx context.Context) error {
 	if l.Now().Config.MaxTime == 0 {
 		return nil
 	}
-	again, err := Open(ctx, l.bus, l.Name(), Options{})
+	again, err := Open(ctx, l.bus, l.name, Options{})
 	if err != nil {
 		return err
 	}

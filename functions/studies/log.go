@@ -15,6 +15,7 @@ import (
 // to follow, so that nothing is ever written that the log has left behind. Methods may be called from several goroutines.
 type Log struct {
 	bus   events.Studies
+	name  events.Study
 	prove func() error
 	log   *slog.Logger
 
@@ -33,7 +34,7 @@ type Options struct {
 
 // Open reads a study's log to its end. One that nobody has begun has no entries.
 func Open(ctx context.Context, bus events.Studies, name events.Study, o Options) (*Log, error) {
-	l := &Log{bus: bus, prove: o.Prove, log: o.Logger, state: State{Name: name}, changed: make(chan struct{})}
+	l := &Log{bus: bus, name: name, prove: o.Prove, log: o.Logger, state: State{Name: name}, changed: make(chan struct{})}
 	if l.prove == nil {
 		l.prove = func() error { return nil }
 	}
@@ -44,7 +45,7 @@ func Open(ctx context.Context, bus events.Studies, name events.Study, o Options)
 }
 
 // Name is the study's.
-func (l *Log) Name() events.Study { return l.state.Name }
+func (l *Log) Name() events.Study { return l.name }
 
 // Now is where the log stands.
 func (l *Log) Now() tune.Study { return l.State().Study }
@@ -65,7 +66,7 @@ func (l *Log) Watch() (tune.Study, <-chan struct{}) {
 
 // readOn reads what is new.
 func (l *Log) readOn(ctx context.Context) error {
-	for entry, err := range l.bus.ReadStudy(ctx, l.Name(), l.State().After, false) {
+	for entry, err := range l.bus.ReadStudy(ctx, l.name, l.State().After, false) {
 		if err != nil {
 			return l.away(err)
 		}
@@ -82,9 +83,9 @@ const followTime = time.Second
 // Follow reads what is new as it comes, until ctx ends. The log may as well be written to meanwhile.
 func (l *Log) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		for entry, err := range l.bus.ReadStudy(ctx, l.Name(), l.State().After, true) {
+		for entry, err := range l.bus.ReadStudy(ctx, l.name, l.State().After, true) {
 			if err != nil {
-				l.log.Debug("a study's log is not followed", "study", l.Name().ID, "error", err)
+				l.log.Debug("a study's log is not followed", "study", l.name.ID, "error", err)
 				break
 			}
 			l.enter(entry)
@@ -102,7 +103,7 @@ func (l *Log) enter(entry events.StudyEntry) {
 		return
 	}
 	if err := l.state.enter(entry); err != nil {
-		l.broken = events.Fail(events.FailureCrash, fmt.Errorf("study %s: %w", l.Name().ID, err))
+		l.broken = events.Fail(events.FailureCrash, fmt.Errorf("study %s: %w", l.name.ID, err))
 		return
 	}
 	l.moved()

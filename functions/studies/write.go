@@ -43,7 +43,7 @@ func (l *Log) Write(ctx context.Context, plan func(tune.Study) (tune.Entry, erro
 		if err == nil || hopeless(err) || ctx.Err() != nil {
 			return l.away(err)
 		}
-		l.log.Debug("a study's log can't be written to yet", "study", l.Name().ID, "error", err)
+		l.log.Debug("a study's log can't be written to yet", "study", l.name.ID, "error", err)
 		rest(ctx, pause)
 		_ = l.readOn(ctx) // what may have been written is found, or its place is refused again
 	}
@@ -54,17 +54,17 @@ func (l *Log) Write(ctx context.Context, plan func(tune.Study) (tune.Entry, erro
 func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
 	body, err := e.Bytes()
 	if err != nil {
-		return events.Fail(events.FailureModule, fmt.Errorf("study %s: %w", l.Name().ID, err))
+		return events.Fail(events.FailureModule, fmt.Errorf("study %s: %w", l.name.ID, err))
 	}
 	e.Stored = l.Time()
 	study := before.Study
 	if err := study.Apply(e); err != nil {
-		return events.Fail(events.FailureCrash, fmt.Errorf("study %s: %w", l.Name().ID, err))
+		return events.Fail(events.FailureCrash, fmt.Errorf("study %s: %w", l.name.ID, err))
 	}
 	if err := l.prove(); err != nil {
 		return err
 	}
-	sequence, err := l.bus.AppendStudy(ctx, l.Name(), body, before.After)
+	sequence, err := l.bus.AppendStudy(ctx, l.name, body, before.After)
 	if err != nil {
 		return err
 	}
@@ -91,5 +91,5 @@ func (l *Log) away(err error) error {
 	if _, said := errors.AsType[*events.Failure](err); err == nil || said || errors.Is(err, events.ErrLeaseLost) {
 		return err
 	}
-	return events.Fail(events.FailureUnavailable, fmt.Errorf("log of study %s: %w", l.Name().ID, err))
+	return events.Fail(events.FailureUnavailable, fmt.Errorf("log of study %s: %w", l.name.ID, err))
 }
