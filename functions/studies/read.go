@@ -74,7 +74,7 @@ func (s *State) enter(entry events.StudyEntry) error {
 
 // Copy writes the log itself, an entry a line.
 func (l *Log) Copy(ctx context.Context, w io.Writer) error {
-	return l.away(Copy(ctx, l.bus, l.name, w))
+	return events.Fail(events.FailureUnavailable, Copy(ctx, l.bus, l.name, w))
 }
 
 // Copy writes the log itself, an entry a line.
