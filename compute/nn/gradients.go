@@ -57,8 +57,9 @@ func (p *Program) Sync() error {
 	if !p.ahead {
 		return nil
 	}
-	p.ahead = false
-	return p.machine.Sync()
+	err := p.machine.Sync()
+	p.ahead = err != nil
+	return err
 }
 
 // here makes the weights here those that count, after all that was done elsewhere.
