@@ -63,7 +63,7 @@ var table = house.Table{
 		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/pipeline":                  {Opens: "functions/module compute/tune"},
-		"functions/module":                    {Opens: "compute/tune", Tests: "compute/tune/space"},
+		"functions/module":                    {Opens: "compute/kernel compute/tune", Tests: "compute/tune/space"},
 		"functions/module/builtin":            {Opens: "functions/module compute/tune compute/tune/space compute/runlog compute/transform compute/warm " + learning, Tests: "compute/record"},
 		"functions/module/estimator":          {Opens: "functions/module compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":                     {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},

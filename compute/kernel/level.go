@@ -18,7 +18,7 @@ const (
 )
 
 // EnvLevel is the environment variable that asks for a lower level than the processor's: portable, avx2 or avx512. It is for
-// tests, and for those who compare two machines to the last bit.
+// tests, and for those who compare two machines to the last bit. Programs refuse what CheckLevel does.
 const EnvLevel = "STOKER_KERNELS"
 
 // level is chosen once, at start.
@@ -48,6 +48,20 @@ func processorLevel() Level {
 		return AVX2
 	}
 	return Portable
+}
+
+// CheckLevel says what is wrong with EnvLevel, which the kernels themselves heed only where nothing is: a word that is no level, or one that
+// this processor lacks. It is for programs to ask at their start, before they compute what somebody wanted otherwise.
+func CheckLevel() error { return checkLevel(os.Getenv(EnvLevel), processorLevel()) }
+
+func checkLevel(asked string, processor Level) error {
+	if asked == "" || chooseLevel(asked, processor).String() == asked {
+		return nil
+	}
+	if asked == AVX2.String() || asked == AVX512.String() {
+		return fmt.Errorf("%s=%s: this processor has no more than %v", EnvLevel, asked, processor)
+	}
+	return fmt.Errorf("%s=%q: expected %v, %v or %v, or nothing for what the processor has", EnvLevel, asked, Portable, AVX2, AVX512)
 }
 
 // chooseLevel is the level that was asked for where the processor has it, else the processor's.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/stoker-ml/stoker/compute/kernel"
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
@@ -59,7 +60,12 @@ func Process(ctx context.Context, m Module) (status int) {
 		syscall.CloseOnExec(fd)
 		progress = os.NewFile(uintptr(fd), "progress")
 	}
-	err := Serve(ctx, os.Stdin, progress, m)
+	err := kernel.CheckLevel() // the worker's environment is this process's
+	if err != nil {
+		err = errors.Join(err, newSender(progress).send(Message{Type: MessageError, Error: asError(err)}))
+	} else {
+		err = Serve(ctx, os.Stdin, progress, m)
+	}
 	switch {
 	case err == nil:
 		return exitDone

@@ -24,6 +24,9 @@ func newDemo(app *app) *cobra.Command {
 			"upstream would publish, and shows the model that comes out.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkKernels(); err != nil {
+				return err
+			}
 			err := app.withStack(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {
 				return app.demo(ctx, stack, keep)
 			})

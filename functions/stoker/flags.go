@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
 const (
@@ -23,6 +25,14 @@ func within(flag string, value, low, high int) error {
 	default:
 		return usage(fmt.Errorf("--%s %d: expected %d to %d", flag, value, low, high))
 	}
+}
+
+// checkKernels refuses what the environment asks for that modules could not compute with, before one of them is started.
+func checkKernels() error {
+	if err := kernel.CheckLevel(); err != nil {
+		return usage(err)
+	}
+	return nil
 }
 
 // exactly checks the number of arguments, and says what they are.

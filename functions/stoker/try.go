@@ -57,7 +57,7 @@ func newTry(app *app) *cobra.Command {
 			if t.assignmentOnly {
 				return json.NewEncoder(app.stdout).Encode(a)
 			}
-			if err := t.check(a); err != nil {
+			if err := errors.Join(t.check(a), checkKernels()); err != nil {
 				return err
 			}
 			if err := app.checkModule(cmd.Context(), a.Module); err != nil {

@@ -25,6 +25,9 @@ func newUp(app *app) *cobra.Command {
 			bridged, err := withBridge()
 			err = errors.Join(err, within("nats-port", busPort, 0, maxPort), within("s3-port", s3Port, 0, maxPort),
 				within("slots", slots, 0, anyCount), warm.check())
+			if slots > 0 {
+				err = errors.Join(err, checkKernels())
+			}
 			if err != nil {
 				return err
 			}

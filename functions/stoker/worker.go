@@ -65,7 +65,7 @@ func (f *workerFlags) check() error {
 	if f.once {
 		f.warm.processes = 0 // there is no second job
 	}
-	return errors.Join(within("slots", f.slots, 1, anyCount), f.warm.check())
+	return errors.Join(within("slots", f.slots, 1, anyCount), f.warm.check(), checkKernels())
 }
 
 func (a *app) work(ctx context.Context, f workerFlags, w *worker.Worker) error {
