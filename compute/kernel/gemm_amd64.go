@@ -135,10 +135,10 @@ func (b *block) panels(t *tile, r int, last bool) {
 		}
 		if b.level == AVX512 {
 			t.bits = 1<<cols - 1
-			t.runAVX512(b.p.TransA, cols > 16)
+			t.runAVX512(b.p.TransA, cols > 16, !b.copyB && cols%16 > 0) // a copy has whole panels
 		} else {
 			t.masks = unsafe.Pointer(&maskLanes[16-cols])
-			t.runAVX2(b.p.TransA, cols == 16)
+			t.runAVX2(b.p.TransA, cols < 16)
 		}
 	}
 }
@@ -146,30 +146,38 @@ func (b *block) panels(t *tile, r int, last bool) {
 // maskLanes are 16 lanes that are read and written, and 16 that are not.
 var maskLanes = [32]int32{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
-func (t *tile) runAVX512(across, wide bool) {
+func (t *tile) runAVX512(across, wide, edge bool) {
 	p := (*byte)(unsafe.Pointer(t))
 	switch {
+	case across && wide && edge:
+		tile2EdgeAcrossAVX512(p)
 	case across && wide:
 		tile2AcrossAVX512(p)
+	case across && edge:
+		tile1EdgeAcrossAVX512(p)
 	case across:
 		tile1AcrossAVX512(p)
+	case wide && edge:
+		tile2EdgeAVX512(p)
 	case wide:
 		tile2AVX512(p)
+	case edge:
+		tile1EdgeAVX512(p)
 	default:
 		tile1AVX512(p)
 	}
 }
 
-func (t *tile) runAVX2(across, full bool) {
+func (t *tile) runAVX2(across, edge bool) {
 	p := (*byte)(unsafe.Pointer(t))
 	switch {
-	case across && full:
-		tileAcrossAVX2(p)
-	case across:
+	case across && edge:
 		tileEdgeAcrossAVX2(p)
-	case full:
-		tileAVX2(p)
-	default:
+	case across:
+		tileAcrossAVX2(p)
+	case edge:
 		tileEdgeAVX2(p)
+	default:
+		tileAVX2(p)
 	}
 }

@@ -49,6 +49,16 @@ func tile1AVX512(t *byte)
 //go:noescape
 func tile2AVX512(t *byte)
 
+// tile1EdgeAVX512 is up to 14 rows of c, by 1 registers of b; a[r, k] lies at aRow r + 4 k.
+//
+//go:noescape
+func tile1EdgeAVX512(t *byte)
+
+// tile2EdgeAVX512 is up to 14 rows of c, by 2 registers of b; a[r, k] lies at aRow r + 4 k.
+//
+//go:noescape
+func tile2EdgeAVX512(t *byte)
+
 // tile1AcrossAVX512 is up to 14 rows of c, by 1 registers of b; a[r, k] lies at 4 r + aNext k.
 //
 //go:noescape
@@ -58,6 +68,16 @@ func tile1AcrossAVX512(t *byte)
 //
 //go:noescape
 func tile2AcrossAVX512(t *byte)
+
+// tile1EdgeAcrossAVX512 is up to 14 rows of c, by 1 registers of b; a[r, k] lies at 4 r + aNext k.
+//
+//go:noescape
+func tile1EdgeAcrossAVX512(t *byte)
+
+// tile2EdgeAcrossAVX512 is up to 14 rows of c, by 2 registers of b; a[r, k] lies at 4 r + aNext k.
+//
+//go:noescape
+func tile2EdgeAcrossAVX512(t *byte)
 
 // copyRowsAVX512 is dst[r, 0..16) = src[r, 0..n), and 0 beyond n, which is at most 16; steps are from row to row, in elements. There is at least one row.
 //

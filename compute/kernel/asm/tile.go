@@ -42,12 +42,14 @@ func writeGemm(f *file) {
 	f.each(func(suffix string) {
 		for _, across := range []bool{false, true} {
 			if f.wide {
-				f.tile(tileShape{name: "tile1", suffix: suffix, across: across, rows: 14, registers: 1, masked: true})
-				f.tile(tileShape{name: "tile2", suffix: suffix, across: across, rows: 14, registers: 2, masked: true})
+				for _, edge := range []bool{false, true} {
+					f.tile(tileShape{name: "tile1", suffix: suffix, across: across, rows: 14, registers: 1, masked: true, edge: edge})
+					f.tile(tileShape{name: "tile2", suffix: suffix, across: across, rows: 14, registers: 2, masked: true, edge: edge})
+				}
 				continue
 			}
 			f.tile(tileShape{name: "tile", suffix: suffix, across: across, rows: 6, registers: 2})
-			f.tile(tileShape{name: "tileEdge", suffix: suffix, across: across, rows: 6, registers: 2, masked: true})
+			f.tile(tileShape{name: "tile", suffix: suffix, across: across, rows: 6, registers: 2, masked: true, edge: true})
 		}
 		f.copyRows(suffix)
 		f.transpose(suffix)
@@ -61,7 +63,8 @@ type tileShape struct {
 	across       bool // the rows of a tile lie side by side in a, and aNext leads to the next k; else aRow leads to the next row
 	rows         int
 	registers    int
-	masked       bool // b and c are narrower than the registers
+	masked       bool // c may be narrower than the registers
+	edge         bool // b ends where c does: beyond the mask nothing is there to read
 }
 
 func (s tileShape) doc() string {
@@ -74,6 +77,9 @@ func (s tileShape) doc() string {
 
 // tile is a function with a body for each number of rows.
 func (f *file) tile(s tileShape) {
+	if s.edge {
+		s.name += "Edge"
+	}
 	if s.across {
 		s.name += "Across"
 	}
@@ -165,33 +171,50 @@ func (t *tileBody) width() int {
 	return 32
 }
 
-// loop is over k by two, then what is left.
+// turnSteps are the values of k of a turn of the loop, so that counting is little beside multiplying.
+const turnSteps = 4
+
+// Three steps in b and, where rows lie side by side, in a: what an address can't multiply by. cRow comes back after the loop.
+var (
+	bThree = reg.R11
+	aThree = reg.R12
+)
+
+// loop is over k by turns, then what is left.
 func (t *tileBody) loop() {
-	two, one, done := t.label("two"), t.label("one"), t.label("summed")
-	t.SUBQ(operand.I32(2), t.k)
-	t.JLT(operand.LabelRef(one))
-	t.Label(two)
-	t.step(0)
-	t.step(1)
-	t.advanceA(2)
-	t.LEAQ(operand.Mem{Base: t.b, Index: t.bNext, Scale: 2}, t.b)
-	t.SUBQ(operand.I32(2), t.k)
-	t.JGE(operand.LabelRef(two))
+	turn, rest, one, done := t.label("turn"), t.label("rest"), t.label("one"), t.label("summed")
+	t.LEAQ(operand.Mem{Base: t.bNext, Index: t.bNext, Scale: 2}, bThree)
+	if t.across {
+		t.LEAQ(operand.Mem{Base: aStep, Index: aStep, Scale: 2}, aThree)
+	}
+	t.SUBQ(operand.I32(turnSteps), t.k)
+	t.JLT(operand.LabelRef(rest))
+	t.Label(turn)
+	for u := range turnSteps {
+		t.step(u)
+	}
+	t.advance(turnSteps)
+	t.SUBQ(operand.I32(turnSteps), t.k)
+	t.JGE(operand.LabelRef(turn))
+	t.Label(rest)
+	t.ADDQ(operand.I32(turnSteps), t.k)
+	t.JLE(operand.LabelRef(done))
 	t.Label(one)
-	t.ADDQ(operand.I32(1), t.k)
-	t.JLT(operand.LabelRef(done))
 	t.step(0)
+	t.advance(1)
+	t.SUBQ(operand.I32(1), t.k)
+	t.JGT(operand.LabelRef(one))
 	t.Label(done)
+	t.field(tileCRow, t.cRow)
 }
 
-// step is one k, of the two of a turn.
+// ahead is how far in b is asked for, in bytes: some 16 steps of k.
+const ahead = 2048
+
+// step is one k of a turn.
 func (t *tileBody) step(u int) {
 	for v := range t.registers {
-		at := operand.Mem{Base: t.b, Disp: v * t.width()}
-		if u == 1 {
-			at.Index, at.Scale = t.bNext, 1
-		}
-		t.readMasked(at, v, t.bRegister(v))
+		t.readB(v, steps(operand.Mem{Base: t.b, Disp: v * t.width()}, u, t.bNext, bThree))
 	}
 	for r := range t.rows {
 		if t.registers == 1 {
@@ -208,11 +231,7 @@ func (t *tileBody) step(u int) {
 
 func (t *tileBody) aAt(r, u int) operand.Mem {
 	if t.across {
-		at := operand.Mem{Base: aBases[0], Disp: 4 * r}
-		if u == 1 {
-			at.Index, at.Scale = aStep, 1
-		}
-		return at
+		return steps(operand.Mem{Base: aBases[0], Disp: 4 * r}, u, aStep, aThree)
 	}
 	at := operand.Mem{Base: aBases[r/3], Disp: 4 * u}
 	if r%3 > 0 {
@@ -221,7 +240,32 @@ func (t *tileBody) aAt(r, u int) operand.Mem {
 	return at
 }
 
-func (t *tileBody) advanceA(ks int) {
+// steps is u of them on from at.
+func steps(at operand.Mem, u int, step, three reg.Register) operand.Mem {
+	switch u {
+	case 1, 2:
+		at.Index, at.Scale = step, uint8(u)
+	case 3:
+		at.Index, at.Scale = three, 1
+	}
+	return at
+}
+
+// readB asks for what comes, too, where two registers leave the time for it.
+func (t *tileBody) readB(v int, at operand.Mem) {
+	if t.edge {
+		t.readMasked(at, v, t.bRegister(v))
+		return
+	}
+	t.VMOVUPS(at, t.bRegister(v))
+	if t.registers == 2 && (t.wide || v == 0) {
+		at.Disp += ahead
+		t.PREFETCHT0(at)
+	}
+}
+
+func (t *tileBody) advance(ks int) {
+	t.LEAQ(operand.Mem{Base: t.b, Index: t.bNext, Scale: uint8(ks)}, t.b)
 	if t.across {
 		t.LEAQ(operand.Mem{Base: aBases[0], Index: aStep, Scale: uint8(ks)}, aBases[0])
 		return
