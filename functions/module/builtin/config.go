@@ -136,12 +136,16 @@ func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error 
 		if !slices.Contains(hyperparameters(name), key) {
 			log.Warn("hyperparameter is not one of this module's and changes nothing",
 				"module", module.BuiltinPrefix+name, "hyperparameter", key)
+		} else if err := c.varies(key); err != nil {
+			log.Warn("hyperparameter changes nothing", "module", module.BuiltinPrefix+name, "hyperparameter", key, "why", err)
 		}
 	}
 	if err := a.Tuned(&t); err != nil {
 		return err
 	}
-	override(&c.LearningRate, t.LearningRate)
+	if t.LearningRate != nil {
+		c.LearningRate, c.Schedule = *t.LearningRate, c.Schedule.from()
+	}
 	override(&c.BatchSize, t.BatchSize)
 	override(&c.Optimizer, t.Optimizer)
 	override(&c.Activation, t.Activation)
@@ -153,10 +157,23 @@ func (c *config) tune(name string, a module.Assignment, log *slog.Logger) error 
 		override(&c.Dropout, t.Dropout)
 	}
 	if name == wideDeep {
-		override(&c.LinearLearningRate, t.LinearLearningRate)
+		if t.LinearLearningRate != nil {
+			c.LinearLearningRate, c.LinearSchedule = *t.LinearLearningRate, c.LinearSchedule.from()
+		}
 		override(&c.LinearOptimizer, t.LinearOptimizer)
 	}
 	return c.tuneLayers(t)
+}
+
+// varies is an error for a hyperparameter that this configuration leaves no room for.
+func (c config) varies(hyperparameter string) error {
+	switch hyperparameter {
+	case "learning_rate":
+		return c.Schedule.varies(hyperparameter)
+	case "linear_learning_rate":
+		return c.LinearSchedule.varies(hyperparameter)
+	}
+	return nil
 }
 
 func (c *config) tuneLayers(t tuned) error {
@@ -209,7 +226,9 @@ func (c config) check() error {
 	if c.Task != "" && c.Task != classification && c.Task != binary && c.Task != regression {
 		return fmt.Errorf("custom_config: task: expected classification, binary or regression, got %q", c.Task)
 	}
-	for _, err := range []error{c.layersConfig.check(), c.lossConfig.check(), c.stepsConfig.check(c.LearningRate), c.chosenConfig.check()} {
+	for _, err := range []error{
+		checkOptimizer("", c.Optimizer, c.LearningRate), c.layersConfig.check(), c.lossConfig.check(), c.stepsConfig.check(c.LearningRate), c.chosenConfig.check(),
+	} {
 		if err != nil {
 			return err
 		}
@@ -220,8 +239,16 @@ func (c config) check() error {
 	if _, err := nn.ActivationNamed(c.Activation); err != nil {
 		return fmt.Errorf("custom_config: activation: %w", err)
 	}
-	if _, err := c.optimizer(); err != nil {
-		return fmt.Errorf("custom_config: optimizer: %w", err)
+	return nil
+}
+
+// checkOptimizer tells an unknown optimizer from a rate that none could take. The keys of both begin with prefix.
+func checkOptimizer(prefix, name string, rate float64) error {
+	if _, err := nn.NewOptimizer(name, 0); err != nil {
+		return fmt.Errorf("custom_config: %soptimizer: %w", prefix, err)
+	}
+	if _, err := nn.NewOptimizer(name, rate); err != nil {
+		return fmt.Errorf("custom_config: %slearning_rate: %w", prefix, err)
 	}
 	return nil
 }

@@ -54,10 +54,11 @@
 //	optimizer           adam, adamw, sgd, momentum, nesterov, rmsprop, adagrad or ftrl, with Keras's defaults: adam
 //	learning_rate       0.01
 //	learning_rate_schedule  Keras's, by name and arguments: {name: CosineDecay, decay_steps: 1000}; ExponentialDecay, PolynomialDecay and so
-//	                    on. It starts from learning_rate where it doesn't say otherwise
+//	                    on. It starts from learning_rate where it doesn't say otherwise. In wide_deep it is that of all but the linear part
 //	clip_value, clip_norm, global_clip_norm  one of them: a bound for each gradient, for the norm of each weight's gradients, of all of them
 //	linear_optimizer    of the wide part (wide_deep only): ftrl
 //	linear_learning_rate  its rate (wide_deep only): 0.05
+//	linear_learning_rate_schedule  its schedule, like learning_rate_schedule (wide_deep only). It starts from linear_learning_rate
 //	batch_size          rows a training step: 32
 //	eval_batch_size     rows an evaluation step: batch_size as it stands here, whatever a search makes of it
 //	embedding_dim       numbers for a class where classes are embedded: 8
@@ -73,12 +74,13 @@
 //	warm_start          which weights of the base model are taken, see below
 //	space               what a search varies, see below
 //
-// A loss is divided by the number of rows, whatever they count, as Keras does. learning_rate_schedule is not wide_deep's linear part's.
+// A loss is divided by the number of rows, whatever they count, as Keras does.
 // A change of threads, checkpoint_every or checkpoint_seconds alone trains nothing again: the model that is there is the one asked for.
 //
 // Hyperparameters, where a search found some, override: learning_rate, batch_size, optimizer, activation, dropout, l1, l2, embedding_dim, seed,
 // linear_learning_rate and linear_optimizer, and num_layers and units, which stand for num_layers hidden layers of that many
-// units (units left out: the first of hidden_units). Others are logged and left alone.
+// units (units left out: the first of hidden_units). Others are logged and left alone. learning_rate is the initial rate of a schedule, also of
+// one that has its own; PiecewiseConstantDecay, which gives every step's, leaves nothing to vary, and linear_learning_rate is the same to its schedule.
 //
 // # Searches
 //

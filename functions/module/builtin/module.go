@@ -14,7 +14,7 @@ import (
 // same assignment gives another model.
 func Digests() map[string]string {
 	digests := map[string]string{}
-	for name, number := range map[string]string{"dnn": "6", "linear": "6", wideDeep: "4"} {
+	for name, number := range map[string]string{"dnn": "7", "linear": "7", wideDeep: "5"} {
 		digests[name] = module.BuiltinPrefix + name + "@" + number
 	}
 	return digests

@@ -97,6 +97,9 @@ func (c config) checkParameter(name string, p space.Parameter) error {
 	if err := knows(name, p.Name); err != nil {
 		return err
 	}
+	if err := c.varies(p.Name); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
 	probes := []any{p.At(0), p.At(1)}
 	if p.Kind == space.Choice {
 		probes = p.Choices

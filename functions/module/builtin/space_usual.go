@@ -1,6 +1,10 @@
 package builtin
 
-import "github.com/stoker-ml/stoker/compute/tune/space"
+import (
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
 
 // usualSpace is what a search varies of a module where nobody says. Its first trial is what custom_config has, or what is nearest
 // to it in the space.
@@ -23,6 +27,7 @@ func (c config) usualSpace(name string) space.Space {
 	if name == wideDeep {
 		s = append(s, space.Parameter{Name: "linear_learning_rate", Kind: space.Float, Min: 1e-3, Max: 1, Sampling: space.Log})
 	}
+	s = slices.DeleteFunc(s, func(p space.Parameter) bool { return c.varies(p.Name) != nil })
 	for i := range s {
 		s[i] = c.fromConfig(s[i])
 	}
@@ -54,8 +59,8 @@ func (c config) value(hyperparameter string) any {
 		units = float64(c.HiddenUnits[0])
 	}
 	return map[string]any{
-		"learning_rate": c.LearningRate, "optimizer": c.Optimizer, "num_layers": float64(len(c.HiddenUnits)), "units": units,
-		"activation": c.Activation, "linear_learning_rate": c.LinearLearningRate, "linear_optimizer": c.LinearOptimizer,
+		"learning_rate": c.Schedule.initial(c.LearningRate), "optimizer": c.Optimizer, "num_layers": float64(len(c.HiddenUnits)), "units": units,
+		"activation": c.Activation, "linear_learning_rate": c.LinearSchedule.initial(c.LinearLearningRate), "linear_optimizer": c.LinearOptimizer,
 		"dropout": c.Dropout, "l1": c.L1, "l2": c.L2, "batch_size": float64(c.BatchSize), "embedding_dim": float64(c.EmbeddingDim), "seed": float64(c.Seed),
 	}[hyperparameter]
 }

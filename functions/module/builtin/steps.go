@@ -1,19 +1,17 @@
 package builtin
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
 // stepsConfig says what is done with gradients besides the optimizer's formula.
 type stepsConfig struct {
-	ClipValue      float64        `json:"clip_value,omitempty"`
-	ClipNorm       float64        `json:"clip_norm,omitempty"`
-	GlobalClipNorm float64        `json:"global_clip_norm,omitempty"`
-	Schedule       map[string]any `json:"learning_rate_schedule,omitempty"`
+	ClipValue      float64  `json:"clip_value,omitempty"`
+	ClipNorm       float64  `json:"clip_norm,omitempty"`
+	GlobalClipNorm float64  `json:"global_clip_norm,omitempty"`
+	Schedule       schedule `json:"learning_rate_schedule,omitempty"`
 }
 
 // keyed is a number of custom_config.
@@ -39,29 +37,9 @@ func (s stepsConfig) check(rate float64) error {
 	return err
 }
 
-// schedule is that of the learning rate, which it starts from unless it says otherwise; nil for none.
+// schedule is that of the learning rate, or of the deep part's; nil for none.
 func (s stepsConfig) schedule(rate float64) (nn.Schedule, error) {
-	if s.Schedule == nil {
-		return nil, nil
-	}
-	args := maps.Clone(s.Schedule)
-	name, ok := args["name"].(string)
-	if !ok {
-		return nil, fmt.Errorf(`custom_config: learning_rate_schedule: expected a name and Keras's arguments, like {"name": "CosineDecay", "decay_steps": 1000}`)
-	}
-	delete(args, "name")
-	if _, given := args["initial_learning_rate"]; !given && name != "PiecewiseConstantDecay" {
-		args["initial_learning_rate"] = rate
-	}
-	text, err := json.Marshal(args)
-	if err != nil {
-		return nil, fmt.Errorf("custom_config: learning_rate_schedule: %w", err)
-	}
-	schedule, err := nn.NewSchedule(name, text)
-	if err != nil {
-		return nil, fmt.Errorf("custom_config: learning_rate_schedule: %w", err)
-	}
-	return schedule, nil
+	return s.Schedule.of("learning_rate", rate)
 }
 
 // rateOf is the learning rate that a step, from 1, was taken with.

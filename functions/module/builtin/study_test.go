@@ -133,6 +133,56 @@ func TestABadSpaceIsRefusedByName(t *testing.T) {
 	}
 }
 
+// What is varied is where the schedule begins: its own initial rate too, which the first trial has.
+func TestASearchVariesTheInitialRateOfASchedule(t *testing.T) {
+	t.Parallel()
+	scheduled := func(schedule map[string]any, values map[string]any) module.Assignment {
+		a := trial(t, values)
+		a.CustomConfig["learning_rate_schedule"] = schedule
+		return a
+	}
+	decay := func(initial float64) map[string]any {
+		return map[string]any{"name": "ExponentialDecay", "initial_learning_rate": initial, "decay_steps": 10, "decay_rate": 0.5}
+	}
+	varied := done(t, run(t, "dnn", scheduled(decay(0.3), map[string]any{"learning_rate": 0.002})))
+	if diff := cmp.Diff(done(t, run(t, "dnn", scheduled(decay(0.002), nil))), varied); diff != "" {
+		t.Errorf("metrics of a schedule from 0.002 - and of one that was varied +\n%s", diff)
+	}
+	a := scheduled(decay(0.03), nil)
+	a.Trial = nil
+	config, err := study(t, "dnn", a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := config.Space.Defaults()[0]; first.Name != "learning_rate" || first.Of != 0.03 {
+		t.Errorf("the first trial has %s %v", first.Name, first.Of)
+	}
+}
+
+// A schedule of given rates has none to vary.
+func TestRatesOfAScheduleThatAreGivenAreNotVaried(t *testing.T) {
+	t.Parallel()
+	given := map[string]any{"name": "PiecewiseConstantDecay", "boundaries": []any{10}, "values": []any{0.1, 0.01}}
+	a := assignment(t, "penguin", true, penguin())
+	a.CustomConfig["learning_rate_schedule"] = given
+	config, err := study(t, "dnn", a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := config.Space[0].Name; first != "num_layers" {
+		t.Errorf("%s is varied", first)
+	}
+	a.CustomConfig["space"] = map[string]any{"learning_rate": map[string]any{"min": 0.1, "max": 0.2}}
+	want := "custom_config: space: learning_rate: PiecewiseConstantDecay of learning_rate_schedule gives the rate of every step, and leaves none to vary"
+	if err := builtin.CheckConfig("dnn", a.CustomConfig); err == nil || err.Error() != want {
+		t.Errorf("apply says %v, want %s", err, want)
+	}
+	wide := map[string]any{"label": "x", "linear_learning_rate_schedule": given, "space": map[string]any{"linear_learning_rate": 0.1}}
+	if err := builtin.CheckConfig("wide_deep", wide); err == nil || !strings.Contains(err.Error(), "of linear_learning_rate_schedule gives the rate") {
+		t.Errorf("apply says %v", err)
+	}
+}
+
 func withSpace(t *testing.T, text string) module.Assignment {
 	t.Helper()
 	a := assignment(t, "penguin", true, penguin())

@@ -47,32 +47,45 @@ func (b networkBuilder) weighed(logits nn.Ref, prefix string, of []class) nn.Ref
 
 // wideConfig says how the linear part is trained.
 type wideConfig struct {
-	LinearOptimizer    string  `json:"linear_optimizer,omitempty"`
-	LinearLearningRate float64 `json:"linear_learning_rate,omitempty"`
+	LinearOptimizer    string   `json:"linear_optimizer,omitempty"`
+	LinearLearningRate float64  `json:"linear_learning_rate,omitempty"`
+	LinearSchedule     schedule `json:"linear_learning_rate_schedule,omitempty"`
 }
 
 // check fills in what is left out, for wide_deep, and refuses what other modules have no use for.
 func (w *wideConfig) check(name string) error {
 	if name != wideDeep {
-		if *w != (wideConfig{}) {
-			return fmt.Errorf("custom_config: linear_optimizer and linear_learning_rate are %s%s's: %s%s has one optimizer",
+		if w.LinearOptimizer != "" || w.LinearLearningRate != 0 || w.LinearSchedule != nil {
+			return fmt.Errorf("custom_config: linear_optimizer, linear_learning_rate and linear_learning_rate_schedule are %s%s's: %s%s has one optimizer",
 				module.BuiltinPrefix, wideDeep, module.BuiltinPrefix, name)
 		}
 		return nil
 	}
 	w.LinearOptimizer, w.LinearLearningRate = cmp.Or(w.LinearOptimizer, "ftrl"), cmp.Or(w.LinearLearningRate, 0.05)
-	if _, err := w.optimizer(); err != nil {
-		return fmt.Errorf("custom_config: linear_optimizer: %w", err)
+	if err := checkOptimizer("linear_", w.LinearOptimizer, w.LinearLearningRate); err != nil {
+		return err
 	}
-	return nil
+	_, err := w.linearSchedule()
+	return err
+}
+
+func (w wideConfig) linearSchedule() (nn.Schedule, error) {
+	return w.LinearSchedule.of("linear_learning_rate", w.LinearLearningRate)
 }
 
 func (w wideConfig) optimizer() (nn.Optimizer, error) {
 	o, err := nn.NewOptimizer(w.LinearOptimizer, w.LinearLearningRate)
+	if err != nil {
+		return nil, err
+	}
 	if ftrl, ok := o.(*nn.FTRL); ok {
 		ftrl.Warm = true // a base model's weights count
 	}
-	return o, err
+	schedule, err := w.linearSchedule()
+	if err != nil {
+		return nil, err
+	}
+	return nn.WithSettings(o, nn.Settings{Schedule: schedule})
 }
 
 // optimizerOf is one for all of a model, or one for each part.

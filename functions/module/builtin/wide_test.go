@@ -77,6 +77,32 @@ func TestWideAndDeepGoesOnFromACheckpoint(t *testing.T) {
 	}
 }
 
+// A constant schedule is the rate itself, and each part has its own.
+func TestEachPartHasItsSchedule(t *testing.T) {
+	t.Parallel()
+	model := func(more map[string]any) string {
+		a := taxi(t)
+		a.TrainSteps = new(20)
+		for key, value := range more {
+			a.CustomConfig[key] = value
+		}
+		done(t, run(t, "wide_deep", a))
+		return variables(t, a)
+	}
+	constant := map[string]any{"name": "Constant", "initial_learning_rate": 0.2}
+	decay := map[string]any{"name": "ExponentialDecay", "decay_steps": 10, "decay_rate": 0.1}
+	plain, wide := model(nil), model(map[string]any{"linear_learning_rate": 0.2})
+	if wide == plain || model(map[string]any{"linear_learning_rate_schedule": constant}) != wide {
+		t.Error("a constant schedule of the linear part is not its rate")
+	}
+	if deep := model(map[string]any{"learning_rate": 0.2}); deep == plain || model(map[string]any{"learning_rate_schedule": constant}) != deep {
+		t.Error("a constant schedule of the deep part is not its rate")
+	}
+	if model(map[string]any{"linear_learning_rate_schedule": decay}) == plain {
+		t.Error("a schedule of the linear part changes nothing")
+	}
+}
+
 func TestAWidePartKeepsABaseModelsWeights(t *testing.T) {
 	t.Parallel()
 	first := taxi(t)
@@ -100,12 +126,18 @@ func TestWhatWideAndDeepIsNotFor(t *testing.T) {
 		want, name string
 		config     map[string]any
 	}{
-		{"custom_config: linear_optimizer and linear_learning_rate are builtin:wide_deep's",
+		{"custom_config: linear_optimizer, linear_learning_rate and linear_learning_rate_schedule are builtin:wide_deep's",
 			"dnn", map[string]any{"label": "x", "linear_optimizer": "sgd"}},
 		{`custom_config: linear_optimizer: unknown optimizer "lbfgs"`,
 			"wide_deep", map[string]any{"label": "x", "linear_optimizer": "lbfgs"}},
-		{"custom_config: linear_optimizer: learning rate -1",
+		{"custom_config: linear_learning_rate: learning rate -1",
 			"wide_deep", map[string]any{"label": "x", "linear_learning_rate": -1}},
+		{"custom_config: learning_rate: learning rate -1",
+			"wide_deep", map[string]any{"label": "x", "learning_rate": -1, "learning_rate_schedule": map[string]any{"name": "Constant"}}},
+		{`custom_config: linear_learning_rate_schedule: unknown learning rate schedule "Cosine"`,
+			"wide_deep", map[string]any{"label": "x", "linear_learning_rate_schedule": map[string]any{"name": "Cosine"}}},
+		{"custom_config: linear_optimizer, linear_learning_rate and linear_learning_rate_schedule are builtin:wide_deep's: builtin:linear has one optimizer",
+			"linear", map[string]any{"label": "x", "linear_learning_rate_schedule": map[string]any{"name": "Constant"}}},
 	} {
 		if err := builtin.CheckConfig(c.name, c.config); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s %v: %v, want %q", c.name, c.config, err, c.want)
