@@ -8,7 +8,7 @@ import (
 )
 
 // learning is what a module trains with.
-const learning = "compute/example compute/nn compute/train compute/savedmodel compute/export"
+const learning = "compute/example compute/nn compute/nn/optim compute/train compute/savedmodel compute/export"
 
 // table is the map of the house. A new room or door is a line here, in the same commit, with its reason in the message.
 var table = house.Table{
@@ -32,13 +32,15 @@ var table = house.Table{
 		"compute/example":          {Opens: "compute/record compute/example/schemapb"},
 		"compute/example/schemapb": {},
 		"compute/kernel":           {},
-		"compute/nn":               {Opens: "compute/kernel compute/nn/plan"},
+		"compute/nn":               {Opens: "compute/kernel compute/nn/initializer compute/nn/optim compute/nn/plan"},
+		"compute/nn/initializer":   {},
+		"compute/nn/optim":         {Opens: "compute/kernel compute/nn/plan"}, // a step is said as a machine's updates
 		"compute/nn/plan":          {Opens: "compute/kernel"},
 		"compute/nn/plan/plantest": {Opens: "compute/kernel compute/nn/plan", TestHelp: true}, // what every machine must pass
-		"compute/nn/cuda":          {Opens: "compute/kernel compute/nn/plan", Tests: "compute/nn"},
+		"compute/nn/cuda":          {Opens: "compute/kernel compute/nn/plan", Tests: "compute/nn compute/nn/optim"},
 		"compute/nn/cuda/driver":   {Opens: "compute/nn/cuda"},
 		"compute/nn/cuda/fake":     {Opens: "compute/nn/cuda", TestHelp: true}, // a GPU that checks each call
-		"compute/train":            {Opens: "compute/nn compute/example compute/record"},
+		"compute/train":            {Opens: "compute/nn compute/nn/optim compute/example compute/record"},
 		"compute/bundle":           {Opens: "compute/record"},
 		"compute/warm":             {Opens: "compute/bundle compute/nn compute/savedmodel", Tests: "compute/example"},
 		"compute/runlog":           {Opens: "compute/record"},
@@ -64,8 +66,8 @@ var table = house.Table{
 
 		"functions/pipeline":                  {Opens: "functions/module compute/tune"},
 		"functions/module":                    {Opens: "compute/kernel compute/tune", Tests: "compute/tune/space"},
-		"functions/module/builtin":            {Opens: "functions/module compute/tune compute/tune/space compute/runlog compute/transform compute/warm " + learning, Tests: "compute/record"},
-		"functions/module/estimator":          {Opens: "functions/module compute/warm compute/runlog " + learning, Tests: "compute/record"},
+		"functions/module/builtin":            {Opens: "functions/module compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/record"},
+		"functions/module/estimator":          {Opens: "functions/module compute/nn/initializer compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":                     {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
 		"functions/guest/process":             {Opens: "functions/scratch"},
 		"functions/guest/process/processtest": {TestHelp: true},

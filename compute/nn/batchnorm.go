@@ -6,6 +6,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
 // BatchNorm are the numbers of a BatchNormalization. The zero value is Keras's default.
@@ -33,11 +35,11 @@ func (b *Builder) BatchNormalization(name string, x Ref, o BatchNorm) Ref {
 	}
 	y := b.standardize(name, x, o)
 	if !o.NoScale {
-		gamma := b.param(name+"/gamma", Ones, x.Type.Width)
+		gamma := b.param(name+"/gamma", initializer.Ones, x.Type.Width)
 		y = b.node(name+"/Mul", x.Type, Node{Op: OpMul, In: []string{y.Name, gamma}})
 	}
 	if !o.NoCenter {
-		beta := b.param(name+"/beta", Zeros, x.Type.Width)
+		beta := b.param(name+"/beta", initializer.Zeros, x.Type.Width)
 		y = b.node(name+"/Add", x.Type, Node{Op: OpAdd, In: []string{y.Name, beta}})
 	}
 	return y

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
 // Builder makes a Graph layer by layer. The first mistake is kept and returned by Graph, so that a model reads as a list of
@@ -29,6 +31,11 @@ type Ref struct {
 // NewBuilder makes an empty Builder; rng draws the initial params.
 func NewBuilder(rng *rand.Rand) *Builder {
 	return &Builder{rng: rng, params: map[string]bool{}, stands: map[string]string{}}
+}
+
+// NewRand is the source of randomness for a seed: PCG, the same numbers on every machine.
+func NewRand(seed int64) *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(seed), 0x9e3779b97f4a7c15)) // any fixed stream: the fraction of the golden ratio
 }
 
 // Input declares a feature.
@@ -71,7 +78,7 @@ func (b *Builder) node(name string, t Type, n Node) Ref {
 func (b *Builder) fail(err error) { b.err = errors.Join(b.err, err) }
 
 // param adds a tensor that training changes, with its initial values, and returns its name.
-func (b *Builder) param(name string, init Initializer, shape ...int) string {
+func (b *Builder) param(name string, init initializer.Func, shape ...int) string {
 	size := 1
 	for _, d := range shape {
 		if d < 1 {

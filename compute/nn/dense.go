@@ -6,7 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/kernel"
 )
 
-// Dense is y = act(x W + c): kernel W [in, units] by GlorotUniform, bias c [units] by Zeros, as Keras's Dense. act is OpRelu,
+// Dense is y = act(x W + c): kernel W [in, units] by initializer.GlorotUniform, bias c [units] by Zeros, as Keras's Dense. act is OpRelu,
 // OpTanh, OpSigmoid, OpSoftmax or "" for none.
 func (b *Builder) Dense(name string, x Ref, units int, act Op) Ref {
 	return b.DenseWith(name, x, units, DenseOptions{Activation: act})

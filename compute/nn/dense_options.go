@@ -1,28 +1,32 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
+)
 
 // DenseOptions are the arguments of Keras's Dense. The zero value is Dense's own, without an activation.
 type DenseOptions struct {
 	Activation Op // OpRelu and its kin; "" for none
 	NoBias     bool
-	Kernel     ParamOptions // begins by GlorotUniform where nothing is said
-	Bias       ParamOptions // begins by Zeros where nothing is said
+	Kernel     ParamOptions // begins by initializer.GlorotUniform where nothing is said
+	Bias       ParamOptions // begins by initializer.Zeros where nothing is said
 }
 
 // ParamOptions say how a param begins, and what its values add to the loss.
 type ParamOptions struct {
-	Initializer Initializer // nil: the layer's own
+	Initializer initializer.Func // nil: the layer's own
 	Penalty     Penalty
 }
 
 // DenseWith is Dense with options.
 func (b *Builder) DenseWith(name string, x Ref, units int, o DenseOptions) Ref {
 	t := Type{Float32, units}
-	kernel := b.paramWith(name+"/kernel", o.Kernel, GlorotUniform, x.Type.Width, units)
+	kernel := b.paramWith(name+"/kernel", o.Kernel, initializer.GlorotUniform, x.Type.Width, units)
 	y := b.node(name+"/MatMul", t, Node{Op: OpMatMul, In: []string{x.Name, kernel}})
 	if !o.NoBias {
-		bias := b.paramWith(name+"/bias", o.Bias, Zeros, units)
+		bias := b.paramWith(name+"/bias", o.Bias, initializer.Zeros, units)
 		y = b.node(name+"/AddBias", t, Node{Op: OpAddBias, In: []string{y.Name, bias}})
 	}
 	if o.Activation == "" {
@@ -33,13 +37,13 @@ func (b *Builder) DenseWith(name string, x Ref, units int, o DenseOptions) Ref {
 
 // EmbeddingWith is Embedding with options for its table.
 func (b *Builder) EmbeddingWith(name string, ids Ref, depth, dim int, o ParamOptions) Ref {
-	table := b.paramWith(name+"/embeddings", o, SmallUniform, depth, dim)
+	table := b.paramWith(name+"/embeddings", o, initializer.SmallUniform, depth, dim)
 	t := Type{Float32, ids.Type.Width * dim}
 	return b.node(name+"/Embed", t, Node{Op: OpEmbed, In: []string{ids.Name, table}, Attr: Attr{Depth: depth}})
 }
 
 // paramWith is param with options, and how it begins without.
-func (b *Builder) paramWith(name string, o ParamOptions, init Initializer, shape ...int) string {
+func (b *Builder) paramWith(name string, o ParamOptions, init initializer.Func, shape ...int) string {
 	if o.Initializer != nil {
 		init = o.Initializer
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Embedding looks up a row of dim trained numbers for each id: ids [b,w] become [b, w*dim]. The table [depth, dim] starts by
-// SmallUniform, as Keras's Embedding. Ids must be within 0..depth-1.
+// initializer.SmallUniform, as Keras's Embedding. Ids must be within 0..depth-1.
 func (b *Builder) Embedding(name string, ids Ref, depth, dim int) Ref {
 	return b.EmbeddingWith(name, ids, depth, dim, ParamOptions{})
 }

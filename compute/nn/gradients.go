@@ -1,6 +1,10 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/nn/optim"
+)
 
 // Batch is what one step learns from.
 type Batch struct {
@@ -24,10 +28,10 @@ func (p *Program) Gradients(b Batch) (loss float32, grads []float32, err error) 
 }
 
 // Step is Gradients, and then one step of o on Model.Weights. A loss that isn't finite changes nothing but moving averages: it is
-// given back, and so is the step. It allocates nothing after the first, with an optimizer that NewOptimizer or NewParts made; one
-// of other making has its own Step called. Params that the loss doesn't need stay as they are; in that Step, they have gradient 0.
-func (p *Program) Step(b Batch, o Optimizer) (loss float32, err error) {
-	s, ok := o.(stepper)
+// given back, and so is the step. It allocates nothing after the first, with an optim.Updater, as all of optim's are; any other
+// optimizer has its own Step called. Params that the loss doesn't need stay as they are; in that Step, they have gradient 0.
+func (p *Program) Step(b Batch, o optim.Optimizer) (loss float32, err error) {
+	u, ok := o.(optim.Updater)
 	if !ok {
 		loss, grads, err := p.Gradients(b)
 		if err == nil && finite(loss) {
@@ -38,13 +42,13 @@ func (p *Program) Step(b Batch, o Optimizer) (loss float32, err error) {
 	if loss, err = p.forwardAndBack(b); err != nil || !finite(loss) {
 		return loss, err
 	}
-	if clip := s.settings().Clip; clip != (Clip{}) {
+	if clip := u.Clipping(); clip != (optim.Clip{}) {
 		if err := p.machine.Clip(clip); err != nil {
 			return loss, fmt.Errorf("clip gradients: %w", err)
 		}
 	}
 	p.ahead = true
-	if err := p.machine.Update(p.learned.of(s.updates(p.model.weights))); err != nil {
+	if err := p.machine.Update(p.learned.of(u.Updates(p.model.weights))); err != nil {
 		return loss, fmt.Errorf("update weights: %w", err)
 	}
 	return loss, nil
@@ -52,7 +56,7 @@ func (p *Program) Step(b Batch, o Optimizer) (loss float32, err error) {
 
 func finite(x float32) bool { return x-x == 0 }
 
-// Sync brings here what a device has changed: Model.Weights, and what Optimizer.State gives.
+// Sync brings here what a device has changed: Model.Weights, and what an optimizer's State gives.
 func (p *Program) Sync() error {
 	if !p.ahead {
 		return nil

@@ -2,11 +2,11 @@ package nn_test
 
 import (
 	_ "embed"
-	"encoding/json"
 	"math"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/tftest"
 )
 
@@ -31,7 +31,7 @@ type kerasCase struct {
 
 	net       net
 	loss      nn.Loss
-	optimizer nn.Optimizer
+	optimizer optim.Optimizer
 }
 
 type kerasAnswer struct {
@@ -63,15 +63,15 @@ func join(w words, more ...words) words {
 }
 
 // plainCase is dense(4, act), dense(3), with the loss of that name and an optimizer.
-func plainCase(act nn.Op, keras string, loss nn.Loss, o nn.Optimizer) *kerasCase {
+func plainCase(act nn.Op, keras string, loss nn.Loss, o optim.Optimizer) *kerasCase {
 	return &kerasCase{
 		Layers: []words{dense(4, keras), dense(3, "")}, Loss: words{"name": loss.Name()}, Optimizer: words{"name": o.Name(), "learning_rate": 0.05},
 		net: func(b *nn.Builder) nn.Ref { return b.Dense("out", b.Dense("hidden", x(b), 4, act), 3, "") }, loss: loss, optimizer: o,
 	}
 }
 
-func named(name string) nn.Optimizer {
-	o, err := nn.NewOptimizer(name, 0.05)
+func named(name string) optim.Optimizer {
+	o, err := optim.New(name, 0.05)
 	if err != nil {
 		panic(err)
 	}
@@ -79,8 +79,8 @@ func named(name string) nn.Optimizer {
 }
 
 // set gives settings to an optimizer, and Keras's words for them to the case.
-func (c *kerasCase) set(s nn.Settings, more words) *kerasCase {
-	if _, err := nn.WithSettings(c.optimizer, s); err != nil {
+func (c *kerasCase) set(s optim.Settings, more words) *kerasCase {
+	if _, err := optim.WithSettings(c.optimizer, s); err != nil {
 		panic(err)
 	}
 	join(c.Optimizer, more)
@@ -101,22 +101,22 @@ func kerasCases() map[string]*kerasCase {
 		"softmax, smoothed": tanh(nn.SoftmaxCrossEntropy{Smoothing: 0.1}).losing(words{"label_smoothing": 0.1}),
 		"sigmoid, smoothed": tanh(nn.SigmoidCrossEntropy{Smoothing: 0.2}).losing(words{"label_smoothing": 0.2}),
 
-		"clipped by value": plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(nn.Settings{Clip: nn.Clip{Value: 0.05}}, words{"clipvalue": 0.05}),
-		"clipped by norm":  plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(nn.Settings{Clip: nn.Clip{Norm: 0.05}}, words{"clipnorm": 0.05}),
-		"clipped together": plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(nn.Settings{Clip: nn.Clip{Global: 0.1}}, words{"global_clipnorm": 0.1}),
-		"with a schedule": tanh(softmax).set(nn.Settings{Schedule: &nn.ExponentialDecay{InitialRate: 0.05, DecaySteps: 20, DecayRate: 0.5}}, words{
+		"clipped by value": plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(optim.Settings{Clip: optim.Clip{Value: 0.05}}, words{"clipvalue": 0.05}),
+		"clipped by norm":  plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(optim.Settings{Clip: optim.Clip{Norm: 0.05}}, words{"clipnorm": 0.05}),
+		"clipped together": plainCase(nn.OpTanh, "tanh", mse, named("sgd")).set(optim.Settings{Clip: optim.Clip{Global: 0.1}}, words{"global_clipnorm": 0.1}),
+		"with a schedule": tanh(softmax).set(optim.Settings{Schedule: &optim.ExponentialDecay{InitialRate: 0.05, DecaySteps: 20, DecayRate: 0.5}}, words{
 			"schedule": words{"name": "ExponentialDecay", "config": words{"initial_learning_rate": 0.05, "decay_steps": 20, "decay_rate": 0.5}}}),
 	}
 	for _, name := range optimizers {
 		cases["softmax by "+name] = plainCase(nn.OpTanh, "tanh", softmax, named(name))
 	}
-	cases["decay by a schedule"] = plainCase(nn.OpTanh, "tanh", softmax, &nn.AdamW{
-		Adam: nn.Adam{LearningRate: 1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, WeightDecay: 0.1,
-	}).set(nn.Settings{Schedule: &nn.CosineDecay{InitialRate: 0.05, DecaySteps: 50}}, words{"weight_decay": 0.1,
+	cases["decay by a schedule"] = plainCase(nn.OpTanh, "tanh", softmax, &optim.AdamW{
+		Adam: optim.Adam{LearningRate: 1, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}, WeightDecay: 0.1,
+	}).set(optim.Settings{Schedule: &optim.CosineDecay{InitialRate: 0.05, DecaySteps: 50}}, words{"weight_decay": 0.1,
 		"schedule": words{"name": "CosineDecay", "config": words{"initial_learning_rate": 0.05, "decay_steps": 50}}})
-	cases["rmsprop, centered, with momentum"] = plainCase(nn.OpTanh, "tanh", softmax, &nn.RMSprop{
+	cases["rmsprop, centered, with momentum"] = plainCase(nn.OpTanh, "tanh", softmax, &optim.RMSprop{
 		LearningRate: 0.05, Rho: 0.8, Momentum: 0.5, Epsilon: 1e-3, Centered: true,
-	}).set(nn.Settings{}, words{"rho": 0.8, "momentum": 0.5, "epsilon": 1e-3, "centered": true})
+	}).set(optim.Settings{}, words{"rho": 0.8, "momentum": 0.5, "epsilon": 1e-3, "centered": true})
 
 	weighted := tanh(softmax)
 	weighted.Sample = []float32{1, 2, 0.5}
@@ -214,88 +214,4 @@ func farthest(t *testing.T, got, want []float32) float64 {
 		worst = max(worst, math.Abs(float64(got[i]-want[i])))
 	}
 	return worst
-}
-
-var schedules = map[string][]words{
-	"Constant": {{"initial_learning_rate": 0.5}},
-	"CosineDecay": {
-		{"initial_learning_rate": 0.1, "decay_steps": 40, "alpha": 0.1},
-		{"initial_learning_rate": 0.01, "decay_steps": 40, "warmup_target": 0.2, "warmup_steps": 10},
-	},
-	"CosineDecayRestarts": {
-		{"initial_learning_rate": 0.1, "first_decay_steps": 10},
-		{"initial_learning_rate": 0.1, "first_decay_steps": 7, "t_mul": 1.0, "m_mul": 0.8, "alpha": 0.05},
-	},
-	"ExponentialDecay": {
-		{"initial_learning_rate": 0.1, "decay_steps": 10, "decay_rate": 0.5},
-		{"initial_learning_rate": 0.1, "decay_steps": 10, "decay_rate": 0.5, "staircase": true},
-	},
-	"InverseTimeDecay": {
-		{"initial_learning_rate": 0.1, "decay_steps": 10, "decay_rate": 0.5},
-		{"initial_learning_rate": 0.1, "decay_steps": 10, "decay_rate": 0.5, "staircase": true},
-	},
-	"PiecewiseConstantDecay": {{"boundaries": []int{5, 20, 30}, "values": []float64{0.1, 0.05, 0.2, 0.01}}},
-	"PolynomialDecay": {
-		{"initial_learning_rate": 0.1, "decay_steps": 30},
-		{"initial_learning_rate": 0.1, "decay_steps": 15, "end_learning_rate": 0.01, "power": 2.0, "cycle": true},
-	},
-}
-
-func TestSchedulesAreKerass(t *testing.T) {
-	t.Parallel()
-	var want map[string][][]float64
-	asked := map[string][]words{}
-	for name, all := range schedules {
-		if name != "Constant" { // Keras has no such class
-			asked[name] = all
-		}
-	}
-	tftest.Run(t, `
-def check(asked):
-    made = {n: [getattr(tf.keras.optimizers.schedules, n)(**c) for c in cs] for n, cs in asked.items()}
-    return {n: [[float(s(tf.constant(i, tf.int64))) for i in range(64)] for s in ss] for n, ss in made.items()}
-`, asked, &want)
-	for name, all := range schedules {
-		for i, config := range all {
-			text, err := json.Marshal(config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := nn.NewSchedule(name, text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for step := range 64 {
-				expected := 0.5
-				if name != "Constant" {
-					expected = want[name][i][step]
-				}
-				// Keras computes in float32: the cosine of a number near pi/2 loses what is left of 7 digits.
-				if got := s.Rate(int64(step)); math.Abs(got-expected) > 1e-6*0.2 {
-					t.Errorf("%s %s: step %d has %v, Keras %v", name, text, step, got, expected)
-				}
-			}
-		}
-	}
-}
-
-func TestSchedulesSayWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	for want, c := range map[string][2]string{
-		`unknown learning rate schedule "Cosine": expected Constant, CosineDecay, CosineDecayRestarts, ExponentialDecay, ` +
-			`InverseTimeDecay, PiecewiseConstantDecay or PolynomialDecay`: {"Cosine", "{}"},
-		`learning rate schedule CosineDecay: decay_steps 0: expected a number above 0`: {"CosineDecay", `{"initial_learning_rate": 1}`},
-		`learning rate schedule CosineDecay: unknown field "steps", expected some of initial_learning_rate, decay_steps, alpha, ` +
-			`warmup_target, warmup_steps`: {"CosineDecay", `{"steps": 1}`},
-		`learning rate schedule CosineDecay: decay_steps: expected no string`:                          {"CosineDecay", `{"decay_steps": "many"}`},
-		`learning rate schedule Constant: initial_learning_rate -1: expected a number from 0 to 1e+06`: {"Constant", `{"initial_learning_rate": -1}`},
-		`learning rate schedule PiecewiseConstantDecay: boundaries [2 1] and values [1 2 3]: expected boundaries that rise, ` +
-			`and one more value than those`: {"PiecewiseConstantDecay", `{"boundaries": [2, 1], "values": [1, 2, 3]}`},
-		`learning rate schedule ExponentialDecay: decay_rate 0: expected a number above 0`: {
-			"ExponentialDecay", `{"initial_learning_rate": 1, "decay_steps": 1}`},
-	} {
-		if _, err := nn.NewSchedule(c[0], []byte(c[1])); err == nil || err.Error() != want {
-			t.Errorf("error is %v, expected %s", err, want)
-		}
-	}
 }

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
 func TestPenaltiesAddToTheLoss(t *testing.T) {
 	t.Parallel()
 	layers := func(p nn.Penalty) net {
 		return func(b *nn.Builder) nn.Ref {
-			h := b.DenseWith("hidden", x(b), 2, nn.DenseOptions{NoBias: true, Kernel: nn.ParamOptions{Initializer: nn.ConstantOf(-0.5), Penalty: p}})
-			return b.Dense("out", b.Concat("all", h, b.EmbeddingWith("table", id(b), 4, 1, nn.ParamOptions{Initializer: nn.Ones, Penalty: p})), 3, "")
+			h := b.DenseWith("hidden", x(b), 2, nn.DenseOptions{NoBias: true, Kernel: nn.ParamOptions{Initializer: initializer.ConstantOf(-0.5), Penalty: p}})
+			return b.Dense("out", b.Concat("all", h, b.EmbeddingWith("table", id(b), 4, 1, nn.ParamOptions{Initializer: initializer.Ones, Penalty: p})), 3, "")
 		}
 	}
 	b := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
 // aside is a network with params, at its begin, in its midst and at its end, that the loss doesn't need.
@@ -31,9 +32,9 @@ func values(m *nn.Model, names ...string) (all []string) {
 
 func TestAParamThatTheLossDoesNotNeedStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	all := map[string]func(t *testing.T, m *nn.Model) nn.Optimizer{
-		"parts": func(t *testing.T, m *nn.Model) nn.Optimizer {
-			o, err := nn.NewParts(m, nn.Part{Prefix: "a", Optimizer: optimizer(t, "ftrl")}, nn.Part{Optimizer: optimizer(t, "adamw")})
+	all := map[string]func(t *testing.T, m *nn.Model) optim.Optimizer{
+		"parts": func(t *testing.T, m *nn.Model) optim.Optimizer {
+			o, err := optim.NewParts(m.Trainable(), optim.Part{Prefix: "a", Optimizer: optimizer(t, "ftrl")}, optim.Part{Optimizer: optimizer(t, "adamw")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,8 +42,8 @@ func TestAParamThatTheLossDoesNotNeedStaysAsItIs(t *testing.T) {
 		},
 	}
 	for _, name := range optimizers {
-		all[name] = func(t *testing.T, _ *nn.Model) nn.Optimizer {
-			return with(t, optimizer(t, name), nn.Settings{Clip: nn.Clip{Global: 0.5}})
+		all[name] = func(t *testing.T, _ *nn.Model) optim.Optimizer {
+			return with(t, optimizer(t, name), optim.Settings{Clip: optim.Clip{Global: 0.5}})
 		}
 	}
 	for name, of := range all {

@@ -1,6 +1,10 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/stoker-ml/stoker/compute/nn/optim"
+)
 
 // Model is a Graph that can be trained: what to minimise, and where.
 type Model struct {
@@ -58,6 +62,17 @@ func (g *Graph) pack(meant func(*Param) bool) []float32 {
 
 // Weights are the trainable params in the order of Graph.Params, one after the other. Writing to them changes the model.
 func (m *Model) Weights() []float32 { return m.weights }
+
+// Trainable says of what params Weights are made, in their order: what optim.NewParts asks for.
+func (m *Model) Trainable() []optim.Param {
+	var params []optim.Param
+	for _, p := range m.Graph.Params {
+		if p.Trainable {
+			params = append(params, optim.Param{Name: p.Name, Size: len(p.Values)})
+		}
+	}
+	return params
+}
 
 // Moving are the params that are moving averages, as Weights. A checkpoint holds both.
 func (m *Model) Moving() []float32 { return m.moving }

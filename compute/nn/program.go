@@ -12,7 +12,7 @@ import (
 // concurrent use. Close it.
 //
 // A machine on a device keeps weights and an optimizer's slots of its own. After Step, those here are right again at Sync: call it
-// before Model.Weights, Optimizer.State or an Evaluator are read. On this computer's cores Sync does nothing.
+// before Model.Weights, an optimizer's State or an Evaluator are read. On this computer's cores Sync does nothing.
 type Program struct {
 	model   *Model
 	batch   int

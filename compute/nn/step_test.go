@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
 // sparseTolerance is for sums of float32 in another order, over 100 steps.
@@ -118,7 +119,7 @@ func TestAWholeStepIsGradientsAndThenTheOptimizer(t *testing.T) {
 }
 
 // foreign is an optimizer that this room did not make.
-type foreign struct{ nn.Optimizer }
+type foreign struct{ optim.Optimizer }
 
 func TestAnOptimizerOfOtherMakingTakesItsOwnSteps(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
@@ -117,7 +118,7 @@ func onTape(t *testing.T, p *Program) *tape {
 }
 
 // step gives the tape what the plan's machine was fed, and takes a step of o.
-func (m *tape) step(t *testing.T, p *Program, compiled *plan.Plan, weights []float32, o Optimizer) float32 {
+func (m *tape) step(t *testing.T, p *Program, compiled *plan.Plan, weights []float32, o optim.Optimizer) float32 {
 	t.Helper()
 	for _, n := range m.e.Inputs {
 		i := compiled.Inputs[n.Name()]
@@ -158,7 +159,7 @@ func TestWholeModelsLearnAsOnGorgoniasTape(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := onTape(t, &Program{model: theirs, batch: 8})
-		o, other := &SGD{LearningRate: 0.1}, &SGD{LearningRate: 0.1}
+		o, other := &optim.SGD{LearningRate: 0.1}, &optim.SGD{LearningRate: 0.1}
 		batches := wholeBatches(whole[name].width)
 		for step := range 100 {
 			loss, err := p.Step(batches[step%5], o)

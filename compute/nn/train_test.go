@@ -8,12 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
-var optimizers = []string{"sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "rmsprop", "ftrl"}
-
 // train takes steps with a new program and returns the weights.
-func train(t *testing.T, m *nn.Model, o nn.Optimizer, steps int) []float32 {
+func train(t *testing.T, m *nn.Model, o optim.Optimizer, steps int) []float32 {
 	t.Helper()
 	p := program(t, m, 3)
 	for range steps {
@@ -24,28 +23,6 @@ func train(t *testing.T, m *nn.Model, o nn.Optimizer, steps int) []float32 {
 		o.Step(m.Weights(), grads)
 	}
 	return append([]float32(nil), m.Weights()...)
-}
-
-func optimizer(t *testing.T, name string) nn.Optimizer {
-	t.Helper()
-	o, err := nn.NewOptimizer(name, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
-
-func TestEveryOptimizerLowersTheLoss(t *testing.T) {
-	t.Parallel()
-	for _, name := range optimizers {
-		m := build(t, nets["embedding beside numbers"], nn.SoftmaxCrossEntropy{}, 5)
-		b := nn.Batch{Rows: 3, Inputs: inputs, Targets: targets}
-		before := lossOf(t, m, b)
-		train(t, m, optimizer(t, name), 50)
-		if after := lossOf(t, m, b); after > before/2 {
-			t.Errorf("%s: loss went from %v to %v", name, before, after)
-		}
-	}
 }
 
 func TestTheSameSeedGivesTheSameWeights(t *testing.T) {
@@ -60,25 +37,6 @@ func TestTheSameSeedGivesTheSameWeights(t *testing.T) {
 		}
 		if cmp.Equal(first, run(2)) {
 			t.Errorf("%s: seeds 1 and 2 gave the same weights", layers)
-		}
-	}
-}
-
-func TestARestoredOptimizerGoesOnAsIfNothingHadHappened(t *testing.T) {
-	t.Parallel()
-	for _, name := range optimizers {
-		want := train(t, build(t, nets["tanh"], nn.SigmoidCrossEntropy{}, 5), optimizer(t, name), 20)
-		m, o := build(t, nets["tanh"], nn.SigmoidCrossEntropy{}, 5), optimizer(t, name)
-		train(t, m, o, 9)
-		next := optimizer(t, name)
-		if err := next.Restore(o.State()); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, train(t, m, next, 11)); diff != "" {
-			t.Errorf("%s: want - got +\n%s", name, diff)
-		}
-		if err := next.Restore(nn.OptimizerState{Name: "other"}); err == nil {
-			t.Errorf("%s took another's state", name)
 		}
 	}
 }
@@ -157,7 +115,7 @@ func ExampleProgram() {
 		panic(err)
 	}
 	defer p.Close()
-	adam, err := nn.NewOptimizer("adam", 0.1)
+	adam, err := optim.New("adam", 0.1)
 	if err != nil {
 		panic(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
 // trained are nets that training computes by other nodes than a prediction. Their loss in training is no function of Eval.
@@ -114,11 +115,11 @@ func TestEachDropoutDrawsItsOwn(t *testing.T) {
 	const width = 64
 	m := build(t, func(b *nn.Builder) nn.Ref {
 		in := b.Input("x", nn.Float32, width)
-		one := b.Matrix("one", "one/kernel", nn.Zeros, b.Dropout("drop one", in, 0.5), 1)
-		return b.Add("both", one, b.Matrix("other", "other/kernel", nn.Zeros, b.Dropout("drop other", in, 0.5), 1))
+		one := b.Matrix("one", "one/kernel", initializer.Zeros, b.Dropout("drop one", in, 0.5), 1)
+		return b.Add("both", one, b.Matrix("other", "other/kernel", initializer.Zeros, b.Dropout("drop other", in, 0.5), 1))
 	}, nn.MeanSquaredError{}, 1)
 	ones := make([]float32, width)
-	nn.Ones(ones, nil, nil)
+	initializer.Ones(ones, nil, nil)
 	grads := gradients(t, program(t, m, 1), nn.Batch{
 		Rows: 1, Inputs: map[string]nn.Value{"x": nn.Floats(width, ones...)}, Targets: []float32{-0.5}, // a slope of 1 at 0
 	})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
 // Checkpoints are files called step-<number>.ckpt; checkpointFile says what is in one.
@@ -21,7 +22,7 @@ const (
 )
 
 // save writes a checkpoint, whole or not at all, then removes those beyond Keep.
-func (c Checkpoints) save(step int, m *nn.Model, o nn.Optimizer) error {
+func (c Checkpoints) save(step int, m *nn.Model, o optim.Optimizer) error {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -109,7 +110,7 @@ func (c Checkpoints) list() ([]saved, error) {
 
 // load sweeps, then puts the newest whole checkpoint back into m and o and returns its header, that of step 0 if there is none. A damaged
 // one is passed over for the one before it; one of another training is an error.
-func (c Checkpoints) load(m *nn.Model, o nn.Optimizer) (header, error) {
+func (c Checkpoints) load(m *nn.Model, o optim.Optimizer) (header, error) {
 	all, err := c.list()
 	if err = errors.Join(err, c.sweep()); err != nil {
 		return header{}, err
@@ -135,7 +136,7 @@ func (c Checkpoints) load(m *nn.Model, o nn.Optimizer) (header, error) {
 }
 
 // describe is the header of a checkpoint.
-func (c Checkpoints) describe(step int, m *nn.Model, o nn.Optimizer) header {
+func (c Checkpoints) describe(step int, m *nn.Model, o optim.Optimizer) header {
 	state := o.State()
 	h := header{Step: step, Seed: c.Seed, Optimizer: state.Name, Iterations: state.Iterations, Kernels: nn.KernelSet()}
 	for _, p := range m.Graph.Params {
@@ -149,14 +150,14 @@ func (c Checkpoints) describe(step int, m *nn.Model, o nn.Optimizer) header {
 	return h
 }
 
-func (c Checkpoints) restore(f checkpointFile, m *nn.Model, o nn.Optimizer) error {
+func (c Checkpoints) restore(f checkpointFile, m *nn.Model, o optim.Optimizer) error {
 	if want := c.describe(f.header.Step, m, o); !f.header.fits(want) {
 		return fmt.Errorf("is of another training: it has %v, expected %v", f.header, want)
 	}
 	if len(f.weights) != len(m.Weights()) {
 		return fmt.Errorf("holds %d weights, expected %d", len(f.weights), len(m.Weights()))
 	}
-	state := nn.OptimizerState{Name: f.header.Optimizer, Iterations: f.header.Iterations, Slots: f.slots}
+	state := optim.State{Name: f.header.Optimizer, Iterations: f.header.Iterations, Slots: f.slots}
 	if err := o.Restore(state); err != nil {
 		return err
 	}

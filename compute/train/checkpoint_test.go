@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -166,7 +167,7 @@ func TestADamagedCheckpointIsPassedOver(t *testing.T) {
 
 func TestACheckpointOfAnotherTrainingIsRefused(t *testing.T) {
 	t.Parallel()
-	sgd, err := nn.NewOptimizer("sgd", 0)
+	sgd, err := optim.New("sgd", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

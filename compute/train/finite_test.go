@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -16,7 +17,7 @@ func diverging(t *testing.T, steps int) train.Options {
 	t.Helper()
 	o := options(steps)
 	var err error
-	if o.Optimizer, err = nn.NewOptimizer("sgd", 1e6); err != nil {
+	if o.Optimizer, err = optim.New("sgd", 1e6); err != nil {
 		t.Fatal(err)
 	}
 	return o

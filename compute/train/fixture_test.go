@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -61,7 +62,7 @@ func model(t testing.TB, loss nn.Loss, width int) *nn.Model {
 }
 
 func options(steps int) train.Options {
-	adam, err := nn.NewOptimizer("adam", 0.01)
+	adam, err := optim.New("adam", 0.01)
 	if err != nil {
 		panic(err)
 	}

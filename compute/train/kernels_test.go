@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
 // resumedLog resumes a training of no steps from a checkpoint of step 3, written where the kernels were others, and returns
@@ -25,7 +26,7 @@ func resumedLog(t *testing.T, kernels string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	adam, err := nn.NewOptimizer("adam", 0.01)
+	adam, err := optim.New("adam", 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}

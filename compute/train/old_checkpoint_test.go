@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -54,10 +55,10 @@ func goOn(t *testing.T, name string, step int) *nn.Model {
 }
 
 // optimizerCalled is one by name, or parts: FTRL for the hidden layer, Adam for the rest.
-func optimizerCalled(t *testing.T, name string, m *nn.Model) nn.Optimizer {
+func optimizerCalled(t *testing.T, name string, m *nn.Model) optim.Optimizer {
 	t.Helper()
-	called := func(name string, rate float64) nn.Optimizer {
-		o, err := nn.NewOptimizer(name, rate)
+	called := func(name string, rate float64) optim.Optimizer {
+		o, err := optim.New(name, rate)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func optimizerCalled(t *testing.T, name string, m *nn.Model) nn.Optimizer {
 	if name != "parts" {
 		return called(name, 0.01)
 	}
-	o, err := nn.NewParts(m, nn.Part{Prefix: "", Optimizer: called("adam", 0.01)}, nn.Part{Prefix: "hidden/", Optimizer: called("ftrl", 0.05)})
+	o, err := optim.NewParts(m.Trainable(), optim.Part{Prefix: "", Optimizer: called("adam", 0.01)}, optim.Part{Prefix: "hidden/", Optimizer: called("ftrl", 0.05)})
 	if err != nil {
 		t.Fatal(err)
 	}

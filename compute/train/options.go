@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
 // Options say how to train. Zero values are what their comments say.
@@ -15,7 +15,7 @@ type Options struct {
 	Steps     int // batches to learn from; 0: until the source ends, which it must do then
 	EvalSteps int // batches to evaluate on; 0: all there are
 	BatchSize int // rows of the largest batch the training source gives
-	Optimizer nn.Optimizer
+	Optimizer optim.Optimizer
 	Threads   int // that take a step together; 0: 1, since a worker's jobs share its cores. Their number changes no result
 
 	Checkpoints Checkpoints

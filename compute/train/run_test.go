@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -93,7 +94,7 @@ func ExampleRun() {
 	if err != nil {
 		panic(err)
 	}
-	adam, err := nn.NewOptimizer("adam", 0.05)
+	adam, err := optim.New("adam", 0.05)
 	if err != nil {
 		panic(err)
 	}

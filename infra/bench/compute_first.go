@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -29,7 +29,7 @@ func takeFirstStep(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	adam, err := nn.NewOptimizer("adam", learningRate)
+	adam, err := optim.New("adam", learningRate)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -38,7 +39,7 @@ func (w work) train(ctx context.Context, file string, steps, threads int) (cost,
 	if err != nil {
 		return cost{}, err
 	}
-	adam, err := nn.NewOptimizer("adam", learningRate)
+	adam, err := optim.New("adam", learningRate)
 	if err != nil {
 		return cost{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/compute/train"
 )
@@ -94,7 +94,7 @@ func follow(t *testing.T, peer *tensorflow, w work, file, optimizer string, rate
 	if copy(model.Weights(), want.Weights) != len(model.Weights()) || len(want.Weights) != len(model.Weights()) {
 		t.Fatalf("Keras has %d weights, ours %d", len(want.Weights), len(model.Weights()))
 	}
-	o, err := nn.NewOptimizer(optimizer, rate)
+	o, err := optim.New(optimizer, rate)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/cuda"
 	"github.com/stoker-ml/stoker/compute/nn/cuda/fake"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
@@ -101,7 +102,7 @@ func train(t *testing.T, name string) (losses, weights []float32) {
 			t.Error(err)
 		}
 	}()
-	o, err := nn.NewOptimizer("adam", 0.02)
+	o, err := optim.New("adam", 0.02)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -244,10 +245,10 @@ func (c config) check() error {
 
 // checkOptimizer tells an unknown optimizer from a rate that none could take. The keys of both begin with prefix.
 func checkOptimizer(prefix, name string, rate float64) error {
-	if _, err := nn.NewOptimizer(name, 0); err != nil {
+	if _, err := optim.New(name, 0); err != nil {
 		return fmt.Errorf("custom_config: %soptimizer: %w", prefix, err)
 	}
-	if _, err := nn.NewOptimizer(name, rate); err != nil {
+	if _, err := optim.New(name, rate); err != nil {
 		return fmt.Errorf("custom_config: %slearning_rate: %w", prefix, err)
 	}
 	return nil
@@ -260,8 +261,8 @@ func (c config) interval() time.Duration {
 	return time.Duration(c.CheckpointAfter * float64(time.Second))
 }
 
-func (c config) optimizer() (nn.Optimizer, error) {
-	return nn.NewOptimizer(c.Optimizer, c.LearningRate)
+func (c config) optimizer() (optim.Optimizer, error) {
+	return optim.New(c.Optimizer, c.LearningRate)
 }
 
 // steps is 0 for Python's None.

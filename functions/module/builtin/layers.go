@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -31,7 +32,7 @@ func (l layersConfig) check() error {
 	if l.Initializer == "" {
 		return nil
 	}
-	if _, err := nn.InitializerNamed(l.Initializer); err != nil {
+	if _, err := initializer.Named(l.Initializer); err != nil {
 		return fmt.Errorf("custom_config: initializer: %w", err)
 	}
 	return nil
@@ -70,10 +71,10 @@ func (b networkBuilder) hidden(name string, x nn.Ref, units int, activation nn.O
 }
 
 // initializer is nil for a dense layer's own.
-func (l layersConfig) initializer() nn.Initializer {
+func (l layersConfig) initializer() initializer.Func {
 	if l.Initializer == "" {
 		return nil
 	}
-	init, _ := nn.InitializerNamed(l.Initializer) // check has found it
+	init, _ := initializer.Named(l.Initializer) // check has found it
 	return init
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
 // schedule is how a learning rate changes from step to step, by Keras's name and arguments: {"name": "CosineDecay", "decay_steps": 1000}. nil:
@@ -18,7 +18,7 @@ const (
 )
 
 // of makes the schedule of the rate that custom_config calls key, and starts from it unless it says otherwise; nil for none.
-func (s schedule) of(key string, rate float64) (nn.Schedule, error) {
+func (s schedule) of(key string, rate float64) (optim.Schedule, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -35,7 +35,7 @@ func (s schedule) of(key string, rate float64) (nn.Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("custom_config: %s_schedule: %w", key, err)
 	}
-	made, err := nn.NewSchedule(name, text)
+	made, err := optim.NewSchedule(name, text)
 	if err != nil {
 		return nil, fmt.Errorf("custom_config: %s_schedule: %w", key, err)
 	}

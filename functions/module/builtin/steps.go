@@ -3,7 +3,7 @@ package builtin
 import (
 	"fmt"
 
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
 // stepsConfig says what is done with gradients besides the optimizer's formula.
@@ -38,7 +38,7 @@ func (s stepsConfig) check(rate float64) error {
 }
 
 // schedule is that of the learning rate, or of the deep part's; nil for none.
-func (s stepsConfig) schedule(rate float64) (nn.Schedule, error) {
+func (s stepsConfig) schedule(rate float64) (optim.Schedule, error) {
 	return s.Schedule.of("learning_rate", rate)
 }
 
@@ -52,9 +52,9 @@ func (c config) rateOf(step int) float64 {
 }
 
 // settings of the optimizer.
-func (s stepsConfig) settings(rate float64) (nn.Settings, error) {
+func (s stepsConfig) settings(rate float64) (optim.Settings, error) {
 	schedule, err := s.schedule(rate)
-	return nn.Settings{Schedule: schedule, Clip: nn.Clip{
+	return optim.Settings{Schedule: schedule, Clip: optim.Clip{
 		Value: float32(s.ClipValue), Norm: float32(s.ClipNorm), Global: float32(s.GlobalClipNorm),
 	}}, err
 }

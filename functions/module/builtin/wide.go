@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -36,7 +38,7 @@ func (b networkBuilder) wide(logits nn.Ref, crosses []class) (nn.Ref, error) {
 func (b networkBuilder) weighed(logits nn.Ref, prefix string, of []class) nn.Ref {
 	units := logits.Type.Width
 	for _, f := range of {
-		weights := b.Table(prefix+f.layer+"/lookup", prefix+f.layer+"/weights", nn.Zeros, f.ids, f.depth, units)
+		weights := b.Table(prefix+f.layer+"/lookup", prefix+f.layer+"/weights", initializer.Zeros, f.ids, f.depth, units)
 		for i := range f.ids.Type.Width { // a feature may have several places
 			place := fmt.Sprintf("%s%s/%d", prefix, f.layer, i)
 			logits = b.Add(place+"/sum", logits, b.Slice(place, weights, i*units, (i+1)*units))
@@ -69,27 +71,27 @@ func (w *wideConfig) check(name string) error {
 	return err
 }
 
-func (w wideConfig) linearSchedule() (nn.Schedule, error) {
+func (w wideConfig) linearSchedule() (optim.Schedule, error) {
 	return w.LinearSchedule.of("linear_learning_rate", w.LinearLearningRate)
 }
 
-func (w wideConfig) optimizer() (nn.Optimizer, error) {
-	o, err := nn.NewOptimizer(w.LinearOptimizer, w.LinearLearningRate)
+func (w wideConfig) optimizer() (optim.Optimizer, error) {
+	o, err := optim.New(w.LinearOptimizer, w.LinearLearningRate)
 	if err != nil {
 		return nil, err
 	}
-	if ftrl, ok := o.(*nn.FTRL); ok {
+	if ftrl, ok := o.(*optim.FTRL); ok {
 		ftrl.Warm = true // a base model's weights count
 	}
 	schedule, err := w.linearSchedule()
 	if err != nil {
 		return nil, err
 	}
-	return nn.WithSettings(o, nn.Settings{Schedule: schedule})
+	return optim.WithSettings(o, optim.Settings{Schedule: schedule})
 }
 
 // optimizerOf is one for all of a model, or one for each part.
-func (c config) optimizerOf(m *nn.Model) (nn.Optimizer, error) {
+func (c config) optimizerOf(m *nn.Model) (optim.Optimizer, error) {
 	deep, err := c.optimizer()
 	if err != nil {
 		return nil, err
@@ -99,18 +101,18 @@ func (c config) optimizerOf(m *nn.Model) (nn.Optimizer, error) {
 		return nil, err
 	}
 	if c.LinearOptimizer == "" {
-		return nn.WithSettings(deep, settings)
+		return optim.WithSettings(deep, settings)
 	}
-	if deep, err = nn.WithSettings(deep, nn.Settings{Schedule: settings.Schedule}); err != nil {
+	if deep, err = optim.WithSettings(deep, optim.Settings{Schedule: settings.Schedule}); err != nil {
 		return nil, err
 	}
 	wide, err := c.wideConfig.optimizer()
 	if err != nil {
 		return nil, err
 	}
-	both, err := nn.NewParts(m, nn.Part{Prefix: "", Optimizer: deep}, nn.Part{Prefix: widePrefix, Optimizer: wide})
+	both, err := optim.NewParts(m.Trainable(), optim.Part{Prefix: "", Optimizer: deep}, optim.Part{Prefix: widePrefix, Optimizer: wide})
 	if err != nil {
 		return nil, err
 	}
-	return nn.WithSettings(both, nn.Settings{Clip: settings.Clip})
+	return optim.WithSettings(both, optim.Settings{Clip: settings.Clip})
 }

@@ -1,6 +1,9 @@
 package estimator
 
-import "github.com/stoker-ml/stoker/compute/nn"
+import (
+	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
+)
 
 // Estimator is a model to be built and trained: one of the canned ones.
 type Estimator interface {
@@ -12,9 +15,9 @@ type Estimator interface {
 // classes have one logit.
 type DNNLinearCombinedClassifier struct {
 	LinearFeatureColumns []LinearColumn
-	LinearOptimizer      nn.Optimizer // nil: FTRL with the rate 0.005, or 1/sqrt(columns) if that is less
+	LinearOptimizer      optim.Optimizer // nil: FTRL with the rate 0.005, or 1/sqrt(columns) if that is less
 	DNNFeatureColumns    []DenseColumn
-	DNNOptimizer         nn.Optimizer // nil: Adagrad with the rate 0.001
+	DNNOptimizer         optim.Optimizer // nil: Adagrad with the rate 0.001
 	DNNHiddenUnits       []int
 	DNNActivation        nn.Op    // "": relu
 	NClasses             int      // 0: 2, or as many as LabelVocabulary has
@@ -34,9 +37,9 @@ func (e DNNLinearCombinedClassifier) plan() (plan, error) {
 // DNNLinearCombinedRegressor is the same for a number.
 type DNNLinearCombinedRegressor struct {
 	LinearFeatureColumns []LinearColumn
-	LinearOptimizer      nn.Optimizer
+	LinearOptimizer      optim.Optimizer
 	DNNFeatureColumns    []DenseColumn
-	DNNOptimizer         nn.Optimizer
+	DNNOptimizer         optim.Optimizer
 	DNNHiddenUnits       []int
 	DNNActivation        nn.Op
 	Config               RunConfig
@@ -53,7 +56,7 @@ func (e DNNLinearCombinedRegressor) plan() (plan, error) {
 // DNNClassifier is a deep model.
 type DNNClassifier struct {
 	FeatureColumns  []DenseColumn
-	Optimizer       nn.Optimizer // nil: Adagrad with the rate 0.001
+	Optimizer       optim.Optimizer // nil: Adagrad with the rate 0.001
 	HiddenUnits     []int
 	Activation      nn.Op    // "": relu
 	NClasses        int      // 0: 2, or as many as LabelVocabulary has
@@ -72,7 +75,7 @@ func (e DNNClassifier) plan() (plan, error) {
 // DNNRegressor is the same for a number.
 type DNNRegressor struct {
 	FeatureColumns []DenseColumn
-	Optimizer      nn.Optimizer
+	Optimizer      optim.Optimizer
 	HiddenUnits    []int
 	Activation     nn.Op
 	Config         RunConfig
@@ -88,9 +91,9 @@ func (e DNNRegressor) plan() (plan, error) {
 // LinearClassifier is a linear model.
 type LinearClassifier struct {
 	FeatureColumns  []LinearColumn
-	Optimizer       nn.Optimizer // nil: FTRL with the rate 0.2, or 1/sqrt(columns) if that is less
-	NClasses        int          // 0: 2, or as many as LabelVocabulary has
-	LabelVocabulary []string     // the names of the classes, where the label is a string
+	Optimizer       optim.Optimizer // nil: FTRL with the rate 0.2, or 1/sqrt(columns) if that is less
+	NClasses        int             // 0: 2, or as many as LabelVocabulary has
+	LabelVocabulary []string        // the names of the classes, where the label is a string
 	Config          RunConfig
 }
 
@@ -102,7 +105,7 @@ func (e LinearClassifier) plan() (plan, error) {
 // LinearRegressor is the same for a number.
 type LinearRegressor struct {
 	FeatureColumns []LinearColumn
-	Optimizer      nn.Optimizer
+	Optimizer      optim.Optimizer
 	Config         RunConfig
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
 // Indicator is an indicator_column: one-hot. A feature with several places has how often each id is there.
@@ -61,7 +62,7 @@ func (e Embedding) numbers(c *columns) (nn.Ref, error) {
 }
 
 // truncatedNormal draws anew what is beyond two deviations, as tf.random.truncated_normal does.
-func truncatedNormal(deviation float64) nn.Initializer {
+func truncatedNormal(deviation float64) initializer.Func {
 	return func(values []float32, _ []int, rng *rand.Rand) {
 		for i := range values {
 			x := rng.NormFloat64()

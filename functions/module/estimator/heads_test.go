@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/example"
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -135,8 +135,8 @@ func atLeast(least float64) func(float64) bool { return func(x float64) bool { r
 func atMost(most float64) func(float64) bool { return func(x float64) bool { return x <= most } }
 
 // quick is an optimizer that needs no thousands of steps.
-func quick() nn.Optimizer {
-	return &nn.Adam{LearningRate: 0.03, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}
+func quick() optim.Optimizer {
+	return &optim.Adam{LearningRate: 0.03, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-7}
 }
 
 // compareServed asks the model in its file with the raw rows, missing cells and all, and compares with the predictions of the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
 // The names of variables are those that TensorFlow's canned Estimators give them.
@@ -44,5 +45,5 @@ func weighIDs(c *columns, column CategoricalColumn, units int) (nn.Ref, error) {
 		return nn.Ref{}, err
 	}
 	scope := linearScope + column.Name()
-	return c.sum(c.Table(scope+"/lookup", linearWeights(column), nn.Zeros, of.ids, of.depth, units), units, of, scope), nil
+	return c.sum(c.Table(scope+"/lookup", linearWeights(column), initializer.Zeros, of.ids, of.depth, units), units, of, scope), nil
 }

@@ -3,6 +3,7 @@ package estimator
 import (
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 )
 
 // Numeric is a numeric_column: the feature's numbers as they are, integers too. Its width is that of the feature.
@@ -25,5 +26,5 @@ func (n Numeric) weigh(c *columns, units int) (nn.Ref, error) {
 	if err != nil {
 		return nn.Ref{}, err
 	}
-	return c.Matrix(linearScope+n.Name()+"/product", linearWeights(n), nn.Zeros, x, units), nil
+	return c.Matrix(linearScope+n.Name()+"/product", linearWeights(n), initializer.Zeros, x, units), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 )
 
 // plan is what the canned Estimators come down to: a wide part, a deep part, or both, and a head.
@@ -15,11 +16,11 @@ type plan struct {
 	head   head
 
 	linear          []LinearColumn
-	linearOptimizer nn.Optimizer
+	linearOptimizer optim.Optimizer
 	linearRate      float64 // of the default optimizer, at most
 
 	deep          []DenseColumn
-	deepOptimizer nn.Optimizer
+	deepOptimizer optim.Optimizer
 	hiddenUnits   []int
 	activation    nn.Op
 }
@@ -34,7 +35,7 @@ const (
 // network is a plan that was built: the model, and the optimizer of each part.
 type network struct {
 	*nn.Model
-	optimizer nn.Optimizer
+	optimizer optim.Optimizer
 	defaults  map[string]example.Default // for what a row lacks of a feature
 	classes   []string                   // their names; nil for a number, and where they aren't known
 }
@@ -81,24 +82,24 @@ func (p plan) logits(c *columns) (nn.Ref, error) {
 }
 
 // optimizer is one for each part that is there.
-func (p plan) optimizer(m *nn.Model) (nn.Optimizer, error) {
-	var parts []nn.Part
+func (p plan) optimizer(m *nn.Model) (optim.Optimizer, error) {
+	var parts []optim.Part
 	if len(p.deep) > 0 {
 		o := p.deepOptimizer
 		if o == nil {
-			o = &nn.Adagrad{LearningRate: deepRate, InitialAccumulator: 0.1, Epsilon: 1e-7}
+			o = &optim.Adagrad{LearningRate: deepRate, InitialAccumulator: 0.1, Epsilon: 1e-7}
 		}
-		parts = append(parts, nn.Part{Prefix: deepPrefix, Optimizer: o})
+		parts = append(parts, optim.Part{Prefix: deepPrefix, Optimizer: o})
 	}
 	if len(p.linear) > 0 {
 		o := p.linearOptimizer
 		if o == nil {
 			rate := min(p.linearRate, 1/math.Sqrt(float64(len(p.linear))))
-			o = &nn.FTRL{LearningRate: rate, InitialAccumulator: 0.1, Warm: true}
+			o = &optim.FTRL{LearningRate: rate, InitialAccumulator: 0.1, Warm: true}
 		}
-		parts = append(parts, nn.Part{Prefix: linearPrefix, Optimizer: o})
+		parts = append(parts, optim.Part{Prefix: linearPrefix, Optimizer: o})
 	}
-	o, err := nn.NewParts(m, parts...)
+	o, err := optim.NewParts(m.Trainable(), parts...)
 	if err != nil {
 		return nil, fmt.Errorf("optimizers: %w", err)
 	}

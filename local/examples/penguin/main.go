@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -149,7 +150,7 @@ func (l learner) options(a *module.Args) (train.Options, error) {
 	if a.TrainSteps == nil {
 		return train.Options{}, fmt.Errorf("train_args: num_steps: missing, expected how many batches of %d to learn from", l.BatchSize)
 	}
-	optimizer, err := nn.NewOptimizer("adam", l.LearningRate)
+	optimizer, err := optim.New("adam", l.LearningRate)
 	if err != nil {
 		return train.Options{}, err
 	}

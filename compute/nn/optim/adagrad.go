@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"github.com/stoker-ml/stoker/compute/kernel"
@@ -24,13 +24,14 @@ func (o *Adagrad) rule(t int64) kernel.Rule {
 
 func (o *Adagrad) start(slots [][]float32, _ []float32) { fill(slots[0], o.InitialAccumulator) }
 
-func (o *Adagrad) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+// Updates implements Updater.
+func (o *Adagrad) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
 func (o *Adagrad) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
-func (o *Adagrad) State() OptimizerState { return o.state(o.Name()) }
+func (o *Adagrad) State() State { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *Adagrad) Restore(s OptimizerState) error { return restoreBy(o, s) }
+func (o *Adagrad) Restore(s State) error { return restoreBy(o, s) }

@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"github.com/stoker-ml/stoker/compute/kernel"
@@ -52,13 +52,14 @@ func (o *FTRL) start(slots [][]float32, weights []float32) {
 	}
 }
 
-func (o *FTRL) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+// Updates implements Updater.
+func (o *FTRL) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
 func (o *FTRL) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
-func (o *FTRL) State() OptimizerState { return o.state(o.Name()) }
+func (o *FTRL) State() State { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *FTRL) Restore(s OptimizerState) error { return restoreBy(o, s) }
+func (o *FTRL) Restore(s State) error { return restoreBy(o, s) }

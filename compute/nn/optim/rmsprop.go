@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"github.com/stoker-ml/stoker/compute/kernel"
@@ -31,13 +31,14 @@ func (o *RMSprop) rule(t int64) kernel.Rule {
 	}
 }
 
-func (o *RMSprop) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+// Updates implements Updater.
+func (o *RMSprop) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
 func (o *RMSprop) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
-func (o *RMSprop) State() OptimizerState { return o.state(o.Name()) }
+func (o *RMSprop) State() State { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *RMSprop) Restore(s OptimizerState) error { return restoreBy(o, s) }
+func (o *RMSprop) Restore(s State) error { return restoreBy(o, s) }

@@ -1,12 +1,15 @@
-package nn_test
+package initializer_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/initializer"
 	"github.com/stoker-ml/stoker/compute/tftest"
 )
+
+func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 // spread is what a drawing shows of its distribution.
 type spread struct{ Mean, Deviation, Lowest, Highest float64 }
@@ -46,12 +49,12 @@ def check(names):
     return out
 `, names, &want)
 	for _, name := range names {
-		init, err := nn.InitializerNamed(name)
+		init, err := initializer.Named(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		values := make([]float32, 300*200)
-		init(values, shape, nn.NewRand(1))
+		init(values, shape, source(1))
 		got, w := spreadOf(values), want[name]
 		ends := 0.005 // of the deviation
 		if name == "random_normal" || name == "orthogonal" {
@@ -70,7 +73,7 @@ func TestOrthogonalMatricesAreOrthogonal(t *testing.T) {
 	for _, shape := range [][2]int{{7, 3}, {3, 7}, {5, 5}, {1, 4}, {300, 60}} {
 		rows, cols := shape[0], shape[1]
 		values := make([]float32, rows*cols)
-		nn.Orthogonal(2)(values, shape[:], nn.NewRand(3))
+		initializer.Orthogonal(2)(values, shape[:], source(3))
 		vectors, size := cols, rows
 		at := func(vector, i int) float64 { return float64(values[i*cols+vector]) }
 		if rows < cols {
@@ -94,21 +97,46 @@ func TestOrthogonalMatricesAreOrthogonal(t *testing.T) {
 	}
 }
 
+func TestInitializersDrawFromKerasRanges(t *testing.T) {
+	t.Parallel()
+	const fanIn, fanOut = 30, 50
+	for name, c := range map[string]struct {
+		init  initializer.Func
+		limit float64
+	}{
+		"glorot": {initializer.GlorotUniform, math.Sqrt(6.0 / (fanIn + fanOut))},
+		"small":  {initializer.SmallUniform, 0.05},
+		"zeros":  {initializer.Zeros, 0},
+	} {
+		values := make([]float32, fanIn*fanOut)
+		c.init(values, []int{fanIn, fanOut}, source(1))
+		sum, largest := 0.0, 0.0
+		for _, v := range values {
+			sum += float64(v)
+			largest = max(largest, math.Abs(float64(v)))
+		}
+		// Of 1500 draws the largest is within 1 % of the limit, the mean within 4 standard errors of 0: 4 l / sqrt(3*1500).
+		if largest > c.limit || largest < 0.99*c.limit || math.Abs(sum/1500) > 4*c.limit/math.Sqrt(4500) {
+			t.Errorf("%s: largest %v, mean %v, limit %v", name, largest, sum/1500, c.limit)
+		}
+	}
+}
+
 func TestInitializersByNumbers(t *testing.T) {
 	t.Parallel()
-	draw := func(init nn.Initializer, shape ...int) []float32 {
+	draw := func(init initializer.Func, shape ...int) []float32 {
 		n := 1
 		for _, d := range shape {
 			n *= d
 		}
 		values := make([]float32, n)
-		init(values, shape, nn.NewRand(1))
+		init(values, shape, source(1))
 		return values
 	}
 	for name, c := range map[string]struct{ got, want []float32 }{
-		"constant":      {draw(nn.ConstantOf(1.5), 2, 2), []float32{1.5, 1.5, 1.5, 1.5}},
-		"tall identity": {draw(nn.Identity(2), 5, 2), []float32{2, 0, 0, 2, 0, 0, 0, 0, 0, 0}},
-		"wide identity": {draw(nn.Identity(1), 2, 3), []float32{1, 0, 0, 0, 1, 0}},
+		"constant":      {draw(initializer.ConstantOf(1.5), 2, 2), []float32{1.5, 1.5, 1.5, 1.5}},
+		"tall identity": {draw(initializer.Identity(2), 5, 2), []float32{2, 0, 0, 2, 0, 0, 0, 0, 0, 0}},
+		"wide identity": {draw(initializer.Identity(1), 2, 3), []float32{1, 0, 0, 0, 1, 0}},
 	} {
 		for i, v := range c.got {
 			if v != c.want[i] {
@@ -117,13 +145,13 @@ func TestInitializersByNumbers(t *testing.T) {
 			}
 		}
 	}
-	if s := spreadOf(draw(nn.RandomUniform(2, 4), 100, 100)); s.Lowest < 2 || s.Lowest > 2.01 || s.Highest >= 4 || s.Highest < 3.99 {
+	if s := spreadOf(draw(initializer.RandomUniform(2, 4), 100, 100)); s.Lowest < 2 || s.Lowest > 2.01 || s.Highest >= 4 || s.Highest < 3.99 {
 		t.Errorf("uniform from 2 to 4: %+v", s)
 	}
-	if s := spreadOf(draw(nn.RandomNormal(3, 2), 100, 100)); math.Abs(s.Mean-3) > 0.08 || math.Abs(s.Deviation-2) > 0.06 { // 4 standard errors
+	if s := spreadOf(draw(initializer.RandomNormal(3, 2), 100, 100)); math.Abs(s.Mean-3) > 0.08 || math.Abs(s.Deviation-2) > 0.06 { // 4 standard errors
 		t.Errorf("normal of mean 3 and deviation 2: %+v", s)
 	}
-	if _, err := nn.InitializerNamed("glorot"); err == nil {
+	if _, err := initializer.Named("glorot"); err == nil {
 		t.Error("an unknown name gave no error")
 	}
 }

@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"github.com/stoker-ml/stoker/compute/kernel"
@@ -27,13 +27,14 @@ func (o *Momentum) rule(t int64) kernel.Rule {
 	return kernel.Rule{Op: kernel.Momentum, Rate: o.rate(o.LearningRate, t), Mu: o.Momentum, Nesterov: o.Nesterov}
 }
 
-func (o *Momentum) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+// Updates implements Updater.
+func (o *Momentum) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
 func (o *Momentum) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
-func (o *Momentum) State() OptimizerState { return o.state(o.Name()) }
+func (o *Momentum) State() State { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *Momentum) Restore(s OptimizerState) error { return restoreBy(o, s) }
+func (o *Momentum) Restore(s State) error { return restoreBy(o, s) }

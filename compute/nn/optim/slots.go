@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 
 // ruled is an optimizer whose step is one kernel.Rule for all its weights.
 type ruled interface {
-	stepper
+	Updater
+	settings() *Settings
 	// rule is the formula at step t, from 1, its slots as the Rule's comment has them.
 	rule(t int64) kernel.Rule
 	// start fills new slots, which are 0, for weights as they are before the first step.
@@ -32,14 +33,14 @@ func (s *slots) memory() *slots { return s }
 func (s *slots) start([][]float32, []float32) {}
 
 // stepBy is Optimizer.Step by the rule of o.
-func stepBy(o stepper, weights, grads []float32) {
+func stepBy(o Updater, weights, grads []float32) {
 	var team *kernel.Team
-	if c := o.settings().Clip; c.Value > 0 {
+	if c := o.Clipping(); c.Value > 0 {
 		team.ClipValue(grads, c.Value)
 	} else if bound := max(c.Norm, c.Global); bound > 0 {
 		team.ClipNorm(grads, bound)
 	}
-	for _, u := range o.updates(weights) {
+	for _, u := range o.Updates(weights) {
 		team.Update(u.Rule, u.Weights, grads[u.Grads.From:u.Grads.To], u.Slots)
 	}
 }
@@ -92,12 +93,12 @@ func (s *slots) make(o ruled, weights []float32) {
 	o.start(s.values, weights)
 }
 
-func (s *slots) state(name string) OptimizerState {
-	return OptimizerState{Name: name, Iterations: s.iterations, Slots: s.values}
+func (s *slots) state(name string) State {
+	return State{Name: name, Iterations: s.iterations, Slots: s.values}
 }
 
 // restoreBy is Optimizer.Restore of o.
-func restoreBy(o ruled, from OptimizerState) error {
+func restoreBy(o ruled, from State) error {
 	name, count := o.Name(), o.rule(1).Op.Slots()
 	if from.Name != name {
 		return fmt.Errorf("state is of optimizer %q, expected %q", from.Name, name)

@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"math"
@@ -32,13 +32,14 @@ func (o *Adam) rule(t int64) kernel.Rule {
 	}
 }
 
-func (o *Adam) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+// Updates implements Updater.
+func (o *Adam) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
 func (o *Adam) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
-func (o *Adam) State() OptimizerState { return o.state(o.Name()) }
+func (o *Adam) State() State { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *Adam) Restore(s OptimizerState) error { return restoreBy(o, s) }
+func (o *Adam) Restore(s State) error { return restoreBy(o, s) }

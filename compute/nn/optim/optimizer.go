@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ type Optimizer interface {
 	// Step is one update of weights, in place. Both slices keep their length from call to call. It may change grads.
 	Step(weights, grads []float32)
 	// State is what Step remembers, not copied.
-	State() OptimizerState
+	State() State
 	// Restore puts a state back that State of an optimizer of the same name gave for as many weights.
-	Restore(OptimizerState) error
+	Restore(State) error
 }
 
-// OptimizerState is what an optimizer remembers between steps. Settings and the numbers of its formula are none of it.
-type OptimizerState struct {
+// State is what an optimizer remembers between steps. Settings and the numbers of its formula are none of it.
+type State struct {
 	Name       string
 	Iterations int64
 	Slots      [][]float32 // each as long as the weights, in the order the optimizer's comment names them; none before the first step
@@ -33,7 +33,7 @@ type Settings struct {
 	Clip     Clip     // of the gradients, before anything else is done with them
 }
 
-// WithSettings gives s to an optimizer that NewOptimizer or NewParts made, and returns it. In Parts each optimizer may have a
+// WithSettings gives s to an optimizer of this room, and returns it. In Parts each optimizer may have a
 // Schedule of its own, and keeps it where s has none; Clip bounds the gradients of all.
 func WithSettings(o Optimizer, s Settings) (Optimizer, error) {
 	if err := checkClip(s.Clip); err != nil {
@@ -41,7 +41,7 @@ func WithSettings(o Optimizer, s Settings) (Optimizer, error) {
 	}
 	configured, ok := o.(interface{ configure(Settings) })
 	if !ok {
-		return nil, fmt.Errorf("optimizer %q is none that NewOptimizer knows", o.Name())
+		return nil, fmt.Errorf("optimizer %q is none that optim.New knows", o.Name())
 	}
 	configured.configure(s)
 	return o, nil
@@ -59,10 +59,10 @@ func (s *Settings) rate(constant float64, t int64) float64 {
 	return s.Schedule.Rate(t - 1)
 }
 
-// optimizerNames are those of NewOptimizer.
-const optimizerNames = "sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop or ftrl"
+// names are those of New.
+const names = "sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop or ftrl"
 
-// DefaultLearningRate is Keras's for the optimizer of that name; NewOptimizer takes 0 for it.
+// DefaultLearningRate is Keras's for the optimizer of that name; New takes 0 for it.
 func DefaultLearningRate(name string) float64 {
 	switch name {
 	case "sgd", "momentum", "nesterov":
@@ -74,9 +74,9 @@ func DefaultLearningRate(name string) float64 {
 // maxLearningRate is where a rate is a mistake: whatever it is multiplied with is beyond float32 in a few steps.
 const maxLearningRate = 1e6
 
-// NewOptimizer finds an optimizer by name: sgd, momentum and nesterov (both 0.9), adam, adamw, adagrad, rmsprop, ftrl, with
+// New finds an optimizer by name: sgd, momentum and nesterov (both 0.9), adam, adamw, adagrad, rmsprop, ftrl, with
 // Keras's defaults.
-func NewOptimizer(name string, learningRate float64) (Optimizer, error) {
+func New(name string, learningRate float64) (Optimizer, error) {
 	if learningRate == 0 {
 		learningRate = DefaultLearningRate(name)
 	}
@@ -99,20 +99,25 @@ func NewOptimizer(name string, learningRate float64) (Optimizer, error) {
 	case "ftrl":
 		return &FTRL{LearningRate: learningRate, InitialAccumulator: 0.1}, nil
 	}
-	return nil, fmt.Errorf("unknown optimizer %q: expected %s", name, optimizerNames)
+	return nil, fmt.Errorf("unknown optimizer %q: expected %s", name, names)
 }
 
-// stepper is an Optimizer of this room. A machine that keeps weights takes a step of it as updates, in the place of Step.
-type stepper interface {
+// Clipping is Updater's.
+func (s *Settings) Clipping() Clip { return s.Clip }
+
+// Updater is an Optimizer that can say a step instead of taking it, for a plan.Machine that keeps weights and slots: all of this room
+// are.
+type Updater interface {
 	Optimizer
-	settings() *Settings // its Clip comes before the updates
-	// updates counts a step and says what it does: Update.Grads are ranges of weights. After the first call they are the same, but
-	// for the rules, as long as weights is.
-	updates(weights []float32) []plan.Update
+	// Clipping is the bound for the gradients that comes before the updates.
+	Clipping() Clip
+	// Updates counts a step and says what it does: Update.Grads are ranges of weights. After the first call they are the same, but for
+	// the rules, as long as weights is.
+	Updates(weights []float32) []plan.Update
 }
 
 // Clip bounds gradients before a step, as Keras's clipvalue, clipnorm and global_clipnorm; 0 is no bound, and at most one is set.
-// Step of an optimizer takes its slice for one param; Program.Step knows where each begins.
+// Step of an optimizer takes its slice for one param; a plan.Machine knows where each begins.
 type Clip = plan.Clip
 
 func checkClip(c Clip) error {

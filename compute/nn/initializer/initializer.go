@@ -1,4 +1,4 @@
-package nn
+package initializer
 
 import (
 	"fmt"
@@ -6,16 +6,11 @@ import (
 	"math/rand/v2"
 )
 
-// Initializer fills a new param of the given shape. rng decides everything random in it.
-type Initializer func(values []float32, shape []int, rng *rand.Rand)
+// Func fills a new param, which is 0, of the given shape. rng decides everything random in it.
+type Func func(values []float32, shape []int, rng *rand.Rand)
 
-// NewRand is the source of randomness for a seed: PCG, the same numbers on every machine.
-func NewRand(seed int64) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(seed), 0x9e3779b97f4a7c15)) // any fixed stream: the fraction of the golden ratio
-}
-
-// InitializerNamed finds an initializer by Keras's name for it, with Keras's defaults.
-func InitializerNamed(name string) (Initializer, error) {
+// Named finds an initializer by Keras's name for it, with Keras's defaults.
+func Named(name string) (Func, error) {
 	if init := initializers()[name]; init != nil {
 		return init, nil
 	}
@@ -23,8 +18,8 @@ func InitializerNamed(name string) (Initializer, error) {
 		"truncated_normal, orthogonal, identity, zeros or ones", name)
 }
 
-func initializers() map[string]Initializer {
-	return map[string]Initializer{
+func initializers() map[string]Func {
+	return map[string]Func{
 		"glorot_uniform":   GlorotUniform,
 		"glorot_normal":    GlorotNormal,
 		"he_uniform":       HeUniform,
@@ -48,12 +43,12 @@ func Zeros([]float32, []int, *rand.Rand) {}
 func Ones(values []float32, _ []int, _ *rand.Rand) { fill(values, 1) }
 
 // ConstantOf makes everything the same: Keras's Constant.
-func ConstantOf(value float64) Initializer {
+func ConstantOf(value float64) Func {
 	return func(values []float32, _ []int, _ *rand.Rand) { fill(values, value) }
 }
 
 // Identity is gain where row and column are the same, else 0, for a matrix.
-func Identity(gain float64) Initializer {
+func Identity(gain float64) Func {
 	return func(values []float32, shape []int, _ *rand.Rand) {
 		cols := shape[len(shape)-1]
 		for i := 0; i < len(values); i += cols + 1 {
@@ -70,7 +65,7 @@ func SmallUniform(values []float32, _ []int, rng *rand.Rand) {
 }
 
 // RandomUniform draws from [low, high).
-func RandomUniform(low, high float64) Initializer {
+func RandomUniform(low, high float64) Func {
 	return func(values []float32, _ []int, rng *rand.Rand) {
 		for i := range values {
 			values[i] = float32(low + (high-low)*rng.Float64())
@@ -79,7 +74,7 @@ func RandomUniform(low, high float64) Initializer {
 }
 
 // RandomNormal draws from the normal distribution.
-func RandomNormal(mean, deviation float64) Initializer {
+func RandomNormal(mean, deviation float64) Func {
 	return func(values []float32, _ []int, rng *rand.Rand) {
 		for i := range values {
 			values[i] = float32(mean + deviation*rng.NormFloat64())
@@ -88,7 +83,7 @@ func RandomNormal(mean, deviation float64) Initializer {
 }
 
 // TruncatedNormal draws from the normal distribution, again where it is two deviations or more off the mean.
-func TruncatedNormal(mean, deviation float64) Initializer {
+func TruncatedNormal(mean, deviation float64) Func {
 	return func(values []float32, _ []int, rng *rand.Rand) {
 		for i := range values {
 			x := rng.NormFloat64()
@@ -103,5 +98,12 @@ func TruncatedNormal(mean, deviation float64) Initializer {
 func uniform(values []float32, limit float64, rng *rand.Rand) {
 	for i := range values {
 		values[i] = float32(limit * (2*rng.Float64() - 1))
+	}
+}
+
+// fill makes every value the same.
+func fill(values []float32, with float64) {
+	for i := range values {
+		values[i] = float32(with)
 	}
 }

@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"github.com/stoker-ml/stoker/compute/kernel"
@@ -19,13 +19,14 @@ func (o *SGD) rule(t int64) kernel.Rule {
 	return kernel.Rule{Op: kernel.SGD, Rate: o.rate(o.LearningRate, t)}
 }
 
-func (o *SGD) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+// Updates implements Updater.
+func (o *SGD) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
 func (o *SGD) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
-func (o *SGD) State() OptimizerState { return o.state(o.Name()) }
+func (o *SGD) State() State { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *SGD) Restore(s OptimizerState) error { return restoreBy(o, s) }
+func (o *SGD) Restore(s State) error { return restoreBy(o, s) }

@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"fmt"
@@ -22,31 +22,34 @@ type Parts struct {
 	all   []plan.Update
 }
 
-// part is a Part and where its weights are, as ranges of Model.Weights.
+// part is a Part and where its weights are, as ranges of the weights.
 type part struct {
 	prefix    string
 	optimizer ruled
 	ranges    []plan.Range
 }
 
-// NewParts gives each trainable param of m to the part with its prefix, the longest where there is more than one. A param that no
-// part takes is an error, and so is a part without params.
-func NewParts(m *Model, parts ...Part) (*Parts, error) {
+// Param is one of those that weights are made of, one after the other.
+type Param struct {
+	Name string
+	Size int // in numbers
+}
+
+// NewParts gives each of params to the part with its prefix, the longest where there is more than one. A param that no part takes is
+// an error, and so is a part without params. nn.Model.Trainable are those of a model.
+func NewParts(params []Param, parts ...Part) (*Parts, error) {
 	o := &Parts{}
 	for _, p := range parts {
 		optimizer, ok := p.Optimizer.(ruled)
 		if !ok {
-			return nil, fmt.Errorf("part %q: optimizer %q is none that NewOptimizer knows", p.Prefix, p.Optimizer.Name())
+			return nil, fmt.Errorf("part %q: optimizer %q is none that optim.New knows", p.Prefix, p.Optimizer.Name())
 		}
-		if optimizer.settings().Clip != (Clip{}) {
+		if optimizer.Clipping() != (Clip{}) {
 			return nil, fmt.Errorf("part %q: gradients are clipped for all parts at once, by WithSettings of the Parts", p.Prefix)
 		}
 		o.parts = append(o.parts, part{prefix: p.Prefix, optimizer: optimizer})
 	}
-	for _, p := range m.Graph.Params {
-		if !p.Trainable {
-			continue
-		}
+	for _, p := range params {
 		if err := o.give(p); err != nil {
 			return nil, err
 		}
@@ -86,8 +89,8 @@ func (o *Parts) give(param Param) error {
 	if taker == nil {
 		return fmt.Errorf("param %q belongs to no part", param.Name)
 	}
-	taker.take(plan.Range{From: o.size, To: o.size + len(param.Values)})
-	o.size += len(param.Values)
+	taker.take(plan.Range{From: o.size, To: o.size + param.Size})
+	o.size += param.Size
 	return nil
 }
 
@@ -110,11 +113,11 @@ func (o *Parts) configure(s Settings) {
 	}
 }
 
-// updates are the parts' own, one after the other.
-func (o *Parts) updates(weights []float32) []plan.Update {
+// Updates are the parts' own, one after the other.
+func (o *Parts) Updates(weights []float32) []plan.Update {
 	o.all = o.all[:0]
 	for _, p := range o.parts {
-		o.all = append(o.all, p.optimizer.updates(weights)...)
+		o.all = append(o.all, p.optimizer.Updates(weights)...)
 	}
 	return o.all
 }
@@ -123,8 +126,8 @@ func (o *Parts) updates(weights []float32) []plan.Update {
 func (o *Parts) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State puts the parts' slots side by side, each where the weights are that it belongs to.
-func (o *Parts) State() OptimizerState {
-	s := OptimizerState{Name: o.Name()}
+func (o *Parts) State() State {
+	s := State{Name: o.Name()}
 	for _, p := range o.parts {
 		state := p.optimizer.State()
 		s.Iterations = state.Iterations
@@ -139,12 +142,12 @@ func (o *Parts) State() OptimizerState {
 }
 
 // Restore implements Optimizer.
-func (o *Parts) Restore(s OptimizerState) error {
+func (o *Parts) Restore(s State) error {
 	if s.Name != o.Name() {
 		return fmt.Errorf("state is of optimizer %q, expected %q", s.Name, o.Name())
 	}
 	for _, p := range o.parts {
-		state := OptimizerState{Name: p.optimizer.Name(), Iterations: s.Iterations}
+		state := State{Name: p.optimizer.Name(), Iterations: s.Iterations}
 		for _, slot := range s.Slots[:min(p.optimizer.rule(1).Op.Slots(), len(s.Slots))] {
 			if len(slot) != o.size {
 				return fmt.Errorf("state of optimizer %q has a slot of %d values, expected %d", s.Name, len(slot), o.size)

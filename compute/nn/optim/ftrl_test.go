@@ -1,4 +1,4 @@
-package nn_test
+package optim_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stoker-ml/stoker/compute/nn"
+	"github.com/stoker-ml/stoker/compute/nn/optim"
 	"github.com/stoker-ml/stoker/compute/tftest"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestFTRLRegularizesAsTensorFlow(t *testing.T) {
 	t.Parallel()
 	grads := [][]float32{{0.3, -2, 0, 0.01}, {-0.3, -1, 0.5, 0.01}, {0.1, 3, -0.5, 0}, {0, 0, 0, 0}}
-	o := &nn.FTRL{LearningRate: 0.1, InitialAccumulator: 0.1, L1: 0.2, L2: 0.3}
+	o := &optim.FTRL{LearningRate: 0.1, InitialAccumulator: 0.1, L1: 0.2, L2: 0.3}
 	weights := []float32{0.5, -0.5, 0, 1}
 	var got []float32
 	for _, g := range grads {
@@ -41,7 +41,7 @@ def check(grads):
 func TestAWarmFTRLKeepsTheWeightsItFinds(t *testing.T) {
 	t.Parallel()
 	start := []float32{0.5, -0.25, 0, 3}
-	for name, o := range map[string]*nn.FTRL{
+	for name, o := range map[string]*optim.FTRL{
 		"plain":       {LearningRate: 0.125, InitialAccumulator: 0.25},
 		"regularized": {LearningRate: 0.125, InitialAccumulator: 0.25, L1: 0.5, L2: 2},
 	} {

@@ -1,4 +1,4 @@
-package nn
+package optim
 
 import (
 	"github.com/stoker-ml/stoker/compute/kernel"
@@ -21,13 +21,14 @@ func (o *AdamW) rule(t int64) kernel.Rule {
 	return r
 }
 
-func (o *AdamW) updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
+// Updates implements Updater.
+func (o *AdamW) Updates(weights []float32) []plan.Update { return updatesBy(o, weights) }
 
 // Step follows the formula.
 func (o *AdamW) Step(weights, grads []float32) { stepBy(o, weights, grads) }
 
 // State implements Optimizer.
-func (o *AdamW) State() OptimizerState { return o.state(o.Name()) }
+func (o *AdamW) State() State { return o.state(o.Name()) }
 
 // Restore implements Optimizer.
-func (o *AdamW) Restore(s OptimizerState) error { return restoreBy(o, s) }
+func (o *AdamW) Restore(s State) error { return restoreBy(o, s) }

@@ -1,0 +1,75 @@
+package optim_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/compute/nn/optim"
+)
+
+var names = []string{"sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "rmsprop", "ftrl"}
+
+func named(t *testing.T, name string) optim.Optimizer {
+	t.Helper()
+	o, err := optim.New(name, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// twoLayers are the params of a small network: size numbers.
+var twoLayers = []optim.Param{{Name: "hidden/kernel", Size: 8}, {Name: "hidden/bias", Size: 4}, {Name: "out/kernel", Size: 12}, {Name: "out/bias", Size: 3}}
+
+const size = 8 + 4 + 12 + 3
+
+// begin are weights to start from: none is 0, and no two are the same.
+func begin() []float32 {
+	weights := make([]float32, size)
+	for i := range weights {
+		weights[i] = float32(i-13) / 8
+		if weights[i] == 0 {
+			weights[i] = 2
+		}
+	}
+	return weights
+}
+
+// slopes are the gradients of a bowl, sum (w[i] - i/9)^2 / 2: other ones where the weights are others.
+func slopes(weights []float32) []float32 {
+	grads := make([]float32, len(weights))
+	for i, w := range weights {
+		grads[i] = w - float32(i)/9
+	}
+	return grads
+}
+
+// steps takes some down the bowl.
+func steps(o optim.Optimizer, weights []float32, n int) []float32 {
+	for range n {
+		o.Step(weights, slopes(weights))
+	}
+	return weights
+}
+
+// goesOn asks for the same weights after 20 steps, whether or not another optimizer takes the last 11 from a state.
+func goesOn(t *testing.T, fresh func() optim.Optimizer) {
+	t.Helper()
+	first, next, weights := fresh(), fresh(), begin()
+	want := steps(fresh(), begin(), 20)
+	steps(first, weights, 9)
+	if err := next.Restore(first.State()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, steps(next, weights, 11)); diff != "" {
+		t.Errorf("%s: want - got +\n%s", first.Name(), diff)
+	}
+}
+
+func ExampleNew() {
+	_, err := optim.New("adamant", 0)
+	fmt.Println(err)
+	// Output: unknown optimizer "adamant": expected sgd, momentum, nesterov, adam, adamw, adagrad, rmsprop or ftrl
+}
