@@ -64,7 +64,7 @@ func BenchmarkSums(b *testing.B) {
 }
 
 func BenchmarkSoftmax(b *testing.B) {
-	for _, size := range [][2]int{{20, 3}, {256, 10}, {64, 1000}} {
+	for _, size := range [][2]int{{20, 3}, {20, 8}, {256, 10}, {64, 1000}} {
 		rows, cols := size[0], size[1]
 		x, y := random(seeded(1), rows*cols), make([]float32, rows*cols)
 		for name, do := range map[string]func(t *Team){

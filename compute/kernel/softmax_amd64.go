@@ -4,6 +4,10 @@ func rowwiseFast(l Level, w rowwise, y, x, z []float32, cols int) bool {
 	if l == Portable {
 		return false
 	}
+	if packable(l, cols) {
+		packedFast(l, w, y, x, z, cols)
+		return true
+	}
 	rows := len(y) / cols
 	switch {
 	case w == softmaxRows && l == AVX512:

@@ -1382,6 +1382,271 @@ done38:
 	VZEROUPPER
 	RET
 
+// func softmaxPackedAVX2(y *float32, x *float32, groups int, elements int, table *uint32, mask *uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxPackedAVX2(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    table+32(FP), DX
+	MOVQ    mask+40(FP), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS (DX), Y1
+	VMOVUPS 128(DX), Y2
+	VMOVUPS 192(DX), Y3
+	MOVQ    elements+24(FP), BX
+	MOVQ    groups+16(FP), SI
+
+round39:
+	VMASKMOVPS   (CX), Y0, Y4
+	VPERMPS      Y4, Y2, Y5
+	VMAXPS       Y5, Y4, Y5
+	VPERMPS      Y5, Y3, Y6
+	VMAXPS       Y6, Y5, Y5
+	VPERMPS      Y5, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VANDPS       Y5, Y4, Y4
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y4, Y6
+	VROUNDPS     $0x08, Y6, Y6
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y6, Y4
+	VBROADCASTSS lanes_39506967<>+0(SB), Y7
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y4, Y7
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y4, Y7
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y7
+	VADDPS       lanes_3f800000<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y6, Y6
+	VPSRAD       $0x01, Y6, Y7
+	VPSUBD       Y7, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y4, Y4
+	VPADDD       lanes_0000007f<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VANDPS       Y5, Y4, Y4
+	VPERMPS      Y4, Y2, Y5
+	VANDPS       320(DX), Y5, Y5
+	VADDPS       Y5, Y4, Y5
+	VPERMPS      Y5, Y3, Y6
+	VANDPS       384(DX), Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VPERMPS      Y5, Y1, Y5
+	VDIVPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y0, (AX)
+	LEAQ         (AX)(BX*4), AX
+	LEAQ         (CX)(BX*4), CX
+	DECQ         SI
+	JNE          round39
+	VZEROUPPER
+	RET
+
+// func logSoftmaxPackedAVX2(y *float32, x *float32, groups int, elements int, table *uint32, mask *uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·logSoftmaxPackedAVX2(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    table+32(FP), DX
+	MOVQ    mask+40(FP), BX
+	VMOVUPS (BX), Y0
+	VMOVUPS (DX), Y1
+	VMOVUPS 128(DX), Y2
+	VMOVUPS 192(DX), Y3
+	MOVQ    elements+24(FP), BX
+	MOVQ    groups+16(FP), SI
+
+round40:
+	VMASKMOVPS   (CX), Y0, Y4
+	VPERMPS      Y4, Y2, Y5
+	VMAXPS       Y5, Y4, Y5
+	VPERMPS      Y5, Y3, Y6
+	VMAXPS       Y6, Y5, Y5
+	VPERMPS      Y5, Y1, Y5
+	VSUBPS       Y5, Y4, Y4
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y4, Y5
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y6
+	VANDPS       Y5, Y6, Y6
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y6, Y7
+	VROUNDPS     $0x08, Y7, Y7
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y7, Y6
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y7, Y6
+	VBROADCASTSS lanes_39506967<>+0(SB), Y8
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VADDPS       lanes_3f800000<>+0(SB), Y8, Y6
+	VCVTPS2DQ    Y7, Y7
+	VPSRAD       $0x01, Y7, Y8
+	VPSUBD       Y8, Y7, Y7
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y6, Y6
+	VANDPS       Y5, Y6, Y5
+	VPERMPS      Y5, Y2, Y6
+	VANDPS       320(DX), Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VPERMPS      Y5, Y3, Y6
+	VANDPS       384(DX), Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VPERMPS      Y5, Y1, Y5
+	VCMPPS       $0x11, lanes_00800000<>+0(SB), Y5, Y6
+	VMULPS       lanes_4b000000<>+0(SB), Y5, Y7
+	VBLENDVPS    Y6, Y7, Y5, Y7
+	VPSUBD       lanes_3f3504f3<>+0(SB), Y7, Y7
+	VPSRAD       $0x17, Y7, Y8
+	VCVTDQ2PS    Y8, Y8
+	VANDPS       lanes_007fffff<>+0(SB), Y7, Y7
+	VPADDD       lanes_3f3504f3<>+0(SB), Y7, Y7
+	VSUBPS       lanes_3f800000<>+0(SB), Y7, Y7
+	VBROADCASTSS lanes_41b80000<>+0(SB), Y9
+	VANDPS       Y6, Y9, Y6
+	VSUBPS       Y6, Y8, Y6
+	VMULPS       Y7, Y7, Y8
+	VBROADCASTSS lanes_3d9021bb<>+0(SB), Y9
+	VFMADD213PS  lanes_bdebd1b8<>+0(SB), Y7, Y9
+	VFMADD213PS  lanes_3def251a<>+0(SB), Y7, Y9
+	VFMADD213PS  lanes_bdfe5d4f<>+0(SB), Y7, Y9
+	VFMADD213PS  lanes_3e11e9bf<>+0(SB), Y7, Y9
+	VFMADD213PS  lanes_be2aae50<>+0(SB), Y7, Y9
+	VFMADD213PS  lanes_3e4cceac<>+0(SB), Y7, Y9
+	VFMADD213PS  lanes_be7ffffc<>+0(SB), Y7, Y9
+	VFMADD213PS  lanes_3eaaaaaa<>+0(SB), Y7, Y9
+	VMULPS       Y8, Y7, Y10
+	VMULPS       Y10, Y9, Y9
+	VFMADD231PS  lanes_b95e8083<>+0(SB), Y6, Y9
+	VFNMADD231PS lanes_3f000000<>+0(SB), Y8, Y9
+	VADDPS       Y9, Y7, Y7
+	VFMADD231PS  lanes_3f318000<>+0(SB), Y6, Y7
+	VCMPPS       $0x00, lanes_7f800000<>+0(SB), Y5, Y6
+	VBLENDVPS    Y6, Y5, Y7, Y6
+	VCMPPS       $0x00, lanes_00000000<>+0(SB), Y5, Y7
+	VBROADCASTSS lanes_ff800000<>+0(SB), Y8
+	VBLENDVPS    Y7, Y8, Y6, Y6
+	VCMPPS       $0x19, lanes_00000000<>+0(SB), Y5, Y5
+	VBROADCASTSS lanes_7fc00000<>+0(SB), Y7
+	VBLENDVPS    Y5, Y7, Y6, Y5
+	VSUBPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y0, (AX)
+	LEAQ         (AX)(BX*4), AX
+	LEAQ         (CX)(BX*4), CX
+	DECQ         SI
+	JNE          round40
+	VZEROUPPER
+	RET
+
+// func softmaxSlopePackedAVX2(dx *float32, dy *float32, y *float32, groups int, elements int, table *uint32, mask *uint32)
+// Requires: AVX, AVX2
+TEXT ·softmaxSlopePackedAVX2(SB), NOSPLIT, $0-56
+	MOVQ    dx+0(FP), AX
+	MOVQ    dy+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    table+40(FP), BX
+	MOVQ    mask+48(FP), SI
+	VMOVUPS (SI), Y0
+	VMOVUPS (BX), Y1
+	VMOVUPS 128(BX), Y2
+	VMOVUPS 192(BX), Y3
+	MOVQ    elements+32(FP), SI
+	MOVQ    groups+24(FP), DI
+
+round41:
+	VMASKMOVPS (CX), Y0, Y4
+	VMASKMOVPS (DX), Y0, Y5
+	VMULPS     Y5, Y4, Y6
+	VPERMPS    Y6, Y2, Y7
+	VANDPS     320(BX), Y7, Y7
+	VADDPS     Y7, Y6, Y6
+	VPERMPS    Y6, Y3, Y7
+	VANDPS     384(BX), Y7, Y7
+	VADDPS     Y7, Y6, Y6
+	VPERMPS    Y6, Y1, Y6
+	VSUBPS     Y6, Y4, Y4
+	VMULPS     Y5, Y4, Y4
+	VMASKMOVPS Y4, Y0, (AX)
+	LEAQ       (AX)(SI*4), AX
+	LEAQ       (CX)(SI*4), CX
+	LEAQ       (DX)(SI*4), DX
+	DECQ       DI
+	JNE        round41
+	VZEROUPPER
+	RET
+
+// func logSoftmaxSlopePackedAVX2(dx *float32, dy *float32, y *float32, groups int, elements int, table *uint32, mask *uint32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·logSoftmaxSlopePackedAVX2(SB), NOSPLIT, $0-56
+	MOVQ    dx+0(FP), AX
+	MOVQ    dy+8(FP), CX
+	MOVQ    y+16(FP), DX
+	MOVQ    table+40(FP), BX
+	MOVQ    mask+48(FP), SI
+	VMOVUPS (SI), Y0
+	VMOVUPS (BX), Y1
+	VMOVUPS 128(BX), Y2
+	VMOVUPS 192(BX), Y3
+	MOVQ    elements+32(FP), SI
+	MOVQ    groups+24(FP), DI
+
+round42:
+	VMASKMOVPS   (CX), Y0, Y4
+	VPERMPS      Y4, Y2, Y5
+	VANDPS       320(BX), Y5, Y5
+	VADDPS       Y5, Y4, Y5
+	VPERMPS      Y5, Y3, Y6
+	VANDPS       384(BX), Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VPERMPS      Y5, Y1, Y5
+	VMASKMOVPS   (DX), Y0, Y6
+	VCMPPS       $0x15, lanes_c2d00000<>+0(SB), Y6, Y7
+	VBROADCASTSS lanes_42c80000<>+0(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VANDPS       Y7, Y6, Y6
+	VMULPS       lanes_3fb8aa3b<>+0(SB), Y6, Y8
+	VROUNDPS     $0x08, Y8, Y8
+	VFNMADD231PS lanes_3f318000<>+0(SB), Y8, Y6
+	VFNMADD231PS lanes_b95e8083<>+0(SB), Y8, Y6
+	VBROADCASTSS lanes_39506967<>+0(SB), Y9
+	VFMADD213PS  lanes_3ab743ce<>+0(SB), Y6, Y9
+	VFMADD213PS  lanes_3c088908<>+0(SB), Y6, Y9
+	VFMADD213PS  lanes_3d2aa9c1<>+0(SB), Y6, Y9
+	VFMADD213PS  lanes_3e2aaaaa<>+0(SB), Y6, Y9
+	VFMADD213PS  lanes_3f000000<>+0(SB), Y6, Y9
+	VMULPS       Y6, Y6, Y10
+	VFMADD213PS  Y6, Y10, Y9
+	VADDPS       lanes_3f800000<>+0(SB), Y9, Y6
+	VCVTPS2DQ    Y8, Y8
+	VPSRAD       $0x01, Y8, Y9
+	VPSUBD       Y9, Y8, Y8
+	VPADDD       lanes_0000007f<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y9, Y6, Y6
+	VPADDD       lanes_0000007f<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VANDPS       Y7, Y6, Y6
+	VFNMADD231PS Y5, Y6, Y4
+	VMASKMOVPS   Y4, Y0, (AX)
+	LEAQ         (AX)(SI*4), AX
+	LEAQ         (CX)(SI*4), CX
+	LEAQ         (DX)(SI*4), DX
+	DECQ         DI
+	JNE          round42
+	VZEROUPPER
+	RET
+
 // func softmaxAVX512(y *float32, x *float32, rows int, cols int)
 // Requires: AVX, AVX512F
 TEXT ·softmaxAVX512(SB), NOSPLIT, $0-32
@@ -1395,10 +1660,10 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-32
 	LEAQ  masks_16<>+0(SB), DI
 	KMOVW (DI)(SI*2), K1
 	TESTQ BX, BX
-	JNE   long39
+	JNE   long43
 	MOVQ  rows+16(FP), BX
 
-round40:
+round44:
 	VBROADCASTSS      lanes_ff800000<>+0(SB), Z0
 	VMOVUPS.Z         (CX), K1, Z1
 	VBLENDMPS         Z1, Z0, K1, Z2
@@ -1447,35 +1712,35 @@ round40:
 	LEAQ              (AX)(DX*4), AX
 	LEAQ              (CX)(DX*4), CX
 	DECQ              BX
-	JNE               round40
+	JNE               round44
 	VZEROUPPER
 	RET
 
-long39:
+long43:
 	MOVQ rows+16(FP), DI
 
-round41:
+round45:
 	VBROADCASTSS lanes_ff800000<>+0(SB), Z0
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest43
+	JGE          rest47
 
-block42:
+block46:
 	VMOVUPS (CX)(R8*4), Z1
 	VMAXPS  Z1, Z0, Z0
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block42
+	JLT     block46
 
-rest43:
+rest47:
 	TESTQ        SI, SI
-	JEQ          done44
+	JEQ          done48
 	VMOVUPS.Z    (CX)(R8*4), K1, Z1
 	VBROADCASTSS lanes_ff800000<>+0(SB), Z4
 	VBLENDMPS    Z1, Z4, K1, Z2
 	VMAXPS       Z2, Z0, Z0
 
-done44:
+done48:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -1488,9 +1753,9 @@ done44:
 	VPXORD        Z3, Z3, Z3
 	XORQ          R8, R8
 	CMPQ          R8, BX
-	JGE           rest46
+	JGE           rest50
 
-block45:
+block49:
 	VMOVUPS           (CX)(R8*4), Z1
 	VSUBPS            Z0, Z1, Z1
 	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
@@ -1516,11 +1781,11 @@ block45:
 	VMOVUPS           Z1, (AX)(R8*4)
 	ADDQ              $+16, R8
 	CMPQ              R8, BX
-	JLT               block45
+	JLT               block49
 
-rest46:
+rest50:
 	TESTQ             SI, SI
-	JEQ               done47
+	JEQ               done51
 	VMOVUPS.Z         (CX)(R8*4), K1, Z1
 	VSUBPS            Z0, Z1, Z0
 	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z0, K2
@@ -1546,7 +1811,7 @@ rest46:
 	VADDPS            Z0, Z3, Z3
 	VMOVUPS           Z0, K1, (AX)(R8*4)
 
-done47:
+done51:
 	VEXTRACTF64X4 $0x01, Z3, Y0
 	VADDPS        Y0, Y3, Y0
 	VEXTRACTF128  $0x01, Y0, X1
@@ -1558,28 +1823,28 @@ done47:
 	VBROADCASTSS  X0, Z0
 	XORQ          R8, R8
 	CMPQ          R8, BX
-	JGE           rest49
+	JGE           rest53
 
-block48:
+block52:
 	VMOVUPS (AX)(R8*4), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)(R8*4)
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block48
+	JLT     block52
 
-rest49:
+rest53:
 	TESTQ     SI, SI
-	JEQ       done50
+	JEQ       done54
 	VMOVUPS.Z (AX)(R8*4), K1, Z1
 	VDIVPS    Z0, Z1, Z0
 	VMOVUPS   Z0, K1, (AX)(R8*4)
 
-done50:
+done54:
 	LEAQ (AX)(DX*4), AX
 	LEAQ (CX)(DX*4), CX
 	DECQ DI
-	JNE  round41
+	JNE  round45
 	VZEROUPPER
 	RET
 
@@ -1614,10 +1879,10 @@ TEXT ·logSoftmaxAVX512(SB), NOSPLIT, $0-32
 	LEAQ  masks_16<>+0(SB), DI
 	KMOVW (DI)(SI*2), K1
 	TESTQ BX, BX
-	JNE   long51
+	JNE   long55
 	MOVQ  rows+16(FP), BX
 
-round52:
+round56:
 	VBROADCASTSS      lanes_ff800000<>+0(SB), Z0
 	VMOVUPS.Z         (CX), K1, Z1
 	VBLENDMPS         Z1, Z0, K1, Z2
@@ -1702,35 +1967,35 @@ round52:
 	LEAQ              (AX)(DX*4), AX
 	LEAQ              (CX)(DX*4), CX
 	DECQ              BX
-	JNE               round52
+	JNE               round56
 	VZEROUPPER
 	RET
 
-long51:
+long55:
 	MOVQ rows+16(FP), DI
 
-round53:
+round57:
 	VBROADCASTSS lanes_ff800000<>+0(SB), Z0
 	XORQ         R8, R8
 	CMPQ         R8, BX
-	JGE          rest55
+	JGE          rest59
 
-block54:
+block58:
 	VMOVUPS (CX)(R8*4), Z1
 	VMAXPS  Z1, Z0, Z0
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block54
+	JLT     block58
 
-rest55:
+rest59:
 	TESTQ        SI, SI
-	JEQ          done56
+	JEQ          done60
 	VMOVUPS.Z    (CX)(R8*4), K1, Z1
 	VBROADCASTSS lanes_ff800000<>+0(SB), Z8
 	VBLENDMPS    Z1, Z8, K1, Z2
 	VMAXPS       Z2, Z0, Z0
 
-done56:
+done60:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X0
@@ -1743,9 +2008,9 @@ done56:
 	VPXORD        Z3, Z3, Z3
 	XORQ          R8, R8
 	CMPQ          R8, BX
-	JGE           rest58
+	JGE           rest62
 
-block57:
+block61:
 	VMOVUPS           (CX)(R8*4), Z1
 	VSUBPS            Z0, Z1, Z1
 	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
@@ -1770,11 +2035,11 @@ block57:
 	VADDPS            Z1, Z3, Z3
 	ADDQ              $+16, R8
 	CMPQ              R8, BX
-	JLT               block57
+	JLT               block61
 
-rest58:
+rest62:
 	TESTQ             SI, SI
-	JEQ               done59
+	JEQ               done63
 	VMOVUPS.Z         (CX)(R8*4), K1, Z1
 	VSUBPS            Z0, Z1, Z1
 	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z1, K2
@@ -1799,7 +2064,7 @@ rest58:
 	VMOVAPS.Z         Z1, K1, Z1
 	VADDPS            Z1, Z3, Z3
 
-done59:
+done63:
 	VEXTRACTF64X4     $0x01, Z3, Y1
 	VADDPS            Y1, Y3, Y1
 	VEXTRACTF128      $0x01, Y1, X8
@@ -1847,30 +2112,30 @@ done59:
 	VBLENDMPS         Z1, Z6, K2, Z7
 	XORQ              R8, R8
 	CMPQ              R8, BX
-	JGE               rest61
+	JGE               rest65
 
-block60:
+block64:
 	VMOVUPS (CX)(R8*4), Z1
 	VSUBPS  Z0, Z1, Z1
 	VSUBPS  Z7, Z1, Z1
 	VMOVUPS Z1, (AX)(R8*4)
 	ADDQ    $+16, R8
 	CMPQ    R8, BX
-	JLT     block60
+	JLT     block64
 
-rest61:
+rest65:
 	TESTQ     SI, SI
-	JEQ       done62
+	JEQ       done66
 	VMOVUPS.Z (CX)(R8*4), K1, Z1
 	VSUBPS    Z0, Z1, Z0
 	VSUBPS    Z7, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)(R8*4)
 
-done62:
+done66:
 	LEAQ (AX)(DX*4), AX
 	LEAQ (CX)(DX*4), CX
 	DECQ DI
-	JNE  round53
+	JNE  round57
 	VZEROUPPER
 	RET
 
@@ -1889,28 +2154,28 @@ TEXT ·softmaxSlopeAVX512(SB), NOSPLIT, $0-40
 	KMOVW (R8)(DI*2), K1
 	MOVQ  rows+24(FP), R8
 
-round63:
+round67:
 	VPXORD Z0, Z0, Z0
 	XORQ   R9, R9
 	CMPQ   R9, SI
-	JGE    rest65
+	JGE    rest69
 
-block64:
+block68:
 	VMOVUPS     (CX)(R9*4), Z1
 	VMOVUPS     (DX)(R9*4), Z2
 	VFMADD231PS Z2, Z1, Z0
 	ADDQ        $+16, R9
 	CMPQ        R9, SI
-	JLT         block64
+	JLT         block68
 
-rest65:
+rest69:
 	TESTQ       DI, DI
-	JEQ         done66
+	JEQ         done70
 	VMOVUPS.Z   (CX)(R9*4), K1, Z1
 	VMOVUPS.Z   (DX)(R9*4), K1, Z2
 	VFMADD231PS Z2, Z1, Z0
 
-done66:
+done70:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X2
@@ -1922,9 +2187,9 @@ done66:
 	VBROADCASTSS  X1, Z1
 	XORQ          R9, R9
 	CMPQ          R9, SI
-	JGE           rest68
+	JGE           rest72
 
-block67:
+block71:
 	VMOVUPS (CX)(R9*4), Z2
 	VSUBPS  Z1, Z2, Z2
 	VMOVUPS (DX)(R9*4), Z3
@@ -1932,23 +2197,23 @@ block67:
 	VMOVUPS Z2, (AX)(R9*4)
 	ADDQ    $+16, R9
 	CMPQ    R9, SI
-	JLT     block67
+	JLT     block71
 
-rest68:
+rest72:
 	TESTQ     DI, DI
-	JEQ       done69
+	JEQ       done73
 	VMOVUPS.Z (CX)(R9*4), K1, Z2
 	VSUBPS    Z1, Z2, Z1
 	VMOVUPS.Z (DX)(R9*4), K1, Z2
 	VMULPS    Z2, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)(R9*4)
 
-done69:
+done73:
 	LEAQ (AX)(BX*4), AX
 	LEAQ (CX)(BX*4), CX
 	LEAQ (DX)(BX*4), DX
 	DECQ R8
-	JNE  round63
+	JNE  round67
 	VZEROUPPER
 	RET
 
@@ -1967,25 +2232,25 @@ TEXT ·logSoftmaxSlopeAVX512(SB), NOSPLIT, $0-40
 	KMOVW (R8)(DI*2), K1
 	MOVQ  rows+24(FP), R8
 
-round70:
+round74:
 	VPXORD Z0, Z0, Z0
 	XORQ   R9, R9
 	CMPQ   R9, SI
-	JGE    rest72
+	JGE    rest76
 
-block71:
+block75:
 	VADDPS (CX)(R9*4), Z0, Z0
 	ADDQ   $+16, R9
 	CMPQ   R9, SI
-	JLT    block71
+	JLT    block75
 
-rest72:
+rest76:
 	TESTQ     DI, DI
-	JEQ       done73
+	JEQ       done77
 	VMOVUPS.Z (CX)(R9*4), K1, Z1
 	VADDPS    Z1, Z0, Z0
 
-done73:
+done77:
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y1
 	VEXTRACTF128  $0x01, Y1, X2
@@ -1997,9 +2262,9 @@ done73:
 	VBROADCASTSS  X1, Z1
 	XORQ          R9, R9
 	CMPQ          R9, SI
-	JGE           rest75
+	JGE           rest79
 
-block74:
+block78:
 	VMOVUPS           (CX)(R9*4), Z2
 	VMOVUPS           (DX)(R9*4), Z3
 	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z3, K2
@@ -2025,11 +2290,11 @@ block74:
 	VMOVUPS           Z2, (AX)(R9*4)
 	ADDQ              $+16, R9
 	CMPQ              R9, SI
-	JLT               block74
+	JLT               block78
 
-rest75:
+rest79:
 	TESTQ             DI, DI
-	JEQ               done76
+	JEQ               done80
 	VMOVUPS.Z         (CX)(R9*4), K1, Z2
 	VMOVUPS.Z         (DX)(R9*4), K1, Z3
 	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z3, K2
@@ -2054,11 +2319,300 @@ rest75:
 	VFNMADD231PS      Z1, Z3, Z2
 	VMOVUPS           Z2, K1, (AX)(R9*4)
 
-done76:
+done80:
 	LEAQ (AX)(BX*4), AX
 	LEAQ (CX)(BX*4), CX
 	LEAQ (DX)(BX*4), DX
 	DECQ R8
-	JNE  round70
+	JNE  round74
+	VZEROUPPER
+	RET
+
+// func softmaxPackedAVX512(y *float32, x *float32, groups int, elements int, table *uint32, mask *uint32)
+// Requires: AVX, AVX512F
+TEXT ·softmaxPackedAVX512(SB), NOSPLIT, $0-48
+	MOVQ     y+0(FP), AX
+	MOVQ     x+8(FP), CX
+	MOVQ     table+32(FP), DX
+	MOVQ     mask+40(FP), BX
+	VMOVUPS  (BX), Z0
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS  (DX), Z0
+	VMOVUPS  256(DX), Z1
+	VPTESTMD Z1, Z1, K2
+	VMOVUPS  64(DX), Z1
+	VMOVUPS  320(DX), Z2
+	VPTESTMD Z2, Z2, K3
+	VMOVUPS  128(DX), Z2
+	VMOVUPS  384(DX), Z3
+	VPTESTMD Z3, Z3, K4
+	VMOVUPS  192(DX), Z3
+	MOVQ     elements+24(FP), DX
+	MOVQ     groups+16(FP), BX
+
+round81:
+	VMOVUPS.Z         (CX), K1, Z4
+	VPERMPS           Z4, Z1, Z5
+	VMAXPS            Z5, Z4, Z5
+	VPERMPS           Z5, Z2, Z6
+	VMAXPS            Z6, Z5, Z5
+	VPERMPS           Z5, Z3, Z6
+	VMAXPS            Z6, Z5, Z5
+	VPERMPS           Z5, Z0, Z5
+	VSUBPS            Z5, Z4, Z4
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z4, K5
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z5
+	VMINPS            Z4, Z5, Z4
+	VMOVAPS.Z         Z4, K5, Z4
+	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z4, Z5
+	VRNDSCALEPS       $0x08, Z5, Z5
+	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z5, Z4
+	VFNMADD231PS.BCST lanes_b95e8083<>+0(SB), Z5, Z4
+	VBROADCASTSS      lanes_39506967<>+0(SB), Z6
+	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z4, Z6
+	VMULPS            Z4, Z4, Z7
+	VFMADD213PS       Z4, Z7, Z6
+	VADDPS.BCST       lanes_3f800000<>+0(SB), Z6, Z4
+	VSCALEFPS         Z5, Z4, Z4
+	VMOVAPS.Z         Z4, K5, Z4
+	VPERMPS           Z4, Z1, Z5
+	VMOVAPS.Z         Z5, K2, Z5
+	VADDPS            Z5, Z4, Z5
+	VPERMPS           Z5, Z2, Z6
+	VMOVAPS.Z         Z6, K3, Z6
+	VADDPS            Z6, Z5, Z5
+	VPERMPS           Z5, Z3, Z6
+	VMOVAPS.Z         Z6, K4, Z6
+	VADDPS            Z6, Z5, Z5
+	VPERMPS           Z5, Z0, Z5
+	VDIVPS            Z5, Z4, Z4
+	VMOVUPS           Z4, K1, (AX)
+	LEAQ              (AX)(DX*4), AX
+	LEAQ              (CX)(DX*4), CX
+	DECQ              BX
+	JNE               round81
+	VZEROUPPER
+	RET
+
+// func logSoftmaxPackedAVX512(y *float32, x *float32, groups int, elements int, table *uint32, mask *uint32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·logSoftmaxPackedAVX512(SB), NOSPLIT, $0-48
+	MOVQ     y+0(FP), AX
+	MOVQ     x+8(FP), CX
+	MOVQ     table+32(FP), DX
+	MOVQ     mask+40(FP), BX
+	VMOVUPS  (BX), Z0
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS  (DX), Z0
+	VMOVUPS  256(DX), Z5
+	VPTESTMD Z5, Z5, K2
+	VMOVUPS  64(DX), Z5
+	VMOVUPS  320(DX), Z6
+	VPTESTMD Z6, Z6, K3
+	VMOVUPS  128(DX), Z6
+	VMOVUPS  384(DX), Z7
+	VPTESTMD Z7, Z7, K4
+	VMOVUPS  192(DX), Z7
+	MOVQ     elements+24(FP), DX
+	MOVQ     groups+16(FP), BX
+
+round82:
+	VMOVUPS.Z         (CX), K1, Z8
+	VPERMPS           Z8, Z5, Z9
+	VMAXPS            Z9, Z8, Z9
+	VPERMPS           Z9, Z6, Z10
+	VMAXPS            Z10, Z9, Z9
+	VPERMPS           Z9, Z7, Z10
+	VMAXPS            Z10, Z9, Z9
+	VPERMPS           Z9, Z0, Z9
+	VSUBPS            Z9, Z8, Z8
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z8, K5
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z9
+	VMINPS            Z8, Z9, Z9
+	VMOVAPS.Z         Z9, K5, Z9
+	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z9, Z10
+	VRNDSCALEPS       $0x08, Z10, Z10
+	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z10, Z9
+	VFNMADD231PS.BCST lanes_b95e8083<>+0(SB), Z10, Z9
+	VBROADCASTSS      lanes_39506967<>+0(SB), Z11
+	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z9, Z11
+	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z9, Z11
+	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z9, Z11
+	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z9, Z11
+	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z9, Z11
+	VMULPS            Z9, Z9, Z12
+	VFMADD213PS       Z9, Z12, Z11
+	VADDPS.BCST       lanes_3f800000<>+0(SB), Z11, Z9
+	VSCALEFPS         Z10, Z9, Z9
+	VMOVAPS.Z         Z9, K5, Z9
+	VPERMPS           Z9, Z5, Z10
+	VMOVAPS.Z         Z10, K2, Z10
+	VADDPS            Z10, Z9, Z9
+	VPERMPS           Z9, Z6, Z10
+	VMOVAPS.Z         Z10, K3, Z10
+	VADDPS            Z10, Z9, Z9
+	VPERMPS           Z9, Z7, Z10
+	VMOVAPS.Z         Z10, K4, Z10
+	VADDPS            Z10, Z9, Z9
+	VPERMPS           Z9, Z0, Z9
+	VCMPPS.BCST       $0x11, lanes_00800000<>+0(SB), Z9, K5
+	VMULPS.BCST       lanes_4b000000<>+0(SB), Z9, Z10
+	VBLENDMPS         Z10, Z9, K5, Z1
+	VPSUBD.BCST       lanes_3f3504f3<>+0(SB), Z1, Z10
+	VPSRAD            $0x17, Z10, Z11
+	VCVTDQ2PS         Z11, Z11
+	VANDPS.BCST       lanes_007fffff<>+0(SB), Z10, Z10
+	VPADDD.BCST       lanes_3f3504f3<>+0(SB), Z10, Z10
+	VSUBPS.BCST       lanes_3f800000<>+0(SB), Z10, Z10
+	VBROADCASTSS      lanes_41b80000<>+0(SB), Z12
+	VMOVAPS.Z         Z12, K5, Z12
+	VSUBPS            Z12, Z11, Z11
+	VMULPS            Z10, Z10, Z12
+	VBROADCASTSS      lanes_3d9021bb<>+0(SB), Z13
+	VFMADD213PS.BCST  lanes_bdebd1b8<>+0(SB), Z10, Z13
+	VFMADD213PS.BCST  lanes_3def251a<>+0(SB), Z10, Z13
+	VFMADD213PS.BCST  lanes_bdfe5d4f<>+0(SB), Z10, Z13
+	VFMADD213PS.BCST  lanes_3e11e9bf<>+0(SB), Z10, Z13
+	VFMADD213PS.BCST  lanes_be2aae50<>+0(SB), Z10, Z13
+	VFMADD213PS.BCST  lanes_3e4cceac<>+0(SB), Z10, Z13
+	VFMADD213PS.BCST  lanes_be7ffffc<>+0(SB), Z10, Z13
+	VFMADD213PS.BCST  lanes_3eaaaaaa<>+0(SB), Z10, Z13
+	VMULPS            Z12, Z10, Z14
+	VMULPS            Z14, Z13, Z13
+	VFMADD231PS.BCST  lanes_b95e8083<>+0(SB), Z11, Z13
+	VFNMADD231PS.BCST lanes_3f000000<>+0(SB), Z12, Z13
+	VADDPS            Z13, Z10, Z10
+	VFMADD231PS.BCST  lanes_3f318000<>+0(SB), Z11, Z10
+	VCMPPS.BCST       $0x00, lanes_7f800000<>+0(SB), Z9, K5
+	VBLENDMPS         Z9, Z10, K5, Z2
+	VCMPPS.BCST       $0x00, lanes_00000000<>+0(SB), Z9, K5
+	VBROADCASTSS      lanes_ff800000<>+0(SB), Z10
+	VBLENDMPS         Z10, Z2, K5, Z3
+	VCMPPS.BCST       $0x19, lanes_00000000<>+0(SB), Z9, K5
+	VBROADCASTSS      lanes_7fc00000<>+0(SB), Z9
+	VBLENDMPS         Z9, Z3, K5, Z4
+	VSUBPS            Z4, Z8, Z8
+	VMOVUPS           Z8, K1, (AX)
+	LEAQ              (AX)(DX*4), AX
+	LEAQ              (CX)(DX*4), CX
+	DECQ              BX
+	JNE               round82
+	VZEROUPPER
+	RET
+
+// func softmaxSlopePackedAVX512(dx *float32, dy *float32, y *float32, groups int, elements int, table *uint32, mask *uint32)
+// Requires: AVX, AVX512F
+TEXT ·softmaxSlopePackedAVX512(SB), NOSPLIT, $0-56
+	MOVQ     dx+0(FP), AX
+	MOVQ     dy+8(FP), CX
+	MOVQ     y+16(FP), DX
+	MOVQ     table+40(FP), BX
+	MOVQ     mask+48(FP), SI
+	VMOVUPS  (SI), Z0
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS  (BX), Z0
+	VMOVUPS  256(BX), Z1
+	VPTESTMD Z1, Z1, K2
+	VMOVUPS  64(BX), Z1
+	VMOVUPS  320(BX), Z2
+	VPTESTMD Z2, Z2, K3
+	VMOVUPS  128(BX), Z2
+	VMOVUPS  384(BX), Z3
+	VPTESTMD Z3, Z3, K4
+	VMOVUPS  192(BX), Z3
+	MOVQ     elements+32(FP), BX
+	MOVQ     groups+24(FP), SI
+
+round83:
+	VMOVUPS.Z (CX), K1, Z4
+	VMOVUPS.Z (DX), K1, Z5
+	VMULPS    Z5, Z4, Z6
+	VPERMPS   Z6, Z1, Z7
+	VMOVAPS.Z Z7, K2, Z7
+	VADDPS    Z7, Z6, Z6
+	VPERMPS   Z6, Z2, Z7
+	VMOVAPS.Z Z7, K3, Z7
+	VADDPS    Z7, Z6, Z6
+	VPERMPS   Z6, Z3, Z7
+	VMOVAPS.Z Z7, K4, Z7
+	VADDPS    Z7, Z6, Z6
+	VPERMPS   Z6, Z0, Z6
+	VSUBPS    Z6, Z4, Z4
+	VMULPS    Z5, Z4, Z4
+	VMOVUPS   Z4, K1, (AX)
+	LEAQ      (AX)(BX*4), AX
+	LEAQ      (CX)(BX*4), CX
+	LEAQ      (DX)(BX*4), DX
+	DECQ      SI
+	JNE       round83
+	VZEROUPPER
+	RET
+
+// func logSoftmaxSlopePackedAVX512(dx *float32, dy *float32, y *float32, groups int, elements int, table *uint32, mask *uint32)
+// Requires: AVX, AVX512F
+TEXT ·logSoftmaxSlopePackedAVX512(SB), NOSPLIT, $0-56
+	MOVQ     dx+0(FP), AX
+	MOVQ     dy+8(FP), CX
+	MOVQ     y+16(FP), DX
+	MOVQ     table+40(FP), BX
+	MOVQ     mask+48(FP), SI
+	VMOVUPS  (SI), Z0
+	VPTESTMD Z0, Z0, K1
+	VMOVUPS  (BX), Z0
+	VMOVUPS  256(BX), Z1
+	VPTESTMD Z1, Z1, K2
+	VMOVUPS  64(BX), Z1
+	VMOVUPS  320(BX), Z2
+	VPTESTMD Z2, Z2, K3
+	VMOVUPS  128(BX), Z2
+	VMOVUPS  384(BX), Z3
+	VPTESTMD Z3, Z3, K4
+	VMOVUPS  192(BX), Z3
+	MOVQ     elements+32(FP), BX
+	MOVQ     groups+24(FP), SI
+
+round84:
+	VMOVUPS.Z         (CX), K1, Z4
+	VPERMPS           Z4, Z1, Z5
+	VMOVAPS.Z         Z5, K2, Z5
+	VADDPS            Z5, Z4, Z5
+	VPERMPS           Z5, Z2, Z6
+	VMOVAPS.Z         Z6, K3, Z6
+	VADDPS            Z6, Z5, Z5
+	VPERMPS           Z5, Z3, Z6
+	VMOVAPS.Z         Z6, K4, Z6
+	VADDPS            Z6, Z5, Z5
+	VPERMPS           Z5, Z0, Z5
+	VMOVUPS.Z         (DX), K1, Z6
+	VCMPPS.BCST       $0x15, lanes_c2d00000<>+0(SB), Z6, K5
+	VBROADCASTSS      lanes_42c80000<>+0(SB), Z7
+	VMINPS            Z6, Z7, Z6
+	VMOVAPS.Z         Z6, K5, Z6
+	VMULPS.BCST       lanes_3fb8aa3b<>+0(SB), Z6, Z7
+	VRNDSCALEPS       $0x08, Z7, Z7
+	VFNMADD231PS.BCST lanes_3f318000<>+0(SB), Z7, Z6
+	VFNMADD231PS.BCST lanes_b95e8083<>+0(SB), Z7, Z6
+	VBROADCASTSS      lanes_39506967<>+0(SB), Z8
+	VFMADD213PS.BCST  lanes_3ab743ce<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  lanes_3c088908<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  lanes_3d2aa9c1<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  lanes_3e2aaaaa<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST  lanes_3f000000<>+0(SB), Z6, Z8
+	VMULPS            Z6, Z6, Z9
+	VFMADD213PS       Z6, Z9, Z8
+	VADDPS.BCST       lanes_3f800000<>+0(SB), Z8, Z6
+	VSCALEFPS         Z7, Z6, Z6
+	VMOVAPS.Z         Z6, K5, Z6
+	VFNMADD231PS      Z5, Z6, Z4
+	VMOVUPS           Z4, K1, (AX)
+	LEAQ              (AX)(BX*4), AX
+	LEAQ              (CX)(BX*4), CX
+	LEAQ              (DX)(BX*4), DX
+	DECQ              SI
+	JNE               round84
 	VZEROUPPER
 	RET

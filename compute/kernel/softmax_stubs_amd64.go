@@ -24,6 +24,26 @@ func softmaxSlopeAVX2(dx *float32, dy *float32, y *float32, rows int, cols int)
 //go:noescape
 func logSoftmaxSlopeAVX2(dx *float32, dy *float32, y *float32, rows int, cols int)
 
+// softmaxPackedAVX2 is Softmax of groups of rows, at least one, each with so many elements in a register; table and mask say how they lie there.
+//
+//go:noescape
+func softmaxPackedAVX2(y *float32, x *float32, groups int, elements int, table *uint32, mask *uint32)
+
+// logSoftmaxPackedAVX2 is LogSoftmax of groups of rows, at least one, each with so many elements in a register; table and mask say how they lie there.
+//
+//go:noescape
+func logSoftmaxPackedAVX2(y *float32, x *float32, groups int, elements int, table *uint32, mask *uint32)
+
+// softmaxSlopePackedAVX2 is SoftmaxSlope of groups of rows, at least one, each with so many elements in a register; table and mask say how they lie there.
+//
+//go:noescape
+func softmaxSlopePackedAVX2(dx *float32, dy *float32, y *float32, groups int, elements int, table *uint32, mask *uint32)
+
+// logSoftmaxSlopePackedAVX2 is LogSoftmaxSlope of groups of rows, at least one, each with so many elements in a register; table and mask say how they lie there.
+//
+//go:noescape
+func logSoftmaxSlopePackedAVX2(dx *float32, dy *float32, y *float32, groups int, elements int, table *uint32, mask *uint32)
+
 // softmaxAVX512 is Softmax.
 //
 //go:noescape
@@ -43,3 +63,23 @@ func softmaxSlopeAVX512(dx *float32, dy *float32, y *float32, rows int, cols int
 //
 //go:noescape
 func logSoftmaxSlopeAVX512(dx *float32, dy *float32, y *float32, rows int, cols int)
+
+// softmaxPackedAVX512 is Softmax of groups of rows, at least one, each with so many elements in a register; table and mask say how they lie there.
+//
+//go:noescape
+func softmaxPackedAVX512(y *float32, x *float32, groups int, elements int, table *uint32, mask *uint32)
+
+// logSoftmaxPackedAVX512 is LogSoftmax of groups of rows, at least one, each with so many elements in a register; table and mask say how they lie there.
+//
+//go:noescape
+func logSoftmaxPackedAVX512(y *float32, x *float32, groups int, elements int, table *uint32, mask *uint32)
+
+// softmaxSlopePackedAVX512 is SoftmaxSlope of groups of rows, at least one, each with so many elements in a register; table and mask say how they lie there.
+//
+//go:noescape
+func softmaxSlopePackedAVX512(dx *float32, dy *float32, y *float32, groups int, elements int, table *uint32, mask *uint32)
+
+// logSoftmaxSlopePackedAVX512 is LogSoftmaxSlope of groups of rows, at least one, each with so many elements in a register; table and mask say how they lie there.
+//
+//go:noescape
+func logSoftmaxSlopePackedAVX512(dx *float32, dy *float32, y *float32, groups int, elements int, table *uint32, mask *uint32)

@@ -11,6 +11,7 @@ func writeSoftmax(f *file) {
 		f.logSoftmax(suffix)
 		f.softmaxSlope(suffix)
 		f.logSoftmaxSlope(suffix)
+		f.packedSoftmaxes(suffix)
 	})
 }
 
