@@ -40,7 +40,7 @@ var table = house.Table{
 		"compute/nn/cuda":          {Opens: "compute/kernel compute/nn/plan", Tests: "compute/nn compute/nn/optim"},
 		"compute/nn/cuda/driver":   {Opens: "compute/nn/cuda"},
 		"compute/nn/cuda/fake":     {Opens: "compute/nn/cuda", TestHelp: true}, // a GPU that checks each call
-		"compute/train":            {Opens: "compute/nn compute/nn/optim compute/example compute/record"},
+		"compute/train":            {Opens: "compute/nn compute/nn/optim compute/example compute/record", Tests: "compute/nn/plan"},
 		"compute/bundle":           {Opens: "compute/record"},
 		"compute/warm":             {Opens: "compute/bundle compute/nn compute/savedmodel", Tests: "compute/example"},
 		"compute/runlog":           {Opens: "compute/record"},
@@ -66,7 +66,7 @@ var table = house.Table{
 
 		"functions/pipeline":                  {Opens: "functions/module compute/tune"},
 		"functions/module":                    {Opens: "compute/kernel compute/tune", Tests: "compute/tune/space"},
-		"functions/module/builtin":            {Opens: "functions/module compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/record"},
+		"functions/module/builtin":            {Opens: "functions/module compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/nn/plan compute/record"},
 		"functions/module/estimator":          {Opens: "functions/module compute/nn/initializer compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":                     {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
 		"functions/guest/process":             {Opens: "functions/scratch"},
@@ -94,7 +94,7 @@ var table = house.Table{
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/studies":               {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/stoker":                {Opens: "*"},
-		"functions/stoker-cuda":           {Opens: "compute/nn compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
+		"functions/stoker-cuda":           {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
 			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch", Tests: "*"},

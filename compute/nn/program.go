@@ -47,8 +47,12 @@ type moment struct {
 
 // ProgramOptions say what a Program runs on. The zero value is one thread of this computer.
 type ProgramOptions struct {
-	Threads int // that compute one step together, on this computer's cores; 0: 1. Their number changes no result
+	Threads  int      // that compute one step together, on this computer's cores; 0: 1. Their number changes no result
+	Machines Machines // nil: this computer's cores
 }
+
+// Machines makes the machine that a Program runs on: one on a device.
+type Machines func(*plan.Plan) (plan.Machine, error)
 
 // NewProgram builds the expression graph of m for a batch size, with its gradients, and makes it ready to run on one thread.
 func NewProgram(m *Model, batch int) (*Program, error) {
@@ -75,7 +79,7 @@ func NewProgramWith(m *Model, batch int, o ProgramOptions) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.start(compiled, o.Threads); err != nil {
+	if err := p.start(compiled, o); err != nil {
 		return nil, err
 	}
 	p.bind(compiled, parts)
@@ -84,10 +88,13 @@ func NewProgramWith(m *Model, batch int, o ProgramOptions) (*Program, error) {
 }
 
 // start makes the machine.
-func (p *Program) start(compiled *plan.Plan, threads int) (err error) {
-	p.team = kernel.NewTeam(threads)
-	p.machine, err = newMachine(compiled, p.team)
-	if err != nil {
+func (p *Program) start(compiled *plan.Plan, o ProgramOptions) (err error) {
+	p.team = kernel.NewTeam(o.Threads)
+	if o.Machines == nil {
+		p.machine = plan.NewMachine(compiled, p.team)
+		return nil
+	}
+	if p.machine, err = o.Machines(compiled); err != nil {
 		p.team.Close()
 		return fmt.Errorf("machine for the plan of a step: %w", err)
 	}

@@ -84,7 +84,7 @@ func (l *loop) resumed(from header) {
 
 // train takes steps until there are enough, or the data ends.
 func (l *loop) train(ctx context.Context) (err error) {
-	l.program, err = nn.NewProgramWith(l.model, l.BatchSize, nn.ProgramOptions{Threads: l.Threads})
+	l.program, err = nn.NewProgramWith(l.model, l.BatchSize, nn.ProgramOptions{Threads: l.Threads, Machines: l.Machines})
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/optim"
+	"github.com/stoker-ml/stoker/compute/nn/plan"
 	"github.com/stoker-ml/stoker/compute/train"
 )
 
@@ -80,6 +81,16 @@ func TestALossThatIsNoNumberEndsTheRunAndNamesTheStep(t *testing.T) {
 	_, err := train.Run(t.Context(), options(10), m, s, nil)
 	if !errors.Is(err, train.ErrNotFinite) || !strings.Contains(err.Error(), "step 5:") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestATrainingTakesItsStepsOnTheMachineItIsGiven(t *testing.T) {
+	t.Parallel()
+	full := errors.New("the device is full")
+	o := options(3)
+	o.Machines = func(*plan.Plan) (plan.Machine, error) { return nil, full }
+	if _, err := train.Run(t.Context(), o, model(t, nn.SoftmaxCrossEntropy{}, 3), endless(), nil); !errors.Is(err, full) {
+		t.Errorf("error is %v, expected %v", err, full)
 	}
 }
 

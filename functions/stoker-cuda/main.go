@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/nn/cuda"
 	"github.com/stoker-ml/stoker/compute/nn/cuda/driver"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -92,8 +91,7 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	nn.UseMachines(gpu.Machine)
-	status := module.Process(context.Background(), builtin.Module())
+	status := module.Process(context.Background(), builtin.ModuleOn(gpu.Machine))
 	if err := gpu.Close(); err != nil {
 		return err
 	}

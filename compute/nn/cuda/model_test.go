@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn/plan"
 )
 
-// TestWholeModelsTrainAsOnThisComputersCores changes what all programs of this process run on, so it is not parallel.
 func TestWholeModelsTrainAsOnThisComputersCores(t *testing.T) {
+	t.Parallel()
 	for _, d := range []*fake.Device{{}, {Multiplies: true}} {
 		machines := onDevice(t, openDevice(t, d))
 		for name := range models {
@@ -24,7 +24,7 @@ func TestWholeModelsTrainAsOnThisComputersCores(t *testing.T) {
 }
 
 // onDevice refuses plans that this computer has to help with.
-func onDevice(t *testing.T, machines func(*plan.Plan) (plan.Machine, error)) func(*plan.Plan) (plan.Machine, error) {
+func onDevice(t *testing.T, machines nn.Machines) nn.Machines {
 	return func(p *plan.Plan) (plan.Machine, error) {
 		for _, in := range p.Code {
 			if in.Op == plan.OnHost {
@@ -37,12 +37,10 @@ func onDevice(t *testing.T, machines func(*plan.Plan) (plan.Machine, error)) fun
 
 // likeHere trains a model here and there. The tolerance is for sums in another order, and Adam's first steps, which turn a slope of
 // 1e-8 into a step as long as any other.
-func likeHere(t *testing.T, machines func(*plan.Plan) (plan.Machine, error), name string) {
+func likeHere(t *testing.T, machines nn.Machines, name string) {
 	t.Helper()
-	wantLosses, want := train(t, name)
-	nn.UseMachines(machines)
-	defer nn.UseMachines(nil)
-	losses, weights := train(t, name)
+	wantLosses, want := train(t, name, nil)
+	losses, weights := train(t, name, machines)
 	for i, w := range wantLosses {
 		if math.Abs(float64(losses[i]-w)) > 1e-4*max(1, float64(w)) {
 			t.Fatalf("the loss of step %d is %g, on this computer's cores %g", i, losses[i], w)
@@ -80,7 +78,7 @@ type features struct{ x, id nn.Ref }
 
 // train takes 40 steps of Adam with the gradients' norm bounded, on batches of 5 rows of which one is padding, and gives the losses
 // and what Sync brings.
-func train(t *testing.T, name string) (losses, weights []float32) {
+func train(t *testing.T, name string, machines nn.Machines) (losses, weights []float32) {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(7))
 	logits := models[name](b, features{b.Input("x", nn.Float32, 2), b.Input("id", nn.Int64, 1)})
@@ -93,7 +91,7 @@ func train(t *testing.T, name string) (losses, weights []float32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := nn.NewProgram(m, 5)
+	p, err := nn.NewProgramWith(m, 5, nn.ProgramOptions{Machines: machines})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -24,11 +25,14 @@ func Digests() map[string]string {
 func Names() []string { return slices.Sorted(maps.Keys(Digests())) }
 
 // Module serves every builtin module: which one, an assignment says.
-func Module() module.Module {
+func Module() module.Module { return ModuleOn(nil) }
+
+// ModuleOn is Module with every training on what machines makes, a device.
+func ModuleOn(machines nn.Machines) module.Module {
 	kept := &kept{}
 	return module.Module{
 		Train: func(ctx context.Context, a *module.Args) error {
-			return run(ctx, nameOf(a.Assignment), a.Assignment, a.Send, kept)
+			return run(ctx, nameOf(a.Assignment), a.Assignment, runner{report: a.Send, kept: kept, machines: machines})
 		},
 		Tune: func(ctx context.Context, a *module.Args) (tune.Config, error) {
 			return study(ctx, nameOf(a.Assignment), a.Assignment)

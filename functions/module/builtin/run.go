@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
 	"github.com/stoker-ml/stoker/compute/transform"
@@ -21,12 +22,12 @@ import (
 // context.Cause(ctx) in its chain. What the data is to blame for is a module.Error of kind input. It logs to standard
 // error, which is the job's log.
 func Run(ctx context.Context, name string, a module.Assignment, report func(module.Message)) error {
-	return run(ctx, name, a, report, &kept{})
+	return run(ctx, name, a, runner{report: report, kept: &kept{}})
 }
 
-// run is Run with what trials keep for those after them.
-func run(ctx context.Context, name string, a module.Assignment, report func(module.Message), kept *kept) error {
-	r := runner{log: slog.New(slog.NewTextHandler(os.Stderr, nil)), report: report, now: time.Now, kept: kept}
+// run is Run by a runner that lacks but a log and a clock.
+func run(ctx context.Context, name string, a module.Assignment, r runner) error {
+	r.log, r.now = slog.New(slog.NewTextHandler(os.Stderr, nil)), time.Now
 	err := r.run(ctx, name, a)
 	if errors.Is(err, example.ErrInput) && ctx.Err() == nil {
 		return module.BadInput(err)
@@ -36,10 +37,11 @@ func run(ctx context.Context, name string, a module.Assignment, report func(modu
 
 // runner holds what a run needs of the world.
 type runner struct {
-	log    *slog.Logger
-	report func(module.Message)
-	now    func() time.Time
-	kept   *kept
+	log      *slog.Logger
+	report   func(module.Message)
+	now      func() time.Time
+	kept     *kept       // what trials keep for those after them
+	machines nn.Machines // that train; nil: this computer's cores
 }
 
 // run is the whole walk: configuration, schema, survey, network, weights of a base model, training, export.
@@ -139,7 +141,7 @@ func (r runner) options(c config, n network, a module.Assignment) (train.Options
 	}
 	p := &progress{report: r.report, now: r.now, trial: a.Trial != nil}
 	o := train.Options{
-		Steps: steps(a.TrainSteps), EvalSteps: steps(a.EvalSteps), BatchSize: c.BatchSize, Optimizer: optimizer, Threads: c.Threads,
+		Steps: steps(a.TrainSteps), EvalSteps: steps(a.EvalSteps), BatchSize: c.BatchSize, Optimizer: optimizer, Threads: c.Threads, Machines: r.machines,
 		LogEvery: 10, Logger: r.log, Now: r.now, Report: p.take, Checkpointed: p.checkpointed,
 	}
 	if a.WorkingDir != "" {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stoker-ml/stoker/compute/nn/plan"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
@@ -223,6 +225,25 @@ func TestModuleIsServed(t *testing.T) {
 	}
 	if metrics := done(t, messages); metrics["accuracy"] < 0.85 {
 		t.Errorf("metrics are %v", metrics)
+	}
+}
+
+func TestAModuleTrainsOnTheMachinesItIsGiven(t *testing.T) {
+	t.Parallel()
+	line, err := json.Marshal(assignment(t, "penguin", true, penguin()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	machines := func(p *plan.Plan) (plan.Machine, error) {
+		made++
+		return plan.NewMachine(p, nil), nil
+	}
+	if err := module.Serve(t.Context(), bytes.NewReader(append(line, '\n')), io.Discard, builtin.ModuleOn(machines)); err != nil {
+		t.Fatal(err)
+	}
+	if made != 1 {
+		t.Errorf("%d machines were made, expected 1", made)
 	}
 }
 
