@@ -20,17 +20,20 @@ type DNNLinearCombinedClassifier struct {
 	DNNOptimizer         optim.Optimizer // nil: Adagrad with the rate 0.001
 	DNNHiddenUnits       []int
 	DNNActivation        nn.Op    // "": relu
+	DNNDropout           float64  // share of each hidden layer's outputs that a step leaves out, from 0 to below 1
 	NClasses             int      // 0: 2, or as many as LabelVocabulary has
 	LabelVocabulary      []string // the names of the classes, where the label is a string
+	WeightColumn         string   // feature that says how much a row counts, see the package comment; "": all count the same
 	Config               RunConfig
 }
 
 func (e DNNLinearCombinedClassifier) plan() (plan, error) {
 	h, err := classifierHead(e.NClasses, e.LabelVocabulary)
 	return plan{
-		head: h, config: e.Config,
+		head: h, config: e.Config, weight: e.WeightColumn,
 		linear: e.LinearFeatureColumns, linearOptimizer: e.LinearOptimizer, linearRate: combinedLinearRate,
 		deep: e.DNNFeatureColumns, deepOptimizer: e.DNNOptimizer, hiddenUnits: e.DNNHiddenUnits, activation: e.DNNActivation,
+		dropout: e.DNNDropout,
 	}, err
 }
 
@@ -42,14 +45,17 @@ type DNNLinearCombinedRegressor struct {
 	DNNOptimizer         optim.Optimizer
 	DNNHiddenUnits       []int
 	DNNActivation        nn.Op
+	DNNDropout           float64
+	WeightColumn         string // feature that says how much a row counts, see the package comment; "": all count the same
 	Config               RunConfig
 }
 
 func (e DNNLinearCombinedRegressor) plan() (plan, error) {
 	return plan{
-		config: e.Config,
+		config: e.Config, weight: e.WeightColumn,
 		linear: e.LinearFeatureColumns, linearOptimizer: e.LinearOptimizer, linearRate: combinedLinearRate,
 		deep: e.DNNFeatureColumns, deepOptimizer: e.DNNOptimizer, hiddenUnits: e.DNNHiddenUnits, activation: e.DNNActivation,
+		dropout: e.DNNDropout,
 	}, nil
 }
 
@@ -59,16 +65,18 @@ type DNNClassifier struct {
 	Optimizer       optim.Optimizer // nil: Adagrad with the rate 0.001
 	HiddenUnits     []int
 	Activation      nn.Op    // "": relu
+	Dropout         float64  // share of each hidden layer's outputs that a step leaves out, from 0 to below 1
 	NClasses        int      // 0: 2, or as many as LabelVocabulary has
 	LabelVocabulary []string // the names of the classes, where the label is a string
+	WeightColumn    string   // feature that says how much a row counts, see the package comment; "": all count the same
 	Config          RunConfig
 }
 
 func (e DNNClassifier) plan() (plan, error) {
 	h, err := classifierHead(e.NClasses, e.LabelVocabulary)
 	return plan{
-		head: h, config: e.Config,
-		deep: e.FeatureColumns, deepOptimizer: e.Optimizer, hiddenUnits: e.HiddenUnits, activation: e.Activation,
+		head: h, config: e.Config, weight: e.WeightColumn,
+		deep: e.FeatureColumns, deepOptimizer: e.Optimizer, hiddenUnits: e.HiddenUnits, activation: e.Activation, dropout: e.Dropout,
 	}, err
 }
 
@@ -78,13 +86,15 @@ type DNNRegressor struct {
 	Optimizer      optim.Optimizer
 	HiddenUnits    []int
 	Activation     nn.Op
+	Dropout        float64
+	WeightColumn   string // feature that says how much a row counts, see the package comment; "": all count the same
 	Config         RunConfig
 }
 
 func (e DNNRegressor) plan() (plan, error) {
 	return plan{
-		config: e.Config,
-		deep:   e.FeatureColumns, deepOptimizer: e.Optimizer, hiddenUnits: e.HiddenUnits, activation: e.Activation,
+		config: e.Config, weight: e.WeightColumn,
+		deep: e.FeatureColumns, deepOptimizer: e.Optimizer, hiddenUnits: e.HiddenUnits, activation: e.Activation, dropout: e.Dropout,
 	}, nil
 }
 
@@ -94,21 +104,23 @@ type LinearClassifier struct {
 	Optimizer       optim.Optimizer // nil: FTRL with the rate 0.2, or 1/sqrt(columns) if that is less
 	NClasses        int             // 0: 2, or as many as LabelVocabulary has
 	LabelVocabulary []string        // the names of the classes, where the label is a string
+	WeightColumn    string          // feature that says how much a row counts, see the package comment; "": all count the same
 	Config          RunConfig
 }
 
 func (e LinearClassifier) plan() (plan, error) {
 	h, err := classifierHead(e.NClasses, e.LabelVocabulary)
-	return plan{head: h, config: e.Config, linear: e.FeatureColumns, linearOptimizer: e.Optimizer, linearRate: linearAloneRate}, err
+	return plan{head: h, config: e.Config, weight: e.WeightColumn, linear: e.FeatureColumns, linearOptimizer: e.Optimizer, linearRate: linearAloneRate}, err
 }
 
 // LinearRegressor is the same for a number.
 type LinearRegressor struct {
 	FeatureColumns []LinearColumn
 	Optimizer      optim.Optimizer
+	WeightColumn   string // feature that says how much a row counts, see the package comment; "": all count the same
 	Config         RunConfig
 }
 
 func (e LinearRegressor) plan() (plan, error) {
-	return plan{config: e.Config, linear: e.FeatureColumns, linearOptimizer: e.Optimizer, linearRate: linearAloneRate}, nil
+	return plan{config: e.Config, weight: e.WeightColumn, linear: e.FeatureColumns, linearOptimizer: e.Optimizer, linearRate: linearAloneRate}, nil
 }

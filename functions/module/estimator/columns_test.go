@@ -70,7 +70,7 @@ func TestColumnsAreTensorFlows(t *testing.T) {
 	t.Parallel()
 	e := everyColumn()
 	c := newColumns(nn.NewBuilder(nn.NewRand(3)), everyFeature)
-	if _, err := deep(c, e.DNNFeatureColumns, e.DNNHiddenUnits, "", 2); err != nil {
+	if _, err := (plan{deep: e.DNNFeatureColumns, hiddenUnits: e.DNNHiddenUnits, head: head{classes: 2}}).narrow(c); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := linear(c, e.LinearFeatureColumns, 2); err != nil {

@@ -8,14 +8,17 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 )
 
-// deep is the deep part: columns side by side, dense hidden layers, logits.
-func deep(c *columns, of []DenseColumn, hidden []int, activation nn.Op, units int) (nn.Ref, error) {
-	sorted, err := byName(of)
+// narrow is the deep part: columns side by side, dense hidden layers, each with its dropout, logits.
+func (p plan) narrow(c *columns) (nn.Ref, error) {
+	sorted, err := byName(p.deep)
 	if err != nil {
 		return nn.Ref{}, fmt.Errorf("dnn feature columns: %w", err)
 	}
-	if len(hidden) == 0 {
+	if len(p.hiddenUnits) == 0 {
 		return nn.Ref{}, errors.New("dnn hidden units: missing, expected the size of each hidden layer")
+	}
+	if !(p.dropout >= 0 && p.dropout < 1) {
+		return nn.Ref{}, fmt.Errorf("dnn dropout %g: expected a number from 0 to below 1", p.dropout)
 	}
 	var parts []nn.Ref
 	for _, column := range sorted {
@@ -26,8 +29,9 @@ func deep(c *columns, of []DenseColumn, hidden []int, activation nn.Op, units in
 		parts = append(parts, x)
 	}
 	x := c.Concat(inputScope+"concat", parts...)
-	for i, size := range hidden {
-		x = c.Dense(fmt.Sprintf("%shiddenlayer_%d", deepPrefix, i), x, size, cmp.Or(activation, nn.OpRelu))
+	for i, size := range p.hiddenUnits {
+		layer := fmt.Sprintf("%shiddenlayer_%d", deepPrefix, i)
+		x = c.Dropout(layer+"/dropout", c.Dense(layer, x, size, cmp.Or(p.activation, nn.OpRelu)), p.dropout)
 	}
-	return c.Dense(deepPrefix+"logits", x, units, ""), nil
+	return c.Dense(deepPrefix+"logits", x, p.head.units(), ""), nil
 }

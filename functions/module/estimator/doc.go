@@ -15,6 +15,10 @@
 // folder, where Estimators leave them, and the one that is to be served flat in Format-Serving of the model, where TFX's
 // Trainer copies it.
 //
+// WeightColumn is weight_column: a feature of one number, 0 or more, by which the loss of a row is multiplied before it is summed up and divided
+// by the number of rows, whatever they weigh. Metrics are by weight, but for loss, which is that of the training. It is learnt from only where a column names
+// it, and a model that is served asks for it only then; of raw features that go through a transform graph ServingInput.Labels says so.
+//
 // # What is not
 //
 //   - Two exporters, or one that keeps several exports: TFX then fails after the training. Here Spec.Serve names the exporter
@@ -23,7 +27,7 @@
 //   - The model's signature serving_default answers what Estimators' predict signature does. all_class_ids and all_classes, which
 //     are the same for every row, are left out.
 //   - An evaluation ends with the data at the latest; steps says where to end before. It reads the data in order.
-//   - Dropout, batch normalization, weighted columns, several values in a row of a feature without a shape: not here.
+//   - Batch normalization, weighted_categorical_column, several values in a row of a feature without a shape: not here.
 //
 // The network, the loop, the files: compute/nn, compute/train, compute/export.
 package estimator

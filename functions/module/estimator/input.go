@@ -67,9 +67,9 @@ func (in Input) evaluation(log *slog.Logger) example.Options {
 	}
 }
 
-// feed says how rows become what the model takes.
-func (in Input) feed(n network, h head) train.Feed {
-	return train.Feed{Inputs: n.Graph.Inputs, Defaults: n.defaults, Label: h.label(in.Label)}
+// feed says how rows become what the model takes. Rows of weight 0 may fill a batch: its loss is 0 then, as in TensorFlow.
+func (in Input) feed(n network, p plan) train.Feed {
+	return train.Feed{Inputs: n.Graph.Inputs, Defaults: n.defaults, Label: p.head.label(in.Label), Weight: p.weight, AllowIdle: true}
 }
 
 // rows are an open reader's, as a source to be closed.

@@ -14,6 +14,7 @@ import (
 type plan struct {
 	config RunConfig
 	head   head
+	weight string // feature; "": all rows count the same
 
 	linear          []LinearColumn
 	linearOptimizer optim.Optimizer
@@ -23,6 +24,7 @@ type plan struct {
 	deepOptimizer optim.Optimizer
 	hiddenUnits   []int
 	activation    nn.Op
+	dropout       float64
 }
 
 // The learning rates of TensorFlow's canned Estimators; its comments call them a historical artifact.
@@ -56,6 +58,7 @@ func (p plan) build(spec example.Spec, seed int64) (network, error) {
 	if err != nil {
 		return network{}, err
 	}
+	m.Reduction = nn.SumOverBatchSize // that of TensorFlow's heads
 	o, err := p.optimizer(m)
 	return network{Model: m, optimizer: o, defaults: c.defaults}, err
 }
@@ -67,7 +70,7 @@ func (p plan) logits(c *columns) (nn.Ref, error) {
 	var wide, narrow nn.Ref
 	var err error
 	if len(p.deep) > 0 {
-		narrow, err = deep(c, p.deep, p.hiddenUnits, p.activation, p.head.units())
+		narrow, err = p.narrow(c)
 	}
 	if err == nil && len(p.linear) > 0 {
 		wide, err = linear(c, p.linear, p.head.units())

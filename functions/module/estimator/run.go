@@ -38,7 +38,7 @@ func (r runner) run(ctx context.Context, t Trainer) error {
 	}
 	p, err := spec.Estimator.plan()
 	if err == nil {
-		err = p.config.check()
+		err = errors.Join(p.config.check(), p.checkWeight(spec))
 	}
 	if err != nil {
 		return fmt.Errorf("estimator: %w", err)
@@ -70,7 +70,7 @@ func (r runner) exports(spec Spec, p plan, n network) *exports {
 		model: func(s ServingInput) export.Model {
 			m := s.model(n)
 			m.Classes, m.ClassNames = p.head.vocabulary, n.classes
-			return export.Model{Model: m, Samples: export.FirstRows(input.Files, input.Features, input.feed(n, p.head))}
+			return export.Model{Model: m, Samples: export.FirstRows(input.Files, input.Features, input.feed(n, p))}
 		},
 		rows: func() (train.CloseSource, error) { return r.open(r.predicted(spec), p, n) },
 	}
@@ -98,7 +98,7 @@ func (r runner) train(ctx context.Context, spec Spec, p plan, n network, e *expo
 			return e.after(ctx, completed(all))
 		},
 	}
-	return train.Run(ctx, o, n.Model, train.FromExamples(reader, spec.Train.Input.feed(n, p.head)), nil)
+	return train.Run(ctx, o, n.Model, train.FromExamples(reader, spec.Train.Input.feed(n, p)), nil)
 }
 
 // open gives data to evaluate on, from their beginning.
@@ -107,7 +107,7 @@ func (r runner) open(in Input, p plan, n network) (train.CloseSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rows{train.FromExamples(reader, in.feed(n, p.head)), reader}, nil
+	return rows{train.FromExamples(reader, in.feed(n, p)), reader}, nil
 }
 
 // predicted are the rows for which predictions are asked: the assignment's evaluation files, in their order.
@@ -153,10 +153,14 @@ func (r runner) finish(e *exports, classes []string, result train.Result) error 
 	return e.publish()
 }
 
-// complete adds what Estimators have among the metrics of an evaluation.
+// complete adds what Estimators have among the metrics of an evaluation. Where rows have weights, the loss is divided by how many there are,
+// and the average loss by their weights.
 func complete(e train.Evaluation) train.Evaluation {
 	e.Metrics = maps.Clone(e.Metrics)
 	e.Metrics["average_loss"], e.Metrics["global_step"] = e.Metrics["loss"], float64(e.Step)
+	if weight, weighted := e.Metrics["weighted_example_count"]; weighted {
+		e.Metrics["average_loss"] *= e.Metrics["example_count"] / weight
+	}
 	return e
 }
 

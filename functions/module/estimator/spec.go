@@ -106,6 +106,23 @@ func (c RunConfig) check() error {
 	return nil
 }
 
+// checkWeight refuses a weight column that is no single number, in training or in evaluation.
+func (p plan) checkWeight(s Spec) error {
+	if p.weight == "" {
+		return nil
+	}
+	for _, features := range []example.Spec{s.Train.Input.Features, s.Eval.Input.Features} {
+		f, ok := features.Find(p.weight)
+		switch {
+		case !ok:
+			return fmt.Errorf("weight column %q is no feature, expected one of %v", p.weight, features.Names())
+		case f.Kind == example.Bytes || f.Sequence || max(f.Size(), 1) != 1:
+			return fmt.Errorf("weight column %q: expected a feature that is a single number", p.weight)
+		}
+	}
+	return nil
+}
+
 func (c RunConfig) every() time.Duration {
 	if c.SaveCheckpointsSteps > 0 {
 		return 0

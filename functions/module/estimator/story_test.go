@@ -58,8 +58,12 @@ func TestExportsStandWhereTFXLeavesThem(t *testing.T) {
 // Wherever a training is cut off, and with a new model_run folder, it leaves what an undisturbed one leaves, byte for byte.
 func TestAResumedTrainingLeavesTheSameBytes(t *testing.T) {
 	t.Parallel()
+	story := small(func(s *Spec, e *DNNLinearCombinedClassifier) {
+		threeExporters(s, e)
+		e.DNNDropout, e.WeightColumn = 0.3, "trip_start_hour_xf"
+	})
 	whole := assignment(t, 50)
-	if _, err := serve(t.Context(), t, whole, small(threeExporters), &stopAt{}); err != nil {
+	if _, err := serve(t.Context(), t, whole, story, &stopAt{}); err != nil {
 		t.Fatal(err)
 	}
 	want := files(t, filepath.Dir(whole.ServingModelDir))
@@ -72,11 +76,11 @@ func TestAResumedTrainingLeavesTheSameBytes(t *testing.T) {
 			a := assignment(t, 50)
 			ctx, cancel := context.WithCancel(t.Context())
 			stop.stop = cancel
-			if _, err := serve(ctx, t, a, small(threeExporters), stop); err == nil {
+			if _, err := serve(ctx, t, a, story, stop); err == nil {
 				t.Fatal("it was not stopped")
 			}
 			a.ModelRunDir = filepath.Join(t.TempDir(), "model_run") // another attempt's
-			if _, err := serve(t.Context(), t, a, small(threeExporters), &stopAt{}); err != nil {
+			if _, err := serve(t.Context(), t, a, story, &stopAt{}); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, files(t, filepath.Dir(a.ServingModelDir))); diff != "" {

@@ -118,7 +118,7 @@ func reading(t *testing.T, o example.Options, in Input, n network, p plan) train
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-	return train.FromExamples(r, in.feed(n, p.head))
+	return train.FromExamples(r, in.feed(n, p))
 }
 
 func near[T float32 | float64](t *testing.T, what string, got, want []T, tolerance float64) {

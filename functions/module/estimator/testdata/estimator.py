@@ -17,7 +17,8 @@ def check(c):
 
     config = tf.estimator.RunConfig(model_dir=c["dir"], save_checkpoints_steps=c["steps"], keep_checkpoint_max=5, tf_random_seed=5)
     estimator = tf.estimator.DNNLinearCombinedClassifier(
-        config=config, linear_feature_columns=wide, dnn_feature_columns=deep, dnn_hidden_units=[100, 70, 48, 34])
+        config=config, linear_feature_columns=wide, dnn_feature_columns=deep, dnn_hidden_units=[100, 70, 48, 34],
+        weight_column=c["weight"] or None)
     raw = {k: v for k, v in spec.items() if k != c["label"]}
     exporter = tf.estimator.FinalExporter("chicago-taxi", tf.estimator.export.build_parsing_serving_input_receiver_fn(raw))
     metrics, _ = tf.estimator.train_and_evaluate(
