@@ -28,6 +28,17 @@ func (s *Study) Scores(t *Trial) []float64 {
 	return scores
 }
 
+// Turned are a trial's scores, less being better in each; NaN where it has none.
+func (s *Study) Turned(t *Trial) []float64 {
+	scores := s.Scores(t)
+	for i, o := range s.Config.Objectives {
+		if o.Direction == Max {
+			scores[i] = -scores[i]
+		}
+	}
+	return scores
+}
+
 func (s *Study) score(t *Trial) float64 {
 	score, _ := s.Score(t)
 	return score
@@ -57,26 +68,42 @@ func (s *Study) Feasible(t *Trial) bool {
 // objectives come first those that no other beats in all of them, then those that only such beat, and so on; by the first objective
 // among themselves.
 func (s *Study) Best() []*Trial {
-	left := s.sorted(s.judged())
-	if len(s.Config.Objectives) == 1 {
-		return left
-	}
-	var best []*Trial
-	for len(left) > 0 {
-		front := s.front(left)
-		best = append(best, front...)
-		left = slices.DeleteFunc(left, func(t *Trial) bool { return slices.Contains(front, t) })
-	}
-	return best
+	return slices.Concat(s.fronts()...)
 }
 
 // Pareto are the best trials: those that no other is better than in one objective, and as good in all. Of one objective it is one trial.
 func (s *Study) Pareto() []*Trial {
-	best := s.Best()
-	if len(s.Config.Objectives) == 1 {
-		return best[:min(1, len(best))]
+	fronts := s.fronts()
+	switch {
+	case len(fronts) == 0:
+		return nil
+	case len(s.Config.Objectives) == 1:
+		return fronts[0][:1]
 	}
-	return s.front(best)
+	return fronts[0]
+}
+
+// fronts are the judged trials in their order; of one objective all are in one.
+func (s *Study) fronts() (fronts [][]*Trial) {
+	sorted := s.sorted(s.judged())
+	if len(sorted) == 0 {
+		return nil
+	}
+	if len(s.Config.Objectives) == 1 {
+		return [][]*Trial{sorted}
+	}
+	points := make([][]float64, len(sorted))
+	for i, t := range sorted {
+		points[i] = s.Turned(t)
+	}
+	for _, front := range Fronts(points) {
+		var trials []*Trial
+		for _, i := range front {
+			trials = append(trials, sorted[i])
+		}
+		fronts = append(fronts, trials)
+	}
+	return fronts
 }
 
 // sorted are trials by the first objective, whose scores are looked up once.
@@ -120,32 +147,6 @@ func (s *Study) compare(a, b *Trial) int {
 	return 0
 }
 
-func (s *Study) front(among []*Trial) (front []*Trial) {
-	scores := make([][]float64, len(among))
-	for i, t := range among {
-		scores[i] = s.Scores(t)
-	}
-	for i, t := range among {
-		beaten := func(by []float64) bool { return s.dominates(by, scores[i]) }
-		if !slices.ContainsFunc(scores, beaten) {
-			front = append(front, t)
-		}
-	}
-	return front
-}
-
-// dominates says whether scores a are as good as b in all objectives and better in one (Deb et al. 2002).
-func (s *Study) dominates(a, b []float64) bool {
-	better := false
-	for i, o := range s.Config.Objectives {
-		if o.Direction.Better(b[i], a[i]) {
-			return false
-		}
-		better = better || o.Direction.Better(a[i], b[i])
-	}
-	return better
-}
-
 // Rivals says whether a trial that is completed so keeps to the constraints, and none before it is better in the first objective.
 func (s *Study) Rivals(e Ended) bool {
 	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
@@ -163,9 +164,9 @@ func (s *Study) improves(e *Ended) bool {
 		best := s.best()
 		return best == nil || s.compare(trial, best) < 0
 	}
-	scores := s.Scores(trial)
+	scores := s.Turned(trial)
 	return !slices.ContainsFunc(s.judged(), func(t *Trial) bool {
-		than := s.Scores(t)
-		return s.dominates(than, scores) || slices.Equal(than, scores)
+		than := s.Turned(t)
+		return dominates(than, scores) || slices.Equal(than, scores)
 	})
 }

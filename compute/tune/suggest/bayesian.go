@@ -56,7 +56,7 @@ func searchOf(s *tune.Study) bayes.Search {
 	scores := make([][]float64, len(seen))
 	for i, t := range seen {
 		if t.Status == tune.Completed {
-			scores[i] = turned(s, t)
+			scores[i] = s.Turned(t)
 		}
 		search.Seen = append(search.Seen, bayes.Seen{Values: t.Values, Excess: excess(s, t.Metrics)})
 	}

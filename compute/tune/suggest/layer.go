@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune"
 )
 
 // layered is where a result of several objectives stands: in which front, and with how much room.
@@ -12,8 +14,7 @@ type layered struct {
 	room  float64
 }
 
-// layer sorts the results that keep to the constraints into fronts, as NSGA-II does (Deb et al. 2002): in the first no other
-// one beats them, in the second only those of the first do, and so on. Of one objective there is nothing to sort.
+// layer puts the results that keep to the constraints into fronts (tune.Fronts). Of one objective there is nothing to sort.
 func layer(results []result) []layered {
 	layers := make([]layered, len(results))
 	var left []int
@@ -22,34 +23,19 @@ func layer(results []result) []layered {
 			left = append(left, i)
 		}
 	}
-	for front := 0; len(left) > 0; front++ {
-		var now, later []int
-		for _, i := range left {
-			beaten := func(j int) bool { return beats(results[j].scores, results[i].scores) }
-			if slices.ContainsFunc(left, beaten) {
-				later = append(later, i)
-			} else {
-				now = append(now, i)
-			}
+	points := make([][]float64, len(left))
+	for k, i := range left {
+		points[k] = results[i].scores
+	}
+	for n, front := range tune.Fronts(points) {
+		for k := range front {
+			front[k] = left[front[k]]
 		}
-		for k, room := range crowding(results, now) {
-			layers[now[k]] = layered{front, room}
+		for k, room := range crowding(results, front) {
+			layers[front[k]] = layered{n, room}
 		}
-		left = later
 	}
 	return layers
-}
-
-// beats says whether scores a are as good as b in all and better in one.
-func beats(a, b []float64) bool {
-	better := false
-	for i := range a {
-		if a[i] > b[i] {
-			return false
-		}
-		better = better || a[i] < b[i]
-	}
-	return better
 }
 
 // crowding is the room that each of a front has: the sum, over the objectives, of how far apart its two neighbours are in

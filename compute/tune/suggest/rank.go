@@ -24,7 +24,7 @@ func resultsOf(s *tune.Study, trials []*tune.Trial) []result {
 	for i, t := range trials {
 		results[i].values = t.Values
 		if t.Status == tune.Completed {
-			results[i].scores = turned(s, t)
+			results[i].scores = s.Turned(t)
 			results[i].broken = broken(s.Config.Constraints, t.Metrics)
 		}
 	}
@@ -41,17 +41,6 @@ func earlier(s *tune.Study) (trials []*tune.Trial) {
 		}
 	}
 	return trials
-}
-
-// turned are the scores of a trial, less being better.
-func turned(s *tune.Study, t *tune.Trial) []float64 {
-	scores := s.Scores(t)
-	for i, o := range s.Config.Objectives {
-		if o.Direction == tune.Max {
-			scores[i] = -scores[i]
-		}
-	}
-	return scores
 }
 
 // broken adds up how far metrics are beyond their bounds, in terms of each bound's size. A metric that is not there breaks its
