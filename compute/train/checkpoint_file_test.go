@@ -17,6 +17,17 @@ func resealed(data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(body, record.Checksum(body))
 }
 
+// CheckpointOf is a checkpoint as a process with those kernels would have written it.
+func CheckpointOf(t *testing.T, data []byte, kernels string) []byte {
+	t.Helper()
+	f, err := decodeCheckpoint(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.header.Kernels = kernels
+	return encodeCheckpoint(f.header, f.weights, f.slots, f.moving)
+}
+
 func FuzzDecodeCheckpoint(f *testing.F) {
 	h := header{Step: 3, Optimizer: "adam", Iterations: 3, Params: []paramHeader{{"w", []int{2}}}}
 	f.Add(encodeCheckpoint(h, []float32{1, 2}, [][]float32{{3, 4}, {5, 6}}, nil))

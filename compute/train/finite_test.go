@@ -41,17 +41,9 @@ func steep() *rows { return &rows{[]float32{1e15, 1e15}, []float32{1e19}} }
 // linear is a model without anything that could keep numbers small.
 func linear(t *testing.T) *nn.Model {
 	t.Helper()
-	b := nn.NewBuilder(nn.NewRand(1))
-	logits := b.Dense("logits", b.Input("x", nn.Float32, 2), 1, "")
-	g, err := b.Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := nn.NewModel(g, logits.Name, nn.MeanSquaredError{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return build(t, nn.MeanSquaredError{}, func(b *nn.Builder) nn.Ref {
+		return b.Dense("logits", b.Input("x", nn.Float32, 2), 1, "")
+	})
 }
 
 // The loss of the last step is that before it: no later one tells what became of the weights.

@@ -46,10 +46,11 @@ func (s *spiral) Next(ctx context.Context) (nn.Batch, error) {
 	return b, nil
 }
 
-func model(t testing.TB, loss nn.Loss, width int) *nn.Model {
+// build makes a model of layers, with the same initial weights each time.
+func build(t testing.TB, loss nn.Loss, layers func(b *nn.Builder) (logits nn.Ref)) *nn.Model {
 	t.Helper()
 	b := nn.NewBuilder(nn.NewRand(1))
-	logits := b.Dense("logits", b.Dense("hidden", b.Input("x", nn.Float32, 2), 8, nn.OpTanh), width, "")
+	logits := layers(b)
 	g, err := b.Graph()
 	if err != nil {
 		t.Fatal(err)
@@ -59,6 +60,14 @@ func model(t testing.TB, loss nn.Loss, width int) *nn.Model {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// model is of two numbers, as endless gives them.
+func model(t testing.TB, loss nn.Loss, width int) *nn.Model {
+	t.Helper()
+	return build(t, loss, func(b *nn.Builder) nn.Ref {
+		return b.Dense("logits", b.Dense("hidden", b.Input("x", nn.Float32, 2), 8, nn.OpTanh), width, "")
+	})
 }
 
 func options(steps int) train.Options {

@@ -1,4 +1,4 @@
-package train
+package train_test
 
 import (
 	"bytes"
@@ -9,45 +9,35 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
-	"github.com/stoker-ml/stoker/compute/nn/optim"
+	"github.com/stoker-ml/stoker/compute/train"
 )
 
-// resumedLog resumes a training of no steps from a checkpoint of step 3, written where the kernels were others, and returns
-// the log.
+// resumedLog is the log of a training that goes on from a checkpoint of step 3, which another process with those kernels has left.
 func resumedLog(t *testing.T, kernels string) string {
 	t.Helper()
-	b := nn.NewBuilder(nn.NewRand(1))
-	logits := b.Dense("logits", b.Input("x", nn.Float32, 2), 1, "")
-	g, err := b.Graph()
+	o := options(3)
+	o.Checkpoints = train.Checkpoints{Dir: t.TempDir(), Last: true}
+	run := func() train.Result {
+		result, err := train.Run(t.Context(), o, model(t, nn.SoftmaxCrossEntropy{}, 3), endless(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	run()
+	file := filepath.Join(o.Checkpoints.Dir, "step-3.ckpt")
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := nn.NewModel(g, logits.Name, nn.MeanSquaredError{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	adam, err := optim.New("adam", 0.01)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := Checkpoints{Dir: t.TempDir()}
-	h := c.describe(3, m, adam)
-	h.Kernels = kernels
-	data := encodeCheckpoint(h, m.Weights(), adam.State().Slots, m.Moving())
-	if err := os.WriteFile(filepath.Join(c.Dir, "step-3.ckpt"), data, 0o600); err != nil {
+	if err := os.WriteFile(file, train.CheckpointOf(t, data, kernels), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	o := Options{Optimizer: adam, Checkpoints: c, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	if err := o.check(); err != nil {
-		t.Fatal(err)
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	if result := run(); result.Resumed != 3 {
+		t.Fatalf("gone on from step %d, expected 3", result.Resumed)
 	}
-	found, err := c.load(m, adam)
-	if err != nil || found.Step != 3 || found.Kernels != kernels {
-		t.Fatalf("%+v, %v", found, err)
-	}
-	l := loop{Options: o}
-	l.resumed(found)
 	return log.String()
 }
 

@@ -15,19 +15,11 @@ import (
 // areas is a model of feed's inputs: an embedding of the area, of depth rows, and two layers over that and the point.
 func areas(t *testing.T, depth int) *nn.Model {
 	t.Helper()
-	b := nn.NewBuilder(nn.NewRand(1))
-	area := b.Embedding("area_table", b.Input("area", nn.Int64, 1), depth, 2)
-	hidden := b.Dense("hidden", b.Concat("both", area, b.Input("point", nn.Float32, 2)), 4, "")
-	logits := b.Dense("logits", hidden, 3, "")
-	g, err := b.Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := nn.NewModel(g, logits.Name, nn.SoftmaxCrossEntropy{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return build(t, nn.SoftmaxCrossEntropy{}, func(b *nn.Builder) nn.Ref {
+		area := b.Embedding("area_table", b.Input("area", nn.Int64, 1), depth, 2)
+		hidden := b.Dense("hidden", b.Concat("both", area, b.Input("point", nn.Float32, 2)), 4, "")
+		return b.Dense("logits", hidden, 3, "")
+	})
 }
 
 // areaFeed is feed without what areas doesn't take.

@@ -27,16 +27,9 @@ func (f *fixed) Next(context.Context) (nn.Batch, error) {
 // identity is a model whose logits are its input, but for a bias of 0.
 func identity(t *testing.T, loss nn.Loss, width int) *nn.Model {
 	t.Helper()
-	b := nn.NewBuilder(nn.NewRand(1))
-	logits := b.Dense("logits", b.Input("x", nn.Float32, width), width, "")
-	g, err := b.Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := nn.NewModel(g, logits.Name, loss)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := build(t, loss, func(b *nn.Builder) nn.Ref {
+		return b.Dense("logits", b.Input("x", nn.Float32, width), width, "")
+	})
 	clear(m.Weights())
 	for i := range width {
 		m.Weights()[i*width+i] = 1

@@ -14,18 +14,10 @@ import (
 // restless has what changes in training besides weights: moving averages, and chance that depends on the step.
 func restless(t *testing.T) *nn.Model {
 	t.Helper()
-	b := nn.NewBuilder(nn.NewRand(1))
-	h := b.BatchNormalization("norm", b.Dense("hidden", b.Input("x", nn.Float32, 2), 8, nn.OpTanh), nn.BatchNorm{Momentum: 0.9})
-	logits := b.Dense("logits", b.Dropout("drop", h, 0.3), 3, "")
-	g, err := b.Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := nn.NewModel(g, logits.Name, nn.SoftmaxCrossEntropy{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return build(t, nn.SoftmaxCrossEntropy{}, func(b *nn.Builder) nn.Ref {
+		h := b.BatchNormalization("norm", b.Dense("hidden", b.Input("x", nn.Float32, 2), 8, nn.OpTanh), nn.BatchNorm{Momentum: 0.9})
+		return b.Dense("logits", b.Dropout("drop", h, 0.3), 3, "")
+	})
 }
 
 func TestMovingAveragesAndDropoutGoOnFromACheckpoint(t *testing.T) {

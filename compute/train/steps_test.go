@@ -55,18 +55,10 @@ func drawn(rows, width, classes int) *held {
 
 func layers(t testing.TB, width, units, classes int) *nn.Model {
 	t.Helper()
-	b := nn.NewBuilder(nn.NewRand(1))
-	x := b.BatchNormalization("norm", b.Dense("one", b.Input("x", nn.Float32, width), units, nn.OpRelu), nn.BatchNorm{})
-	logits := b.Dense("logits", b.Dropout("drop", b.Dense("two", x, units, nn.OpTanh), 0.3), classes, "")
-	g, err := b.Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := nn.NewModel(g, logits.Name, nn.SoftmaxCrossEntropy{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return build(t, nn.SoftmaxCrossEntropy{}, func(b *nn.Builder) nn.Ref {
+		x := b.BatchNormalization("norm", b.Dense("one", b.Input("x", nn.Float32, width), units, nn.OpRelu), nn.BatchNorm{})
+		return b.Dense("logits", b.Dropout("drop", b.Dense("two", x, units, nn.OpTanh), 0.3), classes, "")
+	})
 }
 
 // Threads divide what is computed, and add nothing up in another order: nor does a training that was cut in two.
