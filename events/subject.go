@@ -142,9 +142,12 @@ func ParseBucketSubject(subject string) (from string, ok bool) {
 	return strings.CutPrefix(subject, bucketToken+".")
 }
 
-// The subjects of all facts, and of all notices.
+// The subjects of each stream.
 const (
 	FactsFilter   = factToken + ".>"
+	JobsFilter    = jobToken + ".>"
+	DeadFilter    = deadToken + ".>"
+	StudiesFilter = studyToken + ".>"
 	BucketsFilter = bucketToken + ".>"
 )
 

@@ -39,6 +39,9 @@ func connectOptions(opts Options) ([]nats.Option, error) {
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // nats.go's own prints; Open's logs
 	}
+	if opts.InboxPrefix != "" {
+		options = append(options, nats.CustomInboxPrefix(opts.InboxPrefix))
+	}
 	if opts.Creds != "" {
 		options = append(options, nats.UserCredentials(opts.Creds))
 	}

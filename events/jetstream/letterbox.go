@@ -29,6 +29,8 @@ type Options struct {
 	RootCA   string        // file with the certificates that the server's is checked against; default: the system's
 	Logger   *slog.Logger  // default: none
 
+	InboxPrefix string // below which answers are heard: permissions may open no other place; default: _INBOX
+
 	Now   func() time.Time // must carry a monotonic reading; default time.Now
 	NewID func() string    // makes an attempt's id, unique everywhere; default 26 random characters
 }
