@@ -236,6 +236,9 @@ func TestTablesAtEachLevel(t *testing.T) {
 	atEach(t, func(t *testing.T, l Level, r *rand.Rand) {
 		for range 300 {
 			width, rows, places, vocabulary := 1+r.IntN(200), 1+r.IntN(6), 1+r.IntN(5), 1+r.IntN(6)
+			if r.IntN(3) == 0 {
+				width = 1 + r.IntN(2) // one column has a way of its own
+			}
 			name := fmt.Sprintf("%d ids of %d, width %d", rows*places, vocabulary, width)
 			ids, values := make([]int, rows*places), random(r, rows*places)
 			for i := range ids {
@@ -329,4 +332,23 @@ func everyRule() map[string]Rule {
 		"rmsprop centered momentum": {Op: RMSprop, Rate: 0.01, Rho: 0.9, Epsilon: 1e-7, Centered: true, Mu: 0.8},
 		"ftrl":                      {Op: FTRL, Rate: 0.1, L1: 0.01, L2: 0.02},
 	}
+}
+
+func TestAnIDOutsideOfATableIsNamedAtEachLevel(t *testing.T) {
+	atEach(t, func(t *testing.T, l Level, _ *rand.Rand) {
+		for _, width := range []int{1, 20} {
+			table, y, values := make([]float32, 3*width), make([]float32, 4*width), make([]float32, 4)
+			ids := []int{2, 0, 3, 1}
+			for name, do := range map[string]func(){
+				"gather":          func() { gather(l, y, table, ids, width) },
+				"scatterAdd":      func() { scatterAdd(l, table, y, ids, width, 0, width) },
+				"sparseGemm":      func() { sparseGemm(l, y[:2*width], values, ids, table, 2, width) },
+				"sparseGemmSlope": func() { sparseGemmSlope(l, table, values, ids, y[:2*width], 2, width, 0, width) },
+			} {
+				if got := panicOf(do); got != "kernel: id 3 is not in a table of 3 rows" {
+					t.Errorf("%s of width %d: %v", name, width, got)
+				}
+			}
+		}
+	})
 }

@@ -344,10 +344,50 @@ bad:
 // func sparseGemmSlopeAVX2(dw *float32, values *float32, ids *int, dy *float32, rows int, places int, width int, stride int, limit int) int
 // Requires: AVX, FMA3
 TEXT ·sparseGemmSlopeAVX2(SB), NOSPLIT, $0-80
-	MOVQ    dw+0(FP), AX
-	MOVQ    dy+24(FP), CX
-	MOVQ    stride+56(FP), DX
-	MOVQ    width+48(FP), BX
+	MOVQ dw+0(FP), AX
+	MOVQ dy+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ width+48(FP), BX
+	CMPQ BX, $+1
+	JNE  wide
+	MOVQ ids+16(FP), BX
+	MOVQ values+8(FP), SI
+	MOVQ limit+64(FP), DI
+	MOVQ places+40(FP), R8
+	XORQ R9, R9
+	MOVQ rows+32(FP), R10
+
+round23:
+	VMOVSS (CX), X0
+	MOVQ   R8, R11
+
+round24:
+	MOVQ        (BX)(R9*8), R12
+	TESTQ       R12, R12
+	JLT         next25
+	CMPQ        R12, DI
+	JCC         badNarrow
+	IMULQ       DX, R12
+	LEAQ        (AX)(R12*4), R12
+	VMOVSS      (R12), X1
+	VFMADD231SS (SI)(R9*4), X0, X1
+	VMOVSS      X1, (R12)
+
+next25:
+	INCQ R9
+	DECQ R11
+	JNE  round24
+	LEAQ (CX)(DX*4), CX
+	DECQ R10
+	JNE  round23
+	MOVQ $-1, R9
+
+badNarrow:
+	MOVQ R9, ret+72(FP)
+	VZEROUPPER
+	RET
+
+wide:
 	MOVQ    BX, SI
 	ANDQ    $-16, SI
 	ANDQ    $+15, BX
@@ -359,14 +399,14 @@ TEXT ·sparseGemmSlopeAVX2(SB), NOSPLIT, $0-80
 	XORQ    DI, DI
 	MOVQ    rows+32(FP), R8
 
-round23:
+round26:
 	MOVQ places+40(FP), R9
 
-round24:
+round27:
 	MOVQ         ids+16(FP), R10
 	MOVQ         (R10)(DI*8), R10
 	TESTQ        R10, R10
-	JLT          next25
+	JLT          next28
 	MOVQ         limit+64(FP), R11
 	CMPQ         R10, R11
 	JCC          bad
@@ -376,9 +416,9 @@ round24:
 	VBROADCASTSS (R11)(DI*4), Y2
 	XORQ         R11, R11
 	CMPQ         R11, SI
-	JGE          rest27
+	JGE          rest30
 
-block26:
+block29:
 	VMOVUPS     (R10)(R11*4), Y3
 	VMOVUPS     (CX)(R11*4), Y4
 	VFMADD231PS Y4, Y2, Y3
@@ -389,11 +429,11 @@ block26:
 	VMOVUPS     Y3, 32(R10)(R11*4)
 	ADDQ        $+16, R11
 	CMPQ        R11, SI
-	JLT         block26
+	JLT         block29
 
-rest27:
+rest30:
 	TESTQ       BX, BX
-	JEQ         done28
+	JEQ         done31
 	VMASKMOVPS  (R10)(R11*4), Y0, Y3
 	VMASKMOVPS  (CX)(R11*4), Y0, Y4
 	VFMADD231PS Y4, Y2, Y3
@@ -403,14 +443,14 @@ rest27:
 	VFMADD231PS Y4, Y2, Y3
 	VMASKMOVPS  Y3, Y1, 32(R10)(R11*4)
 
-done28:
-next25:
+done31:
+next28:
 	INCQ DI
 	DECQ R9
-	JNE  round24
+	JNE  round27
 	LEAQ (CX)(DX*4), CX
 	DECQ R8
-	JNE  round23
+	JNE  round26
 	MOVQ $-1, DI
 
 bad:
@@ -435,7 +475,7 @@ TEXT ·gatherAVX512(SB), NOSPLIT, $0-56
 	KMOVW (R10)(R9*2), K1
 	XORQ  R10, R10
 
-round29:
+round32:
 	MOVQ  (DX)(R10*8), R11
 	CMPQ  R11, DI
 	JCC   bad
@@ -443,26 +483,26 @@ round29:
 	LEAQ  (CX)(R11*4), R11
 	XORQ  R12, R12
 	CMPQ  R12, R8
-	JGE   rest31
+	JGE   rest34
 
-block30:
+block33:
 	VMOVUPS (R11)(R12*4), Z0
 	VMOVUPS Z0, (AX)(R12*4)
 	ADDQ    $+16, R12
 	CMPQ    R12, R8
-	JLT     block30
+	JLT     block33
 
-rest31:
+rest34:
 	TESTQ     R9, R9
-	JEQ       done32
+	JEQ       done35
 	VMOVUPS.Z (R11)(R12*4), K1, Z0
 	VMOVUPS   Z0, K1, (AX)(R12*4)
 
-done32:
+done35:
 	LEAQ (AX)(SI*4), AX
 	INCQ R10
 	DECQ BX
-	JNE  round29
+	JNE  round32
 	MOVQ $-1, R10
 
 bad:
@@ -505,7 +545,7 @@ TEXT ·scatterAddAVX512(SB), NOSPLIT, $0-64
 	KMOVW (R10)(R8*2), K1
 	XORQ  R10, R10
 
-round33:
+round36:
 	MOVQ  (DX)(R10*8), R11
 	CMPQ  R11, DI
 	JCC   bad
@@ -513,30 +553,30 @@ round33:
 	LEAQ  (AX)(R11*4), R11
 	XORQ  R12, R12
 	CMPQ  R12, R9
-	JGE   rest35
+	JGE   rest38
 
-block34:
+block37:
 	VMOVUPS (R11)(R12*4), Z0
 	VMOVUPS (CX)(R12*4), Z1
 	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (R11)(R12*4)
 	ADDQ    $+16, R12
 	CMPQ    R12, R9
-	JLT     block34
+	JLT     block37
 
-rest35:
+rest38:
 	TESTQ     R8, R8
-	JEQ       done36
+	JEQ       done39
 	VMOVUPS.Z (R11)(R12*4), K1, Z0
 	VMOVUPS.Z (CX)(R12*4), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (R11)(R12*4)
 
-done36:
+done39:
 	LEAQ (CX)(SI*4), CX
 	INCQ R10
 	DECQ BX
-	JNE  round33
+	JNE  round36
 	MOVQ $-1, R10
 
 bad:
@@ -558,25 +598,25 @@ TEXT ·sparseGemmAVX512(SB), NOSPLIT, $0-72
 	KMOVW (DI)(SI*2), K1
 	MOVQ  BX, DI
 
-chunk37:
+chunk40:
 	CMPQ DI, $+64
-	JLT  chunked38
+	JLT  chunked41
 	MOVQ AX, R8
 	XORQ BX, BX
 	MOVQ rows+32(FP), R9
 
-round39:
+round42:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	MOVQ   places+40(FP), R10
 
-round40:
+round43:
 	MOVQ         ids+16(FP), R11
 	MOVQ         (R11)(BX*8), R11
 	TESTQ        R11, R11
-	JLT          next41
+	JLT          next44
 	MOVQ         limit+56(FP), R12
 	CMPQ         R11, R12
 	JCC          bad
@@ -593,39 +633,39 @@ round40:
 	VMOVUPS      192(R11), Z5
 	VFMADD231PS  Z5, Z4, Z3
 
-next41:
+next44:
 	INCQ    BX
 	DECQ    R10
-	JNE     round40
+	JNE     round43
 	VMOVUPS Z0, (R8)
 	VMOVUPS Z1, 64(R8)
 	VMOVUPS Z2, 128(R8)
 	VMOVUPS Z3, 192(R8)
 	LEAQ    (R8)(DX*4), R8
 	DECQ    R9
-	JNE     round39
+	JNE     round42
 	ADDQ    $+256, AX
 	ADDQ    $+256, CX
 	SUBQ    $+64, DI
-	JMP     chunk37
+	JMP     chunk40
 
-chunked38:
-chunk42:
+chunked41:
+chunk45:
 	CMPQ DI, $+16
-	JLT  chunked43
+	JLT  chunked46
 	MOVQ AX, R8
 	XORQ BX, BX
 	MOVQ rows+32(FP), R9
 
-round44:
+round47:
 	VPXORD Z6, Z6, Z6
 	MOVQ   places+40(FP), R10
 
-round45:
+round48:
 	MOVQ         ids+16(FP), R11
 	MOVQ         (R11)(BX*8), R11
 	TESTQ        R11, R11
-	JLT          next46
+	JLT          next49
 	MOVQ         limit+56(FP), R12
 	CMPQ         R11, R12
 	JCC          bad
@@ -636,35 +676,35 @@ round45:
 	VMOVUPS      (R11), Z1
 	VFMADD231PS  Z1, Z0, Z6
 
-next46:
+next49:
 	INCQ    BX
 	DECQ    R10
-	JNE     round45
+	JNE     round48
 	VMOVUPS Z6, (R8)
 	LEAQ    (R8)(DX*4), R8
 	DECQ    R9
-	JNE     round44
+	JNE     round47
 	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 	SUBQ    $+16, DI
-	JMP     chunk42
+	JMP     chunk45
 
-chunked43:
+chunked46:
 	TESTQ SI, SI
-	JEQ   chunked47
+	JEQ   chunked50
 	MOVQ  AX, SI
 	XORQ  BX, BX
 	MOVQ  rows+32(FP), DI
 
-round48:
+round51:
 	VPXORD Z7, Z7, Z7
 	MOVQ   places+40(FP), R8
 
-round49:
+round52:
 	MOVQ         ids+16(FP), R9
 	MOVQ         (R9)(BX*8), R9
 	TESTQ        R9, R9
-	JLT          next50
+	JLT          next53
 	MOVQ         limit+56(FP), R10
 	CMPQ         R9, R10
 	JCC          bad
@@ -675,18 +715,18 @@ round49:
 	VMOVUPS.Z    (R9), K1, Z1
 	VFMADD231PS  Z1, Z0, Z7
 
-next50:
+next53:
 	INCQ    BX
 	DECQ    R8
-	JNE     round49
+	JNE     round52
 	VMOVUPS Z7, K1, (SI)
 	LEAQ    (SI)(DX*4), SI
 	DECQ    DI
-	JNE     round48
+	JNE     round51
 	ADDQ    $+64, AX
 	ADDQ    $+64, CX
 
-chunked47:
+chunked50:
 	MOVQ $-1, BX
 
 bad:
@@ -695,12 +735,52 @@ bad:
 	RET
 
 // func sparseGemmSlopeAVX512(dw *float32, values *float32, ids *int, dy *float32, rows int, places int, width int, stride int, limit int) int
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, FMA3
 TEXT ·sparseGemmSlopeAVX512(SB), NOSPLIT, $0-80
-	MOVQ  dw+0(FP), AX
-	MOVQ  dy+24(FP), CX
-	MOVQ  stride+56(FP), DX
-	MOVQ  width+48(FP), BX
+	MOVQ dw+0(FP), AX
+	MOVQ dy+24(FP), CX
+	MOVQ stride+56(FP), DX
+	MOVQ width+48(FP), BX
+	CMPQ BX, $+1
+	JNE  wide
+	MOVQ ids+16(FP), BX
+	MOVQ values+8(FP), SI
+	MOVQ limit+64(FP), DI
+	MOVQ places+40(FP), R8
+	XORQ R9, R9
+	MOVQ rows+32(FP), R10
+
+round54:
+	VMOVSS (CX), X0
+	MOVQ   R8, R11
+
+round55:
+	MOVQ        (BX)(R9*8), R12
+	TESTQ       R12, R12
+	JLT         next56
+	CMPQ        R12, DI
+	JCC         badNarrow
+	IMULQ       DX, R12
+	LEAQ        (AX)(R12*4), R12
+	VMOVSS      (R12), X1
+	VFMADD231SS (SI)(R9*4), X0, X1
+	VMOVSS      X1, (R12)
+
+next56:
+	INCQ R9
+	DECQ R11
+	JNE  round55
+	LEAQ (CX)(DX*4), CX
+	DECQ R10
+	JNE  round54
+	MOVQ $-1, R9
+
+badNarrow:
+	MOVQ R9, ret+72(FP)
+	VZEROUPPER
+	RET
+
+wide:
 	MOVQ  BX, SI
 	ANDQ  $-16, SI
 	ANDQ  $+15, BX
@@ -709,14 +789,14 @@ TEXT ·sparseGemmSlopeAVX512(SB), NOSPLIT, $0-80
 	XORQ  DI, DI
 	MOVQ  rows+32(FP), R8
 
-round51:
+round57:
 	MOVQ places+40(FP), R9
 
-round52:
+round58:
 	MOVQ         ids+16(FP), R10
 	MOVQ         (R10)(DI*8), R10
 	TESTQ        R10, R10
-	JLT          next53
+	JLT          next59
 	MOVQ         limit+64(FP), R11
 	CMPQ         R10, R11
 	JCC          bad
@@ -726,33 +806,33 @@ round52:
 	VBROADCASTSS (R11)(DI*4), Z0
 	XORQ         R11, R11
 	CMPQ         R11, SI
-	JGE          rest55
+	JGE          rest61
 
-block54:
+block60:
 	VMOVUPS     (R10)(R11*4), Z1
 	VMOVUPS     (CX)(R11*4), Z2
 	VFMADD231PS Z2, Z0, Z1
 	VMOVUPS     Z1, (R10)(R11*4)
 	ADDQ        $+16, R11
 	CMPQ        R11, SI
-	JLT         block54
+	JLT         block60
 
-rest55:
+rest61:
 	TESTQ       BX, BX
-	JEQ         done56
+	JEQ         done62
 	VMOVUPS.Z   (R10)(R11*4), K1, Z1
 	VMOVUPS.Z   (CX)(R11*4), K1, Z2
 	VFMADD231PS Z2, Z0, Z1
 	VMOVUPS     Z1, K1, (R10)(R11*4)
 
-done56:
-next53:
+done62:
+next59:
 	INCQ DI
 	DECQ R9
-	JNE  round52
+	JNE  round58
 	LEAQ (CX)(DX*4), CX
 	DECQ R8
-	JNE  round51
+	JNE  round57
 	MOVQ $-1, DI
 
 bad:

@@ -114,8 +114,12 @@ func (f *file) place(place, table, stride reg.GPVirtual, do func(value reg.VecVi
 func (f *file) sparseSlope(suffix string) {
 	f.function("sparseGemmSlope"+suffix, "is SparseGemmSlope of width columns, the rows of dw and dy stride apart, of at least one row and place. "+badID,
 		"func(dw, values *float32, ids *int, dy *float32, rows, places, width, stride, limit int) int")
-	dw, dy, stride := f.arg("dw"), f.arg("dy"), f.arg("stride")
-	e, place := f.extentOf(f.arg("width")), f.GP64()
+	dw, dy, stride, width := f.arg("dw"), f.arg("dy"), f.arg("stride"), f.arg("width")
+	f.CMPQ(width, operand.I32(1))
+	f.JNE(operand.LabelRef("wide"))
+	f.narrowSlope(dw, dy, stride)
+	f.Label("wide")
+	e, place := f.extentOf(width), f.GP64()
 	f.XORQ(place, place)
 	f.times(f.arg("rows"), func() {
 		f.times(f.arg("places"), func() {
@@ -130,4 +134,28 @@ func (f *file) sparseSlope(suffix string) {
 		f.advance(stride, dy)
 	})
 	f.answer(place, "bad")
+}
+
+// narrowSlope is sparseSlope of one column: number by number, since what was written by a mask can't be read back at once.
+func (f *file) narrowSlope(dw, dy, stride reg.GPVirtual) {
+	ids, values, limit, places, place := f.arg("ids"), f.arg("values"), f.arg("limit"), f.arg("places"), f.GP64()
+	f.XORQ(place, place)
+	f.times(f.arg("rows"), func() {
+		slope := f.XMM()
+		f.VMOVSS(operand.Mem{Base: dy}, slope)
+		f.times(places, func() {
+			id, sum, next := f.GP64(), f.XMM(), f.label("next")
+			f.MOVQ(operand.Mem{Base: ids, Index: place, Scale: 8}, id)
+			f.TESTQ(id, id)
+			f.JLT(operand.LabelRef(next))
+			row := operand.Mem{Base: f.rowOf(dw, id, stride, limit, "badNarrow")}
+			f.VMOVSS(row, sum)
+			f.VFMADD231SS(operand.Mem{Base: values, Index: place, Scale: 4}, slope, sum)
+			f.VMOVSS(sum, row)
+			f.Label(next)
+			f.INCQ(place)
+		})
+		f.advance(stride, dy)
+	})
+	f.answer(place, "badNarrow")
 }
