@@ -119,10 +119,11 @@ type sparseFeed struct {
 func (f *sparseFeed) take(front *Evaluator, rows int) {
 	place := 0
 	for _, b := range f.blocks {
-		v := front.Value(b.name)
-		for r := range rows {
-			at := r*f.places + place
-			f.row(b, at, v, r*b.width)
+		switch v := front.Value(b.name); b.depth {
+		case 0:
+			f.numbers(b, place, v.Floats[:rows*b.width])
+		default:
+			f.hot(b, place, v.Ints[:rows*b.width])
 		}
 		place += b.width
 	}
@@ -132,17 +133,29 @@ func (f *sparseFeed) take(front *Evaluator, rows int) {
 	}
 }
 
-// row writes a block's places of one row.
-func (f *sparseFeed) row(b block, at int, v Value, from int) {
-	for i := range b.width {
-		f.ids[at+i], f.values[at+i] = b.at+i, 0
-		if b.depth == 0 {
-			f.values[at+i] = v.Floats[from+i]
-			continue
+// numbers writes the places of a block of numbers, from the place on, row by row.
+func (f *sparseFeed) numbers(b block, place int, numbers []float32) {
+	for at := place; len(numbers) > 0; at += f.places {
+		copy(f.values[at:], numbers[:b.width])
+		for i := range b.width {
+			f.ids[at+i] = b.at + i
 		}
-		f.ids[at+i] = -1
-		if id := v.Ints[from+i]; id >= 0 && id < int64(b.depth) {
-			f.ids[at+i], f.values[at+i] = b.at+i*b.depth+int(id), 1
+		numbers = numbers[b.width:]
+	}
+}
+
+// hot writes the places of a block of one-hot ids. An id outside of its depth counts as none.
+func (f *sparseFeed) hot(b block, place int, ids []int64) {
+	for at := place; len(ids) > 0; at += f.places {
+		column := b.at
+		for i, id := range ids[:b.width] {
+			to, value := -1, float32(0)
+			if uint64(id) < uint64(b.depth) {
+				to, value = column+int(id), 1
+			}
+			f.ids[at+i], f.values[at+i] = to, value
+			column += b.depth
 		}
+		ids = ids[b.width:]
 	}
 }
