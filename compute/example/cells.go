@@ -76,24 +76,39 @@ func (c *Column) appendFloatLists(records []rec, found []span) (rows int, err er
 	return len(found), nil
 }
 
-// appendIntLists is appendCells of integers. Most rows have one.
+// appendIntLists is appendCells of integers. Most rows have one, and most of those are below 128.
 func (c *Column) appendIntLists(records []rec, found []span) (rows int, err error) {
-	one := c.size == 1 || c.Feature.VarLen()
+	one, small := c.size == 1 || c.Feature.VarLen(), smallInt(c.kindTag)
+	ints, offsets := c.Ints, c.Offsets
 	for i, at := range found {
 		record := records[i].data
 		v := record[at.at:at.end]
-		if one && len(v) > 4 && len(v) <= 12 && shortList(v, c.kindTag) {
-			if x, ok := onlyVarint(record, int(at.at)+4, len(v)-4); ok {
-				c.Ints = append(c.Ints, x)
-				c.Offsets = append(c.Offsets, int32(len(c.Ints)))
-				continue
-			}
+		x, ok := int64(0), false
+		switch {
+		case !one:
+		case len(v) == 5 && binary.LittleEndian.Uint32(v) == small && v[4] < 0x80:
+			x, ok = int64(v[4]), true
+		case len(v) > 4 && len(v) <= 12 && shortList(v, c.kindTag):
+			x, ok = onlyVarint(record, int(at.at)+4, len(v)-4)
 		}
+		if ok {
+			ints = append(ints, x)
+			offsets = append(offsets, int32(len(ints)))
+			continue
+		}
+		c.Ints, c.Offsets = ints, offsets
 		if err := c.appendRow(v); err != nil {
 			return i, err
 		}
+		ints, offsets = c.Ints, c.Offsets
 	}
+	c.Ints, c.Offsets = ints, offsets
 	return len(found), nil
+}
+
+// smallInt is what a tf.Feature with one list of the kind begins with, where that has one byte of values.
+func smallInt(kindTag byte) uint32 {
+	return uint32(kindTag) | 3<<8 | uint32(tag1)<<16 | 1<<24
 }
 
 // onlyVarint reads the varint that takes size bytes, 1 to 8, from at on. It says whether that is what is there; not so too where m

@@ -123,6 +123,31 @@ func TestManyRecordsAreReadAsOneByOne(t *testing.T) {
 	}
 }
 
+// What begins as one small integer does, and isn't one.
+func TestOddIntegersAreReadAsOneByOne(t *testing.T) {
+	t.Parallel()
+	record := func(feature ...byte) []byte {
+		entry := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "ids")
+		entry = protowire.AppendBytes(protowire.AppendTag(entry, 2, protowire.BytesType), feature)
+		features := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), entry)
+		return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), features)
+	}
+	before := new(example.Builder).Float("a_measure_at_noon_as_mean", 1).Build()
+	for name, feature := range map[string][]byte{
+		"small":        {0x1a, 3, 0x0a, 1, 5},
+		"without end":  {0x1a, 3, 0x0a, 1, 0x85},
+		"in two parts": {0x1a, 3, 0x0a, 1, 5, 0x1a, 3, 0x0a, 1, 6},
+		"two":          {0x1a, 4, 0x0a, 2, 5, 6},
+		"not packed":   {0x1a, 2, 0x08, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole := append(slices.Clone(before), record(feature...)...)
+			sameAsOneByOne(t, [][]byte{whole, whole})
+		})
+	}
+}
+
 func FuzzManyRecords(f *testing.F) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 10 {
