@@ -30,7 +30,8 @@ type seat struct {
 	searching pipeline.Search
 	told      module.Assignment // what all trials are told alike
 	offers    offers
-	worked    bool   // on a trial
+	worked    bool   // on a trial, since it gave its slot back
+	left      bool   // its slot, once
 	orphaned  string // the trial that was taken over because its job was gone
 }
 

@@ -81,15 +81,14 @@ func reopens(study tune.Study, task worker.Task) bool {
 
 func requestOf(task worker.Task) string { return task.Job.ID + " " + task.Job.Request }
 
-// How long a tune job waits for others' trials: with its slot in hand, and then handed back to the queue.
+// How long a tune job waits for others' trials: with its slot in hand, and then with the slot given back, until it looks again.
 const (
 	waitInHand = 10 * time.Second
-	waitLook   = time.Second // after it was handed back
+	waitLook   = time.Second // of one that comes from the queue again
 	waitAway   = 4 * time.Second
 )
 
-// wait returns when the log has moved on, and says whether the study is over. One who only waits holds no slot for long: that is an error
-// by which the job goes back to its queue.
+// wait returns when the log has moved on, and says whether the study is over. One who only waits holds no slot for long.
 func (s *seat) wait(ctx context.Context) (settled bool, err error) {
 	study, changed := s.Watch()
 	if study.Settled() {
@@ -106,13 +105,48 @@ func (s *seat) wait(ctx context.Context) (settled bool, err error) {
 	case <-changed:
 		return false, nil
 	case <-timer.C:
-		return false, worker.Later{After: waitAway, Why: fmt.Sprintf("%d trials run elsewhere", len(study.Running()))}
+		return false, s.rest(ctx)
+	}
+}
+
+// rest gives the slot to other jobs the study is over, or for a look at what else there is to do. Where the worker has no other jobs it goes back
+// to the queue.
+func (s *seat) rest(ctx context.Context) error {
+	if s.task.Rest == nil {
+		study := s.Now()
+		return worker.Later{After: waitAway, Why: fmt.Sprintf("%d trials run elsewhere", len(study.Running()))}
+	}
+	s.left, s.worked = true, false
+	return s.task.Rest(ctx, s.settled)
+}
+
+// settled returns when the study is over, or it is time for a look.
+func (s *seat) settled(ctx context.Context) error {
+	look := time.NewTimer(waitAway)
+	defer look.Stop()
+	for {
+		study, changed := s.Watch()
+		if study.Settled() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return unavailable(context.Cause(ctx))
+		case <-changed:
+		case <-look.C:
+			return nil
+		}
 	}
 }
 
 // patience is longer for one who has worked on a trial: the others may end soon, too.
 func (s *seat) patience() time.Duration {
-	if s.task.Attempt.Number > 1 && !s.worked {
+	switch {
+	case s.worked:
+		return waitInHand
+	case s.left: // the log was read all the time
+		return 0
+	case s.task.Attempt.Number > 1:
 		return waitLook
 	}
 	return waitInHand

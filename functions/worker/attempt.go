@@ -19,8 +19,11 @@ type attempt struct {
 	log      *slog.Logger
 }
 
+// rest is Task.Rest.
+type rest func(ctx context.Context, wait func(context.Context) error) error
+
 // see brings a claimed job to its fate.
-func (w *Worker) see(ctx context.Context, function Function, claim events.Claim) error {
+func (w *Worker) see(ctx context.Context, function Function, claim events.Claim, r rest) error {
 	job, err := claim.Job()
 	if err != nil {
 		failure := &events.Failure{Kind: events.FailureInput, Err: err}
@@ -29,7 +32,7 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim)
 	}
 	a := attempt{
 		box: w.box, function: function, claim: claim,
-		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove},
+		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, Rest: r},
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
 	a.log.Info("job taken", "function", job.Function, "number", a.task.Attempt.Number)

@@ -29,6 +29,10 @@ type Task struct {
 	Attempt events.Attempt
 	Report  func(events.Progress) // cheap, never blocks; Job, Pipeline, Run, Attempt and Time are filled in
 	Prove   func() error          // events.ErrLeaseLost unless the job is provably ours now: called right before each effect
+
+	// Rest gives the worker's slot to other jobs while wait waits for what happens elsewhere, and keeps the lease. Its error is wait's, or
+	// Later where no slot is free then. nil with a worker that works on one job alone: there Later is the way to wait.
+	Rest func(ctx context.Context, wait func(context.Context) error) error
 }
 
 // Limits are the numbers of tries, by whose fault it was. Everything else is tried without limit.

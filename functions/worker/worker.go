@@ -55,25 +55,38 @@ func (w *Worker) Run(ctx context.Context) error {
 	slots, ctx := errgroup.WithContext(ctx)
 	for _, function := range w.opts.Functions {
 		for range w.opts.Slots {
-			slots.Go(func() error { return w.serve(ctx, function) })
+			slots.Go(func() error { return w.serve(ctx, function, slots) })
 		}
 	}
 	return slots.Wait()
 }
 
-// serve is one slot: one job after another, until ctx ends.
-func (w *Worker) serve(ctx context.Context, function Function) error {
+// serve takes one job after another while there are seats, until ctx ends. Each is seen through beside it, for one that rests has no seat.
+func (w *Worker) serve(ctx context.Context, function Function, jobs *errgroup.Group) error {
 	for ctx.Err() == nil && w.seats.await(ctx) {
-		_, err := w.next(ctx, function, pollWait)
-		if errors.Is(err, events.ErrClosed) {
+		claim, seat, err := w.take(ctx, function, pollWait)
+		if claim != nil {
+			jobs.Go(func() error {
+				defer seat.leave()
+				return w.afterTrouble(ctx, function, w.see(ctx, function, claim, seat.rest))
+			})
+		} else if err := w.afterTrouble(ctx, function, err); err != nil {
 			return err
 		}
-		if err != nil && ctx.Err() == nil {
-			w.opts.Logger.Warn("job not settled; it will be delivered again", "function", function.Name(), "error", err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(retryDelay):
-			}
+	}
+	return nil
+}
+
+// afterTrouble waits a moment where err says that the bus had some, and returns err where no moment helps.
+func (w *Worker) afterTrouble(ctx context.Context, function Function, err error) error {
+	if errors.Is(err, events.ErrClosed) {
+		return err
+	}
+	if err != nil && ctx.Err() == nil {
+		w.opts.Logger.Warn("job not settled; it will be delivered again", "function", function.Name(), "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryDelay):
 		}
 	}
 	return nil
@@ -97,20 +110,30 @@ func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err
 	}
 }
 
-// next takes one job and sees it through.
+// next takes one job and sees it through. It doesn't rest: nobody else would take its slot.
 func (w *Worker) next(ctx context.Context, function Function, wait time.Duration) (bool, error) {
+	claim, seat, err := w.take(ctx, function, wait)
+	if claim == nil {
+		return false, err
+	}
+	defer seat.leave()
+	return true, w.see(ctx, function, claim, nil)
+}
+
+// take takes one job, and a seat for it; a nil claim where there is none.
+func (w *Worker) take(ctx context.Context, function Function, wait time.Duration) (events.Claim, *place, error) {
 	claim, err := w.box.Take(ctx, function.Name(), w.opts.Classes, wait)
 	if errors.Is(err, events.ErrEmpty) {
-		return false, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("take a %s job: %w", function.Name(), err)
+		return nil, nil, fmt.Errorf("take a %s job: %w", function.Name(), err)
 	}
-	if !w.seats.take() { // a job of another function has come meanwhile
-		return false, claim.Later(ctx, stopDelay, events.FailureUnavailable)
+	seat := &place{seats: w.seats}
+	if !seat.take() { // a job of another function has come meanwhile
+		return nil, nil, claim.Later(ctx, stopDelay, events.FailureUnavailable)
 	}
-	defer w.seats.leave()
-	return true, w.see(ctx, function, claim)
+	return claim, seat, nil
 }
 
 // reporter returns a Report that fills in whose progress it is. Losing progress is no error.

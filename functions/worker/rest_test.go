@@ -1,0 +1,92 @@
+package worker_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// resting is a function whose job j1 rests for a minute, while j2 takes as long as is said.
+func resting(other time.Duration, told func(job string)) *function {
+	return &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+		took := other
+		wait := func(ctx context.Context) error {
+			select {
+			case <-time.After(took):
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		var err error
+		if task.Job.ID == "j1" && task.Attempt.Number == 1 {
+			took = time.Minute
+			err = task.Rest(ctx, wait)
+		} else if task.Job.ID == "j2" {
+			err = wait(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		told(task.Job.ID)
+		return tells(ctx, task)
+	}}
+}
+
+// Of a worker with one slot another job is done meanwhile. Where that lasts, who rested finds no slot, and comes again from the queue.
+func TestAJobThatRestsLeavesItsSlotToOthers(t *testing.T) {
+	t.Parallel()
+	for other, want := range map[time.Duration]struct {
+		order string
+		calls int32
+	}{time.Second: {"j2 j1 ", 2}, 90 * time.Second: {"j2 j1 ", 3}} {
+		synctest.Test(t, func(t *testing.T) {
+			order := ""
+			f := resting(other, func(job string) { order += job + " " })
+			box := offered(t)
+			second := events.Job{
+				ID: "j2", Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Revision: 1, Run: "tuesday", Spec: []byte("{}"),
+				Inputs: events.Inputs{TransformGraph: "s3://bkt/g"}, Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/test", ID: "cause", Sequence: 1}},
+				Created: time.Now(),
+			}
+			if err := box.Offer(t.Context(), second); err != nil {
+				t.Fatal(err)
+			}
+			work(t, box, f, 3*time.Minute)
+			if order != want.order || f.calls.Load() != want.calls || left(t, box) {
+				t.Errorf("with another job of %v: done are %q in %d attempts, expected %q in %d", other, order, f.calls.Load(), want.order, want.calls)
+			}
+		})
+	}
+}
+
+// The lease of a job that rests is kept, and a worker that stops hands it back.
+func TestAWorkerThatStopsHandsBackWhatRests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := resting(0, func(string) { t.Error("it was done") })
+		box := offered(t)
+		work(t, box, f, 50*time.Second)
+		if f.calls.Load() != 1 || !left(t, box) {
+			t.Errorf("%d attempts, or the job is gone", f.calls.Load())
+		}
+	})
+}
+
+// Nobody would take the slot of a worker that does one job.
+func TestOnceHasNoRest(t *testing.T) {
+	t.Parallel()
+	f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+		if task.Rest != nil {
+			t.Error("a job of a worker that does one may rest")
+		}
+		return tells(ctx, task)
+	}}
+	if worked, err := worker.New(offered(t), worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), time.Second); !worked || err != nil {
+		t.Errorf("worked %v: %v", worked, err)
+	}
+}
