@@ -211,6 +211,8 @@ type Entry struct {
 	Value    []byte
 	Revision uint64
 	Written  time.Time // by the bus's clock, the one that all who use the bus share
+
+	Deleted bool // of Watch alone: the key is gone
 }
 
 // Register is a map in which a write says what it replaces. Keys are escaped as needed by the bus, reversibly.
@@ -221,4 +223,8 @@ type Register interface {
 	Revision(ctx context.Context, key string, revision uint64) (Entry, error)              // an older value, where kept
 	Delete(ctx context.Context, key string, revision uint64) error                         // ErrConflict
 	All(ctx context.Context) iter.Seq2[Entry, error]                                       // newest value of every key
+	// Watch yields the newest value of every key, then an Entry without Revision, which says that these were all, then each write and
+	// each deletion as it comes, until ctx ends. Of several quick writes of one key the older ones may be left out. Nothing is yielded
+	// out of order.
+	Watch(ctx context.Context) iter.Seq2[Entry, error]
 }

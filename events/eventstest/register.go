@@ -3,6 +3,7 @@ package eventstest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -18,7 +19,7 @@ type register struct {
 	box     *Memory
 	last    uint64 // revision, over all keys
 	newest  map[string]events.Entry
-	history []events.Entry       // every value ever written
+	history []events.Entry       // every value ever written, and every deletion
 	written map[string]time.Time // when the newest value of a key was
 }
 
@@ -65,6 +66,7 @@ func (r *register) remove(key string, revision uint64) error {
 	r.last++
 	delete(r.newest, key)
 	delete(r.written, key)
+	r.history = append(r.history, events.Entry{Key: key, Revision: r.last, Written: time.Now(), Deleted: true})
 	return nil
 }
 
@@ -126,7 +128,7 @@ func (g guarded) Revision(ctx context.Context, key string, revision uint64) (eve
 	}
 	defer unlock()
 	for _, entry := range g.r.history {
-		if entry.Key == key && entry.Revision == revision {
+		if entry.Key == key && entry.Revision == revision && !entry.Deleted {
 			return entry, nil
 		}
 	}
@@ -146,13 +148,11 @@ func (g guarded) Delete(ctx context.Context, key string, revision uint64) error 
 // All implements events.Register.
 func (g guarded) All(ctx context.Context) iter.Seq2[events.Entry, error] {
 	return func(yield func(events.Entry, error) bool) {
-		unlock, err := g.lock(ctx)
+		entries, _, err := g.list(ctx)
 		if err != nil {
 			yield(events.Entry{}, err)
 			return
 		}
-		entries := slices.SortedFunc(maps.Values(g.r.newest), func(a, b events.Entry) int { return int(a.Revision) - int(b.Revision) })
-		unlock()
 		for _, entry := range entries {
 			if !yield(entry, nil) {
 				return
@@ -160,3 +160,42 @@ func (g guarded) All(ctx context.Context) iter.Seq2[events.Entry, error] {
 		}
 	}
 }
+
+// list is the newest value of every key, and how long the history is that these come from.
+func (g guarded) list(ctx context.Context) (entries []events.Entry, history int, err error) {
+	unlock, err := g.lock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer unlock()
+	entries = slices.SortedFunc(maps.Values(g.r.newest), func(a, b events.Entry) int { return int(a.Revision) - int(b.Revision) })
+	return entries, len(g.r.history), nil
+}
+
+// Watch implements events.Register.
+func (g guarded) Watch(ctx context.Context) iter.Seq2[events.Entry, error] {
+	return func(yield func(events.Entry, error) bool) {
+		entries, seen, err := g.list(ctx)
+		for entries = append(entries, events.Entry{}); err == nil; {
+			for _, entry := range entries {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			err = g.r.box.await(ctx, watchWait, func(time.Time) (bool, time.Time) {
+				entries = slices.Clone(g.r.history[seen:])
+				seen = len(g.r.history)
+				return len(entries) > 0, time.Time{}
+			})
+			if errors.Is(err, events.ErrEmpty) {
+				entries, err = nil, nil
+			}
+		}
+		if ctx.Err() == nil {
+			yield(events.Entry{}, fmt.Errorf("watch %s: %w", g.r.name, err))
+		}
+	}
+}
+
+// watchWait is how long a watch of a register waits before it waits again.
+const watchWait = time.Hour

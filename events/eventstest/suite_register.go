@@ -1,8 +1,10 @@
 package eventstest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
@@ -16,15 +18,16 @@ import (
 
 func registerTests() map[string]func(*testing.T, Box) {
 	return map[string]func(*testing.T, Box){
-		"of many that create a key one wins":          createTogether,
-		"of many that update a revision one wins":     updateTogether,
-		"no update is lost among many":                updateAll,
-		"keys may be any text":                        anyKey,
-		"an older revision of a pipeline can be read": olderRevision,
-		"a key that was deleted is gone":              deleted,
-		"every register is there, and by itself":      eachRegister,
-		"an entry says when the bus wrote it":         entryWritten,
-		"a register that is not there says so":        noRegister,
+		"of many that create a key one wins":                createTogether,
+		"of many that update a revision one wins":           updateTogether,
+		"no update is lost among many":                      updateAll,
+		"keys may be any text":                              anyKey,
+		"an older revision of a pipeline can be read":       olderRevision,
+		"a key that was deleted is gone":                    deleted,
+		"every register is there, and by itself":            eachRegister,
+		"an entry says when the bus wrote it":               entryWritten,
+		"a register that is not there says so":              noRegister,
+		"who watches sees what is there, then what changes": watchRegister,
 	}
 }
 
@@ -217,5 +220,59 @@ func noRegister(t *testing.T, box Box) {
 	_, err := box.Register(t.Context(), "NONSUCH")
 	if err == nil || !strings.Contains(err.Error(), "NONSUCH") {
 		t.Errorf("got %v, want an error that names the register", err)
+	}
+}
+
+// watchRegister reads on after each change of its own.
+func watchRegister(t *testing.T, box Box) {
+	gates := open(t, box, events.RegisterGates)
+	first, err := gates.Create(t.Context(), "a b", []byte("1"))
+	must(t, err)
+	gone, err := gates.Create(t.Context(), "gone", []byte("1"))
+	must(t, err)
+	must(t, gates.Delete(t.Context(), "gone", gone))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	next, end := iter.Pull2(gates.Watch(ctx))
+	defer end()
+	// want skips the marks of deletions that were there before: a bus may keep them.
+	want := func(value string, deleted bool) events.Entry {
+		t.Helper()
+		for {
+			entry, err, _ := next()
+			must(t, err)
+			if entry.Key == "gone" && entry.Deleted {
+				continue
+			}
+			if entry.Key != "a b" || string(entry.Value) != value || entry.Deleted != deleted || entry.Revision < first || entry.Written.IsZero() {
+				t.Fatalf("got %+v, want %q, deleted %t", entry, value, deleted)
+			}
+			return entry
+		}
+	}
+	want("1", false)
+	for {
+		entry, err, _ := next()
+		must(t, err)
+		if entry.Revision == 0 {
+			break
+		}
+		if !entry.Deleted {
+			t.Fatalf("got %+v before the word that this was all", entry)
+		}
+	}
+	second, err := gates.Update(t.Context(), "a b", []byte("2"), first)
+	must(t, err)
+	if entry := want("2", false); entry.Revision != second {
+		t.Errorf("watched revision %d, want %d", entry.Revision, second)
+	}
+	must(t, gates.Delete(t.Context(), "a b", second))
+	want("", true)
+	_, err = gates.Create(t.Context(), "a b", []byte("3"))
+	must(t, err)
+	want("3", false)
+	stop()
+	if entry, err, more := next(); more {
+		t.Errorf("after its context has ended the watch yields %+v, %v", entry, err)
 	}
 }

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -89,7 +88,40 @@ func (r register) name(key string) string { return r.kv.Bucket() + "/" + key }
 // All implements events.Register. Keys that a foreign hand wrote unescaped are yielded as they stand.
 func (r register) All(ctx context.Context) iter.Seq2[events.Entry, error] {
 	return func(yield func(events.Entry, error) bool) {
-		watcher, err := r.kv.WatchAll(ctx, jetstream.IgnoreDeletes())
+		for entry, err := range r.watch(ctx, jetstream.IgnoreDeletes()) {
+			if err == nil && entry.Revision == 0 {
+				return
+			}
+			if !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
+
+// Watch implements events.Register.
+func (r register) Watch(ctx context.Context) iter.Seq2[events.Entry, error] {
+	return func(yield func(events.Entry, error) bool) {
+		bounded, done := r.box.untilClosed(ctx)
+		defer done()
+		for entry, err := range r.watch(bounded) {
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				err = fmt.Errorf("watch %s: %w", r.kv.Bucket(), r.box.explain(bounded, err))
+			}
+			if !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
+
+// watch yields what is there, an entry without revision behind it, and what comes then. It ends with the first error.
+func (r register) watch(ctx context.Context, opts ...jetstream.WatchOpt) iter.Seq2[events.Entry, error] {
+	return func(yield func(events.Entry, error) bool) {
+		watcher, err := r.kv.WatchAll(ctx, opts...)
 		if err != nil {
 			yield(events.Entry{}, fmt.Errorf("list %s: %w", r.kv.Bucket(), r.box.explain(ctx, err)))
 			return
@@ -97,9 +129,6 @@ func (r register) All(ctx context.Context) iter.Seq2[events.Entry, error] {
 		defer func() { _ = watcher.Stop() }() // what it would still send is not wanted
 		for {
 			entry, err := nextEntry(ctx, watcher.Updates())
-			if errors.Is(err, events.ErrEmpty) {
-				return
-			}
 			if !yield(entry, err) || err != nil {
 				return
 			}
@@ -107,7 +136,7 @@ func (r register) All(ctx context.Context) iter.Seq2[events.Entry, error] {
 	}
 }
 
-// nextEntry returns ErrEmpty after the last of what was there when the watch began.
+// nextEntry returns the zero Entry after the last of what was there when the watch began.
 func nextEntry(ctx context.Context, updates <-chan jetstream.KeyValueEntry) (events.Entry, error) {
 	select {
 	case <-ctx.Done():
@@ -117,12 +146,14 @@ func nextEntry(ctx context.Context, updates <-chan jetstream.KeyValueEntry) (eve
 			return events.Entry{}, events.ErrClosed
 		}
 		if found == nil {
-			return events.Entry{}, events.ErrEmpty
+			return events.Entry{}, nil
 		}
 		key, err := events.Unescape(found.Key())
 		if err != nil {
 			key = found.Key()
 		}
-		return events.Entry{Key: key, Value: found.Value(), Revision: found.Revision(), Written: found.Created()}, nil
+		return events.Entry{
+			Key: key, Value: found.Value(), Revision: found.Revision(), Written: found.Created(), Deleted: found.Operation() != jetstream.KeyValuePut,
+		}, nil
 	}
 }
