@@ -72,3 +72,21 @@ func TestAStepOfAnyOptimizerAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A param that no gradient reaches, as a moving average, lies between those that weights are made of.
+func TestTrainableAreTheParamsOfTheWeights(t *testing.T) {
+	t.Parallel()
+	m := build(t, trained["batch normalization"], nn.SoftmaxCrossEntropy{}, 5)
+	at := 0
+	for _, p := range m.Trainable() {
+		for _, q := range m.Graph.Params {
+			if q.Name == p.Name && (len(q.Values) != p.Size || &q.Values[0] != &m.Weights()[at]) {
+				t.Errorf("param %q is not the %d weights from %d", p.Name, p.Size, at)
+			}
+		}
+		at += p.Size
+	}
+	if at != len(m.Weights()) || len(m.Trainable()) == len(m.Graph.Params) {
+		t.Errorf("%d params of %d have %d numbers of %d", len(m.Trainable()), len(m.Graph.Params), at, len(m.Weights()))
+	}
+}
