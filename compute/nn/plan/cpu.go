@@ -146,48 +146,6 @@ func (m *cpu) run(t *task, step uint64) error {
 	return nil
 }
 
-// look does what looks rows up, and what only moves numbers.
-func (m *cpu) look(t *task) error {
-	k := m.team
-	switch t.Op {
-	case Gather:
-		if err := within(t, t.xRows); err != nil {
-			return err
-		}
-		k.Gather(t.out, t.x, t.ids, t.cols)
-	case Scatter:
-		if err := within(t, t.rows); err != nil {
-			return err
-		}
-		t.clear()
-		k.ScatterAdd(t.out, t.x, t.ids, t.cols)
-	case Sparse:
-		k.SparseGemm(t.out, t.x, t.ids, t.z, t.rows, t.xCols, t.cols)
-	case SparseSlope:
-		t.clear()
-		k.SparseGemmSlope(t.out, t.x, t.ids, t.z, t.xRows, t.xCols, t.cols)
-	default:
-		return t.move()
-	}
-	return nil
-}
-
-// within is an error for an id that a table of so many rows lacks.
-func within(t *task, rows int) error {
-	for i, id := range t.ids {
-		if uint(id) >= uint(rows) {
-			return fmt.Errorf("%s: id %d, at place %d, is outside 0..%d", t.Node, id, i, rows-1)
-		}
-	}
-	return nil
-}
-
-func (t *task) clear() {
-	if !t.Add {
-		clear(t.out)
-	}
-}
-
 func (m *cpu) reduce(t *task) {
 	switch t.Axis {
 	case All:
