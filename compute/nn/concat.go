@@ -31,11 +31,24 @@ func (c *checker) concat(n *Node) (Type, error) {
 
 // concat is y[r,:] = x1[r,:], x2[r,:] and so on.
 func concat(s *step, rows int) error {
-	y := s.out.Floats[:0]
-	for r := range rows {
-		for _, in := range s.in {
-			y = append(y, in.Floats[r*in.Width:(r+1)*in.Width]...)
-		}
+	y, width := s.out.Floats, s.out.Width
+	for _, in := range s.in {
+		writeColumns(y, width, in.Floats[:rows*in.Width], in.Width)
+		y = y[min(in.Width, len(y)):]
 	}
 	return nil
+}
+
+// writeColumns writes rows x, n columns wide, into the first n columns of y, which has width.
+func writeColumns(y []float32, width int, x []float32, n int) {
+	if n == 1 { // a feature of one number, as most are
+		for r, v := range x {
+			y[r*width] = v
+		}
+		return
+	}
+	for at := 0; len(x) > 0; at += width {
+		copy(y[at:], x[:n])
+		x = x[n:]
+	}
 }
