@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +20,7 @@ import (
 
 // workerFlags say what a worker takes, what it keeps ready, and how it leaves.
 type workerFlags struct {
+	functions   []string
 	classes     []string
 	slots       int
 	warm        warmFlags
@@ -34,7 +34,8 @@ func newWorker(app *app) *cobra.Command {
 		Use:   "worker",
 		Short: "Run a worker: jobs in, models and facts out",
 		Long: "Takes jobs off the queue and works on them until it is interrupted. With --once it works on one job at most and leaves:\n" +
-			"the shape in which a scaler starts workers from zero.\n\n" +
+			"the shape in which a scaler starts workers from zero. --functions and --classes are then those of the queue that the\n" +
+			"scaler looks at, and --wait is longer than a lease (30s): the job of a worker that was killed comes back after that.\n\n" +
 			"Told to leave (SIGTERM, Ctrl-C), it has its modules write checkpoints, hands its jobs back and is gone within --grace, of\n" +
 			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.\n\n" +
 			"Memory limits are watched by the worker, or held by the kernel where STOKER_CGROUP names a cgroup that it may divide:\n" +
@@ -52,6 +53,7 @@ func newWorker(app *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.once, "once", false, "work on one job at most, then leave")
 	cmd.Flags().DurationVar(&f.wait, "wait", 5*time.Second, "how long --once waits for a job")
 	cmd.Flags().DurationVar(&f.grace, "grace", defaultGrace, "how long it may take to leave")
+	cmd.Flags().StringSliceVar(&f.functions, "functions", allFunctions(), "kinds of jobs it takes")
 	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
 	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
 	f.warm.add(cmd)
@@ -65,7 +67,7 @@ func (f *workerFlags) check() error {
 	if f.once {
 		f.warm.processes = 0 // there is no second job
 	}
-	return errors.Join(within("slots", f.slots, 1, anyCount), f.warm.check(), checkKernels())
+	return errors.Join(f.checkFunctions(), within("slots", f.slots, 1, anyCount), f.warm.check(), checkKernels())
 }
 
 func (a *app) work(ctx context.Context, f workerFlags, w *worker.Worker) error {
@@ -119,9 +121,9 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 		})
 		train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
 		tune := tuner.New(shop, l.box)
-		a.sayStarted("worker", "classes "+strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots))
+		a.sayStarted("worker", f.takes()...)
 		return do(ctx, worker.New(l.box, worker.Options{
-			Functions: []worker.Function{train, tune, tune.Seats()}, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
+			Functions: f.chosen(train, tune, tune.Seats()), Classes: f.classes, Slots: f.slots, Logger: a.logger(),
 		}))
 	})
 }
