@@ -74,6 +74,7 @@ var table = house.Table{
 		"functions/guest/python":              {Opens: "functions/module"},
 		"functions/guest/snapshot":            {},
 		"functions/scratch":                   {},
+		"functions/settings":                  {},
 		"functions/bridge":                    {Opens: "events storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":                      {Opens: "events functions/pipeline"},
 		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
@@ -117,6 +118,7 @@ var table = house.Table{
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events", Tests: "events/jetstream"},     // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},
+		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                    // profiles
 		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/bridge"},      // as others run it
 		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"}, // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},
@@ -126,7 +128,7 @@ var table = house.Table{
 			"compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
-		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline events/jetstream", Tests: "events"},
+		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle functions/tuner/oracle/oraclepb", Tests: "functions/tuner"},
 	},

@@ -42,20 +42,47 @@ func connectOptions(opts Options) ([]nats.Option, error) {
 	if opts.InboxPrefix != "" {
 		options = append(options, nats.CustomInboxPrefix(opts.InboxPrefix))
 	}
-	if opts.Creds != "" {
-		options = append(options, nats.UserCredentials(opts.Creds))
+	if opts.Timeout > 0 {
+		options = append(options, nats.Timeout(opts.Timeout))
 	}
-	if opts.RootCA != "" {
-		options = append(options, nats.RootCAs(opts.RootCA))
+	options = append(options, opts.secured()...)
+	return opts.identified(options)
+}
+
+// identified adds who asks.
+func (o Options) identified(options []nats.Option) ([]nats.Option, error) {
+	if o.User != "" {
+		options = append(options, nats.UserInfo(o.User, o.Password))
 	}
-	if opts.NKey != "" {
-		key, err := nats.NkeyOptionFromSeed(opts.NKey)
+	if o.Token != "" {
+		options = append(options, nats.Token(o.Token))
+	}
+	if o.Creds != "" {
+		options = append(options, nats.UserCredentials(o.Creds))
+	}
+	if o.NKey != "" {
+		key, err := nats.NkeyOptionFromSeed(o.NKey)
 		if err != nil {
-			return nil, fmt.Errorf("read nkey seed %s: %w", opts.NKey, err)
+			return nil, fmt.Errorf("read nkey seed %s: %w", o.NKey, err)
 		}
 		options = append(options, key)
 	}
 	return options, nil
+}
+
+// secured is how the connection is secured by TLS, where anything is said of it.
+func (o Options) secured() []nats.Option {
+	var options []nats.Option
+	if o.RootCA != "" {
+		options = append(options, nats.RootCAs(o.RootCA))
+	}
+	if o.Cert != "" {
+		options = append(options, nats.ClientCert(o.Cert, o.Key))
+	}
+	if o.TLSFirst {
+		options = append(options, nats.TLSHandshakeFirst())
+	}
+	return options
 }
 
 // withoutSecrets drops the address from an error about it: a password may stand there.

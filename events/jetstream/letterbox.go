@@ -26,8 +26,18 @@ type Options struct {
 	Name     string        // of the connection, as the server shows it
 	Creds    string        // file with a user's JWT and seed, where the URL holds no password
 	NKey     string        // file with a user's nkey seed, likewise
+	User     string        // likewise
+	Password string        // of User
+	Token    string        // in the place of a user
 	RootCA   string        // file with the certificates that the server's is checked against; default: the system's
-	Logger   *slog.Logger  // default: none
+	Cert     string        // file with the client's certificate, for servers that ask for one
+	Key      string        // file with its key
+	TLSFirst bool          // TLS begins before the server's first word, as some servers want it
+
+	Domain  string        // of JetStream; default: the server's
+	Timeout time.Duration // of a connection attempt, and of an answer whose request has no deadline; default: nats.go's
+
+	Logger *slog.Logger // default: none
 
 	InboxPrefix string // below which answers are heard: permissions may open no other place; default: _INBOX
 
@@ -60,7 +70,7 @@ var _ events.Letterbox = (*Letterbox)(nil)
 // Open makes a letterbox of a connection, which stays the caller's. It installs an error handler on the connection, and
 // passes on to the one that was there.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Letterbox, error) {
-	js, err := jetstream.New(nc)
+	js, err := newJetStream(nc, opts)
 	if err != nil {
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
@@ -70,16 +80,29 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Letterbox, error) 
 	b.terms = events.LeaseTerms{Length: b.opts.Lease, Margin: b.opts.Margin}
 	b.consumers = consumers{js: js, lease: b.opts.Lease, known: map[string]jetstream.Consumer{}}
 	b.refusals = watchRefusals(nc, b.log)
+	b.js = asking{js, b.refusals}
+	b.consumers.js = b.js
 	b.sightings = &sightings{now: b.opts.Now, seen: map[string]sighting{}, ours: map[string]*mark{}}
 	if opts.Create {
-		if err := EnsureStreams(ctx, js, b.opts); err != nil {
+		if err := EnsureStreams(ctx, b.js, b.opts); err != nil {
 			return nil, b.explain(ctx, err)
 		}
 	}
-	if b.leases, err = js.KeyValue(ctx, events.RegisterLeases); err != nil {
+	if b.leases, err = b.js.KeyValue(ctx, events.RegisterLeases); err != nil {
 		return nil, fmt.Errorf("open register %s: %w", events.RegisterLeases, b.explain(ctx, err))
 	}
 	return b, nil
+}
+
+func newJetStream(nc *nats.Conn, opts Options) (jetstream.JetStream, error) {
+	var options []jetstream.JetStreamOpt
+	if opts.Timeout > 0 {
+		options = append(options, jetstream.WithDefaultTimeout(opts.Timeout))
+	}
+	if opts.Domain != "" {
+		return jetstream.NewWithDomain(nc, opts.Domain, options...)
+	}
+	return jetstream.New(nc, options...)
 }
 
 func (o Options) withDefaults() Options {

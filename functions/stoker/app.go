@@ -4,61 +4,96 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
+
+	"github.com/stoker-ml/stoker/functions/settings"
 )
 
-// app is what every command shares: the streams it prints to and the flags that say which Stoker is meant.
+// app is what every command shares: the streams it prints to, and what was set that says which Stoker is meant.
 type app struct {
 	self           string // how this program was called
 	stdout, stderr io.Writer
+	flags          *pflag.FlagSet // those of all commands
 
-	output  string // -o
-	dataDir string
-	nats    natsFlags
-	root    string
-	verbose bool
+	configFile     string
+	verbose, quiet bool
+
+	found   *settings.Settings // by configure
+	output  string             // format of results
+	dataDir string             // of the local stack
 }
 
-// natsFlags say which bus is meant, and who asks. Creds, NKey and CA are files.
-type natsFlags struct{ url, creds, nkey, ca string }
-
+// addFlags adds a flag for each setting that has one. What they say is asked of the settings, which know of the other places too.
 func (a *app) addFlags(flags *pflag.FlagSet) {
-	flags.StringVarP(&a.output, "output", "o", formatTable, "format of results: table or json")
-	flags.StringVar(&a.dataDir, "data", defaultDataDir(), "data folder of the local stack")
-	flags.StringVar(&a.nats.url, "nats", os.Getenv("NATS_URL"), "NATS server; default: the local stack (NATS_URL)")
-	flags.StringVar(&a.nats.creds, "nats-creds", os.Getenv("NATS_CREDS"), "file with a user's JWT and seed for --nats (NATS_CREDS)")
-	flags.StringVar(&a.nats.nkey, "nats-nkey", os.Getenv("NATS_NKEY"), "file with a user's nkey seed for --nats (NATS_NKEY)")
-	flags.StringVar(&a.nats.ca, "nats-ca", os.Getenv("NATS_CA"), "file with the certificates that --nats is checked against (NATS_CA)")
-	flags.StringVar(&a.root, "root", envOr("STOKER_ROOT", "s3://stoker"), "where artifacts go (STOKER_ROOT)")
+	a.flags = flags
+	for _, s := range settings.All() {
+		switch {
+		case s.Key == settings.Output:
+			flags.StringP(s.Flag, "o", s.Default, s.Help())
+		case s.Key == settings.Data:
+			flags.String(s.Flag, defaultDataDir(), s.Help())
+		case s.Flag != "":
+			flags.String(s.Flag, s.Default, s.Help())
+		}
+	}
+	flags.StringVar(&a.configFile, "config-file", "", "file with settings (STOKER_CONFIG); default: config.yaml in ~/.config/stoker; `stoker config` shows them")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to standard error")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "only results and errors: no progress, no remarks")
 }
 
-// defaultDataDir follows the XDG base directory specification.
-func defaultDataDir() string {
-	if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
-		return filepath.Join(data, "stoker")
+// settings are what was set. They are looked for once.
+func (a *app) settings() (*settings.Settings, error) {
+	if a.found != nil {
+		return a.found, nil
 	}
-	home, err := os.UserHomeDir()
+	given := map[settings.Key]string{}
+	for _, s := range settings.All() {
+		if flag := a.flags.Lookup(s.Flag); flag != nil && flag.Changed {
+			given[s.Key] = flag.Value.String()
+		}
+	}
+	home, _ := os.UserHomeDir() // without one there are no files
+	found, err := settings.Find(settings.Sources{Flags: given, Environ: os.Environ(), Home: home, File: a.configFile})
 	if err != nil {
-		return "stoker-data"
+		return nil, usage(err)
 	}
-	return filepath.Join(home, ".local", "share", "stoker")
+	a.found = found
+	return found, nil
 }
 
-func envOr(name, fallback string) string {
-	if value := os.Getenv(name); value != "" {
-		return value
+// configure finds what every command needs, and refuses an unknown format before anything is done.
+func (a *app) configure() error {
+	found, err := a.settings()
+	if err != nil {
+		return err
 	}
-	return fallback
+	format := found.Value(settings.Output)
+	a.output, a.dataDir = format.Text, found.Value(settings.Data).Text
+	return checkOutput(format)
 }
 
-// logger writes to standard error: warnings only, or everything with -v.
+func defaultDataDir() string {
+	home, _ := os.UserHomeDir()
+	return settings.DataDir(os.Environ(), home)
+}
+
+// logger writes to standard error: warnings only, errors only with -q, or everything with -v.
 func (a *app) logger() *slog.Logger {
 	level := slog.LevelWarn
-	if a.verbose {
+	switch {
+	case a.verbose:
 		level = slog.LevelDebug
+	case a.quiet:
+		level = slog.LevelError
 	}
 	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// notes is where goes what is neither result nor error.
+func (a *app) notes() io.Writer {
+	if a.quiet {
+		return io.Discard
+	}
+	return a.stderr
 }

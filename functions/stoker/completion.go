@@ -13,7 +13,7 @@ import (
 // complete tells shells what values flags and arguments may have.
 func (a *app) complete(root *cobra.Command) {
 	values := map[string]cobra.CompletionFunc{
-		"output":   cobra.FixedCompletions([]string{formatTable, formatJSON}, cobra.ShellCompDirectiveNoFileComp),
+		"output":   cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp),
 		"kind":     cobra.FixedCompletions(publishedKinds(), cobra.ShellCompDirectiveNoFileComp),
 		"pipeline": a.pipelineNames,
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
-	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
 )
@@ -20,67 +19,18 @@ type link struct {
 	root  storage.Ref
 }
 
-// target says where one Stoker is. Nothing is asked for before a command needs it: who reads the log needs no key of the
-// store.
-type target struct {
-	nats  natsFlags
-	store func() (s3.Config, error)
-	root  storage.Ref
-
-	isLocal bool // found through the data folder
-}
-
-// busName is where the bus is, without credentials.
-func (t target) busName() string {
-	servers := strings.Split(t.nats.url, ",")
-	for i, server := range servers {
-		if at := strings.LastIndex(server, "@"); at >= 0 {
-			scheme, _, _ := strings.Cut(server, "://")
-			servers[i] = scheme + "://" + server[at+1:]
-		}
-	}
-	return strings.Join(servers, ",")
-}
-
-// away is the error for a bus or a store that does not answer. A stack that was killed leaves its address in the data folder.
-func (t target) away(a *app, what string, err error) error {
-	if t.isLocal {
-		err = fmt.Errorf("%w: no stack answers where the data folder says; start `%s`", err, a.command("up"))
-	}
-	return unreachable(fmt.Errorf("%s: %w", what, err))
-}
-
-// target finds the servers that flags or environment name, else the local stack, which also says where its artifacts go.
-func (a *app) target() (target, error) {
-	root, err := storage.ParseRef(a.root)
-	if err != nil {
-		return target{}, usage(fmt.Errorf("--root: %w", err))
-	}
-	if a.nats.url != "" {
-		return target{nats: a.nats, store: s3.FromEnv, root: root}, nil
-	}
-	connection, err := local.ReadConnection(a.dataDir)
-	if errors.Is(err, local.ErrNotRunning) {
-		return target{}, unreachable(fmt.Errorf("%w: start `%s`, or name a server with --nats", err, a.command("up")))
-	}
-	if err != nil {
-		return target{}, err
-	}
-	store := func() (s3.Config, error) { return connection.Store(), nil }
-	root, err = storage.ParseRef(connection.Root)
-	return target{nats: natsFlags{url: connection.NATS}, store: store, root: root, isLocal: true}, err
-}
-
 // withBus connects to the bus alone for as long as do runs.
 func (a *app) withBus(ctx context.Context, do func(context.Context, events.Letterbox) error) error {
 	at, err := a.target()
 	if err != nil {
 		return err
 	}
-	options := jetstream.Options{Creds: at.nats.creds, NKey: at.nats.nkey, RootCA: at.nats.ca, Logger: a.logger()}
-	box, err := jetstream.Connect(ctx, at.nats.url, options)
+	if at.bus.Selected && !at.isLocal {
+		fmt.Fprintf(a.notes(), "bus %s (%s)\n", at.busName(), at.bus.From)
+	}
+	box, err := jetstream.Connect(ctx, at.bus.URL, at.busOptions(a.logger()))
 	if err != nil {
-		return at.away(a, "bus", err)
+		return at.away(a, err)
 	}
 	defer box.Close()
 	return do(ctx, box)
@@ -88,20 +38,20 @@ func (a *app) withBus(ctx context.Context, do func(context.Context, events.Lette
 
 // withStore opens the store alone for as long as do runs. root is where artifacts go.
 func (a *app) withStore(ctx context.Context, do func(ctx context.Context, store storage.Store, root storage.Ref) error) error {
-	at, err := a.target()
+	at, err := a.storeTarget()
 	if err != nil {
 		return err
 	}
 	config, err := at.store()
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	store, err := s3.Open(ctx, config)
 	if err != nil {
 		return unreachable(fmt.Errorf("object store: %w", err))
 	}
 	defer store.Close()
-	return do(ctx, store, at.root)
+	return withStoreHint(do(ctx, store, at.root))
 }
 
 // withLink connects to both for as long as do runs.
@@ -116,6 +66,21 @@ func (a *app) withLink(ctx context.Context, do func(context.Context, link) error
 // sayStarted tells who started something that stays which bus it serves, and how.
 func (a *app) sayStarted(what string, how ...string) {
 	if at, err := a.target(); err == nil {
-		fmt.Fprintf(a.stderr, "stoker %s: %s\n", what, strings.Join(append([]string{"bus " + at.busName()}, how...), ", "))
+		fmt.Fprintf(a.notes(), "stoker %s: %s\n", what, strings.Join(append([]string{"bus " + at.busName()}, how...), ", "))
 	}
+}
+
+// away is the error for a bus that does not answer, or refuses, with what may help.
+func (t target) away(a *app, err error) error {
+	switch {
+	case t.isLocal:
+		err = fmt.Errorf("%w: no stack answers where the data folder says; start `%s`", err, a.command("up"))
+	case isUntrusted(err):
+		err = fmt.Errorf("%w: --nats-ca FILE names the certificates to trust", err)
+	case errors.Is(err, events.ErrRefused):
+		err = fmt.Errorf("%w: `stoker config` shows who asks", err)
+	default:
+		err = fmt.Errorf("%w: is %s right? `stoker config` shows who says so", err, t.busName())
+	}
+	return unreachable(fmt.Errorf("bus: %w", err))
 }

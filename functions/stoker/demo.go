@@ -47,8 +47,8 @@ func (a *app) demo(ctx context.Context, stack *local.Stack, keep bool) error {
 		return err
 	}
 	run := "demo-" + time.Now().UTC().Format("20060102-150405.000")
-	fmt.Fprintf(a.stderr, "stoker demo: data in %s\n", a.dataDir)
-	fmt.Fprintf(a.stderr, "publishing hparams.ready and transform.ready for run %s\n", run)
+	fmt.Fprintf(a.notes(), "stoker demo: data in %s\n", a.dataDir)
+	fmt.Fprintf(a.notes(), "publishing hparams.ready and transform.ready for run %s\n", run)
 	outcome, err := a.follow(ctx, stack.Box, demo.Facts(artifacts, run))
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a *app) reportDemo(outcome events.Fact, keep bool) error {
 		describe(a.stderr, outcome)
 		return fmt.Errorf("the demo's run ended in %s", outcome.Data.Kind())
 	}
-	if a.output == formatJSON {
+	if a.forPrograms() {
 		return a.print(factJSON(outcome), nil)
 	}
 	fmt.Fprintf(a.stdout, "%s\n\n", indent(factJSON(outcome)))

@@ -21,9 +21,12 @@ type display interface {
 	close()
 }
 
-// newDisplay shows progress on standard error.
+// newDisplay shows progress on standard error; none with -q.
 func (a *app) newDisplay() display {
-	if file, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if a.quiet {
+		return noDisplay{}
+	}
+	if file, ok := drawable(a.stderr); ok {
 		width, _, err := term.GetSize(int(file.Fd()))
 		if err != nil || width == 0 {
 			width = 80
@@ -32,6 +35,19 @@ func (a *app) newDisplay() display {
 	}
 	return &lineDisplay{out: a.stderr}
 }
+
+// drawable is the terminal behind w, if that is one on which lines can be drawn over. Nothing is drawn in colour, so that NO_COLOR is
+// kept to without a look at it.
+func drawable(w io.Writer) (terminal *os.File, ok bool) {
+	file, ok := w.(*os.File)
+	return file, ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// noDisplay shows nothing.
+type noDisplay struct{}
+
+func (noDisplay) progress(events.Progress) {}
+func (noDisplay) close()                   {}
 
 // progressOf is what a module's message tells of its progress; false for one that tells of something else.
 func progressOf(m module.Message) (events.Progress, bool) {

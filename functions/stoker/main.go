@@ -53,7 +53,7 @@ func newRoot(app *app) *cobra.Command {
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		Version:           version,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return app.checkOutput() },
+		PersistentPreRunE: func(*cobra.Command, []string) error { return app.configure() },
 	}
 	root.SetOut(app.stdout)
 	root.SetErr(app.stderr)

@@ -4,33 +4,65 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stoker-ml/stoker/functions/settings"
 )
 
 // The output formats of -o.
 const (
 	formatTable = "table"
 	formatJSON  = "json"
+	formatYAML  = "yaml"
 )
 
-// checkOutput refuses an unknown format before anything is done.
-func (a *app) checkOutput() error {
-	if a.output != formatTable && a.output != formatJSON {
-		return fmt.Errorf("-o %s: expected table or json", a.output)
+// formats are those that there are.
+func formats() []string { return []string{formatTable, formatJSON, formatYAML} }
+
+// checkOutput refuses an unknown format.
+func checkOutput(format settings.Value) error {
+	if slices.Contains(formats(), format.Text) {
+		return nil
 	}
-	return nil
+	named := "-o"
+	if format.From != "--output" {
+		named = format.From + ": output:"
+	}
+	return usage(fmt.Errorf("%s %s: expected table, json or yaml", named, format.Text))
 }
 
-// print writes a result: v as indented JSON with -o json, else what table writes into aligned columns.
+// forPrograms says whether results are read by programs.
+func (a *app) forPrograms() bool { return a.output == formatJSON || a.output == formatYAML }
+
+// print writes a result: v as indented JSON with -o json, the same as YAML with -o yaml, else what table writes into aligned columns.
 func (a *app) print(v any, table func(w io.Writer)) error {
-	if a.output == formatJSON {
+	switch a.output {
+	case formatJSON:
 		encoder := json.NewEncoder(a.stdout)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(v)
+	case formatYAML:
+		return a.printYAML(v)
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	table(w)
 	return w.Flush()
+}
+
+// printYAML goes by way of JSON, so that names and order of what is printed are the same.
+func (a *app) printYAML(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if text, err = yaml.JSONToYAML(text); err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(text)
+	return err
 }
 
 // row writes cells as one line of a table.

@@ -37,7 +37,7 @@ func (a *app) warnPinned(ctx context.Context, box events.Letterbox, line deadLin
 		return
 	}
 	if applied, err := pipelines.Get(ctx, job.Pipeline); err == nil && applied.Revision > job.Revision {
-		fmt.Fprintf(a.stderr, "dead letter %d: revision %d of pipeline %s is applied, but %s\n",
+		fmt.Fprintf(a.notes(), "dead letter %d: revision %d of pipeline %s is applied, but %s\n",
 			line.Number, applied.Revision, job.Pipeline, pinnedNote(job.Revision))
 	}
 }

@@ -116,7 +116,7 @@ func (a *app) noteUnknown(ctx context.Context, box events.Letterbox, name string
 		_, err = pipelines.Get(ctx, name)
 	}
 	if errors.Is(err, events.ErrNotFound) {
-		fmt.Fprintf(a.stderr, "no pipeline %s is applied: `stoker apply FILE` deploys one\n", name)
+		fmt.Fprintf(a.notes(), "no pipeline %s is applied: `stoker apply FILE` deploys one\n", name)
 	}
 }
 

@@ -34,7 +34,7 @@ func newPythonSetup(app *app) *cobra.Command {
 			case estimator:
 				opts.Kind = python.Estimator
 			}
-			opts.Progress = app.stderr
+			opts.Progress = app.notes()
 			made, err := python.Make(cmd.Context(), opts)
 			if err != nil {
 				return interrupted(cmd.Context(), err, "what was half made is removed")
@@ -55,10 +55,10 @@ func (a *app) tellMade(w io.Writer, made python.Made) {
 	fmt.Fprintln(w, made.Interpreter)
 	switch {
 	case made.Kind == python.Estimator:
-		fmt.Fprintf(a.stderr, "a pipeline names it: module: {path: ..., python: %s}\n", made.Dir)
+		fmt.Fprintf(a.notes(), "a pipeline names it: module: {path: ..., python: %s}\n", made.Dir)
 	case os.Getenv(guest.PythonEnv) != "":
-		fmt.Fprintf(a.stderr, "%s is set, and goes before it\n", guest.PythonEnv)
+		fmt.Fprintf(a.notes(), "%s is set, and goes before it\n", guest.PythonEnv)
 	default:
-		fmt.Fprintln(a.stderr, "TFX module files run in it from now on: `"+a.command("try ./module.py")+"`")
+		fmt.Fprintln(a.notes(), "TFX module files run in it from now on: `"+a.command("try ./module.py")+"`")
 	}
 }

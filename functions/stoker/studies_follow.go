@@ -28,11 +28,11 @@ type studyView interface {
 }
 
 func (a *app) studyView() studyView {
-	file, ok := a.stdout.(*os.File)
+	file, ok := drawable(a.stdout)
 	switch {
-	case a.output == formatJSON:
+	case a.forPrograms():
 		return quietStudy{a}
-	case ok && term.IsTerminal(int(file.Fd())):
+	case ok:
 		return &liveStudy{out: file, size: func() (int, int) { return terminalSize(file) }}
 	}
 	return &studyLines{out: a.stdout, told: map[string]bool{}}

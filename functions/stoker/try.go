@@ -163,7 +163,7 @@ func (a *app) onceTold(err error, assignment module.Assignment) error {
 		return err
 	}
 	if more := details(err.Error(), failed.LogTail); more != "" {
-		fmt.Fprintln(a.stderr, more)
+		fmt.Fprintln(a.notes(), more)
 	}
 	return oneLine{hinted(err, assignment)}
 }

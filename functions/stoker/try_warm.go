@@ -30,7 +30,7 @@ func (a *app) warmStarted(assignment module.Assignment) *warmStarted {
 		err = json.Unmarshal(text, &table)
 	}
 	if err != nil || len(table.Params) == 0 {
-		fmt.Fprintf(a.stderr, "the module left no table of what it took from --base-model %s (%s.json in model_run): it may not have used it\n",
+		fmt.Fprintf(a.notes(), "the module left no table of what it took from --base-model %s (%s.json in model_run): it may not have used it\n",
 			assignment.BaseModel, warm.TableFile)
 		return nil
 	}

@@ -31,7 +31,7 @@ func (a *app) warnOfNoTuner(ctx context.Context, spec pipeline.Pipeline) error {
 			return nil
 		}
 	}
-	fmt.Fprintf(a.stderr, "%s: nothing in it is called tuner_fn, and tuner.when is %s: name the function, as in module.tuner_fn: my_module.search\n",
+	fmt.Fprintf(a.notes(), "%s: nothing in it is called tuner_fn, and tuner.when is %s: name the function, as in module.tuner_fn: my_module.search\n",
 		source.Path, spec.Tuner.When)
 	return nil
 }

@@ -64,9 +64,9 @@ func (a *app) withStack(ctx context.Context, options local.Options, do func(cont
 // announce says where everything is, and how to reach it from another terminal.
 func (a *app) announce(stack *local.Stack) {
 	c := stack.Connection()
-	fmt.Fprintf(a.stderr, "stoker is up: data in %s\n", a.dataDir)
-	fmt.Fprintf(a.stderr, "  bus        %s\n", stack.BusAddress())
-	fmt.Fprintf(a.stderr, "  store      %s (artifacts in %s)\n", c.S3, c.Root)
-	fmt.Fprintln(a.stderr, "  in another terminal: stoker apply FILE, stoker publish FACT, stoker runs, stoker models")
-	fmt.Fprintln(a.stderr, "  Ctrl-C stops it; the data stays")
+	fmt.Fprintf(a.notes(), "stoker is up: data in %s\n", a.dataDir)
+	fmt.Fprintf(a.notes(), "  bus        %s\n", stack.BusAddress())
+	fmt.Fprintf(a.notes(), "  store      %s (artifacts in %s)\n", c.S3, c.Root)
+	fmt.Fprintln(a.notes(), "  in another terminal: stoker apply FILE, stoker publish FACT, stoker runs, stoker models")
+	fmt.Fprintln(a.notes(), "  Ctrl-C stops it; the data stays")
 }

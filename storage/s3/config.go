@@ -20,11 +20,16 @@ type Config struct {
 	// Region signs requests. "" is us-east-1, except on amazonaws.com, where the bucket's own region is asked for.
 	Region string
 
-	// The credentials. With all of them empty they are looked for where the AWS and MinIO tools look: environment,
+	// RootCA is a file with the certificates, in PEM, that the server's is checked against; "": the system's.
+	RootCA string
+
+	// The credentials. With all of them empty, and no Credentials, they are looked for where the AWS and MinIO tools look: environment,
 	// ~/.aws/credentials, ~/.mc/config.json, web identity (AWS_WEB_IDENTITY_TOKEN_FILE), container and machine role.
 	AccessKey    string
 	SecretKey    string
 	SessionToken string
+	// Credentials hands out keys where those above are empty: asked again once what it gave expires.
+	Credentials func(context.Context) (Credentials, error)
 
 	// MaxTries of one request that failed in a way that may pass: connection, 5xx, throttling. 0 means 5, about 2 s of
 	// waiting; 1 is no retry.
@@ -46,7 +51,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport, err := newTransport(endpoint.Scheme == "https", cfg.Stall)
+	transport, err := newTransport(endpoint.Scheme == "https", cfg.Stall, cfg.RootCA)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", endpoint, err)
 	}
@@ -105,6 +110,9 @@ func (c Config) credentials(ctx context.Context, transport http.RoundTripper) (*
 			return nil, errors.New("access key and secret key go together, and one is empty")
 		}
 		return credentials.NewStaticV4(c.AccessKey, c.SecretKey, c.SessionToken), nil
+	}
+	if c.Credentials != nil {
+		return lent(ctx, c.Credentials)
 	}
 	chain := credentials.NewChainCredentials([]credentials.Provider{
 		&credentials.EnvAWS{},

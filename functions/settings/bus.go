@@ -1,0 +1,81 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Bus says which NATS server is meant, and who asks. Creds, NKey, Cert, Key and CA are files.
+type Bus struct {
+	URL  string // "": nobody named one
+	From string // who named it
+	// Selected says that only `nats context select` did: what is nearer goes before it.
+	Selected bool
+
+	User, Password, Token, Creds, NKey, Cert, Key, CA string
+
+	InboxPrefix, Domain string
+	TLSFirst            bool
+	Timeout             time.Duration // of an answer
+}
+
+// identity are the keys that say who asks: all are of the strongest place that has one of them.
+var identity = []Key{BusUser, BusPass, BusToken, BusCreds, BusNKey}
+
+// busPlaces adds to flags, environment and file the context that one of them names. The context that is selected alone counts
+// where nobody else names a server, and then as it is.
+func (s *Settings) busPlaces() (layers, error) {
+	if named := s.places.find(BusContext); named.Text != "" {
+		context, err := s.readContext(named.Text, named.From)
+		if err != nil {
+			return nil, err
+		}
+		return s.places.behind(s.places.strongest(BusContext), context).together(identity...).together(BusCert, BusKey), nil
+	}
+	if name := s.selected(); name != "" && s.places.find(BusURL).Text == "" {
+		context, err := s.readContext(name, "nats context select")
+		if err != nil {
+			return nil, err
+		}
+		for key, v := range context {
+			v.From += ", selected"
+			context[key] = v
+		}
+		return s.places.behind(-1, context).together(identity...).together(BusCert, BusKey), nil
+	}
+	return s.places.together(identity...).together(BusCert, BusKey), nil
+}
+
+// Bus finds the bus.
+func (s *Settings) Bus() (Bus, error) {
+	places, err := s.busPlaces()
+	if err != nil {
+		return Bus{}, err
+	}
+	text := func(key Key) string { return s.value(places, key).Text }
+	server := places.find(BusURL)
+	b := Bus{
+		URL: server.Text, From: server.From, Selected: server.Text != "" && s.places.find(BusURL).Text == "" && s.places.find(BusContext).Text == "",
+		User: text(BusUser), Password: text(BusPass), Token: text(BusToken), Creds: text(BusCreds), NKey: text(BusNKey),
+		Cert: text(BusCert), Key: text(BusKey), CA: text(BusCA), InboxPrefix: text(BusInbox), Domain: text(BusDomain),
+	}
+	var bad error
+	if b.Timeout, bad = time.ParseDuration(text(BusTimeout)); bad != nil || b.Timeout <= 0 {
+		err = errors.Join(err, badValue(s.value(places, BusTimeout), "a duration like 5s"))
+	}
+	if first := text(BusFirst); first != "" {
+		if b.TLSFirst, bad = strconv.ParseBool(first); bad != nil {
+			err = errors.Join(err, badValue(s.value(places, BusFirst), "true or false"))
+		}
+	}
+	if (b.Cert == "") != (b.Key == "") {
+		err = errors.Join(err, fmt.Errorf("%s and %s go together, and one is not set", BusCert, BusKey))
+	}
+	return b, err
+}
+
+func badValue(v Value, expected string) error {
+	return fmt.Errorf("%s (%s) is %q: expected %s", v.Key, v.From, v.Text, expected)
+}

@@ -1,0 +1,143 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// file reads the configuration file. One that nobody named may be missing.
+func (s *Settings) file() (layer, error) {
+	path, named := s.filePath()
+	if path == "" {
+		return layer{}, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && named == "" {
+		return layer{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("configuration file%s: %w", named, err)
+	}
+	s.File = path
+	return parseFile(path, text)
+}
+
+// filePath says where the file is, and who says so; "" if nobody did.
+func (s *Settings) filePath() (path, named string) {
+	if s.sources.File != "" {
+		return s.expand(s.sources.File), " (--config)"
+	}
+	if path := s.env.get("STOKER_CONFIG"); path != "" {
+		return s.expand(path), " (STOKER_CONFIG)"
+	}
+	if dir := configDir(s.sources.Environ, s.sources.Home); dir != "" {
+		return filepath.Join(dir, "stoker", "config.yaml"), ""
+	}
+	return "", ""
+}
+
+// parseFile reads YAML: keys as All has them, where a dot is a level. Relative paths begin at the file's folder.
+func parseFile(path string, text []byte) (layer, error) {
+	parsed, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", path, yaml.FormatError(err, false, false))
+	}
+	f := file{path: path, said: layer{}}
+	for _, doc := range parsed.Docs {
+		if err := f.mapping("", doc.Body); err != nil {
+			return nil, err
+		}
+	}
+	return f.said, nil
+}
+
+type file struct {
+	path string
+	said layer
+}
+
+// mapping reads the keys below prefix.
+func (f *file) mapping(prefix string, node ast.Node) error {
+	var entries []*ast.MappingValueNode
+	switch n := node.(type) {
+	case nil, *ast.NullNode, *ast.CommentGroupNode:
+		return nil
+	case *ast.MappingNode:
+		entries = n.Values
+	case *ast.MappingValueNode:
+		entries = []*ast.MappingValueNode{n}
+	default:
+		return f.wrong(node, "expected settings like root: s3://bucket")
+	}
+	for _, entry := range entries {
+		if err := f.entry(prefix+entry.Key.GetToken().Value, entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *file) entry(key string, entry *ast.MappingValueNode) error {
+	if key == "nats" || key == "store" {
+		return f.mapping(key+".", entry.Value)
+	}
+	setting, ok := setting(Key(key))
+	if !ok {
+		return f.wrong(entry.Key, "unknown key %q: expected one of %s", key, siblings(key))
+	}
+	text, ok := scalar(entry.Value)
+	if !ok {
+		return f.wrong(entry.Value, "%s: expected one value", key)
+	}
+	if setting.isPath && text != "" && !filepath.IsAbs(text) && !strings.HasPrefix(text, "~/") {
+		text = filepath.Join(filepath.Dir(f.path), text)
+	}
+	f.said.set(setting.Key, text, fmt.Sprintf("%s:%d", f.path, entry.Key.GetToken().Position.Line))
+	return nil
+}
+
+// scalar is a value as it is written, without quotes; "" of none.
+func scalar(node ast.Node) (text string, ok bool) {
+	switch n := node.(type) {
+	case *ast.NullNode:
+		return "", true
+	case *ast.LiteralNode:
+		return strings.TrimSpace(n.Value.Value), true
+	case ast.ScalarNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+// wrong is a mistake in the file. It says nothing of values: there may be secrets among them.
+func (f *file) wrong(at ast.Node, format string, args ...any) error {
+	position := at.GetToken().Position
+	return fmt.Errorf("%s:%d:%d: %s", f.path, position.Line, position.Column, fmt.Sprintf(format, args...))
+}
+
+// siblings are the keys that could have been meant by one that isn't there.
+func siblings(key string) string {
+	group, _, nested := strings.Cut(key, ".")
+	var names []string
+	for _, setting := range All() {
+		of, name, below := strings.Cut(string(setting.Key), ".")
+		switch {
+		case nested && below && of == group:
+			names = append(names, name)
+		case !nested && !below:
+			names = append(names, of)
+		}
+	}
+	if !nested {
+		names = append(names, "nats", "store")
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,108 @@
+package settings
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Sources are the places that are looked at.
+type Sources struct {
+	Flags   map[Key]string // those that were given
+	Environ []string       // as os.Environ has it
+	Home    string         // the user's home folder; "" if there is none
+	File    string         // the configuration file that a flag names; "": STOKER_CONFIG, else config.yaml in Dir("XDG_CONFIG_HOME")
+}
+
+// Settings are what was found. Contexts and profiles are read when Bus, Store or Values asks for them, so that one that is broken is no
+// trouble to who has no use for it.
+type Settings struct {
+	File string // the configuration file; "" if there is none
+
+	sources Sources
+	env     environment
+	places  layers // flags, environment, file
+}
+
+// Find looks at flags, environment and file.
+func Find(sources Sources) (*Settings, error) {
+	s := &Settings{sources: sources, env: environment(sources.Environ)}
+	fromEnv, err := s.env.layer()
+	if err != nil {
+		return nil, err
+	}
+	fromFile, err := s.file()
+	if err != nil {
+		return nil, err
+	}
+	s.places = layers{s.flags(), fromEnv, fromFile}
+	return s, nil
+}
+
+func (s *Settings) flags() layer {
+	given := layer{}
+	for key, text := range s.sources.Flags {
+		if setting, ok := setting(key); ok {
+			given.set(key, text, "--"+setting.Flag)
+		}
+	}
+	return given
+}
+
+// Value finds a setting that neither a context nor a profile speaks of.
+func (s *Settings) Value(key Key) Value { return s.value(s.places, key) }
+
+// value finds a setting in places, or else its default.
+func (s *Settings) value(places layers, key Key) Value {
+	v := places.find(key)
+	if v.From == "" {
+		v.Text, v.From = s.standard(key), "default"
+		if v.Text == "" {
+			v.From = ""
+		}
+	}
+	if v.isPath {
+		v.Text = s.expand(v.Text)
+	}
+	return v
+}
+
+// standard is a setting's default.
+func (s *Settings) standard(key Key) string {
+	if key == Data {
+		return DataDir(s.sources.Environ, s.sources.Home)
+	}
+	setting, _ := setting(key)
+	return setting.Default
+}
+
+// Values are all settings. An error leaves out what it is about.
+func (s *Settings) Values() ([]Value, error) {
+	bus, err := s.busPlaces()
+	if err != nil {
+		return nil, err
+	}
+	store, err := s.storePlaces()
+	if err != nil {
+		return nil, err
+	}
+	var all []Value
+	for _, setting := range All() {
+		places := s.places
+		switch group, _, _ := strings.Cut(string(setting.Key), "."); group {
+		case "nats":
+			places = bus
+		case "store":
+			places = store
+		}
+		all = append(all, s.value(places, setting.Key))
+	}
+	return all, nil
+}
+
+// expand makes a path of one that begins at home.
+func (s *Settings) expand(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && s.sources.Home != "" {
+		return filepath.Join(s.sources.Home, rest)
+	}
+	return path
+}

@@ -1,0 +1,98 @@
+package settings
+
+import "strings"
+
+// Key names a setting: the way to it in the configuration file, with dots.
+type Key string
+
+// The settings.
+const (
+	Output Key = "output"
+	Data   Key = "data"
+	Root   Key = "root"
+
+	BusContext Key = "nats.context"
+	BusURL     Key = "nats.url"
+	BusUser    Key = "nats.user"
+	BusPass    Key = "nats.password"
+	BusToken   Key = "nats.token"
+	BusCreds   Key = "nats.creds"
+	BusNKey    Key = "nats.nkey"
+	BusCert    Key = "nats.cert"
+	BusKey     Key = "nats.key"
+	BusCA      Key = "nats.ca"
+	BusTimeout Key = "nats.timeout"
+	BusInbox   Key = "nats.inbox_prefix"
+	BusDomain  Key = "nats.jetstream_domain"
+	BusFirst   Key = "nats.tls_first"
+
+	StoreProfile  Key = "store.profile"
+	StoreEndpoint Key = "store.endpoint"
+	StoreRegion   Key = "store.region"
+	StoreAccess   Key = "store.access_key"
+	StoreSecret   Key = "store.secret_key"
+	StoreSession  Key = "store.session_token"
+	StoreCA       Key = "store.ca"
+)
+
+// Setting is what there is to say of a key.
+type Setting struct {
+	Key     Key
+	Flag    string   // "" where there is none
+	Env     []string // the first that is set counts
+	Default string
+	Secret  bool   // never shown
+	isPath  bool   // a file or folder: ~ is the home folder
+	Says    string // for people
+}
+
+// All are the settings, in the order in which they are shown.
+func All() []Setting {
+	return []Setting{
+		{Key: Output, Flag: "output", Env: []string{"STOKER_OUTPUT"}, Default: "table", Says: "format of results: table, json or yaml"},
+		{Key: Data, Flag: "data", Env: []string{"STOKER_DATA"}, isPath: true, Says: "data folder of the local stack"},
+		{Key: Root, Flag: "root", Env: []string{"STOKER_ROOT"}, Default: "s3://stoker", Says: "where artifacts go"},
+
+		{Key: BusContext, Flag: "context", Env: []string{"NATS_CONTEXT"}, Says: "context of the nats tool that says which bus, and who asks"},
+		{Key: BusURL, Flag: "nats", Env: []string{"NATS_URL"}, Says: "NATS server; default: the local stack"},
+		{Key: BusUser, Env: []string{"NATS_USER"}, Says: "user on the bus"},
+		{Key: BusPass, Env: []string{"NATS_PASSWORD"}, Secret: true, Says: "its password"},
+		{Key: BusToken, Env: []string{"NATS_TOKEN"}, Secret: true, Says: "token in the place of a user"},
+		{Key: BusCreds, Flag: "nats-creds", Env: []string{"NATS_CREDS"}, isPath: true, Says: "file with a user's JWT and seed"},
+		{Key: BusNKey, Flag: "nats-nkey", Env: []string{"NATS_NKEY"}, isPath: true, Says: "file with a user's nkey seed"},
+		{Key: BusCert, Flag: "nats-cert", Env: []string{"NATS_CERT"}, isPath: true, Says: "file with a client's certificate for the bus"},
+		{Key: BusKey, Flag: "nats-key", Env: []string{"NATS_KEY"}, isPath: true, Says: "file with that certificate's key"},
+		{Key: BusCA, Flag: "nats-ca", Env: []string{"NATS_CA"}, isPath: true, Says: "file with the certificates that the bus is checked against"},
+		{Key: BusTimeout, Env: []string{"NATS_TIMEOUT"}, Default: "5s", Says: "how long an answer of the bus may take"},
+		{Key: BusInbox, Env: []string{"NATS_INBOX_PREFIX"}, Says: "where answers of the bus are sent, for users that may not hear all of _INBOX"},
+		{Key: BusDomain, Env: []string{"NATS_JETSTREAM_DOMAIN"}, Says: "JetStream domain"},
+		{Key: BusFirst, Env: []string{"NATS_TLS_FIRST"}, Says: "true: TLS before the server's first word"},
+
+		{Key: StoreProfile, Flag: "profile", Env: []string{"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}, Says: "AWS profile that says which store, and who asks"},
+		{Key: StoreEndpoint, Flag: "s3", Env: []string{"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "MINIO_ENDPOINT"},
+			Default: "https://s3.amazonaws.com", Says: "S3 server"},
+		{Key: StoreRegion, Env: []string{"AWS_REGION", "AWS_DEFAULT_REGION", "MINIO_REGION"}, Says: "its region"},
+		{Key: StoreAccess, Says: "access key", Env: []string{"AWS_ACCESS_KEY_ID", "MINIO_ACCESS_KEY", "MINIO_ROOT_USER"}},
+		{Key: StoreSecret, Says: "secret key", Secret: true, Env: []string{"AWS_SECRET_ACCESS_KEY", "MINIO_SECRET_KEY", "MINIO_ROOT_PASSWORD"}},
+		{Key: StoreSession, Says: "session token", Secret: true, Env: []string{"AWS_SESSION_TOKEN"}},
+		{Key: StoreCA, Flag: "s3-ca", Env: []string{"AWS_CA_BUNDLE"}, isPath: true, Says: "file with the certificates that the store is checked against"},
+	}
+}
+
+// setting finds the one of a key.
+func setting(key Key) (Setting, bool) {
+	for _, s := range All() {
+		if s.Key == key {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
+// Help is what a flag's help says: what it is, and by which variables else it is said.
+func (s Setting) Help() string {
+	if len(s.Env) == 0 {
+		return s.Says
+	}
+	return s.Says + " (" + strings.Join(s.Env, ", ") + ")"
+}
