@@ -93,6 +93,7 @@ var table = house.Table{
 		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},
+		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
 		"functions/studies":               {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/stoker":                {Opens: "*"},
 		"functions/stoker-cuda":           {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},

@@ -70,7 +70,7 @@ func (a *app) cancel(ctx context.Context, box events.Letterbox, key runKey) (dis
 // isCancelled says whether that is what the log told of a run last.
 func isCancelled(ctx context.Context, box events.Letterbox, key runKey) bool {
 	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
-	return err == nil && finished[key].State == runCancelled
+	return err == nil && finished[key].Told.State == runCancelled
 }
 
 // awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
@@ -85,7 +85,7 @@ func (a *app) awaitEnd(ctx context.Context, box events.Letterbox, key runKey, ti
 		return err
 	}
 	state := outcome(recorded)
-	if err := a.print(state, func(w io.Writer) { row(w, state.Run, state.State, state.what()) }); err != nil {
+	if err := a.print(state, func(w io.Writer) { row(w, state.Run, state.State, state.What()) }); err != nil {
 		return err
 	}
 	if state.State != runCancelled {

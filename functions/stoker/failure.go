@@ -1,17 +1,14 @@
 package main
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // firstLine is a text as it fits in a table: what comes after, a stack or a traceback, is for those who look closer.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return strings.ReplaceAll(onPaper(line), "\t", " ")
-}
+func firstLine(text string) string { return runs.FirstLine(text) }
 
 // failureLine is how a run failed, on one line. A kind that its message begins with is not said twice.
 func failureLine(failed *events.TrainingFailed) string {
@@ -43,18 +40,8 @@ func details(message, log string) string {
 	return strings.TrimSuffix(rest, "\n") + "\n" + log
 }
 
-// What a log may tell a terminal: colours and the like, and what else is neither text nor layout.
-var (
-	sequences = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
-	overtyped = regexp.MustCompile(`[^\n]*(?:\r+|\x08+)([^\r\x08\n])`) // as bars of progress are
-	controls  = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f]`)
-)
-
-// onPaper is a log as it may be shown on anybody's terminal: of a line that was written over and over what came last.
-func onPaper(log string) string {
-	log = overtyped.ReplaceAllString(sequences.ReplaceAllString(log, ""), "$1")
-	return controls.ReplaceAllString(log, "")
-}
+// onPaper is a log as it may be shown on anybody's terminal.
+func onPaper(log string) string { return runs.OnPaper(log) }
 
 // withoutEnd is a log without the message where that is the last it says, in lines of its own. Who passed the message on has
 // said at its beginning of what it is, once or more: what comes behind one of its colons counts as the message too.

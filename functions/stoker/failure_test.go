@@ -48,7 +48,7 @@ func TestTablesKeepOneLineARow(t *testing.T) {
 	if got := firstLine("panic: too\t\x1b[1mhot\x07\nmain.go:7"); got != "panic: too hot" {
 		t.Errorf("%q", got)
 	}
-	if got := (runState{State: runFailed, Error: "a\nb"}).what(); got != "a" {
+	if got := (runState{State: runFailed, Error: "a\nb"}).What(); got != "a" {
 		t.Errorf("a failed run's line says %q", got)
 	}
 }

@@ -50,7 +50,7 @@ func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		if err != nil {
 			return nil, err
 		}
-		if last := finished[runKey{join.Pipeline, join.Run}]; last.State == "" || last.ofFact || last.sequence <= join.After {
+		if last := finished[runKey{join.Pipeline, join.Run}]; last.Told.State == "" || last.OfFact || last.Sequence <= join.After {
 			add(join.Latest.BaseModel)
 		}
 	}

@@ -20,7 +20,7 @@ func checkGoesOn(ctx context.Context, box events.Letterbox, of events.Fact, sequ
 	key := runKey{of.Pipeline, of.Run}
 	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
 	last := finished[key]
-	if err != nil || last.State == "" || last.sequence >= sequence {
+	if err != nil || last.Told.State == "" || last.Sequence >= sequence {
 		return err
 	}
 	state, err := currentState(ctx, box, key, last)

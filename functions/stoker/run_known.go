@@ -3,19 +3,19 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // registers are those that tell of runs whose outcome is not known yet.
 type registers struct {
 	joins, pipelines, leases events.Register
 	gates                    *gates
-	held                     map[string]lease // by job, once readLeases was called
+	held                     map[string]runs.Lease // by job, once readLeases was called
 }
 
 func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err error) {
@@ -30,73 +30,27 @@ func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err 
 	return r, nil
 }
 
-// state says how far a run is by its join. What has come of its job, the log knows.
-func (r registers) state(ctx context.Context, join plan.Join) (runState, error) {
-	state := runState{Pipeline: join.Pipeline, Run: join.Run, Updated: join.Last().Stored}
-	if join.State == plan.Ended {
-		state.State, state.Error, state.Updated = failedState(join.Ending.Kind, join.Ending.Message), join.Ending.Message, join.Ending.At
-		return state, nil
-	}
-	if join.IsTuned() {
-		return r.tuned(ctx, join, state)
-	}
-	spec, err := dispatch.SpecOf(ctx, r.pipelines, join)
-	if err != nil {
-		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
-	}
-	state.Class = spec.Trainer.Resources.Class
-	switch join.State {
-	case plan.Waiting:
-		state.State, state.Class, state.WaitsFor = runWaiting, "", join.Missing(spec)
-	case plan.Complete:
-		state.State = runHeld
-		state.Gate, err = r.gates.place(ctx, join.Pipeline, join.Run)
-	default:
-		lease, leaseErr := r.lease(ctx, join.Job)
-		state.State, state.Stopping = runQueued, lease.Cancelled
-		if err = leaseErr; lease.Holder != "" {
-			state.State = runRunning
-		}
-	}
-	return state, err
+// asked are the registers as functions/runs asks them.
+type asked struct {
+	ctx context.Context
+	registers
 }
 
-// tuned says how far the tuning is that a run waits for.
-func (r registers) tuned(ctx context.Context, join plan.Join, state runState) (runState, error) {
-	spec, err := dispatch.SpecOf(ctx, r.pipelines, join.AtTuning())
-	if err == nil && spec.Tuner == nil {
-		err = fmt.Errorf("revision %d of the pipeline has no tuner", join.Tuning.Revision)
-	}
-	if err != nil {
-		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
-	}
-	state.Class = spec.Search().Resources.Class
-	if join.Tuning.Job == "" {
-		state.State = runHeld
-		state.Gate, err = r.gates.place(ctx, join.Pipeline, join.Run)
-		return state, err
-	}
-	lease, err := r.lease(ctx, join.Tuning.Job)
-	state.State = runQueued
-	if lease.Holder != "" {
-		state.State = runTuning
-	}
-	return state, err
-}
+var _ runs.Known = asked{}
 
-// lease is the entry of a job in its register.
-type lease struct {
-	events.Lease
-	written time.Time // by the bus's clock
+func (a asked) Spec(join plan.Join) (pipeline.Pipeline, error) {
+	return dispatch.SpecOf(a.ctx, a.pipelines, join)
 }
+func (a asked) Gate(name string) (plan.Gate, error)  { return a.gates.of(a.ctx, name) }
+func (a asked) Lease(job string) (runs.Lease, error) { return a.lease(a.ctx, job) }
 
-func readLease(entry events.Entry) (lease, error) {
+func readLease(entry events.Entry) (runs.Lease, error) {
 	found, err := events.DecodeLease(entry)
-	return lease{found, entry.Written}, err
+	return runs.Lease{Lease: found, Written: entry.Written}, err
 }
 
 // lease is what the lease's entry of a job says; the zero lease if there is none.
-func (r registers) lease(ctx context.Context, job string) (l lease, err error) {
+func (r registers) lease(ctx context.Context, job string) (l runs.Lease, err error) {
 	if r.held != nil || job == "" {
 		return r.held[job], nil
 	}
@@ -112,7 +66,7 @@ func (r registers) lease(ctx context.Context, job string) (l lease, err error) {
 
 // readLeases reads all leases at once, for who is going to ask for many.
 func (r *registers) readLeases(ctx context.Context) error {
-	r.held = map[string]lease{}
+	r.held = map[string]runs.Lease{}
 	for entry, err := range r.leases.All(ctx) {
 		if err != nil {
 			return err

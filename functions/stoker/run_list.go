@@ -7,15 +7,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
-
-// lastWord is what the log says has come of a run, and where.
-type lastWord struct {
-	runState
-	sequence uint64
-	ofFact   bool // a single fact of the run was refused; the run itself may go on
-}
 
 // runKey tells runs apart.
 type runKey struct{ pipeline, run string }
@@ -23,7 +16,7 @@ type runKey struct{ pipeline, run string }
 // finishedRuns are the runs of which something has come. The last word on each counts, and one on the whole run more than one on a
 // single fact.
 func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query) (map[runKey]lastWord, error) {
-	runs := map[runKey]lastWord{}
+	words := map[runKey]lastWord{}
 	query.Kinds = events.OutcomeKinds()
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {
@@ -33,12 +26,9 @@ func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query)
 			continue
 		}
 		key := runKey{recorded.Fact.Pipeline, recorded.Fact.Run}
-		now := lastWord{outcome(recorded), recorded.Message.Sequence, !events.EndsRun(recorded.Fact)}
-		if before, there := runs[key]; !there || before.ofFact || !now.ofFact {
-			runs[key] = now
-		}
+		words[key] = words[key].Then(runs.Word(recorded))
 	}
-	return runs, nil
+	return words, nil
 }
 
 // listRuns joins what the log of facts and the register of joins know, newest first. A join that can't be explained is listed
@@ -67,7 +57,7 @@ func listRuns(ctx context.Context, box events.Letterbox, pipelineName string) ([
 		}
 	}
 	for _, of := range finished {
-		list = append(list, of.runState)
+		list = append(list, of.Told)
 	}
 	slices.SortFunc(list, func(a, b runState) int { return b.Updated.Compare(a.Updated) })
 	return list, nil
@@ -80,22 +70,9 @@ func (r registers) explain(ctx context.Context, entry events.Entry, last lastWor
 		name, run, _ := strings.Cut(entry.Key, "/")
 		return runState{Pipeline: name, Run: run, State: runUnclear, Error: err.Error(), Updated: entry.Written}
 	}
-	state, err := r.now(ctx, join, last)
+	state, err := runs.Of(join, last, asked{ctx, r})
 	if err != nil {
 		state.State, state.Error = runUnclear, err.Error()
 	}
 	return state
-}
-
-// now is the state of a run: what was told of it, unless its job was asked for again since.
-func (r registers) now(ctx context.Context, join plan.Join, last lastWord) (runState, error) {
-	over := last.State != "" && !last.ofFact && last.sequence > join.After
-	if !over {
-		return r.state(ctx, join)
-	}
-	lease, err := r.lease(ctx, join.Job)
-	if err == nil && lease.Holder != "" && lease.written.After(last.Updated) { // an older one was left behind by a worker that died
-		last.State, last.Stopping = runRunning, lease.Cancelled
-	}
-	return last.runState, err
 }

@@ -41,7 +41,7 @@ func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 	states := map[string]string{}
 	for _, run := range runs {
 		states[run.Run] = run.State
-		if run.State == runUnclear && run.what() == "" {
+		if run.State == runUnclear && run.What() == "" {
 			t.Errorf("run %s is unclear, and nothing says why", run.Run)
 		}
 	}

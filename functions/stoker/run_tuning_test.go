@@ -28,8 +28,8 @@ func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
 	is := func(state, what string) runDetail {
 		t.Helper()
 		got, err := showRun(t.Context(), box, runKey{"penguin", "monday"})
-		if err != nil || got.State != state || got.what() != what {
-			t.Errorf("%s: %s, %v; want %s: %s", got.State, got.what(), err, state, what)
+		if err != nil || got.State != state || got.What() != what {
+			t.Errorf("%s: %s, %v; want %s: %s", got.State, got.What(), err, state, what)
 		}
 		return got
 	}
@@ -55,16 +55,4 @@ func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	is(runQueued, "waits for a worker of class cpu")
-}
-
-func TestARunWhoseTuningFailedHasFailed(t *testing.T) {
-	t.Parallel()
-	for message, want := range map[string]string{
-		"tuning failed: boom; the pipeline's tuner.on_failed is fail": runFailed,
-		"waited for hparams.ready since noon, and expired after 2h":   runExpired,
-	} {
-		if got := failedState(events.FailureIncomplete, message); got != want {
-			t.Errorf("%s: %s, want %s", message, got, want)
-		}
-	}
 }

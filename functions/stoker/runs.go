@@ -34,6 +34,6 @@ func newRuns(app *app) *cobra.Command {
 func runsTable(w io.Writer, runs []runState) {
 	row(w, "PIPELINE", "RUN", "STATE", "UPDATED", "WHAT")
 	for _, run := range runs {
-		row(w, run.Pipeline, run.Run, run.headline(), run.Updated.Local().Format(time.DateTime), run.what())
+		row(w, run.Pipeline, run.Run, run.Headline(), run.Updated.Local().Format(time.DateTime), run.What())
 	}
 }

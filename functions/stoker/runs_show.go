@@ -104,8 +104,8 @@ func showRun(ctx context.Context, box events.Letterbox, key runKey) (runDetail, 
 // withoutJoin is a run that no dispatcher has joined: it has not come to that yet, or its facts were refused.
 func (d runDetail) withoutJoin(ctx context.Context, box events.Letterbox, last lastWord) (runDetail, error) {
 	d.runState.State, d.Updated = runWaiting, d.Since
-	if last.State != "" {
-		d.runState = last.runState
+	if last.Told.State != "" {
+		d.runState = last.Told
 	}
 	return d, d.readDead(ctx, box)
 }
@@ -179,7 +179,7 @@ func (d *runDetail) readJoin(ctx context.Context, known registers, join plan.Joi
 	if held.Number > 0 && (d.State == runRunning || d.State == runTuning || d.State == runQueued) {
 		d.Lease = &held.Lease
 		if held.Holder != "" {
-			d.Heartbeat = held.written
+			d.Heartbeat = held.Written
 		}
 	}
 	return err

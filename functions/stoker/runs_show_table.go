@@ -14,8 +14,8 @@ import (
 func (d runDetail) table(w io.Writer) {
 	row(w, "run", d.Run)
 	row(w, "pipeline", d.Pipeline)
-	row(w, "state", d.headline())
-	if what := d.what(); what != "" {
+	row(w, "state", d.Headline())
+	if what := d.What(); what != "" {
 		row(w, "", what)
 	}
 	if d.State == runTrained && d.trained != nil {

@@ -55,5 +55,5 @@ func (a *app) whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact
 	if _, over := whatEnded[state.State]; over {
 		return "", nil
 	}
-	return state.what(), nil
+	return state.What(), nil
 }

@@ -1,0 +1,97 @@
+package runs
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// Lease is the entry of a job in events.RegisterLeases; the zero Lease where there is none.
+type Lease struct {
+	events.Lease
+	Written time.Time // by the bus's clock
+}
+
+// Known is what can be asked for about runs. Each question is asked only where a run's state depends on it.
+type Known interface {
+	// Spec is the pipeline that counts for a join, as dispatch.SpecOf has it.
+	Spec(join plan.Join) (pipeline.Pipeline, error)
+	// Gate is a pipeline's gate; an open one where there is none.
+	Gate(pipeline string) (plan.Gate, error)
+	// Lease is that of a job.
+	Lease(job string) (Lease, error)
+}
+
+// Of is the state of a run: what was told of it last, unless its job was asked for again since. With an error comes what is known all
+// the same.
+func Of(join plan.Join, last LastWord, known Known) (State, error) {
+	if last.Told.State == "" || last.OfFact || last.Sequence <= join.After {
+		return byJoin(join, known)
+	}
+	lease, err := known.Lease(join.Job)
+	if err == nil && lease.Holder != "" && lease.Written.After(last.Told.Updated) { // an older one was left behind by a worker that died
+		last.Told.State, last.Told.Stopping = Running, lease.Cancelled
+	}
+	return last.Told, err
+}
+
+// byJoin says how far a run is by its join. What has come of its job, the log knows.
+func byJoin(join plan.Join, known Known) (State, error) {
+	state := State{Pipeline: join.Pipeline, Run: join.Run, Updated: join.Last().Stored}
+	if join.State == plan.Ended {
+		state.State, state.Error, state.Updated = ofFailure(join.Ending.Kind, join.Ending.Message), join.Ending.Message, join.Ending.At
+		return state, nil
+	}
+	if join.IsTuned() {
+		return tuned(join, state, known)
+	}
+	spec, err := known.Spec(join)
+	if err != nil {
+		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
+	}
+	switch join.State {
+	case plan.Waiting:
+		state.State, state.WaitsFor = Waiting, join.Missing(spec)
+		return state, nil
+	case plan.Complete:
+		state.Class = spec.Trainer.Resources.Class
+		return held(state, known)
+	}
+	state.Class = spec.Trainer.Resources.Class
+	return working(state, Running, join.Job, known)
+}
+
+// tuned says how far the tuning is that a run waits for.
+func tuned(join plan.Join, state State, known Known) (State, error) {
+	spec, err := known.Spec(join.AtTuning())
+	if err == nil && spec.Tuner == nil {
+		err = fmt.Errorf("revision %d of the pipeline has no tuner", join.Tuning.Revision)
+	}
+	if err != nil {
+		return state, fmt.Errorf("run %s of pipeline %s: %w", join.Run, join.Pipeline, err)
+	}
+	state.Class = spec.Search().Resources.Class
+	if join.Tuning.Job == "" {
+		return held(state, known)
+	}
+	return working(state, Tuning, join.Tuning.Job, known)
+}
+
+func held(state State, known Known) (State, error) {
+	gate, err := known.Gate(state.Pipeline)
+	state.State, state.Gate = Held, placeAt(gate, state.Run)
+	return state, err
+}
+
+// working is the state of a run whose job is on the queue, or in somebody's hands.
+func working(state State, inHands, job string, known Known) (State, error) {
+	lease, err := known.Lease(job)
+	state.State, state.Stopping = Queued, lease.Cancelled
+	if lease.Holder != "" {
+		state.State = inHands
+	}
+	return state, err
+}

@@ -1,0 +1,100 @@
+package runs
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// world is what a test knows.
+type world struct {
+	spec   pipeline.Pipeline
+	gate   plan.Gate
+	leases map[string]Lease
+}
+
+func (w world) Spec(plan.Join) (pipeline.Pipeline, error) {
+	if w.spec.Name == "" {
+		return w.spec, errors.New("no pipeline")
+	}
+	return w.spec, nil
+}
+func (w world) Gate(string) (plan.Gate, error)  { return w.gate, nil }
+func (w world) Lease(job string) (Lease, error) { return w.leases[job], nil }
+
+func spec(t *testing.T) pipeline.Pipeline {
+	t.Helper()
+	p, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./m\ntrainer: {wait_for: [transform, hparams], resources: {class: gpu}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
+	t.Parallel()
+	noon := time.Unix(43200, 0)
+	fact := plan.Pinned{Cause: events.Cause{Kind: events.KindTransformReady, Sequence: 1}, Stored: noon}
+	at := func(state plan.State) plan.Join {
+		return plan.Join{Pipeline: "penguin", Run: "monday", State: state, Facts: []plan.Pinned{fact}, Job: "j", After: 5}
+	}
+	held := func(cancelled bool, written time.Time) map[string]Lease {
+		return map[string]Lease{"j": {Lease: events.Lease{Holder: "me", Cancelled: cancelled}, Written: written}}
+	}
+	trained := LastWord{Told: State{State: Trained, Model: "s3://bkt/model", Updated: noon}, Sequence: 9}
+	older := trained
+	older.Sequence = 5
+	for name, tc := range map[string]struct {
+		join  plan.Join
+		last  LastWord
+		world world
+		state string
+		what  string
+	}{
+		"a fact is missing":         {at(plan.Waiting), LastWord{}, world{}, Waiting, "waits for hparams.ready"},
+		"nobody has the job":        {at(plan.Dispatched), LastWord{}, world{}, Queued, "waits for a worker of class gpu"},
+		"a worker has it":           {at(plan.Dispatched), LastWord{}, world{leases: held(false, noon)}, Running, "a worker has it"},
+		"asked to stop":             {at(plan.Dispatched), LastWord{}, world{leases: held(true, noon)}, "running, asked to stop", "a worker has it"},
+		"at the gate":               {at(plan.Complete), LastWord{}, world{gate: plan.Gate{Paused: true, Waiting: []plan.Place{{Run: "monday"}}}}, Held, "its pipeline is paused: `stoker resume` lets it go on"},
+		"trained":                   {at(plan.Dispatched), trained, world{}, Trained, "s3://bkt/model"},
+		"asked for again":           {at(plan.Dispatched), older, world{}, Queued, "waits for a worker of class gpu"},
+		"trained, and taken again":  {at(plan.Dispatched), trained, world{leases: held(false, noon.Add(1))}, Running, "a worker has it"},
+		"trained, a lease was left": {at(plan.Dispatched), trained, world{leases: held(false, noon)}, Trained, "s3://bkt/model"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.world.spec = spec(t)
+			got, err := Of(tc.join, tc.last, tc.world)
+			if err != nil || got.Headline() != tc.state || got.What() != tc.what {
+				t.Errorf("%s: %s, %v; want %s: %s", got.Headline(), got.What(), err, tc.state, tc.what)
+			}
+		})
+	}
+	if got, err := Of(at(plan.Waiting), LastWord{}, world{}); err == nil || got.Run != "monday" {
+		t.Errorf("without a pipeline: %+v, %v", got, err)
+	}
+}
+
+func TestWhatALogSaysIsShownWithoutItsControls(t *testing.T) {
+	t.Parallel()
+	state := State{State: Failed, Error: "\x1b[31mboom\x1b[0m\tat 1%\r2%\nline two"}
+	if got := state.What(); got != "2%" && got != "boom at 2%" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestARunWhoseTuningFailedHasFailed(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"tuning failed: boom; the pipeline's tuner.on_failed is fail": Failed,
+		"waited for hparams.ready since noon, and expired after 2h":   Expired,
+	} {
+		if got := ofFailure(events.FailureIncomplete, message); got != want {
+			t.Errorf("%s: %s, want %s", message, got, want)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package runs
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+// The states of a run.
+const (
+	Waiting   = "waiting" // for facts
+	Held      = "held"    // at its pipeline's gate
+	Queued    = "queued"  // for a worker
+	Tuning    = "tuning"  // a worker searches for its hyperparameters
+	Running   = "running"
+	Trained   = "trained"
+	Failed    = "failed"
+	Cancelled = "cancelled"
+	Expired   = "expired" // the facts it waited for did not come
+	Unclear   = "unclear" // what is known of it can't be read
+)
+
+// States lists them all, in the order in which a run walks them.
+func States() []string {
+	return []string{Waiting, Held, Queued, Tuning, Running, Trained, Failed, Cancelled, Expired, Unclear}
+}
+
+// State is one run: a line of `stoker runs`.
+type State struct {
+	Pipeline string        `json:"pipeline"`
+	Run      string        `json:"run"`
+	State    string        `json:"state"`
+	WaitsFor []events.Kind `json:"waits_for,omitempty"`
+	Class    string        `json:"class,omitempty"` // of the workers that may take its job
+	Gate     *GatePlace    `json:"gate,omitempty"`  // where it is held
+	Stopping bool          `json:"asked_to_stop,omitempty"`
+	Model    string        `json:"model,omitempty"`
+	Error    string        `json:"error,omitempty"`
+	Updated  time.Time     `json:"updated"`
+}
+
+// Headline is the state for people.
+func (r State) Headline() string {
+	if r.Stopping {
+		return r.State + ", asked to stop"
+	}
+	return r.State
+}
+
+// What is the one thing worth knowing of a run in its state.
+func (r State) What() string {
+	switch r.State {
+	case Waiting:
+		if len(r.WaitsFor) == 0 {
+			return "waits for a fact that starts it, or for a dispatcher"
+		}
+		kinds := make([]string, len(r.WaitsFor))
+		for i, kind := range r.WaitsFor {
+			kinds[i] = string(kind)
+		}
+		return "waits for " + strings.Join(kinds, ", ")
+	case Held:
+		return r.Gate.String()
+	case Queued:
+		return "waits for a worker of class " + r.Class
+	case Tuning:
+		return "a worker searches for its hyperparameters"
+	case Running:
+		return "a worker has it"
+	case Trained:
+		return r.Model
+	case Cancelled: // mostly the message is that word alone
+		return strings.TrimLeft(strings.TrimPrefix(FirstLine(r.Error), Cancelled), "; ")
+	}
+	return FirstLine(r.Error)
+}
+
+// Outcome is the state of a run once something has come of it.
+func Outcome(recorded events.Recorded) State {
+	r := State{Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run, Updated: recorded.Message.Stored}
+	switch data := recorded.Fact.Data.(type) {
+	case *events.ModelTrained:
+		r.State, r.Model = Trained, data.Model.URI
+	case *events.TrainingFailed:
+		r.State, r.Error = ofFailure(data.Reason, data.Message), data.Message
+	}
+	return r
+}
+
+func ofFailure(kind events.FailureKind, message string) string {
+	switch {
+	case kind == events.FailureCancelled:
+		return Cancelled
+	case kind == events.FailureIncomplete && !strings.HasPrefix(message, plan.TuningFailed):
+		return Expired
+	}
+	return Failed
+}
+
+// Over says whether a run is in a state that it leaves only when it is asked for again.
+func (r State) Over() bool {
+	switch r.State {
+	case Trained, Failed, Cancelled, Expired:
+		return true
+	}
+	return false
+}
