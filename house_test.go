@@ -75,6 +75,7 @@ var table = house.Table{
 		"functions/guest/snapshot":            {},
 		"functions/scratch":                   {},
 		"functions/settings":                  {},
+		"functions/access":                    {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
 		"functions/bridge":                    {Opens: "events storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":                      {Opens: "events functions/pipeline"},
 		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
@@ -112,16 +113,17 @@ var table = house.Table{
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
 		"infra/house":         {TestHelp: true},
 		"infra/readme":        {TestHelp: true},
+		"infra/scale":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline local/demo storage storage/s3"},
 	},
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
-		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream", Tests: "local local/bus infra/chaos"},
-		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream"}, // a server with permissions
-		{Library: "github.com/cloudevents/sdk-go", Rooms: "events", Tests: "events/jetstream"},     // the SDK's own NATS binding, to compare with
-		{Library: "github.com/minio/minio-go", Rooms: "storage/s3"},
-		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                    // profiles
-		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/bridge"},      // as others run it
-		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"}, // as its users write models
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream", Tests: "local local/bus infra/chaos functions/access"},
+		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access"},  // a server with permissions
+		{Library: "github.com/cloudevents/sdk-go", Rooms: "events", Tests: "events/jetstream"},                       // the SDK's own NATS binding, to compare with
+		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                       // sets buckets' policies
+		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                                // profiles
+		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/access functions/bridge"}, // as others run it
+		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},             // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu", Rooms: "compute/nn/cuda/driver"}, // its init ends a process that finds no GPU: only a binary of its own may link it

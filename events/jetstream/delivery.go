@@ -67,6 +67,8 @@ func (n *notice) Message() events.Message { return n.message }
 
 // Done implements events.Notice.
 func (n *notice) Done(ctx context.Context) error {
+	ctx, done := n.box.refusals.expect(ctx, n.msg.Reply())
+	defer done()
 	if err := n.msg.DoubleAck(ctx); err != nil {
 		return n.failed(ctx, "acknowledge", err)
 	}

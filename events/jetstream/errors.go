@@ -16,6 +16,8 @@ func (b *Letterbox) explain(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case err == nil:
 		return nil
+	case errors.Is(err, events.ErrRefused):
+		return err
 	case errors.Is(cause, events.ErrRefused):
 		return cause
 	case cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):

@@ -26,18 +26,21 @@ func (b *Letterbox) Report(ctx context.Context, p events.Progress) error {
 
 // Watch implements events.Letterbox. It listens from the moment it is called.
 func (b *Letterbox) Watch(ctx context.Context, pipeline, run string) iter.Seq2[events.Progress, error] {
-	sub, err := b.nc.SubscribeSync(events.ProgressFilter(pipeline, run))
+	subject := events.ProgressFilter(pipeline, run)
+	listening, done := b.refusals.expect(ctx, subject)
+	sub, err := b.nc.SubscribeSync(subject)
 	if err == nil {
 		err = b.flush(ctx)
 	}
 	if err != nil {
+		done()
 		return failing[events.Progress](fmt.Errorf("watch progress: %w", b.explain(ctx, err)))
 	}
 	stop := context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() }) // the connection may be gone, and the interest with it
 	return func(yield func(events.Progress, error) bool) {
-		defer func() { stop(); _ = sub.Unsubscribe() }()
-		bounded, done := b.untilClosed(ctx)
-		defer done()
+		defer func() { stop(); done(); _ = sub.Unsubscribe() }()
+		bounded, unbind := b.untilClosed(listening)
+		defer unbind()
 		for {
 			msg, err := sub.NextMsgWithContext(bounded)
 			switch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -13,22 +14,35 @@ import (
 )
 
 // refusals turns permission violations into answers. The server tells of them apart from the request, which would only
-// time out: so a request waits under the subject it publishes to, and is ended when that subject is refused.
+// time out: so a request waits under the subjects it publishes to, and is ended when one of them is refused. Where no answer may
+// be heard, every request is ended.
 type refusals struct {
 	mu      sync.Mutex
-	waiting map[string]map[*waiter]struct{} // by subject
+	waiting map[*waiter]struct{}
+	deaf    error // what the server said of our inbox, if it refused that
 }
 
-type waiter struct{ cancel context.CancelCauseFunc }
+type waiter struct {
+	subjects []string
+	cancel   context.CancelCauseFunc
+}
 
-// refused finds the subject in: Permissions Violation for Publish to "facts.x"
-var refused = regexp.MustCompile(`(?i)permissions violation for publish to "([^"]+)"`)
+var (
+	// refused finds the subject in: Permissions Violation for Publish to "facts.x"
+	refused = regexp.MustCompile(`(?i)permissions violation for publish to "([^"]+)"`)
+	// unheard finds the subject in: Permissions Violation for Subscription to "_INBOX.x.*"
+	unheard = regexp.MustCompile(`(?i)permissions violation for subscription to "([^"]+)"`)
+	// domain finds where a domain's name stands in the subject of a request to JetStream.
+	domain = regexp.MustCompile(`^\$JS\.[^.]+\.API\.`)
+)
 
 func watchRefusals(nc *nats.Conn, log *slog.Logger) *refusals {
-	r := &refusals{waiting: map[string]map[*waiter]struct{}{}}
+	r := &refusals{waiting: map[*waiter]struct{}{}}
+	inbox := nc.NewInbox()
+	inbox = inbox[:strings.LastIndexByte(inbox, '.')+1]
 	next := nc.ErrorHandler()
 	nc.SetErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
-		if !r.tell(err) {
+		if !r.tell(err, inbox) {
 			log.Warn("bus", "error", err)
 		}
 		if next != nil {
@@ -39,36 +53,72 @@ func watchRefusals(nc *nats.Conn, log *slog.Logger) *refusals {
 }
 
 // tell ends the requests that err is about, and says whether there were any.
-func (r *refusals) tell(err error) bool {
-	match := refused.FindStringSubmatch(err.Error())
+func (r *refusals) tell(err error, inbox string) bool {
+	if match := refused.FindStringSubmatch(err.Error()); match != nil {
+		subject := domain.ReplaceAllString(match[1], api)
+		return r.end(fmt.Errorf("%w: not permitted to publish to %s", events.ErrRefused, match[1]), func(w *waiter) bool { return w.asks(subject) })
+	}
+	match := unheard.FindStringSubmatch(err.Error())
 	if match == nil {
 		return false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for waiter := range r.waiting[match[1]] {
-		waiter.cancel(fmt.Errorf("%w: %w", events.ErrRefused, err))
+	subject, why := match[1], fmt.Errorf("%w: not permitted to listen to %s", events.ErrRefused, match[1])
+	if !strings.HasPrefix(subject, inbox) {
+		return r.end(why, func(w *waiter) bool { return w.asks(subject) })
 	}
-	return len(r.waiting[match[1]]) > 0
+	why = fmt.Errorf("%w, where answers come: set the prefix of inboxes that this user may listen below", why)
+	r.mu.Lock()
+	r.deaf = why
+	r.mu.Unlock()
+	return r.end(why, func(*waiter) bool { return true })
 }
 
-// expect returns a ctx that ends when the server refuses subject. done must be called.
-func (r *refusals) expect(ctx context.Context, subject string) (_ context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	w := &waiter{cancel: cancel}
+// end ends some of those who wait, and says whether there were any.
+func (r *refusals) end(why error, who func(*waiter) bool) (any bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waiting[subject] == nil {
-		r.waiting[subject] = map[*waiter]struct{}{}
+	for w := range r.waiting {
+		if who(w) {
+			w.cancel(why)
+			any = true
+		}
 	}
-	r.waiting[subject][w] = struct{}{}
-	return ctx, func() {
-		cancel(nil)
+	return any
+}
+
+// asks says whether w waits for subject, or for what is above it.
+func (w *waiter) asks(subject string) bool {
+	for _, awaited := range w.subjects {
+		if rest, ok := strings.CutPrefix(subject, awaited); ok && (rest == "" || rest[0] == '.') {
+			return true
+		}
+	}
+	return false
+}
+
+// expect returns a ctx that ends when the server refuses one of subjects, or what is below it. done must be called.
+func (r *refusals) expect(ctx context.Context, subjects ...string) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	forget := r.add(&waiter{subjects: subjects, cancel: cancel})
+	return ctx, func() { cancel(nil); forget() }
+}
+
+// wait is expect for what goes on with the ctx that it got: forget leaves that as it is.
+func (r *refusals) wait(ctx context.Context, subjects ...string) (_ context.Context, forget func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, r.add(&waiter{subjects: subjects, cancel: cancel})
+}
+
+func (r *refusals) add(w *waiter) (forget func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.deaf != nil {
+		w.cancel(r.deaf)
+	}
+	r.waiting[w] = struct{}{}
+	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.waiting[subject], w)
-		if len(r.waiting[subject]) == 0 {
-			delete(r.waiting, subject)
-		}
+		delete(r.waiting, w)
 	}
 }

@@ -1,0 +1,134 @@
+package access
+
+import (
+	"slices"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Permissions are subjects, as NATS takes them: in a server's configuration and in a user's JWT alike. What is not allowed is
+// refused; what is denied is refused even where it is allowed.
+type Permissions struct {
+	Publish   Subjects `json:"publish"`
+	Subscribe Subjects `json:"subscribe"`
+	Inbox     string   `json:"inbox"` // that clients are to be told: --nats-inbox, or inbox_prefix of a context of the nats tool's
+}
+
+// Subjects of one direction.
+type Subjects struct {
+	Allow []string `json:"allow"`
+	Deny  []string `json:"deny,omitempty"`
+}
+
+// Bus is what a role may do on the bus, within its account. It is all that the role's programs need, and no more than subjects can say.
+func (r Role) Bus(s Scope) (Permissions, error) {
+	if err := s.check(r); err != nil {
+		return Permissions{}, err
+	}
+	var g grant
+	switch r {
+	case Upstream:
+		g.upstream(s)
+	case Dispatcher:
+		g.dispatcher()
+	case Worker:
+		g.worker(s)
+	case Bridge:
+		g.bridge()
+	case Console:
+		g.console()
+	case Operator:
+		g.operator()
+	}
+	g.listen(s.inbox(r) + ".>")
+	p := g.Permissions
+	p.Inbox = s.inbox(r)
+	for _, list := range []*[]string{&p.Publish.Allow, &p.Publish.Deny, &p.Subscribe.Allow} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return p, nil
+}
+
+// upstream may add its facts, and see them again: an upload that is told twice finds the first.
+func (g *grant) upstream(s Scope) {
+	for _, pipeline := range s.Pipelines {
+		for _, kind := range s.kinds() {
+			for _, subject := range events.FactFilters(events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline}) {
+				g.publish(subject, api("DIRECT.GET", events.StreamFacts, subject))
+			}
+		}
+	}
+	g.lookAt(events.StreamFacts)
+	g.connect()
+}
+
+// dispatcher reads facts, keeps joins, offers jobs and cancels them, and tells of what never came to be a job.
+func (g *grant) dispatcher() {
+	g.connect()
+	g.take(events.StreamFacts, "dispatch")
+	g.read(events.StreamFacts)
+	g.get(events.StreamFacts, events.StreamJobs)
+	g.bury()
+	g.publish(jobs("*", "*"), facts(events.KindTrainingFailed), facts(events.KindTuningFailed), facts(events.KindHParamsReady))
+	g.readRegister(events.RegisterPipelines)
+	for _, name := range []string{events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
+		g.readRegister(name)
+		g.writeRegister(name)
+	}
+}
+
+// worker takes jobs of its classes under leases, tells what comes of them, and writes the logs of studies, whose trials are jobs.
+func (g *grant) worker(s Scope) {
+	g.connect()
+	classes := s.Classes
+	if len(classes) == 0 {
+		classes = []string{"*"}
+	}
+	for _, function := range []events.Function{events.FunctionTrain, events.FunctionTune, events.FunctionTrial} {
+		for _, class := range classes {
+			g.takeJobs(string(function), class)
+		}
+	}
+	g.readRegister(events.RegisterLeases)
+	g.writeRegister(events.RegisterLeases)
+	g.read(events.StreamFacts, events.StreamStudies)
+	g.get(events.StreamFacts, events.StreamJobs)
+	g.bury()
+	g.publish(facts(events.KindModelTrained), facts(events.KindTrainingFailed), facts(events.KindHParamsReady), facts(events.KindTuningFailed),
+		jobs(string(events.FunctionTrial), "*"), events.StudiesFilter, progress)
+}
+
+// bridge reads what stores tell, and makes facts of it.
+func (g *grant) bridge() {
+	g.connect()
+	g.take(events.StreamBuckets, "bridge")
+	g.get(events.StreamFacts, events.StreamBuckets)
+	g.bury()
+	g.publish(facts(events.KindExamplesReady), facts(events.KindTransformReady), facts(events.KindHParamsReady))
+}
+
+// console reads everything, and the server's word on its consumers, of which it may move none.
+func (g *grant) console() {
+	g.connect()
+	g.read(events.StreamFacts, events.StreamDead, events.StreamStudies)
+	g.get(events.StreamFacts, events.StreamJobs, events.StreamDead, streamProgress)
+	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
+		g.readRegister(name)
+	}
+	g.publish(api("INFO"), api("CONSUMER.INFO", "*", "*"), api("CONSUMER.LIST", "*"))
+	g.lookAt(events.StreamJobs, events.StreamBuckets)
+	g.listen(progress)
+}
+
+// operator may do in the account whatever Stoker does, and with JetStream what there is.
+func (g *grant) operator() {
+	for _, kept := range []string{
+		events.FactsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, "$KV.>",
+	} {
+		g.publish(kept)
+		g.listen(kept)
+	}
+	g.publish("$JS.API.>", "$JS.ACK.>", "$JS.FC.>")
+	g.listen("$JS.EVENT.>")
+}

@@ -1,0 +1,129 @@
+package access
+
+import (
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// grant collects what a role may do, in steps that name what its programs do by them.
+type grant struct{ Permissions }
+
+func (g *grant) publish(subjects ...string) {
+	g.Publish.Allow = append(g.Publish.Allow, subjects...)
+}
+
+func (g *grant) deny(subjects ...string) { g.Publish.Deny = append(g.Publish.Deny, subjects...) }
+
+func (g *grant) listen(subjects ...string) {
+	g.Subscribe.Allow = append(g.Subscribe.Allow, subjects...)
+}
+
+// connect is what every letterbox asks when it is opened.
+func (g *grant) connect() { g.lookAt(keyValue(events.RegisterLeases)) }
+
+// lookAt lets it ask how streams are configured and how much they hold, subjects among it.
+func (g *grant) lookAt(streams ...string) {
+	for _, stream := range streams {
+		g.publish(api("STREAM.INFO", stream))
+	}
+}
+
+// get lets it read single messages of streams, by number or subject.
+func (g *grant) get(streams ...string) {
+	for _, stream := range streams {
+		g.lookAt(stream)
+		g.publish(api("STREAM.MSG.GET", stream), api("DIRECT.GET", stream), api("DIRECT.GET", stream, ">"))
+	}
+}
+
+// read lets it go through streams by short-lived consumers of its own, and keeps the lasting ones from it: who may make a consumer
+// under any name could put another in their place, or remove them, and jobs or facts would get lost.
+func (g *grant) read(streams ...string) {
+	for _, stream := range streams {
+		g.lookAt(stream)
+		for _, call := range []string{"CONSUMER.CREATE", "CONSUMER.DELETE", "CONSUMER.INFO", "CONSUMER.MSG.NEXT"} {
+			g.publish(api(call, stream, ">"))
+		}
+		g.publish("$JS.FC." + stream + ".>")
+		for _, lasting := range lasting(stream) {
+			g.guard(stream, lasting)
+		}
+	}
+}
+
+// guard keeps a lasting consumer from who may make others on its stream, unless take gives it back.
+func (g *grant) guard(stream, consumer string) {
+	g.deny(api("CONSUMER.CREATE", stream, consumer), api("CONSUMER.CREATE", stream, consumer, ">"), api("CONSUMER.DELETE", stream, consumer))
+	if !g.takes(stream, consumer) {
+		g.deny(api("CONSUMER.MSG.NEXT", stream, consumer))
+	}
+}
+
+func (g *grant) takes(stream, consumer string) bool {
+	for _, allowed := range g.Publish.Allow {
+		if allowed == api("CONSUMER.MSG.NEXT", stream, consumer) {
+			return true
+		}
+	}
+	return false
+}
+
+// take lets it receive from a lasting consumer, and settle what it got. Servers have two forms of the subject of an
+// acknowledgement; the second one names domain and account too.
+func (g *grant) take(stream, consumer string) {
+	g.publish(api("CONSUMER.INFO", stream, consumer), api("CONSUMER.MSG.NEXT", stream, consumer),
+		"$JS.ACK."+stream+"."+consumer+".>", "$JS.ACK.*.*."+stream+"."+consumer+".>")
+}
+
+// takeJobs lets it take the jobs of a function and a class, and make their consumer where nobody has: one whose filter is theirs.
+// A name can't be a pattern, so that "*" as class is any consumer of the queue.
+func (g *grant) takeJobs(function, class string) {
+	consumer := function + "-" + class
+	if class == "*" {
+		consumer = "*"
+	}
+	g.take(events.StreamJobs, consumer)
+	g.publish(api("CONSUMER.CREATE", events.StreamJobs, consumer, jobs(function, class)))
+}
+
+// bury lets it add dead letters.
+func (g *grant) bury() { g.publish(events.DeadFilter) }
+
+// readRegister lets it read and watch a register.
+func (g *grant) readRegister(name string) {
+	g.read(keyValue(name))
+	g.get(keyValue(name))
+}
+
+// writeRegister lets it change a register, by keys: the stream below stays closed.
+func (g *grant) writeRegister(name string) { g.publish("$KV." + name + ".>") }
+
+// keyValue is the stream of a register.
+func keyValue(register string) string { return "KV_" + register }
+
+// api is the subject of a request to JetStream.
+func api(call string, tokens ...string) string {
+	return strings.Join(append([]string{"$JS.API", call}, tokens...), ".")
+}
+
+const streamProgress = "PROGRESS"
+
+// progress are the subjects of all progress.
+var progress = events.ProgressFilter("", "")
+
+func facts(kind events.Kind) string {
+	return events.FactFilters(events.Query{Kinds: []events.Kind{kind}})[0]
+}
+
+func jobs(function, class string) string {
+	return events.JobFilter(events.Function(function), class)
+}
+
+// lasting are the consumers of a stream that outlive their readers.
+func lasting(stream string) []string {
+	if stream == events.StreamFacts {
+		return []string{"dispatch"}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package access
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/nats-io/nkeys"
+)
+
+// NewKey makes a user's nkey: its seed goes into a new file for its owner's eyes only, the public key is returned for the server's
+// configuration. A file that is there is left as it is: a seed can't be made again.
+func NewKey(file string) (public string, err error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", fmt.Errorf("make an nkey: %w", err)
+	}
+	defer pair.Wipe()
+	seed, err := pair.Seed()
+	if err != nil {
+		return "", fmt.Errorf("make an nkey: %w", err)
+	}
+	if public, err = pair.PublicKey(); err != nil {
+		return "", fmt.Errorf("make an nkey: %w", err)
+	}
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("keep an nkey's seed: %w", err)
+	}
+	_, err = out.Write(append(seed, '\n'))
+	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return "", fmt.Errorf("keep an nkey's seed: %w", err)
+	}
+	return public, nil
+}

@@ -1,0 +1,153 @@
+package access
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Place is where a deployment, or one tenant of it, keeps its things.
+type Place struct {
+	Root   storage.Ref   // where artifacts go: a bucket, or a prefix in one
+	Inputs []storage.Ref // where upstream puts what its facts name; below Root it needs no word
+
+	// ListAll lets roles list whole buckets instead of their own prefixes. Amazon S3 wants it: to who may not list the bucket as
+	// such it says 403 of an object that is not there, instead of 404. Tenants then want buckets of their own.
+	ListAll bool
+}
+
+// Policy is one in AWS's words (IAM user guide, "Policies and permissions"), which MinIO and versitygw take too.
+type Policy struct {
+	Version   string
+	Statement []Statement
+}
+
+// Statement allows something. Nothing is denied here: what no statement allows is refused.
+type Statement struct {
+	Sid       string
+	Effect    string
+	Principal *Principal `json:",omitempty"` // of a bucket's policy
+	Action    []string
+	Resource  []string
+	Condition map[string]map[string][]string `json:",omitempty"`
+}
+
+// Principal says whom a statement of a bucket's policy is about: ARNs on AWS, access keys on versitygw.
+type Principal struct{ AWS []string }
+
+const (
+	policyVersion = "2012-10-17" // of the language
+	arn           = "arn:aws:s3:::"
+)
+
+// The actions that storage/s3 comes to: an object is looked at as it is read, and a large one is written in parts.
+var (
+	reading = []string{"s3:GetObject"}
+	writing = []string{"s3:AbortMultipartUpload", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}
+	keeping = []string{"s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:ListMultipartUploadParts", "s3:PutObject"}
+)
+
+// Policy is what a role may do in the store, as a policy of the user or the service account that has the role. Roles to which the
+// store is closed have none.
+func (r Role) Policy(at Place) (Policy, error) {
+	if err := at.check(r); err != nil {
+		return Policy{}, err
+	}
+	p := Policy{Version: policyVersion}
+	root := []storage.Ref{at.Root}
+	switch r {
+	case Upstream:
+		p.allow("Inputs", writing, at.Inputs, at.ListAll)
+	case Worker:
+		p.allow("Inputs", reading, at.Inputs, at.ListAll)
+		p.allow("Artifacts", keeping, root, at.ListAll)
+	case Bridge: // it reads the markers
+		p.allow("Inputs", reading, at.Inputs, at.ListAll)
+	case Console:
+		p.allow("Artifacts", reading, root, at.ListAll)
+	case Operator:
+		p.allow("Inputs", writing, at.Inputs, at.ListAll)
+		p.allow("Artifacts", keeping, root, at.ListAll)
+	default:
+		return Policy{}, fmt.Errorf("role %s: the store is closed to it; it needs no policy and no key", r)
+	}
+	return p, nil
+}
+
+func (at Place) check(r Role) error {
+	for _, ref := range append([]storage.Ref{at.Root}, at.Inputs...) {
+		if err := ref.Validate(); err != nil {
+			return fmt.Errorf("role %s: %w", r, err)
+		}
+		if wild(ref) {
+			return fmt.Errorf("role %s: %s: * , ? and $ mean something else in a policy", r, ref)
+		}
+	}
+	if (r == Upstream || r == Bridge) && len(at.Inputs) == 0 {
+		return fmt.Errorf("role %s: expected at least one place for its inputs", r)
+	}
+	return nil
+}
+
+func wild(ref storage.Ref) bool {
+	for _, b := range []byte(ref.Key) {
+		if b == '*' || b == '?' || b == '$' {
+			return true
+		}
+	}
+	return false
+}
+
+// allow adds what may be done below places, and that they may be listed.
+func (p *Policy) allow(what string, actions []string, places []storage.Ref, listAll bool) {
+	if len(places) == 0 {
+		return
+	}
+	objects := Statement{Sid: what, Effect: "Allow", Action: actions}
+	for _, place := range places {
+		objects.Resource = append(objects.Resource, arn+place.Bucket+"/"+place.Folder().Key+"*")
+	}
+	p.Statement = append(p.Statement, objects)
+	for i, place := range places {
+		p.Statement = append(p.Statement, listing(fmt.Sprintf("List%s%d", what, i), place, listAll))
+	}
+}
+
+// listing lets a place be listed, and nothing beside it.
+func listing(sid string, place storage.Ref, all bool) Statement {
+	s := Statement{Sid: sid, Effect: "Allow", Action: []string{"s3:ListBucket"}, Resource: []string{arn + place.Bucket}}
+	if place.Key != "" && !all {
+		s.Condition = map[string]map[string][]string{"StringLike": {"s3:prefix": {place.Folder().Key + "*"}}}
+	}
+	return s
+}
+
+// BucketPolicy is the policy of one bucket, for stores that keep policies with buckets and not with users. It is made of the
+// policies of all who come there, by principal; what they say of other buckets is left to those.
+func BucketPolicy(bucket string, of map[string]Policy) Policy {
+	all := Policy{Version: policyVersion}
+	for i, principal := range slices.Sorted(maps.Keys(of)) {
+		for _, statement := range of[principal].Statement {
+			statement.Resource = within(bucket, statement.Resource)
+			if len(statement.Resource) == 0 {
+				continue
+			}
+			statement.Sid = fmt.Sprintf("%s%d", statement.Sid, i)
+			statement.Principal = &Principal{AWS: []string{principal}}
+			all.Statement = append(all.Statement, statement)
+		}
+	}
+	return all
+}
+
+// within are the resources that are a bucket, or in it.
+func within(bucket string, resources []string) (found []string) {
+	for _, resource := range resources {
+		if resource == arn+bucket || len(resource) > len(arn+bucket) && resource[:len(arn+bucket)+1] == arn+bucket+"/" {
+			found = append(found, resource)
+		}
+	}
+	return found
+}

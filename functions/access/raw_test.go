@@ -1,0 +1,155 @@
+package access_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
+)
+
+// raw is a client that asks whatever it likes, as one does that was written for that.
+func raw(t *testing.T, bus tenants, role access.Role) (conn *nats.Conn, refusals <-chan error) {
+	t.Helper()
+	key, err := nats.NkeyOptionFromSeed(bus.seed("acme", role))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := make(chan error, 8)
+	conn, err = nats.Connect(bus.address, key, nats.RootCAs(bus.ca), nats.CustomInboxPrefix("_INBOX."+string(role)),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { said <- err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn, said
+}
+
+// wantRefused waits for the server's word on a subject.
+func wantRefused(t *testing.T, refusals <-chan error, subject string) {
+	t.Helper()
+	select {
+	case err := <-refusals:
+		if !strings.Contains(strings.ToLower(err.Error()), "permissions violation") || !strings.Contains(err.Error(), subject) {
+			t.Errorf("got %v, want a refusal of %s", err, subject)
+		}
+	case <-time.After(quick):
+		t.Errorf("%s was not refused", subject)
+	}
+}
+
+func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	bus.as(t, "acme", access.Operator) // makes the streams
+	for role, subjects := range map[access.Role][]string{
+		access.Upstream: {
+			"$JS.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", // another's fact
+			"$JS.API.DIRECT.GET.FACTS",                                    // with whatever the body asks for
+			"$JS.API.STREAM.MSG.GET.FACTS", "$JS.API.STREAM.DELETE.FACTS", "$JS.API.STREAM.PURGE.FACTS", "$JS.API.STREAM.MSG.DELETE.FACTS",
+			"$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.LIST.FACTS", "$JS.API.STREAM.LIST", "$JS.ACK.FACTS.dispatch.1.1.1.1.1",
+			"facts.examples-ready.penguin", // the run is missing: no fact's subject
+		},
+		access.Console: {
+			"$JS.API.CONSUMER.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.CREATE.FACTS.dispatch.facts.>", // in the dispatcher's place
+			"$JS.API.CONSUMER.DURABLE.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.PAUSE.FACTS.dispatch",
+			"$JS.API.CONSUMER.CREATE.JOBS.mine", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu", "$JS.ACK.JOBS.train-cpu.1.1.1.1.1",
+			"$JS.API.STREAM.UPDATE.FACTS", "$JS.API.STREAM.PURGE.KV_PIPELINES", "progress.penguin.monday.job", "$KV.JOINS.key",
+		},
+		access.Worker: {
+			"$JS.API.CONSUMER.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu",
+			"$JS.API.STREAM.PURGE.JOBS", "$JS.API.STREAM.MSG.DELETE.JOBS", "$JS.ACK.FACTS.dispatch.1.1.1.1.1", "jobs.tune.cpu.id", "$KV.PIPELINES.penguin",
+		},
+		access.Dispatcher: {
+			"$JS.API.STREAM.PURGE.FACTS", "$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", "$KV.PIPELINES.penguin",
+		},
+	} {
+		conn, refusals := raw(t, bus, role)
+		for _, subject := range subjects {
+			if err := conn.Publish(subject, []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+			wantRefused(t, refusals, subject)
+		}
+	}
+}
+
+func TestNobodyListensWhereOthersAreAnswered(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	for _, role := range access.Roles() {
+		conn, refusals := raw(t, bus, role)
+		for _, subject := range []string{"_INBOX.>", "_INBOX.someone.>", ">", "$JS.API.>", "$SYS.>"} {
+			if _, err := conn.SubscribeSync(subject); err != nil {
+				t.Fatal(err)
+			}
+			wantRefused(t, refusals, subject)
+		}
+	}
+}
+
+func TestAnInboxThatIsNotOnesOwnIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	bus.as(t, "acme", access.Operator)
+	options := bus.options(t, "acme", access.Worker)
+	options.InboxPrefix = ""
+	began := time.Now()
+	_, err := jetstream.Connect(t.Context(), bus.address, options)
+	if !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "prefix of inboxes") {
+		t.Errorf("got %v, want a refusal that says what to set", err)
+	}
+	if took := time.Since(began); took > quick {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestTenantsSeeNothingOfEachOther(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	acme, zeta := bus.as(t, "acme", access.Operator), bus.as(t, "zeta", access.Operator)
+	if _, err := acme.Publish(t.Context(), examples("penguin")); err != nil {
+		t.Fatal(err)
+	}
+	for recorded, err := range zeta.Read(t.Context(), events.Query{}) {
+		t.Errorf("zeta reads %+v, %v", recorded, err)
+	}
+	receipt, err := zeta.Publish(t.Context(), examples("penguin"))
+	if err != nil || receipt.Duplicate || receipt.Sequence != 1 {
+		t.Errorf("got %+v, %v, want the first fact of another log", receipt, err)
+	}
+}
+
+func TestWhoComesInWithoutTLSOrAKeyStaysOut(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	stranger := t.TempDir() + "/stranger"
+	if _, err := access.NewKey(stranger); err != nil {
+		t.Fatal(err)
+	}
+	own := bus.options(t, "acme", access.Operator)
+	for name, change := range map[string]func(o *jetstream.Options, address *string){
+		"anonymous":     func(o *jetstream.Options, _ *string) { o.NKey = "" },
+		"another's key": func(o *jetstream.Options, _ *string) { o.NKey = stranger },
+		"a server whose certificate nobody vouches for": func(o *jetstream.Options, _ *string) { o.RootCA = "" },
+	} {
+		options, address := own, bus.address
+		change(&options, &address)
+		if box, err := jetstream.Connect(t.Context(), address, options); err == nil {
+			_ = box.Close()
+			t.Errorf("%s: came in", name)
+		}
+	}
+	if _, err := access.NewKey(stranger); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a seed was written over: %v", err)
+	}
+	if info, err := os.Stat(stranger); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the seed's file is %v, %v, want it for its owner alone", info, err)
+	}
+}

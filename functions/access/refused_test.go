@@ -1,0 +1,108 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/local/demo"
+)
+
+// quick is far below the time after which a request that nobody answers would end.
+const quick = 3 * time.Second
+
+// try is something that a role may not do, and the subject that the bus is to name.
+type try struct {
+	name, subject string
+	do            func(context.Context, *jetstream.Letterbox) error
+}
+
+// forbidden is what each role's programs could be made to do that is another's.
+func forbidden() map[access.Role][]try {
+	return map[access.Role][]try{
+		access.Upstream: {
+			tell("another pipeline's fact", "facts.examples-ready.taxi.monday", examples("taxi")),
+			tell("a fact of Stoker's", "facts.model-trained.penguin", model),
+			tell("hyperparameters, where its scope has none", "facts.hparams-ready.penguin", demo.Facts(place.Inputs[0], "monday")[0]),
+			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
+			{"all facts", "$JS.API.CONSUMER.CREATE.FACTS", readFacts},
+			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.RegisterPipelines)},
+			{"a dead letter's burial", "dead.FACTS.1", bury},
+			{"progress", "progress.", watch},
+		},
+		access.Dispatcher: {
+			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			tell("a model", "facts.model-trained.penguin", model),
+			{"a job to work on", "$JS.API.CONSUMER.INFO.JOBS.train-cpu", take},
+			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.RegisterPipelines)},
+			{"a study", "studies.penguin", study},
+		},
+		access.Worker: {
+			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			{"a training", "jobs.train.cpu", offer(events.FunctionTrain)},
+			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
+			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.RegisterPipelines)},
+			{"a dead letter to drop", "$JS.API.STREAM.INFO.DEAD", drop},
+		},
+		access.Bridge: {
+			tell("a model", "facts.model-trained.penguin", model),
+			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
+			{"a notice", "buckets.me", notify},
+		},
+		access.Console: {
+			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
+			{"a job to work on", "$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", take},
+			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
+			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.RegisterPipelines)},
+			{"a gate to close", "$KV.GATES.penguin", change(events.RegisterGates)},
+			{"a job to cancel", "$KV.LEASES.", cancel},
+			{"a dead letter's burial", "dead.FACTS.1", bury},
+			{"a dead letter to drop", "$JS.API.STREAM.MSG.DELETE.DEAD", drop},
+		},
+	}
+}
+
+func TestWhatARoleMayNotDoIsRefusedAtOnceAndByName(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	operator := bus.as(t, "acme", access.Operator)
+	for _, fact := range []events.Fact{examples("penguin"), examples("taxi")} {
+		if _, err := operator.Publish(t.Context(), fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := offer(events.FunctionTrain)(t.Context(), operator); err != nil {
+		t.Fatal(err)
+	}
+	if err := bury(t.Context(), operator); err != nil {
+		t.Fatal(err)
+	}
+	for role, tries := range forbidden() {
+		for _, try := range tries {
+			t.Run(string(role)+" "+try.name, func(t *testing.T) {
+				t.Parallel()
+				began := time.Now()
+				err := try.do(t.Context(), bus.as(t, "acme", role))
+				if !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to ") || !strings.Contains(err.Error(), try.subject) {
+					t.Errorf("got %v, want a refusal that names %s", err, try.subject)
+				}
+				if took := time.Since(began); took > quick {
+					t.Errorf("took %s", took)
+				}
+			})
+		}
+	}
+}
+
+func examples(pipeline string) events.Fact {
+	return events.Fact{
+		ID: "1", Source: "/test", Pipeline: pipeline, Run: "monday",
+		Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://uploads/acme/1", Splits: []string{"train", "eval"}}}},
+	}
+}

@@ -1,0 +1,149 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/trainer"
+	"github.com/stoker-ml/stoker/functions/tuner"
+	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/local/demo"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// place is the first tenant's part of the store.
+var place = access.Place{Root: storage.Ref{Bucket: "models", Key: "acme"}, Inputs: []storage.Ref{{Bucket: "uploads", Key: "acme"}}}
+
+// searched trains on hyperparameters that it searches for, so that every kind of job comes to pass.
+const searched = `pipeline: penguin
+module: builtin:dnn
+trainer:
+  wait_for: [transform, hparams]
+  train_args: {num_steps: 5}
+  custom_config: {label_key: species, num_classes: 3}
+tuner:
+  when: always
+  tune_args: {num_parallel_trials: 1}
+  custom_config: {label_key: species, num_classes: 3, space: {learning_rate: {min: 0.001, max: 0.1, sampling: log}}}
+  study: {algorithm: random, max_trials: 2}
+`
+
+// TestEachRoleDoesItsWork walks a whole run, each part of it with the permissions of its role alone, over TLS: an upload, its
+// fact, the join, a search with its trials, training, the models, and a look at it all.
+func TestEachRoleDoesItsWork(t *testing.T) {
+	if testing.Short() {
+		t.Log("with the servers of a whole deployment")
+	}
+	t.Parallel()
+	bus, store := startTenants(t), startObjects(t, place, "models", "uploads")
+	deploy(t, bus)
+	upload(t, store)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	outcome := make(chan events.Fact, 1)
+	running, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	running.Go(func() error { return dispatching(ctx, t, bus) })
+	running.Go(func() error { return working(ctx, t, bus, store) })
+	running.Go(func() error { defer stop(); return publishing(ctx, t, bus, outcome) })
+	if err := running.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if len(outcome) == 0 {
+		t.Fatalf("nothing came of the run; the bus said %q", bus.grumbles.all())
+	}
+	fact := <-outcome
+	trained, ok := fact.Data.(*events.ModelTrained)
+	if !ok {
+		t.Fatalf("got %s: %+v", fact.Data.Kind(), fact.Data)
+	}
+	model, err := storage.ParseRef(trained.Model.URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storage.List(t.Context(), store.as(t, "console", secretOf("console")), model); err != nil {
+		t.Errorf("the console can't see the model: %v", err)
+	}
+	for _, said := range bus.grumbles.all() {
+		t.Error("something was refused that a role does by itself:", said)
+	}
+}
+
+// deploy makes the streams, and applies the pipeline.
+func deploy(t *testing.T, bus tenants) {
+	t.Helper()
+	spec, err := pipeline.Parse("penguin.yaml", []byte(searched))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := dispatch.Apply(t.Context(), bus.as(t, "acme", access.Operator), spec); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func upload(t *testing.T, store objects) {
+	t.Helper()
+	if err := demo.Upload(t.Context(), store.as(t, "upstream", secretOf("upstream")), place.Inputs[0]); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func dispatching(ctx context.Context, t *testing.T, bus tenants) error {
+	dispatcher, err := dispatch.New(ctx, bus.as(t, "acme", access.Dispatcher), slog.New(bus.grumbles))
+	if err != nil {
+		return err
+	}
+	return dispatcher.Run(ctx)
+}
+
+func working(ctx context.Context, t *testing.T, bus tenants, objects objects) error {
+	store := objects.as(t, "worker", secretOf("worker"))
+	if err := storage.Probe(ctx, store, place.Root); err != nil {
+		return err
+	}
+	host, err := guest.New(guest.Options{CacheDir: t.TempDir(), Builtins: builtin.Digests()})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	box, log := bus.as(t, "acme", access.Worker), slog.New(bus.grumbles)
+	shop := execution.New(store, host, execution.Options{Root: place.Root, WorkDir: t.TempDir(), CacheDir: t.TempDir(), Logger: log})
+	tune := tuner.New(shop, box)
+	functions := []worker.Function{trainer.New(shop, trainer.Options{}), tune, tune.Seats()}
+	return worker.New(box, worker.Options{Functions: functions, Slots: 2, Logger: log}).Run(ctx)
+}
+
+// publishing tells the run's fact twice, as careful publishers do, and waits as the console does.
+func publishing(ctx context.Context, t *testing.T, bus tenants, outcome chan<- events.Fact) error {
+	upstream, console := bus.as(t, "acme", access.Upstream), bus.as(t, "acme", access.Console)
+	fact := demo.Facts(place.Inputs[0], "monday")[1]
+	for _, again := range []bool{false, true} {
+		receipt, err := upstream.Publish(ctx, fact)
+		if err != nil {
+			return err
+		}
+		if receipt.Duplicate != again {
+			t.Errorf("published again %t, duplicate %t", again, receipt.Duplicate)
+		}
+	}
+	for recorded, err := range console.Read(ctx, events.Query{Kinds: events.OutcomeKinds(), Run: "monday", Follow: true}) {
+		if err != nil {
+			return err
+		}
+		outcome <- recorded.Fact
+		return nil
+	}
+	return context.Cause(ctx)
+}
