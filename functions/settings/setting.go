@@ -64,7 +64,7 @@ func All() []Setting {
 		{Key: BusKey, Flag: "nats-key", Env: []string{"NATS_KEY"}, isPath: true, Says: "file with that certificate's key"},
 		{Key: BusCA, Flag: "nats-ca", Env: []string{"NATS_CA"}, isPath: true, Says: "file with the certificates that the bus is checked against"},
 		{Key: BusTimeout, Env: []string{"NATS_TIMEOUT"}, Default: "5s", Says: "how long an answer of the bus may take"},
-		{Key: BusInbox, Env: []string{"NATS_INBOX_PREFIX"}, Says: "where answers of the bus are sent, for users that may not hear all of _INBOX"},
+		{Key: BusInbox, Flag: "nats-inbox", Env: []string{"NATS_INBOX_PREFIX"}, Says: "where answers of the bus are sent, for users that may not hear all of _INBOX"},
 		{Key: BusDomain, Env: []string{"NATS_JETSTREAM_DOMAIN"}, Says: "JetStream domain"},
 		{Key: BusFirst, Env: []string{"NATS_TLS_FIRST"}, Says: "true: TLS before the server's first word"},
 

@@ -39,7 +39,7 @@ func (a *app) failedRun(run string, failed *events.TrainingFailed) error {
 	switch {
 	case failed.Reason == events.FailureCancelled:
 		return fmt.Errorf("run %s was %s", run, firstLine(failed.Message)) // cancelled, or superseded by which
-	case a.output == formatJSON:
+	case a.forPrograms():
 		return fmt.Errorf("run %s failed: %s", run, firstLine(failed.Message))
 	}
 	return fmt.Errorf("run %s failed (%s)", run, failed.Reason)

@@ -51,7 +51,7 @@ func currentState(ctx context.Context, box events.Letterbox, key runKey, last la
 func (a *app) noteHasJob(ctx context.Context, box events.Letterbox, of events.Fact) {
 	join, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
 	if err == nil && join.State == plan.Dispatched {
-		fmt.Fprintf(a.stderr, "run %s has its job already: `%s`\n", of.Run,
+		fmt.Fprintf(a.notes(), "run %s has its job already: `%s`\n", of.Run,
 			a.command("replay --run "+quoted(of.Run)+" --pipeline "+of.Pipeline+" --force"))
 	}
 }

@@ -44,7 +44,7 @@ func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
 	for _, step := range plan.Steps {
 		report.Runs = append(report.Runs, &replayedRun{Step: step})
 	}
-	if a.output != formatJSON {
+	if !a.forPrograms() {
 		if err := a.print(nil, report.table); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
 		})
 		err = errors.Join(report.err(), interrupted(ctx, err, "jobs that were offered go on; the same command does the rest"))
 	}
-	if a.output == formatJSON {
+	if a.forPrograms() {
 		err = errors.Join(err, a.print(report, nil))
 	}
 	return err
@@ -81,7 +81,7 @@ func (a *app) sayProgress(p replay.Progress) {
 	if p.Err != nil {
 		line += ": " + firstLine(p.Err.Error())
 	}
-	fmt.Fprintln(a.stderr, line)
+	fmt.Fprintln(a.notes(), line)
 }
 
 // err counts the runs that something went wrong with.

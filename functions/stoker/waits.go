@@ -26,7 +26,7 @@ func (a *app) explainQuiet(ctx context.Context, box events.Letterbox, of events.
 		}
 		why, err := a.whyQuiet(ctx, box, of)
 		if err == nil && why != "" && why != said { // what can't be found out is no reason to stop waiting
-			fmt.Fprintf(a.stderr, "run %s %s\n", of.Run, why)
+			fmt.Fprintf(a.notes(), "run %s %s\n", of.Run, why)
 			said = why
 		}
 	}

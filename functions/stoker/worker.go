@@ -92,9 +92,9 @@ type handled struct {
 
 func (a *app) reportOnce(worked bool) error {
 	if !worked {
-		fmt.Fprintln(a.stderr, "no job was waiting")
+		fmt.Fprintln(a.notes(), "no job was waiting")
 	}
-	if a.output != formatJSON {
+	if !a.forPrograms() {
 		return nil
 	}
 	return a.print(handled{map[bool]int{true: 1}[worked]}, nil)
@@ -121,9 +121,10 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 		})
 		train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
 		tune := tuner.New(shop, l.box)
+		functions := f.chosen(train, tune, tune.Seats())
 		a.sayStarted("worker", f.takes()...)
 		return do(ctx, worker.New(l.box, worker.Options{
-			Functions: f.chosen(train, tune, tune.Seats()), Classes: f.classes, Slots: f.slots, Logger: a.logger(),
+			Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
 		}))
 	})
 }
