@@ -10,7 +10,32 @@ import (
 // Probe finds out whether a store can decide races, by writing twice what may be written once, and by replacing what is not
 // there any more. One commit for each execution rests on that, so a store that lets the second write pass is refused:
 // ErrNoConditions. folder needs no more than a bucket; what Probe writes below it, it removes.
+//
+// Many may probe at once. A store that keeps objects in a file system's folders may fail then, because the end of one probe takes
+// away the folder that another writes into (versitygw: "Existing Object is a directory", of a name that is new). So a probe
+// that fails for no known reason is tried again.
 func Probe(ctx context.Context, store Store, folder Ref) error {
+	for try := 1; ; try++ {
+		err := probeOnce(ctx, store, folder)
+		if err == nil || try == probeTries || known(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+const probeTries = 5
+
+// known says whether err has a reason that stays.
+func known(err error) bool {
+	for _, kind := range []error{ErrNoConditions, ErrNotFound, ErrPrecondition, ErrDenied, ErrUnavailable} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+func probeOnce(ctx context.Context, store Store, folder Ref) error {
 	ref := folder.Join(systemFolder, "probe", rand.Text())
 	if err := ref.Validate(); err != nil {
 		return fmt.Errorf("probe: %w", err)
