@@ -1,0 +1,97 @@
+package scale_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/infra/scale"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// A job counts from its offer to its end, whoever has it, and in its own class alone.
+func TestLagGoesUpWithJobsAndDownWithAcks(t *testing.T) {
+	t.Parallel()
+	server, box := startBus(t)
+	cpu := scale.Consumer{Monitor: server.MonitorAddress(), Stream: events.StreamJobs, Name: "train-cpu"}
+	gpu := cpu
+	gpu.Name = "train-gpu"
+	wantLag(t, "at first", cpu, 0)
+
+	for i := range 3 {
+		offer(t, box, fmt.Sprintf("job-%d", i), "cpu")
+	}
+	offer(t, box, "other", "gpu")
+	wantLag(t, "3 queued", cpu, 3)
+	wantLag(t, "1 queued", gpu, 1)
+
+	first, second := take(t, box, "cpu"), take(t, box, "cpu")
+	wantLag(t, "2 of 3 in flight", cpu, 3)
+	must(t, first.Done(t.Context()))
+	wantLag(t, "1 done", cpu, 2)
+	must(t, second.Later(t.Context(), time.Hour, events.FailureUnavailable))
+	wantLag(t, "1 handed back for later", cpu, 2)
+	must(t, take(t, box, "cpu").Done(t.Context()))
+	wantLag(t, "2 done", cpu, 1)
+	wantLag(t, "as before", gpu, 1)
+}
+
+func TestAConsumerThatIsNotThereIsNamed(t *testing.T) {
+	t.Parallel()
+	server, _ := startBus(t)
+	c := scale.Consumer{Monitor: server.MonitorAddress(), Stream: events.StreamJobs, Name: "train-tpu"}
+	_, err := c.Lag(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no consumer train-tpu of stream JOBS in account $G") {
+		t.Errorf("got %v, want the consumer's name", err)
+	}
+	c.Monitor = "127.0.0.1:1"
+	if _, err := c.Lag(t.Context()); err == nil || !strings.Contains(err.Error(), "ask the NATS server") {
+		t.Errorf("got %v, want that nobody answers", err)
+	}
+}
+
+func startBus(t *testing.T) (*bus.Server, *jetstream.Letterbox) {
+	t.Helper()
+	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir(), Monitor: true})
+	must(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	must(t, err)
+	t.Cleanup(func() { _ = box.Close() })
+	return server, box
+}
+
+func offer(t *testing.T, box *jetstream.Letterbox, id, class string) {
+	t.Helper()
+	must(t, box.Offer(t.Context(), events.Job{
+		ID: id, Function: events.FunctionTrain, Class: class, Pipeline: "penguin", Run: id, Created: time.Now(),
+		Spec:   []byte(`{"pipeline":"penguin"}`),
+		Causes: []events.Cause{{Kind: events.KindExamplesReady, Source: "/upstream", ID: id, Sequence: 1}},
+	}))
+}
+
+func take(t *testing.T, box *jetstream.Letterbox, class string) events.Claim {
+	t.Helper()
+	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{class}, 10*time.Second)
+	must(t, err)
+	return claim
+}
+
+func wantLag(t *testing.T, when string, c scale.Consumer, want int64) {
+	t.Helper()
+	got, err := c.Lag(t.Context())
+	must(t, err)
+	if got != want {
+		t.Errorf("%s: lag of %s is %d, want %d", when, c.Name, got, want)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,82 @@
+package scale_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// process is one of the binary's.
+type process struct {
+	t    *testing.T
+	name string
+	log  string // path of what it says
+	cmd  *exec.Cmd
+	gone chan struct{}
+	err  error // how it ended; readable after gone
+
+	told syscall.Signal // by the test
+}
+
+// start starts the binary in the environment of a container. What still runs at the test's end is killed.
+func (w *world) start(name string, args ...string) *process {
+	w.t.Helper()
+	p := &process{t: w.t, name: name, log: filepath.Join(w.dir, name+".log"), gone: make(chan struct{})}
+	out, err := os.Create(p.log)
+	must(w.t, err)
+	defer out.Close()
+	p.cmd = exec.Command(w.binary, append(args, "--verbose")...)
+	p.cmd.Env, p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = w.environ, w.dir, out, out
+	must(w.t, p.cmd.Start())
+	go func() {
+		defer close(p.gone)
+		p.err = p.cmd.Wait()
+	}()
+	w.t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.gone
+		if w.t.Failed() {
+			w.t.Logf("%s says:\n%s", p.name, p.said())
+		}
+	})
+	return p
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *process) wait() { <-p.gone }
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	p.told = s
+	must(p.t, p.cmd.Process.Signal(s))
+}
+
+func (p *process) said() string {
+	text, err := os.ReadFile(p.log)
+	must(p.t, err)
+	return string(text)
+}
+
+func (p *process) says(words string) bool { return strings.Contains(p.said(), words) }
+
+// wantGood wants that it had a job, and left with 0 unless it was killed.
+func (p *process) wantGood() {
+	p.t.Helper()
+	if !p.says("job taken") {
+		p.t.Errorf("%s had no job:\n%s", p.name, p.said())
+	}
+	if p.err != nil && p.told != syscall.SIGKILL {
+		p.t.Errorf("%s ended with %v:\n%s", p.name, p.err, p.said())
+	}
+}
