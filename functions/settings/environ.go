@@ -93,8 +93,8 @@ const hostPrefix = "MC_HOST_"
 func (e environment) host(l layer) error {
 	var aliases []string
 	for _, kv := range e {
-		if alias, ok := strings.CutPrefix(kv, hostPrefix); ok {
-			alias, _, _ = strings.Cut(alias, "=")
+		alias, ok := strings.CutPrefix(kv, hostPrefix)
+		if alias, value, _ := strings.Cut(alias, "="); ok && value != "" {
 			aliases = append(aliases, alias)
 		}
 	}

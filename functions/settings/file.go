@@ -33,7 +33,7 @@ func (s *Settings) file() (layer, error) {
 // filePath says where the file is, and who says so; "" if nobody did.
 func (s *Settings) filePath() (path, named string) {
 	if s.sources.File != "" {
-		return s.expand(s.sources.File), " (--config)"
+		return s.expand(s.sources.File), " (--config-file)"
 	}
 	if path := s.env.get("STOKER_CONFIG"); path != "" {
 		return s.expand(path), " (STOKER_CONFIG)"

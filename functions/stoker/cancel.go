@@ -31,6 +31,9 @@ func newCancel(app *app) *cobra.Command {
 			"training.failed of kind cancelled is published. If its model was committed first, model.trained is published instead.",
 		Args: exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkTimeout(wait, timeout); err != nil {
+				return err
+			}
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				key, err := findRun(ctx, box, pipelineName, args[0])
 				if err != nil {

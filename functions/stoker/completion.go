@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,9 +17,12 @@ func (a *app) complete(root *cobra.Command) {
 		"output":   cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp),
 		"kind":     cobra.FixedCompletions(publishedKinds(), cobra.ShellCompDirectiveNoFileComp),
 		"pipeline": a.pipelineNames,
+		"run":      a.runNames,
+		"context":  a.contextNames,
 
 		"python-warm": cobra.FixedCompletions(guest.Warmth(), cobra.ShellCompDirectiveNoFileComp),
 	}
+	a.completeArguments(root)
 	for _, cmd := range allCommands(root) {
 		for flag, values := range values {
 			if cmd.Flags().Lookup(flag) != nil || cmd.PersistentFlags().Lookup(flag) != nil {
@@ -28,27 +32,79 @@ func (a *app) complete(root *cobra.Command) {
 	}
 }
 
-// pipelineNames asks the bus. Where there is none, the shell completes nothing.
-func (a *app) pipelineNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// completeArguments tells shells what the arguments of commands may be.
+func (a *app) completeArguments(root *cobra.Command) {
+	for path, values := range map[string]cobra.CompletionFunc{
+		"runs show": a.runNames, "cancel": a.runNames,
+		"pause": a.pipelineNames, "resume": a.pipelineNames, "models pull": a.pipelineNames,
+	} {
+		if cmd, _, err := root.Find(strings.Fields(path)); err == nil && cmd.ValidArgsFunction == nil {
+			cmd.ValidArgsFunction = values
+		}
+	}
+}
+
+// completed is what was found of what a shell asks for; where it can't be had, the shell completes nothing. What is asked of the bus is
+// bounded: who presses a key waits.
+func (a *app) completed(cmd *cobra.Command, find func(context.Context, events.Letterbox) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	const patience = 2 * time.Second
 	ctx, cancel := context.WithTimeout(cmd.Context(), patience)
 	defer cancel()
+	a.quiet = true
+	if err := a.configure(); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	var names []string
-	err := a.withBus(ctx, func(ctx context.Context, box events.Letterbox) error {
-		pipelines, err := box.Register(ctx, events.RegisterPipelines)
-		if err != nil {
-			return err
-		}
-		for entry, err := range pipelines.All(ctx) {
-			if err != nil {
-				return err
-			}
-			names = append(names, entry.Key)
-		}
-		return nil
+	err := a.withBus(ctx, func(ctx context.Context, box events.Letterbox) (err error) {
+		names, err = find(ctx, box)
+		return err
 	})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) pipelineNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (names []string, err error) {
+		pipelines, err := box.Register(ctx, events.RegisterPipelines)
+		if err != nil {
+			return nil, err
+		}
+		for entry, err := range pipelines.All(ctx) {
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, entry.Key)
+		}
+		return names, nil
+	})
+}
+
+// runNames are those of the pipeline that --pipeline names, or else of all; the newest first, as far as a screen goes.
+func (a *app) runNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	pipelineName := ""
+	if flag := cmd.Flags().Lookup("pipeline"); flag != nil {
+		pipelineName = flag.Value.String()
+	}
+	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (names []string, err error) {
+		const screen = 100
+		list, err := listRuns(ctx, box, pipelineName)
+		for _, run := range list[:min(len(list), screen)] {
+			names = append(names, cobra.CompletionWithDesc(run.Run, run.Pipeline+", "+run.State))
+		}
+		return names, err
+	})
+}
+
+// contextNames are the nats tool's contexts.
+func (a *app) contextNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	found, err := a.settings()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return found.Contexts(), cobra.ShellCompDirectiveNoFileComp
 }

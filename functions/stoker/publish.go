@@ -79,7 +79,7 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 
 // fact is what is to be published: the event in a file, or its data with what the flags say of it.
 func (f publishFlags) fact(cmd *cobra.Command, file string) (events.Fact, error) {
-	if err := errors.Join(together(cmd, "kind", "pipeline", "run"), checkKind(f.kind)); err != nil {
+	if err := errors.Join(together(cmd, "kind", "pipeline", "run"), checkKind(f.kind), checkTimeout(f.wait, f.timeout)); err != nil {
 		return events.Fact{}, err
 	}
 	text, err := readInput(cmd.InOrStdin(), file)

@@ -71,6 +71,9 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	if f.opts.Force && f.opts.Request == "" {
 		f.opts.Request = strings.ToLower(rand.Text())
 	}
+	if err := checkTimeout(true, f.timeout); err != nil { // a run that others depend on is waited for without --wait too
+		return err
+	}
 	var err error
 	f.opts.From, err = parseFrom(f.from, time.Now())
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,27 +47,48 @@ type factLine struct {
 
 func newRunsShow(app *app) *cobra.Command {
 	var pipelineName string
+	var waits waitFlags
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show one run: its facts, what it waits for, who works on it, what came of it, and how to go on",
 		Args:  exactly(1, "a run"),
+		Example: "  stoker runs show monday\n" +
+			"  stoker runs show monday --wait --timeout 1h -q && ./serve.sh",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := waits.check(); err != nil {
+				return err
+			}
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				key, err := findRun(ctx, box, pipelineName, args[0])
 				if err != nil {
 					return err
 				}
-				detail, err := showRun(ctx, box, key)
+				if !waits.wait {
+					return app.showRun(ctx, box, key)
+				}
+				ended, err := app.awaitRun(ctx, box, key, waits.timeout)
 				if err != nil {
+					return interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.run))
+				}
+				if err := app.showRun(ctx, box, key); err != nil {
 					return err
 				}
-				detail.Next, detail.Asked = app.nextSteps(detail), time.Now()
-				return app.print(detail, detail.table)
+				return endedWell(ended)
 			})
 		},
 	}
+	waits.add(cmd)
 	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name")
 	return cmd
+}
+
+func (a *app) showRun(ctx context.Context, box events.Letterbox, key runKey) error {
+	detail, err := showRun(ctx, box, key)
+	if err != nil {
+		return err
+	}
+	detail.Next, detail.Asked = a.nextSteps(detail), time.Now()
+	return a.print(detail, detail.table)
 }
 
 // showRun gathers what log, registers and dead letters say of a run.

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/settings"
+)
+
+// configured is what `stoker config` reports.
+type configured struct {
+	File     string        `json:"file,omitempty"` // the configuration file, if there is one
+	Settings []settingLine `json:"settings"`
+	Bus      place         `json:"bus"`
+	Store    place         `json:"store"`
+}
+
+// settingLine is one setting. A secret's value is left out.
+type settingLine struct {
+	Key   settings.Key `json:"key"`
+	Value string       `json:"value"`
+	From  string       `json:"from,omitempty"`
+}
+
+// place is which server commands talk to, and why.
+type place struct {
+	Address string `json:"address,omitempty"`
+	Why     string `json:"why"`
+}
+
+func newConfig(app *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show every setting, and where it comes from",
+		Long: "A setting is looked for in flags, then in the environment, then in the configuration file, and has a default. The file is\n" +
+			"config.yaml in $XDG_CONFIG_HOME/stoker (~/.config/stoker), or what STOKER_CONFIG or --config-file names:\n\n" +
+			"  output: json\n" +
+			"  root: s3://models\n" +
+			"  nats:\n" +
+			"    context: prod                # of the nats tool; or url, creds, nkey, cert, key, ca, ...\n" +
+			"  store:\n" +
+			"    profile: training            # of ~/.aws/config; or endpoint, region, access_key, ca, ...\n\n" +
+			"A context of the nats tool (~/.config/nats/context/NAME.json) and an AWS profile stand right behind what names them: what\n" +
+			"--context says goes before NATS_URL, what NATS_CONTEXT says behind it. Where nobody names a bus, the local stack on the data\n" +
+			"folder is meant; without one, the context that `nats context select` chose.\n\n" +
+			"Secrets are never shown.",
+		Example: "  stoker config\n  stoker config -o json | jq '.settings[] | select(.key == \"nats.url\")'",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return app.config() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "show", Short: "The same as config alone", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return app.config() },
+	})
+	return cmd
+}
+
+func (a *app) config() error {
+	found, err := a.settings()
+	if err != nil {
+		return err
+	}
+	values, err := found.Values()
+	if err != nil {
+		return usage(err)
+	}
+	c := configured{File: found.File}
+	for _, v := range values {
+		c.Settings = append(c.Settings, settingLine{v.Key, v.Shown(), v.From})
+	}
+	c.Bus, c.Store = a.places()
+	return a.print(c, c.table)
+}
+
+func (c configured) table(w io.Writer) {
+	row(w, "SETTING", "VALUE", "FROM")
+	for _, s := range c.Settings {
+		row(w, s.Key, dash(s.Value), s.From)
+	}
+	fmt.Fprintln(w)
+	row(w, "bus", dash(c.Bus.Address), c.Bus.Why)
+	row(w, "store", dash(c.Store.Address), c.Store.Why)
+}
+
+// dash stands for what there is not.
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// places are the servers that commands would talk to.
+func (a *app) places() (bus, store place) {
+	at, err := a.target()
+	switch {
+	case err != nil:
+		bus.Why = err.Error()
+	case at.isLocal:
+		bus = place{at.busName(), "the local stack on " + a.dataDir}
+	default:
+		bus = place{at.busName(), at.bus.From}
+	}
+	if at, err = a.storeTarget(); err != nil {
+		return bus, place{Why: err.Error()}
+	}
+	config, err := at.store()
+	if err != nil {
+		return bus, place{Why: err.Error()}
+	}
+	if at.isLocal {
+		return bus, place{config.Endpoint, "the local stack on " + a.dataDir}
+	}
+	named, err := a.found.Store() // once more, for who named it
+	if err != nil {
+		return bus, place{Why: err.Error()}
+	}
+	return bus, place{config.Endpoint, named.From}
+}
