@@ -1,0 +1,84 @@
+package lineage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Named is a model that somebody named.
+type Named struct {
+	Pipeline, Run string // of the newest fact that tells of it; "" if none does any more
+	URI, Digest   string
+	Told          *events.ModelTrained // what that fact says; nil if there is none
+}
+
+var digits = regexp.MustCompile(`^(sha256:)?[0-9a-f]{8,64}$`)
+
+// Find finds a model by what people call it, as Of does.
+func Find(ctx context.Context, box events.Letterbox, ref string) (Named, error) {
+	return find(ctx, box, ref)
+}
+
+func find(ctx context.Context, box events.Letterbox, ref string) (Named, error) {
+	var query events.Query
+	fits := func(events.Fact, *events.ModelTrained) bool { return true }
+	pipeline, run, atRun := strings.Cut(ref, "@")
+	switch {
+	case strings.HasPrefix(ref, "s3://"):
+		uri := strings.TrimSuffix(ref, "/")
+		fits = func(_ events.Fact, told *events.ModelTrained) bool { return told.Model.URI == uri }
+	case events.CheckName("pipeline", pipeline) == nil && (atRun || !digits.MatchString(ref)):
+		query.Pipeline, query.Run = pipeline, run
+	case digits.MatchString(ref):
+		prefix := "sha256:" + strings.TrimPrefix(ref, "sha256:")
+		fits = func(_ events.Fact, told *events.ModelTrained) bool {
+			return strings.HasPrefix(told.Execution, prefix) || strings.HasPrefix(told.Model.Digest, prefix)
+		}
+	default:
+		return Named{}, fmt.Errorf("model %q: expected its address, a digest, PIPELINE@RUN or PIPELINE: %w", ref, events.ErrNotFound)
+	}
+	named, err := newest(ctx, box, query, fits)
+	if errors.Is(err, events.ErrNotFound) && strings.HasPrefix(ref, "s3://") {
+		return addressed(ref)
+	}
+	if errors.Is(err, events.ErrNotFound) {
+		return named, fmt.Errorf("no fact tells of a model %s: %w", ref, err)
+	}
+	return named, err
+}
+
+// addressed is a model that the store has and the log does not know.
+func addressed(uri string) (Named, error) {
+	ref, err := storage.ParseRef(uri)
+	if err != nil {
+		return Named{}, err
+	}
+	if _, ours := storage.PlaceOf(ref); !ours {
+		return Named{}, fmt.Errorf("%s: not the address of a model that Stoker made: %w", uri, events.ErrNotFound)
+	}
+	return Named{URI: strings.TrimSuffix(uri, "/")}, nil
+}
+
+// newest is the newest model of a query that fits; one whose fits only by several executions is the newest of them.
+func newest(ctx context.Context, box events.Letterbox, query events.Query, fits func(events.Fact, *events.ModelTrained) bool) (Named, error) {
+	query.Kinds = []events.Kind{events.KindModelTrained}
+	var found Named
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return found, err
+		}
+		if told, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil && fits(recorded.Fact, told) {
+			found = Named{recorded.Fact.Pipeline, recorded.Fact.Run, told.Model.URI, told.Model.Digest, told}
+		}
+	}
+	if found.Told == nil {
+		return found, events.ErrNotFound
+	}
+	return found, nil
+}

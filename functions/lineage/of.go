@@ -1,0 +1,152 @@
+package lineage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Of is what made a model. ref names it: its address or digest, an execution's digest or at least 8 digits of it, PIPELINE@RUN, or
+// PIPELINE for the newest model of that. events.ErrNotFound if there is none of that name. o may be nil.
+//
+// That something is gone or has changed is no error, but said in its node; that the bus or the store does not answer is one.
+func Of(ctx context.Context, box events.Letterbox, store storage.Store, ref string, o *Options) (Graph, error) {
+	named, err := find(ctx, box, ref)
+	if err != nil {
+		return Graph{}, err
+	}
+	w := walk{records: records{box: box, store: store, told: map[string]*told{}}, nodes: map[string]int{}}
+	if o != nil {
+		w.Options = *o
+	}
+	model := events.Artifact{Type: "Model", URI: named.URI, Digest: named.Digest}
+	if w.graph.Target, err = w.artifact(ctx, model, 0); err != nil {
+		return Graph{}, fmt.Errorf("lineage of %s: %w", ref, err)
+	}
+	for at := 0; at < len(w.later); at++ { // which grows meanwhile
+		if err := w.behind(ctx, w.later[at]); err != nil {
+			return Graph{}, fmt.Errorf("lineage of %s: %w", ref, err)
+		}
+	}
+	if !w.Unverified {
+		err = verify(ctx, &w)
+	}
+	return w.graph, err
+}
+
+// walk goes from a model to what made it, breadth first.
+type walk struct {
+	Options
+	records
+
+	graph Graph
+	nodes map[string]int // in graph.Nodes, by ID
+	later []made         // executions whose inputs are still to be gone to
+}
+
+// made is an artifact of an execution of Stoker's.
+type made struct {
+	node  string
+	place storage.Place
+	depth int
+}
+
+// add puts a node into the graph, if it is not there yet.
+func (w *walk) add(n Node) (id string, isNew bool) {
+	n.ID = idOf(n.Kind, n.URI, n.Digest)
+	if _, there := w.nodes[n.ID]; there {
+		return n.ID, false
+	}
+	w.nodes[n.ID] = len(w.graph.Nodes)
+	w.graph.Nodes = append(w.graph.Nodes, n)
+	return n.ID, true
+}
+
+func (w *walk) node(id string) *Node { return &w.graph.Nodes[w.nodes[id]] }
+
+func (w *walk) edge(from, to string, role Kind) {
+	if e := (Edge{from, to, role}); !slices.Contains(w.graph.Edges, e) {
+		w.graph.Edges = append(w.graph.Edges, e)
+	}
+}
+
+// artifact adds one, and remembers it where it was made by Stoker.
+func (w *walk) artifact(ctx context.Context, a events.Artifact, depth int) (string, error) {
+	n := Node{Kind: cmp.Or(kinds[a.Type], Kind(strings.ToLower(a.Type))), URI: strings.TrimSuffix(a.URI, "/"), Digest: a.Digest}
+	n.Name = nameOf(n)
+	id, isNew := w.add(n)
+	ref, err := storage.ParseRef(a.URI)
+	place, ours := storage.PlaceOf(ref)
+	if !isNew || err != nil || !ours || n.Kind != Model && n.Kind != Hyperparameters {
+		return id, nil
+	}
+	w.node(id).Execution = place.Execution
+	if w.Depth > 0 && depth >= w.Depth {
+		w.node(id).More, w.node(id).Why = true, "not looked for: so far back were you asking"
+		return id, nil
+	}
+	w.later = append(w.later, made{id, place, depth})
+	return id, nil
+}
+
+// nameOf is what people call an artifact: a split of examples, else the end of its address.
+func nameOf(n Node) string {
+	last := path.Base(n.URI)
+	if split, ok := strings.CutPrefix(last, "Split-"); ok {
+		return path.Base(path.Dir(n.URI)) + " " + split
+	}
+	return last
+}
+
+// behind adds all that an execution was made of.
+func (w *walk) behind(ctx context.Context, m made) error {
+	found, err := w.record(ctx, m.place)
+	if errors.Is(err, errNoRecord) {
+		n := w.node(m.node)
+		n.More, n.Why = true, err.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n := w.node(m.node)
+	n.Pipeline, n.Run, n.Revision, n.Generation = found.pipeline, found.run, found.revision, found.generation
+	n.Started, n.Finished = found.Started, found.Finished
+	n.Name = cmp.Or(found.run, n.Name)
+	if n.Kind == Hyperparameters {
+		n.Values = found.Values
+		return w.search(ctx, m, found)
+	}
+	n.Metrics = found.Metrics
+	return w.inputs(ctx, m.node, found, m.depth+1)
+}
+
+// inputs adds what an execution read: its artifacts, its module, and the values of hyperparameters.
+func (w *walk) inputs(ctx context.Context, to string, found record, depth int) error {
+	for _, in := range found.Inputs {
+		id, err := w.artifact(ctx, in, depth)
+		if err != nil {
+			return err
+		}
+		role := w.node(id).Kind
+		if role == Model {
+			role = BaseModel
+		}
+		if role == Hyperparameters && w.node(id).Values == nil {
+			w.node(id).Values = found.Hyperparameters
+		}
+		w.edge(id, to, role)
+	}
+	if found.Module != "" {
+		id, _ := w.add(Node{Kind: Module, Name: cmp.Or(found.module, "module"), URI: found.moduleAddress(), Digest: found.Module})
+		w.edge(id, to, Module)
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package lineage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// record is what is known of an execution: the story that its manifest keeps (functions/trainer, functions/tuner), or what a fact told.
+type record struct {
+	Job             string             `json:"job"` // that did the work
+	Module          string             `json:"module"`
+	Inputs          []events.Artifact  `json:"inputs"`
+	Metrics         map[string]float64 `json:"metrics"`
+	Hyperparameters map[string]any     `json:"hyperparameters"`
+	Values          map[string]any     `json:"values"`
+	Study           string             `json:"study"`
+	Best            string             `json:"best"`
+	Trials          int                `json:"trials"`
+	Started         time.Time          `json:"started"`
+	Finished        time.Time          `json:"finished"`
+
+	generation    int
+	pipeline, run string // for which it was made first
+	revision      uint64
+	module        string // its path or address, as the pipeline has it
+	moduleFrom    bool   // module is an address in the store
+}
+
+func (r record) moduleAddress() string {
+	if r.moduleFrom {
+		return r.module
+	}
+	return ""
+}
+
+var errNoRecord = errors.New("no record of how it was made is left: neither a manifest in the store nor a fact on the bus")
+
+// records finds what is known of executions.
+type records struct {
+	box   events.Letterbox
+	store storage.Store
+	told  map[string]*told // by pipeline
+}
+
+// told is what facts tell of a pipeline's executions.
+type told struct {
+	first map[string]events.Fact   // by execution: the first that was not cached, else the first
+	data  map[string]events.Inputs // by run: examples with their patterns
+}
+
+// record is what is known of the execution that made an artifact.
+func (r *records) record(ctx context.Context, place storage.Place) (record, error) {
+	found, err := r.manifest(ctx, place)
+	if err != nil && !errors.Is(err, errNoRecord) {
+		return record{}, err
+	}
+	pipeline := path.Base(path.Dir(place.Root.Key)) // <root>/<pipeline>/<Component>
+	facts, factsErr := r.facts(ctx, pipeline)
+	if factsErr != nil {
+		return record{}, factsErr
+	}
+	fact, there := facts.first[place.Execution]
+	if !there {
+		found.pipeline = pipeline
+		return found, err
+	}
+	if err != nil {
+		found = byFact(fact)
+	}
+	found.pipeline, found.run = fact.Pipeline, fact.Run
+	switch data := fact.Data.(type) {
+	case *events.ModelTrained:
+		found.generation = data.Generation
+	case *events.HParamsReady:
+		found.generation = data.Generation
+	}
+	return found, r.join(ctx, &found)
+}
+
+func (r *records) manifest(ctx context.Context, place storage.Place) (found record, err error) {
+	m, err := storage.ReadManifest(ctx, r.store, place)
+	if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrIncomplete) {
+		return found, errNoRecord
+	}
+	if err != nil {
+		return found, err
+	}
+	if err := json.Unmarshal(m.Result, &found); err != nil {
+		return found, fmt.Errorf("manifest %s: result: %w", place.Manifest(), err)
+	}
+	return found, nil
+}
+
+// byFact is what a fact alone tells.
+func byFact(fact events.Fact) record {
+	switch data := fact.Data.(type) {
+	case *events.ModelTrained:
+		return record{
+			Module: data.Module, Inputs: data.Inputs, Metrics: data.Metrics, Hyperparameters: data.Hyperparameters,
+			Started: data.Started, Finished: data.Finished,
+		}
+	case *events.HParamsReady:
+		return record{Values: data.Values, Study: strings.TrimPrefix(data.Execution, "sha256:"), Finished: fact.Time}
+	}
+	return record{}
+}
+
+// facts reads what a pipeline's log tells, once.
+func (r *records) facts(ctx context.Context, pipeline string) (*told, error) {
+	if known := r.told[pipeline]; known != nil {
+		return known, nil
+	}
+	t := &told{first: map[string]events.Fact{}, data: map[string]events.Inputs{}}
+	if events.CheckName("pipeline", pipeline) == nil {
+		query := events.Query{Pipeline: pipeline, Kinds: []events.Kind{
+			events.KindModelTrained, events.KindHParamsReady, events.KindExamplesReady, events.KindTransformReady,
+		}}
+		for recorded, err := range r.box.Read(ctx, query) {
+			if err != nil {
+				return nil, err
+			}
+			if recorded.Err == nil {
+				t.add(recorded.Fact)
+			}
+		}
+	}
+	r.told[pipeline] = t
+	return t, nil
+}
+
+func (t *told) add(fact events.Fact) {
+	switch data := fact.Data.(type) {
+	case *events.ModelTrained:
+		t.keep(data.Execution, fact, data.Cached)
+	case *events.HParamsReady:
+		if data.Execution != "" {
+			t.keep(data.Execution, fact, data.Cached || data.Reused)
+		}
+	case *events.ExamplesReady:
+		in := t.data[fact.Run]
+		in.Examples = append(in.Examples, data.Examples...)
+		t.data[fact.Run] = in
+	case *events.TransformReady:
+		in := t.data[fact.Run]
+		in.Examples = append(in.Examples, data.Examples...)
+		in.TransformedExamples = append(in.TransformedExamples, data.TransformedExamples...)
+		t.data[fact.Run] = in
+	}
+}
+
+// keep prefers who did the work to who found it done.
+func (t *told) keep(execution string, fact events.Fact, cached bool) {
+	have, there := t.first[execution]
+	if !there || isCached(have) && !cached {
+		t.first[execution] = fact
+	}
+}
+
+func isCached(fact events.Fact) bool {
+	switch data := fact.Data.(type) {
+	case *events.ModelTrained:
+		return data.Cached
+	case *events.HParamsReady:
+		return data.Cached || data.Reused
+	}
+	return false
+}
+
+// join adds what the run's join has pinned. A join that is gone, or can't be read, is no reason to say nothing.
+func (r *records) join(ctx context.Context, found *record) error {
+	join, err := dispatch.ReadJoin(ctx, r.box, found.pipeline, found.run)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if join.Tuning != nil && (join.Revision == 0 || join.Tuning.Job == found.Job && found.Job != "") {
+		join = join.AtTuning()
+	}
+	found.revision = join.Revision
+	pipelines, err := r.box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return err
+	}
+	spec, err := dispatch.SpecOf(ctx, pipelines, join)
+	if err != nil || join.Revision == 0 {
+		return ctx.Err() // an older revision may not be kept
+	}
+	found.module, found.moduleFrom = spec.Module.Path, strings.HasPrefix(spec.Module.Path, "s3://")
+	return nil
+}
