@@ -15,13 +15,9 @@ import (
 
 // Connect opens a letterbox on the server at address, with a connection of its own that reconnects without limit.
 func Connect(ctx context.Context, address string, opts Options) (*Letterbox, error) {
-	options, err := connectOptions(opts)
+	nc, err := dial(address, opts)
 	if err != nil {
 		return nil, err
-	}
-	nc, err := nats.Connect(address, options...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to NATS: %w", withoutSecrets(err))
 	}
 	b, err := Open(ctx, nc, opts)
 	if err != nil {
@@ -30,6 +26,18 @@ func Connect(ctx context.Context, address string, opts Options) (*Letterbox, err
 	}
 	b.owned = true
 	return b, nil
+}
+
+func dial(address string, opts Options) (*nats.Conn, error) {
+	options, err := connectOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	nc, err := nats.Connect(address, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", withoutSecrets(err))
+	}
+	return nc, nil
 }
 
 func connectOptions(opts Options) ([]nats.Option, error) {

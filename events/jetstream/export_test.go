@@ -12,5 +12,6 @@ func EnsureAs(ctx context.Context, js jetstream.JetStream, file []byte, opts Opt
 	if err != nil {
 		return err
 	}
-	return defined.ensure(ctx, js, opts.withDefaults())
+	_, err = defined.ensure(ctx, js, opts.withDefaults())
+	return err
 }

@@ -20,7 +20,8 @@ import (
 // Options of a letterbox. The zero value is good for a client of a bus that is set up.
 type Options struct {
 	Create   bool          // make streams, registers and consumers, or bring them up to date
-	Replicas int           // of what Create makes; default 1
+	Replicas int           // of what Create makes; default: as many as there are, else 1
+	Classes  []string      // of workers whose consumers Create makes too, beside those of streams.yaml
 	Lease    time.Duration // how long a job is its worker's without a heartbeat; the same for all workers; default 30 s
 	Margin   time.Duration // how much of that its worker doesn't count on; default a tenth
 	Name     string        // of the connection, as the server shows it
@@ -84,7 +85,7 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Letterbox, error) 
 	b.consumers.js = b.js
 	b.sightings = &sightings{now: b.opts.Now, seen: map[string]sighting{}, ours: map[string]*mark{}}
 	if opts.Create {
-		if err := EnsureStreams(ctx, b.js, b.opts); err != nil {
+		if _, err := EnsureStreams(ctx, b.js, b.opts); err != nil {
 			return nil, b.explain(ctx, err)
 		}
 	}
@@ -106,7 +107,6 @@ func newJetStream(nc *nats.Conn, opts Options) (jetstream.JetStream, error) {
 }
 
 func (o Options) withDefaults() Options {
-	o.Replicas = cmp.Or(o.Replicas, 1)
 	o.Lease = cmp.Or(o.Lease, 30*time.Second)
 	o.Margin = cmp.Or(o.Margin, o.Lease/10)
 	if o.Logger == nil {

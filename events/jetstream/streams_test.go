@@ -96,3 +96,28 @@ func TestEveryFunctionHasAConsumerForEachUsualClass(t *testing.T) {
 		}
 	}
 }
+
+func TestSetupMakesABusForTheClassesThatItIsTold(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	made, err := jetstream.Setup(t.Context(), server.URL(), jetstream.Options{Classes: []string{"cpu", "a100"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, m := range made {
+		times[m.Kind+" "+m.Name]++
+		if m.Kind != "consumer" && m.Replicas != 1 {
+			t.Errorf("%+v: want one replica, where nobody asks for more", m)
+		}
+	}
+	for _, want := range []string{"stream FACTS", "register LEASES", "consumer train-cpu", "consumer train-a100", "consumer trial-a100"} {
+		if times[want] != 1 {
+			t.Errorf("%s is there %d times, want 1", want, times[want])
+		}
+	}
+	if _, err := jetstream.Setup(t.Context(), server.URL(), jetstream.Options{Classes: []string{"a b"}}); err == nil {
+		t.Error("a class that no subject can hold is taken")
+	}
+	connect(t, server, jetstream.Options{}) // a bus that is set up
+}
