@@ -203,6 +203,7 @@ type Progress struct {
 	Steps    int                `json:"steps,omitempty"` // how many there will be, 0 if not known
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Time     time.Time          `json:"time"`
+	Log      *LogPart           `json:"log,omitempty"` // a report of what was printed, and of nothing else; Watch yields none
 }
 
 // Entry is one value of a register.

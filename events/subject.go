@@ -105,8 +105,11 @@ func JobFilterAny(job string) string { return join(jobToken, "*", "*", job) }
 // JobID is the last token of a job's subject.
 func JobID(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
 
-// ProgressSubject is where progress is reported: progress.<pipeline>.<run>.<job>.
+// ProgressSubject is where progress is reported: progress.<pipeline>.<run>.<job>; a part of a log below that.
 func ProgressSubject(p Progress) string {
+	if p.Log != nil {
+		return logSubject(p)
+	}
 	return join(progressToken, p.Pipeline, Escape(p.Run), p.Job)
 }
 

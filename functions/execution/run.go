@@ -28,6 +28,8 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, LogPath: a.Desk.log(),
 		GPU: r.WantsGPU(),
 	}
+	live := a.tellLog()
+	limits.Live = live
 	outcome, err := a.shop.guest.Run(ctx, told, limits, func(m module.Message) {
 		switch m.Type {
 		case module.MessageProgress:
@@ -38,6 +40,7 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 			study(m)
 		}
 	})
+	live.end()
 	a.log, a.logTail = a.keepLog(ctx), outcome.LogTail
 	if err != nil {
 		return guest.Outcome{}, code.atAddress(a.AtAddresses(moduleFailure(err, a.log)))

@@ -20,6 +20,7 @@ type Sitting struct {
 	code    code
 	run     func(context.Context, module.Assignment, guest.Limits, func(module.Message)) (guest.Outcome, error)
 	close   func()
+	live    *live // of all assignments together
 }
 
 // Sit finds the module once for many assignments. The sitting is to be closed before the attempt.
@@ -28,13 +29,15 @@ func (a *Attempt) Sit(ctx context.Context) (*Sitting, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sitting{attempt: a, code: found, run: a.shop.guest.Run, close: func() {}}
+	live := a.tellLog()
+	s := &Sitting{attempt: a, code: found, live: live, run: a.shop.guest.Run, close: live.end}
 	if opener, can := a.shop.guest.(Opener); can {
 		session, err := opener.Open(ctx, found.source)
 		if err != nil {
+			live.end()
 			return nil, found.atAddress(moduleFailure(err, ""))
 		}
-		s.run, s.close = session.Run, session.Close
+		s.run, s.close = session.Run, func() { session.Close(); live.end() }
 	}
 	return s, nil
 }
@@ -43,7 +46,7 @@ func (a *Attempt) Sit(ctx context.Context) (*Sitting, error) {
 func (s *Sitting) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, on func(module.Message)) (guest.Outcome, error) {
 	a := s.attempt
 	told.Module = s.code.source
-	limits := guest.Limits{Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, GPU: r.WantsGPU()}
+	limits := guest.Limits{Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, GPU: r.WantsGPU(), Live: s.live}
 	outcome, err := s.run(ctx, told, limits, on)
 	switch {
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -107,6 +108,7 @@ type Limits struct {
 	Grace       time.Duration // between the request to leave and the end; default: DefaultGrace
 	GPU         bool          // of a builtin module: on a GPU where there is one, else the log says why not
 	LogPath     string        // the log is written there, its middle left out where it is long; "": only its tail is kept
+	Live        io.Writer     // gets what comes into the log, as it comes; it must not block, nor keep what it gets. nil: nobody
 }
 
 // DefaultGrace is what a module has to leave where nobody says otherwise.
@@ -155,6 +157,7 @@ func (h *Host) attend(a module.Assignment, limits Limits, on func(module.Message
 	if err != nil {
 		return Outcome{}, err
 	}
+	log.live = limits.Live
 	e := &errand{assignment: a, limits: limits.withDefaults(), log: log, on: on, mayHold: keptBytes, logger: h.opts.Logger}
 	outcome, err := send(e)
 	if err := log.close(); err != nil {

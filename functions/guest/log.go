@@ -3,6 +3,7 @@ package guest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -24,6 +25,8 @@ type boundedLog struct {
 	size    int64    // of everything
 	last    []byte   // its end, at least tailBytes of it
 	err     error    // the first one of file
+
+	live io.Writer // who looks on; nil: nobody
 }
 
 // openLog makes the log's file; "" is a log without one.
@@ -42,6 +45,9 @@ func (l *boundedLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.write(p[:min(int64(len(p)), headBytes-l.written)])
+	if l.live != nil {
+		_, _ = l.live.Write(p)
+	}
 	l.size += int64(len(p))
 	l.last = append(l.last, p[max(0, len(p)-tailBytes):]...)
 	if len(l.last) > 2*tailBytes {

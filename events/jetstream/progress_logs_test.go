@@ -1,0 +1,63 @@
+package jetstream_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+)
+
+func TestTheEndOfARunningJobsLogIsThereForWhoComesLate(t *testing.T) {
+	t.Parallel()
+	b := connect(t, startBus(t), jetstream.Options{Create: true})
+	watching, done := context.WithCancel(t.Context())
+	defer done()
+	seen := b.Watch(watching, "penguin", "a run")
+	const printed = 2*events.LogParts + 3
+	report := func(number int) {
+		p := events.Progress{Job: "j1", Pipeline: "penguin", Run: "a run", Log: &events.LogPart{Number: number, Text: fmt.Sprint(number)}}
+		if err := b.Report(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for number := range printed {
+		report(number)
+	}
+	next := printed - events.LogParts
+	for p, err := range b.Logs(t.Context(), "penguin", "a run", true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Log.Number < next { // it came while the parts were being written
+			continue
+		}
+		if p.Log.Number != next || p.Log.Text != fmt.Sprint(next) {
+			t.Fatalf("part %d where %d was to come", p.Log.Number, next)
+		}
+		if next++; next == printed {
+			report(printed) // while somebody follows
+		}
+		if next == printed+1 {
+			break
+		}
+	}
+	kept := 0
+	for _, err := range b.Logs(t.Context(), "penguin", "", false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept++
+	}
+	if kept != events.LogParts {
+		t.Errorf("%d parts are kept, want %d", kept, events.LogParts)
+	}
+	for range b.Logs(t.Context(), "penguin", "another run", false) {
+		t.Error("a part of another run's log")
+	}
+	done()
+	for p := range seen {
+		t.Errorf("who watches progress was told %+v", p)
+	}
+}
