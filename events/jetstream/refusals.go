@@ -55,7 +55,7 @@ func watchRefusals(nc *nats.Conn, log *slog.Logger) *refusals {
 // tell ends the requests that err is about, and says whether there were any.
 func (r *refusals) tell(err error, inbox string) bool {
 	if match := refused.FindStringSubmatch(err.Error()); match != nil {
-		subject := domain.ReplaceAllString(match[1], api)
+		subject := domain.ReplaceAllLiteralString(match[1], api)
 		return r.end(fmt.Errorf("%w: not permitted to publish to %s", events.ErrRefused, match[1]), func(w *waiter) bool { return w.asks(subject) })
 	}
 	match := unheard.FindStringSubmatch(err.Error())

@@ -111,7 +111,7 @@ func (g *grant) bridge() {
 // console reads everything, and the server's word on its consumers, of which it may move none.
 func (g *grant) console() {
 	g.connect()
-	g.read(events.StreamFacts, events.StreamDead, events.StreamStudies)
+	g.read(events.StreamFacts, events.StreamDead, events.StreamStudies, streamProgress)
 	g.get(events.StreamFacts, events.StreamJobs, events.StreamDead, streamProgress)
 	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
 		g.readRegister(name)

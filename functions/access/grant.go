@@ -107,10 +107,11 @@ func api(call string, tokens ...string) string {
 	return strings.Join(append([]string{"$JS.API", call}, tokens...), ".")
 }
 
-const streamProgress = "PROGRESS"
-
-// progress are the subjects of all progress.
-var progress = events.ProgressFilter("", "")
+// What is reported of running jobs, and the stream that keeps the last of it.
+const (
+	streamProgress = "PROGRESS"
+	progress       = "progress.>"
+)
 
 func facts(kind events.Kind) string {
 	return events.FactFilters(events.Query{Kinds: []events.Kind{kind}})[0]

@@ -51,7 +51,8 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 	for role, subjects := range map[access.Role][]string{
 		access.Upstream: {
 			"$JS.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", // another's fact
-			"$JS.API.DIRECT.GET.FACTS",                                    // with whatever the body asks for
+			"$JS.acme.API.DIRECT.GET.FACTS.facts.examples-ready.taxi.monday.1", "$JS.acme.API.STREAM.PURGE.FACTS", "$KV.PIPELINES.penguin",
+			"$JS.API.DIRECT.GET.FACTS", // with whatever the body asks for
 			"$JS.API.STREAM.MSG.GET.FACTS", "$JS.API.STREAM.DELETE.FACTS", "$JS.API.STREAM.PURGE.FACTS", "$JS.API.STREAM.MSG.DELETE.FACTS",
 			"$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.LIST.FACTS", "$JS.API.STREAM.LIST", "$JS.ACK.FACTS.dispatch.1.1.1.1.1",
 			"facts.examples-ready.penguin", // the run is missing: no fact's subject

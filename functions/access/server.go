@@ -1,10 +1,11 @@
 package access
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -22,14 +23,14 @@ type User struct {
 }
 
 var (
-	accountName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
+	accountName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,49}$`)
 	publicKey   = regexp.MustCompile(`^(U[A-Z2-7]{55}|\$[A-Z][A-Z0-9_]*)$`)
 )
 
 // check refuses what the server would read as something else.
 func (a Account) check() error {
 	if !accountName.MatchString(a.Name) || strings.EqualFold(a.Name, "SYS") {
-		return fmt.Errorf("account %q: expected letters, digits, - and _, at most 63, and not SYS, which is the server's own", a.Name)
+		return fmt.Errorf("account %q: expected letters, digits, - and _, at most 50, and not SYS, which is the server's own", a.Name)
 	}
 	seen := map[string]bool{}
 	for _, user := range a.Users {
@@ -53,55 +54,110 @@ func redacted(key string) string {
 	return key
 }
 
-// WriteAccounts writes accounts as nats-server's configuration has them, to be included at its top level.
+// WriteAccounts writes accounts as nats-server's configuration has them, to be included at its top level. Nothing is written of
+// accounts of which one is wrong.
+//
+// Upstream's users come into an account beside the tenant's, <name>-upstream, to which the tenant's lends the subjects of their facts and
+// nothing else. Within one account permissions would not hold them: where a server's answer goes, the request says, and the server
+// writes it there by its own permissions, into a register too. An answer to another account stays in that account.
 func WriteAccounts(w io.Writer, accounts ...Account) error {
-	p := &printer{w: w}
+	var text bytes.Buffer
+	p := &printer{&text}
 	p.line(0, "accounts {")
 	for _, account := range accounts {
 		if err := account.check(); err != nil {
 			return err
 		}
-		if err := p.account(account); err != nil {
+		if err := p.tenant(account); err != nil {
 			return fmt.Errorf("account %s: %w", account.Name, err)
 		}
 	}
 	p.line(0, "}")
-	return p.err
+	_, err := text.WriteTo(w)
+	return err
 }
 
-// printer writes lines until one can't be written.
-type printer struct {
-	w   io.Writer
-	err error
-}
+// printer writes lines.
+type printer struct{ text *bytes.Buffer }
 
 func (p *printer) line(depth int, format string, args ...any) {
-	_, err := fmt.Fprintf(p.w, strings.Repeat("  ", depth)+format+"\n", args...)
-	p.err = errors.Join(p.err, err)
+	fmt.Fprintf(p.text, strings.Repeat("  ", depth)+format+"\n", args...)
 }
 
-func (p *printer) account(a Account) error {
-	p.line(1, "%s {", a.Name)
-	p.line(2, "jetstream: enabled")
-	p.line(2, "users: [")
+// member is a user with its permissions.
+type member struct {
+	User
+	allowed Permissions
+}
+
+// tenant writes a tenant's account, and that of its upstream, where it has any.
+func (p *printer) tenant(a Account) error {
+	var inside, upstream []member
+	var lent []string
 	for _, user := range a.Users {
 		allowed, err := user.Role.Bus(user.Scope)
 		if err != nil {
 			return err
 		}
-		p.user(user, allowed)
+		if user.Role != Upstream {
+			inside = append(inside, member{user, allowed})
+			continue
+		}
+		lent = append(lent, allowed.Publish.Allow...)
+		for i, subject := range allowed.Publish.Allow {
+			allowed.Publish.Allow[i] = a.borrowed(subject)
+		}
+		upstream = append(upstream, member{user, allowed})
 	}
-	p.line(2, "]")
-	p.line(1, "}")
+	slices.Sort(lent)
+	lent = slices.Compact(lent)
+	p.account(a.Name, "jetstream: enabled", "", inside, "exports", lent, func(subject string) string {
+		return fmt.Sprintf("{ service: %q, accounts: [%s] }", subject, a.Name+upstreamSuffix)
+	})
+	if len(upstream) > 0 {
+		p.account(a.Name+upstreamSuffix, "jetstream: disabled # its facts are kept by "+a.Name, ", and "+a.Name+" as JetStream's domain", upstream, "imports", lent, func(subject string) string {
+			return fmt.Sprintf("{ service: { account: %s, subject: %q }, to: %q }", a.Name, subject, a.borrowed(subject))
+		})
+	}
 	return nil
 }
 
-func (p *printer) user(u User, allowed Permissions) {
-	p.line(3, "{ # %s: its clients take %s as the prefix of their inboxes", u.Role, allowed.Inbox)
+const upstreamSuffix = "-upstream"
+
+// borrowed is what a subject of the tenant's is called by its upstream. Requests to JetStream are to go to the tenant's, which is a domain
+// by the tenant's name to those who ask.
+func (a Account) borrowed(subject string) string {
+	if rest, ok := strings.CutPrefix(subject, "$JS.API."); ok {
+		return "$JS." + a.Name + ".API." + rest
+	}
+	return subject
+}
+
+// account writes an account, its users, and what it lends or borrows.
+func (p *printer) account(name, jetstream, domain string, users []member, direction string, subjects []string, shared func(string) string) {
+	p.line(1, "%s {", name)
+	p.line(2, "%s", jetstream)
+	p.line(2, "users: [")
+	for _, user := range users {
+		p.user(user, domain)
+	}
+	p.line(2, "]")
+	if len(subjects) > 0 {
+		p.line(2, "%s: [", direction)
+		for _, subject := range subjects {
+			p.line(3, "%s", shared(subject))
+		}
+		p.line(2, "]")
+	}
+	p.line(1, "}")
+}
+
+func (p *printer) user(u member, domain string) {
+	p.line(3, "{ # %s: its clients take %s as the prefix of their inboxes%s", u.Role, u.allowed.Inbox, domain)
 	p.line(4, "nkey: %s", u.Key)
 	p.line(4, "permissions {")
-	p.subjects("publish", allowed.Publish)
-	p.subjects("subscribe", allowed.Subscribe)
+	p.subjects("publish", u.allowed.Publish)
+	p.subjects("subscribe", u.allowed.Subscribe)
 	p.line(4, "}")
 	p.line(3, "}")
 }

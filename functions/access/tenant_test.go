@@ -61,8 +61,13 @@ func (s tenants) options(t *testing.T, tenant string, role access.Role) jetstrea
 	if err != nil {
 		t.Fatal(err)
 	}
+	domain := ""
+	if role == access.Upstream {
+		domain = tenant // whose facts it tells
+	}
 	return jetstream.Options{
-		NKey: s.seed(tenant, role), RootCA: s.ca, InboxPrefix: allowed.Inbox, Create: role == access.Operator,
+		Domain: domain,
+		NKey:   s.seed(tenant, role), RootCA: s.ca, InboxPrefix: allowed.Inbox, Create: role == access.Operator,
 		Logger: slog.New(s.grumbles).With("role", role),
 	}
 }

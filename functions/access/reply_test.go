@@ -1,0 +1,40 @@
+package access_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
+)
+
+// A server's answer goes wherever the request says, with the server's own permissions. Upstream, whose facts have what content it
+// likes, could deploy a pipeline like this.
+func TestAnswersAreNotWrittenWhereTheirReaderMayNot(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	operator := bus.as(t, "acme", access.Operator)
+	pipelines, err := operator.Register(t.Context(), events.RegisterPipelines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, _ := raw(t, bus, access.Upstream)
+	if err := conn.PublishRequest("facts.examples-ready.penguin.monday.1", "$KV.PIPELINES.penguin", []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.PublishRequest("$JS.acme.API.DIRECT.GET.FACTS.facts.examples-ready.penguin.monday.1", "$KV.PIPELINES.taxi", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	// This answer comes behind those: FACTS handles one message after the other.
+	if _, err := bus.as(t, "acme", access.Upstream).Publish(t.Context(), examples("penguin")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"penguin", "taxi"} {
+		if entry, err := pipelines.Get(t.Context(), name); !errors.Is(err, events.ErrNotFound) {
+			t.Errorf("%s is %s, %v", name, entry.Value, err)
+		}
+	}
+}
