@@ -95,6 +95,7 @@ func factMessage(kind Kind, name string) yaml.MapSlice {
 		item("ce-time", yaml.MapSlice{item("type", "string"), item("format", "date-time")}),
 		item("ce-causationid", text("Id of the fact that led here.")),
 		item("ce-traceparent", text("W3C trace context.")),
+		item("ce-tracestate", text("W3C trace context: what tracing systems add.")),
 		item("ce-datacontenttype", yaml.MapSlice{item("const", "application/json")}),
 	}
 	return yaml.MapSlice{

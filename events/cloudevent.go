@@ -21,7 +21,7 @@ func (f Fact) CloudEvent() (event.Event, error) {
 	if !f.Time.IsZero() {
 		out.SetTime(f.Time)
 	}
-	for _, name := range []string{"run", "causationid", "traceparent"} {
+	for _, name := range []string{"run", "causationid", "traceparent", "tracestate"} {
 		if value := sealed.attributes[name]; value != "" {
 			out.SetExtension(name, value)
 		}

@@ -27,13 +27,14 @@ func (e envelope) fact() (Fact, error) {
 		return Fact{}, err
 	}
 	fact := Fact{
-		ID:        e.attributes["id"],
-		Source:    e.attributes["source"],
-		Pipeline:  e.attributes["subject"],
-		Run:       e.attributes["run"],
-		Causation: e.attributes["causationid"],
-		Trace:     e.attributes["traceparent"],
-		Data:      newData(kind),
+		ID:         e.attributes["id"],
+		Source:     e.attributes["source"],
+		Pipeline:   e.attributes["subject"],
+		Run:        e.attributes["run"],
+		Causation:  e.attributes["causationid"],
+		Trace:      e.attributes["traceparent"],
+		TraceState: traceState(e.attributes["tracestate"]),
+		Data:       newData(kind),
 	}
 	if fact.Time, err = e.time(); err != nil {
 		return Fact{}, err
@@ -97,6 +98,7 @@ func (f Fact) envelope(data []byte) envelope {
 		"run":             f.Run,
 		"causationid":     f.Causation,
 		"traceparent":     f.Trace,
+		"tracestate":      f.TraceState,
 		"datacontenttype": "application/json",
 	}
 	if !f.Time.IsZero() {

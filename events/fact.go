@@ -11,8 +11,9 @@ type Fact struct {
 	Run      string    // extension "run": the key on which facts are joined
 	Time     time.Time // when it happened, as the source says; zero if it does not
 
-	Causation string // extension "causationid": the fact that led here, "" for upstream's own
-	Trace     string // extension "traceparent" (W3C), "" if none
+	Causation  string // extension "causationid": the fact that led here, "" for upstream's own
+	Trace      string // extension "traceparent" (W3C), "" if none
+	TraceState string // extension "tracestate" (W3C), "" if there is none that headers carry unchanged
 
 	Data Data
 }
@@ -51,6 +52,7 @@ func (f Fact) plain() error {
 		checkPlain("source", f.Source, maxSource),
 		optionalPlain("causationid", f.Causation, maxID),
 		optionalPlain("traceparent", f.Trace, maxID),
+		optionalPlain("tracestate", f.TraceState, maxTraceState),
 	)
 }
 

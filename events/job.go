@@ -39,6 +39,7 @@ type Job struct {
 	Request    string    `json:"request,omitempty" jsonschema:"description=Who asked for it again: a dead letter or a replay. Not part of the job's identity"`
 	Created    time.Time `json:"created"` // when the completing fact was stored
 	Trace      string    `json:"traceparent,omitempty"`
+	TraceState string    `json:"tracestate,omitempty"`
 }
 
 // Inputs are the artifacts a job reads, by address, pinned when its join completed. Empty means: not given.

@@ -65,14 +65,15 @@ func FailedID(job Job) string {
 func NewFactRefused(refused Recorded, failure *Failure) Fact {
 	cause := refused.Fact
 	return Fact{
-		ID:        RefusedID(cause),
-		Source:    dispatchSource,
-		Pipeline:  cause.Pipeline,
-		Run:       cause.Run,
-		Time:      refused.Message.Stored,
-		Causation: plainText(cause.ID),
-		Trace:     plainText(cause.Trace),
-		Data:      &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure), LogTail: tail(failure.LogTail)}},
+		ID:         RefusedID(cause),
+		Source:     dispatchSource,
+		Pipeline:   cause.Pipeline,
+		Run:        cause.Run,
+		Time:       refused.Message.Stored,
+		Causation:  plainText(cause.ID),
+		Trace:      plainText(cause.Trace),
+		TraceState: traceState(cause.TraceState),
+		Data:       &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure), LogTail: tail(failure.LogTail)}},
 	}
 }
 
@@ -110,11 +111,12 @@ func DerivedID(parts ...string) string {
 // follows fills in what every fact about a job says. What led to the job is the fact that completed its join.
 func follows(job Job, data Data) Fact {
 	fact := Fact{
-		Source:   Source(job.Function),
-		Pipeline: job.Pipeline,
-		Run:      job.Run,
-		Trace:    plainText(job.Trace),
-		Data:     data,
+		Source:     Source(job.Function),
+		Pipeline:   job.Pipeline,
+		Run:        job.Run,
+		Trace:      plainText(job.Trace),
+		TraceState: traceState(job.TraceState),
+		Data:       data,
 	}
 	if n := len(job.Causes); n > 0 {
 		fact.Causation = plainText(job.Causes[n-1].ID)
@@ -139,6 +141,16 @@ func plainText(text string) string {
 		return escaped
 	}
 	return DerivedID(text)
+}
+
+// traceState is what of a tracestate every CloudEvents implementation carries unchanged: all of it but the optional space between its
+// members, or nothing, which W3C Trace Context allows.
+func traceState(text string) string {
+	text = strings.NewReplacer(" ", "", "\t", "").Replace(text)
+	if checkPlain("", text, maxTraceState) != nil {
+		return ""
+	}
+	return text
 }
 
 func message(failure *Failure) string {

@@ -4,11 +4,12 @@ import "time"
 
 // Skipped is a run that is not tuned: what led to it, and when that was stored.
 type Skipped struct {
-	Pipeline string
-	Run      string
-	Cause    Cause
-	Trace    string
-	Stored   time.Time
+	Pipeline   string
+	Run        string
+	Cause      Cause
+	Trace      string
+	TraceState string
+	Stored     time.Time
 }
 
 // NewHParamsReused tells a run that is not tuned to take the hyperparameters that an earlier one was told. Its id follows from
@@ -37,13 +38,14 @@ func SkippedIDs(pipeline, run string) (reused, nothing string) {
 
 func (s Skipped) fact(id string, data Data) Fact {
 	return Fact{
-		ID:        id,
-		Source:    Source(FunctionTune),
-		Pipeline:  s.Pipeline,
-		Run:       s.Run,
-		Time:      s.Stored,
-		Causation: plainText(s.Cause.ID),
-		Trace:     plainText(s.Trace),
-		Data:      data,
+		ID:         id,
+		Source:     Source(FunctionTune),
+		Pipeline:   s.Pipeline,
+		Run:        s.Run,
+		Time:       s.Stored,
+		Causation:  plainText(s.Cause.ID),
+		Trace:      plainText(s.Trace),
+		TraceState: traceState(s.TraceState),
+		Data:       data,
 	}
 }

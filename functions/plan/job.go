@@ -36,7 +36,7 @@ func (j Join) make(p pipeline.Pipeline, again Again, job events.Job) (events.Job
 	last := j.Last()
 	job.Pipeline, job.Run, job.Revision, job.Spec = j.Pipeline, j.Run, j.Revision, spec
 	job.Generation, job.Request = again.Generation, again.Request
-	job.Created, job.Trace = last.Stored, last.Trace
+	job.Created, job.Trace, job.TraceState = last.Stored, last.Trace, last.TraceState
 	for _, fact := range j.Facts {
 		job.Causes = append(job.Causes, fact.Cause)
 	}

@@ -49,11 +49,12 @@ type Ending struct {
 // Pinned is one fact as a join keeps it: what the plan needs of it.
 type Pinned struct {
 	events.Cause
-	Stored time.Time     `json:"stored"`
-	Trace  string        `json:"traceparent,omitempty"`
-	Inputs events.Inputs `json:"inputs"` // what it named
-	Force  bool          `json:"force,omitempty"`
-	Why    string        `json:"why,omitempty"` // of a tuning that failed
+	Stored     time.Time     `json:"stored"`
+	Trace      string        `json:"traceparent,omitempty"`
+	TraceState string        `json:"tracestate,omitempty"`
+	Inputs     events.Inputs `json:"inputs"` // what it named
+	Force      bool          `json:"force,omitempty"`
+	Why        string        `json:"why,omitempty"` // of a tuning that failed
 }
 
 // Latest holds what "latest" meant when the join completed.
@@ -70,12 +71,13 @@ func Pin(r events.Recorded) (Pinned, bool) {
 		return Pinned{}, false
 	}
 	return Pinned{
-		Cause:  events.Cause{Kind: r.Fact.Data.Kind(), Source: r.Fact.Source, ID: r.Fact.ID, Sequence: r.Message.Sequence},
-		Stored: r.Message.Stored,
-		Trace:  r.Fact.Trace,
-		Inputs: inputs,
-		Force:  events.RequestOf(r.Fact.Data).Force,
-		Why:    whyOf(r.Fact.Data),
+		Cause:      events.Cause{Kind: r.Fact.Data.Kind(), Source: r.Fact.Source, ID: r.Fact.ID, Sequence: r.Message.Sequence},
+		Stored:     r.Message.Stored,
+		Trace:      r.Fact.Trace,
+		TraceState: r.Fact.TraceState,
+		Inputs:     inputs,
+		Force:      events.RequestOf(r.Fact.Data).Force,
+		Why:        whyOf(r.Fact.Data),
 	}, true
 }
 

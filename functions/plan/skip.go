@@ -15,7 +15,7 @@ func (j Join) Skipped(p pipeline.Pipeline) (events.Skipped, bool) {
 	}
 	for _, fact := range j.Facts {
 		if fact.Kind == events.KindExamplesReady || fact.Kind == events.KindTransformReady {
-			return events.Skipped{Pipeline: j.Pipeline, Run: j.Run, Cause: fact.Cause, Trace: fact.Trace, Stored: fact.Stored}, true
+			return events.Skipped{Pipeline: j.Pipeline, Run: j.Run, Cause: fact.Cause, Trace: fact.Trace, TraceState: fact.TraceState, Stored: fact.Stored}, true
 		}
 	}
 	return events.Skipped{}, false
