@@ -75,6 +75,7 @@ var table = house.Table{
 		"functions/guest/snapshot":            {},
 		"functions/scratch":                   {},
 		"functions/settings":                  {},
+		"functions/doctor":                    {Opens: "compute/kernel events events/jetstream functions/guest/python storage", Tests: "storage/s3"},
 		"functions/access":                    {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
 		"functions/bridge":                    {Opens: "events storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":                      {Opens: "events functions/pipeline"},

@@ -1,0 +1,163 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+)
+
+// Makes is the command that makes streams, registers and consumers as they are defined.
+const Makes = "`stoker streams apply` makes it"
+
+// Bus looks at the bus: whether it answers, what it is, its streams, registers and consumers beside their definition, its clock.
+// unreachable says what to do where it does not answer.
+func Bus(survey func(context.Context) (jetstream.Surveyed, error), unreachable func(error) string) Check {
+	return Func("bus", func(ctx context.Context) []Finding {
+		found, err := survey(ctx)
+		if err != nil {
+			return []Finding{Wrong(unreachable(err), "%v", err)}
+		}
+		return append([]Finding{answers(found), jetStream(found)}, ofParts(found)...)
+	})
+}
+
+func answers(s jetstream.Surveyed) Finding {
+	how := "without TLS"
+	if s.TLS {
+		how = "with TLS"
+	}
+	where := s.Server
+	if s.Cluster != "" {
+		where += " of cluster " + s.Cluster
+	}
+	return Fine("server %s, version %s, %s, answers in %s", where, s.Version, how, s.RoundTrip.Round(10*time.Microsecond))
+}
+
+func jetStream(s jetstream.Surveyed) Finding {
+	f := Finding{Check: "jetstream", Level: OK}
+	switch {
+	case errors.Is(s.JetStream, jetstream.ErrNoJetStream):
+		f.Level, f.Found = Fault, "JetStream is off for this account"
+		f.Do = "jetstream: enabled in the server's configuration, and in the account's"
+	case errors.Is(s.JetStream, events.ErrRefused):
+		f.Found = "on; who asks may not know its limits"
+	case s.JetStream != nil:
+		f.Level, f.Found, f.Do = Fault, s.JetStream.Error(), "look at the server's log"
+	default:
+		f.Found = fmt.Sprintf("on; storage %s, memory %s", usage(s.Storage), usage(s.Memory))
+		if full(s.Storage) {
+			f.Level, f.Do = Warning, "a stream that is full refuses new facts: raise the account's max_file"
+		}
+	}
+	return f
+}
+
+// ofParts has a line for each part that is not as it is defined, and one for those that are.
+func ofParts(s jetstream.Surveyed) (all []Finding) {
+	var fine, unknown []string
+	var clock *time.Duration
+	for _, p := range s.Parts {
+		found := ofPart(p)
+		for i := range found {
+			found[i].Check = p.Name
+		}
+		all = append(all, found...)
+		switch {
+		case errors.Is(p.Err, events.ErrRefused):
+			unknown = append(unknown, p.Name)
+		case p.Err == nil && len(found) == 0:
+			fine = append(fine, p.Name)
+		}
+		if p.Err == nil && clock == nil && p.Clock != 0 {
+			clock = &p.Clock
+		}
+	}
+	if len(unknown) > 0 {
+		all = append(all, Finding{"streams", Warning, "who asks may not look at " + strings.Join(unknown, ", "), "ask as an operator (`stoker access` says what roles may do)"})
+	}
+	if len(fine) > 0 {
+		all = append(all, Finding{Check: "streams", Level: OK, Found: fmt.Sprintf("%d of %d are as they are defined", len(fine), len(s.Parts))})
+	}
+	if clock != nil {
+		all = append(all, skew("clock of the bus", *clock))
+	}
+	return all
+}
+
+func ofPart(p jetstream.Part) (found []Finding) {
+	switch {
+	case errors.Is(p.Err, events.ErrRefused):
+		return nil // told of together
+	case errors.Is(p.Err, events.ErrNotFound):
+		return []Finding{Wrong(Makes, "is missing")}
+	case p.Err != nil:
+		return []Finding{Wrong("look at the server's log", "%v", p.Err)}
+	}
+	for _, d := range p.Differences {
+		found = append(found, Wrong("`stoker streams apply` brings it up to date; what can't be changed, its error names",
+			"%s is %s, and defined as %s", d.Field, d.Is, d.Defined))
+	}
+	if p.Clustered && p.Replicas == 1 {
+		found = append(found, Warn("`stoker streams apply --replicas 3`", "has one copy in a cluster: facts are lost with a server's disk"))
+	}
+	if full(p.Bytes) || full(p.Messages) {
+		found = append(found, Warn("raise its limit, or move what is old: a full stream refuses new messages",
+			"is nearly full: %s, %d messages", usage(p.Bytes), p.Messages.Used))
+	}
+	return found
+}
+
+// full says whether nine tenths are taken.
+func full(u jetstream.Usage) bool { return u.Limit > 0 && u.Used >= u.Limit/10*9 }
+
+func usage(u jetstream.Usage) string {
+	if u.Limit <= 0 {
+		return size(uint64(max(u.Used, 0))) + " used"
+	}
+	return fmt.Sprintf("%s of %s used", size(uint64(max(u.Used, 0))), size(uint64(u.Limit)))
+}
+
+// size is bytes for people.
+func size(bytes uint64) string {
+	const kilo = 1024
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	n, unit := float64(bytes), 0
+	for n >= kilo && unit < len(units)-1 {
+		n, unit = n/kilo, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", n, units[unit])
+}
+
+// How far a clock may be off: certificates, credentials and deadlines are compared with it, and S3 refuses what is signed 15 minutes off.
+const (
+	exact      = time.Second // as an answer tells
+	skewed     = 5 * time.Second
+	farSkewed  = 5 * time.Minute
+	setYourOwn = "have this machine's clock and the server's set by NTP"
+)
+
+// skew is what there is to say of a clock that is ahead of ours.
+func skew(check string, ahead time.Duration) Finding {
+	word, off := "ahead of", ahead
+	if ahead < 0 {
+		word, off = "behind", -ahead
+	}
+	found := fmt.Sprintf("%s %s this machine's", off.Round(time.Millisecond), word)
+	switch {
+	case off < exact:
+		found = "the same as this machine's"
+	case off > farSkewed:
+		return Finding{check, Fault, found, setYourOwn}
+	case off > skewed:
+		return Finding{check, Warning, found, setYourOwn}
+	}
+	return Finding{Check: check, Level: OK, Found: found}
+}

@@ -1,0 +1,92 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/stoker-ml/stoker/compute/kernel"
+)
+
+const (
+	littleSpace = 5 << 30   // bytes: a job's inputs and its model are copied to disk
+	noSpace     = 512 << 20 // bytes
+	fewFiles    = 1024      // open at once: connections, inputs and children's pipes count
+)
+
+// Space looks at what is free on the disk of a folder, which need not be there yet. what says what it is for.
+func Space(what, folder string) Check {
+	return Func("disk for "+what, func(context.Context) []Finding {
+		at := existing(folder)
+		var disk unix.Statfs_t
+		if err := unix.Statfs(at, &disk); err != nil {
+			return []Finding{Warn("", "%s: %v", at, err)}
+		}
+		free := uint64(disk.Bavail) * uint64(disk.Bsize)
+		switch {
+		case free < noSpace:
+			return []Finding{Wrong("make room, or name a folder on another disk", "%s: %s free", folder, size(free))}
+		case free < littleSpace:
+			return []Finding{Warn("a job's inputs and its model are copied to disk: make room for them", "%s: %s free", folder, size(free))}
+		}
+		return []Finding{Fine("%s: %s free", folder, size(free))}
+	})
+}
+
+// existing is the nearest folder above a path that is there.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// Files looks at how many files a process may have open.
+func Files() Check {
+	return Func("open files", func(context.Context) []Finding {
+		var limit unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+			return []Finding{Warn("", "%v", err)}
+		}
+		if limit.Max < fewFiles {
+			return []Finding{Warn("ulimit -n 4096, or LimitNOFILE=4096 of the service", "%d at once", limit.Max)}
+		}
+		return []Finding{Fine("%d at once", limit.Max)}
+	})
+}
+
+// Processor looks at what modules compute with.
+func Processor() Check {
+	return Func("processor", func(context.Context) []Finding {
+		if err := kernel.CheckLevel(); err != nil {
+			return []Finding{Wrong("unset STOKER_KERNELS, or set it to a level that there is", "%v", err)}
+		}
+		level := kernel.CurrentLevel()
+		if level == kernel.Portable && runtime.GOARCH == "amd64" {
+			return []Finding{Warn("builtin modules train several times faster on a processor with AVX2 and FMA", "%d cores, kernels %s", runtime.NumCPU(), level)}
+		}
+		return []Finding{Fine("%d cores, kernels %s", runtime.NumCPU(), level)}
+	})
+}
+
+// Secrets looks at who may read a file that holds secrets; "" if there is none.
+func Secrets(what, file string) Check {
+	return Func(what, func(context.Context) []Finding {
+		info, err := os.Stat(file)
+		switch {
+		case errors.Is(err, os.ErrNotExist) || file == "":
+			return nil
+		case err != nil:
+			return []Finding{Wrong("", "%v", err)}
+		case info.Mode().Perm()&0o077 != 0:
+			return []Finding{Warn("chmod 600 "+file, "%s holds a secret, and others may read it", file)}
+		}
+		return []Finding{Fine("%s is its owner's alone", file)}
+	})
+}

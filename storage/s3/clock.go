@@ -1,0 +1,32 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Clock asks the server what time it is: by how much its clock is ahead of ours, to about a second, which is what HTTP's Date tells. It
+// needs no permission. Requests that are signed by a clock that is 15 minutes off are refused.
+func (s *Store) Clock(ctx context.Context) (ahead time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodHead, s.endpoint+"/", nil)
+	if err != nil {
+		return 0, err
+	}
+	asked := time.Now()
+	answer, err := s.transport.RoundTrip(req)
+	if err != nil {
+		return 0, fmt.Errorf("ask %s: %w: %w", s.endpoint, storage.ErrUnavailable, err)
+	}
+	answer.Body.Close()
+	told, err := http.ParseTime(answer.Header.Get("Date"))
+	if err != nil {
+		return 0, fmt.Errorf("ask %s: its answer tells no time", s.endpoint)
+	}
+	const half = 500 * time.Millisecond // Date has whole seconds
+	took := time.Since(asked)
+	return told.Add(half).Sub(asked.Add(took / 2)), nil
+}
