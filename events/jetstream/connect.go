@@ -40,11 +40,16 @@ func dial(address string, opts Options) (*nats.Conn, error) {
 	return nc, nil
 }
 
+// pingInterval is how often a connection is looked at. A server whose host has lost its network says nothing: after two pings
+// without an answer it is left for another of its cluster, within the length of a lease. The client's default takes minutes.
+const pingInterval = 10 * time.Second
+
 func connectOptions(opts Options) ([]nats.Option, error) {
 	options := []nats.Option{
 		nats.Name(cmp.Or(opts.Name, "stoker")),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
+		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // nats.go's own prints; Open's logs
 	}
 	if opts.InboxPrefix != "" {
