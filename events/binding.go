@@ -142,13 +142,8 @@ func EncodeStructured(f Fact) (header map[string][]string, body []byte, err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	members := map[string]any{"data": json.RawMessage(envelope.data)}
-	for name, value := range envelope.attributes {
-		members[name] = value
-	}
-	body, err = json.Marshal(members)
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode fact %s: %w", f.ID, err)
+	if body, err = envelope.json(); err != nil {
+		return nil, nil, err
 	}
 	return map[string][]string{"Content-Type": {structuredType}}, body, nil
 }

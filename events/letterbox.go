@@ -27,6 +27,7 @@ type Letterbox interface {
 	Queue
 	Notices
 	Studies
+	Listeners
 	// Register opens a compare-and-swap map, one of those named below.
 	Register(ctx context.Context, name string) (Register, error)
 	// Report tells how a job is getting on, to whoever watches. It is cheap, may be lost, and never blocks on the bus.

@@ -12,6 +12,7 @@ import (
 type reader struct {
 	next    uint64               // first message never delivered
 	waiting map[uint64]time.Time // delivered but not settled: when it is delivered again
+	single  bool                 // a listener: nothing while one waits
 }
 
 // Follow implements events.Log.
@@ -42,16 +43,28 @@ func (m *Memory) Notify(ctx context.Context, from string, message []byte) error 
 
 func (m *Memory) follow(ctx context.Context, s *stream, name string, wait time.Duration) (found *notice, err error) {
 	err = m.await(ctx, wait, func(now time.Time) (bool, time.Time) {
-		r := m.reader(s, name)
-		sequence, again := r.ready(now, s.last)
-		if sequence == 0 {
-			return false, again
-		}
-		r.waiting[sequence] = now.Add(m.terms.Length)
-		found = &notice{box: m, reader: r, message: s.messages[sequence-1]}
-		return true, time.Time{}
+		var again time.Time
+		found, again = m.hand(s, m.reader(s, name), now)
+		return found != nil, again
 	})
 	return found, err
+}
+
+// hand delivers what is next, or says when to look again. It needs m.mu.
+func (m *Memory) hand(s *stream, r *reader, now time.Time) (found *notice, again time.Time) {
+	for {
+		sequence, again := r.ready(now, s.last)
+		if sequence == 0 {
+			return nil, again
+		}
+		message := s.at(sequence)
+		if message == nil { // removed
+			delete(r.waiting, sequence)
+			continue
+		}
+		r.waiting[sequence] = now.Add(m.terms.Length)
+		return &notice{box: m, reader: r, message: *message}, time.Time{}
+	}
 }
 
 // reader needs m.mu.
@@ -73,7 +86,7 @@ func (r *reader) ready(now time.Time, last uint64) (sequence uint64, again time.
 			again = at
 		}
 	}
-	if sequence == 0 && r.next <= last {
+	if sequence == 0 && r.next <= last && !(r.single && len(r.waiting) > 0) {
 		sequence = r.next
 		r.next++
 	}

@@ -2,6 +2,7 @@ package eventstest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,6 +43,15 @@ func (s *stream) find(subject string) *events.Message {
 		}
 	}
 	return nil
+}
+
+// at returns the message of that sequence, or nil if it was removed.
+func (s *stream) at(sequence uint64) *events.Message {
+	i, found := slices.BinarySearchFunc(s.messages, sequence, func(m events.Message, sequence uint64) int { return cmp.Compare(m.Sequence, sequence) })
+	if !found {
+		return nil
+	}
+	return &s.messages[i]
 }
 
 func (s *stream) remove(sequence uint64) {

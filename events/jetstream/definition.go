@@ -47,6 +47,9 @@ type ConsumerDefinition struct {
 	Stream string `yaml:"stream"`
 	Name   string `yaml:"name"`
 	Filter string `yaml:"filter"`
+
+	listens bool     // it begins with what comes next, and has one message at a time
+	filters []string // of one that listens; none: all there is
 }
 
 // Definitions reads the definition file that is built in.
@@ -99,7 +102,7 @@ func (d RegisterDefinition) config(replicas int) jetstream.StreamConfig {
 }
 
 func (d ConsumerDefinition) config(lease time.Duration) jetstream.ConsumerConfig {
-	return jetstream.ConsumerConfig{
+	config := jetstream.ConsumerConfig{
 		Durable:       d.Name,
 		FilterSubject: d.Filter,
 		AckPolicy:     jetstream.AckExplicitPolicy,
@@ -107,6 +110,10 @@ func (d ConsumerDefinition) config(lease time.Duration) jetstream.ConsumerConfig
 		MaxDeliver:    -1,
 		MaxAckPending: -1,
 	}
+	if d.listens {
+		config.FilterSubjects, config.DeliverPolicy, config.MaxAckPending = d.filters, jetstream.DeliverNewPolicy, 1
+	}
+	return config
 }
 
 // jobConsumer defines the consumer of one function and class.
@@ -122,4 +129,9 @@ func factConsumer(reader string) ConsumerDefinition {
 // bucketConsumer defines the consumer of one durable reader of buckets' notices. Made on demand: most installations have none.
 func bucketConsumer(reader string) ConsumerDefinition {
 	return ConsumerDefinition{Stream: events.StreamBuckets, Name: reader, Filter: events.BucketsFilter}
+}
+
+// listenConsumer defines the consumer of one listener. Made on demand, as bucketConsumer is.
+func listenConsumer(stream, listener string, filters []string) ConsumerDefinition {
+	return ConsumerDefinition{Stream: stream, Name: listener, listens: true, filters: filters}
 }

@@ -1,0 +1,90 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// burial is a dead letter handed to a listener.
+type burial struct {
+	*notice
+	letter events.DeadLetter
+}
+
+var _ events.Burial = (*burial)(nil)
+
+// Listen implements events.Listeners.
+func (b *Letterbox) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.Delivery, error) {
+	heard := listenConsumer(events.StreamFacts, listener, events.FactFilters(events.Query{Kinds: kinds}))
+	notice, err := b.listen(ctx, heard, wait)
+	if err != nil {
+		return nil, fmt.Errorf("listen to facts as %s: %w", listener, err)
+	}
+	return &delivery{notice: notice, recorded: record(notice.message)}, nil
+}
+
+// ListenDead implements events.Listeners. What tells of a message that there is a letter about besides is passed over.
+func (b *Letterbox) ListenDead(ctx context.Context, listener string, wait time.Duration) (events.Burial, error) {
+	heard := listenConsumer(events.StreamDead, listener, nil)
+	for deadline := b.opts.Now().Add(wait); ; {
+		notice, err := b.listen(ctx, heard, deadline.Sub(b.opts.Now()))
+		if err != nil {
+			return nil, fmt.Errorf("listen to dead letters as %s: %w", listener, err)
+		}
+		letter, again, err := b.deadLetter(ctx, notice.message, map[string]bool{})
+		if err != nil {
+			return nil, fmt.Errorf("read dead letter %d: %w", notice.message.Sequence, b.explain(ctx, err))
+		}
+		if !again {
+			return &burial{notice: notice, letter: letter}, nil
+		}
+		if err := notice.Done(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (b *burial) Letter() events.DeadLetter { return b.letter }
+
+// listen is follow, for a consumer whose filters may have changed since it was made.
+func (b *Letterbox) listen(ctx context.Context, d ConsumerDefinition, wait time.Duration) (*notice, error) {
+	if err := b.consumers.refilter(ctx, d); err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	return b.follow(ctx, d, wait)
+}
+
+// refilter gives a consumer that is there the filters that are asked for now. Its place in the stream stays.
+func (c *consumers) refilter(ctx context.Context, d ConsumerDefinition) error {
+	consumer, err := c.open(ctx, d)
+	if err != nil {
+		return err
+	}
+	config := consumer.CachedInfo().Config
+	if slices.Equal(filtersOf(config), filtersOf(d.config(c.lease))) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	if _, err = c.js.UpdateConsumer(ctx, d.Stream, d.config(c.lease)); err != nil {
+		return fmt.Errorf("change filters of consumer %s of %s: %w", d.Name, d.Stream, err)
+	}
+	c.forget(d)
+	return nil
+}
+
+// filtersOf are a consumer's filters in one order, however many they are.
+func filtersOf(config jetstream.ConsumerConfig) []string {
+	filters := slices.Clone(config.FilterSubjects)
+	if config.FilterSubject != "" {
+		filters = append(filters, config.FilterSubject)
+	}
+	slices.Sort(filters)
+	return filters
+}
