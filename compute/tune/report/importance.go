@@ -1,0 +1,165 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// Importance says how much of the scores' spread one parameter alone explains, from 0 to 1.
+type Importance struct {
+	Parameter string  `json:"parameter"`
+	Explained float64 `json:"explained"` // epsilon squared, see Importances
+	Trials    int     `json:"trials"`    // completed ones in which it was active
+}
+
+// bins is into how many groups of equal size the values of a number are sorted.
+const bins = 6
+
+// Importances says of each parameter how much of the order of the scores it explains, the most first. Trials are grouped by its value,
+// numbers by their rank into up to 6 groups, and scores count by their rank too, so that a trial that diverged is one that came last and no
+// more. What lies between the groups' means is compared with the whole spread, less what chance would put there:
+//
+//	epsilon^2 = 1 - (SS_within / (n - k)) / (SS_total / (n - 1))        (Kelley 1935; of ranks: Kruskal and Wallis 1952)
+//
+// of n trials in k groups, and 0 where that is less. It tells of each parameter by itself: what only several together explain is in none. A
+// search that looks where it is good makes what it has settled seem of less importance. With fewer than 2 k trials nothing is said.
+func Importances(s *tune.Study) []Importance {
+	scores := scoresOf(s)
+	list := []Importance{}
+	for name, scored := range byParameter(s, scores) {
+		if explained, ok := explained(scored); ok {
+			list = append(list, Importance{Parameter: name, Explained: explained, Trials: len(scored)})
+		}
+	}
+	slices.SortFunc(list, func(a, b Importance) int {
+		return cmp.Or(cmp.Compare(b.Explained, a.Explained), cmp.Compare(a.Parameter, b.Parameter))
+	})
+	return list
+}
+
+// scored is the value of a parameter in one trial, and the rank of that trial's score.
+type scored struct {
+	value any
+	score float64
+}
+
+// scoresOf are the ranks of the completed trials' scores, from 1; of equal ones the mean of theirs.
+func scoresOf(s *tune.Study) map[string]float64 {
+	type of struct {
+		trial string
+		score float64
+	}
+	var sorted []of
+	for _, t := range s.Trials {
+		if score, there := s.Score(t); there && t.Status == tune.Completed {
+			sorted = append(sorted, of{t.ID, score})
+		}
+	}
+	slices.SortFunc(sorted, func(a, b of) int { return cmp.Compare(a.score, b.score) })
+	ranks := make(map[string]float64, len(sorted))
+	for from := 0; from < len(sorted); {
+		to := from + 1
+		for to < len(sorted) && sorted[to].score == sorted[from].score {
+			to++
+		}
+		for _, one := range sorted[from:to] {
+			ranks[one.trial] = float64(from+1+to) / 2
+		}
+		from = to
+	}
+	return ranks
+}
+
+func byParameter(s *tune.Study, scores map[string]float64) map[string][]scored {
+	fixed := map[string]bool{}
+	for _, p := range s.Config.Space {
+		fixed[p.Name] = p.Kind == space.Fixed
+	}
+	all := map[string][]scored{}
+	for _, t := range s.Trials {
+		score, there := scores[t.ID]
+		if !there {
+			continue
+		}
+		for _, value := range t.Values {
+			if isFixed, known := fixed[value.Name]; known && !isFixed {
+				all[value.Name] = append(all[value.Name], scored{value.Of, score})
+			}
+		}
+	}
+	return all
+}
+
+// explained is epsilon squared of one parameter; false if there are too few trials to say.
+func explained(all []scored) (float64, bool) {
+	groups := grouped(all)
+	n, k := float64(len(all)), float64(len(groups))
+	if len(all) < 2*len(groups) || len(groups) < 2 {
+		return 0, false
+	}
+	var within float64
+	for _, group := range groups {
+		within += spread(group)
+	}
+	total := spread(all)
+	if total == 0 {
+		return 0, true
+	}
+	return max(0, 1-(within/(n-k))/(total/(n-1))), true
+}
+
+// spread is the sum of squares about the mean.
+func spread(all []scored) (squares float64) {
+	var mean float64
+	for _, one := range all {
+		mean += one.score // ranks: halves, whose sum is exact
+	}
+	mean /= float64(len(all))
+	for _, one := range all {
+		squares += (one.score - mean) * (one.score - mean)
+	}
+	return squares
+}
+
+// grouped sorts trials by their values: equal ones are never in two groups.
+func grouped(all []scored) (groups [][]scored) {
+	numbers := !slices.ContainsFunc(all, func(one scored) bool { _, ok := number(one.value); return !ok })
+	if !numbers {
+		byValue := map[string][]scored{}
+		for _, one := range all {
+			name := fmt.Sprint(one.value)
+			byValue[name] = append(byValue[name], one)
+		}
+		for _, group := range byValue {
+			groups = append(groups, group)
+		}
+		return groups
+	}
+	all = slices.Clone(all)
+	value := func(one scored) float64 { v, _ := number(one.value); return v }
+	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(value(a), value(b)) })
+	for from := 0; from < len(all); {
+		to := min(len(all), (len(groups)+1)*len(all)/bins)
+		to = max(to, from+1)
+		for to < len(all) && value(all[to]) == value(all[to-1]) {
+			to++
+		}
+		groups = append(groups, all[from:to])
+		from = to
+	}
+	return groups
+}
+
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
