@@ -98,8 +98,10 @@ var table = house.Table{
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
 		"functions/studies":               {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
-		"functions/stoker":                {Opens: "*"},
-		"functions/stoker-cuda":           {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
+		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
+			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
+		"functions/stoker":      {Opens: "*"},
+		"functions/stoker-cuda": {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
 		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
 			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch", Tests: "*"},

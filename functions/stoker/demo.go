@@ -56,7 +56,7 @@ func (a *app) demo(ctx context.Context, stack *local.Stack, keep bool) error {
 	if err := a.reportDemo(outcome, keep); err != nil || !keep {
 		return err
 	}
-	a.announce(stack)
+	a.announce(stack, "", "")
 	return stack.Wait(ctx)
 }
 

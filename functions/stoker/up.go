@@ -13,12 +13,13 @@ import (
 
 func newUp(app *app) *cobra.Command {
 	var busPort, s3Port, slots int
+	var consoleAt string
 	var warm warmFlags
 	var withBridge func() (*bridge.Options, error)
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Run everything in one process: bus, store, dispatcher and worker",
-		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher and a worker until it is interrupted.\n" +
+		Short: "Run everything in one process: bus, store, dispatcher, worker and console",
+		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher, a worker and the console's web page until it is interrupted.\n" +
 			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,13 +36,16 @@ func newUp(app *app) *cobra.Command {
 			options.BusPort, options.S3Port, options.Slots, options.NoWorker = busPort, s3Port, slots, slots == 0
 			options.Warm, options.PythonWarm, options.Bridge = warm.processes, warm.python, bridged
 			return app.withStack(cmd.Context(), options, func(ctx context.Context, stack *local.Stack) error {
-				app.announce(stack)
-				return stack.Wait(ctx)
+				return app.withConsole(ctx, consoleAt, stack, func(ctx context.Context, url, token string) error {
+					app.announce(stack, url, token)
+					return stack.Wait(ctx)
+				})
 			})
 		},
 	}
 	cmd.Flags().IntVar(&busPort, "nats-port", 0, "port of the NATS server; 0: that of last time if it is free, else any")
 	cmd.Flags().IntVar(&s3Port, "s3-port", 0, "port of the S3 server; 0: that of last time if it is free, else any")
+	cmd.Flags().StringVar(&consoleAt, "console", defaultConsole, "where the web page is served, any port of loopback if that one is taken; off: nowhere")
 	warm.add(cmd)
 	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
 	withBridge = upBridge(cmd)
@@ -62,11 +66,14 @@ func (a *app) withStack(ctx context.Context, options local.Options, do func(cont
 }
 
 // announce says where everything is, and how to reach it from another terminal.
-func (a *app) announce(stack *local.Stack) {
+func (a *app) announce(stack *local.Stack, console, token string) {
 	c := stack.Connection()
 	fmt.Fprintf(a.notes(), "stoker is up: data in %s\n", a.dataDir)
 	fmt.Fprintf(a.notes(), "  bus        %s\n", stack.BusAddress())
 	fmt.Fprintf(a.notes(), "  store      %s (artifacts in %s)\n", c.S3, c.Root)
+	if console != "" {
+		fmt.Fprintf(a.notes(), "  console    %s (to act there: token %s)\n", console, token)
+	}
 	fmt.Fprintln(a.notes(), "  in another terminal: stoker apply FILE, stoker publish FACT, stoker runs, stoker models")
 	fmt.Fprintln(a.notes(), "  Ctrl-C stops it; the data stays")
 }

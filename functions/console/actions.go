@@ -1,0 +1,105 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"strconv"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/replay"
+)
+
+// action does one thing and says where to look then. guard has seen to it that who asks may.
+type action func(r *http.Request) (then template.URL, err error)
+
+func (c *Console) actions() map[string]action {
+	return map[string]action{
+		"/cancel":     c.cancelRun,
+		"/pause":      c.gateAction(dispatch.Pause),
+		"/resume":     c.gateAction(dispatch.Resume),
+		"/dead/retry": c.deadAction(c.retry),
+		"/dead/drop": c.deadAction(func(ctx context.Context, letter events.DeadLetter) error {
+			return c.opts.Box.Drop(ctx, letter.Sequence)
+		}),
+	}
+}
+
+// act answers an action with the page that shows what came of it, so that loading that again does nothing twice.
+func (c *Console) act(do action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		then, err := do(r)
+		if err != nil {
+			c.fail(w, r, err)
+			return
+		}
+		c.opts.Logger.Info("done from the console", "action", r.URL.Path, "form", r.PostForm.Encode())
+		http.Redirect(w, r, string(then), http.StatusSeeOther)
+	}
+}
+
+func (c *Console) cancelRun(r *http.Request) (template.URL, error) {
+	pipeline, run := r.PostFormValue("pipeline"), r.PostFormValue("run")
+	if err := errors.Join(events.CheckName("pipeline", pipeline), events.CheckRun("run", run)); err != nil {
+		return "", badRequest("%s", err)
+	}
+	_, err := dispatch.Cancel(r.Context(), c.opts.Box, pipeline, run)
+	if errors.Is(err, dispatch.ErrTooLate) {
+		return "", &problem{http.StatusConflict, err.Error()}
+	}
+	return link("/run", "pipeline", pipeline, "run", run), err
+}
+
+func (c *Console) gateAction(change func(context.Context, events.Letterbox, string) error) action {
+	return func(r *http.Request) (template.URL, error) {
+		name := r.PostFormValue("pipeline")
+		if err := events.CheckName("pipeline", name); err != nil {
+			return "", badRequest("%s", err)
+		}
+		return link("/pipelines"), change(r.Context(), c.opts.Box, name)
+	}
+}
+
+// deadAction is done to the letter of a number.
+func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) action {
+	return func(r *http.Request) (template.URL, error) {
+		number, err := strconv.ParseUint(r.PostFormValue("number"), 10, 64)
+		if err != nil {
+			return "", badRequest("number: expected that of a dead letter")
+		}
+		letter, err := c.letter(r.Context(), number)
+		if err != nil {
+			return "", err
+		}
+		if err := do(r.Context(), letter); err != nil {
+			return "", err
+		}
+		if n, err := count(c.opts.Box.Dead(r.Context())); err == nil {
+			c.model.letters(n)
+		}
+		return link("/dead"), nil
+	}
+}
+
+func (c *Console) retry(ctx context.Context, letter events.DeadLetter) error {
+	dispatcher, err := dispatch.New(ctx, c.opts.Box, c.opts.Logger)
+	if err != nil {
+		return err
+	}
+	return replay.Retry(ctx, c.opts.Box, dispatcher, letter)
+}
+
+// letter finds a dead letter by its number.
+func (c *Console) letter(ctx context.Context, number uint64) (events.DeadLetter, error) {
+	for letter, err := range c.opts.Box.Dead(ctx) {
+		if err != nil {
+			return letter, err
+		}
+		if letter.Sequence == number {
+			return letter, nil
+		}
+	}
+	return events.DeadLetter{}, notThere("There is no dead letter %d: it was retried or dropped.", number)
+}

@@ -1,0 +1,111 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Options of a Console.
+type Options struct {
+	Box   events.Letterbox
+	Store storage.Store
+	Root  storage.Ref // where artifacts go: nothing beside it is shown or downloaded
+
+	Token   string   // who has it may act; "" for nobody
+	Private bool     // reading needs the token too
+	Hosts   []string // names, beside those of loopback, that a browser may know the console by: "stoker.example.org"
+
+	Command  string // how this program is called, for commands to copy; default stoker
+	Flags    string // what belongs behind each command, such as --data
+	MaxRuns  int    // runs kept in memory; the ones that ended longest ago are left out. Default 5,000
+	Logger   *slog.Logger
+	Now      func() time.Time
+	Quietest time.Duration // least time between two updates of a page; default 0.5 s
+}
+
+// Console serves the page.
+type Console struct {
+	opts    Options
+	model   *model
+	studies *studyBook
+	curves  *curveBook
+	pages   *template.Template
+	handler http.Handler
+	stopped context.Context // ends with Run: pages that follow must not keep a server from stopping
+	stop    context.CancelFunc
+}
+
+// New returns a console that knows nothing yet: Run lets it follow the bus.
+func New(opts Options) (*Console, error) {
+	opts.Command = cmp.Or(opts.Command, "stoker")
+	opts.MaxRuns = cmp.Or(opts.MaxRuns, 5000)
+	opts.Quietest = cmp.Or(opts.Quietest, time.Second/2)
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	pages, err := parseTemplates()
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Box), curves: newCurveBook(opts.Store), pages: pages}
+	c.stopped, c.stop = context.WithCancel(context.Background())
+	c.handler = c.routes()
+	return c, nil
+}
+
+// Handler answers requests. Before Run has read what is on the bus, pages say that they are not complete yet.
+func (c *Console) Handler() http.Handler { return c.handler }
+
+// Run follows the bus until ctx ends. A bus that is away is asked again; the pages keep showing what was known last, and say so.
+func (c *Console) Run(ctx context.Context) error {
+	defer c.stop()
+	return c.follow(ctx)
+}
+
+// How long a client may take. Pages that follow have deadlines of their own.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 60 * time.Second
+	idleTimeout   = 2 * time.Minute
+	endTimeout    = 5 * time.Second
+	maxHeader     = 64 << 10
+)
+
+// Serve runs the console on a listener until ctx ends.
+func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler: c.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.opts.Logger.Handler(), slog.LevelDebug),
+	}
+	serving, ctx := errgroup.WithContext(ctx)
+	serving.Go(func() error { return c.Run(ctx) })
+	serving.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	serving.Go(func() error {
+		<-ctx.Done()
+		c.stop()
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+		defer cancel()
+		return errors.Join(server.Shutdown(ending), server.Close())
+	})
+	return serving.Wait()
+}

@@ -1,0 +1,274 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+)
+
+// The size of parallel coordinates, in their own units.
+const (
+	coordsHeight, coordsTop, coordsBottom = 300.0, 34.0, 24.0
+	coordsWidth, coordsSide               = 1100.0, 60.0
+	maxAxes                               = 9  // of parameters: those that explain most; the score comes on top
+	shades                                = 10 // of lines, by rank
+)
+
+// axes are parallel coordinates of a study: one for each parameter, and the score's at the right.
+type axes struct {
+	list      []axis
+	direction tune.Direction
+	hidden    int // parameters there was no room for
+	ranks     map[string]int
+}
+
+// axis is one of them.
+type axis struct {
+	name   string
+	log    bool
+	words  []string // of one whose values are no numbers
+	scale  scale
+	x      float64
+	figure func(report.Row) (any, bool)
+}
+
+func axesOf(s *tune.Study, rows []report.Row, importance []report.Importance) axes {
+	a := axes{direction: tune.Min}
+	if len(s.Config.Objectives) > 0 {
+		a.direction = s.Config.Objectives[0].Direction
+	}
+	for _, name := range parameterNames(s, importance) {
+		if len(a.list) == maxAxes {
+			a.hidden++
+			continue
+		}
+		a.list = append(a.list, axis{name: name, log: isLog(s, name), figure: func(row report.Row) (any, bool) { return row.Values.Lookup(name) }})
+	}
+	score := "score"
+	if len(s.Config.Objectives) > 0 {
+		score = s.Config.Objectives[0].Name
+	}
+	a.list = append(a.list, axis{name: score, figure: func(row report.Row) (any, bool) {
+		if row.Score == nil {
+			return nil, false
+		}
+		return *row.Score, true
+	}})
+	for i := range a.list {
+		a.list[i].x = coordsSide + float64(i)*(coordsWidth-2*coordsSide)/float64(max(1, len(a.list)-1))
+		a.list[i].fit(rows)
+	}
+	a.rank(rows)
+	return a
+}
+
+// parameterNames are the parameters that are searched for, each once: those that explain most first.
+func parameterNames(s *tune.Study, importance []report.Importance) (names []string) {
+	for _, one := range importance {
+		names = append(names, one.Parameter)
+	}
+	for _, p := range s.Config.Space {
+		if p.Kind != space.Fixed && !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func isLog(s *tune.Study, name string) bool {
+	return slices.ContainsFunc(s.Config.Space, func(p space.Parameter) bool { return p.Name == name && p.Sampling == space.Log })
+}
+
+// fit finds what the axis goes from and to. A score that is far out is drawn at the axis' end.
+func (a *axis) fit(rows []report.Row) {
+	low, high, words := math.Inf(1), math.Inf(-1), map[string]bool{}
+	numbers := true
+	for _, row := range rows {
+		value, there := a.figure(row)
+		if !there {
+			continue
+		}
+		words[valueText(value)] = true
+		if v, ok := numberOf(value); !ok {
+			numbers = false
+		} else if !math.IsInf(v, 0) && !math.IsNaN(v) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	bottom, top := coordsHeight-coordsBottom, coordsTop
+	if !numbers {
+		for word := range words {
+			a.words = append(a.words, word)
+		}
+		slices.Sort(a.words)
+		a.scale = scale{0, float64(max(1, len(a.words)-1)), bottom, top}
+		return
+	}
+	if a.log = a.log && low > 0; a.log {
+		low, high = math.Log(low), math.Log(high)
+	}
+	a.scale = scale{low, high, bottom, top}
+}
+
+func numberOf(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+// y is where a row crosses the axis; false if it has no value there.
+func (a *axis) y(row report.Row) (float64, bool) {
+	value, there := a.figure(row)
+	if !there {
+		return 0, false
+	}
+	if a.words != nil {
+		return a.scale.at(float64(slices.Index(a.words, valueText(value)))), true
+	}
+	v, _ := numberOf(value)
+	if a.log {
+		v = math.Log(v)
+	}
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, false
+	}
+	return a.scale.at(v), true
+}
+
+// rank orders the trials that have a score, the best first.
+func (a *axes) rank(rows []report.Row) {
+	scored := slices.DeleteFunc(slices.Clone(rows), func(row report.Row) bool { return row.Score == nil })
+	slices.SortStableFunc(scored, a.compare)
+	a.ranks = make(map[string]int, len(scored))
+	for i, row := range scored {
+		a.ranks[row.Trial] = i
+	}
+}
+
+// compare puts the better score first, and trials without one last.
+func (a *axes) compare(one, other report.Row) int {
+	switch {
+	case one.Score == nil || other.Score == nil:
+		return cmp.Compare(btoi(one.Score == nil), btoi(other.Score == nil))
+	case a.direction == tune.Max:
+		return cmp.Compare(*other.Score, *one.Score)
+	}
+	return cmp.Compare(*one.Score, *other.Score)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// path is a row's line through all axes, with gaps where it has no value.
+func (a *axes) path(row report.Row) string {
+	b, pen := make([]byte, 0, len(a.list)*12), byte('M')
+	for i := range a.list {
+		y, there := a.list[i].y(row)
+		if !there {
+			pen = 'M'
+			continue
+		}
+		b = append(b, pen)
+		b = strconv.AppendFloat(b, a.list[i].x, 'f', 0, 64)
+		b = append(b, ' ')
+		b = strconv.AppendFloat(b, y, 'f', 1, 64)
+		pen = 'L'
+	}
+	return string(b)
+}
+
+// names are those of the parameters that are drawn.
+func (a *axes) names() (names []string) {
+	for _, one := range a.list[:len(a.list)-1] {
+		names = append(names, one.name)
+	}
+	return names
+}
+
+// svg draws all trials that have a score. Lines of about equal rank are one path: thousands of trials are some ten elements.
+func (a *axes) svg(rows []report.Row) (picture template.HTML, note string) {
+	if len(a.ranks) < 2 || len(a.list) < 2 {
+		return "", ""
+	}
+	paths := make([]strings.Builder, shades)
+	for _, row := range rows {
+		if rank, scored := a.ranks[row.Trial]; scored {
+			paths[shades-1-rank*shades/len(a.ranks)].WriteString(a.path(row))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="coords" viewBox="0 0 %g %g" role="img" aria-label="%s"><g class="lines">`, coordsWidth, coordsHeight,
+		escaped(fmt.Sprintf("Parallel coordinates of %d trials over %s", len(a.ranks), strings.Join(a.names(), ", "))))
+	for i := range paths {
+		if d := paths[i].String(); d != "" {
+			fmt.Fprintf(&b, `<path class="s%d" d="%s"/>`, i, d)
+		}
+	}
+	b.WriteString(`</g><path class="chosen" d=""/>`)
+	for i := range a.list {
+		a.list[i].draw(&b)
+	}
+	b.WriteString(`</svg>`)
+	if a.hidden > 0 {
+		note = fmt.Sprintf("%d parameters that explain least are left out.", a.hidden)
+	}
+	return template.HTML(b.String()), note // made of numbers, and of text that is escaped
+}
+
+func (a *axis) draw(b *strings.Builder) {
+	fmt.Fprintf(b, `<line class="axis" x1="%g" x2="%[1]g" y1="%[2]g" y2="%[3]g"/><text class="axis-name" x="%[1]g" y="16">%[4]s<title>%[5]s</title></text>`,
+		a.x, coordsTop, coordsHeight-coordsBottom, escaped(cut(a.name, 17)), escaped(a.name))
+	for _, tick := range a.ticks() {
+		fmt.Fprintf(b, `<text class="tick" x="%g" y="%.1f">%s</text>`, a.x+5, tick.at+3.5, escaped(cut(tick.text, 12)))
+	}
+}
+
+type axisTick struct {
+	at   float64
+	text string
+}
+
+func (a *axis) ticks() (ticks []axisTick) {
+	if a.words != nil {
+		every := 1 + len(a.words)/12
+		for i := 0; i < len(a.words); i += every {
+			ticks = append(ticks, axisTick{a.scale.at(float64(i)), a.words[i]})
+		}
+		return ticks
+	}
+	for _, part := range []float64{0, 0.25, 0.5, 0.75, 1} {
+		v := a.scale.low + part*(a.scale.high-a.scale.low)
+		text := v
+		if a.log {
+			text = math.Exp(v)
+		}
+		ticks = append(ticks, axisTick{a.scale.at(v), short(roundTo(text, 3))})
+		if a.scale.low == a.scale.high {
+			break
+		}
+	}
+	return ticks
+}
+
+func cut(text string, most int) string {
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return text
+}

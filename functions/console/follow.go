@@ -1,0 +1,173 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// The parts of the bus that are followed, besides the registers.
+const (
+	partFacts    = "FACTS"
+	partProgress = "PROGRESS"
+	partDead     = "DEAD"
+)
+
+// again is how long a part of the bus that can't be read is left alone.
+const again = 2 * time.Second
+
+// deadPause is how often dead letters are counted: nothing tells of new ones.
+const deadPause = 10 * time.Second
+
+// follow keeps the model up to date until ctx ends.
+func (c *Console) follow(ctx context.Context) error {
+	following, ctx := errgroup.WithContext(ctx)
+	for name, take := range map[string]func(events.Entry){
+		events.RegisterPipelines: c.model.pipeline, events.RegisterJoins: c.model.join, events.RegisterGates: c.model.gate,
+		events.RegisterLeases: c.model.lease,
+	} {
+		following.Go(func() error {
+			return c.keep(ctx, name, func(ctx context.Context) error { return c.followRegister(ctx, name, take) })
+		})
+	}
+	var next uint64
+	following.Go(func() error {
+		return c.keep(ctx, partFacts, func(ctx context.Context) error { return c.followFacts(ctx, &next) })
+	})
+	following.Go(func() error { return c.keep(ctx, partProgress, c.followProgress) })
+	following.Go(func() error { return c.keep(ctx, partDead, c.countDead) })
+	following.Go(func() error { return c.keep(ctx, "revisions", c.readRevisions) })
+	return following.Wait()
+}
+
+// keep begins again after an error, until ctx ends. A letterbox that is closed for good ends it.
+func (c *Console) keep(ctx context.Context, part string, do func(context.Context) error) error {
+	for {
+		err := do(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, events.ErrClosed):
+			return err
+		case err != nil:
+			c.model.lost(part, err)
+			c.opts.Logger.Warn("part of the bus not followed; tried again", "part", part, "error", err)
+		}
+		if !sleep(ctx, again) {
+			return nil
+		}
+	}
+}
+
+// followFacts goes on behind the last fact that was taken. What stands in the log when it begins is the beginning; the model is whole
+// once that is read.
+func (c *Console) followFacts(ctx context.Context, next *uint64) error {
+	for _, follow := range []bool{false, true} {
+		for recorded, err := range c.opts.Box.Read(ctx, events.Query{From: *next, Follow: follow}) {
+			if err != nil {
+				return err
+			}
+			*next = recorded.Message.Sequence + 1
+			c.model.fact(recorded)
+		}
+		c.model.whole(partFacts)
+	}
+	return nil
+}
+
+func (c *Console) followRegister(ctx context.Context, name string, take func(events.Entry)) error {
+	register, err := c.opts.Box.Register(ctx, name)
+	if err != nil {
+		return err
+	}
+	for entry, err := range register.Watch(ctx) {
+		if err != nil {
+			return err
+		}
+		if entry.Revision == 0 {
+			c.model.whole(name)
+			continue
+		}
+		take(entry)
+	}
+	return nil
+}
+
+func (c *Console) followProgress(ctx context.Context) error {
+	for p, err := range c.opts.Box.Watch(ctx, "", "") {
+		if err != nil {
+			return err
+		}
+		c.model.progress(p)
+	}
+	return nil
+}
+
+func (c *Console) countDead(ctx context.Context) error {
+	for {
+		n, err := count(c.opts.Box.Dead(ctx))
+		if err != nil {
+			return err
+		}
+		c.model.letters(n)
+		c.model.cleared(partDead)
+		if !sleep(ctx, deadPause) {
+			return nil
+		}
+	}
+}
+
+func count[T any](all iter.Seq2[T, error]) (n int, err error) {
+	for _, err := range all {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// readRevisions reads the pipelines at revisions that runs have pinned and that are not the newest any more.
+func (c *Console) readRevisions(ctx context.Context) error {
+	pipelines, err := c.opts.Box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return err
+	}
+	for {
+		_, changed := c.model.now()
+		for _, at := range c.model.wanted() {
+			entry, err := pipelines.Revision(ctx, at.pipeline, at.number)
+			if err != nil && !errors.Is(err, events.ErrNotFound) {
+				return err
+			}
+			spec, err := pipeline.FromJSON(entry.Value)
+			if err != nil {
+				spec = pipeline.Pipeline{Name: at.pipeline} // nothing is known of what it asked for
+			}
+			c.model.found(at, spec)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+// sleep is false if ctx ended first.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

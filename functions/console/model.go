@@ -1,0 +1,327 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/runs"
+)
+
+// model is what the follower has seen of the bus. Its methods may be called from several goroutines; what comes out is a copy.
+type model struct {
+	mu      sync.RWMutex
+	version uint64
+	changed chan struct{} // closed with the next change
+	limit   int
+
+	runs   map[key]*run
+	specs  map[string]deployed
+	older  map[revision]pipeline.Pipeline // at revisions that joins have pinned
+	lacks  map[revision]bool              // revisions to read
+	gates  map[string]plan.Gate
+	leases map[string]runs.Lease
+	jobs   map[string]key
+	dead   int
+
+	read  map[string]bool   // what has been read to its end once
+	away  map[string]string // what can't be read now, and why
+	drops int               // runs left out
+	live  []key             // runs with curves, the one heard of last at the end
+}
+
+// deployed is a pipeline as it was applied last.
+type deployed struct {
+	spec     pipeline.Pipeline
+	bad      string // why it can't be read
+	revision uint64
+	applied  time.Time
+}
+
+// revision is a pipeline at one of its revisions.
+type revision struct {
+	pipeline string
+	number   uint64
+}
+
+func newModel(limit int) *model {
+	return &model{
+		changed: make(chan struct{}), limit: limit,
+		runs: map[key]*run{}, specs: map[string]deployed{}, older: map[revision]pipeline.Pipeline{}, lacks: map[revision]bool{},
+		gates: map[string]plan.Gate{}, leases: map[string]runs.Lease{}, jobs: map[string]key{}, read: map[string]bool{}, away: map[string]string{},
+	}
+}
+
+// change runs do under the lock, and tells who waits.
+func (m *model) change(do func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	do()
+	m.version++
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// now is the version, and a channel that is closed when there is a newer one.
+func (m *model) now() (uint64, <-chan struct{}) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.version, m.changed
+}
+
+// known is the model as functions/runs asks it, with the lock held.
+type known struct{ m *model }
+
+var errNotRead = errors.New("the pipeline is being read")
+
+func (k known) Spec(join plan.Join) (pipeline.Pipeline, error) {
+	newest, applied := k.m.specs[join.Pipeline]
+	if applied && (join.Revision == 0 || join.Revision == newest.revision) {
+		if newest.bad != "" {
+			return newest.spec, errors.New(newest.bad)
+		}
+		return newest.spec, nil
+	}
+	if join.Revision == 0 {
+		return pipeline.Pipeline{}, fmt.Errorf("pipeline %s is not applied", join.Pipeline)
+	}
+	at := revision{join.Pipeline, join.Revision}
+	if spec, there := k.m.older[at]; there {
+		return spec, nil
+	}
+	k.m.lacks[at] = true
+	return pipeline.Pipeline{}, errNotRead
+}
+func (k known) Gate(name string) (plan.Gate, error)  { return k.m.gates[name], nil }
+func (k known) Lease(job string) (runs.Lease, error) { return k.m.leases[job], nil }
+
+// run finds or begins the record of a run.
+func (m *model) run(k key) *run {
+	r := m.runs[k]
+	if r == nil {
+		r = &run{key: k}
+		m.runs[k] = r
+	}
+	return r
+}
+
+// settle works a run's state out anew, and leaves out what there is no room for.
+func (m *model) settle(r *run) {
+	r.refresh(known{m})
+	if job := r.job(); job != "" {
+		if r.state.Over() {
+			delete(m.jobs, job)
+		} else {
+			m.jobs[job] = r.key
+		}
+	}
+	if len(m.runs) > m.limit+m.limit/20 {
+		m.prune()
+	}
+}
+
+// prune leaves out the runs that ended longest ago; if all are under way, those heard of longest ago.
+func (m *model) prune() {
+	all := make([]*run, 0, len(m.runs))
+	for _, r := range m.runs {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b *run) int {
+		if a.state.Over() != b.state.Over() {
+			return map[bool]int{true: -1, false: 1}[a.state.Over()]
+		}
+		return a.state.Updated.Compare(b.state.Updated)
+	})
+	for _, r := range all[:len(all)-m.limit] {
+		delete(m.runs, r.key)
+		delete(m.jobs, r.job())
+		m.drops++
+	}
+}
+
+// fact takes one message of the log.
+func (m *model) fact(recorded events.Recorded) {
+	if recorded.Err != nil {
+		return // it lies in DEAD
+	}
+	m.change(func() {
+		r := m.run(key{recorded.Fact.Pipeline, recorded.Fact.Run})
+		r.tell(recorded)
+		m.settle(r)
+	})
+}
+
+// progress takes a report. One of a run that nobody has heard of belongs to a fact that is still to come, or to one left out.
+func (m *model) progress(p events.Progress) {
+	m.change(func() {
+		r := m.runs[key{p.Pipeline, p.Run}]
+		if r == nil || r.state.Over() && r.last.Told.Updated.After(p.Time) {
+			return
+		}
+		had := len(r.curves) > 0
+		r.report(p)
+		if len(r.curves) > 0 {
+			m.touch(r.key, had)
+		}
+		r.state.Updated = p.Time
+	})
+}
+
+// maxLive is of how many runs curves are kept in memory. Of others they are read from the store.
+const maxLive = 48
+
+// touch notes that a run's curves have grown, and drops those of the run that was heard of longest ago.
+func (m *model) touch(k key, had bool) {
+	if had {
+		if last := len(m.live) - 1; last >= 0 && m.live[last] == k {
+			return
+		}
+		m.live = slices.DeleteFunc(m.live, func(other key) bool { return other == k })
+	}
+	m.live = append(m.live, k)
+	if len(m.live) > maxLive {
+		if oldest := m.runs[m.live[0]]; oldest != nil {
+			oldest.curves = nil
+		}
+		m.live = slices.Delete(m.live, 0, 1)
+	}
+}
+
+// join takes an entry of events.RegisterJoins.
+func (m *model) join(entry events.Entry) {
+	name, runKey, ofRun := strings.Cut(entry.Key, "/")
+	if !ofRun || entry.Deleted {
+		return
+	}
+	join, err := dispatch.DecodeJoin(entry)
+	m.change(func() {
+		r := m.run(key{name, runKey})
+		if err != nil {
+			r.state = runs.State{Pipeline: name, Run: runKey, State: runs.Unclear, Error: err.Error(), Updated: entry.Written}
+			return
+		}
+		r.take(join)
+		m.settle(r)
+	})
+}
+
+// lease takes an entry of events.RegisterLeases. One that can't be read is somebody's all the same.
+func (m *model) lease(entry events.Entry) {
+	m.change(func() {
+		if entry.Deleted {
+			delete(m.leases, entry.Key)
+		} else {
+			lease, _ := events.DecodeLease(entry)
+			m.leases[entry.Key] = runs.Lease{Lease: lease, Written: entry.Written}
+		}
+		if r := m.runs[m.jobs[entry.Key]]; r != nil {
+			m.settle(r)
+		}
+	})
+}
+
+// gate takes an entry of events.RegisterGates.
+func (m *model) gate(entry events.Entry) {
+	if strings.Contains(entry.Key, "/") {
+		return // when dispatchers swept last
+	}
+	var gate plan.Gate
+	err := json.Unmarshal(entry.Value, &gate)
+	m.change(func() {
+		if entry.Deleted || err != nil {
+			delete(m.gates, entry.Key)
+		} else {
+			m.gates[entry.Key] = gate
+		}
+		m.settleAll(entry.Key)
+	})
+}
+
+// pipeline takes an entry of events.RegisterPipelines.
+func (m *model) pipeline(entry events.Entry) {
+	spec, err := pipeline.FromJSON(entry.Value)
+	m.change(func() {
+		if entry.Deleted {
+			delete(m.specs, entry.Key)
+		} else {
+			now := deployed{spec: spec, revision: entry.Revision, applied: entry.Written}
+			if err != nil {
+				now.bad = err.Error()
+			}
+			m.specs[entry.Key] = now
+		}
+		m.settleAll(entry.Key)
+	})
+}
+
+// settleAll works out anew the runs of a pipeline that are under way.
+func (m *model) settleAll(name string) {
+	for _, r := range m.runs {
+		if r.pipeline == name && !r.state.Over() {
+			m.settle(r)
+		}
+	}
+}
+
+// wanted are the revisions that nobody has read yet.
+func (m *model) wanted() (list []revision) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for at := range m.lacks {
+		list = append(list, at)
+	}
+	return list
+}
+
+// maxOlder is how many older revisions are kept.
+const maxOlder = 500
+
+// found takes a pipeline at an older revision, or why it can't be read.
+func (m *model) found(at revision, spec pipeline.Pipeline) {
+	m.change(func() {
+		delete(m.lacks, at)
+		if len(m.older) >= maxOlder {
+			clear(m.older)
+		}
+		m.older[at] = spec
+		m.settleAll(at.pipeline)
+	})
+}
+
+// letters takes how many dead letters there are.
+func (m *model) letters(n int) {
+	m.mu.RLock()
+	same := m.dead == n
+	m.mu.RUnlock()
+	if !same {
+		m.change(func() { m.dead = n })
+	}
+}
+
+// whole notes that a part of the bus was read to its end; from then on it is followed.
+func (m *model) whole(part string) {
+	m.change(func() { m.read[part] = true; delete(m.away, part) })
+}
+
+// lost notes that a part of the bus can't be read now.
+func (m *model) lost(part string, err error) {
+	m.change(func() { m.away[part] = err.Error() })
+}
+
+// cleared notes that a part of the bus can be read again.
+func (m *model) cleared(part string) {
+	m.mu.RLock()
+	_, away := m.away[part]
+	m.mu.RUnlock()
+	if away {
+		m.change(func() { delete(m.away, part) })
+	}
+}

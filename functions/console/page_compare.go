@@ -1,0 +1,132 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// compareView is the curves of several runs over each other.
+type compareView struct {
+	Runs    []comparedRun
+	Metrics []string // of the table
+	Charts  []chartView
+	Notes   []string
+}
+
+// comparedRun is one of them.
+type comparedRun struct {
+	runLine
+	Label  string
+	Values []string // by Metrics
+}
+
+// mostCompared is how many lines a picture has room for.
+const mostCompared = 8
+
+func (c *Console) comparePage() page {
+	return page{
+		nav: "runs", template: "compare", title: func(any) string { return "Compare runs" },
+		fragments: []string{"compare-table", "compare-charts"},
+		build:     func(r *http.Request) (any, error) { return c.compareView(r) },
+	}
+}
+
+func (c *Console) compareView(r *http.Request) (view compareView, err error) {
+	if err := r.ParseForm(); err != nil {
+		return view, badRequest("%s", err)
+	}
+	asked := slices.Compact(slices.Sorted(slices.Values(r.Form["run"])))
+	if len(asked) > mostCompared {
+		view.Notes = append(view.Notes, "Eight runs are compared at most; the first eight are shown.")
+		asked = asked[:mostCompared]
+	}
+	var all []chart
+	metrics := make([]map[string]float64, 0, len(asked))
+	labels := labelsOf(asked)
+	for i, name := range asked {
+		pipeline, run, ok := strings.Cut(name, "/")
+		if !ok || events.CheckName("pipeline", pipeline) != nil || events.CheckRun("run", run) != nil {
+			return view, badRequest("run=%s: expected pipeline/run", name)
+		}
+		charts, line, ended, note := c.curvesOf(r, key{pipeline, run})
+		if note != "" {
+			view.Notes = append(view.Notes, labels[i]+": "+note)
+		}
+		for _, one := range charts {
+			for _, s := range one.lines {
+				s.run = labels[i]
+				all = withLine(all, one.metric, one.axis, s)
+			}
+		}
+		view.Runs = append(view.Runs, comparedRun{runLine: line, Label: labels[i]})
+		metrics = append(metrics, ended)
+	}
+	view.table(metrics)
+	view.Charts = viewsOf(ordered(all))
+	return view, nil
+}
+
+// labelsOf leaves out the pipeline where all runs are of one.
+func labelsOf(asked []string) []string {
+	labels, same := slices.Clone(asked), true
+	for _, name := range asked {
+		pipeline, _, _ := strings.Cut(name, "/")
+		same = same && strings.HasPrefix(asked[0], pipeline+"/")
+	}
+	for i := range labels {
+		if _, run, ok := strings.Cut(labels[i], "/"); ok && same {
+			labels[i] = run
+		}
+	}
+	return labels
+}
+
+// curvesOf are a run's curves: of one under way those that were followed, else those of its log.
+func (c *Console) curvesOf(r *http.Request, k key) (charts []chart, line runLine, metrics map[string]float64, note string) {
+	c.model.mu.RLock()
+	one := c.model.runs[k]
+	if one == nil {
+		c.model.mu.RUnlock()
+		line.Pipeline, line.Run, line.Key = k.pipeline, k.run, k.pipeline+"/"+k.run
+		line.URL = link("/run", "pipeline", k.pipeline, "run", k.run)
+		return nil, line, nil, "not known here"
+	}
+	line, charts, metrics = one.line(), one.curves.charts(), one.ended.metrics
+	address, over := one.ended.modelRun, one.state.Over()
+	c.model.mu.RUnlock()
+	if !over || address == "" {
+		return charts, line, metrics, ""
+	}
+	ref, err := c.ours(address)
+	if err != nil {
+		return charts, line, metrics, err.Error()
+	}
+	log := c.curves.read(r.Context(), ref.String())
+	if len(log.charts) > 0 {
+		charts = log.charts
+	}
+	return charts, line, metrics, log.note
+}
+
+func (v *compareView) table(metrics []map[string]float64) {
+	for _, of := range metrics {
+		for name := range of {
+			if !slices.Contains(v.Metrics, name) {
+				v.Metrics = append(v.Metrics, name)
+			}
+		}
+	}
+	slices.Sort(v.Metrics)
+	for i := range v.Runs {
+		for _, name := range v.Metrics {
+			text := "–"
+			if value, there := metrics[i][name]; there {
+				text = short(value)
+			}
+			v.Runs[i].Values = append(v.Runs[i].Values, text)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package console
+
+import (
+	"cmp"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"bytes"
+	"encoding/json"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
+)
+
+// deadView is the list of dead letters.
+type deadView struct {
+	Letters []letterLine
+	Leaf    leaf
+	Query   string
+}
+
+// letterLine is one of them.
+type letterLine struct {
+	events.DeadLetter
+	Pipeline, Run string
+	URL, RunURL   template.URL
+	Why           string
+}
+
+const lettersPerPage = 50
+
+func (c *Console) deadPage() page {
+	return page{
+		nav: "dead", template: "dead", title: func(any) string { return "Dead letters" }, fragments: []string{"dead-table"},
+		build: func(r *http.Request) (any, error) { return c.deadView(r) },
+	}
+}
+
+// deadView lists those first that were buried last.
+func (c *Console) deadView(r *http.Request) (view deadView, err error) {
+	view.Query = r.FormValue("q")
+	var all []letterLine
+	for letter, err := range c.opts.Box.Dead(r.Context()) {
+		if err != nil {
+			return view, err
+		}
+		if line := lineOf(letter); line.matches(view.Query) {
+			all = append(all, line)
+		}
+	}
+	slices.SortFunc(all, func(a, b letterLine) int { return cmp.Compare(b.Sequence, a.Sequence) })
+	view.Letters, view.Leaf = leafOf(r, all, lettersPerPage)
+	return view, nil
+}
+
+func lineOf(letter events.DeadLetter) letterLine {
+	line := letterLine{DeadLetter: letter, URL: link("/letter", "number", strconv.FormatUint(letter.Sequence, 10))}
+	line.Pipeline, line.Run = replay.RunOf(letter)
+	if line.Run != "" {
+		line.RunURL = link("/run", "pipeline", line.Pipeline, "run", line.Run)
+	}
+	line.Why = maskText(runs.FirstLine(letter.Reason.Message))
+	return line
+}
+
+func (l letterLine) matches(query string) bool {
+	query = strings.ToLower(strings.TrimSpace(query))
+	return query == "" || strings.Contains(strings.ToLower(l.Run+" "+l.Pipeline+" "+l.Reason.Message+" "+string(l.Reason.Kind)), query)
+}
+
+// letterView is one dead letter.
+type letterView struct {
+	letterLine
+	Message string // the whole reason
+	Headers []nameValue
+	Body    string
+	Causes  []causeView
+	Command []commandLine
+}
+
+type causeView struct {
+	Sequence uint64
+	Subject  string
+	Body     string
+}
+
+func (c *Console) letterPage() page {
+	return page{
+		nav: "dead", template: "letter", title: func(any) string { return "Dead letter" },
+		build: func(r *http.Request) (any, error) {
+			number, err := strconv.ParseUint(r.FormValue("number"), 10, 64)
+			if err != nil {
+				return nil, badRequest("number: expected that of a dead letter")
+			}
+			letter, err := c.letter(r.Context(), number)
+			if err != nil {
+				return nil, err
+			}
+			return c.letterView(letter), nil
+		},
+	}
+}
+
+func (c *Console) letterView(letter events.DeadLetter) letterView {
+	view := letterView{letterLine: lineOf(letter), Message: maskText(runs.OnPaper(letter.Reason.Message)), Body: bodyText(letter.Message)}
+	for _, name := range slices.Sorted(maps.Keys(letter.Message.Header)) {
+		value := strings.Join(letter.Message.Header[name], ", ")
+		if secret.MatchString(name) {
+			value = hidden
+		}
+		view.Headers = append(view.Headers, nameValue{name, value})
+	}
+	for _, cause := range letter.Causes {
+		view.Causes = append(view.Causes, causeView{cause.Sequence, cause.Subject, bodyText(cause)})
+	}
+	f, number := frame{c: c}, strconv.FormatUint(letter.Sequence, 10)
+	view.Command = []commandLine{{"Try it again, once the cause is mended", f.Command("dead retry", number)}, {"Give it up", f.Command("dead drop", number)}}
+	return view
+}
+
+// bodyText is a message's body as it may be shown: JSON without its secrets, or text.
+func bodyText(m events.Message) string {
+	text := strings.ToValidUTF8(runs.OnPaper(string(m.Body)), "�")
+	if json.Valid(m.Body) {
+		text = indented(masked(m.Body))
+	}
+	if m.Cut != nil {
+		text += "\n… (cut: the whole has " + bytesText(int64(m.Cut.Bytes)) + ")"
+	}
+	return maskText(text)
+}
+
+func indented(value any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return hidden
+	}
+	return strings.TrimSpace(out.String())
+}

@@ -1,0 +1,367 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// runView is one run.
+type runView struct {
+	runLine
+	Facts     []factLine
+	Expires   time.Time
+	Job       string
+	Revision  uint64
+	Attempt   string // who works on it, and how earlier ones ended
+	Heartbeat time.Time
+	Charts    []chartView
+	ChartNote string
+	Study     *events.Study
+	StudyURL  template.URL
+	Compare   template.URL
+	Lineage   template.URL
+	Trained   *events.ModelTrained
+	Metrics   []nameValue
+	Hyper     []nameValue
+	Outputs   []outputLine
+	Failure   string // what a failure says beyond its first line
+	Log       string
+	LogWhole  bool
+	LogURL    template.URL
+	LogNote   string
+	Letter    uint64
+	Commands  []commandLine
+	CanCancel bool
+}
+
+// factLine is one fact of a run.
+type factLine struct {
+	Sequence uint64
+	Kind     events.Kind
+	Source   string
+	ID       string
+	Stored   time.Time
+}
+
+// nameValue is a line of a small table.
+type nameValue struct {
+	Name, Value string
+}
+
+// outputLine is something a run has left in the store.
+type outputLine struct {
+	Name, Address string
+	Browse        template.URL
+}
+
+// commandLine is a command to copy, and what it is for.
+type commandLine struct{ For, Text string }
+
+// chartView is a chart ready to be drawn.
+type chartView struct {
+	ID, Metric, Axis string
+	Lines            []string
+	SVG              template.HTML
+	Data             string
+}
+
+func (c *Console) runPage() page {
+	return page{
+		nav: "runs", template: "run", title: func(view any) string { v := view.(runView); return v.Run + " · " + v.Pipeline },
+		fragments: []string{"run-head", "run-result", "run-charts", "run-facts", "run-log"},
+		build:     func(r *http.Request) (any, error) { return c.runView(r) },
+	}
+}
+
+func (c *Console) runView(r *http.Request) (runView, error) {
+	k := key{r.FormValue("pipeline"), r.FormValue("run")}
+	if err := errors.Join(events.CheckName("pipeline", k.pipeline), events.CheckRun("run", k.run)); err != nil {
+		return runView{}, badRequest("%s", err)
+	}
+	told, err := c.told(r.Context(), k)
+	if err != nil {
+		return runView{}, err
+	}
+	view := c.fromModel(k, told)
+	view.Facts, view.Trained = told.facts, told.trained
+	c.addCharts(r.Context(), &view, told)
+	c.addStudy(r.Context(), &view, told)
+	if view.Trained != nil && view.State.State == runs.Trained {
+		view.addModel(c.opts.Root)
+	}
+	c.addLog(r.Context(), &view, told)
+	view.addCommands(c)
+	return view, nil
+}
+
+// toldOf is what the log has of one run.
+type toldOf struct {
+	facts   []factLine
+	trained *events.ModelTrained
+	failed  *events.Failed
+	hparams *events.HParamsReady
+	last    runs.LastWord
+	record  run
+}
+
+// told reads the facts of a run.
+func (c *Console) told(ctx context.Context, k key) (told toldOf, err error) {
+	told.record.key = k
+	for recorded, err := range c.opts.Box.Read(ctx, events.Query{Pipeline: k.pipeline, Run: k.run}) {
+		if err != nil {
+			return told, err
+		}
+		if recorded.Err != nil {
+			continue // it lies in DEAD
+		}
+		told.add(recorded)
+	}
+	if len(told.facts) == 0 {
+		return told, notThere("No fact of run %s of pipeline %s has come.", k.run, k.pipeline)
+	}
+	return told, nil
+}
+
+func (t *toldOf) add(recorded events.Recorded) {
+	fact := recorded.Fact
+	t.facts = append(t.facts, factLine{recorded.Message.Sequence, fact.Data.Kind(), fact.Source, fact.ID, recorded.Message.Stored})
+	t.record.tell(recorded)
+	switch data := fact.Data.(type) {
+	case *events.ModelTrained:
+		t.trained, t.failed = data, nil
+	case *events.TrainingFailed:
+		t.fail(data.Failed)
+	case *events.TuningFailed:
+		t.fail(data.Failed)
+	case *events.HParamsReady:
+		t.hparams = data
+	}
+}
+
+// fail keeps the last failure, with a log if any had one.
+func (t *toldOf) fail(failed events.Failed) {
+	if t.failed != nil && failed.LogTail == "" {
+		failed.Log, failed.LogTail = t.failed.Log, t.failed.LogTail
+	}
+	t.failed = &failed
+}
+
+// fromModel is what the model knows of a run; of one that it has no room for, what its facts tell.
+func (c *Console) fromModel(k key, told toldOf) (view runView) {
+	c.model.mu.RLock()
+	defer c.model.mu.RUnlock()
+	r := c.model.runs[k]
+	if r == nil {
+		told.record.refresh(known{c.model})
+		return runView{runLine: told.record.line()}
+	}
+	view = runView{runLine: r.line(), Job: r.job(), Revision: r.join.Revision}
+	if r.join.IsTuned() {
+		view.Revision = r.join.Tuning.Revision
+	}
+	if spec, err := (known{c.model}).Spec(r.join); err == nil && r.state.State == runs.Waiting && r.joined {
+		view.Expires, _ = r.join.Deadline(spec)
+	}
+	if lease, there := c.model.leases[r.job()]; there && !r.state.Over() {
+		view.Attempt = attemptLine(lease.Lease)
+		if lease.Holder != "" {
+			view.Heartbeat = lease.Written
+		}
+	}
+	view.CanCancel = !r.state.Over() && r.state.State != runs.Unclear
+	view.Charts = viewsOf(r.curves.charts())
+	return view
+}
+
+func attemptLine(lease events.Lease) string {
+	if lease.Number == 0 {
+		return ""
+	}
+	line := fmt.Sprintf("attempt %d", lease.Number)
+	for _, kind := range slices.Sorted(maps.Keys(lease.Failures)) {
+		ended := string(kind)
+		if kind == events.FailureUnavailable {
+			ended = "handed back or lost"
+		}
+		line += fmt.Sprintf(", %d ended before: %s", lease.Failures[kind], ended)
+	}
+	return line
+}
+
+func viewsOf(charts []chart) (views []chartView) {
+	for _, c := range charts {
+		data, err := c.data()
+		if err != nil {
+			continue // values are finite: it can't be
+		}
+		view := chartView{ID: "chart-" + slug(c.metric+"-"+c.axis), Metric: c.metric, Axis: c.axis, SVG: c.svg(), Data: data}
+		for _, line := range c.lines {
+			view.Lines = append(view.Lines, cmp.Or(line.name(), c.metric))
+		}
+		views = append(views, view)
+	}
+	return views
+}
+
+// slug is a text as an id.
+func slug(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, text)
+}
+
+// addCharts takes the curves of a run that has ended from its run log: these are whole.
+func (c *Console) addCharts(ctx context.Context, view *runView, told toldOf) {
+	view.Compare = link("/compare", "run", view.Key)
+	if told.trained == nil || told.trained.ModelRun == "" || !view.State.Over() {
+		return
+	}
+	ref, err := c.ours(told.trained.ModelRun)
+	if err != nil {
+		view.ChartNote = err.Error()
+		return
+	}
+	log := c.curves.read(ctx, ref.String())
+	view.ChartNote = log.note
+	if len(log.charts) > 0 {
+		view.Charts = viewsOf(log.charts)
+	}
+}
+
+func (c *Console) addStudy(ctx context.Context, view *runView, told toldOf) {
+	c.model.mu.RLock()
+	var job string
+	if r := c.model.runs[key{view.Pipeline, view.Run}]; r != nil && r.join.Tuning != nil {
+		job = r.join.Tuning.Job
+	}
+	c.model.mu.RUnlock()
+	name, found := c.studies.ofJob(ctx, view.Pipeline, job)
+	if !found && told.hparams != nil {
+		name, found = c.studies.at(ctx, view.Pipeline, told.hparams.Study)
+	}
+	if found {
+		view.Study, view.StudyURL = &name, link("/study", "pipeline", name.Pipeline, "id", name.ID)
+	}
+}
+
+func (v *runView) addModel(root storage.Ref) {
+	t := v.Trained
+	v.Lineage = link("/lineage", "pipeline", v.Pipeline, "run", v.Run)
+	for _, name := range slices.Sorted(maps.Keys(t.Metrics)) {
+		v.Metrics = append(v.Metrics, nameValue{name, short(t.Metrics[name])})
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Hyperparameters)) {
+		value := fmt.Sprint(t.Hyperparameters[name])
+		if secret.MatchString(name) {
+			value = hidden
+		}
+		v.Hyper = append(v.Hyper, nameValue{name, value})
+	}
+	add := func(name, address string) {
+		if address != "" {
+			v.Outputs = append(v.Outputs, outputLine{name, address, link("/artifact", "ref", address)})
+		}
+	}
+	for _, format := range t.Model.Formats {
+		add(format, t.Model.URI+"/"+format)
+	}
+	add("model run", t.ModelRun)
+	for _, input := range t.Inputs {
+		if ref, err := storage.ParseRef(input.URI); err == nil {
+			if _, below := ref.Below(root); below {
+				add("input: "+input.Type, input.URI)
+			}
+		}
+	}
+}
+
+// addLog is the end of the module's log: of a run that has ended, for until then it is with its worker.
+func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
+	if told.failed != nil && view.State.Over() {
+		view.Failure = maskText(runs.OnPaper(told.failed.Message))
+		view.Log = maskText(runs.OnPaper(told.failed.LogTail))
+	}
+	address := logAddress(told)
+	if address == "" || !view.State.Over() {
+		if view.Log == "" && !view.State.Over() {
+			view.LogNote = "The log is kept in the store when the job has ended."
+		}
+		return
+	}
+	ref, err := c.ours(address)
+	if err != nil {
+		view.LogNote = err.Error()
+		return
+	}
+	text, whole, err := c.tail(ctx, ref)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		view.LogNote = "The store has no log of this run any more."
+	case err != nil:
+		view.LogNote = "The log can't be read: " + err.Error()
+	default:
+		view.Log, view.LogWhole, view.LogURL = maskText(runs.OnPaper(text)), whole, link("/download", "ref", address)
+	}
+}
+
+func logAddress(told toldOf) string {
+	if told.failed != nil {
+		return told.failed.Log
+	}
+	if told.trained == nil {
+		return ""
+	}
+	ref, err := storage.ParseRef(told.trained.Model.URI)
+	if err != nil {
+		return ""
+	}
+	place, ok := storage.PlaceOf(ref)
+	if !ok {
+		return ""
+	}
+	return place.Log().String()
+}
+
+// addCommands are those that help a run on, or take its model somewhere.
+func (v *runView) addCommands(c *Console) {
+	f := frame{c: c}
+	name, of := quoted(v.Run), "--pipeline "+v.Pipeline
+	add := func(purpose, text string) { v.Commands = append(v.Commands, commandLine{purpose, text}) }
+	switch v.State.State {
+	case runs.Trained:
+		add("Copy the model", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline))
+		add("Serve it with TensorFlow Serving", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./serving/"+v.Pipeline, "--serving")+
+			" &&\ntensorflow_model_server --rest_api_port=8501 --model_name="+v.Pipeline+` --model_base_path="$PWD/serving/`+v.Pipeline+`"`)
+		add("Look into its curves with TensorBoard", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline, "--model-run")+
+			" &&\ntensorboard --logdir ./"+v.Pipeline+"/model_run")
+	case runs.Failed, runs.Cancelled, runs.Expired:
+		add("All that is known of it", f.Command("runs show", name, of))
+		if v.Job != "" {
+			add("Train it anew", f.Command("replay", "--run", name, of, "--force"))
+		}
+	case runs.Held:
+		if v.Gate != nil && v.Gate.Paused {
+			add("Let the pipeline's runs go on", f.Command("resume", v.Pipeline))
+		}
+		add("Give it up", f.Command("cancel", name, of))
+	case runs.Unclear:
+		add("What is known of it", f.Command("runs show", name, of))
+	default:
+		add("Give it up", f.Command("cancel", name, of))
+	}
+}

@@ -1,0 +1,173 @@
+package console
+
+import (
+	"cmp"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/runs"
+)
+
+// runsView is the list of runs.
+type runsView struct {
+	Query, Pipeline, State string
+	Pipelines              []string
+	States                 []stateCount
+	Runs                   []runLine
+	Leaf                   leaf
+	Known                  int
+}
+
+// stateCount is how many runs are in a state, and where they are listed.
+type stateCount struct {
+	State string
+	Count int
+	URL   template.URL
+	Now   bool // it is the one that is listed
+}
+
+// runLine is one run of a list.
+type runLine struct {
+	runs.State
+	Key      string // pipeline/run
+	URL      template.URL
+	Since    time.Time
+	Progress *progressView
+	Spark    template.HTML
+	Metric   string // the one that people look at first
+	Value    float64
+	Took     time.Duration
+	Cached   bool
+}
+
+// progressView is how far a job is.
+type progressView struct {
+	Phase       string
+	Step, Steps int
+	Percent     float64
+	Speed       float64
+	Left        time.Duration
+	Metrics     map[string]float64
+	At          time.Time
+}
+
+// runsPerPage keeps a page quick, and readable.
+const runsPerPage = 50
+
+func (c *Console) runsPage() page {
+	return page{
+		nav: "runs", template: "runs", title: func(any) string { return "Runs" },
+		fragments: []string{"runs-states", "runs-table"},
+		build:     func(r *http.Request) (any, error) { return c.model.runsView(r), nil },
+	}
+}
+
+// runsView lists the runs that are asked for, those heard of last first.
+func (m *model) runsView(r *http.Request) runsView {
+	view := runsView{Query: r.FormValue("q"), Pipeline: r.FormValue("pipeline"), State: r.FormValue("state")}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	view.Known, view.Pipelines = len(m.runs), m.pipelines()
+	counts, matching := map[string]int{}, []*run{}
+	for _, one := range m.runs {
+		if !one.matches(view.Pipeline, view.Query) {
+			continue
+		}
+		counts[one.state.State]++
+		if view.State == "" || one.state.State == view.State {
+			matching = append(matching, one)
+		}
+	}
+	view.States = statesOf(view, counts)
+	slices.SortFunc(matching, func(a, b *run) int {
+		return cmp.Or(b.state.Updated.Compare(a.state.Updated), strings.Compare(a.pipeline, b.pipeline), strings.Compare(a.key.run, b.key.run))
+	})
+	matching, view.Leaf = leafOf(r, matching, runsPerPage)
+	for _, one := range matching {
+		view.Runs = append(view.Runs, one.line())
+	}
+	return view
+}
+
+// pipelines are all that are known, by name. The lock is held.
+func (m *model) pipelines() []string {
+	seen := map[string]bool{}
+	for name := range m.specs {
+		seen[name] = true
+	}
+	for k := range m.runs {
+		seen[k.pipeline] = true
+	}
+	names := make([]string, 0, len(seen))
+	for name := range seen {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (r *run) matches(pipeline, query string) bool {
+	if pipeline != "" && r.pipeline != pipeline {
+		return false
+	}
+	query = strings.ToLower(strings.TrimSpace(query))
+	return query == "" || strings.Contains(strings.ToLower(r.key.run), query) || strings.Contains(r.pipeline, query) ||
+		strings.Contains(strings.ToLower(r.state.Model), query) || strings.Contains(strings.ToLower(r.state.Error), query)
+}
+
+func statesOf(view runsView, counts map[string]int) []stateCount {
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	list := []stateCount{{State: "all", Count: total, URL: link("/", "pipeline", view.Pipeline, "q", view.Query), Now: view.State == ""}}
+	for _, state := range runs.States() {
+		if counts[state] == 0 && state != view.State {
+			continue
+		}
+		list = append(list, stateCount{state, counts[state], link("/", "state", state, "pipeline", view.Pipeline, "q", view.Query), state == view.State})
+	}
+	return list
+}
+
+func (r *run) line() runLine {
+	line := runLine{
+		State: r.state, Key: r.pipeline + "/" + r.key.run, URL: link("/run", "pipeline", r.pipeline, "run", r.key.run), Since: r.since,
+		Progress: r.progressView(), Took: r.ended.took, Cached: r.ended.cached,
+	}
+	for _, name := range []string{"loss", "train_loss"} {
+		if curve := r.curves[name]; curve != nil {
+			line.Spark = spark(curve.points)
+			break
+		}
+	}
+	line.Metric, line.Value = leading(r.ended.metrics)
+	return line
+}
+
+func (r *run) progressView() *progressView {
+	p := r.progress
+	if p == nil {
+		return nil
+	}
+	v := &progressView{
+		Phase: p.Phase, Step: p.Step, Steps: p.Steps, Metrics: p.Metrics, At: p.Time, Speed: r.pace.speed(), Left: r.pace.left(p.Step, p.Steps),
+	}
+	if p.Steps > 0 {
+		v.Percent = min(100, 100*float64(p.Step)/float64(p.Steps))
+	}
+	return v
+}
+
+// leading is the metric that stands in a list.
+func leading(metrics map[string]float64) (string, float64) {
+	for _, name := range []string{"accuracy", "auc", "binary_accuracy", "sparse_categorical_accuracy", "val_accuracy", "rmse", "mae", "loss", "val_loss"} {
+		if value, there := metrics[name]; there {
+			return name, value
+		}
+	}
+	return "", 0
+}

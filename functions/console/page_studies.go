@@ -1,0 +1,184 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/events"
+)
+
+// studiesView is the list of studies.
+type studiesView struct {
+	Studies []studyLine
+	Leaf    leaf
+}
+
+type studyLine struct {
+	summary
+	URL template.URL
+}
+
+const studiesPerPage = 50
+
+func (c *Console) studiesPage() page {
+	return page{
+		nav: "studies", template: "studies", title: func(any) string { return "Studies" }, fragments: []string{"studies-table"},
+		build: func(r *http.Request) (any, error) {
+			list, err := c.studies.list(r.Context(), "")
+			if err != nil {
+				return nil, err
+			}
+			list, at := leafOf(r, list, studiesPerPage)
+			view := studiesView{Leaf: at}
+			for _, one := range list {
+				view.Studies = append(view.Studies, studyLine{one, link("/study", "pipeline", one.Name.Pipeline, "id", one.Name.ID)})
+			}
+			return view, nil
+		},
+	}
+}
+
+// studyView is one study.
+type studyView struct {
+	Name       events.Study
+	State      string
+	Report     report.Report
+	Objective  string
+	Best       []report.Row
+	BestValues []nameValue
+	Coords     template.HTML
+	CoordsNote string
+	Progress   *chartView
+	Importance []report.Importance
+	Names      []string // of the table's columns
+	Trials     []trialLine
+	Leaf       leaf
+	Sort       string
+	Took       time.Duration
+	Commands   []commandLine
+}
+
+type trialLine struct {
+	report.Row
+	Values []string
+	Path   string // the trial's line through the parallel coordinates
+}
+
+const trialsPerPage = 50
+
+func (c *Console) studyPage() page {
+	return page{
+		nav: "studies", template: "study", title: func(view any) string { return "Study of " + view.(studyView).Name.Pipeline },
+		fragments: []string{"study-head", "study-charts", "study-table"},
+		build:     func(r *http.Request) (any, error) { return c.studyView(r) },
+	}
+}
+
+func (c *Console) studyView(r *http.Request) (view studyView, err error) {
+	name := events.Study{Pipeline: r.FormValue("pipeline"), ID: r.FormValue("id")}
+	if err := name.Validate(); err != nil {
+		return view, badRequest("%s", err)
+	}
+	state, err := c.studies.read(r.Context(), name)
+	if err != nil {
+		return view, err
+	}
+	s := &state.Study
+	view = studyView{Name: name, State: studyState(s), Report: report.Of(s), Sort: r.FormValue("sort")}
+	view.Objective = objectiveOf(s)
+	view.Took = view.Report.Last.Sub(view.Report.Begun)
+	view.Importance = report.Importances(s)
+	view.best()
+	axes := axesOf(s, view.Report.Trials, view.Importance)
+	view.Coords, view.CoordsNote = axes.svg(view.Report.Trials)
+	view.progress(s)
+	view.table(r, axes)
+	f := frame{c: c}
+	view.Commands = []commandLine{
+		{"Follow it in a terminal", f.Command("studies show", name.ID[:min(12, len(name.ID))], "-f")},
+		{"Export it as CSV, JSON and for TensorBoard's HParams page", f.Command("studies export", name.ID[:min(12, len(name.ID))])},
+	}
+	return view, nil
+}
+
+func objectiveOf(s *tune.Study) string {
+	var list []string
+	for _, o := range s.Config.Objectives {
+		list = append(list, fmt.Sprintf("%s (%s)", o.Name, o.Direction))
+	}
+	return strings.Join(list, ", ")
+}
+
+func (v *studyView) best() {
+	for _, row := range v.Report.Trials {
+		if row.Best && row.Score != nil {
+			v.Best = append(v.Best, row)
+		}
+	}
+	if len(v.Best) > 0 {
+		for _, value := range v.Best[0].Values {
+			v.BestValues = append(v.BestValues, nameValue{value.Name, valueText(value.Of)})
+		}
+	}
+}
+
+func valueText(value any) string {
+	switch v := value.(type) {
+	case float64:
+		return short(v)
+	case nil:
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+// progress is each trial's score, and the best of those that ended before it.
+func (v *studyView) progress(s *tune.Study) {
+	if len(s.Config.Objectives) == 0 {
+		return
+	}
+	direction := s.Config.Objectives[0].Direction
+	done := slices.DeleteFunc(slices.Clone(v.Report.Trials), func(row report.Row) bool { return row.Score == nil })
+	slices.SortStableFunc(done, func(a, b report.Row) int { return a.Ended.Compare(b.Ended) })
+	scores, best := series{part: "score"}, series{part: "best so far"}
+	var leader *float64
+	for i, row := range done {
+		if !row.Breaks && (leader == nil || direction.Better(*row.Score, *leader)) {
+			leader = row.Score
+		}
+		scores.points = append(scores.points, point{float64(i + 1), *row.Score})
+		if leader != nil {
+			best.points = append(best.points, point{float64(i + 1), *leader})
+		}
+	}
+	if len(done) < 2 {
+		return
+	}
+	views := viewsOf([]chart{{metric: s.Config.Objectives[0].Name, axis: "completed trials", lines: []series{scores, best}}})
+	v.Progress = &views[0]
+}
+
+// table is a page of the trials: by score, or as they were begun.
+func (v *studyView) table(r *http.Request, axes axes) {
+	rows := slices.Clone(v.Report.Trials)
+	if v.Sort != "begun" {
+		v.Sort = "score"
+		slices.SortStableFunc(rows, func(a, b report.Row) int { return axes.compare(a, b) })
+	}
+	rows, v.Leaf = leafOf(r, rows, trialsPerPage)
+	v.Names = axes.names()
+	for _, row := range rows {
+		line := trialLine{Row: row, Path: axes.path(row)}
+		for _, name := range v.Names {
+			value, _ := row.Values.Lookup(name)
+			line.Values = append(line.Values, valueText(value))
+		}
+		v.Trials = append(v.Trials, line)
+	}
+}

@@ -1,0 +1,218 @@
+package console
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+//go:embed templates/*.html
+var templates embed.FS
+
+// frame is what stands around every page.
+type frame struct {
+	Title    string
+	Nav      string   // the entry of the menu that the page belongs to
+	Dead     int      // dead letters
+	Waits    []string // what keeps the page from being whole
+	Trusted  bool     // this browser has shown the token
+	CanAct   bool     // there is a token that could be shown
+	Path     string   // of the page itself
+	Live     string   // where its updates come from; "" for a page that does not change
+	View     any
+	Now      time.Time
+	template string
+	c        *Console
+}
+
+// parseTemplates reads the pages. What depends on the time of a request is a method of frame.
+func parseTemplates() (*template.Template, error) {
+	funcs := template.FuncMap{
+		"lasts": lasts, "bytes": bytesText, "short": short, "digest": shortDigest, "link": link, "mark": stateMark, "quoted": quoted,
+		"join": strings.Join, "words": words, "thousands": thousands, "plain": plain, "perSecond": perSecond, "spark": spark, "sub": func(a, b int) int { return a - b },
+		"pair":   func(f frame, view any) frame { f.View = view; return f },
+		"letter": func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "-")) },
+	}
+	pages, err := template.New("console").Funcs(funcs).ParseFS(templates, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse the console's pages: %w", err)
+	}
+	return pages, nil
+}
+
+// Ago is a time as seen from the request.
+func (f frame) Ago(t time.Time) template.HTML { return ago(t, f.Now) }
+
+// Command is how to type a command of this program so that it finds the same Stoker.
+func (f frame) Command(args ...string) string {
+	words := append([]string{f.c.opts.Command}, args...)
+	if f.c.opts.Flags != "" {
+		words = append(words, f.c.opts.Flags)
+	}
+	return strings.Join(words, " ")
+}
+
+// Body is the page itself, which Frame stands around.
+func (f frame) Body() (template.HTML, error) { return f.part(f.template) }
+
+func (f frame) part(name string) (template.HTML, error) {
+	var out bytes.Buffer
+	err := f.c.pages.ExecuteTemplate(&out, name, f)
+	return template.HTML(out.String()), err // it was escaped by the template
+}
+
+// frame fills in what every page has.
+func (c *Console) frame(r *http.Request, p page, view any) frame {
+	c.model.mu.RLock()
+	dead, waits := c.model.dead, c.model.waits()
+	c.model.mu.RUnlock()
+	return frame{
+		Title: p.title(view), Nav: p.nav, Dead: dead, Waits: waits, Trusted: c.trusts(r), CanAct: c.opts.Token != "",
+		Path: r.URL.RequestURI(), View: view, Now: c.opts.Now(), template: p.template, c: c,
+	}
+}
+
+// waits says what is not known yet, or not any more. The lock is held.
+func (m *model) waits() (list []string) {
+	parts := []string{partFacts, events.RegisterJoins, events.RegisterPipelines, events.RegisterLeases, events.RegisterGates}
+	for _, part := range parts {
+		if m.away[part] != "" {
+			return []string{"The bus does not answer; what stands here is what was known last. " + m.away[part]}
+		}
+	}
+	for _, part := range parts {
+		if !m.read[part] {
+			list = append(list, "Still reading what is on the bus.")
+			break
+		}
+	}
+	if m.drops > 0 {
+		list = append(list, fmt.Sprintf("%d older runs are left out here; the command line lists all.", m.drops))
+	}
+	return list
+}
+
+// problem is an error with its status.
+type problem struct {
+	status  int
+	message string
+}
+
+func (p *problem) Error() string { return p.message }
+
+func notThere(format string, args ...any) error {
+	return &problem{http.StatusNotFound, fmt.Sprintf(format, args...)}
+}
+func badRequest(format string, args ...any) error {
+	return &problem{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// statusOf is what an error means to who asked.
+func statusOf(err error) int {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p.status
+	}
+	switch {
+	case errors.Is(err, events.ErrNotFound), errors.Is(err, storage.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, storage.ErrBadRef):
+		return http.StatusBadRequest
+	case errors.Is(err, events.ErrRefused), errors.Is(err, storage.ErrDenied):
+		return http.StatusForbidden
+	case errors.Is(err, events.ErrConflict):
+		return http.StatusConflict
+	}
+	return http.StatusBadGateway
+}
+
+// show writes a page that is no view of the bus.
+func (c *Console) show(w http.ResponseWriter, r *http.Request, status int, name string, view any) {
+	titles := map[string]string{"token": "Enter the token", "error": "Not shown"}
+	p := page{template: name, title: func(any) string { return titles[name] }}
+	c.write(w, r, status, c.frame(r, p, view))
+}
+
+// refuse tells why a request is not answered.
+func (c *Console) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+	c.show(w, r, status, "error", errorView{Status: status, Message: message})
+}
+
+// errorView is the page for what went wrong.
+type errorView struct {
+	Status  int
+	Message string
+}
+
+func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
+	c.refuse(w, r, statusOf(err), maskText(err.Error()))
+}
+
+// write renders the whole before any of it goes out: a page is never cut short by an error of ours.
+func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, f frame) {
+	var out bytes.Buffer
+	if err := c.pages.ExecuteTemplate(&out, "frame", f); err != nil {
+		c.opts.Logger.Error("page not rendered", "page", f.template, "error", err)
+		http.Error(w, "the page could not be made: see the console's log", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(out.Bytes()) // a client that is gone misses nothing
+	}
+}
+
+// page is one kind of page.
+type page struct {
+	nav       string
+	template  string
+	title     func(view any) string
+	fragments []string // parts that change while it is looked at, by template and id
+	build     func(r *http.Request) (any, error)
+}
+
+// pageNumber is the page of a list that is asked for, from 1.
+func pageNumber(r *http.Request) int {
+	n := 0
+	for _, digit := range r.FormValue("page") {
+		if digit < '0' || digit > '9' || n > 1e6 {
+			return 1
+		}
+		n = n*10 + int(digit-'0')
+	}
+	return max(n, 1)
+}
+
+// leaf is one page of a list.
+type leaf struct {
+	Number, Pages, From, To, Total int
+	Previous, Next                 template.URL
+}
+
+// leafOf cuts the page that is asked for out of a list.
+func leafOf[T any](r *http.Request, all []T, size int) ([]T, leaf) {
+	l := leaf{Number: pageNumber(r), Total: len(all), Pages: max(1, (len(all)+size-1)/size)}
+	l.Number = min(l.Number, l.Pages)
+	from, to := (l.Number-1)*size, min(l.Number*size, len(all))
+	l.From, l.To = min(from+1, to), to
+	l.Previous, l.Next = turn(r, l.Number-1, l.Pages), turn(r, l.Number+1, l.Pages)
+	return slices.Clone(all[from:to]), l
+}
+
+func turn(r *http.Request, to, pages int) template.URL {
+	if to < 1 || to > pages {
+		return ""
+	}
+	query := r.URL.Query()
+	query.Set("page", fmt.Sprint(to))
+	return template.URL(strings.TrimPrefix(r.URL.Path, "/live") + "?" + query.Encode())
+}

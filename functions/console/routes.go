@@ -1,0 +1,95 @@
+package console
+
+import (
+	"embed"
+	"io/fs"
+	"net/http"
+	"strings"
+)
+
+//go:embed static
+var static embed.FS
+
+// routes are the console's addresses. A page at /x has its updates at /live/x.
+func (c *Console) routes() http.Handler {
+	mux := http.NewServeMux()
+	for path, p := range c.allPages() {
+		mux.HandleFunc("GET "+exact(path), c.page(p))
+		if len(p.fragments) > 0 {
+			mux.HandleFunc("GET /live"+exact(path), c.live(p))
+		}
+	}
+	mux.HandleFunc("GET /download", c.download)
+	mux.HandleFunc("GET /token", func(w http.ResponseWriter, r *http.Request) {
+		c.show(w, r, http.StatusOK, "token", tokenView{Then: localPath(r.FormValue("then"))})
+	})
+	mux.HandleFunc("POST /token", c.enter)
+	mux.HandleFunc("POST /leave", c.leave)
+	for path, do := range c.actions() {
+		mux.HandleFunc("POST "+path, c.act(do))
+	}
+	mux.HandleFunc("GET /static/", assets())
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		c.refuse(w, r, http.StatusNotFound, "There is no such page.")
+	})
+	return c.guard(limited(mux))
+}
+
+// maxForm is how large a request's body may be: nobody sends more than a token.
+const maxForm = 16 << 10
+
+func limited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func exact(path string) string {
+	if path == "/" {
+		return "/{$}"
+	}
+	return path
+}
+
+// page answers with one page, whole.
+func (c *Console) page(p page) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		view, err := p.build(r)
+		if err != nil {
+			c.fail(w, r, err)
+			return
+		}
+		f := c.frame(r, p, view)
+		if len(p.fragments) > 0 {
+			f.Live = "/live" + r.URL.RequestURI()
+		}
+		c.write(w, r, http.StatusOK, f)
+	}
+}
+
+// assets serves what the pages load. It is part of the binary, and may be kept for as long as that runs.
+func assets() http.HandlerFunc {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // the folder is embedded by that name
+	}
+	serve := http.StripPrefix("/static/", http.FileServerFS(files))
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "max-age=300")
+		serve.ServeHTTP(w, r)
+	}
+}
+
+// allPages are the pages by path.
+func (c *Console) allPages() map[string]page {
+	return map[string]page{
+		"/": c.runsPage(), "/run": c.runPage(), "/compare": c.comparePage(), "/studies": c.studiesPage(), "/study": c.studyPage(),
+		"/pipelines": c.pipelinesPage(), "/pipeline": c.pipelinePage(), "/dead": c.deadPage(), "/letter": c.letterPage(),
+		"/artifact": c.artifactPage(), "/lineage": c.lineagePage(),
+	}
+}

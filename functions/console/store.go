@@ -1,0 +1,206 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/stoker-ml/stoker/compute/runlog"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// curveBook reads the curves of runs that have ended from their run logs.
+type curveBook struct {
+	store storage.Store
+	mu    sync.Mutex // one reads at a time
+	book  *book[string, logged]
+}
+
+// logged is what a run's log says.
+type logged struct {
+	charts []chart
+	note   string // what was left out, and why
+}
+
+// How much is read for one page.
+const (
+	maxLogged   = 96       // run logs that are kept
+	maxLogBytes = 48 << 20 // of a run's event files
+	maxLogTags  = 60
+)
+
+func newCurveBook(store storage.Store) *curveBook {
+	return &curveBook{store: store, book: newBook[string, logged](maxLogged)}
+}
+
+// read is what the event files at an address say, in steps where they were logged by step, else in epochs.
+func (b *curveBook) read(ctx context.Context, address string) logged {
+	if found, there := b.book.look(address); there {
+		return found
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if found, there := b.book.look(address); there {
+		return found
+	}
+	found, err := b.load(ctx, address)
+	if err != nil {
+		return logged{note: "The run's log can't be read: " + err.Error()} // not kept: it may pass
+	}
+	b.book.note(address, found)
+	return found
+}
+
+func (b *curveBook) load(ctx context.Context, address string) (logged, error) {
+	folder, err := storage.ParseRef(address)
+	if err != nil {
+		return logged{}, err
+	}
+	files, size, err := eventFiles(ctx, b.store, folder)
+	if err != nil {
+		return logged{}, err
+	}
+	if size > maxLogBytes {
+		return logged{note: fmt.Sprintf("The run's log has %s: too large for this page, not for TensorBoard.", bytesText(size))}, nil
+	}
+	log := &runlog.Log{}
+	for _, file := range files {
+		if err := b.readFile(ctx, log, folder, file); err != nil {
+			return logged{}, err
+		}
+	}
+	return logged{charts: chartsOf(log)}, nil
+}
+
+func eventFiles(ctx context.Context, store storage.Store, folder storage.Ref) (files []storage.Object, size int64, err error) {
+	for object, err := range store.List(ctx, folder.Folder()) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if runlog.IsEventFile(path.Base(object.Ref.Key)) {
+			files = append(files, object)
+			size += object.Size
+		}
+	}
+	return files, size, nil
+}
+
+func (b *curveBook) readFile(ctx context.Context, log *runlog.Log, folder storage.Ref, file storage.Object) error {
+	below, ok := file.Ref.Below(folder)
+	if !ok {
+		return nil
+	}
+	body, _, err := b.store.Open(ctx, file.Ref, file.ETag)
+	if err != nil {
+		return err
+	}
+	err = log.Read(path.Dir(below), runlog.NewReader(below, body))
+	return errors.Join(err, body.Close())
+}
+
+// chartsOf sorts what was logged by what it measures. Keras and our own training log the same names: batch_loss and epoch_loss in train,
+// evaluation_loss_vs_iterations and epoch_loss in validation. What is there by step is not shown by epoch too.
+func chartsOf(log *runlog.Log) []chart {
+	var bySteps, byEpochs []chart
+	for _, r := range log.Runs() {
+		for _, s := range r.Series() {
+			if s.Kind != runlog.KindScalar || len(s.Points) == 0 {
+				continue
+			}
+			line := series{part: partOf(r.Name), points: pointsOf(s)}
+			if r.Name == "." && len(line.points) == 1 {
+				continue // what the finished model was found to be, which validation says too
+			}
+			metric, epochs := metricOf(s.Tag)
+			if epochs {
+				byEpochs = withLine(byEpochs, metric, "epoch", line)
+			} else {
+				bySteps = withLine(bySteps, metric, "step", line)
+			}
+		}
+	}
+	for _, c := range byEpochs {
+		if !covered(bySteps, c) {
+			bySteps = append(bySteps, c)
+		}
+	}
+	bySteps = slices.DeleteFunc(bySteps, func(c chart) bool { return len(c.lines) == 1 && len(c.lines[0].points) == 1 }) // a number, no curve
+	return ordered(bySteps[:min(len(bySteps), maxLogTags)])
+}
+
+func covered(bySteps []chart, c chart) bool {
+	at := slices.IndexFunc(bySteps, func(other chart) bool { return other.metric == c.metric })
+	return at >= 0 && !slices.ContainsFunc(c.lines, func(line series) bool {
+		return !slices.ContainsFunc(bySteps[at].lines, func(other series) bool {
+			return other.part == line.part && len(other.points) > 1 || len(line.points) < 2
+		})
+	})
+}
+
+func partOf(run string) string {
+	switch run {
+	case ".", "train":
+		return "train"
+	case "validation", "eval":
+		return "validation"
+	}
+	return run
+}
+
+// metricOf takes a tag apart.
+func metricOf(tag string) (metric string, epochs bool) {
+	if metric, ok := strings.CutPrefix(tag, "epoch_"); ok {
+		return metric, true
+	}
+	metric = strings.TrimPrefix(strings.TrimPrefix(tag, "batch_"), "evaluation_")
+	return strings.TrimSuffix(metric, "_vs_iterations"), false
+}
+
+// pointsOf are a series' points, at most maxPoints and the last one.
+func pointsOf(s *runlog.Series) []point {
+	every := (len(s.Points) + maxPoints - 1) / maxPoints
+	var points []point
+	for i := 0; i < len(s.Points); i += every {
+		points = append(points, point{float64(s.Points[i].Step), s.Points[i].Scalar})
+	}
+	if last := s.Last(); points[len(points)-1].step != float64(last.Step) {
+		points = append(points, point{float64(last.Step), last.Scalar})
+	}
+	return points
+}
+
+// maxTail is how much of a log's end is shown.
+const maxTail = 32 << 10
+
+// tail is the end of a log in the store.
+func (c *Console) tail(ctx context.Context, ref storage.Ref) (text string, whole bool, err error) {
+	body, object, err := c.opts.Store.Open(ctx, ref, "")
+	if err != nil {
+		return "", false, err
+	}
+	defer body.Close()
+	if skip := object.Size - maxTail; skip > 0 {
+		if _, err := io.CopyN(io.Discard, body, skip); err != nil {
+			return "", false, err
+		}
+	}
+	read, err := io.ReadAll(io.LimitReader(body, maxTail))
+	return string(read), object.Size <= maxTail, err
+}
+
+// ours is an address in the store that the console may show: below the root that it was given.
+func (c *Console) ours(address string) (storage.Ref, error) {
+	ref, err := storage.ParseRef(address)
+	if err != nil {
+		return ref, err
+	}
+	if _, below := ref.Below(c.opts.Root); !below {
+		return ref, fmt.Errorf("%s is not below %s, where this console looks", ref, c.opts.Root)
+	}
+	return ref, nil
+}

@@ -1,0 +1,150 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/report"
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+// studyBook reads studies, and of each only what is new since it was read last.
+type studyBook struct {
+	log    events.Studies
+	mu     sync.Mutex // one reads at a time: what others wait for is in the book then
+	whole  *book[events.Study, studies.State]
+	digest *book[events.Study, summary]
+}
+
+// How many studies are kept whole, and as one line.
+const (
+	maxStudies   = 8
+	maxSummaries = 2000
+)
+
+// summary is a study's line in a list.
+type summary struct {
+	Name       events.Study
+	After      uint64
+	Grown      time.Time
+	Algorithm  string
+	Objectives []tune.Objective
+	MaxTrials  int
+	Counts     report.Counts
+	Trials     int
+	Best       *float64
+	State      string // running, done or failed
+	Message    string
+	Bad        string // why its log can't be read
+	Requests   []string
+}
+
+func newStudyBook(log events.Studies) *studyBook {
+	return &studyBook{log: log, whole: newBook[events.Study, studies.State](maxStudies), digest: newBook[events.Study, summary](maxSummaries)}
+}
+
+// read is a study as it stands; events.ErrNotFound if nobody has begun it.
+func (b *studyBook) read(ctx context.Context, name events.Study) (studies.State, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	state, _ := b.whole.look(name)
+	state.Name = name
+	for entry, err := range b.log.ReadStudy(ctx, name, state.After, false) {
+		if err == nil {
+			err = state.Study.Enter(entry.Body, entry.Stored)
+			state.After = entry.Sequence
+		}
+		if err != nil {
+			return state, err
+		}
+	}
+	if state.After == 0 {
+		return state, events.ErrNotFound
+	}
+	b.whole.note(name, state)
+	return state, nil
+}
+
+// list is a line for each study, those first that have grown last. Logs that have not grown are not read again.
+func (b *studyBook) list(ctx context.Context, pipeline string) ([]summary, error) {
+	var list []summary
+	for newest, err := range b.log.Studies(ctx, pipeline) {
+		if err != nil {
+			return nil, err
+		}
+		line, there := b.digest.look(newest.Study)
+		if !there || line.After != newest.Sequence {
+			state, err := studies.Read(ctx, b.log, newest.Study)
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			line = summarize(state, newest.Sequence, err)
+			b.digest.note(newest.Study, line)
+		}
+		line.Grown = newest.Stored
+		list = append(list, line)
+	}
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	return list, nil
+}
+
+func summarize(state studies.State, after uint64, err error) summary {
+	line := summary{Name: state.Name, After: after, State: studyState(&state.Study)}
+	if err != nil {
+		line.Bad = err.Error()
+		return line
+	}
+	r := report.Of(&state.Study)
+	line.Algorithm, line.Objectives, line.MaxTrials, line.Counts, line.Trials = r.Algorithm, r.Objectives, r.MaxTrials, r.Counts, len(r.Trials)
+	line.Requests = state.Study.Requests
+	if r.Finished != nil {
+		line.Message = r.Finished.Message
+	}
+	for _, row := range r.Trials {
+		if row.Best && row.Score != nil && line.Best == nil {
+			line.Best = row.Score
+		}
+	}
+	return line
+}
+
+// The states of a study.
+const (
+	studyRunning = "running"
+	studyDone    = "done"
+	studyFailed  = "failed"
+)
+
+func studyState(s *tune.Study) string {
+	switch {
+	case s.Finished == nil || len(s.Running()) > 0:
+		return studyRunning
+	case s.Finished.Why == tune.Failing:
+		return studyFailed
+	}
+	return studyDone
+}
+
+// ofJob finds the study that a tune job asked for, among those that were listed.
+func (b *studyBook) ofJob(ctx context.Context, pipeline, job string) (events.Study, bool) {
+	if job == "" {
+		return events.Study{}, false
+	}
+	name, err := studies.OfJob(ctx, b.log, pipeline, job)
+	return name, err == nil || !errors.Is(err, events.ErrNotFound) && name.ID != ""
+}
+
+// at finds the study whose outcome lies at an address.
+func (b *studyBook) at(ctx context.Context, pipeline, address string) (events.Study, bool) {
+	if address == "" {
+		return events.Study{}, false
+	}
+	name, err := studies.At(ctx, b.log, pipeline, address)
+	return name, err == nil
+}

@@ -1,0 +1,219 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Pictures are SVG made here, for pages without JavaScript; with it a chart is drawn anew, to be looked into. They have no style of their
+// own: classes are those of static/console.css.
+
+// The size of a chart, in its own units.
+const (
+	chartWidth, chartHeight             = 560.0, 200.0
+	marginLeft, marginRight             = 52.0, 10.0
+	marginTop, marginBottom             = 10.0, 24.0
+	sparkWidth, sparkHeight, sparkInset = 96.0, 22.0, 2.0
+)
+
+// scale maps values onto a stretch of the picture.
+type scale struct{ low, high, from, to float64 }
+
+func (s scale) at(value float64) float64 {
+	if s.high == s.low {
+		return (s.from + s.to) / 2
+	}
+	return s.from + (value-s.low)/(s.high-s.low)*(s.to-s.from)
+}
+
+// extent is from the least to the greatest finite value; false if there is none.
+func extent(lines []series, of func(point) float64) (low, high float64, ok bool) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, line := range lines {
+		for _, p := range line.points {
+			if v := of(p); !math.IsNaN(v) && !math.IsInf(v, 0) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	}
+	return low, high, low <= high
+}
+
+func stepOf(p point) float64  { return p.step }
+func valueOf(p point) float64 { return p.value }
+
+// svg is the chart as a picture.
+func (c chart) svg() template.HTML {
+	x0, x1, ok := extent(c.lines, stepOf)
+	y0, y1, also := extent(c.lines, valueOf)
+	if !ok || !also {
+		return ""
+	}
+	ticks := niceTicks(y0, y1, 4)
+	y0, y1 = min(y0, ticks[0]), max(y1, ticks[len(ticks)-1])
+	x := scale{x0, x1, marginLeft, chartWidth - marginRight}
+	y := scale{y0, y1, chartHeight - marginBottom, marginTop}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="plot" viewBox="0 0 %g %g" role="img" aria-label="%s">`, chartWidth, chartHeight, escaped(c.label()))
+	for _, tick := range ticks {
+		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1[3]f"/><text class="tick end" x="%g" y="%.1f">%s</text>`,
+			marginLeft, chartWidth-marginRight, y.at(tick), marginLeft-6, y.at(tick)+3.5, short(tick))
+	}
+	for _, tick := range niceTicks(x0, x1, 6) {
+		if tick >= x0 && tick <= x1 {
+			fmt.Fprintf(&b, `<text class="tick middle" x="%.1f" y="%g">%s</text>`, x.at(tick), chartHeight-8, short(tick))
+		}
+	}
+	for i, line := range c.lines {
+		b.WriteString(line.path(x, y, i))
+	}
+	b.WriteString(`</svg>`)
+	return template.HTML(b.String()) // made of numbers, and of text that is escaped
+}
+
+func (c chart) label() string {
+	var ends []string
+	for _, line := range c.lines {
+		if last := len(line.points) - 1; last >= 0 {
+			ends = append(ends, strings.TrimSpace(line.name()+" "+short(line.points[last].value)+" at "+c.axis+" "+short(line.points[last].step)))
+		}
+	}
+	return c.metric + " by " + c.axis + ": " + strings.Join(ends, ", ")
+}
+
+// name is the line's in a legend.
+func (s series) name() string { return strings.TrimSpace(s.run + " " + s.part) }
+
+// lineClasses is how many colours lines have.
+const lineClasses = 8
+
+func (s series) path(x, y scale, number int) string {
+	if len(s.points) == 1 {
+		return fmt.Sprintf(`<circle class="dot l%d" cx="%.1f" cy="%.1f" r="3"/>`, number%lineClasses, x.at(s.points[0].step), y.at(s.points[0].value))
+	}
+	return fmt.Sprintf(`<path class="line l%d" d="%s"/>`, number%lineClasses, pathOf(s.points, x, y))
+}
+
+// pathOf leaves gaps where values are not finite.
+func pathOf(points []point, x, y scale) string {
+	b, pen := make([]byte, 0, len(points)*12), byte('M')
+	for _, p := range points {
+		if math.IsNaN(p.value) || math.IsInf(p.value, 0) {
+			pen = 'M'
+			continue
+		}
+		b = append(b, pen)
+		b = strconv.AppendFloat(b, x.at(p.step), 'f', 1, 64)
+		b = append(b, ' ')
+		b = strconv.AppendFloat(b, y.at(p.value), 'f', 1, 64)
+		pen = 'L'
+	}
+	return string(b)
+}
+
+// data is what the chart library draws: the steps of all lines, and of each line a value or null at each.
+func (c chart) data() (string, error) {
+	type label struct {
+		Name string `json:"name"`
+	}
+	out := struct {
+		Axis   string       `json:"axis"`
+		Labels []label      `json:"labels"`
+		Data   [][]*float64 `json:"data"`
+	}{Axis: c.axis}
+	steps := stepsOf(c.lines)
+	place := make(map[float64]int, len(steps))
+	row := make([]*float64, len(steps))
+	for i := range steps {
+		row[i], place[steps[i]] = &steps[i], i
+	}
+	out.Data = append(out.Data, row)
+	for _, line := range c.lines {
+		row := make([]*float64, len(steps))
+		for i := range line.points {
+			if v := line.points[i].value; !math.IsNaN(v) && !math.IsInf(v, 0) {
+				row[place[line.points[i].step]] = &line.points[i].value
+			}
+		}
+		name := line.name()
+		if name == "" {
+			name = c.metric
+		}
+		out.Labels, out.Data = append(out.Labels, label{name}), append(out.Data, row)
+	}
+	text, err := json.Marshal(out)
+	return string(text), err
+}
+
+// spark is a curve of the size of a word; "" where there is none.
+func spark(points []point) template.HTML {
+	if len(points) < 2 {
+		return ""
+	}
+	if every := len(points) / 48; every > 1 {
+		var few []point
+		for i := 0; i < len(points)-1; i += every {
+			few = append(few, points[i])
+		}
+		points = append(few, points[len(points)-1])
+	}
+	lines := []series{{points: points}}
+	x0, x1, ok := extent(lines, stepOf)
+	y0, y1, also := extent(lines, valueOf)
+	if !ok || !also {
+		return ""
+	}
+	x, y := scale{x0, x1, sparkInset, sparkWidth - sparkInset}, scale{y0, y1, sparkHeight - sparkInset, sparkInset}
+	return template.HTML(fmt.Sprintf(`<svg class="spark" viewBox="0 0 %g %g" aria-hidden="true"><path d="%s"/></svg>`,
+		sparkWidth, sparkHeight, pathOf(points, x, y)))
+}
+
+// niceTicks are round numbers from below low to above high, about n of them.
+func niceTicks(low, high float64, n int) []float64 {
+	if low == high {
+		return []float64{low}
+	}
+	rough := (high - low) / float64(n)
+	unit := math.Pow(10, math.Floor(math.Log10(rough)))
+	step := 10 * unit
+	for _, m := range []float64{1, 2, 2.5, 5} {
+		if m*unit >= rough {
+			step = m * unit
+			break
+		}
+	}
+	var ticks []float64
+	for i := math.Floor(low / step); i*step < high+step*0.999 && len(ticks) < 4*n; i++ {
+		ticks = append(ticks, i*step)
+	}
+	return ticks
+}
+
+// short is a number as people read it: four digits that count.
+func short(v float64) string {
+	switch a := math.Abs(v); {
+	case v == 0:
+		return "0"
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case v == math.Trunc(v) && a < 1e6:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case a >= 1e6 || a < 1e-3:
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(roundTo(v, 4), 'f', -1, 64)
+}
+
+func roundTo(v float64, digits int) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	if err != nil {
+		return v
+	}
+	return rounded
+}
+
+func escaped(text string) string { return template.HTMLEscapeString(text) }

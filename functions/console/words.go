@@ -1,0 +1,147 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/runs"
+)
+
+// How things are written on pages.
+
+// ago is a time as people say it; the whole of it stands in a title.
+func ago(t, now time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	utc := t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC">%s</time>`,
+		utc.Format(time.RFC3339), utc.Format(time.DateTime), agoText(now.Sub(t))))
+}
+
+func agoText(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return "just now"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s ago", int(d/time.Second)/10*10)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", d/time.Hour)
+	}
+	return fmt.Sprintf("%d days ago", d/(24*time.Hour))
+}
+
+// lasts is a duration to two places.
+func lasts(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "–"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d days %d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+}
+
+// bytesText is a size in the units of IEC 80000.
+func bytesText(n int64) string {
+	size, unit := float64(n), ""
+	for _, next := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if size < 1024 {
+			break
+		}
+		size, unit = size/1024, next
+	}
+	if unit == "" {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %sB", size, unit)
+}
+
+// perSecond is a speed.
+func perSecond(v float64) string {
+	if v <= 0 {
+		return ""
+	}
+	if v >= 100 {
+		return thousands(int(roundTo(v, 3))) + " steps/s"
+	}
+	return short(roundTo(v, 3)) + " steps/s"
+}
+
+// thousands is a number with its digits in groups.
+func thousands(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// plain is what a run waits for, without the command that helps: here there is a button.
+func plain(what string) string {
+	what, _, _ = strings.Cut(what, ": `")
+	return what
+}
+
+// shortDigest is enough of a digest to know it again.
+func shortDigest(digest string) string {
+	digest = strings.TrimPrefix(digest, "sha256:")
+	return digest[:min(len(digest), 12)]
+}
+
+// link is an address on this console.
+func link(path string, pairs ...string) template.URL {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Add(pairs[i], pairs[i+1])
+		}
+	}
+	if len(query) == 0 {
+		return template.URL(path)
+	}
+	return template.URL(path + "?" + query.Encode())
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=+@%,"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// mark is what stands before a state, so that it is not told by its colour alone.
+func stateMark(state string) string {
+	switch state {
+	case runs.Running, runs.Tuning, studyRunning + " ":
+		return "▶"
+	case runs.Trained, studyDone, "COMPLETED":
+		return "✓"
+	case runs.Failed, runs.Unclear, "FAILED":
+		return "✕"
+	case runs.Cancelled, runs.Expired, "INFEASIBLE":
+		return "■"
+	case runs.Held, "paused":
+		return "❚❚"
+	}
+	return "…"
+}
+
+// Line is the part of a run's page that its line in a list is too, and so on: templates name no embedded field.
+func (l runLine) Line() runLine           { return l }
+func (l letterLine) Line() letterLine     { return l }
+func (l pipelineLine) Line() pipelineLine { return l }

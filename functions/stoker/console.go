@@ -1,0 +1,117 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/console"
+)
+
+// consoleTokenEnv is the environment variable with the console's token.
+const consoleTokenEnv = "STOKER_CONSOLE_TOKEN"
+
+// defaultConsole is where the console listens: on loopback.
+const defaultConsole = "127.0.0.1:8790"
+
+// consoleFlags say where a console listens, and who may do what.
+type consoleFlags struct {
+	listen, tokenFile string
+	hosts             []string
+	readOnly, open    bool
+}
+
+func newConsole(app *app) *cobra.Command {
+	var f consoleFlags
+	cmd := &cobra.Command{
+		Use:   "console",
+		Short: "Serve the web page: runs, curves, studies, lineage, dead letters",
+		Long: "Serves a web page of what happens: runs and what each waits for, loss and metrics as they come, studies, the lineage of models,\n" +
+			"pipelines, dead letters. `stoker up` serves it too.\n\n" +
+			"Who reaches it may read. To retry, pause and cancel, a browser needs the token: that of " + consoleTokenEnv + " or --token-file, or\n" +
+			"one that is made and printed now. It listens on loopback; elsewhere (--listen 0.0.0.0:8790) reading needs the token too, unless\n" +
+			"--open, and the name that browsers know it by is given by --host. There, put a proxy with TLS before it.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			token, made, err := f.token()
+			if err != nil {
+				return err
+			}
+			listener, err := net.Listen("tcp", f.listen)
+			if err != nil {
+				return usage(fmt.Errorf("--listen %s: %w", f.listen, err))
+			}
+			defer listener.Close()
+			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
+				opts := app.consoleOptions(l)
+				opts.Token, opts.Hosts, opts.Private = token, f.hosts, !f.open && !isLoopback(listener.Addr())
+				if opts.Private && token == "" {
+					return usage(errors.New("--read-only beyond loopback: who may read? --open for everybody who reaches it, or leave out --read-only"))
+				}
+				fmt.Fprintf(app.notes(), "console: http://%s/\n", listener.Addr())
+				if made {
+					fmt.Fprintf(app.stderr, "  token      %s (made now; %s or --token-file keeps one)\n", token, consoleTokenEnv)
+				}
+				return serveConsole(ctx, listener, opts)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.listen, "listen", defaultConsole, "address and port")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token; default: "+consoleTokenEnv+", else one is made")
+	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers know it by, beside those of loopback")
+	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "nobody may act: there is no token")
+	cmd.Flags().BoolVar(&f.open, "open", false, "beyond loopback, let everybody who reaches it read")
+	return cmd
+}
+
+// minToken is how long a token must be that people choose.
+const minToken = 12
+
+// token is the one to ask for; "" for nobody. made says that it was made up now.
+func (f consoleFlags) token() (token string, made bool, err error) {
+	if f.readOnly {
+		return "", false, nil
+	}
+	token = os.Getenv(consoleTokenEnv)
+	if f.tokenFile != "" {
+		text, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return "", false, usage(fmt.Errorf("--token-file: %w", err))
+		}
+		token = strings.TrimSpace(string(text))
+	}
+	switch {
+	case token == "" && f.tokenFile == "":
+		return console.NewToken(), true, nil
+	case len(token) < minToken:
+		return "", false, usage(fmt.Errorf("%s: a token of %d characters: expected %d or more", cmp.Or(f.tokenFile, consoleTokenEnv), len(token), minToken))
+	}
+	return token, false, nil
+}
+
+func (a *app) consoleOptions(l link) console.Options {
+	opts := console.Options{Box: l.box, Store: l.store, Root: l.root, Command: invocation(a.self), Logger: a.logger()}
+	if a.dataDir != defaultDataDir() {
+		opts.Flags = "--data " + quoted(a.dataDir)
+	}
+	return opts
+}
+
+func serveConsole(ctx context.Context, listener net.Listener, opts console.Options) error {
+	c, err := console.New(opts)
+	if err != nil {
+		return err
+	}
+	return c.Serve(ctx, listener)
+}
+
+func isLoopback(at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
