@@ -77,6 +77,7 @@ func goCommand(ctx context.Context, folder string, args ...string) ([]byte, erro
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = folder
 	var out, said bytes.Buffer
+	cmd.Env = withoutCredentials(os.Environ())
 	cmd.Stdout, cmd.Stderr = &out, &said
 	cmd.WaitDelay = time.Second // for the compilers that a killed go command leaves behind
 	err = cmd.Run()

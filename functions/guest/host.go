@@ -3,6 +3,7 @@ package guest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -47,6 +48,9 @@ type Options struct {
 	Cgroup   string            // to divide among modules, see functions/guest/process: own or a path; default: STOKER_CGROUP
 	Logger   *slog.Logger
 
+	// Confine is what the kernel holds modules to, besides memory; nil: what the environment says, STOKER_MODULE_NETWORK=none and so on.
+	Confine *process.Confinement
+
 	// PythonWarm says how processes of TFX modules are kept ready, one of Warmth; default: what suits this machine. With Warm 0
 	// there are none.
 	PythonWarm string
@@ -83,10 +87,25 @@ func New(opts Options) (*Host, error) {
 	if h.place, err = process.Open(cmp.Or(opts.Cgroup, os.Getenv(cgroupEnv))); err != nil {
 		return nil, err
 	}
+	if err := h.confine(); err != nil {
+		return nil, errors.Join(err, h.place.Close())
+	}
 	opts.Logger.Info("modules can be started", "memory_limited_by", h.place.LimitedBy())
 	self := append([]string{opts.Self}, opts.Args...)
 	h.warm = newWarmPool(opts.Warm, func() (*child, error) { return h.start(self, h.env) }, opts.Logger)
 	return h, nil
+}
+
+// confine holds modules to what Options or the environment says.
+func (h *Host) confine() error {
+	if h.opts.Confine != nil {
+		return h.place.Confine(*h.opts.Confine)
+	}
+	confinement, err := process.ConfinementFromEnv()
+	if err != nil {
+		return err
+	}
+	return h.place.Confine(confinement)
 }
 
 // cgroupEnv is the environment's word for Options.Cgroup.

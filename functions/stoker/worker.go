@@ -30,6 +30,7 @@ type workerFlags struct {
 
 func newWorker(app *app) *cobra.Command {
 	var f workerFlags
+	var listen *string
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run a worker: jobs in, models and facts out",
@@ -39,14 +40,18 @@ func newWorker(app *app) *cobra.Command {
 			"Told to leave (SIGTERM, Ctrl-C), it has its modules write checkpoints, hands its jobs back and is gone within --grace, of\n" +
 			"which a module has three fifths. Give the service a longer one: terminationGracePeriodSeconds, TimeoutStopSec.\n\n" +
 			"Memory limits are watched by the worker, or held by the kernel where STOKER_CGROUP names a cgroup that it may divide:\n" +
-			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.",
+			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
+			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even this machine's. STOKER_MODULE_PROCESSES (8192),\n" +
+			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
-			return app.withWorker(cmd.Context(), f, func(ctx context.Context, w *worker.Worker) error {
-				return app.work(ctx, f, w)
+			return app.operate(cmd.Context(), "worker", *listen, func(ctx context.Context, o *operated) error {
+				return app.withWorker(ctx, f, o, func(ctx context.Context, w *worker.Worker) error {
+					return app.work(ctx, f, w)
+				})
 			})
 		},
 	}
@@ -57,6 +62,7 @@ func newWorker(app *app) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
 	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
 	f.warm.add(cmd)
+	listen = listenFlag(cmd)
 	return cmd
 }
 
@@ -101,7 +107,7 @@ func (a *app) reportOnce(worked bool) error {
 }
 
 // withWorker puts a worker together for as long as do runs.
-func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Context, *worker.Worker) error) error {
+func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do func(context.Context, *worker.Worker) error) error {
 	return a.withLink(ctx, func(ctx context.Context, l link) (err error) {
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
 			return unreachable(fmt.Errorf("object store: %w", err))
@@ -117,15 +123,17 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, do func(context.Con
 		}
 		defer func() { err = errors.Join(err, desks.Close()) }()
 		shop := execution.New(l.store, host, execution.Options{
-			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(),
+			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(), Telemetry: o.Telemetry,
 		})
 		train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
-		tune := tuner.New(shop, l.box)
+		box := o.Letterbox(l.box)
+		tune := tuner.New(shop, box)
 		functions := f.chosen(train, tune, tune.Seats())
 		a.sayStarted("worker", f.takes()...)
-		return do(ctx, worker.New(l.box, worker.Options{
-			Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.logger(),
-		}))
+		w := worker.New(box, worker.Options{
+			Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.logger(), Telemetry: o.Telemetry,
+		})
+		return o.while(ctx, asWorker(l.box, l.store, l.root, names(functions), f.classes), func(ctx context.Context) error { return do(ctx, w) })
 	})
 }
 

@@ -12,6 +12,8 @@ type Place struct {
 	dir     string
 	cgroups *cgroups // nil: nobody but their callers limits what lives here
 	close   func() error
+
+	confinement Confinement
 }
 
 // Open makes a place, to be closed. cgroup is the one to divide: own, a path, or "" for none; see the package comment. It clears

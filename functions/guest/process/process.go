@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,7 +56,7 @@ func (l *Place) begin(name string, launch func(*Process, *childEnds) (leader, er
 	if p.Cgroup, err = l.cgroups.open(filepath.Base(p.Home)); err != nil {
 		return p, err
 	}
-	var ends childEnds
+	ends := childEnds{confined: l.confinement}
 	defer ends.close()
 	if err = ends.open(p); err != nil {
 		return p, err
@@ -81,8 +82,11 @@ func (p *Process) Dead() bool {
 	}
 }
 
-// childEnds are the ends of the pipes that only the child keeps, and the folder of the cgroup that it begins in.
-type childEnds struct{ stdin, output, progress, cgroup *os.File }
+// childEnds are the ends of the pipes that only the child keeps, the folder of the cgroup that it begins in, and what it is held to.
+type childEnds struct {
+	stdin, output, progress, cgroup *os.File
+	confined                        Confinement
+}
 
 // run starts a command with these ends, in the home and the cgroup of p. More files of the command come behind the progress.
 func (e *childEnds) run(cmd *exec.Cmd, p *Process) (leader, error) {
@@ -90,11 +94,18 @@ func (e *childEnds) run(cmd *exec.Cmd, p *Process) (leader, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.stdin, e.output, e.output
 	cmd.ExtraFiles = append([]*os.File{e.progress}, cmd.ExtraFiles...) // the first one is ProgressFD
 	cmd.SysProcAttr = groupOfItsOwn()
+	e.confined.isolate(cmd.SysProcAttr)
 	var err error
 	if e.cgroup, err = p.Cgroup.startIn(cmd.SysProcAttr); err != nil {
 		return nil, err
 	}
-	return command{cmd}, cmd.Start()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	if err := e.confined.limit(cmd.Process.Pid); err != nil {
+		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
+	return command{cmd}, nil
 }
 
 // open makes the pipes. Of each, the other end is p's.

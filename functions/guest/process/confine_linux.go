@@ -1,0 +1,91 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// check tries a namespace for the network where one is wanted: the kernel makes it before it looks for the program, which is not there.
+func (c Confinement) check() error {
+	if !c.NoNetwork {
+		return nil
+	}
+	probe := exec.Command("/nonexistent/stoker-probe")
+	probe.SysProcAttr = groupOfItsOwn()
+	c.isolate(probe.SysProcAttr)
+	if err := probe.Start(); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("modules without a network: the kernel refuses a network namespace to this user (%w): allow unprivileged user "+
+			"namespaces (sysctl user.max_user_namespaces, and the container's seccomp and AppArmor profiles), or leave out %s=none", err, networkEnv)
+	}
+	return nil
+}
+
+// isolate has the process begin in an empty network namespace, in which not even loopback is up. Who may not make one, like every user
+// but root, makes it within a user namespace in which he is himself and has no more rights outside than before (user_namespaces(7)).
+func (c Confinement) isolate(attr *syscall.SysProcAttr) {
+	if !c.NoNetwork {
+		return
+	}
+	attr.Cloneflags |= syscall.CLONE_NEWNET
+	if os.Geteuid() == 0 {
+		return
+	}
+	attr.Cloneflags |= syscall.CLONE_NEWUSER
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+}
+
+// limit sets the limits of a process that has just started. It waits for its assignment then, and what it starts before that is
+// counted from its next child on.
+func (c Confinement) limit(pid int) error {
+	if c == (Confinement{}) {
+		return nil // nobody said Confine
+	}
+	limits := map[int]uint64{
+		unix.RLIMIT_CORE:   0, // it may hold what was learnt from
+		unix.RLIMIT_NOFILE: uint64(c.OpenFiles),
+		unix.RLIMIT_NPROC:  uint64(tasks() + c.Processes),
+	}
+	if c.FileBytes > 0 {
+		limits[unix.RLIMIT_FSIZE] = uint64(c.FileBytes)
+	}
+	for resource, most := range limits {
+		var now unix.Rlimit
+		if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
+			return gone(err)
+		}
+		most = min(most, now.Max)
+		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: min(most, now.Cur), Max: most}, nil); err != nil {
+			return gone(err)
+		}
+	}
+	return nil
+}
+
+// gone: a process that has exited already needs no limits.
+func gone(err error) error {
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	return fmt.Errorf("set limits: %w", err)
+}
+
+// tasks counts the processes and threads of this machine (proc_loadavg(5)). RLIMIT_NPROC counts those of a user alone, which are no more;
+// to count them would take longer than to start a module.
+func tasks() int {
+	var running, all int
+	var load [3]float64
+	text, err := os.ReadFile("/proc/loadavg")
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), "%f %f %f %d/%d", &load[0], &load[1], &load[2], &running, &all)
+	}
+	if err != nil {
+		return 0
+	}
+	return all
+}
