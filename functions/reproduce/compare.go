@@ -1,0 +1,190 @@
+package reproduce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Report is how a model that was made again compares with the one that was there.
+type Report struct {
+	Same bool    `json:"same"` // by Verdict: all but Different
+	How  Verdict `json:"how"`
+
+	Then  Side `json:"then"`
+	Again Side `json:"again"`
+
+	Inputs  []string `json:"inputs,omitempty"` // what was read this time that was not read then, or the other way round
+	Files   []string `json:"files,omitempty"`  // that are not the same bytes
+	Metrics []Metric `json:"metrics,omitempty"`
+	Weights *Weights `json:"weights,omitempty"` // nil where the files are the same
+	Note    string   `json:"note,omitempty"`    // why there are none
+}
+
+// Side is one of the two models.
+type Side struct {
+	Model     string `json:"model"`
+	Digest    string `json:"digest"`
+	Execution string `json:"execution"`
+	Module    string `json:"module"` // digest of the code
+}
+
+// Verdict says how alike they are.
+type Verdict string
+
+// The verdicts.
+const (
+	EqualFiles   Verdict = "equal files"      // the same digest
+	EqualWeights Verdict = "equal weights"    // to the last bit, and metrics too; other files differ, as protos that TensorFlow writes do
+	Within       Verdict = "within tolerance" // weights and metrics
+	Different    Verdict = "different"
+)
+
+// Metric is one of both.
+type Metric struct {
+	Name  string   `json:"name"`
+	Then  *float64 `json:"then"` // nil: it was not measured
+	Again *float64 `json:"again"`
+}
+
+// Options of Compare.
+type Options struct {
+	Tolerance float64 // the largest absolute difference of a weight or a metric that counts as the same
+	Dir       string  // where weights are laid while they are read; default: the system's folder for temporary files
+}
+
+// Compare compares two models by what their facts and manifests say, and their weights where the files differ.
+func Compare(ctx context.Context, store storage.Store, then, again *events.ModelTrained, o Options) (Report, error) {
+	r := Report{Then: sideOf(then), Again: sideOf(again), Inputs: inputs(then, again), Metrics: metrics(then.Metrics, again.Metrics)}
+	if then.Module != again.Module {
+		r.Inputs = append(r.Inputs, fmt.Sprintf("module: its code was %s, and is %s", then.Module, again.Module))
+	}
+	if then.Model.Digest == again.Model.Digest {
+		r.How, r.Same = EqualFiles, true
+		return r, nil
+	}
+	var err error
+	if r.Files, err = files(ctx, store, then.Model.URI, again.Model.URI); err == nil {
+		r.Weights, err = weights(ctx, store, then.Model.URI, again.Model.URI, o.Dir)
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, os.ErrNotExist), errors.Is(err, errNoWeights):
+		r.Note, err = "weights are not compared: "+err.Error(), nil
+	case err != nil:
+		return r, err
+	}
+	r.How = r.verdict(o.Tolerance)
+	r.Same = r.How != Different
+	return r, nil
+}
+
+func (r Report) verdict(tolerance float64) Verdict {
+	largest := r.largestMetric()
+	switch {
+	case r.Weights == nil || len(r.Weights.Unlike) > 0:
+		return Different
+	case r.Weights.Largest == 0 && largest == 0:
+		return EqualWeights
+	case r.Weights.Largest <= tolerance && largest <= tolerance:
+		return Within
+	}
+	return Different
+}
+
+// largestMetric is the largest difference of a metric; infinite where only one model has it.
+func (r Report) largestMetric() (largest float64) {
+	for _, m := range r.Metrics {
+		if m.Then == nil || m.Again == nil {
+			return math.Inf(1)
+		}
+		largest = max(largest, distance(*m.Then, *m.Again))
+	}
+	return largest
+}
+
+// distance of two numbers. Two that are none are alike.
+func distance(a, b float64) float64 {
+	switch d := math.Abs(a - b); {
+	case a == b, math.IsNaN(a) && math.IsNaN(b):
+		return 0
+	case math.IsNaN(d):
+		return math.Inf(1)
+	default:
+		return d
+	}
+}
+
+func sideOf(m *events.ModelTrained) Side {
+	return Side{Model: m.Model.URI, Digest: m.Model.Digest, Execution: m.Execution, Module: m.Module}
+}
+
+// inputs says what only one of the two has read, by content.
+func inputs(then, again *events.ModelTrained) (all []string) {
+	tell := func(a, b []events.Artifact, what string) {
+		for _, in := range a {
+			if !slices.ContainsFunc(b, func(other events.Artifact) bool { return other.Type == in.Type && other.Digest == in.Digest }) {
+				all = append(all, fmt.Sprintf("%s %s (%s) was read %s", in.Type, in.URI, in.Digest, what))
+			}
+		}
+	}
+	tell(then.Inputs, again.Inputs, "then alone")
+	tell(again.Inputs, then.Inputs, "this time alone")
+	return all
+}
+
+func metrics(then, again map[string]float64) (all []Metric) {
+	names := maps.Clone(then)
+	if names == nil {
+		names = map[string]float64{}
+	}
+	maps.Copy(names, again)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		all = append(all, Metric{name, value(then, name), value(again, name)})
+	}
+	return all
+}
+
+func value(of map[string]float64, name string) *float64 {
+	if v, ok := of[name]; ok {
+		return &v
+	}
+	return nil
+}
+
+// files are the paths of what is not the same in both, as their manifests have it.
+func files(ctx context.Context, store storage.Store, then, again string) ([]string, error) {
+	sums := map[string]string{}
+	for _, uri := range []string{then, again} {
+		listing, err := listing(ctx, store, uri)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range listing.Files {
+			if have, ok := sums[file.Path]; ok && have == file.SHA256 {
+				delete(sums, file.Path)
+			} else {
+				sums[file.Path] = file.SHA256
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(sums)), nil
+}
+
+func listing(ctx context.Context, store storage.Store, uri string) (storage.Listing, error) {
+	ref, err := storage.ParseRef(uri)
+	if err != nil {
+		return storage.Listing{}, err
+	}
+	return storage.List(ctx, store, ref)
+}
+
+// servingWeights is where TensorFlow keeps a SavedModel's variables.
+var servingWeights = path.Join("Format-Serving", "variables")
