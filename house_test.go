@@ -81,6 +81,7 @@ var table = house.Table{
 		"functions/plan":                      {Opens: "events functions/pipeline"},
 		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
 		"functions/worker":                    {Opens: "events"},
+		"functions/notify":                    {Opens: "events", Tests: "events/jetstream"}, // tells those outside
 		"functions/gc":                        {Opens: "events storage"},
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},

@@ -22,7 +22,7 @@ const (
 )
 
 const exitCodesHelp = `Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 bus or store refused or away, 124 timed out, 130 interrupted.
-What runs until it is interrupted (up, worker, dispatch, bridge) ends with 0 then.`
+What runs until it is interrupted (up, worker, dispatch, bridge, notify) ends with 0 then.`
 
 // status is an error with the exit status it calls for.
 type status struct {

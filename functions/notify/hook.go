@@ -1,0 +1,171 @@
+package notify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// hook is a receiver. Nothing that it returns or logs has the address, but for the host.
+type hook struct {
+	address string
+	host    string
+	text    *template.Template // nil: CloudEvents
+	secret  []byte
+	token   string
+	timeout time.Duration
+	client  *http.Client
+	now     func() time.Time
+}
+
+func newHook(opts Options) (hook, error) {
+	h := hook{address: opts.URL, token: opts.Token, timeout: opts.Timeout, client: opts.Client, now: time.Now}
+	at, err := url.Parse(opts.URL)
+	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
+		return h, errors.New("url: expected http:// or https:// and a host (it is not shown, because it may hold a secret)")
+	}
+	h.host = at.Host
+	if h.secret, err = readSecret(opts.Secret); err != nil {
+		return h, err
+	}
+	if strings.ContainsFunc(opts.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return h, errors.New("token: expected visible ASCII without spaces")
+	}
+	if h.client == nil {
+		h.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	h.text, err = readTemplate(opts.Format, opts.Template)
+	return h, err
+}
+
+// refused is an answer that is not 2xx.
+type refused struct {
+	status int
+	said   string // the beginning of the body
+	retry  time.Duration
+}
+
+func (r *refused) Error() string {
+	text := fmt.Sprintf("the receiver answers %d %s", r.status, http.StatusText(r.status))
+	if r.status >= 300 && r.status < 400 {
+		return text + ": redirects are not followed; name the address that it leads to"
+	}
+	if r.said != "" {
+		text += ": " + r.said
+	}
+	return text
+}
+
+// unwritable is what can't be sent at all: a template that fails on these words.
+type unwritable struct{ error }
+
+// forGood says that an error is about what is sent, not about the receiver's state or who we are: it would come again and again.
+func forGood(err error) bool {
+	if _, ok := errors.AsType[unwritable](err); ok {
+		return true
+	}
+	refusal, ok := errors.AsType[*refused](err)
+	return ok && slices.Contains(forWhatIsSent, refusal.status)
+}
+
+var forWhatIsSent = []int{
+	http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+}
+
+// after is how long the receiver wants to be left alone; 0 of nil.
+func (r *refused) after() time.Duration {
+	if r == nil {
+		return 0
+	}
+	return r.retry
+}
+
+// tell sends one thing, and returns nil when the receiver has it.
+func (h hook) tell(ctx context.Context, t telling) error {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	request, err := h.request(ctx, t)
+	if err != nil {
+		return err
+	}
+	response, err := h.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("send to %s: %w", h.host, withoutAddress(err))
+	}
+	defer response.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(response.Body, maxSaid)) // of an answer that counts by its status
+	if response.StatusCode >= 200 && response.StatusCode < 300 {
+		return nil
+	}
+	return &refused{status: response.StatusCode, said: oneLine(said), retry: retryAfter(response.Header, h.now())}
+}
+
+const maxSaid = 512 // bytes of what a receiver says
+
+func (h hook) request(ctx context.Context, t telling) (*http.Request, error) {
+	body, contentType, err := h.body(t)
+	if err != nil {
+		return nil, unwritable{err}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.address, bytes.NewReader(body))
+	if err != nil {
+		return nil, withoutAddress(err)
+	}
+	request.Header.Set("Content-Type", contentType)
+	request.Header.Set("User-Agent", "stoker-notify")
+	if h.token != "" {
+		request.Header.Set("Authorization", "Bearer "+h.token)
+	}
+	sign(request.Header, t.ID, h.now(), body, h.secret)
+	return request, nil
+}
+
+func (h hook) body(t telling) (body []byte, contentType string, err error) {
+	if h.text != nil {
+		body, err = write(h.text, t.Words)
+		return body, "application/json", err
+	}
+	body, err = t.event()
+	return body, events.StructuredType + "; charset=UTF-8", err
+}
+
+// withoutAddress takes what net/http says of a request, less the URL that it puts before everything.
+func withoutAddress(err error) error {
+	if found, ok := errors.AsType[*url.Error](err); ok {
+		err = found.Err
+	}
+	if found, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Errorf("look up its name: %s", cmp.Or(found.Err, "no answer"))
+	}
+	return err
+}
+
+// retryAfter reads the header of that name (RFC 9110, section 10.2.3), of which an hour counts at most.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	text := header.Get("Retry-After")
+	var wait time.Duration
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), time.Hour)
+}
+
+// oneLine is the beginning of an answer, fit for a log.
+func oneLine(text []byte) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(string(text), ""), func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+}

@@ -1,0 +1,204 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Options of a Notifier. Zero values are the defaults.
+type Options struct {
+	URL       string // of the receiver; http or https
+	Name      string // of the place on the bus; notifiers with different receivers need different ones; default "default"
+	Kinds     []string
+	Pipelines []string // default: all, and messages that name none
+	Format    string   // CloudEvents (default) or Text
+	Template  string   // of Text: text/template over Words; default DefaultTemplate
+	Secret    string   // signs requests: whsec_ and base64, or any text
+	Token     string   // for Authorization: Bearer
+	Timeout   time.Duration
+	Client    *http.Client // default: one of its own, that follows no redirects
+	Logger    *slog.Logger // nil logs nothing
+}
+
+// Dead stands among Options.Kinds for dead letters.
+const Dead = "dead"
+
+// DefaultKinds are those of failures.
+func DefaultKinds() []string {
+	return []string{string(events.KindTrainingFailed), string(events.KindTuningFailed), Dead}
+}
+
+// Notifier tells a webhook what happens.
+type Notifier struct {
+	box   events.Listeners
+	opts  Options
+	kinds []events.Kind
+	dead  bool
+	hook  hook
+	log   *slog.Logger
+}
+
+const (
+	defaultTimeout = 10 * time.Second
+	maxTimeout     = 20 * time.Second // less than a lease, after which the bus would think that nobody is at it
+)
+
+// New returns a notifier that listens to box. It says which option is wrong.
+func New(box events.Listeners, opts Options) (*Notifier, error) {
+	opts.Name = cmp.Or(opts.Name, "default")
+	opts.Timeout = cmp.Or(opts.Timeout, defaultTimeout)
+	if err := events.CheckName("name", opts.Name); err != nil {
+		return nil, err
+	}
+	if opts.Timeout < 0 || opts.Timeout > maxTimeout {
+		return nil, fmt.Errorf("timeout %v: expected at most %v", opts.Timeout, maxTimeout)
+	}
+	n := &Notifier{box: box, opts: opts, log: opts.Logger}
+	if n.log == nil {
+		n.log = slog.New(slog.DiscardHandler)
+	}
+	for _, pipeline := range opts.Pipelines {
+		if err := events.CheckName("pipeline", pipeline); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.readKinds(); err != nil {
+		return nil, err
+	}
+	var err error
+	n.hook, err = newHook(opts)
+	return n, err
+}
+
+func (n *Notifier) readKinds() error {
+	kinds := n.opts.Kinds
+	if len(kinds) == 0 {
+		kinds = DefaultKinds()
+	}
+	for _, kind := range kinds {
+		switch {
+		case kind == Dead:
+			n.dead = true
+		case slices.Contains(events.Kinds(), events.Kind(kind)):
+			n.kinds = append(n.kinds, events.Kind(kind))
+		default:
+			return fmt.Errorf("kind %q: expected %s or one of %v", kind, Dead, events.Kinds())
+		}
+	}
+	slices.Sort(n.kinds)
+	n.kinds = slices.Compact(n.kinds) // filters of a consumer may not overlap
+	return nil
+}
+
+const (
+	listenWait = 5 * time.Second // how long one look at the bus may last
+	busDelay   = time.Second     // after the bus said no
+	settleTime = 5 * time.Second // for the bus to take what became of a message, also when ctx has ended
+)
+
+// Run tells one thing after another until ctx ends, and returns nil then. It returns an error when the letterbox is closed for good.
+func (n *Notifier) Run(ctx context.Context) error {
+	running, ctx := errgroup.WithContext(ctx)
+	for _, ear := range n.ears() {
+		running.Go(func() error { return n.run(ctx, ear) })
+	}
+	return running.Wait()
+}
+
+// ear is one of the two places on the bus at which a notifier is.
+type ear struct {
+	listen func(ctx context.Context, wait time.Duration) (events.Notice, telling, error)
+	tried  *tried
+}
+
+func (n *Notifier) ears() (ears []ear) {
+	if len(n.kinds) > 0 {
+		ears = append(ears, ear{listen: n.nextFact, tried: new(tried)})
+	}
+	if n.dead {
+		ears = append(ears, ear{listen: n.nextDead, tried: new(tried)})
+	}
+	return ears
+}
+
+func (n *Notifier) run(ctx context.Context, e ear) error {
+	for ctx.Err() == nil {
+		err := n.next(ctx, e)
+		if errors.Is(err, events.ErrClosed) {
+			return err
+		}
+		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
+			n.log.Warn("bus not listened to; it is tried again", "error", err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(busDelay):
+			}
+		}
+	}
+	return nil
+}
+
+// next tells of one message, and settles it by what the receiver says.
+func (n *Notifier) next(ctx context.Context, e ear) error {
+	notice, t, err := e.listen(ctx, listenWait)
+	if err != nil {
+		return err
+	}
+	if !t.wanted(n.opts.Pipelines) {
+		return notice.Done(ctx)
+	}
+	tries := e.tried.again(notice.Message().Sequence)
+	err = n.hook.tell(ctx, t)
+	settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime) // what was told is not told again because of Ctrl-C
+	defer cancel()
+	refusal, _ := errors.AsType[*refused](err)
+	log := n.log.With("receiver", n.hook.host, "event", t.Type, "id", t.ID, "pipeline", t.Pipeline, "run", t.Run)
+	switch {
+	case err == nil:
+		log.Info("told")
+		return notice.Done(settle)
+	case ctx.Err() != nil:
+		return notice.Later(settle, 0)
+	case forGood(err) && tries >= maxRefusals:
+		log.Error("given up: it can't be sent, or the receiver refuses it", "tries", tries, "error", err)
+		return notice.Done(settle)
+	}
+	wait := max(backOff(tries), refusal.after())
+	log.Warn("not told; it is tried again", "tries", tries, "in", wait, "error", err)
+	return notice.Later(settle, wait)
+}
+
+// maxRefusals is how often what the receiver can't take is sent before it is given up.
+const maxRefusals = 10
+
+// backOff is how long to wait after so many tries: 1 s, 2 s, 4 s, up to a minute.
+func backOff(tries int) time.Duration {
+	return min(time.Second<<min(tries-1, 6), time.Minute)
+}
+
+// tried counts the tries at the message that is in hand. A new process counts anew.
+type tried struct {
+	sequence uint64
+	count    int
+}
+
+func (t *tried) again(sequence uint64) int {
+	if t.sequence != sequence {
+		*t = tried{sequence: sequence}
+	}
+	t.count++
+	return t.count
+}
+
+// Try sends an event of type dev.stoker.notify.test.v1 once, and returns nil if the receiver takes it. It asks nothing of the bus.
+func (n *Notifier) Try(ctx context.Context) error { return n.hook.tell(ctx, test(n.hook.now())) }

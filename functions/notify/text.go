@@ -1,0 +1,50 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+// Formats of what is sent.
+const (
+	CloudEvents = "cloudevents" // the whole event, in structured mode
+	Text        = "text"        // {"text": "..."}, by a template, as Slack and its like take it
+)
+
+// DefaultTemplate is one line, and the end of the log where there is one.
+const DefaultTemplate = `{{if .Message}}{{.Kind}}: pipeline {{or .Pipeline "unknown"}}{{with .Run}}, run {{.}}{{end}} ({{.Reason}}): {{.Message}}` +
+	`{{if .Number}} (stoker dead show {{.Number}}){{end}}{{with .LogTail}}` + "\n```\n{{.}}\n```" + `{{end}}` +
+	`{{else}}{{.Kind}}: pipeline {{.Pipeline}}, run {{.Run}}{{with .Model}}: {{.}}{{end}}{{end}}`
+
+// readTemplate returns nil for CloudEvents. A template that names what is not there is refused now, not when something fails.
+func readTemplate(format, text string) (*template.Template, error) {
+	switch {
+	case (format == "" || format == CloudEvents) && text == "":
+		return nil, nil
+	case format == "" || format == CloudEvents:
+		return nil, fmt.Errorf("template: only for the format %s", Text)
+	case format != Text:
+		return nil, fmt.Errorf("format %q: expected %s or %s", format, CloudEvents, Text)
+	case text == "":
+		text = DefaultTemplate
+	}
+	parsed, err := template.New("notify").Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	if _, err := write(parsed, Words{}); err != nil {
+		return nil, err
+	}
+	return parsed, nil
+}
+
+// write fills in a template.
+func write(text *template.Template, words Words) ([]byte, error) {
+	var out strings.Builder
+	if err := text.Execute(&out, words); err != nil {
+		return nil, fmt.Errorf("template: %w", err)
+	}
+	return json.Marshal(map[string]string{"text": out.String()})
+}

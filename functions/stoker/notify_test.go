@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// The command hears of what fails on its bus, says it in a chat room's words, and ends well when it is interrupted.
+func TestNotifyTellsAChatRoom(t *testing.T) {
+	t.Parallel()
+	said := make(chan string, 1)
+	chat := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		said <- string(body)
+	}))
+	t.Cleanup(chat.Close)
+	address := filepath.Join(t.TempDir(), "address")
+	if err := os.WriteFile(address, []byte(chat.URL+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	if _, err := box.ListenDead(t.Context(), "notify-default", 0); err == nil { // it is there from here on
+		t.Fatal("a letter that nobody buried")
+	}
+
+	ctx, interrupt := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	var stdout, stderr bytes.Buffer
+	go func() {
+		ended <- run(ctx, []string{"stoker", "notify", "--nats", server.URL(), "--url-file", address, "--format", "text"}, &stdout, &stderr)
+	}()
+	letter := events.DeadLetter{
+		Message: events.Message{Stream: "FACTS", Sequence: 7, Subject: "facts.examples-ready.penguin.monday"},
+		Reason:  events.DeadReason{Kind: events.FailureInput, Message: "no such split"},
+	}
+	if err := box.Bury(t.Context(), letter); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case text := <-said:
+		if text != `{"text":"dead: pipeline penguin, run monday (input): no such split (stoker dead show 1)"}` {
+			t.Errorf("said %s", text)
+		}
+	case <-time.After(time.Minute):
+		t.Fatalf("nothing was said: %s", stderr.String())
+	}
+	interrupt()
+	if code := <-ended; code != exitOK || stdout.Len() > 0 || !strings.Contains(stderr.String(), "stoker notify: bus ") {
+		t.Errorf("exit status %d, output %q, %q", code, stdout.String(), stderr.String())
+	}
+}
