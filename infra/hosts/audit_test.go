@@ -1,0 +1,198 @@
+//go:build hosts
+
+package hosts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"path"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/infra/scale"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// outcomes are the models and the failures that were told, by run.
+func (c *cluster) outcomes(ctx context.Context) (trained map[string][]*events.ModelTrained, failed map[string]string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	trained, failed = map[string][]*events.ModelTrained{}, map[string]string{}
+	for recorded, err := range c.box.Read(ctx, events.Query{Kinds: events.OutcomeKinds()}) {
+		if err != nil {
+			return nil, nil, err
+		}
+		switch data := recorded.Fact.Data.(type) {
+		case *events.ModelTrained:
+			trained[recorded.Fact.Run] = append(trained[recorded.Fact.Run], data)
+		case *events.TrainingFailed:
+			failed[recorded.Fact.Run] = data.Message
+		}
+	}
+	return trained, failed, nil
+}
+
+// audit lists what is not as it must be.
+func (c *cluster) audit(ctx context.Context, runs []string) (faults []string) {
+	trained, failed, err := c.outcomes(ctx)
+	c.must(err)
+	for run, message := range failed {
+		faults = append(faults, fmt.Sprintf("run %s failed: %s", run, message))
+	}
+	executions := map[string]string{}
+	for _, run := range runs {
+		if n := len(trained[run]); n != 1 {
+			faults = append(faults, fmt.Sprintf("run %s: %d models told, want 1", run, n))
+			continue
+		}
+		told := trained[run][0]
+		executions[told.Execution] = run
+		faults = append(faults, c.model(ctx, run, told)...)
+	}
+	if len(trained) != len(runs) {
+		faults = append(faults, fmt.Sprintf("%d runs have models, %d were asked for", len(trained), len(runs)))
+	}
+	for letter, err := range c.box.Dead(ctx) {
+		c.must(err)
+		faults = append(faults, fmt.Sprintf("a dead letter: %v", letter.Reason))
+	}
+	if lag, err := c.lag(ctx); err != nil || lag != 0 {
+		faults = append(faults, fmt.Sprintf("lag of the queue: %d, %v", lag, err))
+	}
+	return append(faults, c.commits(ctx, executions)...)
+}
+
+// model wants what was told of to be what was committed, whole.
+func (c *cluster) model(ctx context.Context, run string, told *events.ModelTrained) (faults []string) {
+	ref, err := storage.ParseRef(told.Model.URI)
+	c.must(err)
+	place, ok := storage.PlaceOf(ref)
+	if !ok {
+		return []string{fmt.Sprintf("run %s: %s is no artifact's address", run, ref)}
+	}
+	commit, _, err := storage.Committed(ctx, c.store, place.Root, told.Execution)
+	if err != nil || commit.Attempt != place.Attempt {
+		faults = append(faults, fmt.Sprintf("run %s: attempt %s was told of, %s committed: %v", run, place.Attempt, commit.Attempt, err))
+	}
+	staged, err := storage.StageIn(ctx, c.store, ref, c.t.TempDir(), storage.StageOptions{})
+	if err != nil || staged.Digest != told.Model.Digest {
+		faults = append(faults, fmt.Sprintf("run %s: model has digest %s, %s was told: %v", run, staged.Digest, told.Model.Digest, err))
+	}
+	return faults
+}
+
+// commits wants one for each execution that was told of, and no other.
+func (c *cluster) commits(ctx context.Context, executions map[string]string) (faults []string) {
+	committed := 0
+	for object, err := range c.store.List(ctx, c.root) {
+		c.must(err)
+		if path.Base(object.Ref.Key) == "commit.json" {
+			committed++
+		}
+	}
+	if committed != len(executions) {
+		faults = append(faults, fmt.Sprintf("%d executions are committed, %d were told of", committed, len(executions)))
+	}
+	return faults
+}
+
+const monitorPort = "8222"
+
+// lag is that of trainings, asked at a server that need not lead.
+func (c *cluster) lag(ctx context.Context) (int64, error) {
+	at := net.JoinHostPort(c.hosts["a"].ip, monitorPort)
+	return scale.Consumer{Monitor: at, Stream: events.StreamJobs, Name: "train-cpu"}.Lag(ctx)
+}
+
+// copies is what a server says of its streams.
+type streamsOf struct {
+	Accounts []struct {
+		Streams []struct {
+			Name    string `json:"name"`
+			Cluster struct {
+				Leader   string `json:"leader"`
+				Replicas []struct {
+					Name    string `json:"name"`
+					Current bool   `json:"current"`
+				} `json:"replicas"`
+			} `json:"cluster"`
+		} `json:"stream_detail"`
+	} `json:"account_details"`
+}
+
+func (c *cluster) ask(ctx context.Context, server string) (said streamsOf, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	at := "http://" + net.JoinHostPort(c.hosts[server].ip, monitorPort) + "/jsz?acc=$G&streams=true&config=true"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return said, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return said, err
+	}
+	defer response.Body.Close()
+	return said, json.NewDecoder(response.Body).Decode(&said)
+}
+
+// leaderOfJobs is the host whose server leads the queue.
+func (c *cluster) leaderOfJobs() (leader string) {
+	c.t.Helper()
+	c.eventually("the queue has a leader", func(ctx context.Context) string {
+		said, err := c.ask(ctx, "a")
+		if err != nil {
+			return err.Error()
+		}
+		for _, account := range said.Accounts {
+			for _, stream := range account.Streams {
+				if stream.Name == events.StreamJobs {
+					leader = stream.Cluster.Leader
+				}
+			}
+		}
+		if leader == "" {
+			return "nobody leads"
+		}
+		return ""
+	})
+	return leader
+}
+
+// wantCopies waits until all copies of all streams are current, by their leaders' word.
+func (c *cluster) wantCopies() {
+	c.t.Helper()
+	c.eventually("all copies are current", func(ctx context.Context) string {
+		led := 0
+		for server := range c.servers {
+			said, err := c.ask(ctx, server)
+			if err != nil {
+				return err.Error()
+			}
+			for _, account := range said.Accounts {
+				for _, stream := range account.Streams {
+					if stream.Cluster.Leader != server {
+						continue
+					}
+					led++
+					current := 1
+					for _, replica := range stream.Cluster.Replicas {
+						if replica.Current {
+							current++
+						}
+					}
+					if current != copies {
+						return fmt.Sprintf("stream %s: %d copies are current", stream.Name, current)
+					}
+				}
+			}
+		}
+		if led == 0 {
+			return "no stream has a leader"
+		}
+		return ""
+	})
+}
