@@ -81,9 +81,11 @@ var table = house.Table{
 		"functions/plan":                      {Opens: "events functions/pipeline"},
 		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
 		"functions/worker":                    {Opens: "events"},
+		"functions/notify":                    {Opens: "events", Tests: "events/jetstream"}, // tells those outside
 		"functions/gc":                        {Opens: "events storage"},
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
+		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/plan storage", Tests: "storage/s3"},
 		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "events/eventstest"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/execution": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module compute/example"},
