@@ -56,6 +56,7 @@ func (r *register) put(key string, value []byte, revision uint64) (uint64, error
 	r.newest[key] = entry
 	r.history = append(r.history, entry)
 	r.since(key, now)
+	r.box.wake() // who watches it; leases are written by more than their register's methods
 	return entry.Revision, nil
 }
 
@@ -67,6 +68,7 @@ func (r *register) remove(key string, revision uint64) error {
 	delete(r.newest, key)
 	delete(r.written, key)
 	r.history = append(r.history, events.Entry{Key: key, Revision: r.last, Written: time.Now(), Deleted: true})
+	r.box.wake()
 	return nil
 }
 
