@@ -1,0 +1,202 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/storagetest"
+)
+
+const (
+	token  = "a token of the test"
+	digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+)
+
+// world is a console on a bus and a store in memory, followed and served.
+type world struct {
+	*Console
+	t     *testing.T
+	box   *eventstest.Memory
+	store storage.Store
+	url   string
+}
+
+func setup(t *testing.T, change func(*Options)) *world {
+	t.Helper()
+	w := &world{t: t, box: eventstest.NewMemory(0), store: storagetest.NewMemory("bkt", "other")}
+	opts := Options{Box: w.box, Store: w.store, Root: storage.Ref{Bucket: "bkt"}, Token: token, Quietest: time.Millisecond}
+	if change != nil {
+		change(&opts)
+	}
+	var err error
+	if w.Console, err = New(opts); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	followed := make(chan error, 1)
+	go func() { followed <- w.Run(ctx) }()
+	server := httptest.NewServer(w.Handler())
+	w.url = server.URL
+	t.Cleanup(func() {
+		stop()
+		if err := <-followed; err != nil {
+			t.Errorf("follower: %v", err)
+		}
+		server.Close()
+	})
+	return w
+}
+
+// apply deploys a pipeline.
+func (w *world) apply(text string) {
+	w.t.Helper()
+	spec, err := pipeline.Parse("p.yaml", []byte(text))
+	if err == nil {
+		_, _, err = dispatch.Apply(w.t.Context(), w.box, spec)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+const penguin = "pipeline: penguin\nmodule: ./m\ntrainer: {hyperparameters: none, custom_config: {db_password: hunter2, label: species}}\n"
+
+func (w *world) publish(facts ...events.Fact) {
+	w.t.Helper()
+	for _, fact := range facts {
+		if _, err := w.box.Publish(w.t.Context(), fact); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// dispatched handles all facts that came, as a dispatcher does.
+func (w *world) dispatched() {
+	w.t.Helper()
+	d, err := dispatch.New(w.t.Context(), w.box, nil)
+	for err == nil {
+		err = d.Next(w.t.Context(), 0)
+	}
+	if !errors.Is(err, events.ErrEmpty) {
+		w.t.Fatal(err)
+	}
+}
+
+func ready(run string) events.Fact {
+	return events.Fact{ID: "f-" + strings.NewReplacer(" ", "", "/", "").Replace(run), Source: "/up", Pipeline: "penguin", Run: run, Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+}
+
+func trained(run string) events.Fact {
+	return events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: run}, &events.ModelTrained{
+		Model:     events.Model{URI: "s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1", Digest: digest, Formats: []string{"Format-Serving"}},
+		Execution: digest, Inputs: []events.Artifact{}, Module: "m", Metrics: map[string]float64{"accuracy": 0.875, "loss": 0.25},
+		Hyperparameters: map[string]any{"learning_rate": 0.01, "api_token": "hunter2"}, Started: time.Unix(10, 0), Finished: time.Unix(12, 0),
+	})
+}
+
+func failed(run, message string) events.Fact {
+	return events.Fact{ID: "e-" + run, Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: run, Data: &events.TrainingFailed{
+		Failed: events.Failed{Reason: events.FailureModule, Message: message, LogTail: "the log says: password=hunter2\nboom", Attempt: 1},
+	}}
+}
+
+// get reads a page.
+func (w *world) get(path string, change ...func(*http.Request)) (status int, body string) {
+	w.t.Helper()
+	status, body, _ = w.ask(http.MethodGet, path, nil, change...)
+	return status, body
+}
+
+func (w *world) post(path string, form url.Values, change ...func(*http.Request)) (status int, body string) {
+	w.t.Helper()
+	status, body, _ = w.ask(http.MethodPost, path, form, change...)
+	return status, body
+}
+
+// ask follows no redirect.
+func (w *world) ask(method, path string, form url.Values, change ...func(*http.Request)) (status int, body string, header http.Header) {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, one := range change {
+		one(request)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text), answer.Header
+}
+
+// trusted is a browser that was given the token.
+func (w *world) trusted(r *http.Request) {
+	r.AddCookie(&http.Cookie{Name: cookieName, Value: w.proof()})
+}
+
+// sees waits until a page says something.
+func (w *world) sees(path string, want ...string) string {
+	w.t.Helper()
+	var body string
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		_, body = w.get(path)
+		if lacks := lacking(body, want); len(lacks) == 0 {
+			return body
+		} else if time.Now().After(deadline) {
+			w.t.Fatalf("%s never says %q:\n%s", path, lacks, body)
+		}
+	}
+}
+
+func lacking(body string, want []string) (lacks []string) {
+	for _, text := range want {
+		if !strings.Contains(body, text) {
+			lacks = append(lacks, text)
+		}
+	}
+	return lacks
+}
+
+// eventually waits until something holds.
+func (w *world) eventually(what string, holds func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatal("never: " + what)
+		}
+	}
+}
+
+// shelve puts an object into the store.
+func (w *world) shelve(address, text string) {
+	w.t.Helper()
+	ref, err := storage.ParseRef(address)
+	if err == nil {
+		_, err = w.store.Put(w.t.Context(), ref, strings.NewReader(text), int64(len(text)))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
