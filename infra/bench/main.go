@@ -1,7 +1,7 @@
 // Command bench measures the real binary and prints figures: one table, or with -o json one line a figure. It is no test:
 // nothing here passes or fails by how fast a machine is.
 //
-// Each part lives in a file of its own name: ready.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
+// Each part lives in a file of its own name: ready.go, cold.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
 // recover.go the functions by themselves, on a NATS server in this process; files.go what reads and writes TensorFlow's files, beside
 // TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and what they cost; search.go a whole search; study.go
 // what is around its trials; compute.go trainings beside TensorFlow's, compute_input.go reading, compute_sgemm.go products of matrices.
@@ -77,7 +77,7 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"size", bench.size}, {"ready", bench.ready}, {"child", bench.child}, {"walk", bench.walk},
+		{"size", bench.size}, {"ready", bench.ready}, {"cold", bench.cold}, {"child", bench.child}, {"walk", bench.walk},
 		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover},
 		{"files", bench.files}, {"guest", bench.guest}, {"tune", bench.tune}, {"search", bench.searching}, {"study", bench.study},
 		{"compute", bench.compute}, {"input", bench.input}, {"sgemm", bench.sgemm},

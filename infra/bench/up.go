@@ -25,9 +25,9 @@ type up struct {
 // stopTime bounds how long a stack may take to leave.
 const stopTime = 15 * time.Second
 
-// withUp runs the stack on dir for as long as do runs, and then stops it as Ctrl-C does.
-func (b bench) withUp(ctx context.Context, dir string, do func(context.Context, up) error) (err error) {
-	cmd := exec.CommandContext(ctx, b.binary, "up", "--data", dir)
+// withUp runs the stack on dir for as long as do runs, and then stops it as Ctrl-C does. flags are of `stoker up`.
+func (b bench) withUp(ctx context.Context, dir string, do func(context.Context, up) error, flags ...string) (err error) {
+	cmd := exec.CommandContext(ctx, b.binary, append([]string{"up", "--data", dir}, flags...)...)
 	cmd.Env = append(os.Environ(), b.env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopTime
