@@ -85,6 +85,8 @@ var table = house.Table{
 		"functions/gc":                        {Opens: "events storage"},
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
+		"functions/openlineage": {Opens: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
+			Tests: "compute/tune/space events/eventstest"},
 		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/plan storage", Tests: "storage/s3"},
 		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "events/eventstest"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},

@@ -46,6 +46,7 @@ func newLineage(app *app) *cobra.Command {
 	flags.BoolVar(&f.opts.Unverified, "unverified", false, "don't compare with what is in the store now")
 	flags.BoolVar(&f.check, "check", false, "exit status 1 if something is gone or is not what it was")
 	flags.BoolVar(&f.dot, "dot", false, "print the graph in the language of Graphviz")
+	cmd.AddCommand(newLineageExport(app))
 	return cmd
 }
 

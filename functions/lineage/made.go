@@ -1,0 +1,34 @@
+package lineage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// Made is what the manifest beside an artifact of Stoker's tells of how it was made.
+type Made struct {
+	Inputs   []events.Artifact
+	Module   string // digest of its code
+	Started  time.Time
+	Finished time.Time
+}
+
+// MadeAt reads it from the store alone. events.ErrNotFound if Stoker did not make what is there, or its manifest is gone.
+func MadeAt(ctx context.Context, store storage.Store, uri string) (Made, error) {
+	ref, err := storage.ParseRef(uri)
+	place, ours := storage.PlaceOf(ref)
+	if err != nil || !ours {
+		return Made{}, fmt.Errorf("%s: no artifact that Stoker made: %w", uri, events.ErrNotFound)
+	}
+	r := records{store: store}
+	found, err := r.manifest(ctx, place)
+	if errors.Is(err, errNoRecord) {
+		return Made{}, fmt.Errorf("%s: %w: %w", uri, err, events.ErrNotFound)
+	}
+	return Made{found.Inputs, found.Module, found.Started, found.Finished}, err
+}

@@ -1,0 +1,226 @@
+package openlineage
+
+import (
+	"maps"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Teller makes events. The zero value tells in namespace "stoker".
+type Teller struct {
+	Namespace string // of jobs
+	Version   string // of this program
+}
+
+// Search is what a fact of a search does not tell, and its manifest and its study's log do.
+type Search struct {
+	Inputs  []events.Artifact
+	Module  string
+	Started time.Time
+	Trials  []*tune.Trial
+}
+
+// Of is what a fact of the log tells: nothing, of one that upstream told, or that tells of no run's end. search may be nil.
+func (t Teller) Of(recorded events.Recorded, search *Search) []Event {
+	if recorded.Err != nil {
+		return nil
+	}
+	fact := recorded.Fact
+	switch data := fact.Data.(type) {
+	case *events.ModelTrained:
+		return t.trained(recorded, data)
+	case *events.HParamsReady:
+		if fact.Source == events.Source(events.FunctionTune) && data.Execution != "" {
+			return t.tuned(recorded, data, search)
+		}
+	case *events.TrainingFailed:
+		if events.EndsRun(fact) {
+			return t.failed(recorded, events.FunctionTrain, data.Failed, nil)
+		}
+	case *events.TuningFailed:
+		return t.failed(recorded, events.FunctionTune, data.Failed, search)
+	}
+	return nil
+}
+
+// base is what all events of a run say.
+func (t Teller) base(f events.Function, pipeline, run, salt string) Event {
+	return Event{
+		Run: Run{ID: RunID(f, pipeline, run, salt), Facets: map[string]any{
+			"processing_engine": facet(facetsURL+"1-1-1/ProcessingEngineRunFacet.json#/$defs/ProcessingEngineRunFacet",
+				map[string]any{"name": "Stoker", "version": orDefault(t.Version, "unknown")}),
+			"stoker_run": facet(ownURL+"StokerRunFacet", map[string]any{"pipeline": pipeline, "run": run}),
+		}},
+		Job: Job{Namespace: orDefault(t.Namespace, "stoker"), Name: pipeline + "." + string(f), Facets: map[string]any{
+			"jobType": facet(facetsURL+"2-0-4/JobTypeJobFacet.json#/$defs/JobTypeJobFacet",
+				map[string]any{"processingType": "BATCH", "integration": "STOKER", "jobType": jobTypes[f]}),
+		}},
+		Inputs: []Dataset{}, Outputs: []Dataset{}, Producer: producer, SchemaURL: specURL,
+	}
+}
+
+var jobTypes = map[events.Function]string{events.FunctionTrain: "TRAINING", events.FunctionTune: "TUNING", events.FunctionTrial: "TRIAL"}
+
+// as is the event in another state, at a time, with facets of its own.
+func (e Event) as(state State, at time.Time, facets map[string]any) Event {
+	e.Type, e.Time = state, at.UTC()
+	e.Run.Facets = maps.Clone(e.Run.Facets)
+	maps.Copy(e.Run.Facets, facets)
+	return e
+}
+
+// span is when the work of a fact was done: when it was told, if another run had done it before.
+func span(recorded events.Recorded, before bool, started, finished time.Time) (from, to time.Time) {
+	told := recorded.Message.Stored
+	if told.IsZero() {
+		told = recorded.Fact.Time
+	}
+	if before || finished.IsZero() {
+		started, finished = told, told
+	}
+	if started.IsZero() || started.After(finished) {
+		started = finished
+	}
+	return started, finished
+}
+
+func (t Teller) trained(recorded events.Recorded, data *events.ModelTrained) []Event {
+	e := t.base(events.FunctionTrain, recorded.Fact.Pipeline, recorded.Fact.Run, data.Salt)
+	e.Inputs = datasets(data.Inputs)
+	from, to := span(recorded, data.Cached, data.Started, data.Finished)
+	facets := map[string]any{"stoker_training": facet(ownURL+"StokerTrainingRunFacet", map[string]any{
+		"execution": data.Execution, "generation": data.Generation, "cached": data.Cached, "module": data.Module,
+		"attempts": data.Attempts, "metrics": orEmpty(data.Metrics),
+	})}
+	if len(data.Hyperparameters) > 0 {
+		facets["stoker_hyperparameters"] = hyperparameters(data.Hyperparameters)
+	}
+	begun := e.as(Start, from, nil)
+	done := e.as(Complete, to, facets)
+	if model, ok := datasetOf("Model", data.Model.URI, data.Model.Digest); ok {
+		model.Facets["stoker_model"] = facet(ownURL+"StokerModelDatasetFacet", map[string]any{
+			"execution": data.Execution, "formats": data.Model.Formats, "metrics": orEmpty(data.Metrics),
+		})
+		done.Outputs = append(done.Outputs, model)
+	}
+	if log, ok := datasetOf("ModelRun", data.ModelRun, ""); ok {
+		done.Outputs = append(done.Outputs, log)
+	}
+	return []Event{begun, done}
+}
+
+func (t Teller) tuned(recorded events.Recorded, data *events.HParamsReady, search *Search) []Event {
+	e := t.base(events.FunctionTune, recorded.Fact.Pipeline, recorded.Fact.Run, data.Salt)
+	before, module, started := data.Cached || data.Reused, "", time.Time{}
+	if search != nil {
+		e.Inputs, module, started = datasets(search.Inputs), search.Module, search.Started
+	}
+	from, to := span(recorded, before, started, recorded.Fact.Time)
+	members := map[string]any{
+		"execution": data.Execution, "generation": data.Generation, "cached": data.Cached, "reused": data.Reused, "objective": data.Objective,
+		"module": module,
+	}
+	if data.Score != nil {
+		members["score"] = *data.Score
+	}
+	facets := map[string]any{"stoker_tuning": facet(ownURL+"StokerTuningRunFacet", members)}
+	if len(data.Values) > 0 {
+		facets["stoker_hyperparameters"] = hyperparameters(data.Values)
+	}
+	done := e.as(Complete, to, facets)
+	for _, out := range []events.Artifact{{Type: "HyperParameters", URI: data.Hyperparameters}, {Type: "TunerResults", URI: data.Study}} {
+		if d, ok := datasetOf(out.Type, out.URI, ""); ok {
+			done.Outputs = append(done.Outputs, d)
+		}
+	}
+	all := []Event{e.as(Start, from, nil)}
+	if search != nil && !before {
+		all = append(all, t.trials(recorded.Fact, e, search.Trials)...)
+	}
+	return append(all, done)
+}
+
+func (t Teller) failed(recorded events.Recorded, f events.Function, data events.Failed, search *Search) []Event {
+	e := t.base(f, recorded.Fact.Pipeline, recorded.Fact.Run, "")
+	from, to := span(recorded, false, time.Time{}, recorded.Fact.Time)
+	all := []Event{e.as(Start, from, nil)}
+	if search != nil {
+		e.Inputs = datasets(search.Inputs)
+		all = append(all, t.trials(recorded.Fact, e, search.Trials)...)
+	}
+	state := Fail
+	if data.Reason == events.FailureCancelled {
+		state = Abort
+	}
+	said := map[string]any{"message": data.Message, "programmingLanguage": "unknown"}
+	if data.LogTail != "" {
+		said["stackTrace"] = data.LogTail
+	}
+	return append(all, e.as(state, to, map[string]any{
+		"errorMessage": facet(facetsURL+"1-0-1/ErrorMessageRunFacet.json#/$defs/ErrorMessageRunFacet", said),
+		"stoker_failure": facet(ownURL+"StokerFailureRunFacet", map[string]any{
+			"kind": string(data.Reason), "attempt": data.Attempt, "execution": data.Execution,
+		}),
+	}))
+}
+
+// trials are those of a search, each a run of its own below it. One that has not ended is told of as begun.
+func (t Teller) trials(fact events.Fact, parent Event, trials []*tune.Trial) (all []Event) {
+	for _, trial := range trials {
+		e := t.base(events.FunctionTrial, fact.Pipeline, fact.Run, parent.Run.ID+"/"+trial.ID)
+		e.Run.Facets["parent"] = facet(facetsURL+"1-2-0/ParentRunFacet.json#/$defs/ParentRunFacet", map[string]any{
+			"run": map[string]any{"runId": parent.Run.ID},
+			"job": map[string]any{"namespace": parent.Job.Namespace, "name": parent.Job.Name},
+		})
+		e.Run.Facets["stoker_hyperparameters"] = hyperparameters(trial.Values.Map())
+		all = append(all, e.as(Start, trial.Started, nil))
+		state, over := trialStates[trial.Status]
+		if !over || trial.Ended.IsZero() {
+			continue
+		}
+		facets := map[string]any{"stoker_trial": facet(ownURL+"StokerTrialRunFacet", map[string]any{
+			"trial": trial.ID, "status": string(trial.Status), "metrics": orEmpty(trial.Metrics), "step": trial.Step,
+		})}
+		if trial.Message != "" {
+			facets["errorMessage"] = facet(facetsURL+"1-0-1/ErrorMessageRunFacet.json#/$defs/ErrorMessageRunFacet",
+				map[string]any{"message": trial.Message, "programmingLanguage": "unknown"})
+		}
+		all = append(all, e.as(state, trial.Ended, facets))
+	}
+	return all
+}
+
+var trialStates = map[tune.Status]State{tune.Completed: Complete, tune.Failed: Fail, tune.Infeasible: Abort}
+
+// Progress is a run that is going on.
+func (t Teller) Progress(f events.Function, salt string, p events.Progress) Event {
+	return t.base(f, p.Pipeline, p.Run, salt).as(Running, p.Time, map[string]any{
+		"stoker_progress": facet(ownURL+"StokerProgressRunFacet", map[string]any{
+			"phase": p.Phase, "step": p.Step, "steps": p.Steps, "metrics": orEmpty(p.Metrics),
+		}),
+	})
+}
+
+func hyperparameters(values map[string]any) map[string]any {
+	return facet(ownURL+"StokerHyperparametersRunFacet", map[string]any{"values": values})
+}
+
+// orEmpty makes an object of no metrics, and leaves out what JSON has no number for.
+func orEmpty(metrics map[string]float64) map[string]float64 {
+	all := map[string]float64{}
+	for name, value := range metrics {
+		if value-value == 0 { // neither infinite nor NaN
+			all[name] = value
+		}
+	}
+	return all
+}
+
+func orDefault(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

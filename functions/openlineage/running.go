@@ -1,0 +1,92 @@
+package openlineage
+
+import (
+	"context"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+)
+
+// tellRunning is how often a run that is going on is told of.
+const tellRunning = 30 * time.Second
+
+// running is what is known of a job that reports progress.
+type running struct {
+	function events.Function // "": none that is told of
+	salt     string
+	last     time.Time // told of
+}
+
+// watch tells now and then of runs that are going on. What can't be told is lost: the next is as good.
+func (x *Exporter) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		jobs := map[string]*running{}
+		for p, err := range x.Box.Watch(ctx, x.Pipeline, "") {
+			if err != nil {
+				break
+			}
+			x.heard(ctx, jobs, p, time.Now())
+		}
+		rest(ctx, pause)
+	}
+}
+
+// maxRunning bounds what is remembered of jobs. Those that report still are looked up once more.
+const maxRunning = 10_000
+
+func (x *Exporter) heard(ctx context.Context, jobs map[string]*running, p events.Progress, now time.Time) {
+	r := jobs[p.Job]
+	if r == nil {
+		if len(jobs) >= maxRunning {
+			clear(jobs)
+		}
+		r = x.lookUp(ctx, p)
+		jobs[p.Job] = r
+	}
+	if r.function == "" || now.Sub(r.last) < tellRunning && !r.last.IsZero() {
+		return
+	}
+	e := x.Teller.Progress(r.function, r.salt, p)
+	if r.last.IsZero() { // the first time it is heard of
+		begun := e
+		begun.Type = Start
+		if err := x.Sender.Send(ctx, begun); err != nil {
+			return
+		}
+	}
+	if err := x.Sender.Send(ctx, e); err != nil {
+		x.log().Debug("a report is not taken", "job", p.Job, "error", err)
+		return
+	}
+	r.last = now
+}
+
+// lookUp finds out what a job is: a run's training or its search, as its join has it. Jobs of trials, and those that nobody knows, are
+// not told of while they run.
+func (x *Exporter) lookUp(ctx context.Context, p events.Progress) *running {
+	join, err := dispatch.ReadJoin(ctx, x.Box, p.Pipeline, p.Run)
+	if err != nil {
+		return &running{}
+	}
+	function, at, plan := events.FunctionTrain, join, join.Train
+	if join.Job != p.Job {
+		if join.Tuning == nil || join.Tuning.Job != p.Job {
+			return &running{}
+		}
+		function, at, plan = events.FunctionTune, join.AtTuning(), join.Tune
+	}
+	pipelines, err := x.Box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return &running{}
+	}
+	spec, err := dispatch.SpecOf(ctx, pipelines, at)
+	if err != nil {
+		return &running{}
+	}
+	job, err := plan(spec, join.Again)
+	if err != nil {
+		return &running{}
+	}
+	return &running{function: function, salt: job.Salt}
+}

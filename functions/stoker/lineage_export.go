@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/openlineage"
+)
+
+// exportFlags are the flags of `stoker lineage export`.
+type exportFlags struct {
+	to, pipeline, name, namespace string
+	from                          uint64
+	follow                        bool
+}
+
+func newLineageExport(app *app) *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Tell of trainings and searches as OpenLineage run events",
+		Long: "Makes OpenLineage run events (spec 2-0-2) of the log of facts, and sends them to a receiver such as Marquez, or writes them as\n" +
+			"lines of JSON. Without --follow it tells of all that is in the log and ends. With --follow it runs until it is interrupted, and\n" +
+			"tells of what comes from its first start on, and of runs while they go on; the bus remembers how far it is. Jobs never wait\n" +
+			"for it. The same fact always makes the same events.\n\n" +
+			"Where to: --to, else OPENLINEAGE_URL (with OPENLINEAGE_ENDPOINT, OPENLINEAGE_API_KEY), or OPENLINEAGE__TRANSPORT__TYPE file with\n" +
+			"OPENLINEAGE__TRANSPORT__LOG_FILE_PATH, else standard output. OPENLINEAGE_NAMESPACE is that of jobs, OPENLINEAGE_DISABLED=true sends nothing.",
+		Example: "  stoker lineage export > events.jsonl\n" +
+			"  OPENLINEAGE_URL=http://marquez:5000 stoker lineage export --follow",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.follow && f.from > 1 {
+				return usage(errors.New("--from goes without --follow, which begins where it was"))
+			}
+			if err := events.CheckName("--name", f.name); err != nil {
+				return usage(err)
+			}
+			config, err := f.config()
+			if err != nil || config.Disabled {
+				return err
+			}
+			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error { return app.exportLineage(ctx, l, config, f) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.to, "to", "", "receiver's address, or a file that is added to; -: standard output")
+	flags.StringVar(&f.namespace, "namespace", "", "of jobs (OPENLINEAGE_NAMESPACE); default: stoker")
+	flags.StringVar(&f.pipeline, "pipeline", "", "only this pipeline")
+	flags.Uint64Var(&f.from, "from", 1, "sequence of the first fact to tell of")
+	flags.BoolVar(&f.follow, "follow", false, "go on with what comes, until interrupted")
+	flags.StringVar(&f.name, "name", "openlineage", "with --follow: by which name the bus remembers how far it is; one for each receiver")
+	return cmd
+}
+
+// config is where events go: flags before the environment.
+func (f exportFlags) config() (c openlineage.Config, err error) {
+	if c, err = openlineage.FromEnviron(os.Getenv); err != nil {
+		return c, usage(err)
+	}
+	if f.namespace != "" {
+		c.Namespace = f.namespace
+	}
+	switch {
+	case f.to == "":
+	case f.to == "-":
+		c.URL, c.File, c.Console = "", "", true
+	case strings.HasPrefix(f.to, "http://"), strings.HasPrefix(f.to, "https://"):
+		c.File = ""
+		if c.URL, err = openlineage.Receiver(f.to, os.Getenv("OPENLINEAGE_ENDPOINT")); err != nil {
+			return c, usage(fmt.Errorf("--to: %w", err))
+		}
+	default:
+		c.URL, c.File = "", f.to
+	}
+	return c, nil
+}
+
+func (a *app) exportLineage(ctx context.Context, l link, c openlineage.Config, f exportFlags) error {
+	sender, closer, err := a.sender(c)
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	x := openlineage.Exporter{
+		Teller: openlineage.Teller{Namespace: c.Namespace, Version: version},
+		Box:    l.box, Store: l.store, Sender: sender, Pipeline: f.pipeline, Log: a.logger(),
+	}
+	if f.follow {
+		a.sayStarted("lineage export", "to "+whereTo(c))
+		return x.Follow(ctx, f.name)
+	}
+	sent, err := x.Replay(ctx, f.from)
+	fmt.Fprintf(a.notes(), "%d events told to %s\n", sent, whereTo(c))
+	if err != nil && c.URL != "" && ctx.Err() == nil {
+		return unreachable(fmt.Errorf("%w; --from goes on there", err))
+	}
+	return err
+}
+
+func whereTo(c openlineage.Config) string {
+	switch {
+	case c.URL != "":
+		return c.URL
+	case c.File != "":
+		return c.File
+	}
+	return "standard output"
+}
+
+// sender is what takes the events, and what is to be closed behind them.
+func (a *app) sender(c openlineage.Config) (openlineage.Sender, io.Closer, error) {
+	switch {
+	case c.URL != "":
+		return openlineage.HTTP{URL: c.URL, APIKey: c.APIKey}, io.NopCloser(nil), nil
+	case c.File != "":
+		file, err := openlineage.OpenFile(c.File)
+		if err != nil {
+			return nil, nil, err
+		}
+		return openlineage.NewLines(file), file, nil
+	}
+	return openlineage.NewLines(a.stdout), io.NopCloser(nil), nil
+}
