@@ -79,8 +79,8 @@ var table = house.Table{
 		"functions/access":                    {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
 		"functions/bridge":                    {Opens: "events storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":                      {Opens: "events functions/pipeline"},
-		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan", Tests: "events/jetstream"},
-		"functions/worker":                    {Opens: "events"},
+		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan functions/telemetry", Tests: "events/jetstream"},
+		"functions/worker":                    {Opens: "events functions/telemetry"},
 		"functions/notify":                    {Opens: "events", Tests: "events/jetstream"}, // tells those outside
 		"functions/gc":                        {Opens: "events storage"},
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
@@ -90,25 +90,26 @@ var table = house.Table{
 		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/plan storage", Tests: "storage/s3"},
 		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "events/eventstest"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
-		"functions/execution": {Opens: "events storage functions/worker functions/pipeline functions/guest functions/module compute/example"},
-		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/guest functions/module " +
+		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/guest functions/module compute/example"},
+		"functions/trainer": {Opens: "events storage functions/telemetry functions/execution functions/worker functions/pipeline functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
-			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/worker storage", Tests: "functions/tuner/oracle/oraclepb"},
+			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/tuner/oracle/oraclepb"},
 		"functions/tuner/search": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
 		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
+		"functions/telemetry":             {Opens: "events", Tests: "*"},                       // whole runs are traced
 		"functions/studies":               {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
 		"functions/stoker":      {Opens: "*"},
 		"functions/stoker-cuda": {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
-		"local": {Opens: "events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
-			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch", Tests: "*"},
+		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
+			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch functions/telemetry", Tests: "*"},
 		"local/bus":               {},
 		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
@@ -142,6 +143,8 @@ var table = house.Table{
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker events/jetstream", Tests: "events"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
+		{Library: "go.opentelemetry.io", Rooms: "functions/telemetry"},
+		{Library: "github.com/prometheus", Rooms: "functions/telemetry"},
 		{Library: "google.golang.org/grpc", Rooms: "functions/tuner/oracle functions/tuner/oracle/oraclepb", Tests: "functions/tuner"},
 	},
 }

@@ -46,7 +46,7 @@ func (s *Stack) runBridge(ctx context.Context, opts Options) error {
 	}
 	chosen := *opts.Bridge
 	chosen.Logger = cmp.Or(chosen.Logger, opts.Logger)
-	b, err := bridge.New(s.Box, s.Store, chosen)
+	b, err := bridge.New(opts.Telemetry.Letterbox(s.Box), s.Store, chosen)
 	if err != nil {
 		return err
 	}

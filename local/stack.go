@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/local/bucket"
 	"github.com/stoker-ml/stoker/local/bus"
@@ -36,6 +37,8 @@ type Options struct {
 	Logger   *slog.Logger
 
 	PythonWarm string // as in guest.Options
+
+	Telemetry *telemetry.Telemetry // of dispatcher, worker and bridge; nil: none
 }
 
 // Stack is a running local Stoker.
@@ -143,12 +146,14 @@ func withFunctions(ctx context.Context, opts Options, s servers, do func(context
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.close(opts.DataDir)) }()
-	dispatcher, err := dispatch.New(ctx, stack.Box, opts.Logger)
+	box := opts.Telemetry.Letterbox(stack.Box)
+	dispatcher, err := dispatch.New(ctx, box, opts.Logger)
 	if err != nil {
 		return err
 	}
-	return withWorkshop(opts, stack, func(functions ...worker.Function) error {
-		workers := worker.New(stack.Box, worker.Options{Functions: functions, Slots: opts.Slots, Logger: opts.Logger})
+	dispatcher.Telemetry = opts.Telemetry
+	return withWorkshop(opts, stack, box, func(functions ...worker.Function) error {
+		workers := worker.New(box, worker.Options{Functions: functions, Slots: opts.Slots, Logger: opts.Logger, Telemetry: opts.Telemetry})
 		running, ctx := errgroup.WithContext(ctx)
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()

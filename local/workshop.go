@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
@@ -16,7 +17,7 @@ import (
 
 // withWorkshop puts those who work on jobs together for as long as do runs. What a killed stack was at work on is removed first: its
 // jobs are done anew, in folders of their own.
-func withWorkshop(opts Options, stack *Stack, do func(...worker.Function) error) (err error) {
+func withWorkshop(opts Options, stack *Stack, box events.Letterbox, do func(...worker.Function) error) (err error) {
 	host, err := guest.New(guest.Options{
 		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, PythonWarm: opts.PythonWarm,
 		Slots: opts.Slots, Logger: opts.Logger,
@@ -36,8 +37,9 @@ func withWorkshop(opts Options, stack *Stack, do func(...worker.Function) error)
 	defer func() { err = errors.Join(err, desks.Close()) }()
 	shop := execution.New(stack.Store, host, execution.Options{
 		Root: stack.Root, WorkDir: desks.Path(), CacheDir: filepath.Join(opts.DataDir, "modules", "fetched"), Logger: opts.Logger,
+		Telemetry: opts.Telemetry,
 	})
 	train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
-	tune := tuner.New(shop, stack.Box)
+	tune := tuner.New(shop, box)
 	return do(train, tune, tune.Seats())
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// reader is the name under which bridges share their place among the notifications.
-const reader = "bridge"
+// Reader is the name under which bridges share their place among the notifications.
+const Reader = "bridge"
 
 // DefaultMarker is the name of the object that says that a folder is complete.
 const DefaultMarker = "_SUCCESS"
@@ -85,7 +85,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 
 // Next handles the next notification, waiting up to wait for one; then events.ErrEmpty.
 func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
-	notice, err := b.box.FollowBuckets(ctx, reader, wait)
+	notice, err := b.box.FollowBuckets(ctx, Reader, wait)
 	if err != nil {
 		return err
 	}

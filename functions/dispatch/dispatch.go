@@ -10,16 +10,19 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
-// reader is the name under which dispatchers share their place in the log of facts.
-const reader = "dispatch"
+// Reader is the name under which dispatchers share their place in the log of facts.
+const Reader = "dispatch"
 
 // Dispatcher turns facts into jobs.
 type Dispatcher struct {
 	// SweepEvery is the time between two sweeps, those of other dispatchers included. New sets a minute; another value is set before
 	// Run.
 	SweepEvery time.Duration
+
+	Telemetry *telemetry.Telemetry // is told of facts; nil: nothing is. Set before Run
 
 	box       events.Letterbox
 	pipelines events.Register
@@ -87,11 +90,14 @@ func sleep(ctx context.Context, length time.Duration) {
 
 // Next handles the next fact, waiting up to wait for one; then events.ErrEmpty.
 func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
-	delivery, err := d.box.Follow(ctx, reader, wait)
+	delivery, err := d.box.Follow(ctx, Reader, wait)
 	if err != nil {
 		return err
 	}
+	ctx, span := d.Telemetry.Fact(ctx, delivery.Recorded())
 	err = d.Handle(ctx, delivery.Recorded())
+	handled := err
+	defer span.End(&handled)
 	if failure, refused := events.AsKind(err, events.FailureInput); refused {
 		return d.refuse(ctx, delivery, failure)
 	}

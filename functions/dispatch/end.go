@@ -38,6 +38,7 @@ func (d *Dispatcher) tell(ctx context.Context, run held) error {
 	}
 	failure := &events.Failure{Kind: run.Ending.Kind, Err: errors.New(run.Ending.Message)}
 	fact := events.NewRunEnded(run.Pipeline, run.Run, run.Last().Cause, run.Ending.At, failure)
+	fact.Trace, fact.TraceState = run.Last().Trace, run.Last().TraceState
 	if err := d.publish(ctx, fact); err != nil {
 		return fmt.Errorf("tell that run %s of %s has ended: %w", run.Run, run.Pipeline, err)
 	}

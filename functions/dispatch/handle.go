@@ -6,6 +6,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
 // Handle brings one fact of the log to its effect, whether it has just come or is handled again: what was done for it before stays
@@ -20,6 +21,9 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	fact, ok := plan.Pin(recorded)
 	if !ok {
 		return nil // one of our own, which no run waits for
+	}
+	if here := telemetry.PlaceOf(ctx); fact.Trace == "" { // upstream traces nothing: the run's trace begins here
+		fact.Trace, fact.TraceState = here.Parent, here.State
 	}
 	if err := refuseInline(recorded.Fact.Data); err != nil {
 		return err

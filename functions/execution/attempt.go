@@ -59,5 +59,10 @@ func (a *Attempt) withLog(err error) error {
 	return err
 }
 
+// CountTrial tells of a trial that the attempt has ended.
+func (a *Attempt) CountTrial(ctx context.Context, status string) {
+	a.shop.opts.Telemetry.Trial(ctx, a.Job.Pipeline, status)
+}
+
 // Now is the time that a story tells.
 func (a *Attempt) Now() time.Time { return a.shop.opts.Now() }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -69,7 +70,9 @@ func (w *Workshop) raise(ctx context.Context, e *Execution, commit storage.Commi
 
 // Commit is the one point where the execution becomes done. If another attempt was first, ours is taken away and theirs is
 // what is told.
-func (a *Attempt) Commit(ctx context.Context, ours storage.Manifest) (*Result, error) {
+func (a *Attempt) Commit(ctx context.Context, ours storage.Manifest) (_ *Result, err error) {
+	ctx, span := telemetry.Start(ctx, "commit")
+	defer span.End(&err)
 	e, w := a.Execution, a.shop
 	for {
 		winner, won, err := w.putCommit(ctx, e, storage.Commit{Attempt: ours.Attempt})

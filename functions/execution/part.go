@@ -51,7 +51,7 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 // Saving runs do and sends the checkpoints of the part's folder for which it calls take, as those of an attempt are sent: what is not
 // sent when do has succeeded is not sent any more.
 func (p *Part) Saving(ctx context.Context, do func(take Take) error) error {
-	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, beside: filepath.Dir(p.dir), latest: make(chan snapshot, 1)}
+	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, beside: filepath.Dir(p.dir), latest: make(chan snapshot, 1)}
 	s.copy = func(to string, all bool) error {
 		if all {
 			return copyTree(p.dir, to, math.MaxInt64)

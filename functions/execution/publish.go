@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -18,7 +19,9 @@ func (a *Attempt) Without(key string) {
 
 // Publish sends the outputs and then the manifest, which holds the story: what there is to tell besides. Nobody takes notice
 // of them before the commit.
-func (a *Attempt) Publish(ctx context.Context, story any) (storage.Manifest, error) {
+func (a *Attempt) Publish(ctx context.Context, story any) (_ storage.Manifest, err error) {
+	ctx, span := telemetry.Start(ctx, "publish")
+	defer span.End(&err)
 	a.Report(events.Progress{Phase: "publishing"})
 	told, err := json.Marshal(story)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -17,20 +18,22 @@ func (a *Attempt) Run(ctx context.Context, told module.Assignment, r pipeline.Re
 }
 
 // RunTuning is Run for a module that may say what to search for: study is called with what it says.
-func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipeline.Resources, take Take, study Take) (guest.Outcome, error) {
+func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipeline.Resources, take Take, study Take) (outcome guest.Outcome, err error) {
+	ctx, span := telemetry.Start(ctx, "module")
+	defer span.End(&err)
 	a.Report(events.Progress{Phase: "starting"})
 	code, err := a.code(ctx)
 	if err != nil {
 		return guest.Outcome{}, err
 	}
-	told.Module = code.source
+	told.Module, told.Trace = code.source, traced(ctx)
 	limits := guest.Limits{
 		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, LogPath: a.Desk.log(),
 		GPU: r.WantsGPU(),
 	}
 	live := a.tellLog()
 	limits.Live = live
-	outcome, err := a.shop.guest.Run(ctx, told, limits, func(m module.Message) {
+	outcome, err = a.shop.guest.Run(ctx, told, limits, func(m module.Message) {
 		switch m.Type {
 		case module.MessageProgress:
 			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
@@ -49,6 +52,15 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 		return guest.Outcome{}, a.changed()
 	}
 	return outcome, nil
+}
+
+// traced is where in a trace a module works; nil where nobody traces it.
+func traced(ctx context.Context) *module.Trace {
+	place := telemetry.PlaceOf(ctx)
+	if place.Parent == "" {
+		return nil
+	}
+	return &module.Trace{Parent: place.Parent, State: place.State}
 }
 
 // keepLogTime bounds what a job that is stopping spends on its log.

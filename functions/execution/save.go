@@ -22,6 +22,7 @@ type saver struct {
 	beside      string                          // what is copied waits here
 	checkpoints *storage.Checkpoints
 	log         *slog.Logger
+	saved       func(storage.Checkpoint)
 
 	taken  int
 	latest chan snapshot // holds one at most
@@ -39,7 +40,7 @@ type snapshot struct {
 
 // saving runs finish and sends the attempt's checkpoints that it takes.
 func (a *Attempt) saving(ctx context.Context, finish func(take Take) error) error {
-	s := &saver{copy: a.Desk.copyKept, beside: a.Desk.dir, checkpoints: a.checkpoints, log: a.Execution.Log, latest: make(chan snapshot, 1)}
+	s := &saver{copy: a.Desk.copyKept, beside: a.Desk.dir, checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved, latest: make(chan snapshot, 1)}
 	err := a.shop.saving(ctx, s, finish)
 	a.mayHaveCheckpoints = a.mayHaveCheckpoints || s.taken > 0
 	return err
@@ -123,13 +124,23 @@ func (s *saver) send(ctx context.Context, snap snapshot) {
 	saved, err := s.checkpoints.Save(ctx, snap.dir, snap.step)
 	switch {
 	case err == nil:
-		s.log.Debug("checkpoint saved", "step", snap.step, "number", saved.Number)
+		s.saved(saved)
+		s.log.DebugContext(ctx, "checkpoint saved", "step", snap.step, "number", saved.Number)
 	case errors.Is(context.Cause(ctx), errCommitted):
 	case errors.Is(err, storage.ErrSuperseded):
 		s.log.Info("another attempt's checkpoints count", "step", snap.step, "error", err)
 	default:
 		s.log.Warn("a checkpoint is not saved; the one before it stands", "step", snap.step, "error", err)
 	}
+}
+
+// countSaved tells of a checkpoint that is in the store.
+func (a *Attempt) countSaved(c storage.Checkpoint) {
+	var size int64
+	for _, file := range c.Files {
+		size += file.Size
+	}
+	a.shop.opts.Telemetry.Checkpoint(context.Background(), a.Job.Pipeline, size)
 }
 
 func (s snapshot) remove() { _ = os.RemoveAll(s.dir) } // what stays goes with the Desk

@@ -6,6 +6,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
 // Opener is a Guest that can have one module process work on many assignments.
@@ -43,11 +44,13 @@ func (a *Attempt) Sit(ctx context.Context) (*Sitting, error) {
 }
 
 // Run works on one assignment. Its errors are events.Failures.
-func (s *Sitting) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, on func(module.Message)) (guest.Outcome, error) {
+func (s *Sitting) Run(ctx context.Context, told module.Assignment, r pipeline.Resources, on func(module.Message)) (outcome guest.Outcome, err error) {
+	ctx, span := telemetry.Start(ctx, "module")
+	defer span.End(&err)
 	a := s.attempt
-	told.Module = s.code.source
+	told.Module, told.Trace = s.code.source, traced(ctx)
 	limits := guest.Limits{Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, GPU: r.WantsGPU(), Live: s.live}
-	outcome, err := s.run(ctx, told, limits, on)
+	outcome, err = s.run(ctx, told, limits, on)
 	switch {
 	case err != nil:
 		return outcome, s.code.atAddress(a.AtAddresses(moduleFailure(err, "")))

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -14,7 +15,9 @@ import (
 const atOnce = 4
 
 // StageIn copies every input to the desk, exactly as it was listed when the execution was identified.
-func (a *Attempt) StageIn(ctx context.Context) error {
+func (a *Attempt) StageIn(ctx context.Context) (err error) {
+	ctx, span := telemetry.Start(ctx, "stage")
+	defer span.End(&err)
 	a.Report(events.Progress{Phase: "staging"})
 	staging, ctx := errgroup.WithContext(ctx)
 	staging.SetLimit(atOnce)

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	Grace   time.Duration // what a module has to write a checkpoint when it is told to leave; default: guest.DefaultGrace
 	Logger  *slog.Logger
 	Now     func() time.Time
+
+	Telemetry *telemetry.Telemetry // is told of checkpoints; nil: nothing is
 
 	CacheDir string // holds the modules that lie at addresses; default: stoker/modules/fetched in the user's cache folder
 }
@@ -78,7 +81,7 @@ func (w *Workshop) Handle(ctx context.Context, task worker.Task, kind Kind) ([]e
 
 // walk is that of a job: list the inputs, know the execution, skip what is done already; else do it, and tell.
 func (w *Workshop) walk(ctx context.Context, task worker.Task, kind Kind) ([]events.Fact, error) {
-	e, err := kind.Identify(ctx, task)
+	e, err := identify(ctx, task, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -92,4 +95,13 @@ func (w *Workshop) walk(ctx context.Context, task worker.Task, kind Kind) ([]eve
 		}
 	}
 	return e.tell(kind, *done)
+}
+
+func identify(ctx context.Context, task worker.Task, kind Kind) (e Execution, err error) {
+	ctx, span := telemetry.Start(ctx, "identify")
+	defer span.End(&err)
+	if e, err = kind.Identify(ctx, task); err == nil {
+		span.Text("stoker.execution", e.ID)
+	}
+	return e, err
 }

@@ -44,9 +44,10 @@ type Assignment struct {
 	Oracle *Oracle `json:"oracle,omitempty"`
 
 	// What Stoker adds.
-	Transformed bool  `json:"transformed"` // the examples went through the transform graph already
-	Seed        int64 `json:"seed"`
-	Shards      int   `json:"shards"` // data-parallel parts of a batch: decides the result, so it comes with the job
+	Trace       *Trace `json:"trace,omitempty"` // of the work, for modules that trace theirs; nil where nobody does
+	Transformed bool   `json:"transformed"`     // the examples went through the transform graph already
+	Seed        int64  `json:"seed"`
+	Shards      int    `json:"shards"` // data-parallel parts of a batch: decides the result, so it comes with the job
 
 	// Workers is how many processes train one model together, by Strategy: "", mirrored, multi_worker or tpu. TFX modules alone.
 	Workers  int    `json:"workers,omitempty"`
@@ -67,6 +68,13 @@ type Assignment struct {
 	// Predictions asks for what the model in memory says of some rows, to compare the exported one with. A module that can't tell
 	// leaves the file unwritten.
 	Predictions *Predictions `json:"predictions,omitempty"`
+}
+
+// Trace is a place in a trace, as W3C Trace Context writes it: the span of the worker that waits for the module. The process has it
+// in its environment while it works, as TRACEPARENT and TRACESTATE.
+type Trace struct {
+	Parent string `json:"parent"`
+	State  string `json:"state,omitempty"`
 }
 
 // Predictions is where a module writes what it predicts, at the end of a training, for the first rows of its evaluation data in

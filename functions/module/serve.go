@@ -85,6 +85,7 @@ func (m Module) work(ctx context.Context, a Assignment, out *sender) (err error)
 			err = fmt.Errorf("panic: %v\n%s", value, panicSite(stack))
 		}
 	}()
+	a.Trace.export()
 	args := &Args{Assignment: a, out: out}
 	switch {
 	case a.Call == CallTune && m.Tune != nil:

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -86,7 +87,7 @@ func (f *file) mapping(prefix string, node ast.Node) error {
 }
 
 func (f *file) entry(key string, entry *ast.MappingValueNode) error {
-	if key == "nats" || key == "store" {
+	if slices.Contains(groups(), key) {
 		return f.mapping(key+".", entry.Value)
 	}
 	setting, ok := setting(Key(key))
@@ -123,6 +124,16 @@ func (f *file) wrong(at ast.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %s", f.path, position.Line, position.Column, fmt.Sprintf(format, args...))
 }
 
+// groups are the keys that have others below them.
+func groups() (names []string) {
+	for _, setting := range All() {
+		if group, _, below := strings.Cut(string(setting.Key), "."); below && !slices.Contains(names, group) {
+			names = append(names, group)
+		}
+	}
+	return names
+}
+
 // siblings are the keys that could have been meant by one that isn't there.
 func siblings(key string) string {
 	group, _, nested := strings.Cut(key, ".")
@@ -137,7 +148,7 @@ func siblings(key string) string {
 		}
 	}
 	if !nested {
-		names = append(names, "nats", "store")
+		names = append(names, groups()...)
 	}
 	return strings.Join(names, ", ")
 }

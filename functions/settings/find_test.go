@@ -2,7 +2,6 @@ package settings
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,23 +12,16 @@ import (
 func home(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range slicesOf(files) {
+	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(files[name]), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return dir
-}
-
-func slicesOf(files map[string]string) (names []string) {
-	for name := range maps.Keys(files) {
-		names = append(names, name)
-	}
-	return names
 }
 
 // everything is said of the bus's address in every place there is.
@@ -49,7 +41,6 @@ func TestFlagsGoBeforeEnvironmentFileAndTheSelectedContext(t *testing.T) {
 	t.Parallel()
 	sources := everything(t)
 	configFile := filepath.Join(sources.Home, ".config/stoker/config.yaml")
-	take := func(remove func()) { remove() }
 	for _, step := range []struct {
 		url, from string
 		selected  bool
@@ -69,7 +60,7 @@ func TestFlagsGoBeforeEnvironmentFileAndTheSelectedContext(t *testing.T) {
 		if err != nil || bus.URL != step.url || bus.From != step.from || bus.Selected != step.selected {
 			t.Errorf("%+v, %v; want %s from %s", bus, err, step.url, step.from)
 		}
-		take(step.then)
+		step.then()
 	}
 }
 
@@ -175,7 +166,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		file, context, env, want string
 	}{
 		"unknown key":        {"root: s3://a\nnats:\n  ulr: x\n", "", "", `config.yaml:3:3: unknown key "nats.ulr": expected one of context, url, user`},
-		"unknown key on top": {"bus: x\n", "", "", `config.yaml:1:1: unknown key "bus": expected one of output, data, root, nats, store`},
+		"unknown key on top": {"bus: x\n", "", "", `config.yaml:1:1: unknown key "bus": expected one of output, data, root, listen, log, nats, store`},
 		"a list":             {"nats:\n  url: [a, b]\n", "", "", "config.yaml:2:8: nats.url: expected one value"},
 		"no mapping":         {"secret\n", "", "", "config.yaml:1:1: expected settings like root: s3://bucket"},
 		"no YAML":            {"nats: {url: [", "", "", "config.yaml: "},

@@ -10,6 +10,10 @@ const (
 	Output Key = "output"
 	Data   Key = "data"
 	Root   Key = "root"
+	Listen Key = "listen"
+
+	LogFormat Key = "log.format"
+	LogLevel  Key = "log.level"
 
 	BusContext Key = "nats.context"
 	BusURL     Key = "nats.url"
@@ -52,6 +56,9 @@ func All() []Setting {
 		{Key: Output, Flag: "output", Env: []string{"STOKER_OUTPUT"}, Default: "table", Says: "format of results: table, json or yaml"},
 		{Key: Data, Flag: "data", Env: []string{"STOKER_DATA"}, isPath: true, Says: "data folder of the local stack"},
 		{Key: Root, Flag: "root", Env: []string{"STOKER_ROOT"}, Default: "s3://stoker", Says: "where artifacts go"},
+		{Key: Listen, Env: []string{"STOKER_LISTEN"}, Says: "host:port where what stays running serves /healthz, /readyz and /metrics; :9090 for every address of the machine"},
+		{Key: LogFormat, Flag: "log-format", Env: []string{"STOKER_LOG_FORMAT"}, Default: "text", Says: "format of log lines: text or json"},
+		{Key: LogLevel, Flag: "log-level", Env: []string{"STOKER_LOG_LEVEL"}, Default: "warn", Says: "least of what is logged: debug, info, warn or error"},
 
 		{Key: BusContext, Flag: "context", Env: []string{"NATS_CONTEXT"}, Says: "context of the nats tool that says which bus, and who asks"},
 		{Key: BusURL, Flag: "nats", Env: []string{"NATS_URL"}, Says: "NATS server; default: the local stack"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
 // app is what every command shares: the streams it prints to, and what was set that says which Stoker is meant.
@@ -20,6 +22,7 @@ type app struct {
 	verbose, quiet bool
 
 	found   *settings.Settings // by configure
+	log     *slog.Logger       // likewise
 	output  string             // format of results
 	dataDir string             // of the local stack
 }
@@ -68,6 +71,9 @@ func (a *app) configure() error {
 	if err != nil {
 		return err
 	}
+	if a.log, err = a.openLog(found); err != nil {
+		return usage(err)
+	}
 	format := found.Value(settings.Output)
 	a.output, a.dataDir = format.Text, found.Value(settings.Data).Text
 	return checkOutput(format)
@@ -78,16 +84,33 @@ func defaultDataDir() string {
 	return settings.DataDir(os.Environ(), home)
 }
 
-// logger writes to standard error: warnings only, errors only with -q, or everything with -v.
+// logger writes to standard error, in the format and from the level on that the settings say.
 func (a *app) logger() *slog.Logger {
-	level := slog.LevelWarn
+	if a.log == nil { // of commands that ask for no settings
+		return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	return a.log
+}
+
+// openLog reads the settings of the log. -v logs everything and -q errors only, whatever the level that is set elsewhere.
+func (a *app) openLog(found *settings.Settings) (*slog.Logger, error) {
+	var level slog.Level
+	asked := found.Value(settings.LogLevel)
+	if err := level.UnmarshalText([]byte(asked.Text)); err != nil {
+		return nil, fmt.Errorf("log.level (%s) %q: expected debug, info, warn or error", asked.From, asked.Text)
+	}
 	switch {
 	case a.verbose:
 		level = slog.LevelDebug
 	case a.quiet:
 		level = slog.LevelError
 	}
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))
+	format := found.Value(settings.LogFormat)
+	handler, err := telemetry.NewLog(a.stderr, format.Text, level)
+	if err != nil {
+		return nil, fmt.Errorf("log.format (%s) %w", format.From, err)
+	}
+	return slog.New(handler), nil
 }
 
 // notes is where goes what is neither result nor error.

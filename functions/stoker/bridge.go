@@ -11,6 +11,7 @@ import (
 
 func newBridge(app *app) *cobra.Command {
 	var opts bridge.Options
+	var listen *string
 	cmd := &cobra.Command{
 		Use:   "bridge",
 		Short: "Run a bridge: marker objects in buckets become facts",
@@ -30,18 +31,27 @@ func newBridge(app *app) *cobra.Command {
 			if _, err := bridge.New(nil, nil, opts); err != nil {
 				return usage(err)
 			}
-			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				b, err := bridge.New(l.box, l.store, opts)
-				if err != nil {
-					return err
-				}
-				return b.Run(ctx)
+			return app.operate(cmd.Context(), "bridge", *listen, func(ctx context.Context, o *operated) error {
+				return app.bridge(ctx, o, opts)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&opts.Marker, "marker", bridge.DefaultMarker, "name of the marker object")
 	cmd.Flags().StringVar(&opts.Pipeline, "pipeline", "", "pipeline of markers that name none; default: they are dead letters")
+	listen = listenFlag(cmd)
 	return cmd
+}
+
+func (a *app) bridge(ctx context.Context, o *operated, opts bridge.Options) error {
+	return a.withLink(ctx, func(ctx context.Context, l link) error {
+		b, err := bridge.New(o.Letterbox(l.box), l.store, opts)
+		if err != nil {
+			return err
+		}
+		needs := asReader(l.box.BucketLag, bridge.Reader)
+		needs.needs["store"] = storeNeed(l.store, l.root)
+		return o.while(ctx, needs, b.Run)
+	})
 }
 
 // upBridge adds the flags of a bridge to up. It returns the bridge that they ask for, once they are parsed.

@@ -14,13 +14,18 @@ import (
 
 // link is a connection to both halves of one Stoker.
 type link struct {
-	box   events.Letterbox
+	box   *jetstream.Letterbox
 	store storage.Store
 	root  storage.Ref
 }
 
 // withBus connects to the bus alone for as long as do runs.
 func (a *app) withBus(ctx context.Context, do func(context.Context, events.Letterbox) error) error {
+	return a.withBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error { return do(ctx, box) })
+}
+
+// withBox is withBus for who asks JetStream itself.
+func (a *app) withBox(ctx context.Context, do func(context.Context, *jetstream.Letterbox) error) error {
 	at, err := a.target()
 	if err != nil {
 		return err
@@ -57,7 +62,7 @@ func (a *app) withStore(ctx context.Context, do func(ctx context.Context, store 
 // withLink connects to both for as long as do runs.
 func (a *app) withLink(ctx context.Context, do func(context.Context, link) error) error {
 	return a.withStore(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) error {
-		return a.withBus(ctx, func(ctx context.Context, box events.Letterbox) error {
+		return a.withBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
 			return do(ctx, link{box: box, store: store, root: root})
 		})
 	})

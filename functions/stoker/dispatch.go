@@ -5,24 +5,32 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
 func newDispatch(app *app) *cobra.Command {
-	return &cobra.Command{
+	var listen *string
+	cmd := &cobra.Command{
 		Use:   "dispatch",
 		Short: "Run a dispatcher: facts in, jobs out",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				dispatcher, err := dispatch.New(ctx, box, app.logger())
-				if err != nil {
-					return err
-				}
-				app.sayStarted("dispatch")
-				return dispatcher.Run(ctx)
-			})
+			return app.operate(cmd.Context(), "dispatch", *listen, app.dispatch)
 		},
 	}
+	listen = listenFlag(cmd)
+	return cmd
+}
+
+func (a *app) dispatch(ctx context.Context, o *operated) error {
+	return a.withBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
+		dispatcher, err := dispatch.New(ctx, o.Letterbox(box), a.logger())
+		if err != nil {
+			return err
+		}
+		dispatcher.Telemetry = o.Telemetry
+		a.sayStarted("dispatch")
+		return o.while(ctx, asReader(box.FactLag, dispatch.Reader), dispatcher.Run)
+	})
 }

@@ -15,6 +15,7 @@ func newUp(app *app) *cobra.Command {
 	var busPort, s3Port, slots int
 	var consoleAt string
 	var warm warmFlags
+	var listen *string
 	var withBridge func() (*bridge.Options, error)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -35,11 +36,9 @@ func newUp(app *app) *cobra.Command {
 			options := app.stackOptions()
 			options.BusPort, options.S3Port, options.Slots, options.NoWorker = busPort, s3Port, slots, slots == 0
 			options.Warm, options.PythonWarm, options.Bridge = warm.processes, warm.python, bridged
-			return app.withStack(cmd.Context(), options, func(ctx context.Context, stack *local.Stack) error {
-				return app.withConsole(ctx, consoleAt, stack, func(ctx context.Context, url, token string) error {
-					app.announce(stack, url, token)
-					return stack.Wait(ctx)
-				})
+			return app.operate(cmd.Context(), "up", *listen, func(ctx context.Context, o *operated) error {
+				options.Telemetry = o.Telemetry
+				return app.up(ctx, o, options, consoleAt)
 			})
 		},
 	}
@@ -49,7 +48,17 @@ func newUp(app *app) *cobra.Command {
 	warm.add(cmd)
 	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
 	withBridge = upBridge(cmd)
+	listen = listenFlag(cmd)
 	return cmd
+}
+
+func (a *app) up(ctx context.Context, o *operated, options local.Options, consoleAt string) error {
+	return a.withStack(ctx, options, func(ctx context.Context, stack *local.Stack) error {
+		return a.withConsole(ctx, consoleAt, stack, func(ctx context.Context, url, token string) error {
+			a.announce(stack, url, token)
+			return o.while(ctx, asStack(stack), stack.Wait)
+		})
+	})
 }
 
 func (a *app) stackOptions() local.Options {

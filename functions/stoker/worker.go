@@ -42,7 +42,8 @@ func newWorker(app *app) *cobra.Command {
 			"Memory limits are watched by the worker, or held by the kernel where STOKER_CGROUP names a cgroup that it may divide:\n" +
 			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
 			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even this machine's. STOKER_MODULE_PROCESSES (8192),\n" +
-			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.",
+			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.\n\n" +
+			"STOKER_INPUTS=s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact brings.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -112,6 +113,10 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
 			return unreachable(fmt.Errorf("object store: %w", err))
 		}
+		store, err := withinInputs(l.store, l.root)
+		if err != nil {
+			return err
+		}
 		host, err := a.newGuest(f.warm, f.slots)
 		if err != nil {
 			return err
@@ -122,7 +127,7 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 			return err
 		}
 		defer func() { err = errors.Join(err, desks.Close()) }()
-		shop := execution.New(l.store, host, execution.Options{
+		shop := execution.New(store, host, execution.Options{
 			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(), Telemetry: o.Telemetry,
 		})
 		train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})

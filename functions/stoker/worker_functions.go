@@ -48,3 +48,11 @@ func (f *workerFlags) takes() []string {
 	}
 	return takes
 }
+
+// names are those of functions.
+func names(functions []worker.Function) (all []events.Function) {
+	for _, f := range functions {
+		all = append(all, f.Name())
+	}
+	return all
+}

@@ -13,12 +13,16 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
 
 // try has the module train one trial, and returns how it ended. An error is not the trial's: nothing is written then, and the trial goes on
 // with the next attempt at this job.
-func (s *seat) try(ctx context.Context, trial taken) (*tune.Ended, error) {
+func (s *seat) try(ctx context.Context, trial taken) (_ *tune.Ended, err error) {
+	ctx, span := telemetry.Start(ctx, "trial")
+	defer span.End(&err)
+	span.Text("stoker.trial", trial.ID)
 	study := s.Now()
 	told, err := s.assign(study, trial.Trial)
 	if err != nil {
@@ -33,6 +37,8 @@ func (s *seat) try(ctx context.Context, trial taken) (*tune.Ended, error) {
 		return nil, err
 	}
 	ended.Owner = s.me
+	span.Text("stoker.trial.status", string(ended.Status))
+	s.attempt.CountTrial(ctx, string(ended.Status))
 	return &ended, s.leave(ctx, told, part, &ended)
 }
 

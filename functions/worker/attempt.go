@@ -35,8 +35,11 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, Rest: r},
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
-	a.log.Info("job taken", "function", job.Function, "number", a.task.Attempt.Number)
-	return a.settle(ctx, claim.Hold(ctx, a.work))
+	ctx, span := w.opts.Telemetry.Job(ctx, job, a.task.Attempt)
+	a.log.InfoContext(ctx, "job taken", "function", job.Function, "number", a.task.Attempt.Number)
+	err = claim.Hold(ctx, a.work)
+	defer span.End(&err)
+	return a.settle(ctx, err)
 }
 
 // work handles the task and publishes what it led to, all while the lease is held. A model that is there is counted anew, by handling

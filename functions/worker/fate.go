@@ -48,6 +48,9 @@ type Later struct {
 
 func (l Later) Error() string { return l.Why }
 
+// IsWaiting says that no error is told of: it is a telemetry.Waiting.
+func (Later) IsWaiting() {}
+
 // classify finds the failure in err; an error that says nothing of itself is taken for the world's fault, not the job's.
 func classify(err error) *events.Failure {
 	if failure, ok := errors.AsType[*events.Failure](err); ok {

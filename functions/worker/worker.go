@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
 // Worker runs Functions on the jobs of a letterbox.
@@ -25,7 +26,8 @@ type Options struct {
 	Classes   []string // resource classes it serves; default: cpu
 	Slots     int      // jobs at once, of all functions together; default 1
 	Logger    *slog.Logger
-	Now       func() time.Time // default time.Now; stamps progress
+	Telemetry *telemetry.Telemetry // nil: nothing is told of jobs
+	Now       func() time.Time     // default time.Now; stamps progress
 }
 
 // New returns a worker on box. Nothing runs before Run or Once.

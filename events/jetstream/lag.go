@@ -1,0 +1,58 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Lag is how much waits for a durable consumer.
+type Lag struct {
+	Stream, Consumer string
+	Waiting          uint64 // not delivered to anybody yet
+	Running          uint64 // delivered, and not settled
+}
+
+// JobLags tells of the queues of some functions and classes, one for each two of them. It needs
+// no more than a worker may: to ask how a consumer is.
+func (b *Letterbox) JobLags(ctx context.Context, functions []events.Function, classes []string) ([]Lag, error) {
+	var lags []Lag
+	for _, function := range functions {
+		for _, class := range classes {
+			lag, err := b.lag(ctx, jobConsumer(function, class))
+			if err != nil {
+				return lags, err
+			}
+			lags = append(lags, lag)
+		}
+	}
+	return lags, nil
+}
+
+// FactLag tells of a durable reader of facts.
+func (b *Letterbox) FactLag(ctx context.Context, reader string) (Lag, error) {
+	return b.lag(ctx, factConsumer(reader))
+}
+
+// BucketLag tells of a durable reader of what stores tell.
+func (b *Letterbox) BucketLag(ctx context.Context, reader string) (Lag, error) {
+	return b.lag(ctx, bucketConsumer(reader))
+}
+
+// lag asks the server. A connection that is gone is told at once: who waits for it would be told nothing else.
+func (b *Letterbox) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) {
+	if !b.nc.IsConnected() {
+		return Lag{}, fmt.Errorf("ask for consumer %s of %s: the bus is away", d.Name, d.Stream)
+	}
+	consumer, err := b.consumers.open(ctx, d)
+	if err != nil {
+		return Lag{}, b.explain(ctx, err)
+	}
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		b.consumers.forget(d)
+		return Lag{}, fmt.Errorf("ask for consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
+	}
+	return Lag{Stream: d.Stream, Consumer: d.Name, Waiting: info.NumPending, Running: uint64(max(info.NumAckPending, 0))}, nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// operated is a command that stays running, and what it tells of itself.
+type operated struct {
+	*telemetry.Telemetry // nil: nobody asks
+	app                  *app
+	what                 string
+	listen               string // where it serves how it is; "": nowhere
+}
+
+// listenFlag adds where a command that stays running serves how it is.
+func listenFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("listen", "", "host:port where it serves /healthz, /readyz and /metrics; default: nowhere (STOKER_LISTEN)")
+}
+
+// operate runs do, watched as OpenTelemetry's variables and --listen ask for.
+func (a *app) operate(ctx context.Context, what, listen string, do func(context.Context, *operated) error) (err error) {
+	if listen == "" {
+		listen = a.found.Value(settings.Listen).Text
+	}
+	if _, _, bad := net.SplitHostPort(listen); listen != "" && bad != nil {
+		return usage(errors.Join(errors.New("--listen: expected host:port, or :port for every address of the machine"), bad))
+	}
+	t, err := telemetry.Open(ctx, telemetry.Options{Service: "stoker-" + what, Version: version, Scraped: listen != "", Logger: a.logger()})
+	if err != nil {
+		return usage(err)
+	}
+	defer func() {
+		if err := t.Close(ctx); err != nil {
+			a.logger().Warn("telemetry not sent", "error", err)
+		}
+	}()
+	return do(ctx, &operated{t, a, what, listen})
+}
+
+// asks is what an operated command needs to work, and the queues whose lag it tells.
+type asks struct {
+	needs map[string]telemetry.Need
+	lags  []func(context.Context) ([]jetstream.Lag, error)
+}
+
+// while serves how the command is while do runs.
+func (o *operated) while(ctx context.Context, a asks, do func(context.Context) error) error {
+	if err := o.Queues(a.queues); err != nil {
+		return err
+	}
+	if o.listen == "" {
+		return do(ctx)
+	}
+	probes := o.Probes(ctx, a.needs)
+	return telemetry.Serve(ctx, o.listen, probes.Handler(), func(ctx context.Context, at net.Addr) error {
+		o.app.logger().InfoContext(ctx, "probes and metrics are served", "address", at.String())
+		return do(ctx)
+	})
+}
+
+func (a asks) queues(ctx context.Context) (all []telemetry.Queue, err error) {
+	for _, ask := range a.lags {
+		lags, failed := ask(ctx)
+		err = errors.Join(err, failed)
+		for _, lag := range lags {
+			all = append(all, telemetry.Queue(lag))
+		}
+	}
+	return all, err
+}
+
+// asWorker is what a worker needs: its queues, and the store.
+func asWorker(box *jetstream.Letterbox, store storage.Store, root storage.Ref, functions []events.Function, classes []string) asks {
+	jobs := func(ctx context.Context) ([]jetstream.Lag, error) { return box.JobLags(ctx, functions, classes) }
+	return asks{
+		needs: map[string]telemetry.Need{"bus": needs(jobs), "store": storeNeed(store, root)},
+		lags:  []func(context.Context) ([]jetstream.Lag, error){jobs},
+	}
+}
+
+// asStack is what everything in one process needs.
+func asStack(stack *local.Stack) asks {
+	all := asWorker(stack.Box, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
+	facts := asReader(stack.Box.FactLag, dispatch.Reader)
+	all.needs["facts"] = facts.needs["bus"]
+	all.lags = append(all.lags, facts.lags...)
+	return all
+}
+
+// asReader is what a reader of a stream needs: its place there.
+func asReader(lag func(context.Context, string) (jetstream.Lag, error), reader string) asks {
+	ask := func(ctx context.Context) ([]jetstream.Lag, error) {
+		found, err := lag(ctx, reader)
+		if err != nil {
+			return nil, err
+		}
+		return []jetstream.Lag{found}, nil
+	}
+	return asks{needs: map[string]telemetry.Need{"bus": needs(ask)}, lags: []func(context.Context) ([]jetstream.Lag, error){ask}}
+}
+
+// needs makes a need of a look at queues.
+func needs(lags func(context.Context) ([]jetstream.Lag, error)) telemetry.Need {
+	return func(ctx context.Context) error {
+		_, err := lags(ctx)
+		return err
+	}
+}
+
+// storeNeed asks for an object that is never there, below the place where artifacts go.
+func storeNeed(store storage.Store, root storage.Ref) telemetry.Need {
+	return func(ctx context.Context) error {
+		_, err := store.Stat(ctx, root.Join(".ready"))
+		if errors.Is(err, storage.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+}

@@ -1,0 +1,98 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// claim counts what becomes of an attempt at a job.
+type claim struct {
+	events.Claim
+	box    *letterbox
+	labels []attribute.KeyValue
+	began  time.Time
+	held   error // what Hold came to
+}
+
+func (b *letterbox) claim(ctx context.Context, f events.Function, taken events.Claim) *claim {
+	c := &claim{Claim: taken, box: b, began: time.Now(), labels: []attribute.KeyValue{attribute.String("function", string(f))}}
+	if job, err := taken.Job(); err == nil {
+		c.labels = append(c.labels, pipelineKey(job.Pipeline))
+	}
+	b.t.consumed(ctx, jobTemplate)
+	again := attribute.Bool("again", taken.Attempt().Number > 1)
+	b.t.add(ctx, func(m *meters) metric.Int64Counter { return m.attempts }, 1, append(c.labels, again)...)
+	return c
+}
+
+// leaveTime is what work may take to return once its ctx has ended.
+const leaveTime = 5 * time.Minute
+
+// Hold implements events.Claim. Work that doesn't return once it is told to hangs.
+func (c *claim) Hold(ctx context.Context, work func(context.Context) error) error {
+	c.held = c.Claim.Hold(ctx, func(ctx context.Context) error {
+		returned := make(chan struct{})
+		defer close(returned)
+		defer context.AfterFunc(ctx, func() {
+			ended := c.box.t.loops.begin("work on a job that is to end", leaveTime)
+			<-returned
+			ended()
+		})()
+		return work(ctx)
+	})
+	if errors.Is(c.held, events.ErrLeaseLost) {
+		c.box.t.add(ctx, func(m *meters) metric.Int64Counter { return m.leaseLosses }, 1, c.labels...)
+		c.over(ctx, "lost", "")
+	}
+	return c.held
+}
+
+// Done implements events.Claim.
+func (c *claim) Done(ctx context.Context) error {
+	outcome := "done"
+	if _, cancelled := events.AsKind(c.held, events.FailureCancelled); cancelled {
+		outcome = "cancelled"
+	}
+	return c.settle(ctx, "ack", outcome, "", func() error { return c.Claim.Done(ctx) })
+}
+
+// Later implements events.Claim.
+func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind) error {
+	outcome := "later"
+	if _, waits := errors.AsType[Waiting](c.held); waits || c.held == nil {
+		outcome, cause = "waits", ""
+	}
+	return c.settle(ctx, "nak", outcome, cause, func() error { return c.Claim.Later(ctx, delay, cause) })
+}
+
+// Never implements events.Claim.
+func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
+	return c.settle(ctx, "bury", "failed", reason.Kind, func() error { return c.Claim.Never(ctx, reason) })
+}
+
+func (c *claim) settle(ctx context.Context, operation, outcome string, kind events.FailureKind, do func() error) error {
+	began := time.Now()
+	err := do()
+	c.box.t.operated(ctx, operation, jobTemplate, began, err)
+	if err == nil {
+		c.over(ctx, outcome, kind)
+	}
+	return err
+}
+
+// over counts the end of the attempt.
+func (c *claim) over(ctx context.Context, outcome string, kind events.FailureKind) {
+	c.box.forget(c.Attempt().ID)
+	all := append(c.labels, attribute.String("outcome", outcome))
+	if kind != "" {
+		all = append(all, attribute.String("kind", string(kind)))
+	}
+	c.box.t.add(ctx, func(m *meters) metric.Int64Counter { return m.jobs }, 1, all...)
+	c.box.t.took(ctx, func(m *meters) metric.Float64Histogram { return m.jobDuration }, c.began, append(c.labels, attribute.String("outcome", outcome))...)
+}

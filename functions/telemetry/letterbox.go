@@ -1,0 +1,240 @@
+package telemetry
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Letterbox is box, watched: what is published and offered carries its place in the trace of its run, and what is sent, taken and
+// settled is counted. It keeps every promise of box's. Without anything to tell it is box itself.
+func (t *Telemetry) Letterbox(box events.Letterbox) events.Letterbox {
+	if t == nil {
+		return box
+	}
+	return &letterbox{Letterbox: box, t: t, steps: map[string]at{}}
+}
+
+type letterbox struct {
+	events.Letterbox
+	t *Telemetry
+
+	mu    sync.Mutex
+	steps map[string]at // that running attempts have reported
+}
+
+// Publish implements events.Log.
+func (b *letterbox) Publish(ctx context.Context, f events.Fact) (receipt events.Receipt, err error) {
+	if f.Data == nil {
+		return b.Letterbox.Publish(ctx, f)
+	}
+	s := sending{
+		destination: "facts." + string(f.Data.Kind()), template: factTemplate, id: f.ID, run: run{f.Pipeline, f.Run}, place: Place{f.Trace, f.TraceState},
+	}
+	err = b.t.send(ctx, s, func(ctx context.Context, place Place) error {
+		if place.Parent != "" {
+			f.Trace, f.TraceState = place.Parent, place.State
+		}
+		receipt, err = b.Letterbox.Publish(ctx, f)
+		return err
+	})
+	if err == nil && !receipt.Duplicate {
+		b.t.told(ctx, f)
+	}
+	return receipt, err
+}
+
+// Offer implements events.Queue.
+func (b *letterbox) Offer(ctx context.Context, j events.Job) error {
+	s := sending{
+		destination: "jobs." + string(j.Function), template: jobTemplate, id: j.ID, run: run{j.Pipeline, j.Run}, place: Place{j.Trace, j.TraceState},
+	}
+	return b.t.send(ctx, s, func(ctx context.Context, place Place) error {
+		if place.Parent != "" {
+			j.Trace, j.TraceState = place.Parent, place.State
+		}
+		return b.Letterbox.Offer(ctx, j)
+	})
+}
+
+// Subjects with what is not the same for all messages in braces.
+const (
+	factTemplate = "facts.{kind}.{pipeline}.{run}.{id}"
+	jobTemplate  = "jobs.{function}.{class}.{job}"
+)
+
+// sending is a message on its way to the bus.
+type sending struct {
+	destination, template, id string
+	run                       run
+	place                     Place // that it has by now
+}
+
+// send traces and times the sending of a message, which do does, with its place in the trace.
+func (t *Telemetry) send(ctx context.Context, s sending, do func(context.Context, Place) error) (err error) {
+	began, place := time.Now(), Place{}
+	if t.tracing {
+		in, options := enter(ctx, s.place, s.run)
+		spanned, span := t.tracer.Start(in, "send "+s.destination, append(options, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
+			operationName.String("send"), operationType.String("send"), system, destination.String(s.destination),
+			template.String(s.template), messageID.String(s.id), pipelineSpan.String(s.run.pipeline), runSpan.String(s.run.name)))...)
+		ctx, place = spanned, PlaceOf(spanned)
+		defer Span{span: span}.End(&err)
+	}
+	err = do(ctx, place)
+	t.operated(ctx, "send", s.template, began, err)
+	t.add(ctx, func(m *meters) metric.Int64Counter { return m.sent }, 1, labels("send", s.template, err)...)
+	return err
+}
+
+// operated notes how long an operation of the bus took.
+func (t *Telemetry) operated(ctx context.Context, name, template string, began time.Time, err error) {
+	kind := attribute.KeyValue{}
+	if name == "ack" || name == "nak" || name == "bury" {
+		kind = operationType.String("settle")
+	} else {
+		kind = operationType.String(name)
+	}
+	t.took(ctx, func(m *meters) metric.Float64Histogram { return m.operation }, began, append(labels(name, template, err), kind)...)
+}
+
+// The keys of OpenTelemetry's conventions for messaging.
+const (
+	operationName = attribute.Key("messaging.operation.name")
+	operationType = attribute.Key("messaging.operation.type")
+	destination   = attribute.Key("messaging.destination.name")
+	template      = attribute.Key("messaging.destination.template")
+	messageID     = attribute.Key("messaging.message.id")
+	consumerGroup = attribute.Key("messaging.consumer.group.name")
+
+	pipelineSpan = attribute.Key("stoker.pipeline")
+	runSpan      = attribute.Key("stoker.run")
+)
+
+var system = attribute.String("messaging.system", "nats")
+
+// labels are those of a metric about messages: never what differs from message to message.
+func labels(operation, to string, err error) []attribute.KeyValue {
+	all := []attribute.KeyValue{operationName.String(operation), system, template.String(to)}
+	if kind := ErrorType(err); kind != "" {
+		all = append(all, attribute.String(errorType, kind))
+	}
+	return all
+}
+
+// told counts what a fact tells that is new.
+func (t *Telemetry) told(ctx context.Context, f events.Fact) {
+	switch data := f.Data.(type) {
+	case *events.ModelTrained:
+		t.add(ctx, func(m *meters) metric.Int64Counter { return m.models }, 1, pipelineKey(f.Pipeline), attribute.Bool("cached", data.Cached))
+	case *events.HParamsReady:
+		t.add(ctx, func(m *meters) metric.Int64Counter { return m.hyperparameters }, 1, pipelineKey(f.Pipeline), attribute.Bool("cached", data.Cached || data.Reused))
+	}
+}
+
+// Bury implements events.Letterbox.
+func (b *letterbox) Bury(ctx context.Context, d events.DeadLetter) error {
+	err := b.Letterbox.Bury(ctx, d)
+	if err == nil {
+		b.t.buried(ctx, d.Message.Stream, d.Reason.Kind)
+	}
+	return err
+}
+
+func (t *Telemetry) buried(ctx context.Context, stream string, kind events.FailureKind) {
+	t.add(ctx, func(m *meters) metric.Int64Counter { return m.dead }, 1, attribute.String("stream", stream), attribute.String("kind", string(kind)))
+}
+
+// Take implements events.Queue.
+func (b *letterbox) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	defer b.t.loops.begin("a look for "+string(f)+" jobs", wait)()
+	taken, err := b.Letterbox.Take(ctx, f, classes, wait)
+	if err != nil {
+		return nil, err
+	}
+	return b.claim(ctx, f, taken), nil
+}
+
+// Follow implements events.Log.
+func (b *letterbox) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+	defer b.t.loops.begin("a look for facts", wait)()
+	delivery, err := b.Letterbox.Follow(ctx, reader, wait)
+	if err != nil {
+		return nil, err
+	}
+	b.t.consumed(ctx, factTemplate)
+	return watched{delivery, delivery, b.t}, nil
+}
+
+// FollowBuckets implements events.Notices.
+func (b *letterbox) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Notice, error) {
+	defer b.t.loops.begin("a look for what stores tell", wait)()
+	return b.Letterbox.FollowBuckets(ctx, reader, wait)
+}
+
+func (t *Telemetry) consumed(ctx context.Context, template string) {
+	t.add(ctx, func(m *meters) metric.Int64Counter { return m.consumed }, 1, labels("receive", template, nil)...)
+}
+
+// Report implements events.Letterbox. Steps are counted as they are reported; a trial that begins, or one that goes on from a checkpoint,
+// begins to count where it is.
+func (b *letterbox) Report(ctx context.Context, p events.Progress) error {
+	if isTraining(p.Phase) && p.Step > 0 {
+		b.mu.Lock()
+		before := b.steps[p.Attempt]
+		b.steps[p.Attempt] = at{p.Phase, p.Step}
+		b.mu.Unlock()
+		if more := p.Step - before.step; before.phase == p.Phase && more > 0 {
+			b.t.add(ctx, func(m *meters) metric.Int64Counter { return m.steps }, int64(more), pipelineKey(p.Pipeline))
+		}
+	}
+	return b.Letterbox.Report(ctx, p)
+}
+
+// at is how far an attempt has got.
+type at struct {
+	phase string
+	step  int
+}
+
+// isTraining tells phases whose steps are those of a training: that of a job, or of a trial.
+func isTraining(phase string) bool { return phase == "training" || strings.HasPrefix(phase, "trial ") }
+
+func (b *letterbox) forget(attempt string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.steps, attempt)
+}
+
+// watched is a delivered fact whose settling is timed.
+type watched struct {
+	events.Notice
+	delivery events.Delivery
+	t        *Telemetry
+}
+
+// Recorded implements events.Delivery.
+func (w watched) Recorded() events.Recorded { return w.delivery.Recorded() }
+
+// Done implements events.Notice.
+func (w watched) Done(ctx context.Context) error {
+	began := time.Now()
+	err := w.Notice.Done(ctx)
+	w.t.operated(ctx, "ack", factTemplate, began, err)
+	return err
+}
+
+// Later implements events.Notice.
+func (w watched) Later(ctx context.Context, delay time.Duration) error {
+	began := time.Now()
+	err := w.Notice.Later(ctx, delay)
+	w.t.operated(ctx, "nak", factTemplate, began, err)
+	return err
+}

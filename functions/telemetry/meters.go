@@ -1,0 +1,129 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// meters are the instruments. A nil *meters counts nothing.
+type meters struct {
+	meter metric.Meter
+
+	// Of the messaging conventions.
+	sent, consumed     metric.Int64Counter
+	operation, process metric.Float64Histogram
+
+	// Of ours.
+	attempts, jobs, leaseLosses, dead, models, hyperparameters, steps, trials, checkpoints, checkpointBytes metric.Int64Counter
+	jobDuration                                                                                             metric.Float64Histogram
+}
+
+// The bounds of histograms, in seconds: those of the conventions, and those of jobs, which may take hours.
+var (
+	callBounds = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
+	jobBounds  = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 24 * 3600}
+)
+
+func newMeters(m metric.Meter) (*meters, error) {
+	var errs []error
+	count := func(name, unit, says string) metric.Int64Counter {
+		counter, err := m.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(says))
+		errs = append(errs, err)
+		return counter
+	}
+	time := func(name, says string, bounds []float64) metric.Float64Histogram {
+		histogram, err := m.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(says), metric.WithExplicitBucketBoundaries(bounds...))
+		errs = append(errs, err)
+		return histogram
+	}
+	all := &meters{
+		meter:     m,
+		sent:      count("messaging.client.sent.messages", "{message}", "Messages that were tried to be sent to the bus"),
+		consumed:  count("messaging.client.consumed.messages", "{message}", "Messages that the bus delivered"),
+		operation: time("messaging.client.operation.duration", "Time that sending or settling a message took", callBounds),
+		process:   time("messaging.process.duration", "Time that the work on a message took", jobBounds),
+
+		attempts:    count("stoker.job.attempts", "{attempt}", "Attempts at jobs that have begun"),
+		jobs:        count("stoker.jobs", "{job}", "Attempts at jobs that have ended, by outcome"),
+		jobDuration: time("stoker.job.duration", "Time from the taking of a job to the end of the attempt", jobBounds),
+		leaseLosses: count("stoker.lease.losses", "{lease}", "Leases of jobs that were lost while they were worked on"),
+		dead:        count("stoker.dead_letters", "{message}", "Messages that were buried"),
+
+		models:          count("stoker.models", "{model}", "Models that were told of, by whether they were trained for it or found"),
+		hyperparameters: count("stoker.hyperparameters", "{search}", "Hyperparameters that were told of, by whether they were searched for or found"),
+		steps:           count("stoker.training.steps", "{step}", "Training steps that modules reported"),
+		trials:          count("stoker.trials", "{trial}", "Trials of studies that have ended, by status"),
+		checkpoints:     count("stoker.checkpoints", "{checkpoint}", "Checkpoints that were sent to the store"),
+		checkpointBytes: count("stoker.checkpoint.size", "By", "Bytes of checkpoints that were sent to the store"),
+	}
+	return all, errors.Join(errs...)
+}
+
+// add counts, where anybody asks for that.
+func (t *Telemetry) add(ctx context.Context, which func(*meters) metric.Int64Counter, n int64, labels ...attribute.KeyValue) {
+	if t != nil && t.meters != nil {
+		which(t.meters).Add(ctx, n, metric.WithAttributes(labels...))
+	}
+}
+
+// took notes a length of time, likewise.
+func (t *Telemetry) took(ctx context.Context, which func(*meters) metric.Float64Histogram, since time.Time, labels ...attribute.KeyValue) {
+	if t != nil && t.meters != nil {
+		which(t.meters).Record(ctx, time.Since(since).Seconds(), metric.WithAttributes(labels...))
+	}
+}
+
+// Trial counts a trial that has ended.
+func (t *Telemetry) Trial(ctx context.Context, pipeline, status string) {
+	t.add(ctx, func(m *meters) metric.Int64Counter { return m.trials }, 1, pipelineKey(pipeline), attribute.String("status", status))
+}
+
+// Checkpoint counts a checkpoint that is in the store.
+func (t *Telemetry) Checkpoint(ctx context.Context, pipeline string, bytes int64) {
+	t.add(ctx, func(m *meters) metric.Int64Counter { return m.checkpoints }, 1, pipelineKey(pipeline))
+	t.add(ctx, func(m *meters) metric.Int64Counter { return m.checkpointBytes }, bytes, pipelineKey(pipeline))
+}
+
+func pipelineKey(name string) attribute.KeyValue { return attribute.String("pipeline", name) }
+
+// lagTime bounds what one who scrapes waits for the bus.
+const lagTime = 2 * time.Second
+
+// Queue is how much waits for a durable consumer.
+type Queue struct {
+	Stream, Consumer string
+	Waiting, Running uint64 // not delivered yet; delivered and not settled
+}
+
+// Queues has the lag of queues asked for whenever metrics are collected. What can't be told then is left out.
+func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
+	if t == nil || t.meters == nil {
+		return nil
+	}
+	waiting, err := t.meters.meter.Int64ObservableGauge("stoker.queue.lag", metric.WithUnit("{message}"),
+		metric.WithDescription("Messages that no worker or dispatcher has taken yet"))
+	running, err2 := t.meters.meter.Int64ObservableGauge("stoker.queue.running", metric.WithUnit("{message}"),
+		metric.WithDescription("Messages that were taken and are not settled"))
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	_, err = t.meters.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		ctx, cancel := context.WithTimeout(ctx, lagTime)
+		defer cancel()
+		queues, err := ask(ctx)
+		for _, q := range queues {
+			labels := metric.WithAttributes(attribute.String("stream", q.Stream), attribute.String("consumer", q.Consumer))
+			o.ObserveInt64(waiting, int64(q.Waiting), labels)
+			o.ObserveInt64(running, int64(q.Running), labels)
+		}
+		if err != nil {
+			t.log.Warn("the lag of a queue is not known", "error", err)
+		}
+		return nil
+	}, waiting, running)
+	return err
+}

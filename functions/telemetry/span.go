@@ -1,0 +1,104 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Span is a part of what is traced. The zero value is none.
+type Span struct {
+	span trace.Span
+	then func(error) // what else is told at the end
+}
+
+// Start begins a part of the span that ctx carries, and does nothing where that is none. It is used as
+//
+//	ctx, span := telemetry.Start(ctx, "stage")
+//	defer span.End(&err)
+func Start(ctx context.Context, name string) (context.Context, Span) {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.IsRecording() {
+		return ctx, Span{}
+	}
+	ctx, span := parent.TracerProvider().Tracer(scope).Start(ctx, name)
+	return ctx, Span{span: span}
+}
+
+// Text adds to what is known of the span.
+func (s Span) Text(key, value string) {
+	if s.span != nil && value != "" {
+		s.span.SetAttributes(attribute.String(key, value))
+	}
+}
+
+// Count adds a number to what is known of the span.
+func (s Span) Count(key string, value int64) {
+	if s.span != nil {
+		s.span.SetAttributes(attribute.Int64(key, value))
+	}
+}
+
+// End ends the span, with the error that err points to by then, if any. That something is waited for is no error, nor is it that a job
+// was cancelled.
+func (s Span) End(err *error) {
+	var failed error
+	if err != nil {
+		failed = *err
+	}
+	if s.span != nil {
+		if kind := ErrorType(failed); kind != "" {
+			s.span.SetStatus(codes.Error, failed.Error())
+			s.span.SetAttributes(attribute.String(errorType, kind))
+		}
+		s.span.End()
+	}
+	if s.then != nil {
+		s.then(failed)
+	}
+}
+
+// Waiting is an error by which nothing has failed: something is waited for.
+type Waiting interface {
+	error
+	IsWaiting()
+}
+
+// errorType is OpenTelemetry's key for the class of an error.
+const errorType = "error.type"
+
+// ErrorType is the class of an error, out of a short list: a kind of failure, lost for a lease, or refused, conflict, and so on for what
+// the bus says. "" for no error.
+func ErrorType(err error) string {
+	if err == nil || errors.Is(err, events.ErrCancelled) || errors.Is(err, events.ErrEmpty) {
+		return ""
+	}
+	if _, waits := errors.AsType[Waiting](err); waits {
+		return ""
+	}
+	if failure, ok := errors.AsType[*events.Failure](err); ok {
+		if failure.Kind == events.FailureCancelled {
+			return ""
+		}
+		return string(failure.Kind)
+	}
+	for _, known := range errorTypes {
+		if errors.Is(err, known.is) {
+			return known.kind
+		}
+	}
+	return "_OTHER"
+}
+
+var errorTypes = []struct {
+	kind string
+	is   error
+}{
+	{"lease_lost", events.ErrLeaseLost}, {"refused", events.ErrRefused}, {"conflict", events.ErrConflict}, {"not_found", events.ErrNotFound},
+	{"too_large", events.ErrTooLarge}, {"closed", events.ErrClosed}, {"timeout", context.DeadlineExceeded}, {"stopped", context.Canceled},
+}
