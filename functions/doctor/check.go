@@ -41,7 +41,7 @@ type check struct {
 func (c check) Name() string                       { return c.name }
 func (c check) Look(ctx context.Context) []Finding { return c.look(ctx) }
 
-// Fine, Warn and Wrong are findings; what is found is formatted as Sprintf does.
+// Fine is a finding that is OK; what is found is formatted as Sprintf does, here and below.
 func Fine(format string, args ...any) Finding {
 	return Finding{Level: OK, Found: fmt.Sprintf(format, args...)}
 }
