@@ -1,0 +1,135 @@
+// Command publish tells Stoker that something is ready: publish KIND PIPELINE RUN DATA.json [structured]
+//
+// KIND is examples.ready, transform.ready or hparams.ready; DATA.json is what the kind's JSON Schema says (events/schema). What is told
+// twice, with the same id, counts once.
+//
+// NATS_URL is where the bus is. Who you are: NATS_CREDS, a .creds file, or NATS_NKEY, a file with a seed, or a user and a password in the
+// URL. Whom you trust: NATS_CA, a file with certificates; else the system's. NATS_INBOX_PREFIX: below which answers are heard, where
+// permissions want that (`stoker access nats`).
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2/event"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "publish:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) < 4 {
+		return errors.New("expected KIND PIPELINE RUN DATA.json [structured]")
+	}
+	data, err := os.ReadFile(args[3])
+	if err != nil {
+		return err
+	}
+	options, err := settings()
+	if err != nil {
+		return err
+	}
+	conn, err := nats.Connect(os.Getenv("NATS_URL"), options...)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return publish(ctx, conn, args[0], args[1], args[2], data, len(args) > 4 && args[4] == "structured")
+}
+
+// publish returns nil once the bus has the fact for good.
+func publish(ctx context.Context, conn *nats.Conn, kind, pipeline, run string, data []byte, structured bool) error {
+	sum := sha256.Sum256([]byte(strings.Join([]string{kind, pipeline, run, string(data)}, "\n")))
+	event := cloudevents.New()
+	event.SetType("dev.stoker." + kind + ".v1")
+	event.SetSource("/upstream/go")
+	event.SetID(hex.EncodeToString(sum[:16]))
+	event.SetSubject(pipeline)
+	event.SetExtension("run", run)
+	if err := errors.Join(event.SetData("application/json", json.RawMessage(data)), event.Validate()); err != nil {
+		return err
+	}
+	subject := strings.Join([]string{"facts", strings.ReplaceAll(kind, ".", "-"), pipeline, escape(run), event.ID()}, ".")
+	message, err := encode(event, subject, structured)
+	if err != nil {
+		return err
+	}
+	bus, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	_, err = bus.PublishMsg(ctx, message, jetstream.WithMsgID(event.ID()))
+	return err
+}
+
+// encode writes the event by CloudEvents' NATS binding: as headers and data, or as one JSON object.
+func encode(event cloudevents.Event, subject string, structured bool) (*nats.Msg, error) {
+	if structured {
+		body, err := json.Marshal(event)
+		return &nats.Msg{Subject: subject, Header: nats.Header{"Content-Type": {"application/cloudevents+json"}}, Data: body}, err
+	}
+	header := nats.Header{
+		"ce-specversion": {event.SpecVersion()}, "ce-type": {event.Type()}, "ce-source": {event.Source()}, "ce-id": {event.ID()},
+		"ce-subject": {event.Subject()}, "ce-datacontenttype": {event.DataContentType()},
+	}
+	for name, value := range event.Extensions() {
+		header["ce-"+name] = []string{percent.ReplaceAllStringFunc(fmt.Sprint(value), coded("%"))}
+	}
+	return &nats.Msg{Subject: subject, Header: header, Data: event.Data()}, nil
+}
+
+var (
+	percent = regexp.MustCompile(`[^!-~]|["%]`)     // what the binding wants encoded (section 3.1.3.2)
+	token   = regexp.MustCompile(`[^A-Za-z0-9_/-]`) // what a run can't have in a subject
+)
+
+// escape makes one token of a subject of a run.
+func escape(run string) string { return token.ReplaceAllStringFunc(run, coded("=")) }
+
+// coded writes each byte behind a sign, as two hexadecimal digits.
+func coded(sign string) func(string) string {
+	return func(text string) (out string) {
+		for _, b := range []byte(text) {
+			out += fmt.Sprintf("%s%02X", sign, b)
+		}
+		return out
+	}
+}
+
+// settings are how the bus is reached, by the names that the nats tool knows.
+func settings() (options []nats.Option, err error) {
+	if file := os.Getenv("NATS_CREDS"); file != "" {
+		options = append(options, nats.UserCredentials(file))
+	}
+	if file := os.Getenv("NATS_NKEY"); file != "" {
+		key, err := nats.NkeyOptionFromSeed(file)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, key)
+	}
+	if file := os.Getenv("NATS_CA"); file != "" {
+		options = append(options, nats.RootCAs(file))
+	}
+	if prefix := os.Getenv("NATS_INBOX_PREFIX"); prefix != "" {
+		options = append(options, nats.CustomInboxPrefix(prefix))
+	}
+	return options, nil
+}
