@@ -63,7 +63,7 @@ type Options struct {
 
 // Compare compares two models by what their facts and manifests say, and their weights where the files differ.
 func Compare(ctx context.Context, store storage.Store, then, again *events.ModelTrained, o Options) (Report, error) {
-	r := Report{Then: sideOf(then), Again: sideOf(again), Inputs: inputs(then, again), Metrics: metrics(then.Metrics, again.Metrics)}
+	r := Report{Then: sideOf(then), Again: sideOf(again), Inputs: inputs(then, again), Metrics: compareMetrics(then.Metrics, again.Metrics)}
 	if then.Module != again.Module {
 		r.Inputs = append(r.Inputs, fmt.Sprintf("module: its code was %s, and is %s", then.Module, again.Module))
 	}
@@ -140,7 +140,7 @@ func inputs(then, again *events.ModelTrained) (all []string) {
 	return all
 }
 
-func metrics(then, again map[string]float64) (all []Metric) {
+func compareMetrics(then, again map[string]float64) (all []Metric) {
 	names := maps.Clone(then)
 	if names == nil {
 		names = map[string]float64{}
