@@ -130,12 +130,12 @@ var table = house.Table{
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
 		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go", Tests: "local local/bus infra/chaos functions/access"},
-		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access infra/publishers"},  // a server with permissions
-		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                       // the SDK's own NATS binding, to compare with
-		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                       // sets buckets' policies
-		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                                // profiles
-		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/access functions/bridge"}, // as others run it
-		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},             // as its users write models
+		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access infra/publishers"}, // a server with permissions
+		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                   // the SDK's own NATS binding, to compare with
+		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                                       // sets buckets' policies
+		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                                                // profiles
+		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/access functions/bridge"},                 // as others run it
+		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},                             // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu", Rooms: "compute/nn/cuda/driver"}, // its init ends a process that finds no GPU: only a binary of its own may link it
