@@ -21,8 +21,9 @@ import (
 
 // doctorFlags say what is looked at, and for how long.
 type doctorFlags struct {
-	quick bool
-	limit time.Duration
+	quick   bool
+	limit   time.Duration
+	monitor string
 }
 
 func newDoctor(app *app) *cobra.Command {
@@ -47,6 +48,7 @@ func newDoctor(app *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "leave out what takes seconds: importing TensorFlow, asking for a GPU")
+	cmd.Flags().StringVar(&f.monitor, "nats-monitor", os.Getenv("NATS_MONITOR"), "monitoring endpoint of a NATS server, HOST:PORT, to ask how it writes (NATS_MONITOR)")
 	cmd.Flags().DurationVar(&f.limit, "limit", 2*time.Minute, "how long one check may take")
 	return cmd
 }
@@ -62,7 +64,7 @@ func (a *app) checks(f doctorFlags) ([]doctor.Check, error) {
 		return nil, err
 	}
 	checks := []doctor.Check{
-		a.checkSettings(found), doctor.Secrets("settings file", secretFile(found)), a.checkBus(), doctor.Store(a.withStore),
+		a.checkSettings(found), doctor.Secrets("settings file", secretFile(found)), a.checkBus(), doctor.Durable(f.monitor), doctor.Store(a.withStore),
 		doctor.Processor(), doctor.Files(), doctor.Space("jobs", os.TempDir()), doctor.Space("modules", cache),
 	}
 	if f.quick {

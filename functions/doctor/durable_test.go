@@ -1,0 +1,40 @@
+package doctor
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// The servers here are real: what they tell of themselves is theirs to change.
+func TestWhatABusWritesAtOnceIsTold(t *testing.T) {
+	t.Parallel()
+	for always, want := range map[bool]string{
+		true:  "ok durability: what is acknowledged is on the disk",
+		false: "warning durability: facts of the last 2m0s may be lost when the machine loses power | jetstream { sync_interval: always }",
+	} {
+		server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir(), Monitor: true, SyncAlways: always})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { server.Close() })
+		if lines, _ := told(t, time.Minute, Durable(server.MonitorAddress())); len(lines) != 1 || !strings.HasPrefix(lines[0], want) {
+			t.Errorf("%q, want %s", lines, want)
+		}
+	}
+}
+
+func TestNoMonitoringIsNoFault(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	for _, address := range []string{"127.0.0.1:1", other.URL} {
+		if lines, faults := told(t, time.Minute, Durable(address)); faults != 0 || !strings.HasPrefix(lines[0], "warning durability: not known: ") {
+			t.Errorf("%s: %q", address, lines)
+		}
+	}
+}
