@@ -62,13 +62,6 @@ func (s *scaled) wantPoll(lag, started int64) {
 	}
 }
 
-func (s *scaled) wantRunning(want int64) {
-	s.w.t.Helper()
-	if got := s.running(); got != want {
-		s.w.t.Errorf("class %s: %d workers run, want %d", s.class, got, want)
-	}
-}
-
 // taken is what a worker logs of its job.
 var taken = regexp.MustCompile(`msg="job taken" job=(\S+) pipeline=(\S+) run=(\S+) attempt=(\S+)`)
 
