@@ -1,0 +1,143 @@
+{{- define "stoker.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- /* Labels that select the pods of a component: (list . "worker"). */ -}}
+{{- define "stoker.selector" -}}
+app.kubernetes.io/name: stoker
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end }}
+
+{{- define "stoker.labels" -}}
+{{ include "stoker.selector" . }}
+app.kubernetes.io/part-of: stoker
+app.kubernetes.io/version: {{ (index . 0).Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ (index . 0).Release.Service }}
+helm.sh/chart: {{ (index . 0).Chart.Name }}-{{ (index . 0).Chart.Version }}
+{{- end }}
+
+{{- /* The image of a variant: (list . "python"). */ -}}
+{{- define "stoker.image" -}}
+{{- $root := index . 0 -}}
+{{- $variant := index . 1 -}}
+{{ $root.Values.image.repository }}:{{ $root.Values.image.tag | default $root.Chart.AppVersion }}{{ with $variant }}-{{ . }}{{ end }}
+{{- end }}
+
+{{- /* What every pod of ours is: (list . "worker"). No token of the cluster's, no root, nothing of the node. */ -}}
+{{- define "stoker.pod" -}}
+{{- $root := index . 0 -}}
+serviceAccountName: {{ if $root.Values.serviceAccounts.create }}{{ include "stoker.name" $root }}-{{ index . 1 }}{{ else }}default{{ end }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with $root.Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "stoker.security" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- /* The environment by which a role finds bus and store: (list . "worker"). */ -}}
+{{- define "stoker.env" -}}
+{{- $root := index . 0 -}}
+{{- $role := index . 1 -}}
+{{- $v := $root.Values -}}
+- {name: NATS_URL, value: {{ $v.bus.url | quote }}}
+{{- if index $v.bus.secrets $role }}
+- {name: {{ if eq $v.bus.secretKey "creds" }}NATS_CREDS{{ else }}NATS_NKEY{{ end }}, value: /etc/stoker/bus/{{ $v.bus.secretKey }}}
+- {name: NATS_INBOX_PREFIX, value: _INBOX.{{ $role }}}
+{{- end }}
+{{- with $v.bus.domain }}
+- {name: NATS_JETSTREAM_DOMAIN, value: {{ . | quote }}}
+{{- end }}
+{{- if $v.bus.ca.secret }}
+- {name: NATS_CA, value: /etc/stoker/bus-ca/ca.crt}
+{{- end }}
+{{- if $v.bus.clientCertificate.secret }}
+- {name: NATS_CERT, value: /etc/stoker/bus-client/tls.crt}
+- {name: NATS_KEY, value: /etc/stoker/bus-client/tls.key}
+{{- end }}
+{{- if has $role (list "worker" "console") }}
+- {name: STOKER_ROOT, value: {{ $v.store.root | quote }}}
+{{- with $v.store.endpoint }}
+- {name: AWS_ENDPOINT_URL_S3, value: {{ . | quote }}}
+{{- end }}
+{{- with $v.store.region }}
+- {name: AWS_REGION, value: {{ . | quote }}}
+{{- end }}
+{{- if $v.store.ca.secret }}
+- {name: AWS_CA_BUNDLE, value: /etc/stoker/store-ca/ca.crt}
+{{- end }}
+{{- with index $v.store.secrets $role }}
+- name: AWS_ACCESS_KEY_ID
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: AWS_ACCESS_KEY_ID}}
+- name: AWS_SECRET_ACCESS_KEY
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: AWS_SECRET_ACCESS_KEY}}
+{{- end }}
+{{- end }}
+{{- if has $role (list "dispatcher" "worker") }}
+- {name: STOKER_LISTEN, value: ":9090"}
+{{- end }}
+- {name: STOKER_LOG_FORMAT, value: {{ $v.log.format }}}
+- {name: STOKER_LOG_LEVEL, value: {{ $v.log.level }}}
+- {name: TMPDIR, value: /tmp}
+{{- with $v.env }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "stoker.mounts" -}}
+{{- $root := index . 0 -}}
+{{- $role := index . 1 -}}
+{{- $v := $root.Values -}}
+- {name: tmp, mountPath: /tmp}
+{{- if index $v.bus.secrets $role }}
+- {name: bus, mountPath: /etc/stoker/bus, readOnly: true}
+{{- end }}
+{{- if $v.bus.ca.secret }}
+- {name: bus-ca, mountPath: /etc/stoker/bus-ca, readOnly: true}
+{{- end }}
+{{- if $v.bus.clientCertificate.secret }}
+- {name: bus-client, mountPath: /etc/stoker/bus-client, readOnly: true}
+{{- end }}
+{{- if and $v.store.ca.secret (has $role (list "worker" "console")) }}
+- {name: store-ca, mountPath: /etc/stoker/store-ca, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- /* The volumes of a role, with room for its temporary files: (list . "worker" "20Gi"). */ -}}
+{{- define "stoker.volumes" -}}
+{{- $root := index . 0 -}}
+{{- $role := index . 1 -}}
+{{- $v := $root.Values -}}
+- {name: tmp, emptyDir: {sizeLimit: {{ index . 2 }}}}
+{{- with index $v.bus.secrets $role }}
+- {name: bus, secret: {secretName: {{ . }}, defaultMode: 0440, items: [{key: {{ $v.bus.secretKey }}, path: {{ $v.bus.secretKey }}}]}}
+{{- end }}
+{{- if $v.bus.ca.secret }}
+- {name: bus-ca, secret: {secretName: {{ $v.bus.ca.secret }}, items: [{key: {{ $v.bus.ca.key }}, path: ca.crt}]}}
+{{- end }}
+{{- if $v.bus.clientCertificate.secret }}
+- {name: bus-client, secret: {secretName: {{ $v.bus.clientCertificate.secret }}, defaultMode: 0440}}
+{{- end }}
+{{- if and $v.store.ca.secret (has $role (list "worker" "console")) }}
+- {name: store-ca, secret: {secretName: {{ $v.store.ca.secret }}, items: [{key: {{ $v.store.ca.key }}, path: ca.crt}]}}
+{{- end }}
+{{- end }}
+
+{{- define "stoker.probes" -}}
+livenessProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 10, failureThreshold: 3}
+readinessProbe: {httpGet: {path: /readyz, port: health}, periodSeconds: 5}
+startupProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 2, failureThreshold: 30}
+{{- end }}
