@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// A whole walk in the image: bus, store, dispatcher and worker of `stoker demo`, with a module's process that trains. Its root is
+// read-only, its user 65532, it has no capability and can gain none. It needs root, to make such a place.
+func TestTheImageTrainsOnAReadOnlyRootWithoutPrivileges(t *testing.T) {
+	out := contain(t, "/usr/bin/stoker", "demo")
+	if !strings.Contains(out, "accuracy  0") {
+		t.Errorf("no model came of it:\n%s", out)
+	}
+}
+
+// What the place is worth: a program that is not there can't be started, and nothing can be written beside /tmp.
+func TestTheImageHasNoShellAndItsFilesStay(t *testing.T) {
+	for _, args := range [][]string{{"/bin/sh", "-c", "true"}, {"/usr/bin/stoker", "man", "/usr"}, {"/usr/bin/stoker", "access", "key", "/etc/key"}} {
+		cmd := container(t, args...)
+		if out, err := cmd.CombinedOutput(); err == nil {
+			t.Errorf("%q works in the image:\n%s", args, out)
+		}
+	}
+	contain(t, "/usr/bin/stoker", "access", "key", "/tmp/key")
+}
+
+func contain(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := container(t, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// inMemory is the image, made once.
+var inMemory = sync.OnceValues(func() (v1.Image, error) {
+	binary, err := stoker()
+	if err != nil {
+		return nil, err
+	}
+	target, err := ReadTarget("Containerfile", "stoker", "v1.2.3")
+	if err != nil {
+		return nil, err
+	}
+	return Build(Options{Binary: binary, Config: target.Config})
+})
+
+// container is a command in the image's files: mounts and processes of its own, the root read-only, /tmp in memory.
+func container(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Fatal("needs root, to mount and to change users")
+	}
+	made, err := inMemory()
+	must(t, err)
+	root := t.TempDir()
+	must(t, Unpack(made, root))
+	for _, folder := range []string{"/proc", "/dev"} {
+		must(t, os.Mkdir(root+folder, 0o755))
+	}
+	config, err := made.ConfigFile()
+	must(t, err)
+	const inside = `set -e
+		mount --bind "$ROOT" "$ROOT"
+		mount -t tmpfs -o mode=1777 tmp "$ROOT/tmp"
+		mount -t proc proc "$ROOT/proc"
+		mount -t tmpfs -o mode=755 dev "$ROOT/dev"
+		for device in null zero random urandom; do touch "$ROOT/dev/$device"; mount --bind "/dev/$device" "$ROOT/dev/$device"; done
+		mount -o remount,bind,ro "$ROOT"
+		chroot=$(command -v chroot) setpriv=$(command -v setpriv)
+		exec "$setpriv" --no-new-privs --bounding-set=-all,+sys_chroot,+setuid,+setgid --inh-caps=-all "$chroot" --userspec=65532:65532 "$ROOT" "$@"`
+	cmd := exec.CommandContext(t.Context(), "unshare", append([]string{"--mount", "--pid", "--ipc", "--fork", "--kill-child", "bash", "-c", inside, "-"}, args...)...)
+	cmd.Env = append(config.Config.Env, "ROOT="+root, "PATH="+os.Getenv("PATH"))
+	return cmd
+}
