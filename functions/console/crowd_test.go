@@ -1,0 +1,153 @@
+package console
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/events"
+)
+
+// snapshot are the runs that are known.
+func (m *model) snapshot() (keys []key) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for k := range m.runs {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// buryOne makes a dead letter.
+func (w *world) buryOne() {
+	w.t.Helper()
+	letter := events.DeadLetter{
+		Message: events.Message{Stream: events.StreamFacts, Sequence: 1, Subject: "facts.transform-ready.nosuch.lost", Body: []byte(`{"transform_graph": "s3://bkt/graph"}`)},
+		Reason:  events.DeadReason{Kind: events.FailureInput, Message: "expected the name of an applied pipeline, got nosuch", Field: "subject"},
+	}
+	if err := w.box.Bury(w.t.Context(), letter); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// search writes the log of a study, and returns its id.
+func (w *world) search(trials int) string {
+	w.t.Helper()
+	name, after := events.Study{Pipeline: "penguin", ID: strings.Repeat("ab", 32)}, uint64(0)
+	write := func(e tune.Entry) {
+		w.t.Helper()
+		body, err := e.Bytes()
+		if err == nil {
+			after, err = w.box.AppendStudy(w.t.Context(), name, body, after)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	write(tune.Entry{Begun: &tune.Begun{Request: "j", Config: tune.Config{
+		Space: space.Space{
+			{Name: "learning_rate", Kind: space.Float, Min: 0.0001, Max: 0.1, Sampling: space.Log}, {Name: "units", Kind: space.Int, Min: 4, Max: 64, Sampling: space.Linear},
+			{Name: "activation", Kind: space.Choice, Choices: []any{"relu", "tanh"}},
+		},
+		Objectives: []tune.Objective{{Name: "accuracy", Direction: tune.Max}}, Algorithm: tune.Algorithm{Name: tune.Random}, MaxTrials: trials, Parallel: 1,
+	}}})
+	for i := range trials {
+		id, owner := fmt.Sprintf("%04d", i), tune.Owner{Job: "j", Attempt: "a"}
+		rate := math.Pow(10, -4+3*float64(i*7919%trials)/float64(trials))
+		values := space.Values{{Name: "learning_rate", Of: rate}, {Name: "units", Of: int64(4 + i*31%61)}, {Name: "activation", Of: []string{"relu", "tanh"}[i%2]}}
+		write(tune.Entry{Started: []tune.Started{{Trial: id, Suggestion: &tune.Suggestion{Values: values}, Owner: owner}}})
+		score := 1 - math.Abs(math.Log10(rate)+2)/4 + 0.01*float64(i%5)
+		write(tune.Entry{Ended: &tune.Ended{Trial: id, Owner: owner, Status: tune.Completed, Step: 10, Metrics: map[string]float64{"accuracy": score},
+			Curves: map[string][]tune.Point{"accuracy": {{Step: 10, Value: score}}}}})
+	}
+	return name.ID
+}
+
+func TestAStudyIsShown(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	id := w.search(40)
+	w.sees("/studies", "penguin", "random", "40 of 40")
+	body := w.sees("/study?pipeline=penguin&id="+id, "Parallel coordinates", "Importance", "Best so far", "accuracy (max)", "40 completed of 40", `class="best"`)
+	if at := strings.Index(body, "<meter"); !strings.Contains(body[max(0, at-80):at], "learning_rate") {
+		t.Error("what explains most is not first")
+	}
+}
+
+func TestNoMoreRunsAreKeptThanThereIsRoomFor(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(o *Options) { o.MaxRuns = 20 })
+	w.publish(ready("under-way"))
+	for i := range 100 {
+		w.publish(trained(fmt.Sprintf("run-%03d", i)))
+	}
+	w.sees("/", "older runs are left out", "run-099")
+	if known := w.model.snapshot(); len(known) > 21 {
+		t.Errorf("%d runs are kept", len(known))
+	}
+	w.sees("/?q=under-way", "under-way")
+	w.sees("/run?pipeline=penguin&run=run-000", "trained", "0.875") // its own page asks the log
+}
+
+// BenchmarkMemory tells what 5,000 runs take: go test -run '^$' -bench Memory -benchtime 1x ./functions/console
+func BenchmarkMemory(b *testing.B) {
+	for b.Loop() {
+		m := newModel(5000)
+		before := heap()
+		for i := range 5000 {
+			run := fmt.Sprintf("run-%04d", i)
+			for at, fact := range []events.Fact{ready(run), trained(run)} {
+				m.fact(events.Recorded{Fact: fact, Message: events.Message{Sequence: uint64(2*i + at), Stored: time.Unix(int64(i), 0)}})
+			}
+			for step := range 600 {
+				if i < maxLive { // of so many at most curves are kept
+					m.runs[key{"penguin", run}].curves.add(step, map[string]float64{"loss": 1, "val_loss": 1})
+				}
+			}
+		}
+		b.ReportMetric(float64(heap()-before)/5000, "bytes/run")
+		b.ReportMetric(float64(heap()-before)/(1<<20), "MiB")
+		runtime.KeepAlive(m)
+	}
+}
+
+func heap() uint64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// BenchmarkRunsPage makes the first page of 5,000 runs.
+func BenchmarkRunsPage(b *testing.B) {
+	m := newModel(5000)
+	for i := range 5000 {
+		m.fact(events.Recorded{Fact: trained(fmt.Sprintf("run-%04d", i)), Message: events.Message{Sequence: uint64(i), Stored: time.Unix(int64(i), 0)}})
+	}
+	c, err := New(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c.model = m
+	p, request := c.runsPage(), newRequest(b)
+	for b.Loop() {
+		view, err := p.build(request)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := c.frame(request, p, view).Body(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func newRequest(tb testing.TB) *http.Request {
+	return httptest.NewRequestWithContext(tb.Context(), http.MethodGet, "/", nil)
+}
