@@ -16,6 +16,8 @@ func newModule(*app) *cobra.Command {
 		Short:  "Serve compiled-in modules on standard input",
 		Hidden: true,
 		Args:   cobra.NoArgs,
+		// It has no settings: a configuration file is none of a module's business.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		Run: func(cmd *cobra.Command, _ []string) {
 			os.Exit(module.Process(cmd.Context(), builtin.Module()))
 		},
