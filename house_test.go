@@ -122,6 +122,7 @@ var table = house.Table{
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/house":         {TestHelp: true},
+		"infra/pages":         {TestHelp: true, Tests: "functions/pipeline"},
 		"infra/publishers":    {TestHelp: true, Tests: "events events/jetstream"},
 		"infra/publishers/go": {}, // what upstream copies
 		"infra/readme":        {TestHelp: true},
