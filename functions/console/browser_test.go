@@ -112,7 +112,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	for _, path := range []string{
 		"/", "/?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=run-0001", "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines", "/pipeline?name=penguin", "/dead",
-		"/letter?number=1", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1", "/lineage?pipeline=penguin&run=run-0001", "/token", "/nosuch",
+		"/letter?number=1", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1", "/lineage?pipeline=penguin&run=run-0001", "/token",
 	} {
 		pages = append(pages, w.url+path)
 	}

@@ -213,7 +213,7 @@ func (a *axes) svg(rows []report.Row) (picture template.HTML, note string) {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="coords" viewBox="0 0 %g %g" role="img" aria-label="%s"><g class="lines">`, coordsWidth, coordsHeight,
+	fmt.Fprintf(&b, `<svg class="coords%s" viewBox="0 0 %g %g" role="img" aria-label="%s"><g class="lines">`, map[bool]string{true: " many"}[len(a.ranks) > 300], coordsWidth, coordsHeight,
 		escaped(fmt.Sprintf("Parallel coordinates of %d trials over %s", len(a.ranks), strings.Join(a.names(), ", "))))
 	for i := range paths {
 		if d := paths[i].String(); d != "" {

@@ -112,7 +112,6 @@ type toldOf struct {
 	trained *events.ModelTrained
 	failed  *events.Failed
 	hparams *events.HParamsReady
-	last    runs.LastWord
 	record  run
 }
 

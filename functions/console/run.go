@@ -12,10 +12,6 @@ import (
 // key names a run.
 type key struct{ pipeline, run string }
 
-func (k key) less(other key) bool {
-	return k.pipeline < other.pipeline || k.pipeline == other.pipeline && k.run < other.run
-}
-
 // run is what is kept of one in memory. What only its own page shows, that page reads.
 type run struct {
 	key
