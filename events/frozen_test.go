@@ -1,0 +1,142 @@
+package events
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var freeze = flag.Bool("freeze", false, "write what is on the wire for kinds that have nothing frozen yet")
+
+// frozenMessage is a message as it is on the bus.
+type frozenMessage struct {
+	Header map[string][]string `json:"header,omitempty"`
+	Body   string              `json:"body"`
+}
+
+// What is in testdata/frozen was written by the version that came first with it, and stays as it is: facts are kept for ever, and workers
+// of two versions are on one bus while one takes the other's place. Every version reads all of it, and writes it again with nothing
+// missing. A test that fails here says that an upgrade would lose facts or jobs: the change is wrong, not the file.
+func TestWhatEarlierVersionsWroteIsRead(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Kinds() {
+		for mode, encode := range modes {
+			wantSame(t, frozen(t, string(kind)+"."+mode, func() (frozenMessage, error) { return written(encode, sampleFact(kind)) }), encode)
+		}
+	}
+	job := frozen(t, "job", func() (frozenMessage, error) {
+		body, err := json.Marshal(sampleJob())
+		return frozenMessage{Body: string(body)}, err
+	})
+	wantSameJob(t, job, job.Body)
+}
+
+// A worker that is older than the dispatcher meets fields it doesn't know. They mean nothing to it, and are no error.
+func TestWhatLaterVersionsAddIsPassedOver(t *testing.T) {
+	t.Parallel()
+	for _, kind := range Kinds() {
+		message := frozen(t, string(kind)+".binary", nil)
+		header := maps.Clone(message.Header)
+		header["ce-addedlater"] = []string{"x"}
+		got, err := Decode(header, []byte(withMore(message.Body)))
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		again, err := written(Encode, got)
+		wantPart(t, message, again, err)
+	}
+	job := frozen(t, "job", nil)
+	wantSameJob(t, job, withMore(job.Body))
+}
+
+var modes = map[string]func(Fact) (map[string][]string, []byte, error){"binary": Encode, "structured": EncodeStructured}
+
+func written(encode func(Fact) (map[string][]string, []byte, error), f Fact) (frozenMessage, error) {
+	header, body, err := encode(f)
+	return frozenMessage{header, string(body)}, err
+}
+
+// withMore adds a member that nobody knows.
+func withMore(object string) string {
+	return `{"added_later": {"a": [1]}, ` + strings.TrimPrefix(object, "{")
+}
+
+func wantSame(t *testing.T, message frozenMessage, encode func(Fact) (map[string][]string, []byte, error)) {
+	t.Helper()
+	got, err := Decode(message.Header, []byte(message.Body))
+	if err != nil {
+		t.Errorf("%+v: %v", message, err)
+		return
+	}
+	again, err := written(encode, got)
+	wantPart(t, message, again, err)
+}
+
+func wantSameJob(t *testing.T, message frozenMessage, body string) {
+	t.Helper()
+	got, err := DecodeJob([]byte(body))
+	if err != nil {
+		t.Errorf("job: %v", err)
+		return
+	}
+	again, err := json.Marshal(got)
+	wantPart(t, message, frozenMessage{Body: string(again)}, err)
+}
+
+// wantPart wants all that was frozen in what is written now, beside whatever came to it since.
+func wantPart(t *testing.T, message, now frozenMessage, err error) {
+	t.Helper()
+	var part, whole any
+	err = errors.Join(err, json.Unmarshal([]byte(message.Body), &part), json.Unmarshal([]byte(now.Body), &whole))
+	if err != nil || !holds(whole, part) {
+		t.Errorf("%v: frozen\n%s\nnow\n%s", err, message.Body, now.Body)
+	}
+	for name, values := range message.Header {
+		if !slices.Equal(now.Header[name], values) {
+			t.Errorf("header %s: frozen %v, now %v", name, values, now.Header[name])
+		}
+	}
+}
+
+// holds says whether every member of part is in whole, with the same value.
+func holds(whole, part any) bool {
+	members, ok := part.(map[string]any)
+	if !ok {
+		return reflect.DeepEqual(whole, part)
+	}
+	all, ok := whole.(map[string]any)
+	for name, value := range members {
+		ok = ok && holds(all[name], value)
+	}
+	return ok
+}
+
+// frozen reads a message, and first writes it where there is none and -freeze says so.
+func frozen(t *testing.T, name string, write func() (frozenMessage, error)) (message frozenMessage) {
+	t.Helper()
+	file := filepath.Join("testdata", "frozen", name+".json")
+	text, err := os.ReadFile(file)
+	if os.IsNotExist(err) && *freeze && write != nil {
+		if message, err = write(); err != nil {
+			t.Fatal(err)
+		}
+		if text, err = json.MarshalIndent(message, "", " "); err == nil {
+			err = os.WriteFile(file, append(text, '\n'), 0o644)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &message); err != nil {
+		t.Fatal(err)
+	}
+	return message
+}
