@@ -71,7 +71,7 @@ func (d *Dispatcher) follow(ctx context.Context) error {
 			return err
 		}
 		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
-			d.log.Warn("fact not handled; it will be delivered again", "error", err)
+			d.log.WarnContext(ctx, "fact not handled; it will be delivered again", "error", err)
 			sleep(ctx, retryDelay)
 		}
 	}

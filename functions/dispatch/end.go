@@ -42,7 +42,7 @@ func (d *Dispatcher) tell(ctx context.Context, run held) error {
 	if err := d.publish(ctx, fact); err != nil {
 		return fmt.Errorf("tell that run %s of %s has ended: %w", run.Run, run.Pipeline, err)
 	}
-	d.log.Info("run ended", "pipeline", run.Pipeline, "run", run.Run, "kind", run.Ending.Kind, "message", run.Ending.Message)
+	d.log.InfoContext(ctx, "run ended", "pipeline", run.Pipeline, "run", run.Run, "kind", run.Ending.Kind, "message", run.Ending.Message)
 	if _, err := d.swap(ctx, run, run.Told()); err != nil && !errors.Is(err, events.ErrConflict) {
 		return err
 	}
@@ -54,7 +54,7 @@ func (d *Dispatcher) tell(ctx context.Context, run held) error {
 func (d *Dispatcher) publish(ctx context.Context, fact events.Fact) error {
 	_, err := d.box.Publish(ctx, fact)
 	if errors.Is(err, events.ErrConflict) {
-		d.log.Warn("fact was told by another source", "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID, "error", err)
+		d.log.WarnContext(ctx, "fact was told by another source", "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID, "error", err)
 		return nil
 	}
 	return err

@@ -37,7 +37,7 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 		return err
 	}
 	if !run.Has(fact) {
-		d.log.Info("fact changes nothing", "pipeline", run.Pipeline, "run", run.Run, "state", run.State, "fact", fact.ID, "kind", fact.Kind)
+		d.log.InfoContext(ctx, "fact changes nothing", "pipeline", run.Pipeline, "run", run.Run, "state", run.State, "fact", fact.ID, "kind", fact.Kind)
 	}
 	return d.advance(ctx, run, current)
 }
@@ -49,7 +49,7 @@ func (d *Dispatcher) advance(ctx context.Context, run held, current deployed) er
 		if run.Tuning != nil {
 			return d.tune(ctx, run, current)
 		}
-		d.log.Info("run waits", "pipeline", run.Pipeline, "run", run.Run, "for", run.Missing(current.spec))
+		d.log.InfoContext(ctx, "run waits", "pipeline", run.Pipeline, "run", run.Run, "for", run.Missing(current.spec))
 		return d.skipTuning(ctx, run, current)
 	case plan.Complete:
 		return errors.Join(d.withdrawTuning(ctx, run), d.enter(ctx, run, current))

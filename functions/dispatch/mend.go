@@ -26,7 +26,7 @@ func (d *Dispatcher) whole(ctx context.Context, current deployed, run string) (h
 // than the log knows of: a run of which something has come gets no second job. What the log can't tell is forgotten: which revision
 // of the pipeline had been pinned, and which fact had been handled again after it was refused.
 func (d *Dispatcher) mend(ctx context.Context, broken held, current deployed) (held, error) {
-	d.log.Error("join is made anew from the log", "pipeline", broken.Pipeline, "run", broken.Run, "error", broken.damage)
+	d.log.ErrorContext(ctx, "join is made anew from the log", "pipeline", broken.Pipeline, "run", broken.Run, "error", broken.damage)
 	join, err := d.remembered(ctx, broken, current)
 	if err != nil {
 		return held{}, fmt.Errorf("mend the join of run %s of %s: %w", broken.Run, broken.Pipeline, err)

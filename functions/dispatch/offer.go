@@ -24,7 +24,7 @@ func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, agai
 	case err != nil:
 		return job, fmt.Errorf("offer the job of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
-	d.log.Info("job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
+	d.log.InfoContext(ctx, "job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
 	return job, d.mark(ctx, run, job, again)
 }
 

@@ -11,7 +11,7 @@ import (
 func (d *Dispatcher) refuse(ctx context.Context, delivery events.Delivery, failure *events.Failure) error {
 	recorded := delivery.Recorded()
 	reason := failure.Reason()
-	d.log.Error("fact refused", "sequence", recorded.Message.Sequence, "subject", recorded.Message.Subject, "error", failure)
+	d.log.ErrorContext(ctx, "fact refused", "sequence", recorded.Message.Sequence, "subject", recorded.Message.Subject, "error", failure)
 	if err := d.box.Bury(ctx, events.DeadLetter{Message: recorded.Message, Reason: reason}); err != nil {
 		return fmt.Errorf("bury fact %d: %w", recorded.Message.Sequence, err)
 	}

@@ -25,7 +25,7 @@ func (d *Dispatcher) sweeps(ctx context.Context) error {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			d.log.Warn("sweep not finished; the next one does the rest", "error", err)
+			d.log.WarnContext(ctx, "sweep not finished; the next one does the rest", "error", err)
 		}
 		interval = max(d.SweepEvery, sweepShare*time.Since(began))
 	}

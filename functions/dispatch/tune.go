@@ -30,7 +30,7 @@ func (d *Dispatcher) offerTuning(ctx context.Context, run held, current deployed
 	case err != nil:
 		return fmt.Errorf("offer the tune job of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
-	d.log.Info("tune job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
+	d.log.InfoContext(ctx, "tune job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
 	return d.markTuning(ctx, run, job)
 }
 

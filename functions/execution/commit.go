@@ -28,7 +28,7 @@ func (w *Workshop) committed(ctx context.Context, e *Execution) (*Result, error)
 		e.replaced = nil
 		return nil, nil
 	case errors.Is(err, storage.ErrIncomplete):
-		e.Log.Warn("a committed execution has lost files; it is done again", "error", err)
+		e.Log.WarnContext(ctx, "a committed execution has lost files; it is done again", "error", err)
 		e.replaces(commit, commit.Generation+1)
 		return nil, nil
 	case err != nil:
@@ -105,6 +105,6 @@ func (w *Workshop) putCommit(ctx context.Context, e Execution, c storage.Commit)
 // discard removes an attempt that lost. What stays behind is seen by no reader, and is garbage for later.
 func (w *Workshop) discard(ctx context.Context, e Execution, attempt string, outputs ...string) {
 	if err := storage.Discard(ctx, e.fenced, e.place(attempt), outputs...); err != nil {
-		e.Log.Warn("a lost attempt is left in the store", "error", err)
+		e.Log.WarnContext(ctx, "a lost attempt is left in the store", "error", err)
 	}
 }

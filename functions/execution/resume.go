@@ -18,7 +18,7 @@ func (a *Attempt) Resume(ctx context.Context) error {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
 	for _, why := range loaded.Passed {
-		e.Log.Warn("a checkpoint is passed over", "error", why)
+		e.Log.WarnContext(ctx, "a checkpoint is passed over", "error", why)
 	}
 	a.mayHaveCheckpoints = loaded.Found() || len(loaded.Passed) > 0 || a.Task.Attempt.Number > 1
 	if !loaded.Found() {
@@ -28,7 +28,7 @@ func (a *Attempt) Resume(ctx context.Context) error {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
 	a.Resumed = loaded.Step
-	e.Log.Info("going on from a checkpoint", "step", loaded.Step, "left_by", loaded.Attempt)
+	e.Log.InfoContext(ctx, "going on from a checkpoint", "step", loaded.Step, "left_by", loaded.Attempt)
 	a.Report(events.Progress{Phase: "resuming", Step: loaded.Step})
 	return nil
 }
@@ -47,6 +47,6 @@ func (a *Attempt) forget(ctx context.Context) {
 		return
 	}
 	if err := storage.RemoveCheckpoints(ctx, a.Execution.fenced, a.Execution.place("")); err != nil {
-		a.Execution.Log.Warn("checkpoints are left in the store", "error", err)
+		a.Execution.Log.WarnContext(ctx, "checkpoints are left in the store", "error", err)
 	}
 }

@@ -73,7 +73,7 @@ func (a *Attempt) keepLog(ctx context.Context) string {
 	defer cancel()
 	place := a.Execution.place(a.Task.Attempt.ID)
 	if _, err := storage.PutFile(ctx, a.Execution.fenced, place.Log(), a.Desk.log()); err != nil {
-		a.Execution.Log.Warn("the module's log is not kept", "error", err)
+		a.Execution.Log.WarnContext(ctx, "the module's log is not kept", "error", err)
 		return ""
 	}
 	return place.Log().String()

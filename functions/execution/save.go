@@ -128,9 +128,9 @@ func (s *saver) send(ctx context.Context, snap snapshot) {
 		s.log.DebugContext(ctx, "checkpoint saved", "step", snap.step, "number", saved.Number)
 	case errors.Is(context.Cause(ctx), errCommitted):
 	case errors.Is(err, storage.ErrSuperseded):
-		s.log.Info("another attempt's checkpoints count", "step", snap.step, "error", err)
+		s.log.InfoContext(ctx, "another attempt's checkpoints count", "step", snap.step, "error", err)
 	default:
-		s.log.Warn("a checkpoint is not saved; the one before it stands", "step", snap.step, "error", err)
+		s.log.WarnContext(ctx, "a checkpoint is not saved; the one before it stands", "step", snap.step, "error", err)
 	}
 }
 

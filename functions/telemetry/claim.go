@@ -64,11 +64,11 @@ func (c *claim) Done(ctx context.Context) error {
 
 // Later implements events.Claim.
 func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind) error {
-	outcome := "later"
-	if _, waits := errors.AsType[Waiting](c.held); waits || c.held == nil {
-		outcome, cause = "waits", ""
+	outcome, kind := "later", cause
+	if _, waits := errors.AsType[Waiting](c.held); waits {
+		outcome, kind = "waits", ""
 	}
-	return c.settle(ctx, "nak", outcome, cause, func() error { return c.Claim.Later(ctx, delay, cause) })
+	return c.settle(ctx, "nak", outcome, kind, func() error { return c.Claim.Later(ctx, delay, cause) })
 }
 
 // Never implements events.Claim.

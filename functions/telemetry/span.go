@@ -87,6 +87,9 @@ func ErrorType(err error) string {
 		}
 		return string(failure.Kind)
 	}
+	if _, invalid := errors.AsType[*events.Invalid](err); invalid {
+		return "invalid"
+	}
 	for _, known := range errorTypes {
 		if errors.Is(err, known.is) {
 			return known.kind

@@ -26,7 +26,7 @@ func stageRaw(ctx context.Context, a *attempt) error {
 			return execution.StoreFailure(fmt.Errorf("raw %s: %w", in.Key, err))
 		}
 		if err != nil {
-			a.Execution.Log.Warn("raw rows are not compared", "input", in.Key, "split", in.Split, "error", err)
+			a.Execution.Log.WarnContext(ctx, "raw rows are not compared", "input", in.Key, "split", in.Split, "error", err)
 			a.raw = nil
 			return nil
 		}

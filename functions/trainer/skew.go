@@ -48,10 +48,10 @@ func (t *Trainer) checkSkew(ctx context.Context, a *attempt) error {
 		return execution.CheckFailure(skewed(report, settings.Tolerance))
 	}
 	if report.Rows == 0 {
-		a.Execution.Log.Info("model not compared with its files", "why", report.Note)
+		a.Execution.Log.InfoContext(ctx, "model not compared with its files", "why", report.Note)
 		return nil
 	}
-	a.Execution.Log.Info("model compared with its files", "rows", report.Rows, "max_abs", report.MaxAbs, "tolerance", settings.Tolerance,
+	a.Execution.Log.InfoContext(ctx, "model compared with its files", "rows", report.Rows, "max_abs", report.MaxAbs, "tolerance", settings.Tolerance,
 		"raw", report.Raw, "by", report.By, "note", report.Note)
 	return nil
 }

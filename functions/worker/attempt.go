@@ -27,7 +27,7 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 	job, err := claim.Job()
 	if err != nil {
 		failure := &events.Failure{Kind: events.FailureInput, Err: err}
-		w.opts.Logger.Error("message is no job", "subject", claim.Message().Subject, "error", err)
+		w.opts.Logger.ErrorContext(ctx, "message is no job", "subject", claim.Message().Subject, "error", err)
 		return claim.Never(ctx, failure.Reason())
 	}
 	a := attempt{
@@ -60,7 +60,7 @@ func (a attempt) work(ctx context.Context) error {
 		if generation <= a.task.Job.Generation {
 			return events.Fail(events.FailureCrash, fmt.Errorf("%s made generation %d, where %d was asked for", a.function.Name(), generation-1, generation))
 		}
-		a.log.Warn("another model was told under this one's name; it is counted as the next generation", "generation", generation)
+		a.log.WarnContext(ctx, "another model was told under this one's name; it is counted as the next generation", "generation", generation)
 		a.task.Job.Generation = generation
 	}
 }
@@ -89,30 +89,30 @@ func (a attempt) settle(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if errors.Is(err, events.ErrLeaseLost) {
-		a.log.Warn("lease lost; the job belongs to another worker", "error", err)
+		a.log.WarnContext(ctx, "lease lost; the job belongs to another worker", "error", err)
 		return nil
 	}
 	waiting, waits := errors.AsType[Later](err)
 	verdict, failure := decide(err, a.task.Attempt, a.function.Limits(a.task.Job))
 	switch {
 	case verdict == done:
-		a.log.Info("job done")
+		a.log.InfoContext(ctx, "job done")
 		return a.claim.Done(ctx)
 	case stopping:
-		a.log.Info("job handed back: this worker stops", "error", failure)
+		a.log.InfoContext(ctx, "job handed back: this worker stops", "error", failure)
 		return a.claim.Later(ctx, stopDelay, events.FailureUnavailable)
 	case waits:
-		a.log.Info("job handed back: it waits", "again_in", waiting.After, "why", waiting.Why)
+		a.log.InfoContext(ctx, "job handed back: it waits", "again_in", waiting.After, "why", waiting.Why)
 		return a.claim.Later(ctx, waiting.After, events.FailureUnavailable)
 	case verdict == later:
 		delay := backoff(a.task.Attempt)
-		a.log.Warn("job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)
+		a.log.WarnContext(ctx, "job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)
 		return a.claim.Later(ctx, delay, failure.Kind)
 	case verdict == cancelled:
-		a.log.Info("job cancelled")
+		a.log.InfoContext(ctx, "job cancelled")
 		return a.callOff(ctx, failure)
 	default:
-		a.log.Error("job given up", "kind", failure.Kind, "error", failure)
+		a.log.ErrorContext(ctx, "job given up", "kind", failure.Kind, "error", failure)
 		return a.bury(ctx, failure)
 	}
 }

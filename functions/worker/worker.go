@@ -85,7 +85,7 @@ func (w *Worker) afterTrouble(ctx context.Context, function Function, err error)
 		return err
 	}
 	if err != nil && ctx.Err() == nil {
-		w.opts.Logger.Warn("job not settled; it will be delivered again", "function", function.Name(), "error", err)
+		w.opts.Logger.WarnContext(ctx, "job not settled; it will be delivered again", "function", function.Name(), "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryDelay):
@@ -143,7 +143,7 @@ func (w *Worker) reporter(ctx context.Context, job events.Job, attempt events.At
 	return func(p events.Progress) {
 		p.Job, p.Pipeline, p.Run, p.Attempt, p.Time = job.ID, job.Pipeline, job.Run, attempt.ID, w.opts.Now()
 		if err := w.box.Report(ctx, p); err != nil {
-			w.opts.Logger.Debug("progress lost", "job", job.ID, "error", err)
+			w.opts.Logger.DebugContext(ctx, "progress lost", "job", job.ID, "error", err)
 		}
 	}
 }

@@ -1,0 +1,13 @@
+package telemetry
+
+import "time"
+
+// SetClock is for tests of what is overdue.
+func SetClock(t *Telemetry, now func() time.Time) { t.loops.now = now }
+
+// Going is how many turns have begun and not ended.
+func Going(t *Telemetry) int {
+	t.loops.mu.Lock()
+	defer t.loops.mu.Unlock()
+	return len(t.loops.going)
+}

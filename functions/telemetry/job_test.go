@@ -1,0 +1,167 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// quick is a function whose jobs come to what they are told.
+type quick struct {
+	does func(ctx context.Context, task worker.Task) error
+}
+
+func (quick) Name() events.Function           { return events.FunctionTrain }
+func (quick) Limits(events.Job) worker.Limits { return worker.Limits{Attempts: 1, Crashes: 2} }
+func (quick) Failed(task worker.Task, failure *events.Failure) events.Fact {
+	return events.NewJobFailed(task.Job, task.Attempt, failure)
+}
+
+func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
+	if err := q.does(ctx, task); err != nil {
+		return nil, err
+	}
+	data := &events.ModelTrained{
+		Model: events.Model{URI: "s3://bucket/model", Digest: digest, Formats: []string{"Format-Serving"}}, Execution: digest, Module: digest, Generation: 1, Inputs: []events.Artifact{},
+		Started: time.Unix(1, 0).UTC(), Finished: time.Unix(2, 0).UTC(), Attempts: 1,
+	}
+	return []events.Fact{events.NewModelTrained(task.Job, data)}, nil
+}
+
+const digest = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+func job(id string) events.Job {
+	return events.Job{
+		ID: id, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "run-" + id, Spec: []byte("{}"),
+		Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: "1", Sequence: 1}},
+	}
+}
+
+// work offers a job and has it worked on.
+func work(t testing.TB, box events.Letterbox, tele *telemetry.Telemetry, j events.Job, does func(context.Context, worker.Task) error) {
+	t.Helper()
+	if err := box.Offer(context.Background(), j); err != nil {
+		t.Fatal(err)
+	}
+	w := worker.New(box, worker.Options{Functions: []worker.Function{quick{does}}, Telemetry: tele})
+	if worked, err := w.Once(context.Background(), 0); !worked || err != nil {
+		t.Fatal(worked, err)
+	}
+}
+
+func nothing(context.Context, worker.Task) error { return nil }
+
+// scrape is what /metrics says.
+func scrape(t testing.TB, tele *telemetry.Telemetry) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	tele.Metrics().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	text, err := io.ReadAll(answer.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestAJobThatFailsIsASpanThatSaysWhy(t *testing.T) {
+	t.Parallel()
+	spans := tracetest.NewInMemoryExporter()
+	tele := traced(t, spans)
+	box := tele.Letterbox(eventstest.NewMemory(0))
+	work(t, box, tele, job("one"), func(ctx context.Context, _ worker.Task) (err error) {
+		_, span := telemetry.Start(ctx, "module")
+		defer span.End(&err)
+		return events.Fail(events.FailureCheck, errors.New("no model"))
+	})
+	said := map[string]string{}
+	for _, span := range spans.GetSpans() {
+		for _, attribute := range span.Attributes {
+			if attribute.Key == "error.type" {
+				said[span.Name] = attribute.Value.AsString()
+			}
+		}
+	}
+	if said["process jobs.train"] != "check" || said["module"] != "check" {
+		t.Errorf("errors are %v", said)
+	}
+}
+
+// Without anything to tell of, nothing is wrapped and nothing is allocated.
+func TestNothingIsToldOfNothing(t *testing.T) {
+	tele, err := telemetry.Open(t.Context(), telemetry.Options{Service: "stoker-test"})
+	if tele != nil || err != nil {
+		t.Fatal(tele, err)
+	}
+	box := eventstest.NewMemory(0)
+	if tele.Letterbox(box) != events.Letterbox(box) {
+		t.Error("a letterbox is wrapped for nobody")
+	}
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(100, func() { _, span := telemetry.Start(ctx, "stage"); span.End(nil) }); n != 0 {
+		t.Errorf("a span that nobody wants costs %v allocations", n)
+	}
+}
+
+// allocationsAJob bounds what a job with all its spans costs beside what it costs without: some dozens for each of its dozen spans.
+const allocationsAJob = 400
+
+func TestTracingAJobCostsABoundedNumberOfAllocations(t *testing.T) {
+	plain := testing.AllocsPerRun(50, oneJob(t, nil))
+	tele := opened(t, telemetry.Options{Spans: sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter())})
+	told := testing.AllocsPerRun(50, oneJob(t, tele))
+	if more := told - plain; more > allocationsAJob || more <= 0 {
+		t.Errorf("%v allocations a job without tracing and %v with it: expected at most %d more", plain, told, allocationsAJob)
+	}
+}
+
+// oneJob returns what does one job more each time, with the spans that a training has.
+func oneJob(t testing.TB, tele *telemetry.Telemetry) func() {
+	box, n := tele.Letterbox(eventstest.NewMemory(0)), 0
+	return func() {
+		n++
+		work(t, box, tele, job(string(rune('a'+n%26))+time.Duration(n).String()), stages)
+	}
+}
+
+// stages has the parts of a training, and no work in them.
+func stages(ctx context.Context, _ worker.Task) (err error) {
+	for _, name := range []string{"identify", "stage", "module", "check", "publish", "commit"} {
+		_, span := telemetry.Start(ctx, name)
+		span.Text("stoker.execution", digest)
+		span.End(&err)
+	}
+	return nil
+}
+
+// BenchmarkJob is a job on a bus in memory, with what is told of it.
+func BenchmarkJob(b *testing.B) {
+	for name, options := range map[string]*telemetry.Options{
+		"off":     nil,
+		"traced":  {Spans: sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter())},
+		"counted": {Scraped: true},
+	} {
+		b.Run(name, func(b *testing.B) {
+			var tele *telemetry.Telemetry
+			if options != nil {
+				tele = opened(b, *options)
+			}
+			b.ReportAllocs()
+			run := oneJob(b, tele)
+			for b.Loop() {
+				run()
+			}
+		})
+	}
+}

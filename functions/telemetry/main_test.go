@@ -1,0 +1,18 @@
+package telemetry_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+)
+
+// TestMain is also the child process of guest: this test binary stands for stoker.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "module" {
+		os.Exit(module.Process(context.Background(), builtin.Module()))
+	}
+	os.Exit(m.Run())
+}

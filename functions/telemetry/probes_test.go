@@ -1,0 +1,104 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+)
+
+// ask is what a path answers.
+func ask(t *testing.T, p *telemetry.Probes, path string) (status int, body string) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	p.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+	text, err := io.ReadAll(answer.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Code, string(text)
+}
+
+func TestReadyIsWhoFindsAllThatItNeeds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		var away atomic.Bool
+		p := counting(t).Probes(ctx, map[string]telemetry.Need{
+			"bus": func(context.Context) error {
+				if away.Load() {
+					return errors.New("the bus is away")
+				}
+				return nil
+			},
+			"store": func(context.Context) error { return nil },
+		})
+		expect := func(when string, status int, body string) {
+			t.Helper()
+			if got, text := ask(t, p, "/readyz"); got != status || !strings.Contains(text, body) {
+				t.Errorf("%s: %d %q, want %d with %q", when, got, text, status, body)
+			}
+			time.Sleep(time.Second) // answers are kept for so long
+		}
+		expect("all is there", 200, "ok")
+		away.Store(true)
+		expect("the bus is taken away", 503, "bus: the bus is away")
+		away.Store(false)
+		expect("it is back", 200, "ok")
+		leave()
+		expect("told to leave", 503, "draining")
+		if got, _ := ask(t, p, "/healthz"); got != 200 {
+			t.Error("one that drains is started anew: ", got)
+		}
+	})
+}
+
+func TestANeedThatNeverAnswersIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := counting(t).Probes(t.Context(), map[string]telemetry.Need{
+			"store": func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) },
+		})
+		began := time.Now()
+		if got, text := ask(t, p, "/readyz"); got != 503 || time.Since(began) > 3*time.Second {
+			t.Errorf("%d %q after %s", got, text, time.Since(began))
+		}
+	})
+}
+
+// stuck is a bus whose answers never come, whatever was promised.
+type stuck struct{ *eventstest.Memory }
+
+func (s stuck) Take(context.Context, eventsFunction, []string, time.Duration) (eventsClaim, error) {
+	select {}
+}
+
+func TestALoopThatHangsIsTold(t *testing.T) {
+	t.Parallel()
+	tele := counting(t)
+	clock := newClock()
+	telemetry.SetClock(tele, clock.now)
+	p := tele.Probes(t.Context(), nil)
+	box := tele.Letterbox(stuck{eventstest.NewMemory(0)})
+	go func() { _, _ = box.Take(context.Background(), "train", []string{"cpu"}, 5*time.Second) }() // it ends with the test
+	for telemetry.Going(tele) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if got, text := ask(t, p, "/healthz"); got != 200 {
+		t.Fatalf("%d %q, although it has only begun to look", got, text)
+	}
+	clock.add(2 * time.Minute)
+	if got, text := ask(t, p, "/healthz"); got != 503 || !strings.Contains(text, "a look for train jobs hangs") {
+		t.Errorf("%d %q", got, text)
+	}
+}

@@ -1,0 +1,124 @@
+package telemetry_test
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/local/demo"
+)
+
+func hexOf(id []byte) string { return hex.EncodeToString(id) }
+
+// searched trains on hyperparameters that it searches for, so that every kind of job comes to pass.
+const searched = `pipeline: penguin
+module: builtin:dnn
+trainer:
+  wait_for: [transform, hparams]
+  train_args: {num_steps: 5}
+  custom_config: {label_key: species, num_classes: 3}
+tuner:
+  when: always
+  tune_args: {num_parallel_trials: 1}
+  custom_config: {label_key: species, num_classes: 3, space: {learning_rate: {min: 0.001, max: 0.1, sampling: log}}}
+  study: {algorithm: random, max_trials: 2}
+`
+
+const (
+	upstreamTrace = "0af7651916cd43dd8448eb211c80319c"
+	upstreamSpan  = "b7ad6b7169203331"
+)
+
+// A run is one trace, from upstream's fact to the one that tells of its model, on a real bus and with real training. A second run on the
+// same inputs finds the model, and is a trace of its own, whether upstream names one or not.
+func TestARunIsOneTrace(t *testing.T) {
+	spans := startSink(t)
+	tele, err := telemetry.Open(t.Context(), telemetry.Options{Service: "stoker-test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := local.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), Slots: 2, Telemetry: tele}
+	var first, second events.Fact
+	err = local.With(t.Context(), options, func(ctx context.Context, s *local.Stack) error {
+		spec, err := pipeline.Parse("penguin.yaml", []byte(searched))
+		if err != nil {
+			return err
+		}
+		if _, _, err := dispatch.Apply(ctx, s.Box, spec); err != nil {
+			return err
+		}
+		if err := demo.Upload(ctx, s.Store, s.Root.Join("demo")); err != nil {
+			return err
+		}
+		traced, plain := demo.Facts(s.Root.Join("demo"), "monday")[1], demo.Facts(s.Root.Join("demo"), "tuesday")[1]
+		traced.Trace, traced.TraceState = "00-"+upstreamTrace+"-"+upstreamSpan+"-01", "rojo=1"
+		first = outcome(ctx, t, s, traced)
+		second = outcome(ctx, t, s, plain)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tele.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(first.Trace, "00-"+upstreamTrace+"-") || first.TraceState != "rojo=1" {
+		t.Errorf("model.trained has the trace %q with %q, want that of upstream's fact", first.Trace, first.TraceState)
+	}
+	got := spans.tree(upstreamTrace, map[string]string{upstreamSpan: "upstream"})
+	tuning := "upstream/process facts.transform.ready/send jobs.tune/process jobs.tune"
+	training := tuning + "/send facts.hparams.ready/process facts.hparams.ready/send jobs.train/process jobs.train"
+	for _, want := range []string{
+		"upstream/process facts.transform.ready", tuning, tuning + "/identify", tuning + "/stage", tuning + "/trial", tuning + "/trial/module",
+		tuning + "/publish", tuning + "/commit", training, training + "/identify", training + "/stage", training + "/module",
+		training + "/check", training + "/publish", training + "/commit", training + "/send facts.model.trained",
+		training + "/send facts.model.trained/process facts.model.trained",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("missing %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log("\n" + strings.Join(got, "\n"))
+	}
+	cached := spans.tree(strings.Split(second.Trace+"--", "-")[1], nil)
+	if !slices.ContainsFunc(cached, func(p string) bool {
+		return strings.HasPrefix(p, "process facts.transform.ready/") && strings.HasSuffix(p, "send facts.model.trained")
+	}) {
+		t.Errorf("a run whose model was there, and that upstream did not trace, is the trace %q:\n%s", second.Trace, strings.Join(cached, "\n"))
+	}
+	if slices.ContainsFunc(cached, func(p string) bool { return strings.HasSuffix(p, "/process jobs.train/module") }) {
+		t.Error("a model that was there was trained again")
+	}
+}
+
+// outcome publishes a fact and waits for what comes of its run.
+func outcome(ctx context.Context, t *testing.T, s *local.Stack, fact events.Fact) events.Fact {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	if _, err := s.Box.Publish(ctx, fact); err != nil {
+		t.Fatal(err)
+	}
+	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: fact.Pipeline, Run: fact.Run, Follow: true}
+	for recorded, err := range s.Box.Read(ctx, query) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if recorded.Fact.Data.Kind() != events.KindModelTrained {
+			t.Fatalf("run %s: %+v", fact.Run, recorded.Fact.Data)
+		}
+		return recorded.Fact
+	}
+	t.Fatal("nothing came of run ", fact.Run)
+	return events.Fact{}
+}

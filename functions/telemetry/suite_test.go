@@ -1,0 +1,56 @@
+package telemetry_test
+
+import (
+	"context"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+)
+
+// watchedBox is a letterbox that is watched, for the suite of letterboxes.
+type watchedBox struct {
+	events.Letterbox
+	below *eventstest.Memory
+}
+
+func (w watchedBox) Inject(ctx context.Context, subject string, header map[string][]string, body []byte) error {
+	return w.below.Inject(ctx, subject, header, body)
+}
+
+func (w watchedBox) Close() error { return w.below.Close() }
+
+func TestALetterboxThatIsWatchedIsOne(t *testing.T) {
+	t.Parallel()
+	eventstest.RunInBubble(t, func(t *testing.T) eventstest.Box {
+		box := eventstest.NewMemory(eventstest.Lease)
+		return watchedBox{counting(t).Letterbox(box), box} // traced, messages would not come as they were sent
+	})
+}
+
+func counting(t testing.TB) *telemetry.Telemetry {
+	return opened(t, telemetry.Options{Scraped: true})
+}
+
+// traced tells of everything.
+func traced(t testing.TB, to sdktrace.SpanExporter) *telemetry.Telemetry {
+	return opened(t, telemetry.Options{Scraped: true, Spans: sdktrace.NewSimpleSpanProcessor(to)})
+}
+
+func opened(t testing.TB, options telemetry.Options) *telemetry.Telemetry {
+	t.Helper()
+	options.Service = "stoker-test"
+	tele, err := telemetry.Open(context.Background(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tele.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return tele
+}
