@@ -28,6 +28,12 @@ func TestTheImageHasNoShellAndItsFilesStay(t *testing.T) {
 		}
 	}
 	contain(t, "/usr/bin/stoker", "access", "key", "/tmp/key")
+
+	owner := container(t, "/usr/bin/stoker", "access", "key", "/etc/key")
+	owner.Env = append(owner.Env, "AS=0:0") // whom permissions would let
+	if out, err := owner.CombinedOutput(); err == nil || !strings.Contains(string(out), "read-only file system") {
+		t.Errorf("the root can be written to: %v\n%s", err, out)
+	}
 }
 
 func contain(t *testing.T, args ...string) string {
@@ -75,7 +81,7 @@ func container(t *testing.T, args ...string) *exec.Cmd {
 		for device in null zero random urandom; do touch "$ROOT/dev/$device"; mount --bind "/dev/$device" "$ROOT/dev/$device"; done
 		mount -o remount,bind,ro "$ROOT"
 		chroot=$(command -v chroot) setpriv=$(command -v setpriv)
-		exec "$setpriv" --no-new-privs --bounding-set=-all,+sys_chroot,+setuid,+setgid --inh-caps=-all "$chroot" --userspec=65532:65532 "$ROOT" "$@"`
+		exec "$setpriv" --no-new-privs --bounding-set=-all,+sys_chroot,+setuid,+setgid --inh-caps=-all "$chroot" --userspec="${AS:-65532:65532}" "$ROOT" "$@"`
 	cmd := exec.CommandContext(t.Context(), "unshare", append([]string{"--mount", "--pid", "--ipc", "--fork", "--kill-child", "bash", "-c", inside, "-"}, args...)...)
 	cmd.Env = append(config.Config.Env, "ROOT="+root, "PATH="+os.Getenv("PATH"))
 	return cmd
