@@ -144,7 +144,7 @@ var table = house.Table{
 			"compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
-		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker events/jetstream", Tests: "events"},
+		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker events/jetstream", Tests: "events functions/telemetry"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 		{Library: "go.opentelemetry.io", Rooms: "functions/telemetry"},
 		{Library: "github.com/prometheus", Rooms: "functions/telemetry"},
