@@ -62,8 +62,6 @@ func work(t testing.TB, box events.Letterbox, tele *telemetry.Telemetry, j event
 	}
 }
 
-func nothing(context.Context, worker.Task) error { return nil }
-
 // scrape is what /metrics says.
 func scrape(t testing.TB, tele *telemetry.Telemetry) string {
 	t.Helper()
