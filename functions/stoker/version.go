@@ -32,11 +32,14 @@ func newVersion(app *app) *cobra.Command {
 	}
 }
 
+// commit is set by the linker, where the toolchain doesn't look for it itself: what is built of one commit is then the same everywhere.
+var commit string
+
 func currentBuild() buildInfo {
-	info := buildInfo{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info := buildInfo{Version: version, Commit: commit, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	if build, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range build.Settings {
-			if setting.Key == "vcs.revision" {
+			if setting.Key == "vcs.revision" && info.Commit == "" {
 				info.Commit = setting.Value
 			}
 		}
