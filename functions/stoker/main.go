@@ -59,7 +59,7 @@ func newRoot(app *app) *cobra.Command {
 	root.SetErr(app.stderr)
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
-		newDemo(app), newUp(app), newWorker(app), newDispatch(app), newBridge(app), newNotify(app), newConsole(app),
+		newDemo(app), newUp(app), newWorker(app), newDispatch(app), newBridge(app), newConsole(app), newNotify(app),
 		newApply(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newStudies(app),
 		newLogs(app), newWatch(app), newLineage(app), newReproduce(app),
 		newCancel(app), newPause(app), newResume(app), newDead(app), newReplay(app), newGC(app),
