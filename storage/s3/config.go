@@ -28,8 +28,9 @@ type Config struct {
 	AccessKey    string
 	SecretKey    string
 	SessionToken string
-	// Credentials hands out keys where those above are empty: asked again once what it gave expires.
-	Credentials func(context.Context) (Credentials, error)
+	// Credentials hands out keys where those above are empty: asked again once what it gave expires. JSON, by which tests hand a Config to
+	// processes, goes without it.
+	Credentials func(context.Context) (Credentials, error) `json:"-"`
 
 	// MaxTries of one request that failed in a way that may pass: connection, 5xx, throttling. 0 means 5, about 2 s of
 	// waiting; 1 is no retry.
