@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -198,7 +199,8 @@ func TestWhatAReceiverCannotTakeKeepsNothingBackForEver(t *testing.T) {
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	elsewhere := receive(t, always(http.StatusOK))
-	hook := receive(t, always(http.StatusTemporaryRedirect))
+	hook := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(hook.Close)
 	n, err := notify.New(memory(t), notify.Options{URL: hook.URL})
 	if err != nil {
 		t.Fatal(err)
