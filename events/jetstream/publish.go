@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -35,7 +36,7 @@ func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, b.explain(ctx, err))
 	}
-	msg, err := stream.GetLastMsgForSubject(ctx, subject)
+	msg, err := lastOf(ctx, stream, subject)
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, b.explain(ctx, err))
 	}
@@ -44,6 +45,24 @@ func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string
 		return events.Receipt{}, fmt.Errorf("publish %s: %w: %s told it first, as message %d", subject, events.ErrConflict, before.Source, msg.Sequence)
 	}
 	return events.Receipt{Sequence: msg.Sequence, Duplicate: true}, nil
+}
+
+// copyLag is how long a server's copy of a stream may be behind the leader's before a message that must be there is taken for lost.
+const copyLag = 2 * time.Second
+
+// lastOf is the last message of a subject that has one: a server that answers from its own copy may not have it yet.
+func lastOf(ctx context.Context, stream jetstream.Stream, subject string) (*jetstream.RawStreamMsg, error) {
+	for until := time.Now().Add(copyLag); ; {
+		msg, err := stream.GetLastMsgForSubject(ctx, subject)
+		if !errors.Is(err, jetstream.ErrMsgNotFound) || time.Now().After(until) {
+			return msg, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(copyLag / 40):
+		}
+	}
 }
 
 // once appends msg unless its subject holds a message: then ErrConflict.
