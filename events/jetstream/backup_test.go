@@ -1,0 +1,237 @@
+package jetstream_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// backedUp are the streams of a backup, in the order of infra/pages/backup.md: what names something comes before what it names.
+// PROGRESS is in memory, which JetStream does not back up.
+var backedUp = []string{"FACTS", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "JOBS", "KV_LEASES", "STUDIES", "DEAD", "BUCKETS"}
+
+// A bus that is gone comes back from what JetStream's own snapshots of its streams hold: `nats stream backup` and `nats stream restore`
+// speak the same requests.
+func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
+	t.Parallel()
+	lost := startBus(t)
+	box := connect(t, lost, jetstream.Options{Create: true})
+	for _, stream := range streamsOf(t, lost) {
+		if !slices.Contains(backedUp, stream) && stream != "PROGRESS" {
+			t.Errorf("stream %s is in no backup", stream)
+		}
+	}
+	fill(t, box)
+	conn := dial(t, lost)
+	var copies []snapshot
+	for _, stream := range backedUp {
+		copies = append(copies, backup(t, conn, stream))
+	}
+	if err := lost.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	again := startBus(t)
+	conn = dial(t, again)
+	for _, one := range copies {
+		restore(t, conn, one)
+	}
+	if answer, err := conn.Request("$JS.API.STREAM.RESTORE.FACTS", encoded(t, copies[0]), longWait); err != nil || !strings.Contains(string(answer.Data), "already in use") {
+		t.Errorf("restored over what is there: %s, %v", answer.Data, err)
+	}
+	isAsFilled(t, connect(t, again, jetstream.Options{Create: true}))
+}
+
+// What the bus has when it is backed up: a fact that was handled and one that was not, a revision that was overwritten, a job that
+// somebody works on, a dead letter, a study and a notice.
+func fill(t *testing.T, box events.Letterbox) {
+	t.Helper()
+	second := plainFact()
+	second.ID, second.Run = "gen-2", "run-2"
+	for _, fact := range []events.Fact{plainFact(), second} {
+		if _, err := box.Publish(t.Context(), fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+	handled, err := box.Follow(t.Context(), "dispatch", longWait)
+	if err == nil {
+		err = handled.Done(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins} {
+		register := opened(t, box, name)
+		first, err := register.Create(t.Context(), "penguin", []byte("first"))
+		if err == nil {
+			_, err = register.Update(t.Context(), "penguin", []byte("second"), first)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	offer(t, box)
+	if n := take(t, box, longWait).Attempt().Number; n != 1 {
+		t.Fatalf("attempt %d", n)
+	}
+	buried := events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: 9}, Reason: events.DeadReason{Message: "bad"}}
+	if err := box.Bury(t.Context(), buried); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.AppendStudy(t.Context(), events.Study{Pipeline: "penguin", ID: "0af7"}, []byte("begun"), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isAsFilled(t *testing.T, box events.Letterbox) {
+	t.Helper()
+	receipt, err := box.Publish(t.Context(), plainFact())
+	if err != nil || !receipt.Duplicate || receipt.Sequence != 1 {
+		t.Errorf("the first fact, published again: %+v, %v", receipt, err)
+	}
+	next, err := box.Follow(t.Context(), "dispatch", longWait)
+	if err != nil || next.Message().Sequence != 2 {
+		t.Errorf("the fact that nobody had handled: %+v, %v", next, err)
+	}
+	for name, want := range map[string]bool{events.RegisterPipelines: true, events.RegisterJoins: false} {
+		register := opened(t, box, name)
+		newest, err := register.Get(t.Context(), "penguin")
+		if err != nil || string(newest.Value) != "second" || newest.Revision != 2 {
+			t.Errorf("%s: %+v, %v", name, newest, err)
+		}
+		if older, err := register.Revision(t.Context(), "penguin", 1); (err == nil && string(older.Value) == "first") != want {
+			t.Errorf("%s, revision 1: %+v, %v", name, older, err)
+		}
+		if _, err := register.Update(t.Context(), "penguin", []byte("third"), 1); !errors.Is(err, events.ErrConflict) {
+			t.Errorf("%s is written behind revision 1: %v", name, err)
+		}
+	}
+	if claim := take(t, box, longWait); claim.Attempt().Number != 2 {
+		t.Errorf("the job whose worker is lost: %+v", claim.Attempt())
+	}
+	if letters := waitForDead(t, box, 1); letters[0].Reason.Message != "bad" {
+		t.Errorf("the dead letter: %+v", letters[0])
+	}
+	if _, err := box.AppendStudy(t.Context(), events.Study{Pipeline: "penguin", ID: "0af7"}, []byte("begun"), 0); !errors.Is(err, events.ErrConflict) {
+		t.Errorf("the study begins a second time: %v", err)
+	}
+}
+
+func opened(t *testing.T, box events.Letterbox, name string) events.Register {
+	t.Helper()
+	register, err := box.Register(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return register
+}
+
+func streamsOf(t *testing.T, server *bus.Server) (names []string) {
+	t.Helper()
+	client, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := client.StreamNames(t.Context())
+	for name := range listed.Name() {
+		names = append(names, name)
+	}
+	if listed.Err() != nil || len(names) < 8 {
+		t.Fatalf("%v, %v", names, listed.Err())
+	}
+	return names
+}
+
+// snapshot is what JetStream gives of one stream: its configuration and state, as JSON of the server's, and a compressed archive.
+type snapshot struct {
+	Config json.RawMessage `json:"config"`
+	State  json.RawMessage `json:"state"`
+
+	stream string
+	chunks [][]byte
+}
+
+// backup asks for a snapshot, consumers included, by the request of https://docs.nats.io/reference/reference-protocols/nats_api_reference.
+func backup(t *testing.T, conn *nats.Conn, stream string) snapshot {
+	t.Helper()
+	chunks, err := conn.SubscribeSync(nats.NewInbox())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := snapshot{stream: stream}
+	ask(t, conn, "$JS.API.STREAM.SNAPSHOT."+stream, map[string]string{"deliver_subject": chunks.Subject}, &s)
+	for {
+		chunk, err := chunks.NextMsg(longWait)
+		if err != nil {
+			t.Fatalf("backup of %s: %v", stream, err)
+		}
+		if len(chunk.Data) == 0 { // the end, which has a status where something went wrong
+			if status := chunk.Header.Get("Status"); status != "" && status != "204" {
+				t.Fatalf("backup of %s: %v", stream, chunk.Header)
+			}
+			return s
+		}
+		s.chunks = append(s.chunks, chunk.Data)
+		if chunk.Reply != "" {
+			if err := chunk.Respond(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// restore makes a stream of a snapshot.
+func restore(t *testing.T, conn *nats.Conn, s snapshot) {
+	t.Helper()
+	var to struct {
+		DeliverSubject string `json:"deliver_subject"`
+	}
+	ask(t, conn, "$JS.API.STREAM.RESTORE."+s.stream, s, &to)
+	for _, chunk := range s.chunks {
+		if answer, err := conn.Request(to.DeliverSubject, chunk, longWait); err != nil || len(answer.Data) > 0 {
+			t.Fatalf("restore %s: %v, %v", s.stream, answer, err)
+		}
+	}
+	end, err := conn.Request(to.DeliverSubject, nil, longWait)
+	if err != nil {
+		t.Fatalf("restore %s: %v", s.stream, err)
+	}
+	answered(t, s.stream, end, &struct{}{})
+}
+
+// ask is a request, of JSON and answered with it, that must not be refused.
+func ask(t *testing.T, conn *nats.Conn, subject string, request, into any) {
+	t.Helper()
+	answer, err := conn.Request(subject, encoded(t, request), longWait)
+	if err != nil {
+		t.Fatalf("%s: %v", subject, err)
+	}
+	answered(t, subject, answer, into)
+}
+
+func answered(t *testing.T, what string, answer *nats.Msg, into any) {
+	t.Helper()
+	var refused struct{ Error *js.APIError }
+	err := errors.Join(json.Unmarshal(answer.Data, &refused), json.Unmarshal(answer.Data, into))
+	if err != nil || refused.Error != nil {
+		t.Fatalf("%s: %v, %v", what, refused.Error, err)
+	}
+}
+
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	body, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
