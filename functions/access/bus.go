@@ -129,6 +129,6 @@ func (g *grant) operator() {
 		g.publish(kept)
 		g.listen(kept)
 	}
-	g.publish("$JS.API.>", "$JS.ACK.>", "$JS.FC.>")
+	g.publish("$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "$JS.SNAPSHOT.>")
 	g.listen("$JS.EVENT.>")
 }

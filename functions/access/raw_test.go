@@ -61,6 +61,7 @@ func TestRequestsThatStokerNeverMakesAreRefusedToo(t *testing.T) {
 			"$JS.API.CONSUMER.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.CREATE.FACTS.dispatch.facts.>", // in the dispatcher's place
 			"$JS.API.CONSUMER.DURABLE.CREATE.FACTS.dispatch", "$JS.API.CONSUMER.DELETE.FACTS.dispatch", "$JS.API.CONSUMER.PAUSE.FACTS.dispatch",
 			"$JS.API.CONSUMER.CREATE.JOBS.mine", "$JS.API.CONSUMER.DELETE.JOBS.train-cpu", "$JS.ACK.JOBS.train-cpu.1.1.1.1.1",
+			"$JS.API.STREAM.SNAPSHOT.FACTS", "$JS.API.STREAM.RESTORE.FACTS", "$JS.SNAPSHOT.RESTORE.FACTS.id",
 			"$JS.API.STREAM.UPDATE.FACTS", "$JS.API.STREAM.PURGE.KV_PIPELINES", "progress.penguin.monday.job", "$KV.JOINS.key",
 		},
 		access.Worker: {
