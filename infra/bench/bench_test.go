@@ -110,13 +110,13 @@ func TestAStackThatLeavesBeforeItIsUpSaysWhy(t *testing.T) {
 func TestBadUsageIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
 	t.Parallel()
 	for says, args := range map[string][]string{
-		"expected table or json":                            {"-o", "yaml"},
-		"size, ready, child, walk, dispatch, noop, recover": {"-part", "speed"},
-		"-part speed: expected one of":                      {"-part", "size,speed"},
-		"flag provided but not":                             {"-fast"},
-		"no such file":                                      {"-part", "size", "-binary", "no/such/stoker"},
-		`invalid value "x" for flag`:                        {"-rounds", "x"},
-		"flag needs an argument: -bi":                       {"-binary"},
+		"expected table or json":                                  {"-o", "yaml"},
+		"size, ready, cold, child, walk, dispatch, noop, recover": {"-part", "speed"},
+		"-part speed: expected one of":                            {"-part", "size,speed"},
+		"flag provided but not":                                   {"-fast"},
+		"no such file":                                            {"-part", "size", "-binary", "no/such/stoker"},
+		`invalid value "x" for flag`:                              {"-rounds", "x"},
+		"flag needs an argument: -bi":                             {"-binary"},
 	} {
 		var stdout, stderr bytes.Buffer
 		err := run(t.Context(), args, &stdout, &stderr)
