@@ -26,6 +26,8 @@ type Options struct {
 	Private bool     // reading needs the token too
 	Hosts   []string // names, beside those of loopback, that a browser may know the console by: "stoker.example.org"
 
+	Probes http.Handler // answers /healthz, /readyz and /metrics; nil: nothing does
+
 	Command  string // how this program is called, for commands to copy; default stoker
 	Flags    string // what belongs behind each command, such as --data
 	MaxRuns  int    // runs kept in memory; the ones that ended longest ago are left out. Default 5,000
@@ -63,7 +65,7 @@ func New(opts Options) (*Console, error) {
 	}
 	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Box), curves: newCurveBook(opts.Store), pages: pages}
 	c.stopped, c.stop = context.WithCancel(context.Background())
-	c.handler = c.routes()
+	c.handler = c.withProbes(c.routes())
 	return c, nil
 }
 

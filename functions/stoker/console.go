@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/console"
+	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
 // consoleTokenEnv is the environment variable with the console's token.
@@ -36,7 +37,9 @@ func newConsole(app *app) *cobra.Command {
 			"pipelines, dead letters. `stoker up` serves it too.\n\n" +
 			"Who reaches it may read. To retry, pause and cancel, a browser needs the token: that of " + consoleTokenEnv + " or --token-file, or\n" +
 			"one that is made and printed now. It listens on loopback; elsewhere (--listen 0.0.0.0:8790) reading needs the token too, unless\n" +
-			"--open, and the name that browsers know it by is given by --host. There, put a proxy with TLS before it.",
+			"--open, and the name that browsers know it by is given by --host. There, put a proxy with TLS before it.\n\n" +
+			"/healthz and /readyz are served to everybody, for probes; /metrics, in Prometheus's format, to who may read, or brings the token\n" +
+			"as `Authorization: Bearer`. STOKER_LISTEN is an address for these three alone.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, made, err := f.token()
@@ -48,17 +51,20 @@ func newConsole(app *app) *cobra.Command {
 				return usage(fmt.Errorf("--listen %s: %w", f.listen, err))
 			}
 			defer listener.Close()
-			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				opts := app.consoleOptions(l)
-				opts.Token, opts.Hosts, opts.Private = token, f.hosts, !f.open && !isLoopback(listener.Addr())
-				if opts.Private && token == "" {
-					return usage(errors.New("--read-only beyond loopback: who may read? --open for everybody who reaches it, or leave out --read-only"))
-				}
-				fmt.Fprintf(app.notes(), "console: http://%s/\n", listener.Addr())
-				if made {
-					fmt.Fprintf(app.stderr, "  token      %s (made now; %s or --token-file keeps one)\n", token, consoleTokenEnv)
-				}
-				return serveConsole(ctx, listener, opts)
+			private := !f.open && !isLoopback(listener.Addr())
+			if private && token == "" {
+				return usage(errors.New("--read-only beyond loopback: who may read? --open for everybody who reaches it, or leave out --read-only"))
+			}
+			return operated{app: app, what: "console", page: true}.run(cmd.Context(), func(ctx context.Context, o *operated) error {
+				return app.withLink(ctx, func(ctx context.Context, l link) error {
+					opts := app.consoleOptions(l)
+					opts.Token, opts.Hosts, opts.Private = token, f.hosts, private
+					fmt.Fprintf(app.notes(), "console: http://%s/\n", listener.Addr())
+					if made {
+						fmt.Fprintf(app.stderr, "  token      %s (made now; %s or --token-file keeps one)\n", token, consoleTokenEnv)
+					}
+					return o.console(ctx, l, listener, opts)
+				})
 			})
 		},
 	}
@@ -101,6 +107,13 @@ func (a *app) consoleOptions(l link) console.Options {
 		opts.Flags = "--data " + quoted(a.dataDir)
 	}
 	return opts
+}
+
+// console serves the page, and how it is. It needs the bus; without the store, most of what it shows is there all the same.
+func (o *operated) console(ctx context.Context, l link, listener net.Listener, opts console.Options) error {
+	needs := asReader(l.box.FactLag, dispatch.Reader)
+	opts.Probes = o.probes(ctx, needs)
+	return o.while(ctx, needs, func(ctx context.Context) error { return serveConsole(ctx, listener, opts) })
 }
 
 func serveConsole(ctx context.Context, listener net.Listener, opts console.Options) error {

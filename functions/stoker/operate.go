@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,7 @@ type operated struct {
 	app                  *app
 	what                 string
 	listen               string // where it serves how it is; "": nowhere
+	page                 bool   // a page of its own serves that too
 }
 
 // listenFlag adds where a command that stays running serves how it is.
@@ -30,23 +32,30 @@ func listenFlag(cmd *cobra.Command) *string {
 }
 
 // operate runs do, watched as OpenTelemetry's variables and --listen ask for.
-func (a *app) operate(ctx context.Context, what, listen string, do func(context.Context, *operated) error) (err error) {
-	if listen == "" {
-		listen = a.found.Value(settings.Listen).Text
+func (a *app) operate(ctx context.Context, what, listen string, do func(context.Context, *operated) error) error {
+	return operated{app: a, what: what, listen: listen}.run(ctx, do)
+}
+
+// run is operate of a command that may have a page.
+func (o operated) run(ctx context.Context, do func(context.Context, *operated) error) (err error) {
+	if o.listen == "" {
+		o.listen = o.app.found.Value(settings.Listen).Text
 	}
-	if _, _, bad := net.SplitHostPort(listen); listen != "" && bad != nil {
+	if _, _, bad := net.SplitHostPort(o.listen); o.listen != "" && bad != nil {
 		return usage(errors.Join(errors.New("--listen: expected host:port, or :port for every address of the machine"), bad))
 	}
-	t, err := telemetry.Open(ctx, telemetry.Options{Service: "stoker-" + what, Version: version, Scraped: listen != "", Logger: a.logger()})
+	log := o.app.logger()
+	t, err := telemetry.Open(ctx, telemetry.Options{Service: "stoker-" + o.what, Version: version, Scraped: o.listen != "" || o.page, Logger: log})
 	if err != nil {
 		return usage(err)
 	}
 	defer func() {
 		if err := t.Close(ctx); err != nil {
-			a.logger().Warn("telemetry not sent", "error", err)
+			log.Warn("telemetry not sent", "error", err)
 		}
 	}()
-	return do(ctx, &operated{t, a, what, listen})
+	o.Telemetry = t
+	return do(ctx, &o)
 }
 
 // asks is what an operated command needs to work, and the queues whose lag it tells.
@@ -63,11 +72,15 @@ func (o *operated) while(ctx context.Context, a asks, do func(context.Context) e
 	if o.listen == "" {
 		return do(ctx)
 	}
-	probes := o.Probes(ctx, a.needs)
-	return telemetry.Serve(ctx, o.listen, probes.Handler(), func(ctx context.Context, at net.Addr) error {
+	return telemetry.Serve(ctx, o.listen, o.probes(ctx, a), func(ctx context.Context, at net.Addr) error {
 		o.app.logger().InfoContext(ctx, "probes and metrics are served", "address", at.String())
 		return do(ctx)
 	})
+}
+
+// probes serve how the command is.
+func (o *operated) probes(ctx context.Context, a asks) http.Handler {
+	return o.Probes(ctx, a.needs).Handler()
 }
 
 func (a asks) queues(ctx context.Context) (all []telemetry.Queue, err error) {

@@ -21,7 +21,8 @@ func newUp(app *app) *cobra.Command {
 		Use:   "up",
 		Short: "Run everything in one process: bus, store, dispatcher, worker and console",
 		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher, a worker and the console's web page until it is interrupted.\n" +
-			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.",
+			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.\n" +
+			"The page's address serves /healthz, /readyz and /metrics too.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bridged, err := withBridge()
@@ -36,7 +37,8 @@ func newUp(app *app) *cobra.Command {
 			options := app.stackOptions()
 			options.BusPort, options.S3Port, options.Slots, options.NoWorker = busPort, s3Port, slots, slots == 0
 			options.Warm, options.PythonWarm, options.Bridge = warm.processes, warm.python, bridged
-			return app.operate(cmd.Context(), "up", *listen, func(ctx context.Context, o *operated) error {
+			self := operated{app: app, what: "up", listen: *listen, page: consoleAt != noConsole}
+			return self.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				options.Telemetry = o.Telemetry
 				return app.up(ctx, o, options, consoleAt)
 			})
@@ -54,9 +56,10 @@ func newUp(app *app) *cobra.Command {
 
 func (a *app) up(ctx context.Context, o *operated, options local.Options, consoleAt string) error {
 	return a.withStack(ctx, options, func(ctx context.Context, stack *local.Stack) error {
-		return a.withConsole(ctx, consoleAt, stack, func(ctx context.Context, url, token string) error {
+		needs := asStack(stack)
+		return a.withConsole(ctx, consoleAt, stack, o.probes(ctx, needs), func(ctx context.Context, url, token string) error {
 			a.announce(stack, url, token)
-			return o.while(ctx, asStack(stack), stack.Wait)
+			return o.while(ctx, needs, stack.Wait)
 		})
 	})
 }

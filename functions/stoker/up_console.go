@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,7 @@ import (
 const noConsole = "off"
 
 // withConsole runs a console beside do, unless it is off. Its token stays with the data, so that a browser that was given it may go on.
-func (a *app) withConsole(ctx context.Context, address string, stack *local.Stack, do func(ctx context.Context, url, token string) error) error {
+func (a *app) withConsole(ctx context.Context, address string, stack *local.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
 	if address == noConsole {
 		return do(ctx, "", "")
 	}
@@ -33,7 +34,7 @@ func (a *app) withConsole(ctx context.Context, address string, stack *local.Stac
 		return err
 	}
 	opts := a.consoleOptions(link{box: stack.Box, store: stack.Store, root: stack.Root})
-	opts.Token, opts.Private = token, !isLoopback(listener.Addr())
+	opts.Token, opts.Private, opts.Probes = token, !isLoopback(listener.Addr()), probes
 	running, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

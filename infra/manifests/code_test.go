@@ -2,6 +2,7 @@ package manifests_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -228,5 +229,35 @@ func TestValuesForNATSKeepWhatIsAcknowledged(t *testing.T) {
 		if string(said) != want {
 			t.Errorf("%s is %s, want %s", path, said, want)
 		}
+	}
+}
+
+// Probes and scrapers ask a port that the pod names, and the program serves by STOKER_LISTEN.
+func TestWhatStaysRunningIsProbedWhereItAnswers(t *testing.T) {
+	t.Parallel()
+	probed := map[string]bool{}
+	pods(t, func(name string, object manifests.Object, pod corev1.PodTemplateSpec) {
+		if object.GetKind() != "Deployment" {
+			return
+		}
+		container := pod.Spec.Containers[0]
+		ports, listens := map[string]string{}, ""
+		for _, port := range container.Ports {
+			ports[port.Name] = fmt.Sprintf(":%d", port.ContainerPort)
+		}
+		for _, env := range container.Env {
+			if env.Name == "STOKER_LISTEN" {
+				listens = env.Value
+			}
+		}
+		for path, probe := range map[string]*corev1.Probe{"/healthz": container.LivenessProbe, "/readyz": container.ReadinessProbe} {
+			if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Path != path || listens == "" || ports[probe.HTTPGet.Port.String()] != listens {
+				t.Errorf("%s: %s: %s is asked by %+v; ports %v, served at %q", name, object, path, probe, ports, listens)
+			}
+		}
+		probed[container.Name] = true
+	})
+	if !probed["console"] || !probed["dispatcher"] {
+		t.Errorf("probed: %v", probed)
 	}
 }

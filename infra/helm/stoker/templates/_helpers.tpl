@@ -86,7 +86,7 @@ securityContext:
   valueFrom: {secretKeyRef: {name: {{ . }}, key: AWS_SECRET_ACCESS_KEY}}
 {{- end }}
 {{- end }}
-{{- if has $role (list "dispatcher" "worker") }}
+{{- if has $role (list "dispatcher" "worker" "console") }}
 - {name: STOKER_LISTEN, value: ":9090"}
 {{- end }}
 - {name: STOKER_LOG_FORMAT, value: {{ $v.log.format }}}

@@ -1,0 +1,41 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+)
+
+// withProbes answers, before the guard, those who ask how the console is. A cluster asks by its address, brings no cookie, and follows
+// no way to a form: /healthz and /readyz are for everybody. /metrics tells of what happens, as the pages do, and is for who may see
+// these, or brings the token as "Authorization: Bearer".
+func (c *Console) withProbes(next http.Handler) http.Handler {
+	if c.opts.Probes == nil {
+		return next
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", c.probe)
+	mux.HandleFunc("GET /readyz", c.probe)
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if c.mayScrape(r) {
+			c.probe(w, r)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		http.Error(w, "expected the console's token, as Authorization: Bearer; STOKER_LISTEN serves metrics at an address of its own", http.StatusUnauthorized)
+	})
+	mux.Handle("/", next)
+	return mux
+}
+
+func (c *Console) probe(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	c.opts.Probes.ServeHTTP(w, r)
+}
+
+// mayScrape also keeps metrics from a site that points its name here.
+func (c *Console) mayScrape(r *http.Request) bool {
+	if said, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return c.isToken(said)
+	}
+	return c.isOurs(r.Host) && (!c.opts.Private || c.trusts(r))
+}

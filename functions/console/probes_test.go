@@ -1,0 +1,48 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestProbesAreAnsweredWithoutAToken: a cluster asks by the pod's address, and knows no cookie. Metrics tell more.
+func TestProbesAreAnsweredWithoutAToken(t *testing.T) {
+	t.Parallel()
+	byAddress := func(r *http.Request) { r.Host = "10.1.2.3:8080" }
+	bearer := func(said string) func(*http.Request) {
+		return func(r *http.Request) { byAddress(r); r.Header.Set("Authorization", "Bearer "+said) }
+	}
+	for _, private := range []bool{false, true} {
+		w := setup(t, func(o *Options) {
+			o.Private = private
+			o.Probes = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("probe " + r.URL.Path)) })
+		})
+		open := map[bool]int{false: http.StatusOK, true: http.StatusUnauthorized}[private]
+		for what, try := range map[string]struct {
+			path   string
+			by     []func(*http.Request)
+			status int
+		}{
+			"a cluster":               {"/healthz", []func(*http.Request){byAddress}, http.StatusOK},
+			"a balancer":              {"/readyz", []func(*http.Request){byAddress}, http.StatusOK},
+			"a scraper beside it":     {"/metrics", nil, open},
+			"a site of another name":  {"/metrics", []func(*http.Request){byAddress}, http.StatusUnauthorized},
+			"one with a wrong token":  {"/metrics", []func(*http.Request){bearer("guessed")}, http.StatusUnauthorized},
+			"a scraper with a token":  {"/metrics", []func(*http.Request){bearer(token)}, http.StatusOK},
+			"a browser that may read": {"/metrics", []func(*http.Request){w.trusted}, http.StatusOK},
+		} {
+			status, body := w.get(try.path, try.by...)
+			if status != try.status || (status == http.StatusOK) != strings.Contains(body, "probe "+try.path) {
+				t.Errorf("private %t, %s: %s is %d, want %d: %s", private, what, try.path, status, try.status, body)
+			}
+		}
+		if status, _ := w.get("/", byAddress); status != http.StatusMisdirectedRequest {
+			t.Errorf("the page is told to a name that is not its own: %d", status)
+		}
+	}
+	bare := setup(t, func(o *Options) { o.Token = ""; o.Probes = http.NotFoundHandler() })
+	if status, _ := bare.get("/metrics", bearer("")); status != http.StatusUnauthorized {
+		t.Errorf("no token is a token: %d", status)
+	}
+}
