@@ -31,3 +31,8 @@ func logSubject(p Progress) string {
 func LogFilter(pipeline, run string) string {
 	return join(ProgressFilter(pipeline, run), logToken, "*")
 }
+
+// JobLogFilter matches the parts of the log of one job.
+func JobLogFilter(pipeline, run, job string) string {
+	return join(progressToken, pipeline, Escape(run), job, logToken, "*")
+}

@@ -26,8 +26,9 @@ type Memory struct {
 	readers   map[string]*reader // by stream and name
 	registers map[string]*register
 	watchers  map[*watcher]struct{}
-	claims    map[string]*claim // the last of each job
-	attempts  int               // handed out so far: the next attempt's id
+	logs      map[string][]events.Progress // the last parts of jobs' logs, by the filter that finds them
+	claims    map[string]*claim            // the last of each job
+	attempts  int                          // handed out so far: the next attempt's id
 	closed    bool
 	closing   chan struct{} // closed by Close
 }
@@ -50,6 +51,7 @@ func NewMemory(lease time.Duration) *Memory {
 		readers:   map[string]*reader{},
 		registers: map[string]*register{},
 		watchers:  map[*watcher]struct{}{},
+		logs:      map[string][]events.Progress{},
 		claims:    map[string]*claim{},
 		closing:   make(chan struct{}),
 	}

@@ -24,6 +24,7 @@ func (m *Memory) Report(ctx context.Context, p events.Progress) error {
 	if err := m.usable(ctx); err != nil {
 		return fmt.Errorf("report progress of job %s: %w", p.Job, err)
 	}
+	m.keepLog(p)
 	for w := range m.watchers {
 		if !matches(w.filter, events.ProgressSubject(p)) {
 			continue

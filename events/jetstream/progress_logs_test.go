@@ -53,6 +53,18 @@ func TestTheEndOfARunningJobsLogIsThereForWhoComesLate(t *testing.T) {
 	if kept != events.LogParts {
 		t.Errorf("%d parts are kept, want %d", kept, events.LogParts)
 	}
+	if err := b.Report(t.Context(), events.Progress{Job: "j2", Pipeline: "penguin", Run: "a run", Log: &events.LogPart{Text: "a trial"}}); err != nil {
+		t.Fatal(err)
+	}
+	for p, err := range b.JobLog(t.Context(), "penguin", "a run", "j1") {
+		if err != nil || p.Job != "j1" {
+			t.Errorf("among the log of j1: %+v, %v", p, err)
+		}
+		kept--
+	}
+	if kept != 0 {
+		t.Errorf("of one job's log %d parts are missing", kept)
+	}
 	for range b.Logs(t.Context(), "penguin", "another run", false) {
 		t.Error("a part of another run's log")
 	}

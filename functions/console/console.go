@@ -42,6 +42,7 @@ type Console struct {
 	model   *model
 	studies *studyBook
 	curves  *curveBook
+	logs    *logBook
 	pages   *template.Template
 	handler http.Handler
 	stopped context.Context // ends with Run: pages that follow must not keep a server from stopping
@@ -64,6 +65,7 @@ func New(opts Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Box), curves: newCurveBook(opts.Store), pages: pages}
+	c.logs = newLogBook(opts.Box, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.handler = c.withProbes(c.routes())
 	return c, nil

@@ -9,11 +9,13 @@ import (
 	"time"
 )
 
-// breath is how often a page that follows is made anew although the model has not changed: times go on, and studies are not part of it.
+// breath is how often a page that follows is made anew although the model has not changed: times go on.
 const breath = 5 * time.Second
 
-// studyBreath is the same of pages of studies, which grow without a change of the model.
-const studyBreath = time.Second
+// shortBreath is the same of pages with what is no part of the model: studies, and the log of a run that is worked on.
+const shortBreath = time.Second
+
+func shortly(any) time.Duration { return shortBreath }
 
 // sendTimeout is how long a client may take to read one update.
 const sendTimeout = 20 * time.Second
@@ -28,13 +30,10 @@ func (c *Console) live(p page) http.HandlerFunc {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(c.stopped, cancel)()
-		pause := breath
-		if p.nav == "studies" {
-			pause = studyBreath
-		}
 		for ctx.Err() == nil {
 			_, changed := c.model.now()
-			if err := c.update(sender, r.WithContext(ctx), p); err != nil {
+			pause, err := c.update(sender, r.WithContext(ctx), p)
+			if err != nil {
 				return
 			}
 			if !sleep(ctx, c.opts.Quietest) {
@@ -58,24 +57,28 @@ type sender struct {
 	sent    map[string]string
 }
 
-// update sends the parts of a page that have changed. What can't be read now may be read later.
-func (c *Console) update(to *sender, r *http.Request, p page) error {
+// update sends the parts of a page that have changed, and says when to look again at the latest. What can't be read now may be read later.
+func (c *Console) update(to *sender, r *http.Request, p page) (time.Duration, error) {
 	view, err := p.build(r)
 	if err != nil {
-		return to.event("notice", maskText(err.Error()))
+		return breath, to.event("notice", maskText(err.Error()))
+	}
+	pause := breath
+	if p.breath != nil {
+		pause = p.breath(view)
 	}
 	f := c.frame(r, p, view)
 	for _, name := range append([]string{"menu", "notice"}, p.fragments...) {
 		part, err := f.part(name)
 		if err != nil {
 			c.opts.Logger.Error("part of a page not rendered", "part", name, "error", err)
-			return err
+			return pause, err
 		}
 		if err := to.event(name, string(part)); err != nil {
-			return err
+			return pause, err
 		}
 	}
-	return to.event("beat", f.Now.UTC().Format(time.RFC3339))
+	return pause, to.event("beat", f.Now.UTC().Format(time.RFC3339))
 }
 
 func (s *sender) event(id, text string) error {

@@ -41,6 +41,7 @@ type runView struct {
 	LogWhole  bool
 	LogURL    template.URL
 	LogNote   string
+	LogLive   bool // more of it may come
 	Letter    uint64
 	Commands  []commandLine
 	CanCancel bool
@@ -82,6 +83,12 @@ func (c *Console) runPage() page {
 		nav: "runs", template: "run", title: func(view any) string { v := view.(runView); return v.Run + " · " + v.Pipeline },
 		fragments: []string{"run-head", "run-result", "run-charts", "run-facts", "run-log"},
 		build:     func(r *http.Request) (any, error) { return c.runView(r) },
+		breath: func(view any) time.Duration {
+			if view.(runView).State.State == runs.Running {
+				return shortBreath
+			}
+			return breath
+		},
 	}
 }
 
@@ -289,17 +296,18 @@ func (v *runView) addModel(root storage.Ref) {
 	}
 }
 
-// addLog is the end of the module's log: of a run that has ended, for until then it is with its worker.
+// addLog is the end of the module's log: what the bus has of it while the module runs, and what the store keeps when the job has ended.
 func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
-	if told.failed != nil && view.State.Over() {
+	if !view.State.Over() {
+		c.addLiveLog(ctx, view)
+		return
+	}
+	if told.failed != nil {
 		view.Failure = maskText(runs.OnPaper(told.failed.Message))
 		view.Log = maskText(runs.OnPaper(told.failed.LogTail))
 	}
 	address := logAddress(told)
-	if address == "" || !view.State.Over() {
-		if view.Log == "" && !view.State.Over() {
-			view.LogNote = "The log is kept in the store when the job has ended."
-		}
+	if address == "" {
 		return
 	}
 	ref, err := c.ours(address)
@@ -316,6 +324,18 @@ func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
 	default:
 		view.Log, view.LogWhole, view.LogURL = maskText(runs.OnPaper(text)), whole, link("/download", "ref", address)
 	}
+}
+
+// addLiveLog is of a run that is worked on, or waits to be.
+func (c *Console) addLiveLog(ctx context.Context, view *runView) {
+	const kept = "The whole log is kept in the store when the job has ended."
+	view.LogNote = kept
+	text, err := c.logs.end(ctx, job{key{view.Pipeline, view.Run}, view.Job})
+	if err != nil {
+		view.LogNote = "What it prints can't be read now: " + maskText(err.Error()) + ". " + kept
+		return
+	}
+	view.Log, view.LogLive = maskText(runs.OnPaper(text)), text != ""
 }
 
 func logAddress(told toldOf) string {

@@ -28,7 +28,7 @@ const studiesPerPage = 50
 
 func (c *Console) studiesPage() page {
 	return page{
-		nav: "studies", template: "studies", title: func(any) string { return "Studies" }, fragments: []string{"studies-table"},
+		nav: "studies", template: "studies", title: func(any) string { return "Studies" }, fragments: []string{"studies-table"}, breath: shortly,
 		build: func(r *http.Request) (any, error) {
 			list, err := c.studies.list(r.Context(), "")
 			if err != nil {
@@ -74,7 +74,7 @@ const trialsPerPage = 50
 
 func (c *Console) studyPage() page {
 	return page{
-		nav: "studies", template: "study", title: func(view any) string { return "Study of " + view.(studyView).Name.Pipeline },
+		nav: "studies", template: "study", breath: shortly, title: func(view any) string { return "Study of " + view.(studyView).Name.Pipeline },
 		fragments: []string{"study-head", "study-charts", "study-table"},
 		build:     func(r *http.Request) (any, error) { return c.studyView(r) },
 	}

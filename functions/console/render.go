@@ -178,6 +178,8 @@ type page struct {
 	title     func(view any) string
 	fragments []string // parts that change while it is looked at, by template and id
 	build     func(r *http.Request) (any, error)
+
+	breath func(view any) time.Duration // how often it is made anew although the model has not changed; nil: breath
 }
 
 // pageNumber is the page of a list that is asked for, from 1.

@@ -56,13 +56,17 @@
     for (const box of fresh.content.querySelectorAll('input[type=checkbox]')) box.checked = checked.has(box.value);
     old.querySelectorAll('details').forEach((was, i) => { const is = fresh.content.querySelectorAll('details')[i]; if (is && was.open) is.open = true; });
     const focus = old.contains(document.activeElement) ? where(old, document.activeElement) : null;
-    const scrolled = [...old.querySelectorAll('.scroll, .log')].map(one => [one.scrollLeft, one.scrollTop]);
+    const scrolled = [...old.querySelectorAll('.scroll, .log')].map(one => [one.scrollLeft, one.scrollTop, atEnd(one)]);
     old.replaceChildren(fresh.content);
-    old.querySelectorAll('.scroll, .log').forEach((one, i) => { if (scrolled[i]) [one.scrollLeft, one.scrollTop] = scrolled[i]; });
+    old.querySelectorAll('.scroll, .log').forEach((one, i) => {
+      if (scrolled[i]) [one.scrollLeft, one.scrollTop] = scrolled[i];
+      if (one.hasAttribute('data-end') && (!scrolled[i] || scrolled[i][2])) one.scrollTop = one.scrollHeight; // who reads the end goes on with it
+    });
     if (focus) { const again = old.querySelectorAll(focus.selector)[focus.at]; if (again) again.focus({ preventScroll: true }); }
     prepare(old);
     return true;
   }
+  function atEnd(one) { return one.scrollTop + one.clientHeight >= one.scrollHeight - 8; }
   function where(root, element) {
     let selector = element.tagName.toLowerCase();
     for (const name of ['href', 'value', 'aria-label']) {
@@ -129,6 +133,7 @@
   }
   document.addEventListener('mouseover', choose);
 
+  for (const log of document.querySelectorAll('[data-end]')) log.scrollTop = log.scrollHeight;
   prepare(document);
   tell();
   follow();

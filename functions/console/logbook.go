@@ -1,0 +1,120 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// jobLogger is a bus that keeps the end of the log of a job that runs.
+type jobLogger interface {
+	JobLog(ctx context.Context, pipeline, run, job string) iter.Seq2[events.Progress, error]
+}
+
+// logBook has the ends of the logs of jobs that run. All who look at one job share what was read of it, for as long as that is fresh: so
+// many pages cost the bus no more than one.
+type logBook struct {
+	bus   jobLogger // nil: this bus keeps none
+	fresh time.Duration
+	now   func() time.Time
+	book  *book[job, *liveLog]
+	mu    sync.Mutex // over finding an entry
+}
+
+// job names one.
+type job struct {
+	key
+	id string
+}
+
+// liveLog is the end of a log when it was read last.
+type liveLog struct {
+	mu   sync.Mutex // one reads, the others wait for it
+	read time.Time
+	text string
+}
+
+// maxLiveLogs is of how many jobs the end is kept: 2 MiB in all.
+const maxLiveLogs = 64
+
+func newLogBook(bus events.Letterbox, fresh time.Duration, now func() time.Time) *logBook {
+	keeps, _ := bus.(jobLogger)
+	return &logBook{bus: keeps, fresh: fresh, now: now, book: newBook[job, *liveLog](maxLiveLogs)}
+}
+
+// end is the end of what a job has printed, at most maxTail bytes; "" if it is not known to have printed anything.
+func (b *logBook) end(ctx context.Context, of job) (string, error) {
+	if b.bus == nil || of.id == "" {
+		return "", nil
+	}
+	log := b.entry(of)
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if !log.read.IsZero() && b.now().Sub(log.read) < b.fresh {
+		return log.text, nil
+	}
+	var tail logTail
+	for p, err := range b.bus.JobLog(ctx, of.pipeline, of.run, of.id) {
+		if err != nil {
+			return "", err
+		}
+		tail.add(p)
+	}
+	log.text, log.read = tail.end(), b.now()
+	return log.text, nil
+}
+
+func (b *logBook) entry(of job) *liveLog {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	log, there := b.book.look(of)
+	if !there {
+		log = &liveLog{}
+		b.book.note(of, log)
+	}
+	return log
+}
+
+// logTail puts the parts of a log together. Another attempt's log begins anew.
+type logTail struct {
+	attempt string
+	next    int64 // offset of the part that is to come
+	any     bool
+	text    strings.Builder
+}
+
+func (t *logTail) add(p events.Progress) {
+	part := p.Log
+	if part == nil {
+		return
+	}
+	if p.Attempt != t.attempt {
+		*t = logTail{attempt: p.Attempt}
+	}
+	if t.any && part.Offset < t.next {
+		return // heard before
+	}
+	if t.any && part.Offset > t.next {
+		fmt.Fprintf(&t.text, "\n... %d bytes were not heard ...\n", part.Offset-t.next)
+	}
+	t.any, t.next = true, part.Offset+int64(part.Bytes)
+	t.text.WriteString(part.Text)
+}
+
+// end is as much as a page shows, from the beginning of a line. It holds on to nothing that is not shown.
+func (t *logTail) end() string {
+	text := t.text.String()
+	if len(text) <= maxTail {
+		return text
+	}
+	text = strings.Clone(text[len(text)-maxTail:])
+	if _, lines, ok := strings.Cut(text, "\n"); ok && lines != "" {
+		return lines
+	}
+	return strings.ToValidUTF8(text, "") // one line without an end
+}
