@@ -75,7 +75,7 @@ var table = house.Table{
 		"functions/guest/snapshot":            {},
 		"functions/scratch":                   {},
 		"functions/settings":                  {},
-		"functions/doctor":                    {Opens: "compute/kernel events events/jetstream functions/guest/python storage"},
+		"functions/doctor":                    {Opens: "compute/kernel events events/jetstream functions/access functions/guest/python storage"},
 		"functions/access":                    {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
 		"functions/bridge":                    {Opens: "events storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":                      {Opens: "events functions/pipeline"},
@@ -88,7 +88,7 @@ var table = house.Table{
 		"functions/openlineage": {Opens: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
 			Tests: "compute/tune/space events/eventstest"},
 		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/plan storage"},
-		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage"},
+		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "compute/tune/space"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/guest functions/module compute/example"},
 		"functions/trainer": {Opens: "events storage functions/telemetry functions/execution functions/worker functions/pipeline functions/guest functions/module " +

@@ -22,10 +22,35 @@ type Subjects struct {
 
 // Bus is what a role may do on the bus, within its account. It is all that the role's programs need, and no more than subjects can say.
 func (r Role) Bus(s Scope) (Permissions, error) {
-	if err := s.check(r); err != nil {
+	g, err := r.grant(s)
+	if err != nil {
 		return Permissions{}, err
 	}
-	var g grant
+	p := g.Permissions
+	p.Inbox = s.inbox(r)
+	for _, list := range []*[]string{&p.Publish.Allow, &p.Publish.Deny, &p.Subscribe.Allow} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return p, nil
+}
+
+// Need is something that a role does on the bus, and what that takes.
+type Need struct {
+	To                 string // a verb: "take train jobs"
+	Publish, Subscribe []string
+}
+
+// Needs are what a role does, in the order in which its programs come to it. All of it together is what Bus allows.
+func (r Role) Needs(s Scope) ([]Need, error) {
+	g, err := r.grant(s)
+	return g.needs, err
+}
+
+func (r Role) grant(s Scope) (g grant, err error) {
+	if err := s.check(r); err != nil {
+		return g, err
+	}
 	switch r {
 	case Upstream:
 		g.upstream(s)
@@ -40,38 +65,41 @@ func (r Role) Bus(s Scope) (Permissions, error) {
 	case Operator:
 		g.operator()
 	}
+	g.to("hear answers")
 	g.listen(s.inbox(r) + ".>")
-	p := g.Permissions
-	p.Inbox = s.inbox(r)
-	for _, list := range []*[]string{&p.Publish.Allow, &p.Publish.Deny, &p.Subscribe.Allow} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-	}
-	return p, nil
+	return g, nil
 }
 
 // upstream may add its facts, and see them again: an upload that is told twice finds the first.
 func (g *grant) upstream(s Scope) {
 	for _, pipeline := range s.Pipelines {
+		g.to("tell facts of " + pipeline)
 		for _, kind := range s.kinds() {
 			for _, subject := range events.FactFilters(events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline}) {
 				g.publish(subject, api("DIRECT.GET", events.StreamFacts, subject))
 			}
 		}
 	}
-	g.lookAt(events.StreamFacts)
 	g.connect()
+	g.lookAt(events.StreamFacts)
 }
 
 // dispatcher reads facts, keeps joins, offers jobs and cancels them, and tells of what never came to be a job.
 func (g *grant) dispatcher() {
 	g.connect()
+	g.to("take facts")
 	g.take(events.StreamFacts, "dispatch")
+	g.to("read facts and jobs")
 	g.read(events.StreamFacts)
 	g.get(events.StreamFacts, events.StreamJobs)
 	g.bury()
-	g.publish(jobs("*", "*"), facts(events.KindTrainingFailed), facts(events.KindTuningFailed), facts(events.KindHParamsReady))
+	g.to("offer jobs")
+	g.publish(jobs("*", "*"))
+	g.to("tell what never came to be a job")
+	g.publish(facts(events.KindTrainingFailed), facts(events.KindTuningFailed), facts(events.KindHParamsReady))
+	g.to("read pipelines")
 	g.readRegister(events.RegisterPipelines)
+	g.to("keep joins, gates and leases")
 	for _, name := range []string{events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
 		g.readRegister(name)
 		g.writeRegister(name)
@@ -86,38 +114,51 @@ func (g *grant) worker(s Scope) {
 		classes = []string{"*"}
 	}
 	for _, function := range []events.Function{events.FunctionTrain, events.FunctionTune, events.FunctionTrial} {
+		g.to("take " + string(function) + " jobs")
 		for _, class := range classes {
 			g.takeJobs(string(function), class)
 		}
 	}
+	g.to("hold leases")
 	g.readRegister(events.RegisterLeases)
 	g.writeRegister(events.RegisterLeases)
+	g.to("read facts, jobs and studies")
 	g.read(events.StreamFacts, events.StreamStudies)
 	g.get(events.StreamFacts, events.StreamJobs)
 	g.bury()
-	g.publish(facts(events.KindModelTrained), facts(events.KindTrainingFailed), facts(events.KindHParamsReady), facts(events.KindTuningFailed),
-		jobs(string(events.FunctionTrial), "*"), events.StudiesFilter, progress)
+	g.to("tell what came of jobs")
+	g.publish(facts(events.KindModelTrained), facts(events.KindTrainingFailed), facts(events.KindHParamsReady), facts(events.KindTuningFailed))
+	g.to("search: offer trials, write studies")
+	g.publish(jobs(string(events.FunctionTrial), "*"), events.StudiesFilter)
+	g.to("report progress")
+	g.publish(progress)
 }
 
 // bridge reads what stores tell, and makes facts of it.
 func (g *grant) bridge() {
 	g.connect()
+	g.to("take notices of uploads")
 	g.take(events.StreamBuckets, "bridge")
 	g.get(events.StreamFacts, events.StreamBuckets)
 	g.bury()
+	g.to("tell facts")
 	g.publish(facts(events.KindExamplesReady), facts(events.KindTransformReady), facts(events.KindHParamsReady))
 }
 
 // console reads everything, and the server's word on its consumers, of which it may move none.
 func (g *grant) console() {
 	g.connect()
+	g.to("read facts, dead letters, studies and progress")
 	g.read(events.StreamFacts, events.StreamDead, events.StreamStudies, streamProgress)
 	g.get(events.StreamFacts, events.StreamJobs, events.StreamDead, streamProgress)
+	g.to("read pipelines, joins, gates and leases")
 	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
 		g.readRegister(name)
 	}
+	g.to("see how streams and consumers are")
 	g.publish(api("INFO"), api("CONSUMER.INFO", "*", "*"), api("CONSUMER.LIST", "*"))
 	g.lookAt(events.StreamJobs, events.StreamBuckets)
+	g.to("watch progress")
 	g.listen(progress)
 }
 
@@ -126,9 +167,11 @@ func (g *grant) operator() {
 	for _, kept := range []string{
 		events.FactsFilter, events.JobsFilter, events.DeadFilter, events.StudiesFilter, events.BucketsFilter, progress, "$KV.>",
 	} {
+		g.to("write and watch " + kept)
 		g.publish(kept)
 		g.listen(kept)
 	}
+	g.to("do what JetStream does")
 	g.publish("$JS.API.>", "$JS.ACK.>", "$JS.FC.>", "$JS.SNAPSHOT.>")
 	g.listen("$JS.EVENT.>")
 }

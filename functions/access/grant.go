@@ -7,20 +7,30 @@ import (
 )
 
 // grant collects what a role may do, in steps that name what its programs do by them.
-type grant struct{ Permissions }
+type grant struct {
+	Permissions
+	needs []Need
+}
+
+// to begins what it does next.
+func (g *grant) to(do string) { g.needs = append(g.needs, Need{To: do}) }
+
+func (g *grant) need() *Need { return &g.needs[len(g.needs)-1] }
 
 func (g *grant) publish(subjects ...string) {
 	g.Publish.Allow = append(g.Publish.Allow, subjects...)
+	g.need().Publish = append(g.need().Publish, subjects...)
 }
 
 func (g *grant) deny(subjects ...string) { g.Publish.Deny = append(g.Publish.Deny, subjects...) }
 
 func (g *grant) listen(subjects ...string) {
 	g.Subscribe.Allow = append(g.Subscribe.Allow, subjects...)
+	g.need().Subscribe = append(g.need().Subscribe, subjects...)
 }
 
 // connect is what every letterbox asks when it is opened.
-func (g *grant) connect() { g.lookAt(keyValue(events.RegisterLeases)) }
+func (g *grant) connect() { g.to("come in"); g.lookAt(keyValue(events.RegisterLeases)) }
 
 // lookAt lets it ask how streams are configured and how much they hold, subjects among it.
 func (g *grant) lookAt(streams ...string) {
@@ -88,7 +98,7 @@ func (g *grant) takeJobs(function, class string) {
 }
 
 // bury lets it add dead letters.
-func (g *grant) bury() { g.publish(events.DeadFilter) }
+func (g *grant) bury() { g.to("bury what can't be read"); g.publish(events.DeadFilter) }
 
 // readRegister lets it read and watch a register.
 func (g *grant) readRegister(name string) {

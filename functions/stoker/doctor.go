@@ -24,6 +24,7 @@ type doctorFlags struct {
 	quick   bool
 	limit   time.Duration
 	monitor string
+	roleFlags
 }
 
 func newDoctor(app *app) *cobra.Command {
@@ -33,8 +34,10 @@ func newDoctor(app *app) *cobra.Command {
 		Short: "Check bus, streams, store, clocks, Python, GPU and this machine, and say what to do",
 		Long: "Looks at what commands and workers would use with the same settings, here: the bus and what is defined on it, the store (an\n" +
 			"object is written and removed), both clocks, the Python environment with TensorFlow, the GPU, disk, limits and processor.\n" +
-			"Nothing is changed. A line each: ok, warning or fault, with what helps. The exit status is 1 where there is a fault.",
-		Example: "  stoker doctor\n  stoker doctor --context prod --profile training --quick -o json",
+			"Nothing is changed. A line each: ok, warning or fault, with what helps. The exit status is 1 where there is a fault.\n\n" +
+			"With --role, or where answers are heard below _INBOX.<role>, the bus is asked for each thing that the role does whether it may:\n" +
+			"see `stoker access`.",
+		Example: "  stoker doctor\n  stoker doctor --context prod --profile training --quick -o json\n  stoker doctor --quick --role worker --class gpu",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.limit <= 0 {
@@ -50,6 +53,7 @@ func newDoctor(app *app) *cobra.Command {
 	cmd.Flags().BoolVar(&f.quick, "quick", false, "leave out what takes seconds: importing TensorFlow, asking for a GPU")
 	cmd.Flags().StringVar(&f.monitor, "nats-monitor", os.Getenv("NATS_MONITOR"), "monitoring endpoint of a NATS server, HOST:PORT, to ask how it writes (NATS_MONITOR)")
 	cmd.Flags().DurationVar(&f.limit, "limit", 2*time.Minute, "how long one check may take")
+	f.add(cmd.Flags())
 	return cmd
 }
 
@@ -67,6 +71,11 @@ func (a *app) checks(f doctorFlags) ([]doctor.Check, error) {
 		a.checkSettings(found), doctor.Secrets("settings file", secretFile(found)), a.checkBus(), doctor.Durable(f.monitor), doctor.Store(a.withStore),
 		doctor.Processor(), doctor.Files(), doctor.Space("jobs", os.TempDir()), doctor.Space("modules", cache),
 	}
+	asked, err := a.checkRole(f.roleFlags)
+	if err != nil {
+		return nil, err
+	}
+	checks = append(checks, asked...)
 	if f.quick {
 		return checks, nil
 	}

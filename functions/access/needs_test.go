@@ -1,0 +1,105 @@
+package access_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
+)
+
+// needs are those of a role of the first tenant, and all of them as one.
+func needs(t *testing.T, role access.Role) (list []access.Need, all jetstream.Permits) {
+	t.Helper()
+	list, err := role.Needs(scopes()[role])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, need := range list {
+		if need.To == "" || len(need.Publish)+len(need.Subscribe) == 0 {
+			t.Errorf("%s needs nothing to %q", role, need.To)
+		}
+		all.Publish = append(all.Publish, need.Publish...)
+		all.Subscribe = append(all.Subscribe, need.Subscribe...)
+	}
+	return list, all
+}
+
+func TestNeedsAreAllThatIsAllowed(t *testing.T) {
+	t.Parallel()
+	for _, role := range access.Roles() {
+		_, all := needs(t, role)
+		allowed, err := role.Bus(scopes()[role])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range []*[]string{&all.Publish, &all.Subscribe} {
+			slices.Sort(*list)
+			*list = slices.Compact(*list)
+		}
+		if !slices.Equal(all.Publish, allowed.Publish.Allow) || !slices.Equal(all.Subscribe, allowed.Subscribe.Allow) {
+			t.Errorf("%s: needs %v, allowed %v", role, all, allowed)
+		}
+	}
+}
+
+// TestTheServerIsAskedWhatARoleMay: each may all that it needs, and an upstream may nothing of what makes the others.
+func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	operator := bus.as(t, "acme", access.Operator)
+	if _, err := operator.Publish(t.Context(), examples("penguin")); err != nil {
+		t.Fatal(err)
+	}
+	if err := offer(events.FunctionTrain)(t.Context(), operator); err != nil {
+		t.Fatal(err)
+	}
+	before := holds(t, bus)
+	for _, role := range access.Roles() {
+		list, all := needs(t, role)
+		no, err := jetstream.Refused(t.Context(), bus.address, bus.options(t, "acme", role), all)
+		if err != nil || len(no.Publish)+len(no.Subscribe) > 0 {
+			t.Errorf("%s is refused %v, %v", role, no, err)
+		}
+		if role == access.Upstream {
+			continue
+		}
+		for _, need := range list {
+			asked := jetstream.Permits{Publish: need.Publish, Subscribe: need.Subscribe}
+			no, err := jetstream.Refused(t.Context(), bus.address, bus.options(t, "acme", access.Upstream), asked)
+			if err != nil || need.To != "come in" && len(no.Publish)+len(no.Subscribe) == 0 {
+				t.Errorf("an upstream may %s, as a %s: %v", need.To, role, err)
+			}
+		}
+	}
+	if after := holds(t, bus); !reflect.DeepEqual(before, after) {
+		t.Errorf("asking has changed something:\nbefore %+v\nafter  %+v", before, after)
+	}
+}
+
+// holds is what streams hold, and what waits for the consumers of jobs and facts.
+func holds(t *testing.T, bus tenants) map[string]any {
+	t.Helper()
+	options := bus.options(t, "acme", access.Operator)
+	found, err := jetstream.Survey(t.Context(), bus.address, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[string]any{}
+	for _, part := range found.Parts {
+		held[part.Name] = []any{part.Messages, part.Bytes, part.Differences, part.Err}
+	}
+	box := bus.as(t, "acme", access.Operator)
+	facts, err := box.FactLag(t.Context(), "dispatch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := box.JobLags(t.Context(), []events.Function{events.FunctionTrain}, []string{"cpu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held["facts"], held["jobs"] = facts, jobs
+	return held
+}
