@@ -79,6 +79,21 @@ func TestTheServerIsAskedWhatARoleMay(t *testing.T) {
 	}
 }
 
+// TestARefusalIsOfOneSubject: the server's word stays with the client, and says nothing of what is asked after it.
+func TestARefusalIsOfOneSubject(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	asked := jetstream.Permits{
+		Publish:   []string{"$KV.PIPELINES.>", "progress.>", "jobs.train.*.*", "jobs.trial.*.*"},
+		Subscribe: []string{"facts.>", "_INBOX.worker.>"},
+	}
+	no, err := jetstream.Refused(t.Context(), bus.address, bus.options(t, "acme", access.Worker), asked)
+	want := jetstream.Permits{Publish: []string{"$KV.PIPELINES.>", "jobs.train.*.*"}, Subscribe: []string{"facts.>"}}
+	if err != nil || !reflect.DeepEqual(no, want) {
+		t.Errorf("a worker is refused %v, %v, want %v", no, err, want)
+	}
+}
+
 // holds is what streams hold, and what waits for the consumers of jobs and facts.
 func holds(t *testing.T, bus tenants) map[string]any {
 	t.Helper()
