@@ -5,6 +5,8 @@ package oracle_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -78,6 +80,7 @@ func TestKerasTunersOwnWorkersShareAHyperbandAndAreKilled(t *testing.T) {
 	}
 	kill(a)
 	had := []string{m.of("a"), m.of("b")}
+	dropCut(t, folder)
 
 	a, b, saidA, saidB := start()
 	for i, command := range []*exec.Cmd{a, b} {
@@ -89,6 +92,24 @@ func TestKerasTunersOwnWorkersShareAHyperbandAndAreKilled(t *testing.T) {
 		t.Errorf("expected %q to go on:\n%s\n%s", had, saidA, saidB)
 	}
 	checkHyperband(t, m, 6)
+}
+
+// dropCut removes what KerasTuner was just writing when it was killed: it writes its own state in place, and can't read half of it.
+func dropCut(t *testing.T, folder string) {
+	t.Helper()
+	states, err := filepath.Glob(filepath.Join(folder, "p", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range states {
+		text, err := os.ReadFile(state)
+		if err == nil && !json.Valid(text) {
+			err = os.Remove(state)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // checkHyperband sees to it that all trials are accounted for, and that no failure has taken a promotion away.
