@@ -44,6 +44,7 @@ type answer struct {
 const (
 	answerTime  = 30 * time.Second // for one answer: it does nothing else, but may have to wait for a processor
 	answerBytes = 64 << 10
+	lastWords   = 5 * time.Second // for the log of one that failed before it was ready
 )
 
 // forkEnv names the descriptor of the server's end of the socket. Standard input and output and progress come before it.
@@ -92,21 +93,26 @@ func packetPair() (ours, theirs *os.File, err error) {
 
 // Attend writes what the server prints to log, and returns when it has ended.
 func (s *Server) Attend(log io.Writer) {
-	var first sync.WaitGroup
-	first.Go(s.greet)
-	_, _ = io.Copy(log, s.Output)
-	first.Wait()
+	printed := make(chan struct{})
+	go func() { defer close(printed); _, _ = io.Copy(log, s.Output) }()
+	if s.failed = s.greet(); s.failed != nil {
+		select { // why it failed is in its log, whose end comes by another way than that of the socket
+		case <-printed:
+		case <-time.After(lastWords):
+		}
+	}
+	close(s.ready)
+	<-printed
 }
 
 // greet waits for the server's first word.
-func (s *Server) greet() {
-	defer close(s.ready)
+func (s *Server) greet() error {
 	first, err := s.read()
 	if err == nil && !first.Ready {
 		err = errors.New("its first word is not that it is ready")
 	}
-	s.failed = err
 	s.size, _ = s.ResidentBytes()
+	return err
 }
 
 // Ready is closed when the server can fork, or never will.
