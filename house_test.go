@@ -106,6 +106,7 @@ var table = house.Table{
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
 		"functions/stoker":      {Opens: "*"},
+		"functions/stoker/exit": {Opens: "events storage"}, // which of their errors calls for which status
 		"functions/stoker-cuda": {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
 		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // accessFlags narrow roles on the bus.
@@ -34,7 +35,7 @@ func newAccessNATS(app *app) *cobra.Command {
 			for _, arg := range args {
 				user, err := f.user(arg)
 				if err != nil {
-					return usage(err)
+					return exit.Usage(err)
 				}
 				account.Users = append(account.Users, user)
 			}
@@ -81,7 +82,7 @@ func (a *app) printAccount(account access.Account) error {
 	for _, user := range account.Users {
 		allowed, err := user.Role.Bus(user.Scope)
 		if err != nil {
-			return usage(err)
+			return exit.Usage(err)
 		}
 		permissions[user.Role] = allowed
 	}
@@ -93,5 +94,5 @@ func asUsage(err error) error {
 	if err == nil {
 		return nil
 	}
-	return usage(err)
+	return exit.Usage(err)
 }

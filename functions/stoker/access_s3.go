@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -35,11 +36,11 @@ func newAccessS3(app *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			at, err := app.accessPlace(f)
 			if err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			policy, err := f.policy(at, args)
 			if err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			return app.printPolicy(policy)
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
@@ -59,7 +60,7 @@ func (a *app) settings() (*settings.Settings, error) {
 	home, _ := os.UserHomeDir() // without one there are no files
 	found, err := settings.Find(settings.Sources{Flags: given, Environ: os.Environ(), Home: home, File: a.configFile})
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	a.found = found
 	return found, nil
@@ -72,7 +73,7 @@ func (a *app) configure() error {
 		return err
 	}
 	if a.log, err = a.openLog(found); err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	format := found.Value(settings.Output)
 	a.output, a.dataDir = format.Text, found.Value(settings.Data).Text

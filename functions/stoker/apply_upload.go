@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -19,7 +20,7 @@ import (
 // decides the address, so that a pipeline that is applied again unchanged stays what it is, and nothing there ever changes.
 func (a *app) uploadModule(ctx context.Context, source module.Source) (module.Source, error) {
 	if !isPath(source.Path) {
-		return source, usage(fmt.Errorf("--upload: %s is no module of this machine", source.Path))
+		return source, exit.Usage(fmt.Errorf("--upload: %s is no module of this machine", source.Path))
 	}
 	err := a.withStore(ctx, func(ctx context.Context, store storage.Store, root storage.Ref) (err error) {
 		source, err = putModule(ctx, store, root.Join("modules"), source)

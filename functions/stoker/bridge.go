@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 func newBridge(app *app) *cobra.Command {
@@ -29,7 +30,7 @@ func newBridge(app *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.Logger = app.logger()
 			if _, err := bridge.New(nil, nil, opts); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			return app.operate(cmd.Context(), "bridge", *listen, func(ctx context.Context, o *operated) error {
 				return app.bridge(ctx, o, opts)
@@ -62,13 +63,13 @@ func upBridge(cmd *cobra.Command) func() (*bridge.Options, error) {
 	cmd.Flags().StringVar(&opts.Pipeline, "bridge-pipeline", "", "pipeline of uploads that name none")
 	return func() (*bridge.Options, error) {
 		if !wanted && opts.Pipeline != "" {
-			return nil, usage(fmt.Errorf("--bridge-pipeline %s: nothing without --bridge", opts.Pipeline))
+			return nil, exit.Usage(fmt.Errorf("--bridge-pipeline %s: nothing without --bridge", opts.Pipeline))
 		}
 		if !wanted {
 			return nil, nil
 		}
 		if _, err := bridge.New(nil, nil, opts); err != nil {
-			return nil, usage(fmt.Errorf("--bridge-pipeline: %w", err))
+			return nil, exit.Usage(fmt.Errorf("--bridge-pipeline: %w", err))
 		}
 		return &opts, nil
 	}

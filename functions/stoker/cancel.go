@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // cancelled is what cancel reports.
@@ -80,7 +81,7 @@ func isCancelled(ctx context.Context, box events.Letterbox, key runKey) bool {
 func (a *app) awaitEnd(ctx context.Context, box events.Letterbox, key runKey, timeout time.Duration) error {
 	var recorded events.Recorded
 	late := fmt.Errorf("run %s: nothing came of it within %s; it is still asked to stop", key.run, timeout)
-	err := atMost(ctx, timeout, late, func(ctx context.Context) (err error) {
+	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
 		recorded, err = nextOutcome(ctx, box, key)
 		return err
 	})

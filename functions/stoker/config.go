@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // configured is what `stoker config` reports.
@@ -64,7 +65,7 @@ func (a *app) config() error {
 	}
 	values, err := found.Values()
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	c := configured{File: found.File}
 	for _, v := range values {

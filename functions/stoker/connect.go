@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
 )
@@ -49,11 +50,11 @@ func (a *app) withStore(ctx context.Context, do func(ctx context.Context, store 
 	}
 	config, err := at.store()
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	store, err := s3.Open(ctx, config)
 	if err != nil {
-		return unreachable(fmt.Errorf("object store: %w", err))
+		return exit.Unreachable(fmt.Errorf("object store: %w", err))
 	}
 	defer store.Close()
 	return withStoreHint(do(ctx, store, at.root))
@@ -87,5 +88,5 @@ func (t target) away(a *app, err error) error {
 	default:
 		err = fmt.Errorf("%w: is %s right? `stoker config` shows who says so", err, t.busName())
 	}
-	return unreachable(fmt.Errorf("bus: %w", err))
+	return exit.Unreachable(fmt.Errorf("bus: %w", err))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/console"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // consoleTokenEnv is the environment variable with the console's token.
@@ -48,12 +49,12 @@ func newConsole(app *app) *cobra.Command {
 			}
 			listener, err := net.Listen("tcp", f.listen)
 			if err != nil {
-				return usage(fmt.Errorf("--listen %s: %w", f.listen, err))
+				return exit.Usage(fmt.Errorf("--listen %s: %w", f.listen, err))
 			}
 			defer listener.Close()
 			private := !f.open && !isLoopback(listener.Addr())
 			if private && token == "" {
-				return usage(errors.New("--read-only beyond loopback: who may read? --open for everybody who reaches it, or leave out --read-only"))
+				return exit.Usage(errors.New("--read-only beyond loopback: who may read? --open for everybody who reaches it, or leave out --read-only"))
 			}
 			return operated{app: app, what: "console", page: true}.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				return app.withLink(ctx, func(ctx context.Context, l link) error {
@@ -88,7 +89,7 @@ func (f consoleFlags) token() (token string, made bool, err error) {
 	if f.tokenFile != "" {
 		text, err := os.ReadFile(f.tokenFile)
 		if err != nil {
-			return "", false, usage(fmt.Errorf("--token-file: %w", err))
+			return "", false, exit.Usage(fmt.Errorf("--token-file: %w", err))
 		}
 		token = strings.TrimSpace(string(text))
 	}
@@ -96,7 +97,7 @@ func (f consoleFlags) token() (token string, made bool, err error) {
 	case token == "" && f.tokenFile == "":
 		return console.NewToken(), true, nil
 	case len(token) < minToken:
-		return "", false, usage(fmt.Errorf("%s: a token of %d characters: expected %d or more", cmp.Or(f.tokenFile, consoleTokenEnv), len(token), minToken))
+		return "", false, exit.Usage(fmt.Errorf("%s: a token of %d characters: expected %d or more", cmp.Or(f.tokenFile, consoleTokenEnv), len(token), minToken))
 	}
 	return token, false, nil
 }

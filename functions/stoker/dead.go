@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // deadLine is one line of `stoker dead`.
@@ -74,7 +75,7 @@ func parseNumbers(args []string) ([]uint64, error) {
 	for i, arg := range args {
 		number, err := strconv.ParseUint(arg, 10, 64)
 		if err != nil {
-			return nil, usage(fmt.Errorf("%s: expected a number from `stoker dead`", arg))
+			return nil, exit.Usage(fmt.Errorf("%s: expected a number from `stoker dead`", arg))
 		}
 		numbers[i] = number
 	}
@@ -103,7 +104,7 @@ func pickLetters(ctx context.Context, box events.Letterbox, numbers []uint64) ([
 	for _, number := range slices.Compact(slices.Sorted(slices.Values(numbers))) {
 		at := slices.IndexFunc(all, func(line deadLine) bool { return line.Number == number })
 		if at < 0 {
-			return nil, notFound(fmt.Errorf("no dead letter %d: `stoker dead` lists them", number))
+			return nil, exit.NotFound(fmt.Errorf("no dead letter %d: `stoker dead` lists them", number))
 		}
 		picked = append(picked, all[at])
 	}

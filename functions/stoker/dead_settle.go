@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // settled is what became of one dead letter.
@@ -48,7 +49,7 @@ func newDeadSettle(app *app, cmd *cobra.Command, open func(context.Context, even
 			return err
 		}
 		if all == (len(args) > 0) || pipelineName != "" && !all {
-			return usage(errors.New("expected numbers from `stoker dead`, or --all, perhaps with --pipeline"))
+			return exit.Usage(errors.New("expected numbers from `stoker dead`, or --all, perhaps with --pipeline"))
 		}
 		return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 			how, err := open(ctx, box)

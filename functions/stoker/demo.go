@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/local/demo"
 )
@@ -30,7 +31,7 @@ func newDemo(app *app) *cobra.Command {
 			err := app.withStack(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {
 				return app.demo(ctx, stack, keep)
 			})
-			return interrupted(cmd.Context(), err, "data stays in "+app.dataDir)
+			return exit.Interrupted(cmd.Context(), err, "data stays in "+app.dataDir)
 		},
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "go on running, as up does")

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // doctorFlags say what is looked at, and for how long.
@@ -41,7 +42,7 @@ func newDoctor(app *app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.limit <= 0 {
-				return usage(fmt.Errorf("--limit %s: expected more than 0s", f.limit))
+				return exit.Usage(fmt.Errorf("--limit %s: expected more than 0s", f.limit))
 			}
 			checks, err := app.checks(f)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/doctor"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // roleFlags say as whom the bus is asked.
@@ -32,7 +33,7 @@ func (a *app) checkRole(f roleFlags) ([]doctor.Check, error) {
 	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Inbox: at.bus.InboxPrefix}
 	role, err := access.ParseRole(f.role)
 	if err != nil && f.role != "" {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	if f.role == "" {
 		name, ours := strings.CutPrefix(at.bus.InboxPrefix, "_INBOX.")
@@ -41,7 +42,7 @@ func (a *app) checkRole(f roleFlags) ([]doctor.Check, error) {
 		}
 	}
 	if _, err := role.Needs(scope); err != nil && f.role != "" {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	return []doctor.Check{doctor.Role(role, scope, func(ctx context.Context, asked jetstream.Permits) (jetstream.Permits, error) {
 		return jetstream.Refused(ctx, at.bus.URL, at.busOptions(a.logger()), asked)

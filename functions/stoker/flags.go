@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 const (
@@ -21,16 +22,16 @@ func within(flag string, value, low, high int) error {
 	case value >= low && value <= high:
 		return nil
 	case high == anyCount:
-		return usage(fmt.Errorf("--%s %d: expected %d or more", flag, value, low))
+		return exit.Usage(fmt.Errorf("--%s %d: expected %d or more", flag, value, low))
 	default:
-		return usage(fmt.Errorf("--%s %d: expected %d to %d", flag, value, low, high))
+		return exit.Usage(fmt.Errorf("--%s %d: expected %d to %d", flag, value, low, high))
 	}
 }
 
 // checkKernels refuses what the environment asks for that modules could not compute with, before one of them is started.
 func checkKernels() error {
 	if err := kernel.CheckLevel(); err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	return nil
 }
@@ -57,7 +58,7 @@ func together(cmd *cobra.Command, names ...string) error {
 		return nil
 	}
 	last := len(names) - 1
-	return usage(fmt.Errorf("--%s and --%s go together; missing %s",
+	return exit.Usage(fmt.Errorf("--%s and --%s go together; missing %s",
 		strings.Join(names[:last], ", --"), names[last], strings.Join(missing, ", ")))
 }
 

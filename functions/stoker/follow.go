@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // publishAndFollow publishes a fact and shows how its run gets on, until a fact tells of its end, or timeout is over and not 0.
@@ -18,12 +19,12 @@ import (
 func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact events.Fact, timeout time.Duration) error {
 	var outcome events.Fact
 	late := fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for", fact.Run, timeout)
-	err := atMost(ctx, timeout, late, func(ctx context.Context) (err error) {
+	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
 		outcome, err = a.follow(ctx, box, []events.Fact{fact})
 		return err
 	})
 	if err != nil {
-		return interrupted(ctx, err, fmt.Sprintf("run %s goes on, `stoker runs` shows it", fact.Run))
+		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on, `stoker runs` shows it", fact.Run))
 	}
 	if err := a.print(factJSON(outcome), func(w io.Writer) { describe(w, outcome) }); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/gc"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -50,10 +51,10 @@ func newGC(app *app) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.OlderThan < 0 {
-				return usage(fmt.Errorf("--older-than %s: expected 0s or more", opts.OlderThan))
+				return exit.Usage(fmt.Errorf("--older-than %s: expected 0s or more", opts.OlderThan))
 			}
 			if cmd.Flags().Changed("keep-models") && opts.KeepModels < 1 {
-				return usage(fmt.Errorf("--keep-models %d: expected 1 or more", opts.KeepModels))
+				return exit.Usage(fmt.Errorf("--keep-models %d: expected 1 or more", opts.KeepModels))
 			}
 			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error { return app.collect(ctx, l, opts) })
 		},

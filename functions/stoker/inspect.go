@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/inspect"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -39,14 +40,14 @@ func newInspect(app *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if o.Limit, err = parseLimit(limit); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			if err := within("rows", o.Rows, 0, maxRows); err != nil {
 				return err
 			}
 			report, err := app.inspect(cmd.Context(), args[0], o)
 			if errors.Is(err, inspect.ErrNothing) {
-				return notFound(err)
+				return exit.NotFound(err)
 			}
 			if err != nil {
 				return err
@@ -85,7 +86,7 @@ func (a *app) inspect(ctx context.Context, place string, o inspect.Options) (rep
 	}
 	ref, err := storage.ParseRef(place)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	err = a.withStore(ctx, func(ctx context.Context, store storage.Store, _ storage.Ref) error {
 		scratch, err := os.MkdirTemp("", "stoker-inspect-")

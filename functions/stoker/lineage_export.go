@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/openlineage"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // exportFlags are the flags of `stoker lineage export`.
@@ -37,10 +38,10 @@ func newLineageExport(app *app) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.follow && f.from > 1 {
-				return usage(errors.New("--from goes without --follow, which begins where it was"))
+				return exit.Usage(errors.New("--from goes without --follow, which begins where it was"))
 			}
 			if err := events.CheckName("--name", f.name); err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			config, err := f.config()
 			if err != nil || config.Disabled {
@@ -62,7 +63,7 @@ func newLineageExport(app *app) *cobra.Command {
 // config is where events go: flags before the environment.
 func (f exportFlags) config() (c openlineage.Config, err error) {
 	if c, err = openlineage.FromEnviron(os.Getenv); err != nil {
-		return c, usage(err)
+		return c, exit.Usage(err)
 	}
 	if f.namespace != "" {
 		c.Namespace = f.namespace
@@ -74,7 +75,7 @@ func (f exportFlags) config() (c openlineage.Config, err error) {
 	case strings.HasPrefix(f.to, "http://"), strings.HasPrefix(f.to, "https://"):
 		c.File = ""
 		if c.URL, err = openlineage.Receiver(f.to, os.Getenv("OPENLINEAGE_ENDPOINT")); err != nil {
-			return c, usage(fmt.Errorf("--to: %w", err))
+			return c, exit.Usage(fmt.Errorf("--to: %w", err))
 		}
 	default:
 		c.URL, c.File = "", f.to
@@ -99,7 +100,7 @@ func (a *app) exportLineage(ctx context.Context, l link, c openlineage.Config, f
 	sent, err := x.Replay(ctx, f.from)
 	fmt.Fprintf(a.notes(), "%d events told to %s\n", sent, whereTo(c))
 	if err != nil && c.URL != "" && ctx.Err() == nil {
-		return unreachable(fmt.Errorf("%w; --from goes on there", err))
+		return exit.Unreachable(fmt.Errorf("%w; --from goes on there", err))
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // logsFlags are the flags of `stoker logs`.
@@ -54,7 +55,7 @@ func newLogs(app *app) *cobra.Command {
 
 func (f logsFlags) check() error {
 	if f.follow && (f.attempt != "" || f.tuning) {
-		return usage(errors.New("--follow shows what is being printed: it goes with neither --attempt nor --tuning"))
+		return exit.Usage(errors.New("--follow shows what is being printed: it goes with neither --attempt nor --tuning"))
 	}
 	return within("tail", f.tail, 0, anyCount)
 }
@@ -63,7 +64,7 @@ func (f logsFlags) check() error {
 func (f logsFlags) find(ctx context.Context, box events.Letterbox, arg string) (runKey, error) {
 	key, err := findRun(ctx, box, f.pipeline, arg)
 	pipeline, run, both := strings.Cut(arg, "/")
-	if !both || f.pipeline != "" || !errors.Is(err, events.ErrNotFound) && exitCode(err) != exitNotFound || events.CheckName("pipeline", pipeline) != nil {
+	if !both || f.pipeline != "" || !errors.Is(err, events.ErrNotFound) && exit.Code(err) != exit.Missing || events.CheckName("pipeline", pipeline) != nil {
 		return key, err
 	}
 	if other, otherErr := findRun(ctx, box, pipeline, run); otherErr == nil {
@@ -97,7 +98,7 @@ func (a *app) logs(ctx context.Context, l link, key runKey, f logsFlags) error {
 		return printLive(ctx, l.box, key, out)
 	}
 	if address == "" {
-		return notFound(fmt.Errorf("run %s: no log of it is kept: its module was not run, or what it left is gone", key.run))
+		return exit.NotFound(fmt.Errorf("run %s: no log of it is kept: its module was not run, or what it left is gone", key.run))
 	}
 	return copyLog(ctx, l, address, out)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // logParts are parts of the logs of jobs.
@@ -33,7 +34,7 @@ func (a *app) followLog(ctx context.Context, l link, key runKey, out *logPrinter
 	if !detail.Over() {
 		ended, err = a.followLive(ctx, l.box, key, detail.last(), out)
 		if err != nil {
-			return interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.run))
+			return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.run))
 		}
 		if detail, err = showRun(ctx, l.box, key); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -66,7 +67,7 @@ func openLog(ctx context.Context, store storage.Store, address string) (io.ReadC
 	}
 	body, _, err := store.Open(ctx, ref, "")
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, notFound(fmt.Errorf("%s: the log is no longer kept", address))
+		return nil, exit.NotFound(fmt.Errorf("%s: the log is no longer kept", address))
 	}
 	return body, err
 }
@@ -83,7 +84,7 @@ type keptAttempt struct {
 // attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.
 func (a *app) attemptLog(ctx context.Context, l link, key runKey, known, which string, out *logPrinter) error {
 	if known == "" {
-		return notFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.run))
+		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.run))
 	}
 	attempts, err := listAttempts(ctx, l.store, known)
 	if err != nil {
@@ -102,7 +103,7 @@ func (a *app) attemptLog(ctx context.Context, l link, key runKey, known, which s
 			return copyLog(ctx, l, one.Log, out)
 		}
 	}
-	return notFound(fmt.Errorf("run %s: no attempt %s has left a log; --attempt list shows those that have", key.run, which))
+	return exit.NotFound(fmt.Errorf("run %s: no attempt %s has left a log; --attempt list shows those that have", key.run, which))
 }
 
 // listAttempts are the attempts at an execution that have left a log, in the order in which they ended.

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // version is set by the linker for releases.
@@ -33,14 +35,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	switch {
 	case err == nil:
-		return exitOK
-	case isInterrupt(ctx, err):
-		err = &status{exitInterrupted, errors.New("interrupted")}
+		return exit.OK
+	case exit.IsInterrupt(ctx, err):
+		err = exit.With(exit.Stopped, errors.New("interrupted"))
 	case !*began:
-		err = usage(err)
+		err = exit.Usage(err)
 	}
 	fmt.Fprintln(stderr, "stoker:", err)
-	return exitCode(err)
+	return exit.Code(err)
 }
 
 // newRoot builds the command tree.
@@ -49,7 +51,7 @@ func newRoot(app *app) *cobra.Command {
 		Use:   "stoker",
 		Short: "Train and tune TFX models by events",
 		Long: "Stoker is the Trainer and Tuner of a TensorFlow Extended pipeline as event-driven functions.\n" +
-			"Start with `stoker demo`.\n\n" + exitCodesHelp,
+			"Start with `stoker demo`.\n\n" + exit.Help,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		Version:           version,

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // modelLine is one line of `stoker models`.
@@ -90,7 +91,7 @@ func newest(ctx context.Context, box events.Letterbox, pipelineName, run string)
 		if run != "" {
 			what += fmt.Sprintf(", run %q", run)
 		}
-		return modelLine{}, notFound(fmt.Errorf("no model of %s: `stoker models` lists them", what))
+		return modelLine{}, exit.NotFound(fmt.Errorf("no model of %s: `stoker models` lists them", what))
 	}
 	return models[0], nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -43,7 +44,7 @@ func newModelsPull(app *app) *cobra.Command {
 				got, err := pull(ctx, l.store, model, to, serving, modelRun)
 				if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrIncomplete) {
 					again := app.command("replay --run " + quoted(model.Run) + " --pipeline " + model.Pipeline)
-					return notFound(fmt.Errorf("the model of run %s is gone: `%s` trains it again: %w", model.Run, again, err))
+					return exit.NotFound(fmt.Errorf("the model of run %s is gone: `%s` trains it again: %w", model.Run, again, err))
 				}
 				if err != nil {
 					return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/notify"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // Where secrets come from that no command line should hold.
@@ -42,7 +43,7 @@ func newNotify(app *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			opts.URL, err = secretText(opts.URL, urlFile, notifyURLEnv)
 			if err == nil && opts.URL == "" {
-				err = usage(fmt.Errorf("notify: expected the webhook's address in %s, --url-file or --url", notifyURLEnv))
+				err = exit.Usage(fmt.Errorf("notify: expected the webhook's address in %s, --url-file or --url", notifyURLEnv))
 			}
 			var secretErr, tokenErr error
 			opts.Secret, secretErr = secretText("", secretFile, notifySecretEnv)
@@ -72,7 +73,7 @@ func newNotify(app *app) *cobra.Command {
 func (a *app) notify(ctx context.Context, opts notify.Options, try bool) error {
 	n, err := notify.New(nil, opts)
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	if try {
 		if err := n.Try(ctx); err != nil {
@@ -98,7 +99,7 @@ func secretText(given, file, env string) (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", usage(err)
+		return "", exit.Usage(err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }

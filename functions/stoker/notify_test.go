@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -66,7 +67,7 @@ func TestNotifyTellsAChatRoom(t *testing.T) {
 		t.Fatalf("nothing was said: %s", stderr.String())
 	}
 	interrupt()
-	if code := <-ended; code != exitOK || stdout.Len() > 0 || !strings.Contains(stderr.String(), "stoker notify: bus ") {
+	if code := <-ended; code != exit.OK || stdout.Len() > 0 || !strings.Contains(stderr.String(), "stoker notify: bus ") {
 		t.Errorf("exit status %d, output %q, %q", code, stdout.String(), stderr.String())
 	}
 }

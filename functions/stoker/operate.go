@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
@@ -42,12 +43,12 @@ func (o operated) run(ctx context.Context, do func(context.Context, *operated) e
 		o.listen = o.app.found.Value(settings.Listen).Text
 	}
 	if _, _, bad := net.SplitHostPort(o.listen); o.listen != "" && bad != nil {
-		return usage(errors.Join(errors.New("--listen: expected host:port, or :port for every address of the machine"), bad))
+		return exit.Usage(errors.Join(errors.New("--listen: expected host:port, or :port for every address of the machine"), bad))
 	}
 	log := o.app.logger()
 	t, err := telemetry.Open(ctx, telemetry.Options{Service: "stoker-" + o.what, Version: version, Scraped: o.listen != "" || o.page, Logger: log})
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	defer func() {
 		if err := t.Close(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // The output formats of -o.
@@ -31,7 +32,7 @@ func checkOutput(format settings.Value) error {
 	if format.From != "--output" {
 		named = format.From + ": output:"
 	}
-	return usage(fmt.Errorf("%s %s: expected table, json or yaml", named, format.Text))
+	return exit.Usage(fmt.Errorf("%s %s: expected table, json or yaml", named, format.Text))
 }
 
 // forPrograms says whether results are read by programs.

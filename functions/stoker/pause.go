@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // paused is what pause and resume report.
@@ -45,7 +46,7 @@ func newGateCommand(app *app, change gateChange, cmd *cobra.Command) *cobra.Comm
 		return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 			now, err := changeGate(ctx, box, args[0], change)
 			if errors.Is(err, events.ErrNotFound) {
-				return notFound(fmt.Errorf("no pipeline %s is applied: `%s`", args[0], app.command("apply FILE")))
+				return exit.NotFound(fmt.Errorf("no pipeline %s is applied: `%s`", args[0], app.command("apply FILE")))
 			}
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // published is what publish reports.
@@ -45,7 +46,7 @@ func newPublish(app *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fact, err := f.fact(cmd, args[0])
 			if err == nil && f.wait && fact.Data.Kind() == events.KindModelBlessed {
-				err = usage(fmt.Errorf("--wait: a %s starts no run", events.KindModelBlessed))
+				err = exit.Usage(fmt.Errorf("--wait: a %s starts no run", events.KindModelBlessed))
 			}
 			if err != nil {
 				return err
@@ -105,7 +106,7 @@ func checkKind(kind string) error {
 	if kind == "" || slices.Contains(publishedKinds(), kind) {
 		return nil
 	}
-	return usage(fmt.Errorf("--kind %s: expected one of %s", kind, strings.Join(publishedKinds(), ", ")))
+	return exit.Usage(fmt.Errorf("--kind %s: expected one of %s", kind, strings.Join(publishedKinds(), ", ")))
 }
 
 // noteUnknown warns of a pipeline that is not applied. Its publisher may be ahead of those who deploy, so that the fact is
@@ -156,7 +157,7 @@ func forced(fact events.Fact, derived bool) (events.Fact, error) {
 	case *events.HParamsReady:
 		data.Force = true
 	default:
-		return fact, usage(fmt.Errorf("--force: a %s asks for no training", fact.Data.Kind()))
+		return fact, exit.Usage(fmt.Errorf("--force: a %s asks for no training", fact.Data.Kind()))
 	}
 	if derived {
 		fact.ID = events.DerivedID(fact.ID, "force")

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 func TestForceAsksForMoreThanTheSameFactWithout(t *testing.T) {
@@ -21,7 +22,7 @@ func TestForceAsksForMoreThanTheSameFactWithout(t *testing.T) {
 		t.Errorf("an id that the publisher gave became %s, %v", given.ID, err)
 	}
 	failed := events.Fact{Data: &events.TrainingFailed{}}
-	if _, err := forced(failed, false); exitCode(err) != exitUsage {
+	if _, err := forced(failed, false); exit.Code(err) != exit.WrongUsage {
 		t.Errorf("a failure is forced: %v", err)
 	}
 }

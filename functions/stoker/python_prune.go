@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // dropped is one environment that remove or prune took away.
@@ -56,7 +57,7 @@ func chosenEnvironment(all []python.Made, named string) (python.Made, error) {
 			return made, nil
 		}
 	}
-	return python.Made{}, notFound(fmt.Errorf("%s is no environment of Stoker's making: `stoker python list` lists them", named))
+	return python.Made{}, exit.NotFound(fmt.Errorf("%s is no environment of Stoker's making: `stoker python list` lists them", named))
 }
 
 func newPythonPrune(app *app) *cobra.Command {
@@ -69,7 +70,7 @@ func newPythonPrune(app *app) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if unused < 0 {
-				return usage(fmt.Errorf("--unused %s: expected 0s or more", unused))
+				return exit.Usage(fmt.Errorf("--unused %s: expected 0s or more", unused))
 			}
 			return app.prune(unused)
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 func newPythonSetup(app *app) *cobra.Command {
@@ -28,7 +29,7 @@ func newPythonSetup(app *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case gpu && estimator:
-				return usage(errors.New("--gpu and --estimator: expected one of them"))
+				return exit.Usage(errors.New("--gpu and --estimator: expected one of them"))
 			case gpu:
 				opts.Kind = python.GPU
 			case estimator:
@@ -37,7 +38,7 @@ func newPythonSetup(app *app) *cobra.Command {
 			opts.Progress = app.notes()
 			made, err := python.Make(cmd.Context(), opts)
 			if err != nil {
-				return interrupted(cmd.Context(), err, "what was half made is removed")
+				return exit.Interrupted(cmd.Context(), err, "what was half made is removed")
 			}
 			return app.print(made, func(w io.Writer) { app.tellMade(w, made) })
 		},

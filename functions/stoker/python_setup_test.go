@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // What users type, with nothing in any cache, gives environments in which all can be imported. It takes 3 GB and some minutes.
@@ -66,7 +67,7 @@ func requirementsComeFromTheRegistry(t *testing.T, made python.Made) {
 func stoker(t *testing.T, out any, args ...string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), append([]string{"stoker", "-o", "json"}, args...), &stdout, &stderr); code != exitOK {
+	if code := run(t.Context(), append([]string{"stoker", "-o", "json"}, args...), &stdout, &stderr); code != exit.OK {
 		t.Fatalf("stoker %v: status %d: %s", args, code, stderr.String())
 	}
 	if err := json.Unmarshal(stdout.Bytes(), out); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // replayFlags are the flags of `stoker replay`.
@@ -64,9 +65,9 @@ func (f *replayFlags) add(cmd *cobra.Command) {
 func (f *replayFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.from == "" && f.opts.Run == "":
-		return usage(errors.New("expected --from or --run: `stoker replay --from 1` looks at everything"))
+		return exit.Usage(errors.New("expected --from or --run: `stoker replay --from 1` looks at everything"))
 	case f.opts.Request != "" && !f.opts.Force:
-		return usage(errors.New("--request goes with --force"))
+		return exit.Usage(errors.New("--request goes with --force"))
 	}
 	if f.opts.Force && f.opts.Request == "" {
 		f.opts.Request = strings.ToLower(rand.Text())
@@ -93,5 +94,5 @@ func parseFrom(text string, now time.Time) (from replay.From, err error) {
 	if from.Time, err = time.Parse(time.RFC3339, text); err == nil {
 		return from, nil
 	}
-	return from, usage(fmt.Errorf("--from %s: expected a sequence like 17, a time like 2026-11-21T09:00:00Z, or a duration ago like 24h", text))
+	return from, exit.Usage(fmt.Errorf("--from %s: expected a sequence like 17, a time like 2026-11-21T09:00:00Z, or a duration ago like 24h", text))
 }

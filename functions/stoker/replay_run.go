@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // replayed is what replay reports.
@@ -38,7 +39,7 @@ func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
 		return err
 	}
 	if f.opts.Run != "" && len(plan.Steps) == 0 {
-		return notFound(fmt.Errorf("no fact of run %s there: `stoker runs` lists them", f.opts.Run))
+		return exit.NotFound(fmt.Errorf("no fact of run %s there: `stoker runs` lists them", f.opts.Run))
 	}
 	report := replayed{Request: f.opts.Request, DryRun: f.dryRun, Runs: []*replayedRun{}}
 	for _, step := range plan.Steps {
@@ -51,10 +52,10 @@ func (a *app) replay(ctx context.Context, l link, f replayFlags) error {
 	}
 	if !f.dryRun {
 		late := fmt.Errorf("not everything was there within %s; the same command goes on", f.timeout)
-		err = atMost(ctx, f.timeout, late, func(ctx context.Context) error {
+		err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) error {
 			return r.Do(ctx, plan, f.wait, func(p replay.Progress) { report.Runs[p.Number].add(p); a.sayProgress(p) })
 		})
-		err = errors.Join(report.err(), interrupted(ctx, err, "jobs that were offered go on; the same command does the rest"))
+		err = errors.Join(report.err(), exit.Interrupted(ctx, err, "jobs that were offered go on; the same command does the rest"))
 	}
 	if a.forPrograms() {
 		err = errors.Join(err, a.print(report, nil))

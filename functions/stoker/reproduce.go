@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/reproduce"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // reproduceFlags are the flags of `stoker reproduce`.
@@ -34,7 +35,7 @@ func newReproduce(app *app) *cobra.Command {
 		Args:    exactly(1, "a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.opts.Tolerance < 0 {
-				return usage(fmt.Errorf("--tolerance %g: expected 0 or more", f.opts.Tolerance))
+				return exit.Usage(fmt.Errorf("--tolerance %g: expected 0 or more", f.opts.Tolerance))
 			}
 			if err := checkTimeout(true, f.timeout); err != nil {
 				return err
@@ -59,12 +60,12 @@ func (a *app) reproduce(ctx context.Context, l link, model string, f reproduceFl
 	fmt.Fprintf(a.notes(), "trains again as run %s of pipeline %s\n", job.Run, job.Pipeline)
 	var made *events.ModelTrained
 	late := fmt.Errorf("%s: nothing came of it within %s; run %s of pipeline %s goes on", model, f.timeout, job.Run, job.Pipeline)
-	err = atMost(ctx, f.timeout, late, func(ctx context.Context) (err error) {
+	err = exit.AtMost(ctx, f.timeout, late, func(ctx context.Context) (err error) {
 		made, err = a.offerAndFollow(ctx, l.box, job)
 		return err
 	})
 	if err != nil {
-		return interrupted(ctx, err, fmt.Sprintf("run %s of pipeline %s goes on", job.Run, job.Pipeline))
+		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s of pipeline %s goes on", job.Run, job.Pipeline))
 	}
 	report, err := reproduce.Compare(ctx, l.store, plan.Model.Told, made, f.opts)
 	if err != nil {

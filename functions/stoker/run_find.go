@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // findRun finds the pipeline of a run where the user did not say it: the only one that has a fact of such a run.
@@ -26,9 +27,9 @@ func findRun(ctx context.Context, box events.Letterbox, pipelineName, run string
 	case len(names) == 1:
 		return runKey{names[0], run}, nil
 	case len(names) > 1:
-		return runKey{}, usage(fmt.Errorf("run %s: give --pipeline, one of %s", run, strings.Join(names, ", ")))
+		return runKey{}, exit.Usage(fmt.Errorf("run %s: give --pipeline, one of %s", run, strings.Join(names, ", ")))
 	case pipelineName != "":
-		return runKey{}, notFound(fmt.Errorf("no fact of run %s of pipeline %s: `stoker runs` lists them", run, pipelineName))
+		return runKey{}, exit.NotFound(fmt.Errorf("no fact of run %s of pipeline %s: `stoker runs` lists them", run, pipelineName))
 	}
-	return runKey{}, notFound(fmt.Errorf("no fact of run %s: `stoker runs` lists them", run))
+	return runKey{}, exit.NotFound(fmt.Errorf("no fact of run %s: `stoker runs` lists them", run))
 }

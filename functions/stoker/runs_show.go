@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // runDetail is everything that `stoker runs show` knows of a run.
@@ -68,7 +69,7 @@ func newRunsShow(app *app) *cobra.Command {
 				}
 				ended, err := app.awaitRun(ctx, box, key, waits.timeout)
 				if err != nil {
-					return interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.run))
+					return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.run))
 				}
 				if err := app.showRun(ctx, box, key); err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // waitFlags are those of commands that may stay until a run has ended.
@@ -29,9 +30,9 @@ func (f *waitFlags) check() error { return checkTimeout(f.wait, f.timeout) }
 func checkTimeout(wait bool, timeout time.Duration) error {
 	switch {
 	case timeout < 0:
-		return usage(fmt.Errorf("--timeout %s: expected more than 0s", timeout))
+		return exit.Usage(fmt.Errorf("--timeout %s: expected more than 0s", timeout))
 	case timeout > 0 && !wait:
-		return usage(errors.New("--timeout goes with --wait"))
+		return exit.Usage(errors.New("--timeout goes with --wait"))
 	}
 	return nil
 }
@@ -39,7 +40,7 @@ func checkTimeout(wait bool, timeout time.Duration) error {
 // awaitRun waits until a run has ended, and says how. The log tells of that before everything else does.
 func (a *app) awaitRun(ctx context.Context, box events.Letterbox, key runKey, timeout time.Duration) (ended runs.State, err error) {
 	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.run, timeout)
-	err = atMost(ctx, timeout, late, func(ctx context.Context) error {
+	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {
 		now, err := showRun(ctx, box, key)
 		if err != nil || now.Over() {
 			ended = now.runState

@@ -131,18 +131,3 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("exit status %s, want %s", got, args[0])
 	}
 }
-
-func TestExitStatusesSayWhatWentWrong(t *testing.T) {
-	t.Parallel()
-	for want, err := range map[int]error{
-		exitFailed:      errors.New("some error"),
-		exitUsage:       fmt.Errorf("outer: %w", usage(errors.New("wrong flag"))),
-		exitNotFound:    fmt.Errorf("stage: %w", storage.ErrNotFound),
-		exitUnreachable: fmt.Errorf("publish: %w", events.ErrRefused),
-		exitTimeout:     fmt.Errorf("follow: %w", context.DeadlineExceeded),
-	} {
-		if got := exitCode(err); got != want {
-			t.Errorf("%v: exit status %d, want %d", err, got, want)
-		}
-	}
-}

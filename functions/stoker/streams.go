@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 func newStreams(app *app) *cobra.Command {
@@ -53,7 +54,7 @@ func newStreamsApply(app *app) *cobra.Command {
 func checkClasses(classes []string) error {
 	for _, class := range classes {
 		if err := events.CheckName("--classes", class); err != nil {
-			return usage(err)
+			return exit.Usage(err)
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -28,7 +29,7 @@ func newStudiesExport(app *app) *cobra.Command {
 		ValidArgsFunction: app.pipelineNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to == "" && !asCSV && !asJSON {
-				return usage(errors.New("export to where? say --to DIR, --csv or --json"))
+				return exit.Usage(errors.New("export to where? say --to DIR, --csv or --json"))
 			}
 			return app.withStudy(cmd.Context(), args[0], func(ctx context.Context, box events.Letterbox, study events.Study) error {
 				s, err := studies.Read(ctx, box, study)
@@ -57,7 +58,7 @@ func newStudiesExport(app *app) *cobra.Command {
 // exportStudy fills a folder. One that holds something is left alone: TensorBoard adds up all event files that it finds.
 func exportStudy(ctx context.Context, box events.Letterbox, s studies.State, dir string) error {
 	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return usage(fmt.Errorf("export to %s: expected a new folder, or an empty one", dir))
+		return exit.Usage(fmt.Errorf("export to %s: expected a new folder, or an empty one", dir))
 	}
 	if err := report.Write(dir, &s.Study, 0); err != nil {
 		return fmt.Errorf("export to %s: %w", dir, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -17,9 +18,9 @@ func (a *app) withStudy(ctx context.Context, word string, do func(context.Contex
 		study, err := findStudy(ctx, box, word)
 		switch {
 		case errors.Is(err, events.ErrNotFound):
-			return notFound(fmt.Errorf("no study %s: `%s` lists them", word, a.command("studies list")))
+			return exit.NotFound(fmt.Errorf("no study %s: `%s` lists them", word, a.command("studies list")))
 		case errors.Is(err, studies.ErrAmbiguous):
-			return usage(err)
+			return exit.Usage(err)
 		case err != nil:
 			return err
 		}

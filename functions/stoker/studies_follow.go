@@ -18,6 +18,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -80,7 +81,7 @@ func (a *app) followStudy(ctx context.Context, box events.Letterbox, study event
 		return errOver
 	})
 	if err := watching.Wait(); !errors.Is(err, errOver) || ctx.Err() != nil {
-		return interrupted(ctx, err, fmt.Sprintf("study %s goes on", shortID(study.ID)))
+		return exit.Interrupted(ctx, err, fmt.Sprintf("study %s goes on", shortID(study.ID)))
 	}
 	if err := view.end(d); err != nil {
 		return err

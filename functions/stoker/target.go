@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
@@ -39,7 +40,7 @@ func (a *app) target() (target, error) {
 	}
 	bus, err := found.Bus()
 	if err != nil {
-		return target{}, usage(err)
+		return target{}, exit.Usage(err)
 	}
 	named, err := a.namedTarget(found, bus)
 	if err != nil || bus.URL != "" && !bus.Selected {
@@ -60,7 +61,7 @@ func (a *app) storeTarget() (target, error) {
 	}
 	store, storeErr := a.found.Store()
 	if storeErr != nil {
-		return target{}, usage(storeErr)
+		return target{}, exit.Usage(storeErr)
 	}
 	if !store.Named() {
 		return target{}, err
@@ -72,7 +73,7 @@ func (a *app) namedTarget(found *settings.Settings, bus settings.Bus) (target, e
 	root := found.Value(settings.Root)
 	ref, err := storage.ParseRef(root.Text)
 	if err != nil {
-		return target{}, usage(fmt.Errorf("root (%s): %w", root.From, err))
+		return target{}, exit.Usage(fmt.Errorf("root (%s): %w", root.From, err))
 	}
 	return target{bus: bus, root: ref, store: func() (s3.Config, error) {
 		store, err := found.Store()
@@ -84,7 +85,7 @@ func (a *app) namedTarget(found *settings.Settings, bus settings.Bus) (target, e
 func (a *app) localTarget(timeout time.Duration) (target, error) {
 	connection, err := local.ReadConnection(a.dataDir)
 	if errors.Is(err, local.ErrNotRunning) {
-		return target{}, unreachable(fmt.Errorf("%w: start `%s`, or name a server with --nats", err, a.command("up")))
+		return target{}, exit.Unreachable(fmt.Errorf("%w: start `%s`, or name a server with --nats", err, a.command("up")))
 	}
 	if err != nil {
 		return target{}, err
@@ -126,8 +127,8 @@ func isUntrusted(err error) bool {
 
 // withStoreHint adds to an error of the store what may help.
 func withStoreHint(err error) error {
-	if !isUntrusted(err) || exitCode(err) == exitUnreachable {
+	if !isUntrusted(err) || exit.Code(err) == exit.Away {
 		return err
 	}
-	return unreachable(fmt.Errorf("%w: --s3-ca FILE (AWS_CA_BUNDLE) names the certificates to trust", err))
+	return exit.Unreachable(fmt.Errorf("%w: --s3-ca FILE (AWS_CA_BUNDLE) names the certificates to trust", err))
 }

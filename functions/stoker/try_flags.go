@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // tryFlags are the flags of `stoker try`.
@@ -73,7 +74,7 @@ func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 		return a, err
 	}
 	if err := json.Unmarshal([]byte(t.config), &a.CustomConfig); err != nil {
-		return a, usage(fmt.Errorf(`--config: expected JSON like {"label": "species"}: %w`, err))
+		return a, exit.Usage(fmt.Errorf(`--config: expected JSON like {"label": "species"}: %w`, err))
 	}
 	if t.hyperparameters != "" {
 		text, err := os.ReadFile(fileIn(t.hyperparameters, "best_hyperparameters.txt"))
@@ -90,7 +91,7 @@ func (t *tryFlags) assignment(name string) (module.Assignment, error) {
 func (t *tryFlags) checkExports() error {
 	for _, name := range t.exports {
 		if !slices.Contains(module.Formats(), name) {
-			return usage(fmt.Errorf("--exports %s: expected some of %s", name, strings.Join(module.Formats(), ", ")))
+			return exit.Usage(fmt.Errorf("--exports %s: expected some of %s", name, strings.Join(module.Formats(), ", ")))
 		}
 	}
 	return nil
@@ -176,7 +177,7 @@ func (t *tryFlags) check(a module.Assignment) error {
 	}
 	switch {
 	case t.raw && t.transformGraph == "":
-		return usage(errors.New("--raw is said of examples beside --transform-graph, and there is none"))
+		return exit.Usage(errors.New("--raw is said of examples beside --transform-graph, and there is none"))
 	case t.transformGraph != "":
 		if err := isFolder(t.transformGraph); err != nil {
 			return fmt.Errorf("--transform-graph: %w", err)
@@ -201,7 +202,7 @@ func (t *tryFlags) checkTo() error {
 		return nil
 	}
 	if !t.force {
-		return usage(fmt.Errorf("--to %s: is there already: remove it, or give --force or another --to", t.to))
+		return exit.Usage(fmt.Errorf("--to %s: is there already: remove it, or give --force or another --to", t.to))
 	}
 	entries, err := os.ReadDir(t.to)
 	if err != nil {
@@ -210,7 +211,7 @@ func (t *tryFlags) checkTo() error {
 	for _, entry := range entries {
 		made := entry.Name() == triedLog || entry.IsDir() && slices.Contains([]string{"model", "model_run", "working", "trials", triedBest, triedResults}, entry.Name())
 		if !made {
-			return usage(fmt.Errorf("--to %s: holds %s, which no try has left there", t.to, entry.Name()))
+			return exit.Usage(fmt.Errorf("--to %s: holds %s, which no try has left there", t.to, entry.Name()))
 		}
 	}
 	return nil

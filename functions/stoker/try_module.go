@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // addPython adds the flags that a pipeline has as keys of its module.
@@ -28,7 +29,7 @@ func (t *tryFlags) module(name string) (module.Source, error) {
 	source := t.source
 	source.Path = name
 	if !isPath(name) && !strings.HasPrefix(name, module.BuiltinPrefix) {
-		return source, usage(fmt.Errorf("%s: expected builtin:<name> or a path: what is tried lies on this machine", name))
+		return source, exit.Usage(fmt.Errorf("%s: expected builtin:<name> or a path: what is tried lies on this machine", name))
 	}
 	var wrong []error
 	keras := []string{module.KerasAuto, module.Keras2, module.Keras3}
@@ -41,14 +42,14 @@ func (t *tryFlags) module(name string) (module.Source, error) {
 		}
 	}
 	if len(wrong) > 0 {
-		return source, usage(errors.Join(wrong...))
+		return source, exit.Usage(errors.Join(wrong...))
 	}
 	return relativeTo(".", source)
 }
 
 func (t *tryFlags) checkModel() error {
 	if models := []string{pipeline.ModelSaved, pipeline.ModelAny}; !slices.Contains(models, t.model) {
-		return usage(fmt.Errorf("--model %s: expected one of %s", t.model, strings.Join(models, ", ")))
+		return exit.Usage(fmt.Errorf("--model %s: expected one of %s", t.model, strings.Join(models, ", ")))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
@@ -41,11 +42,11 @@ func (s *searchFlags) check(a module.Assignment) error {
 	tfx := guest.IsTFX(a.Module.Path)
 	switch {
 	case !s.searches() && (s.trials != 0 || s.algorithm != ""):
-		return usage(errors.New("--trials and --algorithm are said of a search: add --tune"))
+		return exit.Usage(errors.New("--trials and --algorithm are said of a search: add --tune"))
 	case s.studyOnly && tfx:
-		return usage(fmt.Errorf("--study: %s has a tuner_fn, which doesn't say what it searches for before it does", a.Module.Path))
+		return exit.Usage(fmt.Errorf("--study: %s has a tuner_fn, which doesn't say what it searches for before it does", a.Module.Path))
 	case tfx && (s.trials != 0 || s.algorithm != ""):
-		return usage(fmt.Errorf("--trials and --algorithm: it is for the tuner_fn of %s to say", a.Module.Path))
+		return exit.Usage(fmt.Errorf("--trials and --algorithm: it is for the tuner_fn of %s to say", a.Module.Path))
 	}
 	return within("trials", s.trials, 0, anyCount)
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/functions/console"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/local"
 )
 
@@ -51,7 +52,7 @@ func (a *app) listenConsole(address string) (net.Listener, error) {
 		listener, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	}
 	if err != nil {
-		return nil, usage(fmt.Errorf("--console %s: %w", address, err))
+		return nil, exit.Usage(fmt.Errorf("--console %s: %w", address, err))
 	}
 	return listener, nil
 }

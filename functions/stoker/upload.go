@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -29,7 +30,7 @@ func newUpload(app *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := storage.ParseRef(args[1])
 			if err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
 			if info, err := os.Stat(args[0]); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // warmFlags say what is kept ready for jobs to come.
@@ -26,7 +27,7 @@ func (w *warmFlags) add(cmd *cobra.Command) {
 func (w *warmFlags) check() error {
 	err := within("warm", w.processes, 0, anyCount)
 	if w.python != "" && !slices.Contains(guest.Warmth(), w.python) {
-		err = errors.Join(err, usage(fmt.Errorf("--python-warm %s: expected one of %s", w.python, strings.Join(guest.Warmth(), ", "))))
+		err = errors.Join(err, exit.Usage(fmt.Errorf("--python-warm %s: expected one of %s", w.python, strings.Join(guest.Warmth(), ", "))))
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
 // watchFlags are the flags of `stoker watch`.
@@ -69,7 +70,7 @@ func newWatch(app *app) *cobra.Command {
 func (f watchFlags) check() error {
 	for _, kind := range f.kinds {
 		if !slices.Contains(watchKinds(), kind) {
-			return usage(fmt.Errorf("--kind %s: expected one of %s", kind, strings.Join(watchKinds(), ", ")))
+			return exit.Usage(fmt.Errorf("--kind %s: expected one of %s", kind, strings.Join(watchKinds(), ", ")))
 		}
 	}
 	return nil
@@ -129,7 +130,7 @@ func (a *app) watch(ctx context.Context, box events.Letterbox, f watchFlags) err
 		watching.Go(func() error { return w.again(ctx2, w.progress) })
 	}
 	err := watching.Wait()
-	if isInterrupt(ctx, err) || ctx.Err() != nil {
+	if exit.IsInterrupt(ctx, err) || ctx.Err() != nil {
 		return nil
 	}
 	return err

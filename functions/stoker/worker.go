@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -69,7 +70,7 @@ func newWorker(app *app) *cobra.Command {
 
 func (f *workerFlags) check() error {
 	if f.grace <= 0 {
-		return usage(fmt.Errorf("--grace %s: expected more than 0s", f.grace))
+		return exit.Usage(fmt.Errorf("--grace %s: expected more than 0s", f.grace))
 	}
 	if f.once {
 		f.warm.processes = 0 // there is no second job
@@ -111,7 +112,7 @@ func (a *app) reportOnce(worked bool) error {
 func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do func(context.Context, *worker.Worker) error) error {
 	return a.withLink(ctx, func(ctx context.Context, l link) (err error) {
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
-			return unreachable(fmt.Errorf("object store: %w", err))
+			return exit.Unreachable(fmt.Errorf("object store: %w", err))
 		}
 		store, err := withinInputs(l.store, l.root)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -20,11 +21,11 @@ func allFunctions() (all []string) {
 func (f *workerFlags) checkFunctions() error {
 	all := allFunctions()
 	if len(f.functions) == 0 {
-		return usage(fmt.Errorf("--functions: expected some of %s", strings.Join(all, ", ")))
+		return exit.Usage(fmt.Errorf("--functions: expected some of %s", strings.Join(all, ", ")))
 	}
 	for _, name := range f.functions {
 		if !slices.Contains(all, name) {
-			return usage(fmt.Errorf("--functions %s: expected some of %s", name, strings.Join(all, ", ")))
+			return exit.Usage(fmt.Errorf("--functions %s: expected some of %s", name, strings.Join(all, ", ")))
 		}
 	}
 	return nil

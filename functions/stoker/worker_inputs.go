@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -22,7 +23,7 @@ func withinInputs(store storage.Store, root storage.Ref) (storage.Store, error) 
 	for place := range strings.SplitSeq(text, ",") {
 		ref, err := storage.ParseRef(strings.TrimSpace(place))
 		if err != nil {
-			return nil, usage(fmt.Errorf("%s: %w", inputsEnv, err))
+			return nil, exit.Usage(fmt.Errorf("%s: %w", inputsEnv, err))
 		}
 		places = append(places, ref)
 	}

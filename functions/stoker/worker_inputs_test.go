@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
 )
@@ -25,7 +26,7 @@ func TestAWorkerReadsWhereItIsToldAlone(t *testing.T) {
 		}
 	}
 	t.Setenv(inputsEnv, "uploads")
-	if _, err := withinInputs(memory, root); exitCode(err) != exitUsage {
+	if _, err := withinInputs(memory, root); exit.Code(err) != exit.WrongUsage {
 		t.Errorf("a place that is none: got %v", err)
 	}
 	t.Setenv(inputsEnv, "")
