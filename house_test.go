@@ -105,9 +105,10 @@ var table = house.Table{
 		"functions/studies":               {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
-		"functions/stoker":      {Opens: "*"},
-		"functions/stoker/exit": {Opens: "events storage"}, // which of their errors calls for which status
-		"functions/stoker-cuda": {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
+		"functions/stoker":          {Opens: "*"},
+		"functions/stoker/exit":     {Opens: "events storage"}, // which of their errors calls for which status
+		"functions/stoker/terminal": {Opens: "events functions/module"},
+		"functions/stoker-cuda":     {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
 		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
 			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch functions/telemetry", Tests: "*"},
@@ -145,7 +146,7 @@ var table = house.Table{
 			"compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
-		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker events/jetstream", Tests: "events functions/telemetry"},
+		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker functions/stoker/terminal events/jetstream", Tests: "events functions/telemetry"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 		{Library: "go.opentelemetry.io", Rooms: "functions/telemetry"},
 		{Library: "github.com/prometheus", Rooms: "functions/telemetry"},

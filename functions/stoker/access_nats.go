@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // accessFlags narrow roles on the bus.
@@ -75,7 +76,7 @@ func (f accessFlags) user(arg string) (access.User, error) {
 }
 
 func (a *app) printAccount(account access.Account) error {
-	if a.output == formatTable {
+	if a.output == terminal.Table {
 		return asUsage(access.WriteAccounts(a.stdout, account))
 	}
 	permissions := map[access.Role]access.Permissions{}

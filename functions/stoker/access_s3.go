@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/access"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -110,7 +111,7 @@ func (a *app) accessPlace(f accessS3Flags) (access.Place, error) {
 
 // printPolicy prints JSON, whatever else is asked for but YAML: policies are JSON.
 func (a *app) printPolicy(policy access.Policy) error {
-	if a.output != formatTable {
+	if a.output != terminal.Table {
 		return a.print(policy, nil)
 	}
 	encoder := json.NewEncoder(a.stdout)

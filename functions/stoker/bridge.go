@@ -18,7 +18,7 @@ func newBridge(app *app) *cobra.Command {
 		Short: "Run a bridge: marker objects in buckets become facts",
 		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
 			"The bridge then publishes examples.ready for that folder, once for each upload of the marker.\n\n" +
-			"The marker's metadata (pipeline, run, schema, statistics) or its body say what is meant; the body is a JSON object with the same\n" +
+			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body say what is meant; the body is a JSON object with the same\n" +
 			"fields and examples, as examples.ready has them. An empty one means the Split-<name> folders beside it, and a run named as\n" +
 			"the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +
 			"The store has to send S3 event messages to NATS subjects below buckets. MinIO does so with JetStream:\n" +
@@ -45,6 +45,7 @@ func newBridge(app *app) *cobra.Command {
 
 func (a *app) bridge(ctx context.Context, o *operated, opts bridge.Options) error {
 	return a.withLink(ctx, func(ctx context.Context, l link) error {
+		opts.Telemetry = o.Telemetry
 		b, err := bridge.New(o.Letterbox(l.box), l.store, opts)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // cancelled is what cancel reports.
@@ -89,7 +90,7 @@ func (a *app) awaitEnd(ctx context.Context, box events.Letterbox, key runKey, ti
 		return err
 	}
 	state := outcome(recorded)
-	if err := a.print(state, func(w io.Writer) { row(w, state.Run, state.State, state.What()) }); err != nil {
+	if err := a.print(state, func(w io.Writer) { terminal.Row(w, state.Run, state.State, state.What()) }); err != nil {
 		return err
 	}
 	if state.State != runCancelled {

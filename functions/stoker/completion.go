@@ -9,12 +9,13 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // complete tells shells what values flags and arguments may have.
 func (a *app) complete(root *cobra.Command) {
 	values := map[string]cobra.CompletionFunc{
-		"output":   cobra.FixedCompletions(formats(), cobra.ShellCompDirectiveNoFileComp),
+		"output":   cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp),
 		"kind":     cobra.FixedCompletions(publishedKinds(), cobra.ShellCompDirectiveNoFileComp),
 		"pipeline": a.pipelineNames,
 		"run":      a.runNames,

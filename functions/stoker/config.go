@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // configured is what `stoker config` reports.
@@ -76,13 +77,13 @@ func (a *app) config() error {
 }
 
 func (c configured) table(w io.Writer) {
-	row(w, "SETTING", "VALUE", "FROM")
+	terminal.Row(w, "SETTING", "VALUE", "FROM")
 	for _, s := range c.Settings {
-		row(w, s.Key, dash(s.Value), s.From)
+		terminal.Row(w, s.Key, dash(s.Value), s.From)
 	}
 	fmt.Fprintln(w)
-	row(w, "bus", dash(c.Bus.Address), c.Bus.Why)
-	row(w, "store", dash(c.Store.Address), c.Store.Why)
+	terminal.Row(w, "bus", dash(c.Bus.Address), c.Bus.Why)
+	terminal.Row(w, "store", dash(c.Store.Address), c.Store.Why)
 }
 
 // dash stands for what there is not.

@@ -14,7 +14,9 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // deadLine is one line of `stoker dead`.
@@ -112,10 +114,10 @@ func pickLetters(ctx context.Context, box events.Letterbox, numbers []uint64) ([
 }
 
 func deadTable(w io.Writer, letters []deadLine) {
-	row(w, "NUMBER", "BURIED", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
+	terminal.Row(w, "NUMBER", "BURIED", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
 	for _, line := range letters {
-		row(w, line.Number, line.Buried.Local().Format(time.DateTime), line.Pipeline, line.Run, line.from(),
-			line.Letter.Reason.Kind, firstLine(line.Letter.Reason.Message))
+		terminal.Row(w, line.Number, line.Buried.Local().Format(time.DateTime), line.Pipeline, line.Run, line.from(),
+			line.Letter.Reason.Kind, runs.FirstLine(line.Letter.Reason.Message))
 	}
 }
 
@@ -125,14 +127,14 @@ func (l deadLine) from() string {
 }
 
 func deadLetter(w io.Writer, line deadLine) {
-	row(w, "reason", firstLine(line.Letter.Reason.Message))
-	row(w, "field", line.Letter.Reason.Field)
-	row(w, "pipeline", line.Pipeline)
-	row(w, "run", line.Run)
-	row(w, "from", line.from())
-	row(w, "subject", line.Letter.Message.Subject)
+	terminal.Row(w, "reason", runs.FirstLine(line.Letter.Reason.Message))
+	terminal.Row(w, "field", line.Letter.Reason.Field)
+	terminal.Row(w, "pipeline", line.Pipeline)
+	terminal.Row(w, "run", line.Run)
+	terminal.Row(w, "from", line.from())
+	terminal.Row(w, "subject", line.Letter.Message.Subject)
 	for _, name := range slices.Sorted(maps.Keys(line.Letter.Message.Header)) {
-		row(w, name, strings.Join(line.Letter.Message.Header[name], ", "))
+		terminal.Row(w, name, strings.Join(line.Letter.Message.Header[name], ", "))
 	}
 	if _, rest, more := strings.Cut(line.Letter.Reason.Message, "\n"); more {
 		fmt.Fprintf(w, "\n%s\n", rest)

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/local/demo"
 )
@@ -82,8 +83,8 @@ func (a *app) reportDemo(outcome events.Fact, keep bool) error {
 	}
 	fmt.Fprintf(a.stdout, "%s\n\n", indent(factJSON(outcome)))
 	return a.print(nil, func(w io.Writer) {
-		row(w, "model", trained.Model.URI)
-		row(w, "accuracy", fmt.Sprintf("%.3f on the eval split", trained.Metrics["accuracy"]))
+		terminal.Row(w, "model", trained.Model.URI)
+		terminal.Row(w, "accuracy", fmt.Sprintf("%.3f on the eval split", trained.Metrics["accuracy"]))
 		if trained.Cached {
 			fmt.Fprint(w, "\nNothing was trained: a run before this one had the same inputs, module and settings, so that this run got its model.\n"+
 				"With an empty --data folder it trains anew.\n")
@@ -96,8 +97,8 @@ func (a *app) reportDemo(outcome events.Fact, keep bool) error {
 // nextCommands are what a newcomer may want to see after the demo, ready to be typed.
 func (a *app) nextCommands(w io.Writer, keep bool) {
 	if !keep {
-		row(w, "  "+a.command("up")+" &", "# the stack again, with what it knows")
+		terminal.Row(w, "  "+a.command("up")+" &", "# the stack again, with what it knows")
 	}
-	row(w, "  "+a.command("runs"), "# every run, and what it waits for")
-	row(w, "  "+a.command("models pull penguin --to ./penguin --serving"), "# the folder that TensorFlow Serving takes")
+	terminal.Row(w, "  "+a.command("runs"), "# every run, and what it waits for")
+	terminal.Row(w, "  "+a.command("models pull penguin --to ./penguin --serving"), "# the folder that TensorFlow Serving takes")
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/inspect"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // factJSON is a fact as its structured CloudEvent, for printing.
@@ -27,17 +29,17 @@ func factJSON(fact events.Fact) json.RawMessage {
 func describe(w io.Writer, fact events.Fact) {
 	switch data := fact.Data.(type) {
 	case *events.ModelTrained:
-		row(w, "run", fact.Run)
-		row(w, "model", data.Model.URI)
-		row(w, "execution", data.Execution)
+		terminal.Row(w, "run", fact.Run)
+		terminal.Row(w, "model", data.Model.URI)
+		terminal.Row(w, "execution", data.Execution)
 		describeModel(w, data)
 		if data.Cached {
-			row(w, "cached", "the same inputs, module and settings were trained before; nothing was done again")
+			terminal.Row(w, "cached", "the same inputs, module and settings were trained before; nothing was done again")
 		}
 	case *events.TrainingFailed:
-		row(w, "run", fact.Run)
-		row(w, "failed", failureLine(data))
-		if more := details(data.Message, data.LogTail); more != "" {
+		terminal.Row(w, "run", fact.Run)
+		terminal.Row(w, "failed", runs.FailureLine(data))
+		if more := runs.Details(data.Message, data.LogTail); more != "" {
 			fmt.Fprintln(w, more)
 		}
 	}
@@ -45,19 +47,19 @@ func describe(w io.Writer, fact events.Fact) {
 
 // describeModel says how good a model is, what it started from, and how its files compare with it.
 func describeModel(w io.Writer, data *events.ModelTrained) {
-	row(w, "metrics", metricsLine(data.Metrics))
+	terminal.Row(w, "metrics", terminal.Metrics(data.Metrics))
 	if values := hyperparametersLine(data.Hyperparameters); values != "" {
-		row(w, "hyperparameters", values)
+		terminal.Row(w, "hyperparameters", values)
 	}
 	if data.BaseModel != "" {
-		row(w, "base model", data.BaseModel)
+		terminal.Row(w, "base model", data.BaseModel)
 	}
 	if s := data.Skew; s != nil {
 		figures := inspect.Skew{Rows: s.Rows, MaxAbs: s.MaxAbs, Tolerance: s.Tolerance, Raw: s.Raw, Note: s.Note}
-		row(w, "skew", firstLine(figures.String()))
+		terminal.Row(w, "skew", runs.FirstLine(figures.String()))
 	}
 	for _, note := range data.Notes {
-		row(w, "note", note)
+		terminal.Row(w, "note", note)
 	}
 }
 
@@ -68,7 +70,7 @@ func hyperparametersLine(values map[string]any) string {
 		if strings.HasPrefix(name, space.Own) {
 			continue
 		}
-		all = append(all, fmt.Sprintf("%s %s", name, firstLine(fmt.Sprint(values[name]))))
+		all = append(all, fmt.Sprintf("%s %s", name, runs.FirstLine(fmt.Sprint(values[name]))))
 	}
 	return strings.Join(all, "  ")
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -39,9 +40,9 @@ func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact e
 func (a *app) failedRun(run string, failed *events.TrainingFailed) error {
 	switch {
 	case failed.Reason == events.FailureCancelled:
-		return fmt.Errorf("run %s was %s", run, firstLine(failed.Message)) // cancelled, or superseded by which
+		return fmt.Errorf("run %s was %s", run, runs.FirstLine(failed.Message)) // cancelled, or superseded by which
 	case a.forPrograms():
-		return fmt.Errorf("run %s failed: %s", run, firstLine(failed.Message))
+		return fmt.Errorf("run %s failed: %s", run, runs.FirstLine(failed.Message))
 	}
 	return fmt.Errorf("run %s failed (%s)", run, failed.Reason)
 }
@@ -52,8 +53,8 @@ var errOver = errors.New("run is over")
 // follow watches first and publishes then, so that nothing of the run is missed.
 func (a *app) follow(ctx context.Context, box events.Letterbox, facts []events.Fact) (events.Fact, error) {
 	pipeline, run := facts[0].Pipeline, facts[0].Run
-	show := a.newDisplay()
-	defer show.close()
+	show := a.display()
+	defer show.Close()
 	var outcome events.Fact
 	heard := make(chan struct{})
 	tell := sync.OnceFunc(func() { close(heard) })
@@ -65,7 +66,7 @@ func (a *app) follow(ctx context.Context, box events.Letterbox, facts []events.F
 				return ignoreEnd(watchCtx, err)
 			}
 			tell()
-			show.progress(p)
+			show.Progress(p)
 		}
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/gc"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -80,10 +81,10 @@ func (a *app) collect(ctx context.Context, l link, opts gc.Options) (err error) 
 func garbageTable(w io.Writer, g garbage) {
 	verb := map[bool]string{false: "removed", true: "would remove"}[g.DryRun]
 	if len(g.Removed) > 0 {
-		row(w, "WHAT", "EXECUTION", "ATTEMPT", "OBJECTS", "BYTES", "WHY")
+		terminal.Row(w, "WHAT", "EXECUTION", "ATTEMPT", "OBJECTS", "BYTES", "WHY")
 	}
 	for _, r := range g.Removed {
-		row(w, r.What, shortExecution(r.Execution), r.Attempt, r.Objects, r.Bytes, r.Why)
+		terminal.Row(w, r.What, shortExecution(r.Execution), r.Attempt, r.Objects, r.Bytes, r.Why)
 	}
 	fmt.Fprintf(w, "%s %d objects, %d bytes\n", verb, g.Objects, g.Bytes)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -92,9 +93,9 @@ func (a *app) attemptLog(ctx context.Context, l link, key runKey, known, which s
 	}
 	if which == "list" {
 		return a.print(attempts, func(w io.Writer) {
-			row(w, "NUMBER", "ATTEMPT", "ENDED", "BYTES")
+			terminal.Row(w, "NUMBER", "ATTEMPT", "ENDED", "BYTES")
 			for _, one := range attempts {
-				row(w, one.Number, one.Attempt, one.Ended.Local().Format(time.DateTime), one.Bytes)
+				terminal.Row(w, one.Number, one.Attempt, one.Ended.Local().Format(time.DateTime), one.Bytes)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // modelLine is one line of `stoker models`.
@@ -69,9 +70,9 @@ func listModels(ctx context.Context, box events.Letterbox, query events.Query) (
 }
 
 func modelsTable(w io.Writer, models []modelLine) {
-	row(w, "PIPELINE", "RUN", "FINISHED", "METRICS", "FORMATS", "MODEL")
+	terminal.Row(w, "PIPELINE", "RUN", "FINISHED", "METRICS", "FORMATS", "MODEL")
 	for _, m := range models {
-		row(w, m.Pipeline, m.Run, m.Finished.Local().Format(time.DateTime), metricsLine(m.Metrics), formatsLine(m.Formats), m.Model)
+		terminal.Row(w, m.Pipeline, m.Run, m.Finished.Local().Format(time.DateTime), terminal.Metrics(m.Metrics), formatsLine(m.Formats), m.Model)
 	}
 }
 

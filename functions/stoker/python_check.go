@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 func newPythonCheck(app *app) *cobra.Command {
@@ -45,18 +46,18 @@ func environmentToCheck(ctx context.Context, args []string) (python.Environment,
 }
 
 func checkedTable(w io.Writer, c python.Checked) {
-	row(w, "python", c.Python, "ok", c.Interpreter)
+	terminal.Row(w, "python", c.Python, "ok", c.Interpreter)
 	for _, p := range c.Packages {
 		switch {
 		case p.Add != "":
-			row(w, p.Package, "-", p.Problem, p.Add)
+			terminal.Row(w, p.Package, "-", p.Problem, p.Add)
 		case p.Problem != "":
-			row(w, p.Package, p.Version, "broken", p.Problem)
+			terminal.Row(w, p.Package, p.Version, "broken", p.Problem)
 		default:
-			row(w, p.Package, p.Version, "ok", "")
+			terminal.Row(w, p.Package, p.Version, "ok", "")
 		}
 	}
 	if c.Usable() == nil {
-		row(w, "GPUs", c.GPUs, "", "that TensorFlow sees")
+		terminal.Row(w, "GPUs", c.GPUs, "", "that TensorFlow sees")
 	}
 }

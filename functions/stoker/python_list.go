@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // environmentLine is one line of `stoker python list`.
@@ -63,13 +64,13 @@ func (a *app) listEnvironments() ([]environmentLine, error) {
 }
 
 func environmentsTable(w io.Writer, lines []environmentLine) {
-	row(w, "KIND", "PYTHON", "MB", "LAST USED", "FOR", "INTERPRETER")
+	terminal.Row(w, "KIND", "PYTHON", "MB", "LAST USED", "FOR", "INTERPRETER")
 	for _, l := range lines {
 		kind := string(l.Kind)
 		if kind == "" {
 			kind = "requirements"
 		}
-		row(w, kind, l.Python, l.Bytes/1e6, daysAgo(l.Used, time.Now()), l.user(), l.Interpreter)
+		terminal.Row(w, kind, l.Python, l.Bytes/1e6, daysAgo(l.Used, time.Now()), l.user(), l.Interpreter)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // dropped is one environment that remove or prune took away.
@@ -113,10 +114,10 @@ func (a *app) prune(unused time.Duration) error {
 func (a *app) tellDropped(gone []dropped) error {
 	return a.print(gone, func(w io.Writer) {
 		for _, d := range gone {
-			row(w, "removed", d.Dir, d.Why)
+			terminal.Row(w, "removed", d.Dir, d.Why)
 		}
 		if len(gone) == 0 {
-			row(w, "nothing to remove")
+			terminal.Row(w, "nothing to remove")
 		}
 	})
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // replayed is what replay reports.
@@ -80,7 +82,7 @@ func (r *replayedRun) add(p replay.Progress) {
 func (a *app) sayProgress(p replay.Progress) {
 	line := fmt.Sprintf("run %s of pipeline %s: %s", p.Step.Run.Run, p.Step.Pipeline, p.Did)
 	if p.Err != nil {
-		line += ": " + firstLine(p.Err.Error())
+		line += ": " + runs.FirstLine(p.Err.Error())
 	}
 	fmt.Fprintln(a.notes(), line)
 }
@@ -107,9 +109,9 @@ func (r replayed) table(w io.Writer) {
 		fmt.Fprintln(w, "no run has a fact there")
 		return
 	}
-	row(w, "PIPELINE", "RUN", "DO", "WHY")
+	terminal.Row(w, "PIPELINE", "RUN", "DO", "WHY")
 	for _, run := range r.Runs {
-		row(w, run.Pipeline, run.Run.Run, run.Action, firstLine(run.why()))
+		terminal.Row(w, run.Pipeline, run.Run.Run, run.Action, runs.FirstLine(run.why()))
 	}
 }
 

@@ -13,7 +13,9 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/reproduce"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // reproduceFlags are the flags of `stoker reproduce`.
@@ -83,9 +85,9 @@ func (a *app) reproduce(ctx context.Context, l link, model string, f reproduceFl
 // cannotReproduce says what can't be had any more.
 func (a *app) cannotReproduce(model string, plan reproduce.Plan) error {
 	if err := a.print(map[string]any{"missing": plan.Missing}, func(w io.Writer) {
-		row(w, "WHAT", "STATE", "ADDRESS", "WHY")
+		terminal.Row(w, "WHAT", "STATE", "ADDRESS", "WHY")
 		for _, n := range plan.Missing {
-			row(w, strings.ReplaceAll(string(n.Kind), "_", " "), n.State, n.URI, n.Why)
+			terminal.Row(w, strings.ReplaceAll(string(n.Kind), "_", " "), n.State, n.URI, n.Why)
 		}
 	}); err != nil {
 		return err
@@ -95,8 +97,8 @@ func (a *app) cannotReproduce(model string, plan reproduce.Plan) error {
 
 // offerAndFollow puts a job on the queue and shows how it gets on until a fact tells what came of it.
 func (a *app) offerAndFollow(ctx context.Context, box events.Letterbox, job events.Job) (made *events.ModelTrained, err error) {
-	show := a.newDisplay()
-	defer show.close()
+	show := a.display()
+	defer show.Close()
 	watching, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	progress := box.Watch(watching, job.Pipeline, job.Run)
@@ -109,7 +111,7 @@ func (a *app) offerAndFollow(ctx context.Context, box events.Letterbox, job even
 			if err != nil {
 				return ignoreEnd(watching, err)
 			}
-			show.progress(p)
+			show.Progress(p)
 		}
 		return nil
 	})
@@ -133,33 +135,33 @@ func (a *app) outcomeOf(ctx context.Context, box events.Letterbox, job events.Jo
 			return data, nil
 		case *events.TrainingFailed:
 			describe(a.stderr, recorded.Fact)
-			return nil, fmt.Errorf("it can't be made again: %s", firstLine(data.Message))
+			return nil, fmt.Errorf("it can't be made again: %s", runs.FirstLine(data.Message))
 		}
 	}
 	return nil, context.Cause(ctx)
 }
 
 func reportTable(w io.Writer, r reproduce.Report) {
-	row(w, "compared", r.How)
-	row(w, "then", r.Then.Digest, r.Then.Model)
-	row(w, "again", r.Again.Digest, r.Again.Model)
+	terminal.Row(w, "compared", r.How)
+	terminal.Row(w, "then", r.Then.Digest, r.Then.Model)
+	terminal.Row(w, "again", r.Again.Digest, r.Again.Model)
 	for _, in := range r.Inputs {
-		row(w, "input", in)
+		terminal.Row(w, "input", in)
 	}
 	if r.Weights != nil {
-		row(w, "weights", fmt.Sprintf("largest difference %g", r.Weights.Largest), fmt.Sprintf("of %d numbers %s", r.Weights.Compared, r.Weights.Where))
+		terminal.Row(w, "weights", fmt.Sprintf("largest difference %g", r.Weights.Largest), fmt.Sprintf("of %d numbers %s", r.Weights.Compared, r.Weights.Where))
 		for _, unlike := range r.Weights.Unlike {
-			row(w, "variable", unlike)
+			terminal.Row(w, "variable", unlike)
 		}
 	}
 	if r.Note != "" {
-		row(w, "note", r.Note)
+		terminal.Row(w, "note", r.Note)
 	}
 	for _, file := range r.Files {
-		row(w, "differs", file)
+		terminal.Row(w, "differs", file)
 	}
 	for _, m := range r.Metrics {
-		row(w, "metric "+m.Name, number(m.Then), number(m.Again))
+		terminal.Row(w, "metric "+m.Name, number(m.Then), number(m.Again))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 func newRuns(app *app) *cobra.Command {
@@ -32,8 +33,8 @@ func newRuns(app *app) *cobra.Command {
 }
 
 func runsTable(w io.Writer, runs []runState) {
-	row(w, "PIPELINE", "RUN", "STATE", "UPDATED", "WHAT")
+	terminal.Row(w, "PIPELINE", "RUN", "STATE", "UPDATED", "WHAT")
 	for _, run := range runs {
-		row(w, run.Pipeline, run.Run, run.Headline(), run.Updated.Local().Format(time.DateTime), run.What())
+		terminal.Row(w, run.Pipeline, run.Run, run.Headline(), run.Updated.Local().Format(time.DateTime), run.What())
 	}
 }

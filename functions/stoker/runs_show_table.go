@@ -9,59 +9,59 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 func (d runDetail) table(w io.Writer) {
-	row(w, "run", d.Run)
-	row(w, "pipeline", d.Pipeline)
-	row(w, "state", d.Headline())
+	terminal.Row(w, "run", d.Run)
+	terminal.Row(w, "pipeline", d.Pipeline)
+	terminal.Row(w, "state", d.Headline())
 	if what := d.What(); what != "" {
-		row(w, "", what)
+		terminal.Row(w, "", what)
 	}
 	if d.State == runTrained && d.trained != nil {
 		describeModel(w, d.trained)
 	}
 	if d.Study != "" {
-		row(w, "study", shortID(d.Study)+map[bool]string{true: ", reused"}[d.Reused])
+		terminal.Row(w, "study", shortID(d.Study)+map[bool]string{true: ", reused"}[d.Reused])
 	}
-	row(w, "since", localTime(d.Since))
+	terminal.Row(w, "since", terminal.Time(d.Since))
 	if !d.Expires.IsZero() {
-		row(w, "expires", "within a minute of "+localTime(d.Expires))
+		terminal.Row(w, "expires", "within a minute of "+terminal.Time(d.Expires))
 	}
 	for _, f := range d.Facts {
-		row(w, fmt.Sprintf("fact %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", localTime(f.Stored), f.Kind, f.ID, f.Source))
+		terminal.Row(w, fmt.Sprintf("fact %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", terminal.Time(f.Stored), f.Kind, f.ID, f.Source))
 	}
 	if d.Job != "" {
-		row(w, "job", d.Job)
+		terminal.Row(w, "job", d.Job)
 	}
 	if d.Lease != nil {
-		row(w, "attempt", attemptLine(*d.Lease))
+		terminal.Row(w, "attempt", attemptLine(*d.Lease))
 	}
 	if !d.Heartbeat.IsZero() {
 		age := max(0, d.Asked.Sub(d.Heartbeat)).Truncate(time.Second)
-		row(w, "heartbeat", fmt.Sprintf("%s, %s ago", localTime(d.Heartbeat), age))
+		terminal.Row(w, "heartbeat", fmt.Sprintf("%s, %s ago", terminal.Time(d.Heartbeat), age))
 	}
 	if d.Progress != nil {
-		row(w, "progress", progressLine(*d.Progress))
+		terminal.Row(w, "progress", progressLine(*d.Progress))
 	}
 	if d.State == runFailed && d.failed.Log != "" {
-		row(w, "log", d.failed.Log)
+		terminal.Row(w, "log", d.failed.Log)
 	}
 	if d.DeadLetter != 0 {
-		row(w, "dead letter", d.DeadLetter)
+		terminal.Row(w, "dead letter", d.DeadLetter)
 	}
 	for i, next := range d.Next {
-		row(w, map[bool]string{true: "go on"}[i == 0], next)
+		terminal.Row(w, map[bool]string{true: "go on"}[i == 0], next)
 	}
 	if d.Job != "" && (d.State == runFailed || d.State == runCancelled) {
-		row(w, "", pinnedNote(d.Revision))
+		terminal.Row(w, "", pinnedNote(d.Revision))
 	}
-	if more := details(d.failed.Message, d.failed.LogTail); d.State == runFailed && more != "" {
+	if more := runs.Details(d.failed.Message, d.failed.LogTail); d.State == runFailed && more != "" {
 		fmt.Fprintln(w, more)
 	}
 }
-
-func localTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // attemptLine says who works on a job, and how earlier attempts ended.
 func attemptLine(lease events.Lease) string {
@@ -84,11 +84,11 @@ func endedWords(kind events.FailureKind) string {
 }
 
 func progressLine(p events.Progress) string {
-	what := p.Phase + " " + stepOf(p)
+	what := p.Phase + " " + terminal.Step(p)
 	if p.Phase == "resuming" {
 		what = fmt.Sprintf("goes on from step %d ", p.Step)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s  %s%s", localTime(p.Time), what, metricsLine(p.Metrics)))
+	return strings.TrimSpace(fmt.Sprintf("%s  %s%s", terminal.Time(p.Time), what, terminal.Metrics(p.Metrics)))
 }
 
 // nextSteps are commands that help a run on from its state.

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 func newStreams(app *app) *cobra.Command {
@@ -75,12 +76,12 @@ func (a *app) makeStreams(ctx context.Context, replicas int, classes []string) (
 }
 
 func tellStreams(w io.Writer, all []jetstream.Made) {
-	row(w, "KIND", "NAME", "OF", "REPLICAS")
+	terminal.Row(w, "KIND", "NAME", "OF", "REPLICAS")
 	for _, m := range all {
 		replicas := any(m.Replicas)
 		if m.Replicas == 0 {
 			replicas = "" // a consumer has those of its stream
 		}
-		row(w, m.Kind, m.Name, m.Stream, replicas)
+		terminal.Row(w, m.Kind, m.Name, m.Stream, replicas)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -99,9 +101,9 @@ func lineOf(one studies.Listed) studyLine {
 }
 
 func studiesTable(w io.Writer, lines []studyLine) {
-	row(w, "STUDY", "PIPELINE", "STATE", "TRIALS", "BEST", "UPDATED")
+	terminal.Row(w, "STUDY", "PIPELINE", "STATE", "TRIALS", "BEST", "UPDATED")
 	for _, l := range lines {
-		row(w, shortID(l.Study), l.Pipeline, l.State, trialsOf(l.Trials, l.Promoted, l.MaxTrials), l.best(), localTime(l.Updated))
+		terminal.Row(w, shortID(l.Study), l.Pipeline, l.State, trialsOf(l.Trials, l.Promoted, l.MaxTrials), l.best(), terminal.Time(l.Updated))
 	}
 }
 
@@ -109,7 +111,7 @@ func studiesTable(w io.Writer, lines []studyLine) {
 func (l studyLine) best() string {
 	switch {
 	case l.Error != "":
-		return firstLine(l.Error)
+		return runs.FirstLine(l.Error)
 	case l.Score == nil:
 		return ""
 	}

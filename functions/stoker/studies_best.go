@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -40,16 +41,16 @@ func newStudiesBest(app *app) *cobra.Command {
 
 func bestTable(w io.Writer, d studyDetail, best []report.Row) {
 	if len(best) == 0 {
-		row(w, "no trial is completed: "+d.counts())
+		terminal.Row(w, "no trial is completed: "+d.counts())
 	}
 	for _, trial := range best {
-		row(w, "trial", trial.Trial)
+		terminal.Row(w, "trial", trial.Trial)
 		for _, value := range trial.Values {
-			row(w, "  "+value.Name, value.Of)
+			terminal.Row(w, "  "+value.Name, value.Of)
 		}
-		row(w, "metrics", metricsLine(trial.Metrics))
+		terminal.Row(w, "metrics", terminal.Metrics(trial.Metrics))
 		if trial.Score != nil {
-			row(w, "score", d.score(trial)+atStep(trial))
+			terminal.Row(w, "score", d.score(trial)+atStep(trial))
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -29,7 +30,7 @@ type studyView interface {
 }
 
 func (a *app) studyView() studyView {
-	file, ok := drawable(a.stdout)
+	file, ok := terminal.Drawable(a.stdout)
 	switch {
 	case a.forPrograms():
 		return quietStudy{a}
@@ -91,7 +92,7 @@ func (a *app) followStudy(ctx context.Context, box events.Letterbox, study event
 
 // trialOf is the trial that a report is of: its job's, and its phase names it.
 func trialOf(s tune.Study, p events.Progress) (string, bool) {
-	id, named := strings.CutPrefix(p.Phase, trialPhase)
+	id, named := strings.CutPrefix(p.Phase, terminal.TrialPhase)
 	t := s.Of(p.Job)
 	return id, named && t != nil && t.ID == id
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -62,5 +63,5 @@ func failedStudy(d studyDetail) error {
 	if d.State != studyFailed {
 		return nil
 	}
-	return fmt.Errorf("study %s of pipeline %s failed: %s", shortID(d.Study), d.Pipeline, firstLine(d.Finished.Message))
+	return fmt.Errorf("study %s of pipeline %s failed: %s", shortID(d.Study), d.Pipeline, runs.FirstLine(d.Finished.Message))
 }

@@ -10,31 +10,33 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // table shows a study and its trials, of more than most the newest; 0 is no bound.
 func (d studyDetail) table(w io.Writer, most int) {
-	row(w, "study", shortID(d.Study)+" of pipeline "+d.Pipeline)
-	row(w, "state", d.State+d.what())
-	row(w, "search", d.search())
-	row(w, "trials", d.counts())
+	terminal.Row(w, "study", shortID(d.Study)+" of pipeline "+d.Pipeline)
+	terminal.Row(w, "state", d.State+d.what())
+	terminal.Row(w, "search", d.search())
+	terminal.Row(w, "trials", d.counts())
 	for _, trial := range d.Trials {
 		if trial.Best {
-			row(w, "best", fmt.Sprintf("%s  %s  %s", trial.Trial, d.score(trial), valuesLine(trial.Values)))
+			terminal.Row(w, "best", fmt.Sprintf("%s  %s  %s", trial.Trial, d.score(trial), valuesLine(trial.Values)))
 		}
 	}
 	if len(d.Trials) == 0 {
 		return
 	}
 	fmt.Fprintln(w)
-	row(w, "", "TRIAL", "STATUS", d.scoreName(), "EPOCHS", "TIME", "VALUES")
+	terminal.Row(w, "", "TRIAL", "STATUS", d.scoreName(), "EPOCHS", "TIME", "VALUES")
 	trials := d.Trials
 	if most > 0 && len(trials) > most {
 		trials = trials[len(trials)-most:]
 	}
 	for _, trial := range trials {
 		mark := map[bool]string{true: "*"}[trial.Best]
-		row(w, mark, trial.Trial, d.status(trial), d.score(trial), epochs(trial), d.time(trial), valuesLine(trial.Values)+whyFailed(trial))
+		terminal.Row(w, mark, trial.Trial, d.status(trial), d.score(trial), epochs(trial), d.time(trial), valuesLine(trial.Values)+whyFailed(trial))
 	}
 }
 
@@ -49,9 +51,9 @@ func (d studyDetail) what() string {
 		words := ": " + whyWords(d.Finished.Why)
 		switch {
 		case d.Finished.Message != "" && d.Finished.Why == tune.Failing: // says so itself, and how many
-			words = ": " + firstLine(d.Finished.Message)
+			words = ": " + runs.FirstLine(d.Finished.Message)
 		case d.Finished.Message != "":
-			words += ": " + firstLine(d.Finished.Message)
+			words += ": " + runs.FirstLine(d.Finished.Message)
 		}
 		return words
 	}
@@ -164,7 +166,7 @@ func whyFailed(trial report.Row) string {
 	if trial.Message == "" || trial.Status == tune.Completed || trial.Status == tune.Running {
 		return ""
 	}
-	return "  (" + firstLine(strings.TrimSpace(trial.Message)) + ")"
+	return "  (" + runs.FirstLine(strings.TrimSpace(trial.Message)) + ")"
 }
 
 func epochs(trial report.Row) string {
@@ -200,7 +202,7 @@ func (d studyDetail) time(trial report.Row) string {
 func valuesLine(values space.Values) string {
 	var all []string
 	for _, value := range slices.DeleteFunc(slices.Clone(values), func(v space.Value) bool { return strings.HasPrefix(v.Name, space.Own) }) {
-		text := firstLine(fmt.Sprint(value.Of))
+		text := runs.FirstLine(fmt.Sprint(value.Of))
 		if f, ok := value.Of.(float64); ok {
 			text = fmt.Sprintf("%.4g", f)
 		}

@@ -17,6 +17,8 @@ import (
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/trainer"
 )
 
@@ -115,16 +117,16 @@ func (a *app) try(ctx context.Context, to, wanted string, assignment module.Assi
 }
 
 func (t tried) table(w io.Writer) {
-	row(w, "model", t.Model)
-	row(w, "metrics", metricsLine(t.Metrics))
+	terminal.Row(w, "model", t.Model)
+	terminal.Row(w, "metrics", terminal.Metrics(t.Metrics))
 	if t.WarmStart != nil {
-		row(w, "base model", t.WarmStart)
+		terminal.Row(w, "base model", t.WarmStart)
 	}
 	for _, format := range slices.Sorted(maps.Keys(t.Unwritten)) {
-		row(w, "no "+format, t.Unwritten[format])
+		terminal.Row(w, "no "+format, t.Unwritten[format])
 	}
 	if t.Log != "" {
-		row(w, "log", t.Log)
+		terminal.Row(w, "log", t.Log)
 	}
 }
 
@@ -146,13 +148,13 @@ func (a *app) train(ctx context.Context, assignment module.Assignment, log strin
 		return guest.Outcome{}, err
 	}
 	defer host.Close()
-	show := a.newDisplay()
+	show := a.display()
 	outcome, err := host.Run(ctx, assignment, guest.Limits{LogPath: log}, func(m module.Message) {
-		if p, ok := progressOf(m); ok {
-			show.progress(p)
+		if p, ok := terminal.ProgressOf(m); ok {
+			show.Progress(p)
 		}
 	})
-	show.close()
+	show.Close()
 	return outcome, a.onceTold(err, assignment)
 }
 
@@ -162,10 +164,10 @@ func (a *app) onceTold(err error, assignment module.Assignment) error {
 	if !ok || failed.Kind == guest.KindStopped {
 		return err
 	}
-	if more := details(err.Error(), failed.LogTail); more != "" {
+	if more := runs.Details(err.Error(), failed.LogTail); more != "" {
 		fmt.Fprintln(a.notes(), more)
 	}
-	return oneLine{hinted(err, assignment)}
+	return runs.OneLine(hinted(err, assignment))
 }
 
 // hinted adds to a feature that no record has what it comes of most often: raw examples where transformed ones were expected.

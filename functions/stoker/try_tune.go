@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/tuner/search"
 )
@@ -112,14 +113,14 @@ func (a *app) trySearch(ctx context.Context, t *tryFlags, told module.Assignment
 
 // searchIn asks the module what to search for, and does, unless that is all that is asked or the module has searched by itself.
 func (a *app) searchIn(ctx context.Context, t *tryFlags, told module.Assignment, session *guest.Session) error {
-	show := a.newDisplay()
-	defer show.close()
+	show := a.display()
+	defer show.Close()
 	var said json.RawMessage
 	outcome, err := session.Run(ctx, told, guest.Limits{LogPath: filepath.Join(filepath.Dir(told.WorkingDir), triedLog)}, func(m module.Message) {
 		if m.Type == module.MessageStudy {
 			said = m.Study
-		} else if p, ok := progressOf(m); ok {
-			show.progress(p)
+		} else if p, ok := terminal.ProgressOf(m); ok {
+			show.Progress(p)
 		}
 	})
 	if err != nil {
@@ -130,12 +131,12 @@ func (a *app) searchIn(ctx context.Context, t *tryFlags, told module.Assignment,
 		found.Log = filepath.Join(filepath.Dir(told.WorkingDir), triedLog)
 	}
 	if said == nil {
-		show.close()
+		show.Close()
 		return a.print(found, found.table)
 	}
 	alone := search.Alone{
 		Said: said, Search: t.search(told), Told: told, Dir: filepath.Join(filepath.Dir(told.WorkingDir), "trials"),
-		Hear:   func(study tune.Study) { show.progress(tuner.Progress(study)) },
+		Hear:   func(study tune.Study) { show.Progress(tuner.Progress(study)) },
 		Listen: func(module.Message) {},
 		Run: func(ctx context.Context, told module.Assignment, on func(module.Message)) (guest.Outcome, error) {
 			return session.Run(ctx, told, guest.Limits{}, on)
@@ -145,7 +146,7 @@ func (a *app) searchIn(ctx context.Context, t *tryFlags, told module.Assignment,
 		return a.printConfig(alone)
 	}
 	study, err := alone.Make(ctx)
-	show.close()
+	show.Close()
 	if err != nil {
 		return a.onceTold(err, told)
 	}
@@ -172,10 +173,10 @@ func (s searched) table(w io.Writer) {
 	if s.Study != nil {
 		s.trials(w)
 	}
-	row(w, "best", s.BestHyperparameters)
-	row(w, "results", s.TunerResults)
+	terminal.Row(w, "best", s.BestHyperparameters)
+	terminal.Row(w, "results", s.TunerResults)
 	if s.Log != "" {
-		row(w, "log", s.Log)
+		terminal.Row(w, "log", s.Log)
 	}
 }
 
@@ -192,12 +193,12 @@ func (s searched) trials(w io.Writer) {
 		}
 		return 0
 	})
-	row(w, "trial", objective.Name, "values")
+	terminal.Row(w, "trial", objective.Name, "values")
 	for _, r := range rows[:min(len(rows), shownTrials)] {
-		row(w, r.Trial, fmt.Sprintf("%.6g", *r.Score), valuesLine(r.Values))
+		terminal.Row(w, r.Trial, fmt.Sprintf("%.6g", *r.Score), valuesLine(r.Values))
 	}
 	if left := len(s.Study.Trials) - min(len(rows), shownTrials); left > 0 {
-		row(w, "...", "", fmt.Sprintf("%d more, %d of them failed", left, s.Study.Counts.Failed))
+		terminal.Row(w, "...", "", fmt.Sprintf("%d more, %d of them failed", left, s.Study.Counts.Failed))
 	}
 	fmt.Fprintln(w)
 }

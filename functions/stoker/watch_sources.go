@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // facts shows the log from now on, or from its beginning, each fact once.
@@ -70,11 +71,11 @@ func said(data events.Data) string {
 	case *events.ModelBlessed:
 		return data.Model
 	case *events.ModelTrained:
-		return metricsLine(data.Metrics) + "  " + data.Model.URI
+		return terminal.Metrics(data.Metrics) + "  " + data.Model.URI
 	case *events.TrainingFailed:
-		return string(data.Reason) + ": " + firstLine(data.Message)
+		return string(data.Reason) + ": " + runs.FirstLine(data.Message)
 	case *events.TuningFailed:
-		return string(data.Reason) + ": " + firstLine(data.Message)
+		return string(data.Reason) + ": " + runs.FirstLine(data.Message)
 	}
 	return ""
 }
@@ -111,7 +112,7 @@ func joinWatched(join plan.Join, entry events.Entry) watched {
 	line := watched{Time: entry.Written, Kind: watchRun, Pipeline: join.Pipeline, Run: join.Run, State: string(join.State), Job: join.Job}
 	switch {
 	case join.State == plan.Ended:
-		line.what = "ended: " + firstLine(join.Ending.Message)
+		line.what = "ended: " + runs.FirstLine(join.Ending.Message)
 	case join.IsTuned():
 		line.Job, line.what = join.Tuning.Job, "is tuned"
 	case join.State == plan.Waiting:
@@ -139,7 +140,7 @@ func (w *watcher) progress(ctx context.Context) error {
 		}
 		line := watched{
 			Time: p.Time, Kind: watchProgress, Pipeline: p.Pipeline, Run: p.Run, Job: p.Job, Progress: &p,
-			what: runs.FirstLine(p.Phase + " " + stepOf(p) + metricsLine(p.Metrics)),
+			what: runs.FirstLine(p.Phase + " " + terminal.Step(p) + terminal.Metrics(p.Metrics)),
 		}
 		if err := w.show(line); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -79,7 +80,7 @@ func watchedBy(t *testing.T, box events.Letterbox) (lines *json.Decoder, stop fu
 	t.Helper()
 	read, write := io.Pipe()
 	t.Cleanup(func() { _ = read.Close() })
-	a := &app{stdout: write, stderr: t.Output(), output: formatJSON}
+	a := &app{stdout: write, stderr: t.Output(), output: terminal.JSON}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

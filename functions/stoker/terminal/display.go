@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -15,42 +15,42 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// display shows a job's progress: a bar on a terminal, plain lines elsewhere. A report without a phase shows nothing.
-type display interface {
-	progress(p events.Progress)
-	close()
+// Display shows a job's progress: a bar on a terminal, plain lines elsewhere. A report without a phase shows nothing.
+type Display interface {
+	Progress(p events.Progress)
+	Close() // ends the line that is drawn
 }
 
-// newDisplay shows progress on standard error; none with -q.
-func (a *app) newDisplay() display {
-	if a.quiet {
-		return noDisplay{}
-	}
-	if file, ok := drawable(a.stderr); ok {
+// NewDisplay shows progress on out: a bar where that is a terminal.
+func NewDisplay(out io.Writer) Display {
+	if file, ok := Drawable(out); ok {
 		width, _, err := term.GetSize(int(file.Fd()))
 		if err != nil || width == 0 {
 			width = 80
 		}
-		return &barDisplay{out: a.stderr, width: width}
+		return &barDisplay{out: out, width: width}
 	}
-	return &lineDisplay{out: a.stderr}
+	return &lineDisplay{out: out}
 }
 
-// drawable is the terminal behind w, if that is one on which lines can be drawn over. Nothing is drawn in colour, so that NO_COLOR is
+// Drawable is the terminal behind w, if that is one on which lines can be drawn over. Nothing is drawn in colour, so that NO_COLOR is
 // kept to without a look at it.
-func drawable(w io.Writer) (terminal *os.File, ok bool) {
+func Drawable(w io.Writer) (terminal *os.File, ok bool) {
 	file, ok := w.(*os.File)
 	return file, ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// noDisplay shows nothing.
-type noDisplay struct{}
+// NoDisplay shows nothing.
+type NoDisplay struct{}
 
-func (noDisplay) progress(events.Progress) {}
-func (noDisplay) close()                   {}
+// Progress does nothing.
+func (NoDisplay) Progress(events.Progress) {}
 
-// progressOf is what a module's message tells of its progress; false for one that tells of something else.
-func progressOf(m module.Message) (events.Progress, bool) {
+// Close does nothing.
+func (NoDisplay) Close() {}
+
+// ProgressOf is what a module's message tells of its progress; false for one that tells of something else.
+func ProgressOf(m module.Message) (events.Progress, bool) {
 	p := events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics}
 	return p, m.Type == module.MessageProgress
 }
@@ -64,18 +64,18 @@ type lineDisplay struct {
 	trial time.Time // when a trial was shown
 }
 
-// trialPhase begins the phase of what a trial of a search reports; the trial's id is the rest.
-const trialPhase = "trial "
+// TrialPhase begins the phase of what a trial of a search reports; the trial's id is the rest.
+const TrialPhase = "trial "
 
 // trialShown is how often a line tells of a trial.
 const trialShown = 5 * time.Second
 
-func (d *lineDisplay) progress(p events.Progress) {
+func (d *lineDisplay) Progress(p events.Progress) {
 	tenth := p.Step / 10
 	if p.Steps > 0 {
 		tenth = 10 * p.Step / p.Steps
 	}
-	switch ofTrial := strings.HasPrefix(p.Phase, trialPhase); {
+	switch ofTrial := strings.HasPrefix(p.Phase, TrialPhase); {
 	case p.Phase == "", !ofTrial && p.Phase == d.phase && tenth <= d.shown:
 		return
 	case ofTrial && time.Since(d.trial) < trialShown:
@@ -85,12 +85,13 @@ func (d *lineDisplay) progress(p events.Progress) {
 	default:
 		d.phase, d.shown = p.Phase, tenth
 	}
-	fmt.Fprintln(d.out, strings.TrimSpace(fmt.Sprintf("%-10s %s %s", p.Phase, stepOf(p), metricsLine(p.Metrics))))
+	fmt.Fprintln(d.out, strings.TrimSpace(fmt.Sprintf("%-10s %s %s", p.Phase, Step(p), Metrics(p.Metrics))))
 }
 
-func (d *lineDisplay) close() {}
+func (d *lineDisplay) Close() {}
 
-func stepOf(p events.Progress) string {
+// Step is how far a job is, "" where it does not say.
+func Step(p events.Progress) string {
 	switch {
 	case p.Steps == 0 && p.Step == 0:
 		return ""
@@ -100,8 +101,8 @@ func stepOf(p events.Progress) string {
 	return fmt.Sprintf("step %d of %d ", p.Step, p.Steps)
 }
 
-// metricsLine lists metrics by name.
-func metricsLine(metrics map[string]float64) string {
+// Metrics lists metrics by name.
+func Metrics(metrics map[string]float64) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		all = append(all, fmt.Sprintf("%s %.4g", name, metrics[name]))

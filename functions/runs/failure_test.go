@@ -1,7 +1,6 @@
-package main
+package runs
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
@@ -21,7 +20,7 @@ func TestDetailsShowEachThingOnce(t *testing.T) {
 		"a panic, whose stack the log has":   {"panic: hot\nmain.go:7", "panic: hot\n\n\tmain.go:7\nx", head + "panic: hot\n\n\tmain.go:7\nx"},
 		"a stack, and a log of other things": {"panic: hot\nmain.go:7", "step 1", "main.go:7\n" + head + "step 1"},
 	} {
-		if got := details(tc.message, tc.log); got != tc.want {
+		if got := Details(tc.message, tc.log); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
@@ -37,7 +36,7 @@ func TestALogIsShownAsOnPaper(t *testing.T) {
 		"\x1b]0;title\x07x":                                         "]0;titlex",
 		"10 % of \u00e9":                                            "10 % of \u00e9",
 	} {
-		if got := onPaper(log); got != want {
+		if got := OnPaper(log); got != want {
 			t.Errorf("%q: %q, want %q", log, got, want)
 		}
 	}
@@ -45,10 +44,10 @@ func TestALogIsShownAsOnPaper(t *testing.T) {
 
 func TestTablesKeepOneLineARow(t *testing.T) {
 	t.Parallel()
-	if got := firstLine("panic: too\t\x1b[1mhot\x07\nmain.go:7"); got != "panic: too hot" {
+	if got := FirstLine("panic: too\t\x1b[1mhot\x07\nmain.go:7"); got != "panic: too hot" {
 		t.Errorf("%q", got)
 	}
-	if got := (runState{State: runFailed, Error: "a\nb"}).What(); got != "a" {
+	if got := (State{State: Failed, Error: "a\nb"}).What(); got != "a" {
 		t.Errorf("a failed run's line says %q", got)
 	}
 }
@@ -60,19 +59,8 @@ func TestAKindThatTheMessageBeginsWithIsNotSaidTwice(t *testing.T) {
 		"split \"eval\" does not exist":    "module: split \"eval\" does not exist",
 	} {
 		failed := &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: message}}
-		if got := failureLine(failed); got != want {
+		if got := FailureLine(failed); got != want {
 			t.Errorf("%q: %q, want %q", message, got, want)
 		}
-	}
-}
-
-func TestAttemptsAndProgressAreToldInPlainWords(t *testing.T) {
-	t.Parallel()
-	lost := events.Lease{Number: 3, Failures: map[events.FailureKind]int{events.FailureUnavailable: 2}}
-	if got := attemptLine(lost); got != "number 3, 2 ended: handed back or lost" {
-		t.Error(got)
-	}
-	if got := progressLine(events.Progress{Phase: "resuming", Step: 60}); !strings.HasSuffix(got, "goes on from step 60") {
-		t.Error(got)
 	}
 }

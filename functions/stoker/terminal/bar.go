@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -21,16 +21,16 @@ type barDisplay struct {
 	trial string
 }
 
-func (d *barDisplay) progress(p events.Progress) {
+func (d *barDisplay) Progress(p events.Progress) {
 	if p.Phase == "" {
 		return
 	}
-	if strings.HasPrefix(p.Phase, trialPhase) {
+	if strings.HasPrefix(p.Phase, TrialPhase) {
 		d.ofTrial(p)
 		return
 	}
 	if p.Phase != d.phase {
-		d.close()
+		d.Close()
 		d.phase = p.Phase
 		if p.Steps == 0 {
 			fmt.Fprintln(d.out, p.Phase)
@@ -70,11 +70,11 @@ func (d *barDisplay) draw(p events.Progress) {
 // describe names the phase and its metrics, cut to what the bar leaves of the line: one that wraps can't be drawn over.
 func (d *barDisplay) describe(p events.Progress) string {
 	bar := len(fmt.Sprintf(" 100%% || (%d/%d) ", p.Steps, p.Steps)) + barWidth
-	text := strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, metricsLine(p.Metrics), d.trial), " ")
+	text := strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, Metrics(p.Metrics), d.trial), " ")
 	return text[:min(len(text), max(d.width-bar-1, 0))]
 }
 
-func (d *barDisplay) close() {
+func (d *barDisplay) Close() {
 	d.trial = ""
 	if d.bar != nil {
 		_ = d.bar.Exit()

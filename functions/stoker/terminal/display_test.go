@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func TestPlainProgressHasNoEmptyLines(t *testing.T) {
 	var out bytes.Buffer
 	d := &lineDisplay{out: &out}
 	for _, p := range training() {
-		d.progress(p)
+		d.Progress(p)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) != 13 { // staging, 11 of training, publishing
@@ -45,9 +45,9 @@ func TestPlainProgressOfASearchIsNotThatOfItsTrials(t *testing.T) {
 	var out bytes.Buffer
 	d := &lineDisplay{out: &out}
 	for trial := range 30 {
-		d.progress(events.Progress{Phase: "tuning", Step: trial, Steps: 30})
+		d.Progress(events.Progress{Phase: "tuning", Step: trial, Steps: 30})
 		for step := range 10 {
-			d.progress(events.Progress{Phase: fmt.Sprintf("trial %04d", trial), Step: step, Steps: 10})
+			d.Progress(events.Progress{Phase: fmt.Sprintf("trial %04d", trial), Step: step, Steps: 10})
 		}
 	}
 	if lines := strings.Count(out.String(), "\n"); lines < 10 || lines > 15 {
@@ -55,7 +55,7 @@ func TestPlainProgressOfASearchIsNotThatOfItsTrials(t *testing.T) {
 	}
 	out.Reset()
 	for step := range 30 {
-		d.progress(events.Progress{Phase: "rungs", Step: step})
+		d.Progress(events.Progress{Phase: "rungs", Step: step})
 	}
 	if out.String() != "rungs\nrungs      step 10\nrungs      step 20\n" {
 		t.Error(out.String())
@@ -68,9 +68,9 @@ func TestABarStaysOnItsLineAndIsDrawnToItsEnd(t *testing.T) {
 	var out bytes.Buffer
 	d := &barDisplay{out: &out, width: width}
 	for _, p := range training() {
-		d.progress(p)
+		d.Progress(p)
 	}
-	d.close()
+	d.Close()
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(lines) != 3 { // staging, the bar, publishing
 		t.Fatalf("%d lines: %q", len(lines), lines)
@@ -90,10 +90,10 @@ func TestABarStaysOnItsLineAndIsDrawnToItsEnd(t *testing.T) {
 
 func TestOnlyProgressIsShownAsProgress(t *testing.T) {
 	t.Parallel()
-	if _, ok := progressOf(module.Message{Type: "checkpoint", Phase: "training"}); ok {
+	if _, ok := ProgressOf(module.Message{Type: "checkpoint", Phase: "training"}); ok {
 		t.Error("a checkpoint is shown as progress")
 	}
-	if p, ok := progressOf(module.Message{Type: module.MessageProgress, Phase: "training", Step: 3, Steps: 9}); !ok || p.Step != 3 || p.Steps != 9 {
+	if p, ok := ProgressOf(module.Message{Type: module.MessageProgress, Phase: "training", Step: 3, Steps: 9}); !ok || p.Step != 3 || p.Steps != 9 {
 		t.Errorf("progress came out as %+v, %t", p, ok)
 	}
 }
@@ -103,10 +103,10 @@ func TestTrialsAreToldOnTheBarOfTheirSearch(t *testing.T) {
 	var out bytes.Buffer
 	d := &barDisplay{out: &out, width: 100}
 	for step := range 20 {
-		d.progress(events.Progress{Phase: "tuning", Step: step / 10, Steps: 2, Metrics: map[string]float64{"best loss": 0.5}})
-		d.progress(events.Progress{Phase: fmt.Sprintf("trial %04d", step%2), Step: step, Steps: 20})
+		d.Progress(events.Progress{Phase: "tuning", Step: step / 10, Steps: 2, Metrics: map[string]float64{"best loss": 0.5}})
+		d.Progress(events.Progress{Phase: fmt.Sprintf("trial %04d", step%2), Step: step, Steps: 20})
 	}
-	d.progress(events.Progress{Phase: "publishing"})
+	d.Progress(events.Progress{Phase: "publishing"})
 	if lines := strings.Count(out.String(), "\n"); lines != 2 || !strings.Contains(out.String(), "best loss 0.5  trial 0001 19/20") {
 		t.Errorf("%d lines: %q", lines, out.String())
 	}

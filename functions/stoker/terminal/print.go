@@ -1,0 +1,66 @@
+package terminal
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// The formats of results.
+const (
+	Table = "table"
+	JSON  = "json"
+	YAML  = "yaml"
+)
+
+// Formats are those that there are.
+func Formats() []string { return []string{Table, JSON, YAML} }
+
+// ForPrograms says whether a format is read by programs.
+func ForPrograms(format string) bool { return format == JSON || format == YAML }
+
+// Print writes a result: v as indented JSON, the same as YAML, else what table writes into aligned columns.
+func Print(out io.Writer, format string, v any, table func(w io.Writer)) error {
+	switch format {
+	case JSON:
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(v)
+	case YAML:
+		return printYAML(out, v)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	table(w)
+	return w.Flush()
+}
+
+// printYAML goes by way of JSON, so that names and order of what is printed are the same.
+func printYAML(out io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if text, err = yaml.JSONToYAML(text); err != nil {
+		return err
+	}
+	_, err = out.Write(text)
+	return err
+}
+
+// Row writes cells as one line of a table.
+func Row(w io.Writer, cells ...any) {
+	for i, cell := range cells {
+		if i > 0 {
+			fmt.Fprint(w, "\t")
+		}
+		fmt.Fprint(w, cell)
+	}
+	fmt.Fprintln(w)
+}
+
+// Time is a time as people near this computer read it.
+func Time(t time.Time) string { return t.Local().Format(time.DateTime) }
