@@ -77,7 +77,7 @@ var table = house.Table{
 		"functions/settings":                  {},
 		"functions/doctor":                    {Opens: "compute/kernel events events/jetstream functions/access functions/guest/python storage"},
 		"functions/access":                    {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
-		"functions/bridge":                    {Opens: "events storage", Tests: "events/jetstream storage/s3"},
+		"functions/bridge":                    {Opens: "events functions/telemetry storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":                      {Opens: "events functions/pipeline"},
 		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan functions/telemetry", Tests: "events/jetstream"},
 		"functions/worker":                    {Opens: "events functions/telemetry"},
@@ -122,6 +122,7 @@ var table = house.Table{
 		"infra/bench":         {Opens: "* compute/tftest"},                                     // TensorFlow, to measure beside
 		"infra/bench/quality": {Opens: "compute/tune compute/tune/space compute/tune/suggest"}, // of what is suggested
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
+		"infra/frozen":        {TestHelp: true}, // formats that outlive a version
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/house":         {TestHelp: true},
 		"infra/pages":         {TestHelp: true, Tests: "functions/pipeline"},

@@ -45,7 +45,7 @@ func (s *Stack) runBridge(ctx context.Context, opts Options) error {
 		return nil
 	}
 	chosen := *opts.Bridge
-	chosen.Logger = cmp.Or(chosen.Logger, opts.Logger)
+	chosen.Logger, chosen.Telemetry = cmp.Or(chosen.Logger, opts.Logger), opts.Telemetry
 	b, err := bridge.New(opts.Telemetry.Letterbox(s.Box), s.Store, chosen)
 	if err != nil {
 		return err

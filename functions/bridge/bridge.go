@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 	Marker   string       // the marker's name, without its folder; default DefaultMarker
 	Pipeline string       // of markers that name none; "" refuses those
 	Logger   *slog.Logger // nil logs nothing
+
+	Telemetry *telemetry.Telemetry // is told of markers; nil: nothing is
 }
 
 // Bridge turns notifications of a bucket into facts. Any number may run.
@@ -73,7 +76,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 			return err
 		}
 		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
-			b.log.Warn("notification not handled; it will be delivered again", "error", err)
+			b.log.WarnContext(ctx, "notification not handled; it will be delivered again", "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(retryDelay):
@@ -91,7 +94,7 @@ func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
 	}
 	err = b.handle(ctx, notice.Message())
 	if failure, ok := events.AsKind(err, events.FailureInput); ok {
-		b.log.Error("notification refused", "sequence", notice.Message().Sequence, "error", failure)
+		b.log.ErrorContext(ctx, "notification refused", "sequence", notice.Message().Sequence, "error", failure)
 		return notice.Never(ctx, failure.Reason())
 	}
 	if err != nil {
@@ -120,15 +123,17 @@ func (b *Bridge) handle(ctx context.Context, message events.Message) error {
 }
 
 // tell publishes the fact of one upload, where it is a marker.
-func (b *Bridge) tell(ctx context.Context, u upload) error {
+func (b *Bridge) tell(ctx context.Context, u upload) (err error) {
 	if _, name := path.Split(u.at.Key); name != b.opts.Marker {
-		b.log.Debug("no marker", "bucket", u.at.Bucket, "key", u.at.Key)
+		b.log.DebugContext(ctx, "no marker", "bucket", u.at.Bucket, "key", u.at.Key)
 		return nil
 	}
 	fact, err := b.fact(ctx, u)
 	if err != nil {
 		return err
 	}
+	ctx, span := b.opts.Telemetry.Marker(ctx, fact)
+	defer span.End(&err)
 	receipt, err := b.box.Publish(ctx, fact)
 	if errors.Is(err, events.ErrConflict) {
 		return refused(err)
@@ -136,7 +141,7 @@ func (b *Bridge) tell(ctx context.Context, u upload) error {
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	b.log.Info("examples told", "marker", u.at, "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID,
+	b.log.InfoContext(ctx, "examples told", "marker", u.at, "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID,
 		"sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
 	return nil
 }

@@ -207,6 +207,28 @@ func TestMetadataComesBeforeBodyBeforeDefaults(t *testing.T) {
 	}
 }
 
+// Who marks a folder may say in which trace the run goes on: in the object's metadata, or in its body.
+func TestAMarkerSaysTheTraceOfItsRun(t *testing.T) {
+	t.Parallel()
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for name, c := range map[string]struct {
+		metadata map[string]string
+		body     string
+	}{
+		"metadata": {map[string]string{"X-Amz-Meta-Traceparent": parent, "X-Amz-Meta-Tracestate": "rojo=1"}, ""},
+		"body":     {nil, `{"traceparent": "` + parent + `", "tracestate": "rojo=1"}`},
+	} {
+		w := setup(t, bridge.Options{Pipeline: "penguin"})
+		w.folder("monday")
+		w.put("monday/_SUCCESS", c.body)
+		w.tell(w.message("monday/_SUCCESS", "1", c.metadata))
+		w.drain()
+		if fact := w.only(); fact.Trace != parent || fact.TraceState != "rojo=1" {
+			t.Errorf("%s: got %q with %q", name, fact.Trace, fact.TraceState)
+		}
+	}
+}
+
 func TestOneNotificationIsOneFactHoweverOftenItComes(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "penguin"})

@@ -45,7 +45,10 @@ func (b *Bridge) fact(ctx context.Context, u upload) (events.Fact, error) {
 		Pipeline: pipeline,
 		Run:      cmp.Or(marker.Run, path.Base(folder.Key)),
 		Time:     u.time,
+		Trace:    marker.Trace,
 		Data:     data,
+
+		TraceState: marker.TraceState,
 	}
 	return fact, refused(fact.Validate())
 }

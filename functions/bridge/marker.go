@@ -21,6 +21,9 @@ type Marker struct {
 	Statistics string            `json:"statistics"` // may be relative too
 	Force      bool              `json:"force"`
 
+	Trace      string `json:"traceparent"` // in which the run goes on: W3C Trace Context
+	TraceState string `json:"tracestate"`
+
 	// PipelineSpec is refused: who may write to a bucket must not choose code by it.
 	PipelineSpec json.RawMessage `json:"pipeline_spec"`
 }
@@ -85,6 +88,7 @@ func parseMarker(body []byte) (Marker, error) {
 func (m *Marker) prefer(metadata map[string]string) {
 	for name, field := range map[string]*string{
 		"pipeline": &m.Pipeline, "run": &m.Run, "schema": &m.Schema, "statistics": &m.Statistics,
+		"traceparent": &m.Trace, "tracestate": &m.TraceState,
 	} {
 		if value := metadata[name]; value != "" {
 			*field = value

@@ -43,7 +43,7 @@ func (h *Host) build(ctx context.Context, folder string) (string, error) {
 	if _, err := os.Stat(target); err == nil {
 		return target, nil
 	}
-	h.opts.Logger.Info("building module", "module", folder, "digest", digest)
+	h.opts.Logger.InfoContext(ctx, "building module", "module", folder, "digest", digest)
 	return target, goBuild(ctx, folder, target)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/guest/process"
@@ -205,7 +206,7 @@ func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome,
 			return Outcome{}, err
 		}
 	}
-	if e.process, err = h.start([]string{path}, h.env); err != nil {
+	if e.process, err = h.start([]string{path}, append(slices.Clip(h.env), e.assignment.Trace.Environ()...)); err != nil {
 		return Outcome{}, err
 	}
 	outcome, _, err = e.run(ctx)

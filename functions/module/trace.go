@@ -8,6 +8,18 @@ const (
 	traceStateEnv  = "TRACESTATE"
 )
 
+// Environ is the trace as variables that a process begins with, for programs that speak no word of this package's.
+func (t *Trace) Environ() (all []string) {
+	if t == nil || t.Parent == "" {
+		return nil
+	}
+	all = append(all, traceParentEnv+"="+t.Parent)
+	if t.State != "" {
+		all = append(all, traceStateEnv+"="+t.State)
+	}
+	return all
+}
+
 // export leaves the trace where OpenTelemetry's tools look for it, and nothing of an earlier assignment's.
 func (t *Trace) export() {
 	if t == nil {

@@ -51,7 +51,11 @@ func (a *app) demo(ctx context.Context, stack *local.Stack, keep bool) error {
 	run := "demo-" + time.Now().UTC().Format("20060102-150405.000")
 	fmt.Fprintf(a.notes(), "stoker demo: data in %s\n", a.dataDir)
 	fmt.Fprintf(a.notes(), "publishing hparams.ready and transform.ready for run %s\n", run)
-	outcome, err := a.follow(ctx, stack.Box, demo.Facts(artifacts, run))
+	facts := demo.Facts(artifacts, run)
+	for i := range facts {
+		a.goOn(&facts[i])
+	}
+	outcome, err := a.follow(ctx, stack.Box, facts)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type published struct {
 	Run       string `json:"run"`
 	Sequence  uint64 `json:"sequence"`
 	Duplicate bool   `json:"duplicate"`
+	TraceID   string `json:"trace_id"` // of the run, where it is traced
 }
 
 // publishFlags are the flags of `stoker publish`.
@@ -39,7 +40,8 @@ func newPublish(app *app) *cobra.Command {
 		Use:   "publish FILE",
 		Short: "Publish a fact; - reads standard input",
 		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
-			"data alone, and the rest is filled in.",
+			"data alone, and the rest is filled in.\n\n" +
+			"TRACEPARENT and TRACESTATE in the environment are where in a trace the run goes on, unless the event says so itself.",
 		Example: `  stoker publish event.json --wait
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
 		Args: exactly(1, "a file"),
@@ -51,6 +53,7 @@ func newPublish(app *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			app.goOn(&fact)
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				app.noteUnknown(ctx, box, fact.Pipeline)
 				if f.force {
@@ -182,7 +185,7 @@ func (a *app) publish(ctx context.Context, box events.Letterbox, fact events.Fac
 	if err != nil {
 		return err
 	}
-	return a.print(published{fact.ID, fact.Pipeline, fact.Run, receipt.Sequence, receipt.Duplicate}, func(w io.Writer) {
+	return a.print(published{fact.ID, fact.Pipeline, fact.Run, receipt.Sequence, receipt.Duplicate, traceID(fact)}, func(w io.Writer) {
 		if receipt.Duplicate {
 			fmt.Fprintf(w, "%s of run %s was published before, as fact %d\n", fact.Data.Kind(), fact.Run, receipt.Sequence)
 			return

@@ -65,6 +65,7 @@ func newTry(app *app) *cobra.Command {
 			if err := app.checkModule(cmd.Context(), a.Module); err != nil {
 				return err
 			}
+			a.Trace = app.traceOfModule()
 			if t.force {
 				if err := os.RemoveAll(t.to); err != nil { // check has looked into it
 					return err

@@ -68,6 +68,8 @@ func (b *letterbox) Offer(ctx context.Context, j events.Job) error {
 const (
 	factTemplate = "facts.{kind}.{pipeline}.{run}.{id}"
 	jobTemplate  = "jobs.{function}.{class}.{job}"
+
+	bucketTemplate = "buckets.{store}"
 )
 
 // sending is a message on its way to the bus.

@@ -11,10 +11,11 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Job begins the work on a job that was taken: one attempt, from here until the span's End.
+// Job begins the work on a job that was taken: one attempt, from here until the span's End. Where nobody traces here, ctx is at the
+// place that the job says, for log lines and for a module that traces by itself.
 func (t *Telemetry) Job(ctx context.Context, job events.Job, attempt events.Attempt) (context.Context, Span) {
 	if t == nil {
-		return ctx, Span{}
+		return Place{job.Trace, job.TraceState}.Within(ctx), Span{}
 	}
 	return t.handle(ctx, handling{
 		destination: "jobs." + string(job.Function), template: jobTemplate, id: job.ID,
@@ -25,10 +26,11 @@ func (t *Telemetry) Job(ctx context.Context, job events.Job, attempt events.Atte
 // factTime is what the handling of a fact may take.
 const factTime = 5 * time.Minute
 
-// Fact begins the handling of a fact that was delivered. What is no fact has no span.
+// Fact begins the handling of a fact that was delivered. What is no fact has no span. Where nobody traces here, ctx is at the place that
+// the fact says.
 func (t *Telemetry) Fact(ctx context.Context, r events.Recorded) (context.Context, Span) {
 	if t == nil {
-		return ctx, Span{}
+		return Place{r.Fact.Trace, r.Fact.TraceState}.Within(ctx), Span{}
 	}
 	ended := t.loops.begin("the handling of a fact", factTime)
 	if r.Err != nil {
@@ -45,6 +47,16 @@ func (t *Telemetry) Fact(ctx context.Context, r events.Recorded) (context.Contex
 	return ctx, span
 }
 
+// Marker begins the telling of an upload as a fact, by a bridge, in the trace of the fact's run.
+func (t *Telemetry) Marker(ctx context.Context, f events.Fact) (context.Context, Span) {
+	if t == nil {
+		return Place{f.Trace, f.TraceState}.Within(ctx), Span{}
+	}
+	return t.handle(ctx, handling{
+		destination: "buckets", template: bucketTemplate, id: f.ID, run: run{f.Pipeline, f.Run}, place: Place{f.Trace, f.TraceState},
+	}, attribute.String("cloudevents.event_id", f.ID))
+}
+
 // handling is a message that is worked on.
 type handling sending
 
@@ -54,7 +66,7 @@ func (t *Telemetry) handle(ctx context.Context, h handling, more ...attribute.Ke
 		t.took(ctx, func(m *meters) metric.Float64Histogram { return m.process }, began, labels("process", h.template, err)...)
 	}
 	if !t.tracing {
-		return ctx, Span{then: measured}
+		return h.place.Within(ctx), Span{then: measured}
 	}
 	in, options := enter(ctx, h.place, h.run)
 	known := append([]attribute.KeyValue{

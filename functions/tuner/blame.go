@@ -35,7 +35,7 @@ func (s *seat) blame(ctx context.Context, err error, crashes crashes) error {
 		default:
 			crashes[mine.ID]++
 			if crashes[mine.ID] < s.searching.MaxCrashes {
-				s.log.Warn("a process has crashed; its trial begins again", "trial", mine.ID, "crashes", crashes[mine.ID], "error", err)
+				s.log.WarnContext(ctx, "a process has crashed; its trial begins again", "trial", mine.ID, "crashes", crashes[mine.ID], "error", err)
 				return nil
 			}
 		}

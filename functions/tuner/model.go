@@ -66,6 +66,6 @@ func layModel(ctx context.Context, a *execution.Attempt, best string) (note stri
 		return "", err
 	}
 	a.Without(modelKey)
-	a.Execution.Log.Warn("the model of the best trial is gone from the store; the search is published without it", "trial", best)
+	a.Execution.Log.WarnContext(ctx, "the model of the best trial is gone from the store; the search is published without it", "trial", best)
 	return fmt.Sprintf("the model of trial %s, which is the best, is gone from the store", best), nil
 }

@@ -32,7 +32,7 @@ func (s *seat) offer(ctx context.Context, study tune.Study) {
 			continue
 		}
 		if err := s.bus.Offer(ctx, job); err != nil {
-			s.log.Warn("a seat is not offered", "study", s.Name().ID, "seat", n, "error", err)
+			s.log.WarnContext(ctx, "a seat is not offered", "study", s.Name().ID, "seat", n, "error", err)
 			return
 		}
 		s.offers[n] = time.Now()

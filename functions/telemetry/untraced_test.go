@@ -1,0 +1,49 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// Where nobody collects spans, what upstream began is passed on as it came: to the log, to who works on the job, and in the fact.
+func TestATraceIsPassedOnWhereNobodyCollectsIt(t *testing.T) {
+	t.Parallel()
+	for name, tele := range map[string]*telemetry.Telemetry{"nobody": nil, "counting": counting(t)} {
+		var lines bytes.Buffer
+		handler, err := telemetry.NewLog(&lines, telemetry.LogJSON, slog.LevelInfo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		box := tele.Letterbox(eventstest.NewMemory(0))
+		j := job("one")
+		j.Trace, j.TraceState = "00-"+upstreamTrace+"-"+upstreamSpan+"-01", "rojo=1"
+		if err := box.Offer(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+		var within telemetry.Place
+		does := func(ctx context.Context, _ worker.Task) error { within = telemetry.PlaceOf(ctx); return nil }
+		w := worker.New(box, worker.Options{Functions: []worker.Function{quick{does}}, Telemetry: tele, Logger: slog.New(handler)})
+		if worked, err := w.Once(t.Context(), 0); !worked || err != nil {
+			t.Fatal(worked, err)
+		}
+		if want := (telemetry.Place{Parent: j.Trace, State: j.TraceState}); within != want {
+			t.Errorf("%s: the work is at %+v, want %+v", name, within, want)
+		}
+		if n := strings.Count(lines.String(), `"trace_id":"`+upstreamTrace+`","span_id":"`+upstreamSpan+`"`); n < 2 {
+			t.Errorf("%s: %d lines name the trace:\n%s", name, n, &lines)
+		}
+		for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
+			if err != nil || recorded.Fact.Trace != j.Trace || recorded.Fact.TraceState != "rojo=1" {
+				t.Errorf("%s: the fact has %q %q, %v", name, recorded.Fact.Trace, recorded.Fact.TraceState, err)
+			}
+		}
+	}
+}
