@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	frozenfiles "github.com/stoker-ml/stoker/infra/frozen"
 )
 
 var freeze = flag.Bool("freeze", false, "write what is on the wire for kinds that have nothing frozen yet")
@@ -36,6 +38,38 @@ func TestWhatEarlierVersionsWroteIsRead(t *testing.T) {
 		return frozenMessage{Body: string(body)}, err
 	})
 	wantSameJob(t, job, job.Body)
+}
+
+// What comes to a message later is frozen beside what was there first, as <kind>.<what came>.json.
+func TestEveryMemberOfAMessageIsFrozen(t *testing.T) {
+	t.Parallel()
+	for kind, data := range samples() {
+		var all [][]byte
+		for _, message := range allFrozen(t, string(kind)+".[^s]*") { // structured ones have the same data in an envelope
+			wantSame(t, message, Encode)
+			all = append(all, []byte(message.Body))
+		}
+		frozenfiles.Complete(t, string(kind), data, all...)
+	}
+	var all [][]byte
+	for _, message := range allFrozen(t, "job*") {
+		wantSameJob(t, message, message.Body)
+		all = append(all, []byte(message.Body))
+	}
+	frozenfiles.Complete(t, "job", Job{}, all...)
+}
+
+func allFrozen(t *testing.T, files string) (all []frozenMessage) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join("testdata", "frozen", files+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range found {
+		frozenfiles.Unchanged(t, file)
+		all = append(all, frozen(t, strings.TrimSuffix(filepath.Base(file), ".json"), nil))
+	}
+	return all
 }
 
 // A worker that is older than the dispatcher meets fields it doesn't know. They mean nothing to it, and are no error.

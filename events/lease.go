@@ -20,6 +20,21 @@ type Lease struct {
 	Beats    uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
 
 	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
+
+	More *More `json:"-"` // of a newer version: about Message, whoever holds the lease. What would be about one attempt has to name it
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *Lease) UnmarshalJSON(text []byte) (err error) {
+	type plain Lease
+	l.More, err = ReadMore(text, (*plain)(l))
+	return err
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l Lease) MarshalJSON() ([]byte, error) {
+	type plain Lease
+	return WriteMore(plain(l), l.More)
 }
 
 // DecodeLease reads the entry of a job in RegisterLeases. Of one that can't be read, which no worker wrote, the error comes with the
@@ -48,7 +63,7 @@ func (l Lease) Taken(attempt string) Lease {
 	if l.Holder != "" && l.Number > 0 {
 		l.Failures = counted(l.Failures, FailureUnavailable)
 	}
-	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Cancelled: l.Cancelled}
+	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Cancelled: l.Cancelled, More: l.More}
 }
 
 // Beaten is the lease after one more heartbeat.
@@ -56,7 +71,7 @@ func (l Lease) Beaten() Lease { l.Beats++; return l }
 
 // Released is the lease after its attempt ended for cause.
 func (l Lease) Released(cause FailureKind) Lease {
-	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Cancelled: l.Cancelled}
+	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Cancelled: l.Cancelled, More: l.More}
 }
 
 // Attempt describes the attempt that holds the lease.

@@ -19,6 +19,8 @@ type Checkpoint struct {
 	Step    int    `json:"step"`   // as the module told it
 
 	Files []CheckpointFile `json:"files"` // in path order
+
+	More *More `json:"-"` // of a newer version
 }
 
 // CheckpointFile is one file of a checkpoint. One that has not changed since an earlier checkpoint lies where that put it.

@@ -50,6 +50,7 @@ type Commit struct {
 	Retired    bool      `json:"retired,omitempty"`    // the model is no longer kept: see Retire
 	Time       time.Time `json:"time"`
 
+	More *More  `json:"-"` // of a newer version: about the attempt's result, whoever finds or retires it
 	ETag string `json:"-"` // of commit.json itself, once it was read or written: what Recommit replaces
 }
 

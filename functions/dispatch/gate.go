@@ -142,13 +142,13 @@ func (d *Dispatcher) changeGate(ctx context.Context, current deployed, change fu
 	}
 }
 
-// swapGate writes only what has changed. An open gate has no entry.
+// swapGate writes only what has changed. A gate that has nothing to say has no entry.
 func (d *Dispatcher) swapGate(ctx context.Context, before events.Entry, gate plan.Gate) error {
 	value, err := json.Marshal(gate)
 	switch {
 	case err != nil || bytes.Equal(value, before.Value):
-	case gate.IsOpen() && before.Revision == 0:
-	case gate.IsOpen():
+	case !gate.NeedsEntry() && before.Revision == 0:
+	case !gate.NeedsEntry():
 		err = d.gates.Delete(ctx, before.Key, before.Revision)
 	case before.Revision == 0:
 		_, err = d.gates.Create(ctx, before.Key, value)

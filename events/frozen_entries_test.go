@@ -1,0 +1,28 @@
+package events_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/infra/frozen"
+)
+
+// again reads and writes as a version does that rewrites what it has read. What it doesn't know would be kept: here nothing may be unknown.
+func again[T any](text []byte) ([]byte, error) {
+	var value T
+	if err := json.Unmarshal(text, &value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
+func TestLeasesOfEarlierVersionsAreRead(t *testing.T) {
+	t.Parallel()
+	frozen.Format{Name: "lease", Of: events.Lease{}, Again: again[events.Lease]}.Check(t)
+}
+
+func TestDeadLettersOfEarlierVersionsAreRead(t *testing.T) {
+	t.Parallel()
+	frozen.Format{Name: "dead", Of: events.DeadLetter{}, Again: again[events.DeadLetter]}.Check(t)
+}
