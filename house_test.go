@@ -101,8 +101,10 @@ var table = house.Table{
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
-		"functions/telemetry":             {Opens: "events", Tests: "*"},                       // whole runs are traced
-		"functions/studies":               {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
+		"functions/runs/find": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/replay functions/runs functions/studies storage",
+			Tests: "events/eventstest"},
+		"functions/telemetry": {Opens: "events", Tests: "*"}, // whole runs are traced
+		"functions/studies":   {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
 		"functions/stoker":          {Opens: "*"},

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
@@ -37,7 +39,7 @@ func newCancel(app *app) *cobra.Command {
 				return err
 			}
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				key, err := findRun(ctx, box, pipelineName, args[0])
+				key, err := app.findRun(ctx, box, pipelineName, args[0])
 				if err != nil {
 					return err
 				}
@@ -55,33 +57,33 @@ func newCancel(app *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) cancel(ctx context.Context, box events.Letterbox, key runKey) (dispatch.Cancelled, error) {
-	done, err := dispatch.Cancel(ctx, box, key.pipeline, key.run)
+func (a *app) cancel(ctx context.Context, box events.Letterbox, key find.Key) (dispatch.Cancelled, error) {
+	done, err := dispatch.Cancel(ctx, box, key.Pipeline, key.Run)
 	if errors.Is(err, dispatch.ErrTooLate) && isCancelled(ctx, box, key) {
-		return done, fmt.Errorf("run %s is cancelled already", key.run)
+		return done, fmt.Errorf("run %s is cancelled already", key.Run)
 	}
 	if err != nil {
 		return done, err
 	}
-	return done, a.print(cancelled{key.pipeline, key.run, done.Job}, func(w io.Writer) {
+	return done, a.print(cancelled{key.Pipeline, key.Run, done.Job}, func(w io.Writer) {
 		if done.Job == "" {
-			fmt.Fprintf(w, "run %s of pipeline %s is cancelled\n", key.run, key.pipeline)
+			fmt.Fprintf(w, "run %s of pipeline %s is cancelled\n", key.Run, key.Pipeline)
 			return
 		}
-		fmt.Fprintf(w, "run %s of pipeline %s: its job is asked to stop\n", key.run, key.pipeline)
+		fmt.Fprintf(w, "run %s of pipeline %s: its job is asked to stop\n", key.Run, key.Pipeline)
 	})
 }
 
 // isCancelled says whether that is what the log told of a run last.
-func isCancelled(ctx context.Context, box events.Letterbox, key runKey) bool {
-	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
-	return err == nil && finished[key].Told.State == runCancelled
+func isCancelled(ctx context.Context, box events.Letterbox, key find.Key) bool {
+	finished, err := find.LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+	return err == nil && finished[key].Told.State == runs.Cancelled
 }
 
 // awaitEnd waits until something has come of a run that has a job, and says what. A cancelled run is no failure of who cancelled it.
-func (a *app) awaitEnd(ctx context.Context, box events.Letterbox, key runKey, timeout time.Duration) error {
+func (a *app) awaitEnd(ctx context.Context, box events.Letterbox, key find.Key, timeout time.Duration) error {
 	var recorded events.Recorded
-	late := fmt.Errorf("run %s: nothing came of it within %s; it is still asked to stop", key.run, timeout)
+	late := fmt.Errorf("run %s: nothing came of it within %s; it is still asked to stop", key.Run, timeout)
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
 		recorded, err = nextOutcome(ctx, box, key)
 		return err
@@ -89,25 +91,25 @@ func (a *app) awaitEnd(ctx context.Context, box events.Letterbox, key runKey, ti
 	if err != nil {
 		return err
 	}
-	state := outcome(recorded)
+	state := runs.Outcome(recorded)
 	if err := a.print(state, func(w io.Writer) { terminal.Row(w, state.Run, state.State, state.What()) }); err != nil {
 		return err
 	}
-	if state.State != runCancelled {
-		return fmt.Errorf("run %s: cancelled too late: %s", key.run, state.State)
+	if state.State != runs.Cancelled {
+		return fmt.Errorf("run %s: cancelled too late: %s", key.Run, state.State)
 	}
 	return nil
 }
 
 // nextOutcome is the first outcome of the run's last job, which may be there already.
-func nextOutcome(ctx context.Context, box events.Letterbox, key runKey) (events.Recorded, error) {
-	join, err := dispatch.ReadJoin(ctx, box, key.pipeline, key.run)
+func nextOutcome(ctx context.Context, box events.Letterbox, key find.Key) (events.Recorded, error) {
+	join, err := dispatch.ReadJoin(ctx, box, key.Pipeline, key.Run)
 	if err != nil {
 		return events.Recorded{}, err
 	}
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
-		Pipeline: key.pipeline, Run: key.run, From: max(join.After, join.Completed()) + 1, Follow: true,
+		Pipeline: key.Pipeline, Run: key.Run, From: max(join.After, join.Completed()) + 1, Follow: true,
 	}
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
@@ -93,7 +94,7 @@ func (a *app) runNames(cmd *cobra.Command, args []string, _ string) ([]string, c
 	}
 	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (names []string, err error) {
 		const screen = 100
-		list, err := listRuns(ctx, box, pipelineName)
+		list, err := find.List(ctx, box, pipelineName)
 		for _, run := range list[:min(len(list), screen)] {
 			names = append(names, cobra.CompletionWithDesc(run.Run, run.Pipeline+", "+run.State))
 		}

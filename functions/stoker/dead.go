@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -19,19 +20,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// deadLine is one line of `stoker dead`.
-type deadLine struct {
-	Number   uint64            `json:"number"`
-	Buried   time.Time         `json:"buried"`
-	Pipeline string            `json:"pipeline,omitempty"`
-	Run      string            `json:"run,omitempty"`
-	Letter   events.DeadLetter `json:"letter"`
-}
-
 func newDead(app *app) *cobra.Command {
 	list := func(cmd *cobra.Command, _ []string) error {
 		return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-			letters, err := deadLetters(ctx, box)
+			letters, err := replay.Letters(ctx, box)
 			if err != nil {
 				return err
 			}
@@ -84,54 +76,20 @@ func parseNumbers(args []string) ([]uint64, error) {
 	return numbers, nil
 }
 
-func deadLetters(ctx context.Context, box events.Letterbox) ([]deadLine, error) {
-	letters := []deadLine{}
-	for letter, err := range box.Dead(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		pipeline, run := replay.RunOf(letter)
-		letters = append(letters, deadLine{letter.Sequence, letter.Buried, pipeline, run, letter})
-	}
-	return letters, nil
-}
-
-// pickLetters returns the letters with these numbers, each once and in their order, or an error if one of them is not there.
-func pickLetters(ctx context.Context, box events.Letterbox, numbers []uint64) ([]deadLine, error) {
-	all, err := deadLetters(ctx, box)
-	if err != nil {
-		return nil, err
-	}
-	var picked []deadLine
-	for _, number := range slices.Compact(slices.Sorted(slices.Values(numbers))) {
-		at := slices.IndexFunc(all, func(line deadLine) bool { return line.Number == number })
-		if at < 0 {
-			return nil, exit.NotFound(fmt.Errorf("no dead letter %d: `stoker dead` lists them", number))
-		}
-		picked = append(picked, all[at])
-	}
-	return picked, nil
-}
-
-func deadTable(w io.Writer, letters []deadLine) {
+func deadTable(w io.Writer, letters []replay.Letter) {
 	terminal.Row(w, "NUMBER", "BURIED", "PIPELINE", "RUN", "FROM", "KIND", "REASON")
 	for _, line := range letters {
-		terminal.Row(w, line.Number, line.Buried.Local().Format(time.DateTime), line.Pipeline, line.Run, line.from(),
+		terminal.Row(w, line.Number, line.Buried.Local().Format(time.DateTime), line.Pipeline, line.Run, line.From(),
 			line.Letter.Reason.Kind, runs.FirstLine(line.Letter.Reason.Message))
 	}
 }
 
-// from says which message the letter keeps.
-func (l deadLine) from() string {
-	return fmt.Sprintf("%s %d", l.Letter.Message.Stream, l.Letter.Message.Sequence)
-}
-
-func deadLetter(w io.Writer, line deadLine) {
+func deadLetter(w io.Writer, line replay.Letter) {
 	terminal.Row(w, "reason", runs.FirstLine(line.Letter.Reason.Message))
 	terminal.Row(w, "field", line.Letter.Reason.Field)
 	terminal.Row(w, "pipeline", line.Pipeline)
 	terminal.Row(w, "run", line.Run)
-	terminal.Row(w, "from", line.from())
+	terminal.Row(w, "from", line.From())
 	terminal.Row(w, "subject", line.Letter.Message.Subject)
 	for _, name := range slices.Sorted(maps.Keys(line.Letter.Message.Header)) {
 		terminal.Row(w, name, strings.Join(line.Letter.Message.Header[name], ", "))
@@ -144,7 +102,16 @@ func deadLetter(w io.Writer, line deadLine) {
 		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, cause.Subject, cause.Body)
 	}
 	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
-	if job, ok := jobOf(line.Letter); ok {
+	if job, ok := replay.JobOf(line.Letter); ok {
 		fmt.Fprintln(w, pinnedNote(job.Revision))
 	}
+}
+
+// pickLetters are the letters with these numbers.
+func pickLetters(ctx context.Context, box events.Letterbox, numbers []uint64) ([]replay.Letter, error) {
+	letters, err := replay.Pick(ctx, box, numbers)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil, fmt.Errorf("%w: `stoker dead` lists those that there are", err)
+	}
+	return letters, err
 }

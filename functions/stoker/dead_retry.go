@@ -22,7 +22,7 @@ func newDeadRetry(app *app) *cobra.Command {
 		if err != nil {
 			return settle{}, err
 		}
-		return settle{"retried", func(line deadLine) error {
+		return settle{"retried", func(line replay.Letter) error {
 			app.warnPinned(ctx, box, line)
 			return replay.Retry(ctx, box, dispatcher, line.Letter)
 		}}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -29,14 +30,14 @@ func newDeadDrop(app *app) *cobra.Command {
 		Short: "Remove dead letters for good",
 		Long:  "Removes dead letters for good. A fact stays in the log, and what was told of a job stays told.",
 	}, func(ctx context.Context, box events.Letterbox) (settle, error) {
-		return settle{"dropped", func(line deadLine) error { return box.Drop(ctx, line.Number) }}, nil
+		return settle{"dropped", func(line replay.Letter) error { return box.Drop(ctx, line.Number) }}, nil
 	})
 }
 
 // settle is one way to be done with a dead letter.
 type settle struct {
 	done string
-	do   func(deadLine) error
+	do   func(replay.Letter) error
 }
 
 // newDeadSettle completes a command that settles the letters which its arguments or flags name.
@@ -68,22 +69,22 @@ func newDeadSettle(app *app, cmd *cobra.Command, open func(context.Context, even
 	return cmd
 }
 
-func chosen(ctx context.Context, box events.Letterbox, numbers []uint64, all bool, pipelineName string) ([]deadLine, error) {
+func chosen(ctx context.Context, box events.Letterbox, numbers []uint64, all bool, pipelineName string) ([]replay.Letter, error) {
 	if !all {
 		return pickLetters(ctx, box, numbers)
 	}
-	lines, err := deadLetters(ctx, box)
+	lines, err := replay.Letters(ctx, box)
 	if pipelineName == "" {
 		return lines, err
 	}
-	return slices.DeleteFunc(lines, func(line deadLine) bool { return line.Pipeline != pipelineName }), err
+	return slices.DeleteFunc(lines, func(line replay.Letter) bool { return line.Pipeline != pipelineName }), err
 }
 
 // settle goes on with the next letter when one fails, and says of each what became of it.
-func (a *app) settle(lines []deadLine, how settle) error {
+func (a *app) settle(lines []replay.Letter, how settle) error {
 	results, failed := make([]settled, 0, len(lines)), 0
 	for _, line := range lines {
-		result := settled{Number: line.Number, Pipeline: line.Pipeline, Run: line.Run, From: line.from(), Done: how.done}
+		result := settled{Number: line.Number, Pipeline: line.Pipeline, Run: line.Run, From: line.From(), Done: how.done}
 		if err := how.do(line); err != nil {
 			result.Done, result.Error = "", err.Error()
 			failed++

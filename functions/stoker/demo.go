@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/local"
@@ -83,9 +84,9 @@ func (a *app) reportDemo(outcome events.Fact, keep bool) error {
 		return fmt.Errorf("the demo's run ended in %s", outcome.Data.Kind())
 	}
 	if a.forPrograms() {
-		return a.print(factJSON(outcome), nil)
+		return a.print(runs.JSON(outcome), nil)
 	}
-	fmt.Fprintf(a.stdout, "%s\n\n", indent(factJSON(outcome)))
+	fmt.Fprintf(a.stdout, "%s\n\n", indent(runs.JSON(outcome)))
 	return a.print(nil, func(w io.Writer) {
 		terminal.Row(w, "model", trained.Model.URI)
 		terminal.Row(w, "accuracy", fmt.Sprintf("%.3f on the eval split", trained.Metrics["accuracy"]))

@@ -16,15 +16,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// factJSON is a fact as its structured CloudEvent, for printing.
-func factJSON(fact events.Fact) json.RawMessage {
-	_, body, err := events.EncodeStructured(fact)
-	if err != nil {
-		body, _ = json.Marshal(map[string]string{"error": err.Error()})
-	}
-	return body
-}
-
 // describe says what an outcome tells, for people.
 func describe(w io.Writer, fact events.Fact) {
 	switch data := fact.Data.(type) {

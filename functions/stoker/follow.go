@@ -27,7 +27,7 @@ func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact e
 	if err != nil {
 		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on, `stoker runs` shows it", fact.Run))
 	}
-	if err := a.print(factJSON(outcome), func(w io.Writer) { describe(w, outcome) }); err != nil {
+	if err := a.print(runs.JSON(outcome), func(w io.Writer) { describe(w, outcome) }); err != nil {
 		return err
 	}
 	if failed, ok := outcome.Data.(*events.TrainingFailed); ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/gc"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/storage"
@@ -69,7 +70,7 @@ func newGC(app *app) *cobra.Command {
 // collect prints what is gone also when it could not go on: that much is done.
 func (a *app) collect(ctx context.Context, l link, opts gc.Options) (err error) {
 	if opts.Root = l.root; opts.KeepModels > 0 {
-		if opts.Keep, err = modelsInUse(ctx, l.box); err != nil {
+		if opts.Keep, err = find.ModelsInUse(ctx, l.box); err != nil {
 			return err
 		}
 	}

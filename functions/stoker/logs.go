@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -35,7 +36,7 @@ func newLogs(app *app) *cobra.Command {
 				return err
 			}
 			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				key, err := f.find(ctx, l.box, args[0])
+				key, err := f.find(ctx, app, l.box, args[0])
 				if err != nil {
 					return err
 				}
@@ -61,13 +62,13 @@ func (f logsFlags) check() error {
 }
 
 // find finds the run. One whose name holds a slash is itself found first.
-func (f logsFlags) find(ctx context.Context, box events.Letterbox, arg string) (runKey, error) {
-	key, err := findRun(ctx, box, f.pipeline, arg)
+func (f logsFlags) find(ctx context.Context, app *app, box events.Letterbox, arg string) (find.Key, error) {
+	key, err := app.findRun(ctx, box, f.pipeline, arg)
 	pipeline, run, both := strings.Cut(arg, "/")
-	if !both || f.pipeline != "" || !errors.Is(err, events.ErrNotFound) && exit.Code(err) != exit.Missing || events.CheckName("pipeline", pipeline) != nil {
+	if !both || f.pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", pipeline) != nil {
 		return key, err
 	}
-	if other, otherErr := findRun(ctx, box, pipeline, run); otherErr == nil {
+	if other, otherErr := app.findRun(ctx, box, pipeline, run); otherErr == nil {
 		return other, nil
 	}
 	return key, err
@@ -78,16 +79,16 @@ type logReader interface {
 	Logs(ctx context.Context, pipeline, run string, follow bool) logParts
 }
 
-func (a *app) logs(ctx context.Context, l link, key runKey, f logsFlags) error {
+func (a *app) logs(ctx context.Context, l link, key find.Key, f logsFlags) error {
 	out := &logPrinter{to: a.stdout, notes: a.notes(), raw: f.raw, tail: f.tail}
 	if f.follow {
 		return a.followLog(ctx, l, key, out)
 	}
-	detail, err := showRun(ctx, l.box, key)
+	detail, err := find.Of(ctx, l.box, key)
 	if err != nil {
 		return err
 	}
-	address, err := detail.keptLog(ctx, l, f.tuning)
+	address, err := keptLog(ctx, detail, l, f.tuning)
 	if err != nil {
 		return err
 	}
@@ -98,13 +99,13 @@ func (a *app) logs(ctx context.Context, l link, key runKey, f logsFlags) error {
 		return printLive(ctx, l.box, key, out)
 	}
 	if address == "" {
-		return exit.NotFound(fmt.Errorf("run %s: no log of it is kept: its module was not run, or what it left is gone", key.run))
+		return exit.NotFound(fmt.Errorf("run %s: no log of it is kept: its module was not run, or what it left is gone", key.Run))
 	}
 	return copyLog(ctx, l, address, out)
 }
 
 // printLive prints what the bus has of a log whose module runs.
-func printLive(ctx context.Context, box events.Letterbox, key runKey, out *logPrinter) error {
+func printLive(ctx context.Context, box events.Letterbox, key find.Key, out *logPrinter) error {
 	for p, err := range partsOf(ctx, box, key, false) {
 		if err != nil {
 			return err
@@ -112,7 +113,7 @@ func printLive(ctx context.Context, box events.Letterbox, key runKey, out *logPr
 		out.part(p)
 	}
 	if !out.any {
-		fmt.Fprintf(out.notes, "run %s: nothing was printed within the last hour; `stoker runs show` says what it waits for\n", key.run)
+		fmt.Fprintf(out.notes, "run %s: nothing was printed within the last hour; `stoker runs show` says what it waits for\n", key.Run)
 	}
 	return out.close()
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/storage"
@@ -19,20 +20,20 @@ import (
 
 // keptLog is where the store has the log of a run that has ended, "" if nobody said so: a failure's fact names it, a model's lies beside its
 // manifest.
-func (d runDetail) keptLog(ctx context.Context, l link, tuning bool) (string, error) {
+func keptLog(ctx context.Context, d find.Detail, l link, tuning bool) (string, error) {
 	switch {
 	case tuning:
-		return d.searchLog(ctx, l.box)
-	case d.trained != nil && d.Over():
-		return logBeside(d.trained.Model.URI), nil
+		return searchLog(ctx, d, l.box)
+	case d.Trained != nil && d.Over():
+		return logBeside(d.Trained.Model.URI), nil
 	case d.Over():
-		return d.failed.Log, nil
+		return d.Failed.Log, nil
 	}
 	return "", nil
 }
 
 // searchLog is that of the search that found the run's hyperparameters, or came to nothing. A study's trials have none of their own.
-func (d runDetail) searchLog(ctx context.Context, box events.Letterbox) (address string, err error) {
+func searchLog(ctx context.Context, d find.Detail, box events.Letterbox) (address string, err error) {
 	query := events.Query{Pipeline: d.Pipeline, Run: d.Run, Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}}
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {
@@ -83,9 +84,9 @@ type keptAttempt struct {
 }
 
 // attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.
-func (a *app) attemptLog(ctx context.Context, l link, key runKey, known, which string, out *logPrinter) error {
+func (a *app) attemptLog(ctx context.Context, l link, key find.Key, known, which string, out *logPrinter) error {
 	if known == "" {
-		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.run))
+		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.Run))
 	}
 	attempts, err := listAttempts(ctx, l.store, known)
 	if err != nil {
@@ -104,7 +105,7 @@ func (a *app) attemptLog(ctx context.Context, l link, key runKey, known, which s
 			return copyLog(ctx, l, one.Log, out)
 		}
 	}
-	return exit.NotFound(fmt.Errorf("run %s: no attempt %s has left a log; --attempt list shows those that have", key.run, which))
+	return exit.NotFound(fmt.Errorf("run %s: no attempt %s has left a log; --attempt list shows those that have", key.Run, which))
 }
 
 // listAttempts are the attempts at an execution that have left a log, in the order in which they ended.

@@ -8,22 +8,24 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 )
 
 // whatEnded are the states that a run does not leave because of another fact, in words.
 var whatEnded = map[string]string{
-	runTrained: "was trained before", runFailed: "has failed", runCancelled: "was cancelled", runExpired: "has expired",
+	runs.Trained: "was trained before", runs.Failed: "has failed", runs.Cancelled: "was cancelled", runs.Expired: "has expired",
 }
 
 // checkGoesOn refuses to wait for a run that was over before a fact of it was stored at sequence: nothing comes of that fact.
 func checkGoesOn(ctx context.Context, box events.Letterbox, of events.Fact, sequence uint64) error {
-	key := runKey{of.Pipeline, of.Run}
-	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
+	key := find.Key{Pipeline: of.Pipeline, Run: of.Run}
+	finished, err := find.LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
 	last := finished[key]
 	if err != nil || last.Told.State == "" || last.Sequence >= sequence {
 		return err
 	}
-	state, err := currentState(ctx, box, key, last)
+	state, err := find.Now(ctx, box, key, last)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil // its join is lost: the fact starts one
 	}
@@ -31,20 +33,6 @@ func checkGoesOn(ctx context.Context, box events.Letterbox, of events.Fact, sequ
 		err = fmt.Errorf("run %s %s; publish under another run", of.Run, how)
 	}
 	return err
-}
-
-// currentState is the state of one run by its join and by what the log told of it last; ErrNotFound if no dispatcher has seen a fact
-// of it.
-func currentState(ctx context.Context, box events.Letterbox, key runKey, last lastWord) (runState, error) {
-	known, err := openRegisters(ctx, box)
-	if err != nil {
-		return runState{}, err
-	}
-	entry, err := known.joins.Get(ctx, dispatch.JoinKey(key.pipeline, key.run))
-	if err != nil {
-		return runState{}, err
-	}
-	return known.explain(ctx, entry, last), nil
 }
 
 // noteHasJob warns who asks with a fact for a training anew of a run that has its job: no fact changes that.

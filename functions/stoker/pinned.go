@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/replay"
 )
 
 // pinnedHelp is for whoever means to mend a pipeline and try again.
@@ -16,19 +17,10 @@ func pinnedNote(revision uint64) string {
 	return fmt.Sprintf("a retry uses the pipeline as it was at revision %d; for a changed pipeline publish the facts under another run", revision)
 }
 
-// jobOf is the job that a dead letter keeps, if it keeps one whole.
-func jobOf(letter events.DeadLetter) (events.Job, bool) {
-	if letter.Message.Stream != "JOBS" || letter.Message.Cut != nil {
-		return events.Job{}, false
-	}
-	job, err := events.DecodeJob(letter.Message.Body)
-	return job, err == nil
-}
-
 // warnPinned warns who tries a job again that a newer revision of its pipeline is applied: that one will not be used. It is advice
 // alone, and nothing that goes wrong with it holds up the retry.
-func (a *app) warnPinned(ctx context.Context, box events.Letterbox, line deadLine) {
-	job, ok := jobOf(line.Letter)
+func (a *app) warnPinned(ctx context.Context, box events.Letterbox, line replay.Letter) {
+	job, ok := replay.JobOf(line.Letter)
 	if !ok {
 		return
 	}

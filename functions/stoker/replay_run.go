@@ -71,7 +71,7 @@ func (r *replayedRun) add(p replay.Progress) {
 		r.Job = p.Job
 	}
 	if p.Fact != nil {
-		r.Model = outcome(events.Recorded{Fact: *p.Fact}).Model
+		r.Model = runs.Outcome(events.Recorded{Fact: *p.Fact}).Model
 	}
 	if p.Err != nil {
 		r.Error = p.Err.Error()

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
@@ -19,7 +21,7 @@ func newRuns(app *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				runs, err := listRuns(ctx, box, pipelineName)
+				runs, err := find.List(ctx, box, pipelineName)
 				if err != nil {
 					return err
 				}
@@ -32,7 +34,7 @@ func newRuns(app *app) *cobra.Command {
 	return cmd
 }
 
-func runsTable(w io.Writer, runs []runState) {
+func runsTable(w io.Writer, runs []runs.State) {
 	terminal.Row(w, "PIPELINE", "RUN", "STATE", "UPDATED", "WHAT")
 	for _, run := range runs {
 		terminal.Row(w, run.Pipeline, run.Run, run.Headline(), run.Updated.Local().Format(time.DateTime), run.What())

@@ -10,18 +10,19 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-func (d runDetail) table(w io.Writer) {
+func (d shownRun) table(w io.Writer) {
 	terminal.Row(w, "run", d.Run)
 	terminal.Row(w, "pipeline", d.Pipeline)
 	terminal.Row(w, "state", d.Headline())
 	if what := d.What(); what != "" {
 		terminal.Row(w, "", what)
 	}
-	if d.State == runTrained && d.trained != nil {
-		describeModel(w, d.trained)
+	if d.State == runs.Trained && d.Trained != nil {
+		describeModel(w, d.Trained)
 	}
 	if d.Study != "" {
 		terminal.Row(w, "study", shortID(d.Study)+map[bool]string{true: ", reused"}[d.Reused])
@@ -40,14 +41,14 @@ func (d runDetail) table(w io.Writer) {
 		terminal.Row(w, "attempt", attemptLine(*d.Lease))
 	}
 	if !d.Heartbeat.IsZero() {
-		age := max(0, d.Asked.Sub(d.Heartbeat)).Truncate(time.Second)
+		age := max(0, d.asked.Sub(d.Heartbeat)).Truncate(time.Second)
 		terminal.Row(w, "heartbeat", fmt.Sprintf("%s, %s ago", terminal.Time(d.Heartbeat), age))
 	}
 	if d.Progress != nil {
 		terminal.Row(w, "progress", progressLine(*d.Progress))
 	}
-	if d.State == runFailed && d.failed.Log != "" {
-		terminal.Row(w, "log", d.failed.Log)
+	if d.State == runs.Failed && d.Failed.Log != "" {
+		terminal.Row(w, "log", d.Failed.Log)
 	}
 	if d.DeadLetter != 0 {
 		terminal.Row(w, "dead letter", d.DeadLetter)
@@ -55,10 +56,10 @@ func (d runDetail) table(w io.Writer) {
 	for i, next := range d.Next {
 		terminal.Row(w, map[bool]string{true: "go on"}[i == 0], next)
 	}
-	if d.Job != "" && (d.State == runFailed || d.State == runCancelled) {
+	if d.Job != "" && (d.State == runs.Failed || d.State == runs.Cancelled) {
 		terminal.Row(w, "", pinnedNote(d.Revision))
 	}
-	if more := runs.Details(d.failed.Message, d.failed.LogTail); d.State == runFailed && more != "" {
+	if more := runs.Details(d.Failed.Message, d.Failed.LogTail); d.State == runs.Failed && more != "" {
 		fmt.Fprintln(w, more)
 	}
 }
@@ -92,24 +93,24 @@ func progressLine(p events.Progress) string {
 }
 
 // nextSteps are commands that help a run on from its state.
-func (a *app) nextSteps(d runDetail) []string {
+func (a *app) nextSteps(d find.Detail) []string {
 	run := quoted(d.Run) + " --pipeline " + d.Pipeline
 	var next []string
-	if d.Study != "" && (d.State == runTuning || d.State == runFailed) {
-		follow := map[bool]string{true: " -f  # follows its search", false: "  # its search, trial by trial"}[d.State == runTuning]
+	if d.Study != "" && (d.State == runs.Tuning || d.State == runs.Failed) {
+		follow := map[bool]string{true: " -f  # follows its search", false: "  # its search, trial by trial"}[d.State == runs.Tuning]
 		next = append(next, a.command("studies show "+quoted(d.Pipeline+"/"+d.Run))+follow)
 	}
 	switch d.State {
-	case runWaiting, runQueued, runTuning, runRunning:
+	case runs.Waiting, runs.Queued, runs.Tuning, runs.Running:
 		next = append(next, a.command("cancel "+run)+"  # gives it up")
-	case runHeld:
+	case runs.Held:
 		if d.Gate != nil && d.Gate.Paused {
 			next = append(next, a.command("resume "+d.Pipeline)+"  # lets all runs of the pipeline go on")
 		}
 		next = append(next, a.command("cancel "+run)+"  # gives it up")
-	case runTrained:
+	case runs.Trained:
 		next = append(next, a.command("models pull "+d.Pipeline+" --run "+quoted(d.Run))+"  # copies its model")
-	case runCancelled, runFailed, runExpired:
+	case runs.Cancelled, runs.Failed, runs.Expired:
 		if d.Job == "" && d.DeadLetter == 0 {
 			next = append(next, a.command("publish FACT")+"  # its facts, under another run: this one is over")
 		} else if d.DeadLetter == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -38,41 +39,19 @@ func checkTimeout(wait bool, timeout time.Duration) error {
 }
 
 // awaitRun waits until a run has ended, and says how. The log tells of that before everything else does.
-func (a *app) awaitRun(ctx context.Context, box events.Letterbox, key runKey, timeout time.Duration) (ended runs.State, err error) {
-	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.run, timeout)
+func (a *app) awaitRun(ctx context.Context, box events.Letterbox, key find.Key, timeout time.Duration) (ended runs.State, err error) {
+	late := fmt.Errorf("run %s: it has not ended within %s; `stoker runs show %[1]s` says what it waits for", key.Run, timeout)
 	err = exit.AtMost(ctx, timeout, late, func(ctx context.Context) error {
-		now, err := showRun(ctx, box, key)
+		now, err := find.Of(ctx, box, key)
 		if err != nil || now.Over() {
-			ended = now.runState
+			ended = now.Summary
 			return err
 		}
-		fmt.Fprintf(a.notes(), "run %s %s\n", key.run, now.What())
-		ended, err = nextEnd(ctx, box, key, now.last())
+		fmt.Fprintf(a.notes(), "run %s %s\n", key.Run, now.What())
+		ended, err = find.End(ctx, box, key, now.Last())
 		return err
 	})
 	return ended, err
-}
-
-// last is the sequence of the newest of a run's facts that were read.
-func (d runDetail) last() uint64 {
-	if len(d.Facts) == 0 {
-		return 0
-	}
-	return d.Facts[len(d.Facts)-1].Sequence
-}
-
-// nextEnd waits for the first fact behind a sequence that tells of a run's end.
-func nextEnd(ctx context.Context, box events.Letterbox, key runKey, behind uint64) (runs.State, error) {
-	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: key.pipeline, Run: key.run, From: behind + 1, Follow: true}
-	for recorded, err := range box.Read(ctx, query) {
-		if err != nil {
-			return runs.State{}, err
-		}
-		if recorded.Err == nil && events.EndsRun(recorded.Fact) {
-			return runs.Outcome(recorded), nil
-		}
-	}
-	return runs.State{}, context.Cause(ctx)
 }
 
 // endedWell is nil for a run that has a model.

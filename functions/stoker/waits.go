@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
 )
 
 // quiet is how long nothing may be heard of a run before who waits is told why.
@@ -34,22 +36,22 @@ func (a *app) explainQuiet(ctx context.Context, box events.Letterbox, of events.
 
 // whyQuiet says what the run of a fact waits for, and who can help; "" if it waits no more.
 func (a *app) whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string, error) {
-	key := runKey{of.Pipeline, of.Run}
-	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: key.pipeline, Run: key.run})
+	key := find.Key{Pipeline: of.Pipeline, Run: of.Run}
+	finished, err := find.LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
 	if err != nil {
 		return "", err
 	}
-	state, err := currentState(ctx, box, key, finished[key])
+	state, err := find.Now(ctx, box, key, finished[key])
 	switch {
 	case errors.Is(err, events.ErrNotFound):
 		return "waits for a dispatcher: `stoker up` or `stoker dispatch` runs one", nil
 	case err != nil:
 		return "", err
-	case state.State == runQueued:
+	case state.State == runs.Queued:
 		return fmt.Sprintf("is queued; no worker has taken it: a job of class %s needs `stoker worker --classes %[1]s`", state.Class), nil
-	case state.State == runRunning:
+	case state.State == runs.Running:
 		return "is being worked on", nil
-	case state.State == runTuning:
+	case state.State == runs.Tuning:
 		return "is being tuned", nil
 	}
 	if _, over := whatEnded[state.State]; over {

@@ -54,7 +54,7 @@ func factWatched(recorded events.Recorded) watched {
 		return line
 	}
 	fact := recorded.Fact
-	line.Kind, line.Pipeline, line.Run, line.Fact = string(fact.Data.Kind()), fact.Pipeline, fact.Run, factJSON(fact)
+	line.Kind, line.Pipeline, line.Run, line.Fact = string(fact.Data.Kind()), fact.Pipeline, fact.Run, runs.JSON(fact)
 	line.what = said(fact.Data)
 	return line
 }

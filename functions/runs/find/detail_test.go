@@ -1,4 +1,4 @@
-package main
+package find
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
@@ -25,19 +26,19 @@ func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
 	if err := errors.Join(applied, err, published, dispatch.Pause(t.Context(), box, "penguin"), d.Next(t.Context(), 0)); err != nil {
 		t.Fatal(err)
 	}
-	is := func(state, what string) runDetail {
+	is := func(state, what string) Detail {
 		t.Helper()
-		got, err := showRun(t.Context(), box, runKey{"penguin", "monday"})
+		got, err := Of(t.Context(), box, Key{"penguin", "monday"})
 		if err != nil || got.State != state || got.What() != what {
 			t.Errorf("%s: %s, %v; want %s: %s", got.State, got.What(), err, state, what)
 		}
 		return got
 	}
-	is(runHeld, "its pipeline is paused: `stoker resume` lets it go on")
+	is(runs.Held, "its pipeline is paused: `stoker resume` lets it go on")
 	if err := dispatch.Resume(t.Context(), box, "penguin"); err != nil {
 		t.Fatal(err)
 	}
-	is(runQueued, "waits for a worker of class gpu")
+	is(runs.Queued, "waits for a worker of class gpu")
 	claim, err := box.Take(t.Context(), events.FunctionTune, []string{"gpu"}, time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := is(runTuning, "a worker searches for its hyperparameters"); got.Job != job.ID || got.Revision != 1 || got.Lease == nil || !got.Expires.IsZero() {
+	if got := is(runs.Tuning, "a worker searches for its hyperparameters"); got.Job != job.ID || got.Revision != 1 || got.Lease == nil || !got.Expires.IsZero() {
 		t.Errorf("shown as %+v", got)
 	}
 	found := events.NewHParamsFound(job, &events.HParamsReady{Hyperparameters: "s3://bkt/hp", Execution: digest}, time.Unix(1, 0))
@@ -54,5 +55,5 @@ func TestARunThatIsTunedSaysHowFarThatIs(t *testing.T) {
 	if err := errors.Join(told, claim.Done(t.Context()), d.Next(t.Context(), 0)); err != nil {
 		t.Fatal(err)
 	}
-	is(runQueued, "waits for a worker of class cpu")
+	is(runs.Queued, "waits for a worker of class cpu")
 }

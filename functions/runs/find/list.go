@@ -1,4 +1,4 @@
-package main
+package find
 
 import (
 	"context"
@@ -10,13 +10,10 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// runKey tells runs apart.
-type runKey struct{ pipeline, run string }
-
-// finishedRuns are the runs of which something has come. The last word on each counts, and one on the whole run more than one on a
+// LastWords are what has come of runs, of those of which something has. The last word on each counts, and one on the whole run more than one on a
 // single fact.
-func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query) (map[runKey]lastWord, error) {
-	words := map[runKey]lastWord{}
+func LastWords(ctx context.Context, box events.Letterbox, query events.Query) (map[Key]runs.LastWord, error) {
+	words := map[Key]runs.LastWord{}
 	query.Kinds = events.OutcomeKinds()
 	for recorded, err := range box.Read(ctx, query) {
 		if err != nil {
@@ -25,16 +22,16 @@ func finishedRuns(ctx context.Context, box events.Letterbox, query events.Query)
 		if recorded.Err != nil {
 			continue
 		}
-		key := runKey{recorded.Fact.Pipeline, recorded.Fact.Run}
+		key := Key{recorded.Fact.Pipeline, recorded.Fact.Run}
 		words[key] = words[key].Then(runs.Word(recorded))
 	}
 	return words, nil
 }
 
-// listRuns joins what the log of facts and the register of joins know, newest first. A join that can't be explained is listed
+// List joins what the log of facts and the register of joins know, newest first. A join that can't be explained is listed
 // as unclear, and hides no other.
-func listRuns(ctx context.Context, box events.Letterbox, pipelineName string) ([]runState, error) {
-	finished, err := finishedRuns(ctx, box, events.Query{Pipeline: pipelineName})
+func List(ctx context.Context, box events.Letterbox, pipeline string) ([]runs.State, error) {
+	finished, err := LastWords(ctx, box, events.Query{Pipeline: pipeline})
 	if err != nil {
 		return nil, err
 	}
@@ -45,34 +42,34 @@ func listRuns(ctx context.Context, box events.Letterbox, pipelineName string) ([
 	if err := known.readLeases(ctx); err != nil {
 		return nil, err
 	}
-	list := []runState{}
+	list := []runs.State{}
 	for entry, err := range known.joins.All(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		name, run, _ := strings.Cut(entry.Key, "/")
-		if pipelineName == "" || name == pipelineName {
-			list = append(list, known.explain(ctx, entry, finished[runKey{name, run}]))
-			delete(finished, runKey{name, run})
+		if pipeline == "" || name == pipeline {
+			list = append(list, known.explain(ctx, entry, finished[Key{name, run}]))
+			delete(finished, Key{name, run})
 		}
 	}
 	for _, of := range finished {
 		list = append(list, of.Told)
 	}
-	slices.SortFunc(list, func(a, b runState) int { return b.Updated.Compare(a.Updated) })
+	slices.SortFunc(list, func(a, b runs.State) int { return b.Updated.Compare(a.Updated) })
 	return list, nil
 }
 
 // explain is the state of a run by its join and by what the log told of it last.
-func (r registers) explain(ctx context.Context, entry events.Entry, last lastWord) runState {
+func (r registers) explain(ctx context.Context, entry events.Entry, last runs.LastWord) runs.State {
 	join, err := dispatch.DecodeJoin(entry)
 	if err != nil {
 		name, run, _ := strings.Cut(entry.Key, "/")
-		return runState{Pipeline: name, Run: run, State: runUnclear, Error: err.Error(), Updated: entry.Written}
+		return runs.State{Pipeline: name, Run: run, State: runs.Unclear, Error: err.Error(), Updated: entry.Written}
 	}
 	state, err := runs.Of(join, last, asked{ctx, r})
 	if err != nil {
-		state.State, state.Error = runUnclear, err.Error()
+		state.State, state.Error = runs.Unclear, err.Error()
 	}
 	return state
 }

@@ -1,4 +1,4 @@
-package main
+package find
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
@@ -34,18 +35,18 @@ func TestOneBadJoinHidesNoOtherRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runs, err := listRuns(t.Context(), box, "penguin")
+	all, err := List(t.Context(), box, "penguin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	states := map[string]string{}
-	for _, run := range runs {
+	for _, run := range all {
 		states[run.Run] = run.State
-		if run.State == runUnclear && run.What() == "" {
+		if run.State == runs.Unclear && run.What() == "" {
 			t.Errorf("run %s is unclear, and nothing says why", run.Run)
 		}
 	}
-	if len(states) != 3 || states["torn"] != runUnclear || states["orphaned"] != runUnclear || states["waiting"] != runWaiting {
+	if len(states) != 3 || states["torn"] != runs.Unclear || states["orphaned"] != runs.Unclear || states["waiting"] != runs.Waiting {
 		t.Errorf("states %v", states)
 	}
 }
@@ -65,9 +66,9 @@ func TestARunGoesOnAfterOneOfItsFactsWasRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runs, err := listRuns(t.Context(), box, "")
-	if err != nil || len(runs) != 1 || runs[0].State != runTrained {
-		t.Errorf("%+v, %v", runs, err)
+	all, err := List(t.Context(), box, "")
+	if err != nil || len(all) != 1 || all[0].State != runs.Trained {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

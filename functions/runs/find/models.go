@@ -1,4 +1,4 @@
-package main
+package find
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// modelsInUse are the models that pipelines start from, and those that runs were given of which nothing has come yet.
-func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, error) {
+// ModelsInUse are the models that pipelines start from, and those that runs were given of which nothing has come yet.
+func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, error) {
 	var refs []storage.Ref
 	add := func(uri string) {
 		if ref, err := storage.ParseRef(uri); err == nil { // none, latest and blessed are no addresses
@@ -21,7 +21,7 @@ func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 	if err != nil {
 		return nil, err
 	}
-	finished, err := finishedRuns(ctx, box, events.Query{})
+	finished, err := LastWords(ctx, box, events.Query{})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func modelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		if err != nil {
 			return nil, err
 		}
-		if last := finished[runKey{join.Pipeline, join.Run}]; last.Told.State == "" || last.OfFact || last.Sequence <= join.After {
+		if last := finished[Key{join.Pipeline, join.Run}]; last.Told.State == "" || last.OfFact || last.Sequence <= join.After {
 			add(join.Latest.BaseModel)
 		}
 	}

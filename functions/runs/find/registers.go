@@ -1,4 +1,4 @@
-package main
+package find
 
 import (
 	"context"
@@ -76,4 +76,22 @@ func (r *registers) readLeases(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// gates reads each pipeline's gate once.
+type gates struct {
+	box  events.Letterbox
+	seen map[string]plan.Gate
+}
+
+func (g *gates) of(ctx context.Context, pipeline string) (plan.Gate, error) {
+	gate, known := g.seen[pipeline]
+	if known {
+		return gate, nil
+	}
+	gate, err := dispatch.GateOf(ctx, g.box, pipeline)
+	if err == nil {
+		g.seen[pipeline] = gate
+	}
+	return gate, err
 }

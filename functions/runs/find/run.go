@@ -1,4 +1,4 @@
-package main
+package find
 
 import (
 	"context"
@@ -8,15 +8,28 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
-// findRun finds the pipeline of a run where the user did not say it: the only one that has a fact of such a run.
-func findRun(ctx context.Context, box events.Letterbox, pipelineName, run string) (runKey, error) {
+// Key tells runs apart.
+type Key struct{ Pipeline, Run string }
+
+// Several is the error for a run's name that more than one pipeline has.
+type Several struct {
+	Run       string
+	Pipelines []string
+}
+
+func (s *Several) Error() string {
+	return fmt.Sprintf("run %s: several pipelines have one of that name: %s", s.Run, strings.Join(s.Pipelines, ", "))
+}
+
+// Run finds a run, of the pipeline of that name or, for "", of the only one that has a fact of such a run: else the error is a *Several.
+// Without a fact it is events.ErrNotFound.
+func Run(ctx context.Context, box events.Letterbox, pipeline, run string) (Key, error) {
 	pipelines := map[string]bool{}
-	for recorded, err := range box.Read(ctx, events.Query{Pipeline: pipelineName, Run: run}) {
+	for recorded, err := range box.Read(ctx, events.Query{Pipeline: pipeline, Run: run}) {
 		if err != nil {
-			return runKey{}, err
+			return Key{}, err
 		}
 		if recorded.Err == nil {
 			pipelines[recorded.Fact.Pipeline] = true
@@ -25,11 +38,9 @@ func findRun(ctx context.Context, box events.Letterbox, pipelineName, run string
 	names := slices.Sorted(maps.Keys(pipelines))
 	switch {
 	case len(names) == 1:
-		return runKey{names[0], run}, nil
+		return Key{names[0], run}, nil
 	case len(names) > 1:
-		return runKey{}, exit.Usage(fmt.Errorf("run %s: give --pipeline, one of %s", run, strings.Join(names, ", ")))
-	case pipelineName != "":
-		return runKey{}, exit.NotFound(fmt.Errorf("no fact of run %s of pipeline %s: `stoker runs` lists them", run, pipelineName))
+		return Key{}, &Several{run, names}
 	}
-	return runKey{}, exit.NotFound(fmt.Errorf("no fact of run %s: `stoker runs` lists them", run))
+	return Key{}, fmt.Errorf("no fact of run %s: %w", run, events.ErrNotFound)
 }

@@ -1,0 +1,199 @@
+package find
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
+)
+
+// Summary is one line of a list of runs.
+type Summary = runs.State
+
+// Detail is everything that is known of a run.
+type Detail struct {
+	Summary
+	Facts      []Fact           `json:"facts"`
+	Since      time.Time        `json:"since,omitzero"`   // of the first fact
+	Expires    time.Time        `json:"expires,omitzero"` // if it waits for facts until then
+	Job        string           `json:"job,omitempty"`
+	Study      string           `json:"study,omitempty"`    // the search that found its hyperparameters, or searches
+	Reused     bool             `json:"reused,omitempty"`   // that search was another run's
+	Revision   uint64           `json:"revision,omitempty"` // of the pipeline, pinned when its facts had come
+	Lease      *events.Lease    `json:"lease,omitempty"`
+	Heartbeat  time.Time        `json:"heartbeat,omitzero"` // the last of its worker, by the bus's clock
+	Progress   *events.Progress `json:"progress,omitempty"` // the last that its worker reported
+	DeadLetter uint64           `json:"dead_letter,omitempty"`
+	Outcome    json.RawMessage  `json:"outcome,omitempty"`
+
+	Trained *events.ModelTrained `json:"-"` // what Outcome tells of, if that is a model
+	Failed  events.Failed        `json:"-"` // or a failure; the log is that of the search where the run ended with its tuning
+}
+
+// Fact is one fact of a run.
+type Fact struct {
+	Sequence uint64      `json:"sequence"`
+	Kind     events.Kind `json:"kind"`
+	ID       string      `json:"id"`
+	Source   string      `json:"source"`
+	Stored   time.Time   `json:"stored"`
+}
+
+// Of gathers what log, registers and dead letters say of a run.
+func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
+	d := Detail{Summary: Summary{Pipeline: key.Pipeline, Run: key.Run}}
+	if err := d.readFacts(ctx, box); err != nil {
+		return d, err
+	}
+	finished, err := LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
+	if err != nil {
+		return d, err
+	}
+	known, err := openRegisters(ctx, box)
+	if err != nil {
+		return d, err
+	}
+	entry, err := known.joins.Get(ctx, dispatch.JoinKey(key.Pipeline, key.Run))
+	if errors.Is(err, events.ErrNotFound) {
+		return d.withoutJoin(ctx, box, finished[key])
+	}
+	if err != nil {
+		return d, err
+	}
+	d.Summary = known.explain(ctx, entry, finished[key])
+	if d.State == runs.Unclear {
+		return d, nil
+	}
+	join, err := dispatch.DecodeJoin(entry)
+	if err != nil {
+		return d, err
+	}
+	return d, errors.Join(d.readJoin(ctx, known, join), d.readStudy(ctx, box), d.readDead(ctx, box), d.readProgress(ctx, box))
+}
+
+// withoutJoin is a run that no dispatcher has joined: it has not come to that yet, or its facts were refused.
+func (d Detail) withoutJoin(ctx context.Context, box events.Letterbox, last runs.LastWord) (Detail, error) {
+	d.Summary.State, d.Updated = runs.Waiting, d.Since
+	if last.Told.State != "" {
+		d.Summary = last.Told
+	}
+	return d, d.readDead(ctx, box)
+}
+
+// readFacts reads the run's facts, and keeps the last outcome whole.
+func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
+	for recorded, err := range box.Read(ctx, events.Query{Pipeline: d.Pipeline, Run: d.Run}) {
+		if err != nil {
+			return err
+		}
+		if recorded.Err != nil {
+			continue // it lies in DEAD
+		}
+		fact := recorded.Fact
+		d.Facts = append(d.Facts, Fact{recorded.Message.Sequence, fact.Data.Kind(), fact.ID, fact.Source, recorded.Message.Stored})
+		if len(d.Facts) == 1 {
+			d.Since = recorded.Message.Stored
+		}
+		d.readFailure(fact)
+		if told, ok := fact.Data.(*events.HParamsReady); ok {
+			d.Reused = told.Reused
+		}
+		if events.EndsRun(fact) {
+			d.Outcome = runs.JSON(fact)
+			d.Trained, _ = fact.Data.(*events.ModelTrained)
+		}
+	}
+	return nil
+}
+
+// readStudy finds the search that the run's hyperparameters are of. A run whose module searches by itself, or that is not tuned, has none.
+func (d *Detail) readStudy(ctx context.Context, box events.Letterbox) error {
+	study, err := StudyOfRun(ctx, box, d.Pipeline, d.Run)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
+	d.Study = study.ID
+	return err
+}
+
+// readFailure keeps the last failure, with a log if any had one.
+func (d *Detail) readFailure(fact events.Fact) {
+	var failed events.Failed
+	switch data := fact.Data.(type) {
+	case *events.TuningFailed:
+		failed = data.Failed
+	case *events.TrainingFailed:
+		failed = data.Failed
+	default:
+		return
+	}
+	if failed.LogTail == "" {
+		failed.Log, failed.LogTail = d.Failed.Log, d.Failed.LogTail
+	}
+	d.Failed = failed
+}
+
+func (d *Detail) readJoin(ctx context.Context, known registers, join plan.Join) error {
+	d.Job, d.Revision = join.Job, join.Revision
+	if join.IsTuned() {
+		d.Job, d.Revision = join.Tuning.Job, join.Tuning.Revision
+	}
+	if d.State == runs.Waiting {
+		spec, err := dispatch.SpecOf(ctx, known.pipelines, join)
+		if err != nil {
+			return err
+		}
+		d.Expires, _ = join.Deadline(spec)
+	}
+	held, err := known.lease(ctx, d.Job)
+	if held.Number > 0 && (d.State == runs.Running || d.State == runs.Tuning || d.State == runs.Queued) {
+		d.Lease = &held.Lease
+		if held.Holder != "" {
+			d.Heartbeat = held.Written
+		}
+	}
+	return err
+}
+
+// readDead finds the newest dead letter of the run.
+func (d *Detail) readDead(ctx context.Context, box events.Letterbox) error {
+	letters, err := replay.Letters(ctx, box)
+	for _, letter := range letters {
+		if letter.Pipeline == d.Pipeline && letter.Run == d.Run {
+			d.DeadLetter = letter.Number
+		}
+	}
+	return err
+}
+
+// progressKeeper is a bus that keeps the last progress of each job.
+type progressKeeper interface {
+	LastProgress(ctx context.Context, pipeline, run, job string) (events.Progress, error)
+}
+
+func (d *Detail) readProgress(ctx context.Context, box events.Letterbox) error {
+	keeper, ok := box.(progressKeeper)
+	if !ok || d.State != runs.Running && d.State != runs.Tuning {
+		return nil
+	}
+	p, err := keeper.LastProgress(ctx, d.Pipeline, d.Run, d.Job)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
+	d.Progress = &p
+	return err
+}
+
+// Last is the sequence of the newest of a run's facts that were read.
+func (d Detail) Last() uint64 {
+	if len(d.Facts) == 0 {
+		return 0
+	}
+	return d.Facts[len(d.Facts)-1].Sequence
+}

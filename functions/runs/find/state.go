@@ -1,0 +1,37 @@
+package find
+
+import (
+	"context"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/runs"
+)
+
+// Now is the state of one run by its join and by what the log told of it last; ErrNotFound if no dispatcher has seen a fact
+// of it.
+func Now(ctx context.Context, box events.Letterbox, key Key, last runs.LastWord) (runs.State, error) {
+	known, err := openRegisters(ctx, box)
+	if err != nil {
+		return runs.State{}, err
+	}
+	entry, err := known.joins.Get(ctx, dispatch.JoinKey(key.Pipeline, key.Run))
+	if err != nil {
+		return runs.State{}, err
+	}
+	return known.explain(ctx, entry, last), nil
+}
+
+// End waits for the first fact behind a sequence that tells of a run's end.
+func End(ctx context.Context, box events.Letterbox, key Key, behind uint64) (runs.State, error) {
+	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: key.Pipeline, Run: key.Run, From: behind + 1, Follow: true}
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return runs.State{}, err
+		}
+		if recorded.Err == nil && events.EndsRun(recorded.Fact) {
+			return runs.Outcome(recorded), nil
+		}
+	}
+	return runs.State{}, context.Cause(ctx)
+}

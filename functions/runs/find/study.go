@@ -1,0 +1,56 @@
+package find
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/studies"
+)
+
+// Study is the study of PIPELINE/RUN, the newest of a pipeline, or the one whose id begins so.
+func Study(ctx context.Context, box events.Letterbox, word string) (events.Study, error) {
+	if pipeline, run, both := strings.Cut(word, "/"); both {
+		return StudyOfRun(ctx, box, pipeline, run)
+	}
+	var newest events.Study
+	for entry, err := range box.Studies(ctx, "") {
+		if err != nil {
+			return newest, err
+		}
+		if entry.Study.Pipeline == word {
+			newest = entry.Study
+		}
+	}
+	if newest.ID != "" {
+		return newest, nil
+	}
+	return studies.Find(ctx, box, word)
+}
+
+// StudyOfRun is the study that a run's tune job asked for, or the one whose outcome the run was told of: another run's, or an older one.
+func StudyOfRun(ctx context.Context, box events.Letterbox, pipeline, run string) (events.Study, error) {
+	join, err := dispatch.ReadJoin(ctx, box, pipeline, run)
+	if err != nil {
+		return events.Study{}, err
+	}
+	if join.Tuning != nil && join.Tuning.Job != "" {
+		study, err := studies.OfJob(ctx, box, pipeline, join.Tuning.Job)
+		if !errors.Is(err, events.ErrNotFound) {
+			return study, err
+		}
+	}
+	address := ""
+	query := events.Query{Kinds: []events.Kind{events.KindHParamsReady}, Pipeline: pipeline, Run: run}
+	for recorded, err := range box.Read(ctx, query) {
+		if err != nil {
+			return events.Study{}, err
+		}
+		if told, ok := recorded.Fact.Data.(*events.HParamsReady); ok && recorded.Err == nil {
+			address = told.Study
+		}
+	}
+	return studies.At(ctx, box, pipeline, address)
+}

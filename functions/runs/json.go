@@ -1,0 +1,16 @@
+package runs
+
+import (
+	"encoding/json"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// JSON is a fact as its structured CloudEvent, for printing.
+func JSON(fact events.Fact) json.RawMessage {
+	_, body, err := events.EncodeStructured(fact)
+	if err != nil {
+		body, _ = json.Marshal(map[string]string{"error": err.Error()})
+	}
+	return body
+}
