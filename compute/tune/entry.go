@@ -26,8 +26,11 @@ type Entry struct {
 // MaxEntryBytes is up to what size an entry is read and written: a bit less than what the bus takes in one message.
 const MaxEntryBytes = 960 << 10
 
-// ParseEntry reads an entry of a log. One that says what this release does not know is refused: who left it out would come to another
-// study.
+// ErrNewer says that an entry was written by a newer version: it has a member that this one doesn't know. Whoever left that out would come
+// to another study.
+var ErrNewer = errors.New("written by a newer version of Stoker")
+
+// ParseEntry reads an entry of a log. ErrNewer if it is one of a newer version's.
 func ParseEntry(body []byte) (e Entry, err error) {
 	if len(body) > MaxEntryBytes {
 		return e, fmt.Errorf("an entry of %d bytes: expected %d at most", len(body), MaxEntryBytes)
@@ -35,6 +38,9 @@ func ParseEntry(body []byte) (e Entry, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&e); err != nil {
+		if json.Unmarshal(body, new(Entry)) == nil { // all is well but for what it says more
+			err = fmt.Errorf("%w: %w", ErrNewer, err)
+		}
 		return Entry{}, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {

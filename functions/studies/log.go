@@ -2,6 +2,7 @@ package studies
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -22,7 +23,7 @@ type Log struct {
 	mu      sync.Mutex
 	state   State
 	changed chan struct{} // closed, and replaced, with every entry
-	broken  error         // an entry that is none: the log can't be gone on with
+	broken  error         // an entry that is none, or of a newer version: the log can't be gone on with here
 	clock   clock
 }
 
@@ -103,10 +104,18 @@ func (l *Log) enter(entry events.StudyEntry) {
 		return
 	}
 	if err := l.state.enter(entry); err != nil {
-		l.broken = events.Fail(events.FailureCrash, fmt.Errorf("study %s: %w", l.name.ID, err))
+		l.broken = events.Fail(blame(err), fmt.Errorf("study %s: %w", l.name.ID, err))
 		return
 	}
 	l.moved()
+}
+
+// blame says what an entry that can't be read means to who works on the study. A newer version's is for a newer worker: the job goes back.
+func blame(err error) events.FailureKind {
+	if errors.Is(err, tune.ErrNewer) {
+		return events.FailureUnavailable
+	}
+	return events.FailureCrash
 }
 
 // moved tells those who watch.

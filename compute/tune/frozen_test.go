@@ -1,0 +1,43 @@
+package tune_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/infra/frozen"
+)
+
+// Logs of studies stay on the bus for good.
+func TestEntriesOfEarlierVersionsAreRead(t *testing.T) {
+	t.Parallel()
+	frozen.Format{Name: "entry", Of: tune.Entry{}, Again: func(text []byte) ([]byte, error) {
+		e, err := tune.ParseEntry(text)
+		if err != nil {
+			return nil, err
+		}
+		return e.Bytes()
+	}}.Check(t)
+}
+
+// What a newer version says in an entry may decide what comes next, so nobody goes on without it; and it is told from bytes that are none.
+func TestAnEntryOfANewerVersionIsKnownForOne(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/frozen/entry.begun.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := string(text)
+	for body, newer := range map[string]bool{
+		strings.Replace(whole, `{"begun"`, `{"added_later":{"a":1},"begun"`, 1): true,
+		strings.Replace(whole, `"seed":`, `"added_later":1,"seed":`, 1):         true,
+		strings.Replace(whole, `"seed":7`, `"seed":"x","added_later":1`, 1):     false,
+		whole[:len(whole)-10]: false,
+	} {
+		if _, err := tune.ParseEntry([]byte(body)); err == nil || errors.Is(err, tune.ErrNewer) != newer {
+			t.Errorf("%v, newer is to be %v: %s", err, newer, body)
+		}
+	}
+}
