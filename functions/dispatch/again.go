@@ -61,7 +61,7 @@ func (d *Dispatcher) TuneAgain(ctx context.Context, pipeline, run string, again 
 	}
 	job, err := d.tuneJob(ctx, found.Join, deployed{}, again)
 	if err == nil {
-		err = d.box.Offer(ctx, job)
+		err = d.box.Offer(caused(ctx, found), job)
 	}
 	if err != nil {
 		return events.Job{}, fmt.Errorf("offer the tune job of run %s of %s again: %w", run, pipeline, err)

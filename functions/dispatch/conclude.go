@@ -44,7 +44,7 @@ func (d *Dispatcher) offerAgain(ctx context.Context, run held, current deployed)
 		err = fmt.Errorf("what its join has pinned makes job %s now", job.ID)
 	}
 	if err == nil {
-		err = d.box.Offer(ctx, job)
+		err = d.box.Offer(caused(ctx, run), job)
 	}
 	if err != nil {
 		return fmt.Errorf("offer job %s of run %s of %s again: %w", run.Job, run.Run, run.Pipeline, err)

@@ -16,7 +16,7 @@ import (
 func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, again plan.Again) (events.Job, error) {
 	job, err := d.job(ctx, run.Join, current, again)
 	if err == nil {
-		err = d.box.Offer(ctx, job)
+		err = d.box.Offer(caused(ctx, run), job)
 	}
 	switch {
 	case hopeless(err) && run.State == plan.Complete:

@@ -22,7 +22,7 @@ func (d *Dispatcher) tune(ctx context.Context, run held, current deployed) error
 func (d *Dispatcher) offerTuning(ctx context.Context, run held, current deployed) error {
 	job, err := d.tuneJob(ctx, run.Join, current, plan.Again{})
 	if err == nil {
-		err = d.box.Offer(ctx, job)
+		err = d.box.Offer(caused(ctx, run), job)
 	}
 	switch {
 	case hopeless(err):
@@ -37,7 +37,7 @@ func (d *Dispatcher) offerTuning(ctx context.Context, run held, current deployed
 func (d *Dispatcher) offerTuningAgain(ctx context.Context, run held, current deployed) error {
 	job, err := d.tuneJob(ctx, run.Join, current, plan.Again{})
 	if err == nil {
-		err = d.box.Offer(ctx, job)
+		err = d.box.Offer(caused(ctx, run), job)
 	}
 	if err != nil {
 		return fmt.Errorf("offer tune job %s of run %s of %s again: %w", run.Tuning.Job, run.Run, run.Pipeline, err)

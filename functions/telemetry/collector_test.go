@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -47,6 +48,16 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/x-protobuf")
+}
+
+// value is what a span says of a key; nil, which is all zeros, where it says nothing.
+func value(span *tracepb.Span, key string) *commonpb.AnyValue {
+	for _, attribute := range span.Attributes {
+		if attribute.Key == key {
+			return attribute.Value
+		}
+	}
+	return nil
 }
 
 // tree is what came, as paths of names from the top of each trace: "upstream/process facts.transform.ready/send jobs.train".

@@ -8,7 +8,7 @@
 //	upstream's span
 //	└ process facts.transform.ready          the dispatcher
 //	  └ send jobs.train
-//	    └ process jobs.train                 a worker, one for each attempt
+//	    └ process jobs.train                 a worker, one for each attempt, with a link to the one before it
 //	      ├ identify, stage, module, check, publish, commit
 //	      └ send facts.model.trained
 //

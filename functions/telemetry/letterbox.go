@@ -84,6 +84,9 @@ func (t *Telemetry) send(ctx context.Context, s sending, do func(context.Context
 	began, place := time.Now(), Place{}
 	if t.tracing {
 		in, options := enter(ctx, s.place, s.run)
+		if links, ok := ctx.Value(causes{}).(trace.SpanStartOption); ok {
+			options = append(options, links)
+		}
 		spanned, span := t.tracer.Start(in, "send "+s.destination, append(options, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
 			operationName.String("send"), operationType.String("send"), system, destination.String(s.destination),
 			template.String(s.template), messageID.String(s.id), pipelineSpan.String(s.run.pipeline), runSpan.String(s.run.name)))...)
@@ -118,6 +121,7 @@ const (
 
 	pipelineSpan = attribute.Key("stoker.pipeline")
 	runSpan      = attribute.Key("stoker.run")
+	linkKind     = attribute.Key("stoker.link") // what a link is to
 )
 
 var system = attribute.String("messaging.system", "nats")

@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 
@@ -13,6 +14,10 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "module" {
 		os.Exit(module.Process(context.Background(), builtin.Module()))
+	}
+	if bus := os.Getenv(doomedEnv); bus != "" {
+		fmt.Fprintln(os.Stderr, doom(context.Background(), bus))
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"strconv"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -65,10 +66,50 @@ func enter(ctx context.Context, p Place, r run) (context.Context, []trace.SpanSt
 	return context.WithValue(ctx, rootOf{}, r.trace()), options
 }
 
+// CausedBy is ctx for something to send that these led to, beside what its trace says: the span of the next message that is sent has a
+// link to each. Those that say nothing are left out.
+func CausedBy(ctx context.Context, places ...Place) context.Context {
+	var links []trace.Link
+	for _, p := range places {
+		if cause := p.span(); cause.IsValid() {
+			links = append(links, trace.Link{SpanContext: cause})
+		}
+	}
+	if len(links) == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, causes{}, trace.WithLinks(links...))
+}
+
+// causes is the key of a ctx whose next message has links.
+type causes struct{}
+
+// attemptSpan is the id of the span of an attempt, by which the next attempt, wherever that is, finds the one before it. A job that is put on
+// the queue anew counts its attempts anew: message is its sequence there.
+func attemptSpan(job string, message uint64, number int) (id trace.SpanID) {
+	sum := sha256.Sum256([]byte("stoker attempt " + job + " " + strconv.FormatUint(message, 10) + " " + strconv.Itoa(number)))
+	copy(id[:], sum[:])
+	return id
+}
+
+// again is a link to the attempt before one, in the same trace; none of a first attempt.
+func again(in trace.TraceID, job string, message uint64, number int) []trace.SpanStartOption {
+	if number < 2 {
+		return nil
+	}
+	before := trace.NewSpanContext(trace.SpanContextConfig{
+		TraceID: in, SpanID: attemptSpan(job, message, number-1), TraceFlags: trace.FlagsSampled, Remote: true,
+	})
+	return []trace.SpanStartOption{trace.WithLinks(trace.Link{SpanContext: before, Attributes: []attribute.KeyValue{linkKind.String("previous attempt")}})}
+}
+
+// spanOf is the key of a ctx whose next span has that id.
+type spanOf struct{}
+
 // rootOf is the key of a ctx whose next span begins a trace of that id.
 type rootOf struct{}
 
-// runIDs makes the ids of spans, random as W3C has it, and of traces, which a ctx may name.
+// runIDs makes the ids of spans and traces: random as W3C has it, but for those that a ctx names.
 type runIDs struct{}
 
 // NewIDs implements sdktrace.IDGenerator.
@@ -81,7 +122,10 @@ func (g runIDs) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID
 }
 
 // NewSpanID implements sdktrace.IDGenerator.
-func (runIDs) NewSpanID(context.Context, trace.TraceID) (id trace.SpanID) {
+func (runIDs) NewSpanID(ctx context.Context, _ trace.TraceID) (id trace.SpanID) {
+	if id, named := ctx.Value(spanOf{}).(trace.SpanID); named && id.IsValid() {
+		return id
+	}
 	_, _ = rand.Read(id[:])
 	return id
 }

@@ -12,14 +12,15 @@ import (
 )
 
 // Job begins the work on a job that was taken: one attempt, from here until the span's End. Where nobody traces here, ctx is at the
-// place that the job says, for log lines and for a module that traces by itself.
-func (t *Telemetry) Job(ctx context.Context, job events.Job, attempt events.Attempt) (context.Context, Span) {
+// place that the job says, for log lines and for a module that traces by itself. message is the job's sequence on the queue: with it, an
+// attempt has a link to the one before it, by whomever that was made.
+func (t *Telemetry) Job(ctx context.Context, job events.Job, message uint64, attempt events.Attempt) (context.Context, Span) {
 	if t == nil {
 		return Place{job.Trace, job.TraceState}.Within(ctx), Span{}
 	}
 	return t.handle(ctx, handling{
 		destination: "jobs." + string(job.Function), template: jobTemplate, id: job.ID,
-		run: run{job.Pipeline, job.Run}, place: Place{job.Trace, job.TraceState},
+		run: run{job.Pipeline, job.Run}, place: Place{job.Trace, job.TraceState}, attempt: attempt.Number, sequence: message,
 	}, attribute.String("stoker.job", job.ID), attribute.String("stoker.attempt", attempt.ID), attribute.Int("stoker.attempt.number", attempt.Number))
 }
 
@@ -58,7 +59,22 @@ func (t *Telemetry) Marker(ctx context.Context, f events.Fact) (context.Context,
 }
 
 // handling is a message that is worked on.
-type handling sending
+type handling struct {
+	destination, template, id string
+	run                       run
+	place                     Place
+
+	attempt  int    // at a job, from 1; 0 of what is no job
+	sequence uint64 // of the job on the queue
+}
+
+// trace is the one that the work is a part of.
+func (h handling) trace(in context.Context) trace.TraceID {
+	if here := trace.SpanContextFromContext(in); here.IsValid() {
+		return here.TraceID()
+	}
+	return h.run.trace()
+}
 
 func (t *Telemetry) handle(ctx context.Context, h handling, more ...attribute.KeyValue) (context.Context, Span) {
 	began := time.Now()
@@ -73,6 +89,13 @@ func (t *Telemetry) handle(ctx context.Context, h handling, more ...attribute.Ke
 		operationName.String("process"), operationType.String("process"), system, destination.String(h.destination), template.String(h.template),
 		messageID.String(h.id), pipelineSpan.String(h.run.pipeline), runSpan.String(h.run.name),
 	}, more...)
+	if h.attempt > 0 {
+		in = context.WithValue(in, spanOf{}, attemptSpan(h.id, h.sequence, h.attempt))
+		options = append(options, again(h.trace(in), h.id, h.sequence, h.attempt)...)
+	}
 	in, span := t.tracer.Start(in, "process "+h.destination, append(options, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(known...))...)
+	if h.attempt > 0 {
+		in = context.WithValue(in, spanOf{}, nil) // for its children
+	}
 	return in, Span{span: span, then: measured}
 }

@@ -35,7 +35,7 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 		task: Task{Job: job, Attempt: claim.Attempt(), Report: w.reporter(ctx, job, claim.Attempt()), Prove: claim.Prove, Rest: r},
 		log:  w.opts.Logger.With("job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "attempt", claim.Attempt().ID),
 	}
-	ctx, span := w.opts.Telemetry.Job(ctx, job, a.task.Attempt)
+	ctx, span := w.opts.Telemetry.Job(ctx, job, claim.Message().Sequence, a.task.Attempt)
 	a.log.InfoContext(ctx, "job taken", "function", job.Function, "number", a.task.Attempt.Number)
 	err = claim.Hold(ctx, a.work)
 	defer span.End(&err)
