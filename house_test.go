@@ -101,6 +101,9 @@ var table = house.Table{
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
+		"functions/runs/watch":            {Opens: "events functions/dispatch functions/plan functions/runs"},
+		"functions/runs/follow":           {Opens: "events functions/runs functions/runs/find", Tests: "events/eventstest"},
+		"functions/runs/logs":             {Opens: "events functions/runs functions/runs/find storage"},
 		"functions/runs/find": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/replay functions/runs functions/studies storage",
 			Tests: "events/eventstest"},
 		"functions/telemetry": {Opens: "events", Tests: "*"}, // whole runs are traced
@@ -109,7 +112,7 @@ var table = house.Table{
 			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
 		"functions/stoker":          {Opens: "*"},
 		"functions/stoker/exit":     {Opens: "events storage"}, // which of their errors calls for which status
-		"functions/stoker/terminal": {Opens: "events functions/module"},
+		"functions/stoker/terminal": {Opens: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
 		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +

@@ -38,7 +38,7 @@ func describe(w io.Writer, fact events.Fact) {
 
 // describeModel says how good a model is, what it started from, and how its files compare with it.
 func describeModel(w io.Writer, data *events.ModelTrained) {
-	terminal.Row(w, "metrics", terminal.Metrics(data.Metrics))
+	terminal.Row(w, "metrics", runs.Metrics(data.Metrics))
 	if values := hyperparametersLine(data.Hyperparameters); values != "" {
 		terminal.Row(w, "hyperparameters", values)
 	}

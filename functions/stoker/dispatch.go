@@ -31,6 +31,6 @@ func (a *app) dispatch(ctx context.Context, o *operated) error {
 		}
 		dispatcher.Telemetry = o.Telemetry
 		a.sayStarted("dispatch")
-		return o.while(ctx, asReader(box.FactLag, dispatch.Reader), dispatcher.Run)
+		return o.while(ctx, asDispatcher(box), dispatcher.Run)
 	})
 }

@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/follow"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -47,76 +46,21 @@ func (a *app) failedRun(run string, failed *events.TrainingFailed) error {
 	return fmt.Errorf("run %s failed (%s)", run, failed.Reason)
 }
 
-// errOver ends the watching of progress once the outcome is there.
-var errOver = errors.New("run is over")
-
-// follow watches first and publishes then, so that nothing of the run is missed.
+// follow publishes the facts of a run, and shows how it gets on until something has come of it.
 func (a *app) follow(ctx context.Context, box events.Letterbox, facts []events.Fact) (events.Fact, error) {
-	pipeline, run := facts[0].Pipeline, facts[0].Run
 	show := a.display()
 	defer show.Close()
-	var outcome events.Fact
-	heard := make(chan struct{})
-	tell := sync.OnceFunc(func() { close(heard) })
-	watching, watchCtx := errgroup.WithContext(ctx)
-	progress := box.Watch(watchCtx, pipeline, run)
-	watching.Go(func() error {
-		for p, err := range progress {
-			if err != nil {
-				return ignoreEnd(watchCtx, err)
-			}
-			tell()
-			show.Progress(p)
-		}
-		return nil
+	return follow.Facts(ctx, box, facts, follow.Listener{
+		Progress: show.Progress,
+		Waits:    func(why string) { fmt.Fprintf(a.notes(), "run %s %s\n", facts[0].Run, why) },
 	})
-	watching.Go(func() error { a.explainQuiet(watchCtx, box, facts[0], heard); return nil })
-	watching.Go(func() (err error) {
-		if outcome, err = publishAll(watchCtx, box, facts); err != nil {
-			return err
-		}
-		return errOver
-	})
-	if err := watching.Wait(); !errors.Is(err, errOver) {
-		return events.Fact{}, err
-	}
-	return outcome, nil
 }
 
-// publishAll publishes the facts and waits for the outcome of their run.
-func publishAll(ctx context.Context, box events.Letterbox, facts []events.Fact) (events.Fact, error) {
-	var first uint64
-	for _, fact := range facts {
-		receipt, err := box.Publish(ctx, fact)
-		if err != nil {
-			return events.Fact{}, err
-		}
-		if first == 0 {
-			first = receipt.Sequence
-		}
+// noteHasJob warns who asks with a fact for a training anew of a run that has its job: no fact changes that.
+func (a *app) noteHasJob(ctx context.Context, box events.Letterbox, of events.Fact) {
+	join, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
+	if err == nil && join.State == plan.Dispatched {
+		fmt.Fprintf(a.notes(), "run %s has its job already: `%s`\n", of.Run,
+			a.command("replay --run "+quoted(of.Run)+" --pipeline "+of.Pipeline+" --force"))
 	}
-	if err := checkGoesOn(ctx, box, facts[0], first); err != nil {
-		return events.Fact{}, err
-	}
-	query := events.Query{
-		Kinds:    events.OutcomeKinds(),
-		Pipeline: facts[0].Pipeline, Run: facts[0].Run, From: first, Follow: true,
-	}
-	for recorded, err := range box.Read(ctx, query) {
-		if err != nil {
-			return events.Fact{}, err
-		}
-		if recorded.Err == nil {
-			return recorded.Fact, nil
-		}
-	}
-	return events.Fact{}, context.Cause(ctx)
-}
-
-// ignoreEnd makes no error of a watch that was told to end.
-func ignoreEnd(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
 }

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/logs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // logsFlags are the flags of `stoker logs`.
@@ -74,13 +78,8 @@ func (f logsFlags) find(ctx context.Context, app *app, box events.Letterbox, arg
 	return key, err
 }
 
-// logReader is a bus that keeps the end of running jobs' logs.
-type logReader interface {
-	Logs(ctx context.Context, pipeline, run string, follow bool) logParts
-}
-
 func (a *app) logs(ctx context.Context, l link, key find.Key, f logsFlags) error {
-	out := &logPrinter{to: a.stdout, notes: a.notes(), raw: f.raw, tail: f.tail}
+	out := &logs.Printer{To: a.stdout, Notes: a.notes(), Raw: f.raw, Tail: f.tail}
 	if f.follow {
 		return a.followLog(ctx, l, key, out)
 	}
@@ -88,7 +87,7 @@ func (a *app) logs(ctx context.Context, l link, key find.Key, f logsFlags) error
 	if err != nil {
 		return err
 	}
-	address, err := keptLog(ctx, detail, l, f.tuning)
+	address, err := logs.Kept(ctx, l.box, detail, f.tuning)
 	if err != nil {
 		return err
 	}
@@ -96,37 +95,62 @@ func (a *app) logs(ctx context.Context, l link, key find.Key, f logsFlags) error
 		return a.attemptLog(ctx, l, key, address, f.attempt, out)
 	}
 	if address == "" && !f.tuning && !detail.Over() {
-		return printLive(ctx, l.box, key, out)
+		return logs.Live(ctx, l.box, key, out)
 	}
 	if address == "" {
 		return exit.NotFound(fmt.Errorf("run %s: no log of it is kept: its module was not run, or what it left is gone", key.Run))
 	}
-	return copyLog(ctx, l, address, out)
+	return logs.Copy(ctx, l.store, address, out)
 }
 
-// printLive prints what the bus has of a log whose module runs.
-func printLive(ctx context.Context, box events.Letterbox, key find.Key, out *logPrinter) error {
-	for p, err := range partsOf(ctx, box, key, false) {
-		if err != nil {
-			return err
-		}
-		out.part(p)
-	}
-	if !out.any {
-		fmt.Fprintf(out.notes, "run %s: nothing was printed within the last hour; `stoker runs show` says what it waits for\n", key.Run)
-	}
-	return out.close()
-}
-
-// copyLog prints one that is in the store.
-func copyLog(ctx context.Context, l link, address string, out *logPrinter) error {
-	body, err := openLog(ctx, l.store, address)
+// followLog prints what is being printed until the run has ended, and says how it did. A run that has ended is printed from the store.
+func (a *app) followLog(ctx context.Context, l link, key find.Key, out *logs.Printer) error {
+	detail, err := find.Of(ctx, l.box, key)
 	if err != nil {
 		return err
 	}
-	defer body.Close()
-	if _, err := io.Copy(out, body); err != nil {
-		return fmt.Errorf("read %s: %w", address, err)
+	ended := detail.Summary
+	if !detail.Over() {
+		ended, err = logs.Follow(ctx, l.box, key, detail.Last(), out)
+		if err != nil {
+			return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on", key.Run))
+		}
+		if detail, err = find.Of(ctx, l.box, key); err != nil {
+			return err
+		}
 	}
-	return out.close()
+	if address, err := logs.Kept(ctx, l.box, detail, false); err == nil && address != "" && !out.Any() { // it ended before it was looked at
+		if err := logs.Copy(ctx, l.store, address, out); err != nil {
+			fmt.Fprintln(a.notes(), err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return endedWell(ended)
+}
+
+// attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.
+func (a *app) attemptLog(ctx context.Context, l link, key find.Key, known, which string, out *logs.Printer) error {
+	if known == "" {
+		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.Run))
+	}
+	attempts, err := logs.Attempts(ctx, l.store, known)
+	if err != nil {
+		return err
+	}
+	if which == "list" {
+		return a.print(attempts, func(w io.Writer) {
+			terminal.Row(w, "NUMBER", "ATTEMPT", "ENDED", "BYTES")
+			for _, one := range attempts {
+				terminal.Row(w, one.Number, one.Attempt, one.Ended.Local().Format(time.DateTime), one.Bytes)
+			}
+		})
+	}
+	for _, one := range attempts {
+		if strconv.Itoa(one.Number) == which || one.Attempt == which {
+			return logs.Copy(ctx, l.store, one.Log, out)
+		}
+	}
+	return exit.NotFound(fmt.Errorf("run %s: no attempt %s has left a log; --attempt list shows those that have", key.Run, which))
 }

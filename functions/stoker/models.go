@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
@@ -72,7 +73,7 @@ func listModels(ctx context.Context, box events.Letterbox, query events.Query) (
 func modelsTable(w io.Writer, models []modelLine) {
 	terminal.Row(w, "PIPELINE", "RUN", "FINISHED", "METRICS", "FORMATS", "MODEL")
 	for _, m := range models {
-		terminal.Row(w, m.Pipeline, m.Run, m.Finished.Local().Format(time.DateTime), terminal.Metrics(m.Metrics), formatsLine(m.Formats), m.Model)
+		terminal.Row(w, m.Pipeline, m.Run, m.Finished.Local().Format(time.DateTime), runs.Metrics(m.Metrics), formatsLine(m.Formats), m.Model)
 	}
 }
 

@@ -107,9 +107,15 @@ func asWorker(box *jetstream.Letterbox, store storage.Store, root storage.Ref, f
 // asStack is what everything in one process needs.
 func asStack(stack *local.Stack) asks {
 	all := asWorker(stack.Box, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
-	facts := asReader(stack.Box.FactLag, dispatch.Reader)
-	all.needs["facts"] = facts.needs["bus"]
-	all.lags = append(all.lags, facts.lags...)
+	facts := asDispatcher(stack.Box)
+	all.needs["facts"], all.lags = facts.needs["bus"], facts.lags
+	return all
+}
+
+// asDispatcher is what a dispatcher needs. It tells of the queues of jobs too: workers that are scaled to zero can't.
+func asDispatcher(box *jetstream.Letterbox) asks {
+	all := asReader(box.FactLag, dispatch.Reader)
+	all.lags = append(all.lags, box.QueueLags)
 	return all
 }
 

@@ -85,11 +85,11 @@ func endedWords(kind events.FailureKind) string {
 }
 
 func progressLine(p events.Progress) string {
-	what := p.Phase + " " + terminal.Step(p)
+	what := p.Phase + " " + runs.Step(p)
 	if p.Phase == "resuming" {
 		what = fmt.Sprintf("goes on from step %d ", p.Step)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s  %s%s", terminal.Time(p.Time), what, terminal.Metrics(p.Metrics)))
+	return strings.TrimSpace(fmt.Sprintf("%s  %s%s", terminal.Time(p.Time), what, runs.Metrics(p.Metrics)))
 }
 
 // nextSteps are commands that help a run on from its state.

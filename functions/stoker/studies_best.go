@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
@@ -48,7 +49,7 @@ func bestTable(w io.Writer, d studyDetail, best []report.Row) {
 		for _, value := range trial.Values {
 			terminal.Row(w, "  "+value.Name, value.Of)
 		}
-		terminal.Row(w, "metrics", terminal.Metrics(trial.Metrics))
+		terminal.Row(w, "metrics", runs.Metrics(trial.Metrics))
 		if trial.Score != nil {
 			terminal.Row(w, "score", d.score(trial)+atStep(trial))
 		}

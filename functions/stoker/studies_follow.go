@@ -186,3 +186,14 @@ func (l *liveStudy) end(d studyDetail) error {
 	l.show(d)
 	return nil
 }
+
+// errOver ends the watching of progress once the outcome is there.
+var errOver = errors.New("it is over")
+
+// ignoreEnd makes no error of a watch that was told to end.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

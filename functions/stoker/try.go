@@ -119,7 +119,7 @@ func (a *app) try(ctx context.Context, to, wanted string, assignment module.Assi
 
 func (t tried) table(w io.Writer) {
 	terminal.Row(w, "model", t.Model)
-	terminal.Row(w, "metrics", terminal.Metrics(t.Metrics))
+	terminal.Row(w, "metrics", runs.Metrics(t.Metrics))
 	if t.WarmStart != nil {
 		terminal.Row(w, "base model", t.WarmStart)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/runs/watch"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/local/bus"
 )
@@ -84,7 +85,7 @@ func watchedBy(t *testing.T, box events.Letterbox) (lines *json.Decoder, stop fu
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		err := a.watch(ctx, box, watchFlags{all: true})
+		err := a.watch(ctx, box, watchFlags{watch.Options{All: true}})
 		_ = write.CloseWithError(io.ErrUnexpectedEOF) // who reads on is told
 		ended <- err
 	}()
@@ -100,7 +101,7 @@ func watchedBy(t *testing.T, box events.Letterbox) (lines *json.Decoder, stop fu
 func wantSequences(t *testing.T, lines *json.Decoder, want ...uint64) {
 	t.Helper()
 	for _, sequence := range want {
-		var line watched
+		var line watch.Line
 		if err := lines.Decode(&line); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // barDisplay draws a bar for the phases that have steps, one line each. The trials of a search, of which many may run at once, have
@@ -70,7 +71,7 @@ func (d *barDisplay) draw(p events.Progress) {
 // describe names the phase and its metrics, cut to what the bar leaves of the line: one that wraps can't be drawn over.
 func (d *barDisplay) describe(p events.Progress) string {
 	bar := len(fmt.Sprintf(" 100%% || (%d/%d) ", p.Steps, p.Steps)) + barWidth
-	text := strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, Metrics(p.Metrics), d.trial), " ")
+	text := strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, runs.Metrics(p.Metrics), d.trial), " ")
 	return text[:min(len(text), max(d.width-bar-1, 0))]
 }
 

@@ -3,9 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // Display shows a job's progress: a bar on a terminal, plain lines elsewhere. A report without a phase shows nothing.
@@ -85,27 +84,7 @@ func (d *lineDisplay) Progress(p events.Progress) {
 	default:
 		d.phase, d.shown = p.Phase, tenth
 	}
-	fmt.Fprintln(d.out, strings.TrimSpace(fmt.Sprintf("%-10s %s %s", p.Phase, Step(p), Metrics(p.Metrics))))
+	fmt.Fprintln(d.out, strings.TrimSpace(fmt.Sprintf("%-10s %s %s", p.Phase, runs.Step(p), runs.Metrics(p.Metrics))))
 }
 
 func (d *lineDisplay) Close() {}
-
-// Step is how far a job is, "" where it does not say.
-func Step(p events.Progress) string {
-	switch {
-	case p.Steps == 0 && p.Step == 0:
-		return ""
-	case p.Steps == 0:
-		return fmt.Sprintf("step %d ", p.Step)
-	}
-	return fmt.Sprintf("step %d of %d ", p.Step, p.Steps)
-}
-
-// Metrics lists metrics by name.
-func Metrics(metrics map[string]float64) string {
-	var all []string
-	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		all = append(all, fmt.Sprintf("%s %.4g", name, metrics[name]))
-	}
-	return strings.Join(all, "  ")
-}

@@ -1,4 +1,4 @@
-package main
+package follow
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 const quiet = time.Second
 
 // explainQuiet says what a run waits for, and again whenever that changes, until the run is heard of.
-func (a *app) explainQuiet(ctx context.Context, box events.Letterbox, of events.Fact, heard <-chan struct{}) {
+func explainQuiet(ctx context.Context, box events.Letterbox, of events.Fact, heard <-chan struct{}, tell func(string)) {
 	ticks := time.NewTicker(quiet)
 	defer ticks.Stop()
 	for said := ""; ; {
@@ -26,16 +26,16 @@ func (a *app) explainQuiet(ctx context.Context, box events.Letterbox, of events.
 			return
 		case <-ticks.C:
 		}
-		why, err := a.whyQuiet(ctx, box, of)
+		why, err := whyQuiet(ctx, box, of)
 		if err == nil && why != "" && why != said { // what can't be found out is no reason to stop waiting
-			fmt.Fprintf(a.notes(), "run %s %s\n", of.Run, why)
+			tell(why)
 			said = why
 		}
 	}
 }
 
 // whyQuiet says what the run of a fact waits for, and who can help; "" if it waits no more.
-func (a *app) whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string, error) {
+func whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string, error) {
 	key := find.Key{Pipeline: of.Pipeline, Run: of.Run}
 	finished, err := find.LastWords(ctx, box, events.Query{Pipeline: key.Pipeline, Run: key.Run})
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"cmp"
@@ -7,23 +7,20 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs/find"
-	"github.com/stoker-ml/stoker/functions/stoker/exit"
-	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// keptLog is where the store has the log of a run that has ended, "" if nobody said so: a failure's fact names it, a model's lies beside its
+// Kept is where the store has the log of a run that has ended, or of its tuning; "" if nobody said so: a failure's fact names it, a model's lies beside its
 // manifest.
-func keptLog(ctx context.Context, d find.Detail, l link, tuning bool) (string, error) {
+func Kept(ctx context.Context, box events.Letterbox, d find.Detail, tuning bool) (string, error) {
 	switch {
 	case tuning:
-		return searchLog(ctx, d, l.box)
+		return searchLog(ctx, d, box)
 	case d.Trained != nil && d.Over():
 		return logBeside(d.Trained.Model.URI), nil
 	case d.Over():
@@ -62,20 +59,20 @@ func logBeside(uri string) string {
 	return place.Log().String()
 }
 
-func openLog(ctx context.Context, store storage.Store, address string) (io.ReadCloser, error) {
+func open(ctx context.Context, store storage.Store, address string) (io.ReadCloser, error) {
 	ref, err := storage.ParseRef(address)
 	if err != nil {
 		return nil, err
 	}
 	body, _, err := store.Open(ctx, ref, "")
 	if errors.Is(err, storage.ErrNotFound) {
-		return nil, exit.NotFound(fmt.Errorf("%s: the log is no longer kept", address))
+		return nil, fmt.Errorf("%s: the log is no longer kept: %w", address, storage.ErrNotFound)
 	}
 	return body, err
 }
 
-// keptAttempt is an attempt that has left a log.
-type keptAttempt struct {
+// Attempt is one that has left a log.
+type Attempt struct {
 	Number  int       `json:"number"`
 	Attempt string    `json:"attempt"`
 	Log     string    `json:"log"`
@@ -83,33 +80,8 @@ type keptAttempt struct {
 	Ended   time.Time `json:"ended"`
 }
 
-// attemptLog prints the log of one attempt at the execution of which one log is known, or lists them.
-func (a *app) attemptLog(ctx context.Context, l link, key find.Key, known, which string, out *logPrinter) error {
-	if known == "" {
-		return exit.NotFound(fmt.Errorf("run %s: which attempts there were is known once it has ended with a log", key.Run))
-	}
-	attempts, err := listAttempts(ctx, l.store, known)
-	if err != nil {
-		return err
-	}
-	if which == "list" {
-		return a.print(attempts, func(w io.Writer) {
-			terminal.Row(w, "NUMBER", "ATTEMPT", "ENDED", "BYTES")
-			for _, one := range attempts {
-				terminal.Row(w, one.Number, one.Attempt, one.Ended.Local().Format(time.DateTime), one.Bytes)
-			}
-		})
-	}
-	for _, one := range attempts {
-		if strconv.Itoa(one.Number) == which || one.Attempt == which {
-			return copyLog(ctx, l, one.Log, out)
-		}
-	}
-	return exit.NotFound(fmt.Errorf("run %s: no attempt %s has left a log; --attempt list shows those that have", key.Run, which))
-}
-
-// listAttempts are the attempts at an execution that have left a log, in the order in which they ended.
-func listAttempts(ctx context.Context, store storage.Store, log string) ([]keptAttempt, error) {
+// Attempts are the attempts at an execution that have left a log, in the order in which they ended.
+func Attempts(ctx context.Context, store storage.Store, log string) ([]Attempt, error) {
 	const name = "/log.txt"
 	ref, err := storage.ParseRef(log)
 	if err != nil {
@@ -117,19 +89,32 @@ func listAttempts(ctx context.Context, store storage.Store, log string) ([]keptA
 	}
 	of := strings.TrimSuffix(ref.Key, name)
 	ref.Key = of[:strings.LastIndexByte(of, '/')+1]
-	attempts := []keptAttempt{}
+	attempts := []Attempt{}
 	for object, err := range store.List(ctx, ref) {
 		if err != nil {
 			return nil, err
 		}
 		below, ok := object.Ref.Below(ref)
 		if attempt, isLog := strings.CutSuffix(below, name); ok && isLog && !strings.Contains(attempt, "/") {
-			attempts = append(attempts, keptAttempt{Attempt: attempt, Log: object.Ref.String(), Bytes: object.Size, Ended: object.Modified})
+			attempts = append(attempts, Attempt{Attempt: attempt, Log: object.Ref.String(), Bytes: object.Size, Ended: object.Modified})
 		}
 	}
-	slices.SortStableFunc(attempts, func(x, y keptAttempt) int { return cmp.Or(x.Ended.Compare(y.Ended), cmp.Compare(x.Attempt, y.Attempt)) })
+	slices.SortStableFunc(attempts, func(x, y Attempt) int { return cmp.Or(x.Ended.Compare(y.Ended), cmp.Compare(x.Attempt, y.Attempt)) })
 	for i := range attempts {
 		attempts[i].Number = i + 1
 	}
 	return attempts, nil
+}
+
+// Copy prints a log that is in the store.
+func Copy(ctx context.Context, store storage.Store, address string, out *Printer) error {
+	body, err := open(ctx, store, address)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	if _, err := io.Copy(out, body); err != nil {
+		return fmt.Errorf("read %s: %w", address, err)
+	}
+	return out.Close()
 }

@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
-// logPrinter prints a log line by line, so that what a line was written over with can be left out.
-type logPrinter struct {
-	to, notes io.Writer
-	raw       bool
-	tail      int // lines; 0: all
+// Printer is an io.Writer that prints a log line by line, so that what a line was written over with can be left out.
+type Printer struct {
+	To    io.Writer
+	Notes io.Writer // what is missing, and where another attempt begins
+	Raw   bool      // with what it tells a terminal
+	Tail  int       // only the last lines, so many; 0: all
 
 	any     bool   // anything was there
 	line    []byte // that is not complete yet
@@ -24,11 +25,14 @@ type logPrinter struct {
 	err     error
 }
 
+// Any says whether anything was there to print.
+func (p *Printer) Any() bool { return p.any }
+
 // maxLine bounds a line that has no end.
 const maxLine = 1 << 20
 
 // Write takes more of the log.
-func (p *logPrinter) Write(text []byte) (int, error) {
+func (p *Printer) Write(text []byte) (int, error) {
 	p.any = p.any || len(text) > 0
 	for rest := string(text); rest != ""; {
 		line, after, whole := strings.Cut(rest, "\n")
@@ -41,43 +45,43 @@ func (p *logPrinter) Write(text []byte) (int, error) {
 }
 
 // flush prints the line that has come.
-func (p *logPrinter) flush(whole bool) {
+func (p *Printer) flush(whole bool) {
 	line := string(p.line)
 	p.line = p.line[:0]
-	if !p.raw {
+	if !p.Raw {
 		line = runs.OnPaper(line)
 	}
 	if whole {
 		line += "\n"
 	}
-	if p.tail == 0 {
+	if p.Tail == 0 {
 		p.print(line)
 		return
 	}
-	if p.last = append(p.last, line); len(p.last) > p.tail {
+	if p.last = append(p.last, line); len(p.last) > p.Tail {
 		p.last = p.last[1:]
 	}
 }
 
-func (p *logPrinter) print(line string) {
+func (p *Printer) print(line string) {
 	if p.err == nil {
-		_, p.err = io.WriteString(p.to, line)
+		_, p.err = io.WriteString(p.To, line)
 	}
 }
 
-// part takes a part of a running job's log, and says what is missing before it. Another attempt's log begins anew.
-func (p *logPrinter) part(told events.Progress) {
+// Part takes a part of a running job's log, and says what is missing before it. Another attempt's log begins anew.
+func (p *Printer) Part(told events.Progress) {
 	if told.Attempt != p.attempt || told.Job != p.job {
 		if p.any {
 			p.finish()
-			fmt.Fprintf(p.notes, "attempt %s of job %s\n", told.Attempt, told.Job)
+			fmt.Fprintf(p.Notes, "attempt %s of job %s\n", told.Attempt, told.Job)
 		}
 		p.attempt, p.job, p.next = told.Attempt, told.Job, 0
 	}
 	part := told.Log
 	if part.Offset > p.next {
 		p.finish()
-		fmt.Fprintf(p.notes, "... %d bytes were not heard: `stoker logs` has them once the run has ended ...\n", part.Offset-p.next)
+		fmt.Fprintf(p.Notes, "... %d bytes were not heard: `stoker logs` has them once the run has ended ...\n", part.Offset-p.next)
 	}
 	if part.Offset < p.next {
 		return // heard before
@@ -87,23 +91,23 @@ func (p *logPrinter) part(told events.Progress) {
 }
 
 // finish ends a line that will get no end.
-func (p *logPrinter) finish() {
+func (p *Printer) finish() {
 	if len(p.line) > 0 {
 		p.flush(true)
 	}
 }
 
-// close prints what waits.
-func (p *logPrinter) close() error {
+// Close prints what waits.
+func (p *Printer) Close() error {
 	p.finish()
 	p.release()
 	return p.err
 }
 
 // release prints the last lines, where only those were asked for; from then on all are printed.
-func (p *logPrinter) release() {
+func (p *Printer) release() {
 	for _, line := range p.last {
 		p.print(line)
 	}
-	p.last, p.tail = nil, 0
+	p.last, p.Tail = nil, 0
 }

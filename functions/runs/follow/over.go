@@ -1,4 +1,4 @@
-package main
+package follow
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 )
@@ -33,13 +31,4 @@ func checkGoesOn(ctx context.Context, box events.Letterbox, of events.Fact, sequ
 		err = fmt.Errorf("run %s %s; publish under another run", of.Run, how)
 	}
 	return err
-}
-
-// noteHasJob warns who asks with a fact for a training anew of a run that has its job: no fact changes that.
-func (a *app) noteHasJob(ctx context.Context, box events.Letterbox, of events.Fact) {
-	join, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
-	if err == nil && join.State == plan.Dispatched {
-		fmt.Fprintf(a.notes(), "run %s has its job already: `%s`\n", of.Run,
-			a.command("replay --run "+quoted(of.Run)+" --pipeline "+of.Pipeline+" --force"))
-	}
 }

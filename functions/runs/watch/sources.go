@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -8,13 +8,12 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
-	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // facts shows the log from now on, or from its beginning, each fact once.
 func (w *watcher) facts(ctx context.Context) error {
-	query := events.Query{Kinds: w.factKinds(), Pipeline: w.pipeline, Run: w.watchFlags.run, From: 1}
-	if !w.all {
+	query := events.Query{Kinds: w.factKinds(), Pipeline: w.Pipeline, Run: w.Options.Run, From: 1}
+	if !w.All {
 		if err := w.again(ctx, func(ctx context.Context) error { return w.skip(ctx, &query) }); !errors.Is(err, errThere) {
 			return err
 		}
@@ -26,7 +25,7 @@ func (w *watcher) facts(ctx context.Context) error {
 				return err
 			}
 			query.From = recorded.Message.Sequence + 1
-			if err := w.show(factWatched(recorded)); err != nil {
+			if err := w.show(ofFact(recorded)); err != nil {
 				return err
 			}
 		}
@@ -47,15 +46,15 @@ func (w *watcher) skip(ctx context.Context, query *events.Query) error {
 	return errThere
 }
 
-func factWatched(recorded events.Recorded) watched {
-	line := watched{Time: recorded.Message.Stored, Sequence: recorded.Message.Sequence}
+func ofFact(recorded events.Recorded) Line {
+	line := Line{Time: recorded.Message.Stored, Sequence: recorded.Message.Sequence}
 	if recorded.Err != nil {
-		line.Kind, line.Error, line.what = "refused", recorded.Err.Error(), recorded.Message.Subject+": "+recorded.Err.Error()
+		line.Kind, line.Error, line.What = "refused", recorded.Err.Error(), recorded.Message.Subject+": "+recorded.Err.Error()
 		return line
 	}
 	fact := recorded.Fact
 	line.Kind, line.Pipeline, line.Run, line.Fact = string(fact.Data.Kind()), fact.Pipeline, fact.Run, runs.JSON(fact)
-	line.what = said(fact.Data)
+	line.What = said(fact.Data)
 	return line
 }
 
@@ -71,7 +70,7 @@ func said(data events.Data) string {
 	case *events.ModelBlessed:
 		return data.Model
 	case *events.ModelTrained:
-		return terminal.Metrics(data.Metrics) + "  " + data.Model.URI
+		return runs.Metrics(data.Metrics) + "  " + data.Model.URI
 	case *events.TrainingFailed:
 		return string(data.Reason) + ": " + runs.FirstLine(data.Message)
 	case *events.TuningFailed:
@@ -101,46 +100,46 @@ func (w *watcher) runs(ctx context.Context) error {
 		if err != nil || !w.of(join.Pipeline, join.Run) {
 			continue // what is no join is the dispatcher's to mend, and to tell of
 		}
-		if err := w.show(joinWatched(join, entry)); err != nil {
+		if err := w.show(ofJoin(join, entry)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func joinWatched(join plan.Join, entry events.Entry) watched {
-	line := watched{Time: entry.Written, Kind: watchRun, Pipeline: join.Pipeline, Run: join.Run, State: string(join.State), Job: join.Job}
+func ofJoin(join plan.Join, entry events.Entry) Line {
+	line := Line{Time: entry.Written, Kind: Run, Pipeline: join.Pipeline, Run: join.Run, State: string(join.State), Job: join.Job}
 	switch {
 	case join.State == plan.Ended:
-		line.what = "ended: " + runs.FirstLine(join.Ending.Message)
+		line.What = "ended: " + runs.FirstLine(join.Ending.Message)
 	case join.IsTuned():
-		line.Job, line.what = join.Tuning.Job, "is tuned"
+		line.Job, line.What = join.Tuning.Job, "is tuned"
 	case join.State == plan.Waiting:
-		line.what = "waits for more facts"
+		line.What = "waits for more facts"
 	case join.State == plan.Complete:
-		line.what = "has all that it waits for"
+		line.What = "has all that it waits for"
 	default:
-		line.what = "job " + join.Job
+		line.What = "job " + join.Job
 	}
 	if join.Outcome != 0 {
-		line.what += ", whose outcome is noted"
+		line.What += ", whose outcome is noted"
 	}
 	return line
 }
 
 func (w *watcher) of(pipeline, run string) bool {
-	return (w.pipeline == "" || w.pipeline == pipeline) && (w.watchFlags.run == "" || w.watchFlags.run == run)
+	return (w.Pipeline == "" || w.Pipeline == pipeline) && (w.Options.Run == "" || w.Options.Run == run)
 }
 
 // progress shows what jobs report from now on.
 func (w *watcher) progress(ctx context.Context) error {
-	for p, err := range w.box.Watch(ctx, w.pipeline, w.watchFlags.run) {
+	for p, err := range w.box.Watch(ctx, w.Pipeline, w.Options.Run) {
 		if err != nil {
 			return err
 		}
-		line := watched{
-			Time: p.Time, Kind: watchProgress, Pipeline: p.Pipeline, Run: p.Run, Job: p.Job, Progress: &p,
-			what: runs.FirstLine(p.Phase + " " + terminal.Step(p) + terminal.Metrics(p.Metrics)),
+		line := Line{
+			Time: p.Time, Kind: Progress, Pipeline: p.Pipeline, Run: p.Run, Job: p.Job, Progress: &p,
+			What: runs.FirstLine(p.Phase + " " + runs.Step(p) + runs.Metrics(p.Metrics)),
 		}
 		if err := w.show(line); err != nil {
 			return err

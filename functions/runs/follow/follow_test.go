@@ -1,0 +1,61 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/runs/follow"
+)
+
+const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+func fact(id string) events.Fact {
+	return events.Fact{ID: id, Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}}
+}
+
+func trained() events.Fact {
+	return events.NewModelTrained(events.Job{Function: events.FunctionTrain, Pipeline: "penguin", Run: "monday"}, &events.ModelTrained{
+		Model:     events.Model{URI: "s3://bkt/model", Digest: digest, Formats: []string{"Format-Serving"}},
+		Execution: digest, Inputs: []events.Artifact{}, Module: "m",
+	})
+}
+
+func TestWhoFollowsIsToldWhatTheRunWaitsForAndThenWhatCameOfIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box := eventstest.NewMemory(0)
+		var why string
+		told := func(said string) {
+			why = said
+			if _, err := box.Publish(t.Context(), trained()); err != nil {
+				t.Error(err)
+			}
+		}
+		outcome, err := follow.Facts(t.Context(), box, []events.Fact{fact("1")}, follow.Listener{Progress: func(events.Progress) {}, Waits: told})
+		if err != nil || outcome.Data.Kind() != events.KindModelTrained {
+			t.Errorf("%+v, %v", outcome, err)
+		}
+		if !strings.HasPrefix(why, "waits for a dispatcher") {
+			t.Errorf("it was said to be quiet because it %q", why)
+		}
+	})
+}
+
+func TestAnEndOfTheWaitIsAnError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancelCause(t.Context())
+		enough := errors.New("enough")
+		_, err := follow.Facts(ctx, eventstest.NewMemory(0), []events.Fact{fact("1")}, follow.Listener{
+			Progress: func(events.Progress) {}, Waits: func(string) { stop(enough) },
+		})
+		if !errors.Is(err, enough) && !errors.Is(err, context.Canceled) {
+			t.Errorf("ended with %v", err)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+)
+
+// parts are parts of the logs of jobs.
+type parts = iter.Seq2[events.Progress, error]
+
+// reader is a bus that keeps the end of running jobs' logs.
+type reader interface {
+	Logs(ctx context.Context, pipeline, run string, follow bool) parts
+}
+
+func partsOf(ctx context.Context, box events.Letterbox, key find.Key, follow bool) parts {
+	if keeper, ok := box.(reader); ok {
+		return keeper.Logs(ctx, key.Pipeline, key.Run, follow)
+	}
+	return func(func(events.Progress, error) bool) {}
+}
+
+// lastParts is how long what was printed last may be on its way when the run has ended.
+const lastParts = 500 * time.Millisecond
+
+// Follow prints what is being printed until a fact behind the one of that sequence tells of the run's end, and says how it ended.
+func Follow(ctx context.Context, box events.Letterbox, key find.Key, behind uint64, out *Printer) (ended runs.State, err error) {
+	for p, err := range partsOf(ctx, box, key, false) { // of what is there already, --tail is wanted
+		if err != nil {
+			return ended, err
+		}
+		out.Part(p)
+	}
+	out.release()
+	following, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var both errgroup.Group
+	both.Go(func() error {
+		for p, err := range partsOf(following, box, key, true) {
+			if err != nil {
+				return unlessEnded(following, err)
+			}
+			out.Part(p)
+		}
+		return nil
+	})
+	both.Go(func() (err error) {
+		ended, err = find.End(following, box, key, behind)
+		if err == nil {
+			rest := time.NewTimer(lastParts)
+			defer rest.Stop()
+			select {
+			case <-rest.C:
+			case <-ctx.Done():
+			}
+		}
+		stop(errEnded)
+		return err
+	})
+	err = both.Wait()
+	if errors.Is(err, errEnded) {
+		err = nil
+	}
+	return ended, err
+}
+
+// errEnded ends the reading of parts once the run has ended.
+var errEnded = errors.New("run has ended")
+
+// unlessEnded makes no error of a reading that was told to end.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Live prints what the bus has of a log whose module runs.
+func Live(ctx context.Context, box events.Letterbox, key find.Key, out *Printer) error {
+	for p, err := range partsOf(ctx, box, key, false) {
+		if err != nil {
+			return err
+		}
+		out.Part(p)
+	}
+	if !out.any {
+		fmt.Fprintf(out.Notes, "run %s: nothing was printed within the last hour; `stoker runs show` says what it waits for\n", key.Run)
+	}
+	return out.Close()
+}
