@@ -67,6 +67,10 @@ func (c *consumers) refilter(ctx context.Context, d ConsumerDefinition) error {
 		return err
 	}
 	config := consumer.CachedInfo().Config
+	if config.MaxAckPending != 1 || config.DeliverPolicy != jetstream.DeliverNewPolicy { // the dispatcher's, say, whose facts it would take
+		c.forget(d)
+		return fmt.Errorf("consumer %s of %s is no listener's: %w; listen by another name", d.Name, d.Stream, events.ErrConflict)
+	}
 	if slices.Equal(filtersOf(config), filtersOf(d.config(c.lease))) {
 		return nil
 	}

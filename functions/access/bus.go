@@ -62,6 +62,10 @@ func (r Role) grant(s Scope) (g grant, err error) {
 		g.bridge()
 	case Console:
 		g.console()
+	case Notifier:
+		g.notifier(s)
+	case Exporter:
+		g.exporter(s)
 	case Operator:
 		g.operator()
 	}
@@ -88,7 +92,7 @@ func (g *grant) upstream(s Scope) {
 func (g *grant) dispatcher() {
 	g.connect()
 	g.to("take facts")
-	g.take(events.StreamFacts, "dispatch")
+	g.take(events.StreamFacts, dispatching)
 	g.to("read facts and jobs")
 	g.read(events.StreamFacts)
 	g.get(events.StreamFacts, events.StreamJobs)
@@ -150,14 +154,42 @@ func (g *grant) console() {
 	g.connect()
 	g.to("read facts, dead letters, studies and progress")
 	g.read(events.StreamFacts, events.StreamDead, events.StreamStudies, streamProgress)
-	g.get(events.StreamFacts, events.StreamJobs, events.StreamDead, streamProgress)
+	g.get(events.StreamFacts, events.StreamJobs, events.StreamBuckets, events.StreamDead, streamProgress)
 	g.to("read pipelines, joins, gates and leases")
 	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
 		g.readRegister(name)
 	}
 	g.to("see how streams and consumers are")
 	g.publish(api("INFO"), api("CONSUMER.INFO", "*", "*"), api("CONSUMER.LIST", "*"))
-	g.lookAt(events.StreamJobs, events.StreamBuckets)
+	g.to("watch progress")
+	g.listen(progress)
+}
+
+// notifier hears of facts and dead letters in places of its own. A dead letter tells of a message, which is looked up.
+func (g *grant) notifier(s Scope) {
+	g.connect()
+	for _, name := range s.places(Notifier) {
+		g.to("hear of facts and dead letters as " + name)
+		g.hear(events.StreamFacts, name)
+		g.hear(events.StreamDead, name)
+	}
+	g.to("look up what dead letters are of")
+	g.get(events.StreamFacts, events.StreamJobs, events.StreamBuckets, events.StreamDead)
+}
+
+// exporter reads what the console does of runs, and hears of facts in places of its own.
+func (g *grant) exporter(s Scope) {
+	g.connect()
+	for _, name := range s.places(Exporter) {
+		g.to("hear of facts as " + name)
+		g.hear(events.StreamFacts, name)
+	}
+	g.to("read facts and studies")
+	g.read(events.StreamFacts, events.StreamStudies)
+	g.get(events.StreamFacts)
+	g.to("look up runs that go on")
+	g.readRegister(events.RegisterPipelines)
+	g.readRegister(events.RegisterJoins)
 	g.to("watch progress")
 	g.listen(progress)
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
@@ -62,22 +63,18 @@ func (g *grant) read(streams ...string) {
 	}
 }
 
-// guard keeps a lasting consumer from who may make others on its stream, unless take gives it back.
+// guard keeps a lasting consumer from who may make others on its stream, unless take or hear gives it back.
 func (g *grant) guard(stream, consumer string) {
-	g.deny(api("CONSUMER.CREATE", stream, consumer), api("CONSUMER.CREATE", stream, consumer, ">"), api("CONSUMER.DELETE", stream, consumer))
-	if !g.takes(stream, consumer) {
+	made := api("CONSUMER.CREATE", stream, consumer)
+	if !g.may(made) {
+		g.deny(made, made+".>")
+	}
+	if g.deny(api("CONSUMER.DELETE", stream, consumer)); !g.may(api("CONSUMER.MSG.NEXT", stream, consumer)) {
 		g.deny(api("CONSUMER.MSG.NEXT", stream, consumer))
 	}
 }
 
-func (g *grant) takes(stream, consumer string) bool {
-	for _, allowed := range g.Publish.Allow {
-		if allowed == api("CONSUMER.MSG.NEXT", stream, consumer) {
-			return true
-		}
-	}
-	return false
-}
+func (g *grant) may(subject string) bool { return slices.Contains(g.Publish.Allow, subject) }
 
 // take lets it receive from a lasting consumer, and settle what it got. Servers have two forms of the subject of an
 // acknowledgement; the second one names domain and account too.
@@ -95,6 +92,13 @@ func (g *grant) takeJobs(function, class string) {
 	}
 	g.take(events.StreamJobs, consumer)
 	g.publish(api("CONSUMER.CREATE", events.StreamJobs, consumer, jobs(function, class)))
+}
+
+// hear lets it have a lasting consumer by that name, make it where nobody has, and change what it hears of.
+func (g *grant) hear(stream, listener string) {
+	g.lookAt(stream)
+	g.take(stream, listener)
+	g.publish(api("CONSUMER.CREATE", stream, listener), api("CONSUMER.CREATE", stream, listener, ">"))
 }
 
 // bury lets it add dead letters.
@@ -131,10 +135,21 @@ func jobs(function, class string) string {
 	return events.JobFilter(events.Function(function), class)
 }
 
-// lasting are the consumers of a stream that outlive their readers.
+// lasting are the consumers of a stream that outlive their readers, those of listeners under the names that their commands have.
 func lasting(stream string) []string {
-	if stream == events.StreamFacts {
-		return []string{"dispatch"}
+	switch stream {
+	case events.StreamFacts:
+		return []string{dispatching, notifying + standardName, exporting}
+	case events.StreamDead:
+		return []string{notifying + standardName}
 	}
 	return nil
 }
+
+// Names of lasting consumers: the dispatcher's, and those that `stoker notify` and `stoker lineage export` have unless told otherwise.
+const (
+	dispatching  = "dispatch"
+	notifying    = "notify-" // before the notifier's name
+	standardName = "default"
+	exporting    = "openlineage"
+)

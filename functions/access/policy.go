@@ -65,7 +65,7 @@ func (r Role) Policy(at Place) (Policy, error) {
 		p.allow("Artifacts", keeping, root, at.ListAll)
 	case Bridge: // it reads the markers
 		p.allow("Inputs", reading, at.Inputs, at.ListAll)
-	case Console:
+	case Console, Exporter:
 		p.allow("Artifacts", reading, root, at.ListAll)
 	case Operator:
 		p.allow("Inputs", writing, at.Inputs, at.ListAll)

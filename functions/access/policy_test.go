@@ -32,6 +32,8 @@ func TestTheStoreRefusesWhatIsAnothersBusiness(t *testing.T) {
 		},
 		access.Bridge:   {read: []storage.Ref{uploaded}, list: []storage.Ref{uploaded}},
 		access.Console:  {read: []storage.Ref{own}, list: []storage.Ref{own}},
+		access.Notifier: {},
+		access.Exporter: {read: []storage.Ref{own}, list: []storage.Ref{own}},
 		access.Operator: {read: []storage.Ref{own, uploaded}, write: []storage.Ref{own, uploaded}, remove: []storage.Ref{own}, list: []storage.Ref{own, uploaded}},
 	} {
 		client := store.as(t, string(role), secretOf(string(role)))

@@ -52,7 +52,7 @@ func forbidden() map[access.Role][]try {
 		access.Bridge: {
 			tell("a model", "facts.model-trained.penguin", model),
 			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
-			{"a notice", "buckets.me", notify},
+			{"a notice", "buckets.me", notice},
 		},
 		access.Console: {
 			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
@@ -64,6 +64,28 @@ func forbidden() map[access.Role][]try {
 			{"a job to cancel", "$KV.LEASES.", cancel},
 			{"a dead letter's burial", "dead.FACTS.1", bury},
 			{"a dead letter to drop", "$JS.API.STREAM.MSG.DELETE.DEAD", drop},
+			{"a listener's place", "$JS.API.CONSUMER.CREATE.FACTS.notify-default", listen("notify-default")},
+		},
+		access.Notifier: {
+			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			tell("a model", "facts.model-trained.penguin", model),
+			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
+			{"all facts", "$JS.API.CONSUMER.CREATE.FACTS", readFacts},
+			{"the dispatcher's place", "$JS.API.CONSUMER.INFO.FACTS.dispatch", follow},
+			{"the exporter's place", "$JS.API.CONSUMER.INFO.FACTS.openlineage", listen("openlineage")},
+			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.RegisterPipelines)},
+			{"a dead letter's burial", "dead.FACTS.1", bury},
+			{"a dead letter to drop", "$JS.API.CONSUMER.CREATE.DEAD", drop},
+			{"progress", "progress.", watch},
+		},
+		access.Exporter: {
+			tell("a fact of upstream's", "facts.examples-ready.penguin", examples("penguin")),
+			tell("a model", "facts.model-trained.penguin", model),
+			{"a job", "jobs.train.cpu", offer(events.FunctionTrain)},
+			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
+			{"the notifier's place", "$JS.API.CONSUMER.CREATE.FACTS.notify-default", listen("notify-default")},
+			{"a pipeline to change", "$KV.PIPELINES.penguin", change(events.RegisterPipelines)},
+			{"a dead letter to drop", "$JS.API.STREAM.INFO.DEAD", drop},
 		},
 	}
 }

@@ -112,7 +112,7 @@ func (g grumbler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func (g grumbler) Handle(_ context.Context, r slog.Record) error {
 	text := g.who + " " + r.Message
 	r.Attrs(func(a slog.Attr) bool { text += fmt.Sprint(" ", a); return true })
-	if strings.Contains(strings.ToLower(text), "permission") {
+	if text = strings.ToLower(text); strings.Contains(text, "permission") || strings.Contains(text, "refused by the bus") {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.said = append(g.said, text)

@@ -53,6 +53,13 @@ func follow(ctx context.Context, box *jetstream.Letterbox) error {
 	return err
 }
 
+func listen(name string) deed {
+	return func(ctx context.Context, box *jetstream.Letterbox) error {
+		_, err := box.Listen(ctx, name, nil, time.Second)
+		return err
+	}
+}
+
 func readFacts(ctx context.Context, box *jetstream.Letterbox) error {
 	for _, err := range box.Read(ctx, events.Query{}) {
 		return err
@@ -89,7 +96,7 @@ func bury(ctx context.Context, box *jetstream.Letterbox) error {
 
 func drop(ctx context.Context, box *jetstream.Letterbox) error { return box.Drop(ctx, 1) }
 
-func notify(ctx context.Context, box *jetstream.Letterbox) error {
+func notice(ctx context.Context, box *jetstream.Letterbox) error {
 	return box.Notify(ctx, "me", []byte("{}"))
 }
 

@@ -106,7 +106,8 @@ const (
 	settleTime = 5 * time.Second // for the bus to take what became of a message, also when ctx has ended
 )
 
-// Run tells one thing after another until ctx ends, and returns nil then. It returns an error when the letterbox is closed for good.
+// Run tells one thing after another until ctx ends, and returns nil then. It returns an error when the letterbox is closed for good, or
+// the bus forbids what it does.
 func (n *Notifier) Run(ctx context.Context) error {
 	running, ctx := errgroup.WithContext(ctx)
 	for _, ear := range n.ears() {
@@ -134,7 +135,7 @@ func (n *Notifier) ears() (ears []ear) {
 func (n *Notifier) run(ctx context.Context, e ear) error {
 	for ctx.Err() == nil {
 		err := n.next(ctx, e)
-		if errors.Is(err, events.ErrClosed) {
+		if errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrRefused) {
 			return err
 		}
 		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {

@@ -1,0 +1,138 @@
+package access_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/notify"
+	"github.com/stoker-ml/stoker/functions/openlineage"
+	"github.com/stoker-ml/stoker/storage/storagetest"
+)
+
+// told keeps what receivers get.
+type told chan string
+
+func (c told) Send(_ context.Context, e openlineage.Event) error { c <- string(e.Type); return nil }
+
+// hook is a webhook.
+func (c told) hook(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var event struct{ Type string }
+		_ = json.Unmarshal(body, &event)
+		c <- event.Type
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// next are what came, in any order: facts and dead letters are two places.
+func (c told) next(t *testing.T, n int) (got []string) {
+	t.Helper()
+	for range n {
+		select {
+		case what := <-c:
+			got = append(got, what)
+		case <-time.After(20 * time.Second):
+			t.Fatalf("after %v no more came", got)
+		}
+	}
+	slices.Sort(got)
+	return got
+}
+
+// TestWhoTellsOthersDoesThatByItsRole: a notifier tells a webhook of a failure, of a dead letter and of a job that a foreign client took off;
+// an exporter tells a catalogue of the same failure, as it comes and of the whole log. Neither asks for more than its role has.
+func TestWhoTellsOthersDoesThatByItsRole(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	operator := bus.as(t, "acme", access.Operator)
+	hooked, heard := make(told, 64), make(told, 64)
+	n, err := notify.New(bus.as(t, "acme", access.Notifier), notify.Options{URL: hooked.hook(t), Logger: slog.New(bus.grumbles)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := openlineage.Exporter{Box: bus.as(t, "acme", access.Exporter), Store: storagetest.NewMemory("models"), Sender: heard, Log: slog.New(bus.grumbles)}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	running, ctx := errgroup.WithContext(ctx)
+	running.Go(func() error { return n.Run(ctx) })
+	running.Go(func() error { return x.Follow(ctx, "openlineage") })
+	listening(t, bus, "FACTS", "notify-default")
+	listening(t, bus, "DEAD", "notify-default")
+	listening(t, bus, "FACTS", "openlineage")
+
+	failed := events.Fact{ID: "f", Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: "monday", Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "why", Execution: digest}}}
+	if _, err := operator.Publish(t.Context(), failed); err != nil {
+		t.Fatal(err)
+	}
+	if err := bury(t.Context(), operator); err != nil {
+		t.Fatal(err)
+	}
+	terminate(t, bus, operator)
+	if got := hooked.next(t, 3); !slices.Equal(got, []string{"dev.stoker.message.dead.v1", "dev.stoker.message.dead.v1", "dev.stoker.training.failed.v1"}) {
+		t.Errorf("the webhook was told %v", got)
+	}
+	if got := heard.next(t, 1); !slices.Equal(got, []string{"FAIL"}) && !slices.Equal(got, []string{"START"}) {
+		t.Errorf("the catalogue was told %v", got)
+	}
+	if sent, err := x.Replay(t.Context(), 1); err != nil || sent == 0 {
+		t.Errorf("of the whole log: %d told, %v", sent, err)
+	}
+	stop()
+	if err := running.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for _, said := range bus.grumbles.all() {
+		t.Error("something was refused that a role does by itself:", said)
+	}
+}
+
+// listening waits until a listener has its place: what came before is none of its business.
+func listening(t *testing.T, bus tenants, stream, name string) {
+	t.Helper()
+	conn, _ := raw(t, bus, access.Operator)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		answer, err := conn.RequestWithContext(t.Context(), "$JS.API.CONSUMER.INFO."+stream+"."+name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said struct{ Error *struct{ Description string } }
+		if err := json.Unmarshal(answer.Data, &said); err != nil || said.Error == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s has no place in %s: %s; the bus said %q", name, stream, answer.Data, bus.grumbles.all())
+		}
+	}
+}
+
+// terminate has a foreign client take a job off its queue for good.
+func terminate(t *testing.T, bus tenants, operator *jetstream.Letterbox) {
+	t.Helper()
+	if err := offer(events.FunctionTrain)(t.Context(), operator); err != nil {
+		t.Fatal(err)
+	}
+	conn, _ := raw(t, bus, access.Operator)
+	job, err := conn.Request("$JS.API.CONSUMER.MSG.NEXT.JOBS.train-cpu", []byte("1"), quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(job.Respond([]byte("+TERM")), conn.Flush()); err != nil {
+		t.Fatal(err)
+	}
+}
