@@ -100,19 +100,19 @@ func (a *app) places() (bus, store place) {
 	switch {
 	case err != nil:
 		bus.Why = err.Error()
-	case at.isLocal:
-		bus = place{at.busName(), "the local stack on " + a.dataDir}
+	case at.IsLocal:
+		bus = place{at.BusName(), "the local stack on " + a.dataDir}
 	default:
-		bus = place{at.busName(), at.bus.From}
+		bus = place{at.BusName(), at.Bus.From}
 	}
 	if at, err = a.storeTarget(); err != nil {
 		return bus, place{Why: err.Error()}
 	}
-	config, err := at.store()
+	config, err := at.Store()
 	if err != nil {
 		return bus, place{Why: err.Error()}
 	}
-	if at.isLocal {
+	if at.IsLocal {
 		return bus, place{config.Endpoint, "the local stack on " + a.dataDir}
 	}
 	named, err := a.found.Store() // once more, for who named it

@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/target"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/s3"
 )
@@ -31,12 +32,12 @@ func (a *app) withBox(ctx context.Context, do func(context.Context, *jetstream.L
 	if err != nil {
 		return err
 	}
-	if at.bus.Selected && !at.isLocal {
-		fmt.Fprintf(a.notes(), "bus %s (%s)\n", at.busName(), at.bus.From)
+	if at.Bus.Selected && !at.IsLocal {
+		fmt.Fprintf(a.notes(), "bus %s (%s)\n", at.BusName(), at.Bus.From)
 	}
-	box, err := jetstream.Connect(ctx, at.bus.URL, at.busOptions(a.logger()))
+	box, err := jetstream.Connect(ctx, at.Bus.URL, at.BusOptions(a.logger()))
 	if err != nil {
-		return at.away(a, err)
+		return at.Away(err)
 	}
 	defer box.Close()
 	return do(ctx, box)
@@ -48,7 +49,7 @@ func (a *app) withStore(ctx context.Context, do func(ctx context.Context, store 
 	if err != nil {
 		return err
 	}
-	config, err := at.store()
+	config, err := at.Store()
 	if err != nil {
 		return exit.Usage(err)
 	}
@@ -57,7 +58,7 @@ func (a *app) withStore(ctx context.Context, do func(ctx context.Context, store 
 		return exit.Unreachable(fmt.Errorf("object store: %w", err))
 	}
 	defer store.Close()
-	return withStoreHint(do(ctx, store, at.root))
+	return target.StoreHint(do(ctx, store, at.Root))
 }
 
 // withLink connects to both for as long as do runs.
@@ -72,21 +73,28 @@ func (a *app) withLink(ctx context.Context, do func(context.Context, link) error
 // sayStarted tells who started something that stays which bus it serves, and how.
 func (a *app) sayStarted(what string, how ...string) {
 	if at, err := a.target(); err == nil {
-		fmt.Fprintf(a.notes(), "stoker %s: %s\n", what, strings.Join(append([]string{"bus " + at.busName()}, how...), ", "))
+		fmt.Fprintf(a.notes(), "stoker %s: %s\n", what, strings.Join(append([]string{"bus " + at.BusName()}, how...), ", "))
 	}
 }
 
-// away is the error for a bus that does not answer, or refuses, with what may help.
-func (t target) away(a *app, err error) error {
-	switch {
-	case t.isLocal:
-		err = fmt.Errorf("%w: no stack answers where the data folder says; start `%s`", err, a.command("up"))
-	case isUntrusted(err):
-		err = fmt.Errorf("%w: --nats-ca FILE names the certificates to trust", err)
-	case errors.Is(err, events.ErrRefused):
-		err = fmt.Errorf("%w: `stoker config` shows who asks", err)
-	default:
-		err = fmt.Errorf("%w: is %s right? `stoker config` shows who says so", err, t.busName())
+// target is the Stoker that is meant.
+func (a *app) target() (target.Target, error) {
+	found, err := a.settings()
+	if err != nil {
+		return target.Target{}, err
 	}
-	return exit.Unreachable(fmt.Errorf("bus: %w", err))
+	return target.Find(a.targets(found))
+}
+
+// storeTarget is target for those who need the store alone.
+func (a *app) storeTarget() (target.Target, error) {
+	found, err := a.settings()
+	if err != nil {
+		return target.Target{}, err
+	}
+	return target.FindStore(a.targets(found))
+}
+
+func (a *app) targets(found *settings.Settings) target.Sources {
+	return target.Sources{Settings: found, DataDir: a.dataDir, Up: a.command("up")}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/target"
 )
 
 // doctorFlags say what is looked at, and for how long.
@@ -116,10 +117,10 @@ func (a *app) checkBus() doctor.Check {
 		if err != nil {
 			return jetstream.Surveyed{}, err
 		}
-		return jetstream.Survey(ctx, at.bus.URL, at.busOptions(a.logger()))
+		return jetstream.Survey(ctx, at.Bus.URL, at.BusOptions(a.logger()))
 	}, func(err error) string {
 		switch {
-		case isUntrusted(err):
+		case target.IsUntrusted(err):
 			return "--nats-ca FILE (NATS_CA) names the certificates to trust"
 		case errors.Is(err, events.ErrRefused):
 			return "`stoker config` shows who asks; `stoker access` makes users"

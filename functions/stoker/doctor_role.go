@@ -30,13 +30,13 @@ func (a *app) checkRole(f roleFlags) ([]doctor.Check, error) {
 	if err != nil {
 		return nil, nil // what is wrong with the bus is told by its own check
 	}
-	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Inbox: at.bus.InboxPrefix}
+	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Inbox: at.Bus.InboxPrefix}
 	role, err := access.ParseRole(f.role)
 	if err != nil && f.role != "" {
 		return nil, exit.Usage(err)
 	}
 	if f.role == "" {
-		name, ours := strings.CutPrefix(at.bus.InboxPrefix, "_INBOX.")
+		name, ours := strings.CutPrefix(at.Bus.InboxPrefix, "_INBOX.")
 		if role, err = access.ParseRole(name); !ours || err != nil {
 			return nil, nil
 		}
@@ -45,6 +45,6 @@ func (a *app) checkRole(f roleFlags) ([]doctor.Check, error) {
 		return nil, exit.Usage(err)
 	}
 	return []doctor.Check{doctor.Role(role, scope, func(ctx context.Context, asked jetstream.Permits) (jetstream.Permits, error) {
-		return jetstream.Refused(ctx, at.bus.URL, at.busOptions(a.logger()), asked)
+		return jetstream.Refused(ctx, at.Bus.URL, at.BusOptions(a.logger()), asked)
 	})}, nil
 }

@@ -66,11 +66,11 @@ func (a *app) makeStreams(ctx context.Context, replicas int, classes []string) (
 	if err != nil {
 		return nil, err
 	}
-	options := at.busOptions(a.logger())
+	options := at.BusOptions(a.logger())
 	options.Replicas, options.Classes = replicas, classes
-	made, err := jetstream.Setup(ctx, at.bus.URL, options)
+	made, err := jetstream.Setup(ctx, at.Bus.URL, options)
 	if err != nil {
-		return nil, at.away(a, err)
+		return nil, at.Away(err)
 	}
 	return made, nil
 }

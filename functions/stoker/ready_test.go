@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/local/bucket"
+	"github.com/stoker-ml/stoker/local/bus"
+	"github.com/stoker-ml/stoker/storage/s3"
+)
+
+// servers are a bus and a store that go away and come back, each on its own port with what it has.
+type servers struct {
+	*testing.T
+	bus    bus.Options
+	bucket bucket.Options
+
+	at   *bus.Server
+	here *bucket.Server
+}
+
+func startServers(t *testing.T) *servers {
+	t.Helper()
+	s := &servers{T: t, bus: bus.Options{Dir: t.TempDir()}, bucket: bucket.Options{Dir: t.TempDir()}}
+	s.startBus()
+	s.startBucket()
+	s.bus.Port, s.bucket.Port = portIn(t, s.at.URL()), portIn(t, s.here.Endpoint())
+	t.Cleanup(func() { _, _ = s.at.Close(), s.here.Close() })
+	return s
+}
+
+func (s *servers) startBus() {
+	s.Helper()
+	var err error
+	if s.at, err = bus.Start(context.Background(), s.bus); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *servers) startBucket() {
+	s.Helper()
+	var err error
+	if s.here, err = bucket.Start(context.Background(), s.bucket); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func portIn(t *testing.T, address string) int {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(parsed.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// operating runs a command until the test ends, and returns where it serves how it is.
+func (s *servers) operating(args ...string) string {
+	s.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	ended := make(chan int, 1)
+	args = append([]string{"stoker"}, append(args, "--nats", s.at.URL(), "--s3", s.here.Endpoint(), "--listen", "127.0.0.1:0", "--log-level", "info")...)
+	go func() { ended <- run(ctx, args, io.Discard, in); _ = in.Close() }()
+	s.Cleanup(func() {
+		stop()
+		if status := <-ended; status != 0 {
+			s.Errorf("%s left with %d", args[1], status)
+		}
+	})
+	return addressIn(s.T, out)
+}
+
+var probesAddress = regexp.MustCompile(`probes and metrics are served.*address=(\S+)`)
+
+// addressIn reads a log until it says where probes are served, and goes on reading then.
+func addressIn(t *testing.T, log *io.PipeReader) string {
+	t.Helper()
+	var said strings.Builder
+	part := make([]byte, 4096)
+	for {
+		n, err := log.Read(part)
+		said.Write(part[:n])
+		if at := probesAddress.FindStringSubmatch(said.String()); at != nil {
+			go func() { _, _ = io.Copy(io.Discard, log) }() // it ends with the command
+			return "http://" + at[1]
+		}
+		if err != nil {
+			t.Fatal(err, said.String())
+		}
+	}
+}
+
+// expect asks until a path answers with a status and a text. All the while the process lives.
+func (s *servers) expect(address, path string, status int, text string) {
+	s.Helper()
+	const patience = time.Minute
+	last := ""
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(50 * time.Millisecond) {
+		if got := s.ask(address + "/healthz"); got != "200 ok\n" {
+			s.Fatalf("/healthz: %s", got)
+		}
+		if last = s.ask(address + path); strings.HasPrefix(last, strconv.Itoa(status)) && strings.Contains(last, text) {
+			return
+		}
+	}
+	s.Fatalf("%s is never %d with %q: %s", path, status, text, last)
+}
+
+func (s *servers) ask(url string) string {
+	s.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return fmt.Sprintf("%d %s", answer.StatusCode, body)
+}
+
+// A worker and a dispatcher are ready while what they need answers, and again once it is back; they live all the while. A dispatcher tells of
+// the queues of jobs, and needs no store.
+func TestWhoIsReadyFollowsBusAndStore(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	s := startServers(t)
+	keys := s.here.Credentials()
+	t.Setenv("AWS_ACCESS_KEY_ID", keys.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", keys.SecretKey)
+	s.prepare()
+	worker, dispatcher := s.operating("worker"), s.operating("dispatch")
+	for _, at := range []string{worker, dispatcher} {
+		s.expect(at, "/readyz", 200, "ok")
+		s.expect(at, "/metrics", 200, `stoker_queue_lag{consumer="train-cpu",stream="JOBS"} 0`)
+	}
+	s.expect(dispatcher, "/metrics", 200, `stoker_queue_lag{consumer="dispatch",stream="FACTS"} 0`)
+
+	if err := s.at.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(worker, "/readyz", 503, "bus: ")
+	s.expect(dispatcher, "/readyz", 503, "bus: ")
+	s.startBus()
+	s.expect(worker, "/readyz", 200, "ok")
+	s.expect(dispatcher, "/readyz", 200, "ok")
+
+	if err := s.here.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(worker, "/readyz", 503, "store: ")
+	s.expect(dispatcher, "/readyz", 200, "ok")
+	s.startBucket()
+	s.expect(worker, "/readyz", 200, "ok")
+}
+
+// prepare makes streams and a bucket.
+func (s *servers) prepare() {
+	s.Helper()
+	if status := run(context.Background(), []string{"stoker", "streams", "apply", "--nats", s.at.URL()}, io.Discard, s.Output()); status != 0 {
+		s.Fatal("streams: ", status)
+	}
+	store, err := s3.Open(s.Context(), s3.Config{Endpoint: s.here.Endpoint(), AccessKey: s.here.Credentials().AccessKey, SecretKey: s.here.Credentials().SecretKey})
+	if err == nil {
+		err = store.EnsureBucket(s.Context(), "stoker")
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+}

@@ -1,0 +1,156 @@
+package target
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/storage"
+	"github.com/stoker-ml/stoker/storage/s3"
+)
+
+// Target says where one Stoker is. Nothing is asked for before a command needs it: who reads the log needs no key of the
+// store.
+type Target struct {
+	Bus     settings.Bus
+	Store   func() (s3.Config, error) // how the store is reached; an error is wrong usage
+	Root    storage.Ref               // where artifacts go
+	IsLocal bool                      // found through the data folder
+
+	up string // what starts a local stack
+}
+
+// Sources are where a target is looked for.
+type Sources struct {
+	Settings *settings.Settings
+	DataDir  string // of the local stack
+	Up       string // the command that starts one there, as a user types it
+}
+
+// BusName is where the bus is, without credentials.
+func (t Target) BusName() string {
+	return settings.Value{Setting: settings.Setting{Key: settings.BusURL}, Text: t.Bus.URL}.Shown()
+}
+
+// Find finds the bus and the store that are meant: those that somebody named, else the local stack, which also says where its artifacts
+// go, else the context that the nats tool has selected.
+func Find(from Sources) (Target, error) {
+	found := from.Settings
+	bus, err := found.Bus()
+	if err != nil {
+		return Target{}, exit.Usage(err)
+	}
+	named, err := from.named(bus)
+	if err != nil || bus.URL != "" && !bus.Selected {
+		return named, err
+	}
+	near, err := from.local(bus.Timeout)
+	if bus.Selected && errors.Is(err, local.ErrNotRunning) && found.Value(settings.Data).From == "default" {
+		return named, nil
+	}
+	return near, err
+}
+
+// FindStore is Find for those who need the store alone: one that somebody named is found without a bus.
+func FindStore(from Sources) (Target, error) {
+	at, err := Find(from)
+	if err == nil || !errors.Is(err, local.ErrNotRunning) {
+		return at, err
+	}
+	store, storeErr := from.Settings.Store()
+	if storeErr != nil {
+		return Target{}, exit.Usage(storeErr)
+	}
+	if !store.Named() {
+		return Target{}, err
+	}
+	return from.named(settings.Bus{})
+}
+
+func (from Sources) named(bus settings.Bus) (Target, error) {
+	found := from.Settings
+	root := found.Value(settings.Root)
+	ref, err := storage.ParseRef(root.Text)
+	if err != nil {
+		return Target{}, exit.Usage(fmt.Errorf("root (%s): %w", root.From, err))
+	}
+	return Target{Bus: bus, Root: ref, Store: func() (s3.Config, error) {
+		store, err := found.Store()
+		return storeConfig(store), err
+	}}, nil
+}
+
+// local is the stack that runs on the data folder.
+func (from Sources) local(timeout time.Duration) (Target, error) {
+	connection, err := local.ReadConnection(from.DataDir)
+	if errors.Is(err, local.ErrNotRunning) {
+		return Target{}, exit.Unreachable(fmt.Errorf("%w: start `%s`, or name a server with --nats", err, from.Up))
+	}
+	if err != nil {
+		return Target{}, err
+	}
+	store := func() (s3.Config, error) { return connection.Store(), nil }
+	root, err := storage.ParseRef(connection.Root)
+	return Target{Bus: settings.Bus{URL: connection.NATS, From: from.DataDir, Timeout: timeout}, Store: store, Root: root, IsLocal: true, up: from.Up}, err
+}
+
+// BusOptions are how the bus is reached.
+func (t Target) BusOptions(log *slog.Logger) jetstream.Options {
+	b := t.Bus
+	return jetstream.Options{
+		User: b.User, Password: b.Password, Token: b.Token, Creds: b.Creds, NKey: b.NKey, RootCA: b.CA, Cert: b.Cert, Key: b.Key,
+		TLSFirst: b.TLSFirst, InboxPrefix: b.InboxPrefix, Domain: b.Domain, Timeout: b.Timeout, Logger: log,
+	}
+}
+
+// storeConfig is how the store is reached.
+func storeConfig(s settings.Store) s3.Config {
+	config := s3.Config{
+		Endpoint: s.Endpoint, Region: s.Region, RootCA: s.CA,
+		AccessKey: s.AccessKey, SecretKey: s.SecretKey, SessionToken: s.SessionToken,
+	}
+	if s.Credentials != nil {
+		config.Credentials = func(ctx context.Context) (s3.Credentials, error) {
+			keys, err := s.Credentials(ctx)
+			return s3.Credentials(keys), err
+		}
+	}
+	return config
+}
+
+// IsUntrusted tells a server whose certificate nobody here knows.
+func IsUntrusted(err error) bool {
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
+// StoreHint adds to an error of the store what may help.
+func StoreHint(err error) error {
+	if !IsUntrusted(err) || exit.Code(err) == exit.Away {
+		return err
+	}
+	return exit.Unreachable(fmt.Errorf("%w: --s3-ca FILE (AWS_CA_BUNDLE) names the certificates to trust", err))
+}
+
+// Away is the error for a bus that does not answer, or refuses, with what may help.
+func (t Target) Away(err error) error {
+	switch {
+	case t.IsLocal:
+		err = fmt.Errorf("%w: no stack answers where the data folder says; start `%s`", err, t.up)
+	case IsUntrusted(err):
+		err = fmt.Errorf("%w: --nats-ca FILE names the certificates to trust", err)
+	case errors.Is(err, events.ErrRefused):
+		err = fmt.Errorf("%w: `stoker config` shows who asks", err)
+	default:
+		err = fmt.Errorf("%w: is %s right? `stoker config` shows who says so", err, t.BusName())
+	}
+	return exit.Unreachable(fmt.Errorf("bus: %w", err))
+}
