@@ -65,6 +65,39 @@ func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	isAsFilled(t, connect(t, again, jetstream.Options{Create: true}))
 }
 
+// A restoring that was cut off, after which streams were made all the same: what came back is there, the rest is refused until the empty
+// streams are removed. Then it is whole.
+func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
+	t.Parallel()
+	lost := startBus(t)
+	fill(t, connect(t, lost, jetstream.Options{Create: true}))
+	conn := dial(t, lost)
+	var copies []snapshot
+	for _, stream := range backedUp(t) {
+		copies = append(copies, backup(t, conn, stream))
+	}
+	again := startBus(t)
+	conn = dial(t, again)
+	const came = 3
+	for _, one := range copies[:came] {
+		restore(t, conn, one)
+	}
+	if _, err := jetstream.Setup(t.Context(), again.URL(), jetstream.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range copies[came:] {
+		refused, err := conn.Request("$JS.API.STREAM.RESTORE."+one.stream, encoded(t, one), longWait)
+		if err != nil || !strings.Contains(string(refused.Data), "already in use") {
+			t.Errorf("%s is restored over what is there: %+v, %v", one.stream, refused, err)
+		}
+		if err := clientOf(t, again).DeleteStream(t.Context(), one.stream); err != nil {
+			t.Fatal(err)
+		}
+		restore(t, conn, one)
+	}
+	isAsFilled(t, connect(t, again, jetstream.Options{Create: true}))
+}
+
 // What the bus has when it is backed up: a fact that was handled and one that was not, a revision that was overwritten, a job that
 // somebody works on, a dead letter and a study.
 func fill(t *testing.T, box events.Letterbox) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -73,22 +74,68 @@ func (d Definition) ensure(ctx context.Context, js jetstream.JetStream, opts Opt
 }
 
 // ensureStream makes a stream or brings it up to date. Where nobody says how many replicas there are to be, it has one, and keeps
-// those that it has.
+// those that it has. What streams.yaml doesn't speak of is the operator's, and stays: limits, placement, compression, where it is copied to.
 func ensureStream(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) (jetstream.StreamConfig, error) {
-	if config.Replicas == 0 {
-		config.Replicas = 1
-		switch found, err := js.Stream(ctx, config.Name); {
-		case err == nil:
-			config.Replicas = found.CachedInfo().Config.Replicas
-		case !errors.Is(err, jetstream.ErrStreamNotFound):
+	found, err := js.Stream(ctx, config.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		config.Replicas = max(config.Replicas, 1)
+		made, err := js.CreateOrUpdateStream(ctx, config) // another may have made it meanwhile, by the same definition
+		if err != nil {
 			return config, err
 		}
+		return made.CachedInfo().Config, nil
 	}
-	made, err := js.CreateOrUpdateStream(ctx, config)
 	if err != nil {
 		return config, err
 	}
+	return update(ctx, js, found.CachedInfo().Config, config)
+}
+
+func update(ctx context.Context, js jetstream.JetStream, has, wants jetstream.StreamConfig) (jetstream.StreamConfig, error) {
+	if fixed := unchangeable(has, wants); fixed != "" {
+		return has, fmt.Errorf("%w: %s, which JetStream can't change in what is there. If something else made it, give Stoker an account of its own; "+
+			"else stop what uses it, `nats stream rm %s`, and apply again: the page on upgrades says what comes back by itself", errFixed, fixed, wants.Name)
+	}
+	made, err := js.UpdateStream(ctx, over(has, wants))
+	if err != nil {
+		return has, err
+	}
 	return made.CachedInfo().Config, nil
+}
+
+// errFixed says that a stream differs in what is settled when it is made.
+var errFixed = errors.New("it was made another way")
+
+// unchangeable says in what streams differ that is settled when they are made; "" in nothing.
+func unchangeable(has, wants jetstream.StreamConfig) string {
+	switch {
+	case has.Storage != wants.Storage:
+		return fmt.Sprintf("it has %s storage, and Stoker needs %s storage", storage(has), storage(wants))
+	case has.Retention != wants.Retention && (has.Retention == jetstream.WorkQueuePolicy || wants.Retention == jetstream.WorkQueuePolicy):
+		return fmt.Sprintf("its retention is %s, and Stoker needs %s", retention(has), retention(wants))
+	case has.Mirror != nil:
+		return fmt.Sprintf("it mirrors stream %s, and Stoker writes to it", has.Mirror.Name)
+	case has.Sealed:
+		return "it is sealed, and Stoker writes to it"
+	}
+	return ""
+}
+
+func storage(c jetstream.StreamConfig) string   { return strings.ToLower(c.Storage.String()) }
+func retention(c jetstream.StreamConfig) string { return strings.ToLower(c.Retention.String()) }
+
+// over is what a stream has, with what streams.yaml says in its place.
+func over(has, wants jetstream.StreamConfig) jetstream.StreamConfig {
+	next := has
+	next.Description, next.Subjects = wants.Description, wants.Subjects
+	next.Retention, next.Discard, next.Storage = wants.Retention, wants.Discard, wants.Storage
+	next.MaxAge, next.MaxMsgsPerSubject = wants.MaxAge, wants.MaxMsgsPerSubject
+	next.AllowDirect, next.AllowRollup, next.DenyDelete = wants.AllowDirect, wants.AllowRollup, wants.DenyDelete
+	next.AllowMsgTTL = has.AllowMsgTTL || wants.AllowMsgTTL // it can't be taken back
+	if wants.Replicas > 0 {
+		next.Replicas = wants.Replicas
+	}
+	return next
 }
 
 // forClasses adds the consumers of other classes than those of streams.yaml: a scaler looks at them before the first worker of

@@ -15,3 +15,6 @@ func EnsureAs(ctx context.Context, js jetstream.JetStream, file []byte, opts Opt
 	_, err = defined.ensure(ctx, js, opts.withDefaults())
 	return err
 }
+
+// DefinitionOf reads another definition file.
+func DefinitionOf(file []byte) (Definition, error) { return definitions(file) }

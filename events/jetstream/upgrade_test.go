@@ -1,7 +1,13 @@
 package jetstream_test
 
 import (
+	"context"
+	"errors"
 	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,19 +16,67 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/infra/frozen"
 	"github.com/stoker-ml/stoker/local/bus"
 )
+
+// definitionsSoFar are those of every version that had others than the one before it.
+func definitionsSoFar(t *testing.T) (files []string) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/frozen/streams.*.yaml")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		frozen.Unchanged(t, file)
+	}
+	return files
+}
+
+// A bus that this version makes is one that later versions find.
+func TestTheDefinitionsAreFrozen(t *testing.T) {
+	t.Parallel()
+	now, err := jetstream.Definitions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(file string) bool {
+		then, err := jetstream.DefinitionOf(readFile(t, file))
+		if err != nil {
+			t.Error(err)
+		}
+		return reflect.DeepEqual(then, now)
+	}
+	if files := definitionsSoFar(t); !slices.ContainsFunc(files, same) {
+		t.Errorf("streams.yaml is none of %v: add what it is now as testdata/frozen/streams.<what is new>.yaml, and its line in sums", files)
+	}
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
 
 // A data folder outlives the Stoker that made it. What lies in it stays, and what is new works.
 func TestADataFolderMadeByOlderDefinitionsIsBroughtUpToDate(t *testing.T) {
 	t.Parallel()
+	for _, file := range definitionsSoFar(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) { t.Parallel(); broughtUpToDate(t, file) })
+	}
+}
+
+func broughtUpToDate(t *testing.T, file string) {
 	dir := t.TempDir()
 	older, err := bus.Start(t.Context(), bus.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = older.Close() })
-	makeAsBefore(t, older)
+	makeAsBefore(t, older, file)
 	box := connect(t, older, jetstream.Options{}) // creates nothing
 	if _, err := box.Publish(t.Context(), plainFact()); err != nil {
 		t.Fatal(err)
@@ -82,17 +136,117 @@ func TestADataFolderMadeByOlderDefinitionsIsBroughtUpToDate(t *testing.T) {
 	}
 }
 
-func makeAsBefore(t *testing.T, server *bus.Server) {
+func makeAsBefore(t *testing.T, server *bus.Server, file string) {
 	t.Helper()
-	before, err := os.ReadFile("testdata/streams-before.yaml")
-	if err != nil {
+	if err := jetstream.EnsureAs(t.Context(), clientOf(t, server), readFile(t, file), jetstream.Options{Lease: eventstest.Lease}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func clientOf(t *testing.T, server *bus.Server) js.JetStream {
+	t.Helper()
 	client, err := js.New(dial(t, server))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := jetstream.EnsureAs(t.Context(), client, before, jetstream.Options{Lease: eventstest.Lease}); err != nil {
+	return client
+}
+
+// `stoker streams apply` goes first in an upgrade, while everything else runs on.
+func TestDefinitionsAreBroughtUpToDateUnderRunningWork(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	makeAsBefore(t, server, "testdata/frozen/streams.before-gates.yaml")
+	older := connect(t, server, jetstream.Options{Lease: eventstest.Lease})
+	offer(t, older)
+	claim := take(t, older, 10*time.Second)
+	if _, err := older.Publish(t.Context(), plainFact()); err != nil {
 		t.Fatal(err)
+	}
+	fact, err := older.Follow(t.Context(), "dispatch", 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = claim.Hold(t.Context(), func(ctx context.Context) error {
+		if _, err := jetstream.Setup(ctx, server.URL(), jetstream.Options{Lease: eventstest.Lease, Classes: []string{"a100"}}); err != nil {
+			return err
+		}
+		time.Sleep(eventstest.Lease) // the lease is kept, on the bus as it is now
+		return ctx.Err()
+	})
+	if err := errors.Join(err, claim.Done(t.Context()), fact.Done(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	takeNothing(t, older, 2*eventstest.Lease)
+	if _, err := older.Follow(t.Context(), "dispatch", 0); !errors.Is(err, events.ErrEmpty) {
+		t.Errorf("the fact comes again: %v", err)
+	}
+	offer(t, older)
+	if claim := take(t, connect(t, server, jetstream.Options{Lease: eventstest.Lease}), 10*time.Second); claim.Attempt().Number != 1 {
+		t.Errorf("the next job: %+v", claim.Attempt())
+	}
+}
+
+// What an operator has set stays, unless streams.yaml says otherwise.
+func TestWhatAnOperatorHasSetStays(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	connect(t, server, jetstream.Options{Create: true})
+	streams := clientOf(t, server)
+	facts, err := streams.Stream(t.Context(), events.StreamFacts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := facts.CachedInfo().Config
+	set.MaxBytes, set.Compression, set.Metadata["team"] = 1<<30, js.S2Compression, "ml"
+	set.RePublish = &js.RePublish{Source: "facts.>", Destination: "copy.>"}
+	set.MaxAge = time.Hour // which would lose facts
+	if _, err := streams.UpdateStream(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jetstream.Setup(t.Context(), server.URL(), jetstream.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if facts, err = streams.Stream(t.Context(), events.StreamFacts); err != nil {
+		t.Fatal(err)
+	}
+	now := facts.CachedInfo().Config
+	if now.MaxBytes != 1<<30 || now.Compression != js.S2Compression || now.Metadata["team"] != "ml" || now.RePublish == nil || now.MaxAge != 0 {
+		t.Errorf("FACTS is now %+v", now)
+	}
+}
+
+// A stream that can't be made what Stoker needs is told with what is in the way, and what to do; and left alone.
+func TestAStreamThatCannotBeChangedIsToldWithTheWayOut(t *testing.T) {
+	t.Parallel()
+	for want, config := range map[string]js.StreamConfig{
+		"make stream FACTS: it was made another way: it has memory storage, and Stoker needs file storage": {Name: "FACTS", Subjects: []string{"facts.>"}, Storage: js.MemoryStorage},
+		"make stream JOBS: it was made another way: its retention is limits, and Stoker needs workqueue":   {Name: "JOBS", Subjects: []string{"jobs.>"}},
+		"make stream FACTS: it was made another way: it is sealed":                                         {Name: "FACTS", Subjects: []string{"facts.>"}, Sealed: true},
+		"make stream FACTS: ": {Name: "THEIRS", Subjects: []string{"facts.mine"}},
+	} {
+		server := startBus(t)
+		streams := clientOf(t, server)
+		sealed := config.Sealed
+		config.Sealed = false
+		made, err := streams.CreateStream(t.Context(), config)
+		if err == nil && config.Subjects[0] == "facts.>" {
+			_, err = streams.Publish(t.Context(), "facts.x", []byte("theirs"))
+		}
+		if err == nil && sealed {
+			config.Sealed = true
+			_, err = streams.UpdateStream(t.Context(), config)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = jetstream.Setup(t.Context(), server.URL(), jetstream.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || config.Name != "THEIRS" && !strings.Contains(err.Error(), "`nats stream rm "+config.Name+"`") {
+			t.Errorf("%v, want %s", err, want)
+		}
+		info, err := made.Info(t.Context())
+		if err != nil || config.Subjects[0] == "facts.>" && info.State.Msgs != 1 {
+			t.Errorf("%s is now %+v, %v", config.Name, info, err)
+		}
 	}
 }
