@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/stoker-ml/stoker/events"
 )
 
@@ -30,6 +32,35 @@ func (b *Letterbox) JobLags(ctx context.Context, functions []events.Function, cl
 	return lags, nil
 }
 
+// QueueLags tells of the queues of all functions and classes, those included that no worker serves: who always runs, tells of them where
+// workers come and go. A queue is there once a worker of its class has been, or streams.yaml names it.
+func (b *Letterbox) QueueLags(ctx context.Context) ([]Lag, error) {
+	if !b.nc.IsConnected() {
+		return nil, fmt.Errorf("ask for the consumers of %s: the bus is away", events.StreamJobs)
+	}
+	stream, err := b.js.Stream(ctx, events.StreamJobs)
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	lags, err := answered(ctx, b.refusals, func(ctx context.Context) (lags []Lag, err error) {
+		all := stream.ListConsumers(ctx)
+		for info := range all.Info() {
+			if info.Config.Durable != "" {
+				lags = append(lags, lagOf(info))
+			}
+		}
+		return lags, all.Err()
+	}, api+"CONSUMER.LIST."+events.StreamJobs)
+	if err != nil {
+		return nil, fmt.Errorf("ask for the consumers of %s: %w", events.StreamJobs, b.explain(ctx, err))
+	}
+	return lags, nil
+}
+
+func lagOf(info *jetstream.ConsumerInfo) Lag {
+	return Lag{Stream: info.Stream, Consumer: info.Name, Waiting: info.NumPending, Running: uint64(max(info.NumAckPending, 0))}
+}
+
 // FactLag tells of a durable reader of facts.
 func (b *Letterbox) FactLag(ctx context.Context, reader string) (Lag, error) {
 	return b.lag(ctx, factConsumer(reader))
@@ -54,5 +85,5 @@ func (b *Letterbox) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) 
 		b.consumers.forget(d)
 		return Lag{}, fmt.Errorf("ask for consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
 	}
-	return Lag{Stream: d.Stream, Consumer: d.Name, Waiting: info.NumPending, Running: uint64(max(info.NumAckPending, 0))}, nil
+	return lagOf(info), nil
 }

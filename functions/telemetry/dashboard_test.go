@@ -63,6 +63,9 @@ var (
 	grouping = regexp.MustCompile(`by \(([^)]*)\)`)
 )
 
+// summed adds up what each process tells of a queue.
+var summed = regexp.MustCompile(`sum *(by \([^)]*\) *)?\(stoker_queue_`)
+
 // What Prometheus itself adds to what it scrapes.
 var added = []string{"job", "instance"}
 
@@ -81,6 +84,9 @@ func TestDashboardAndAlertsAskForWhatThereIs(t *testing.T) {
 		t.Fatalf("only %d queries found", len(asked))
 	}
 	for _, query := range asked {
+		if summed.MatchString(query) {
+			t.Errorf("%s: several processes tell of the same queue, and it counts once", query)
+		}
 		found := metric.FindAllString(grouping.ReplaceAllString(query, ""), -1)
 		if len(found) == 0 {
 			t.Errorf("%s: asks for nothing", query)
