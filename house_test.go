@@ -90,8 +90,9 @@ var table = house.Table{
 		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/plan storage"},
 		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "compute/tune/space"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
-		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/guest functions/module compute/example"},
-		"functions/trainer": {Opens: "events storage functions/telemetry functions/execution functions/worker functions/pipeline functions/guest functions/module " +
+		"functions/group":     {Opens: "events"}, // several hosts, one model
+		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module compute/example"},
+		"functions/trainer": {Opens: "events storage functions/telemetry functions/execution functions/worker functions/pipeline functions/group functions/guest functions/module " +
 			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
@@ -125,7 +126,7 @@ var table = house.Table{
 		"local/examples/taxi":     {Opens: "functions/module functions/module/estimator compute/example", Tests: "functions/guest"},
 		"local/examples/penguin":  {Opens: "functions/module compute/tune compute/tune/space " + learning},
 
-		"infra/bench":         {Opens: "* compute/tftest"},                                     // TensorFlow, to measure beside
+		"infra/bench":         {Opens: "* compute/tftest events/eventstest"},                                     // TensorFlow, to measure beside
 		"infra/bench/quality": {Opens: "compute/tune compute/tune/space compute/tune/suggest"}, // of what is suggested
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
 		"infra/frozen":        {TestHelp: true}, // formats that outlive a version

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -18,6 +19,8 @@ type Attempt struct {
 	Started   time.Time
 	Resumed   int // step of the checkpoint that it goes on from; 0: from the start
 
+	from               string      // which checkpoint that is; "" for none
+	together           *group.Work // of all hosts of the worker's group; nil: this one works alone
 	shop               *Workshop
 	checkpoints        *storage.Checkpoints // of the execution; nil before it was looked for one
 	mayHaveCheckpoints bool                 // of this attempt or of another
@@ -34,8 +37,13 @@ func (w *Workshop) Attempt(task worker.Task, e Execution) (*Attempt, error) {
 	return &Attempt{Task: task, Execution: e, Desk: desk, Started: w.opts.Now(), shop: w}, nil
 }
 
-// Close takes the desk away.
-func (a *Attempt) Close() { a.Desk.clear() }
+// Close takes the desk away, and has the other hosts of the group end what they do for the attempt.
+func (a *Attempt) Close() {
+	if a.together != nil {
+		a.together.End()
+	}
+	a.Desk.clear()
+}
 
 // Outcome is what the rest of an attempt comes to: finish runs the module and makes what it leaves the outcome of the execution,
 // while the checkpoints for which it calls take are sent. Those of an execution that is committed are removed.

@@ -56,6 +56,9 @@ func publishFailure(err error) error {
 
 // moduleFailure turns what guest tells into the words of events. log is the address of the module's log, if it ran.
 func moduleFailure(err error, log string) error {
+	if told, ok := errors.AsType[*events.Failure](err); ok { // of another host
+		return &events.Failure{Kind: told.Kind, Err: told.Err, LogTail: told.LogTail, Log: log}
+	}
 	failed, ok := errors.AsType[*guest.Error](err)
 	if !ok {
 		return events.Fail(events.FailureUnavailable, err)

@@ -27,7 +27,7 @@ func (a *Attempt) Resume(ctx context.Context) error {
 	if err := a.Desk.layOutRun(); err != nil {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
-	a.Resumed = loaded.Step
+	a.Resumed, a.from = loaded.Step, fmt.Sprintf("checkpoint %d of attempt %s", loaded.Number, loaded.Attempt)
 	e.Log.InfoContext(ctx, "going on from a checkpoint", "step", loaded.Step, "left_by", loaded.Attempt)
 	a.Report(events.Progress{Phase: "resuming", Step: loaded.Step})
 	return nil

@@ -33,7 +33,7 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 	}
 	live := a.tellLog()
 	limits.Live = live
-	outcome, err = a.shop.guest.Run(ctx, told, limits, func(m module.Message) {
+	outcome, err = a.runModule(ctx, told, limits, func(m module.Message) {
 		switch m.Type {
 		case module.MessageProgress:
 			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})

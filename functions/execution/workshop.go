@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/telemetry"
@@ -40,6 +41,8 @@ type Options struct {
 	Now     func() time.Time
 
 	Telemetry *telemetry.Telemetry // is told of checkpoints; nil: nothing is
+
+	Group *group.Leader // of the hosts that train one model together; nil: this one trains alone
 
 	CacheDir string // holds the modules that lie at addresses; default: stoker/modules/fetched in the user's cache folder
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,6 +216,35 @@ func TestOfAClusterOfOthersTheChiefAloneLeavesAModel(t *testing.T) {
 		}
 	}
 }
+
+// A cluster over several hosts: one process of it is this assignment's, with a port that nobody holds for it.
+func TestAHostOfAClusterRunsOneWorkerOfIt(t *testing.T) {
+	t.Parallel()
+	host := pythonHost(t)
+	for index := range 2 {
+		a := together(t, 2, "os.makedirs(fn_args.serving_model_dir)\nprint('I am', me, 'of', config['cluster']['worker'])")
+		a.Cluster = &module.Cluster{Workers: []string{"a:1", "b:1"}, Index: index}
+		var others string
+		outcome, err := host.Run(t.Context(), a, guest.Limits{Opened: func(log io.Writer) {
+			fmt.Fprintln(log, "[worker 7] also here")
+		}, Live: printed(func(text string) { others += text })}, nil)
+		tail := outcome.LogTail
+		if err != nil || !strings.Contains(tail, fmt.Sprintf("I am %d of ['a:1', 'b:1']\n", index)) || strings.Contains(tail, "[worker 0]") {
+			t.Errorf("%v\n%s", err, tail)
+		}
+		if !strings.Contains(tail, "[worker 7] also here\n") || !strings.Contains(others, "[worker 7] also here\n") {
+			t.Errorf("what others say is lost\n%s", tail)
+		}
+		if _, err := os.Stat(a.ServingModelDir); (err == nil) != (index == 0) {
+			t.Errorf("worker %d: a model of its own: %v", index, err)
+		}
+	}
+}
+
+// printed is called with what is written.
+type printed func(string)
+
+func (p printed) Write(b []byte) (int, error) { p(string(b)); return len(b), nil }
 
 func TestATPUThatIsNamedIsTheModulesToReach(t *testing.T) {
 	t.Parallel()

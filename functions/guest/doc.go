@@ -5,7 +5,7 @@
 // behind. It knows no bus and no store, and nothing of what modules compute. Read Host first, then Run.
 //
 // A TFX module may be one of several processes that train one model; functions/guest/python has the rules. For limits
-// and ends they are one module.
+// and ends those of one host are one module.
 //
 // # Warm starts of TFX modules
 //

@@ -129,6 +129,8 @@ type Limits struct {
 	GPU         bool          // of a builtin module: on a GPU where there is one, else the log says why not
 	LogPath     string        // the log is written there, its middle left out where it is long; "": only its tail is kept
 	Live        io.Writer     // gets what comes into the log, as it comes; it must not block, nor keep what it gets. nil: nobody
+
+	Opened func(log io.Writer) // is given the log, for what others have to say in it while Run lasts; nil: nobody has
 }
 
 // DefaultGrace is what a module has to leave where nobody says otherwise.
@@ -178,6 +180,9 @@ func (h *Host) attend(a module.Assignment, limits Limits, on func(module.Message
 		return Outcome{}, err
 	}
 	log.live = limits.Live
+	if limits.Opened != nil {
+		limits.Opened(log)
+	}
 	e := &errand{assignment: a, limits: limits.withDefaults(), log: log, on: on, mayHold: keptBytes, logger: h.opts.Logger}
 	outcome, err := send(e)
 	if err := log.close(); err != nil {

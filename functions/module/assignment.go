@@ -53,6 +53,9 @@ type Assignment struct {
 	Workers  int    `json:"workers,omitempty"`
 	Strategy string `json:"strategy,omitempty"`
 
+	// Cluster is, where these processes are one on each of several hosts, all of them, and which this one is; nil where they are all here.
+	Cluster *Cluster `json:"cluster,omitempty"`
+
 	// NumExamples is how many records each split has, by name, where a statistics artifact says so; nil if none does. TFX has it
 	// as an attribute of FnArgs since 1.17.
 	NumExamples map[string]int64 `json:"num_examples,omitempty"`
@@ -68,6 +71,12 @@ type Assignment struct {
 	// Predictions asks for what the model in memory says of some rows, to compare the exported one with. A module that can't tell
 	// leaves the file unwritten.
 	Predictions *Predictions `json:"predictions,omitempty"`
+}
+
+// Cluster is the processes that train one model together, in the words of TF_CONFIG. Process 0 is the chief: its folders are the job's.
+type Cluster struct {
+	Workers []string `json:"workers"` // host:port of each one's TensorFlow
+	Index   int      `json:"index"`   // of this one
 }
 
 // Trace is a place in a trace, as W3C Trace Context writes it: the span of the worker that waits for the module. The process has it
@@ -156,6 +165,8 @@ func (a Assignment) Validate() error {
 		return fmt.Errorf("best_hyperparameters_dir or tuner_results_dir: missing: expected both, or neither")
 	case a.Oracle != nil && (a.Call != CallTune || a.Oracle.Address == "" || a.Oracle.Tuner == ""):
 		return fmt.Errorf("oracle: expected an address and a tuner, and the call tune")
+	case a.Cluster != nil && (len(a.Cluster.Workers) != a.Workers || a.Cluster.Index < 0 || a.Cluster.Index >= a.Workers):
+		return fmt.Errorf("cluster: expected the addresses of %d workers, and which of them this is", a.Workers)
 	case (a.Call == CallTrial) != (a.Trial != nil):
 		return fmt.Errorf("trial: expected which one for the call trial, and for that call alone")
 	}

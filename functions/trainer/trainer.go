@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -89,6 +90,9 @@ func (t *Trainer) Work(ctx context.Context, task worker.Task, e execution.Execut
 	if err := execution.CheckStory(tell(a, a.Started)); err != nil {
 		return nil, err // inputs alone that no fact could tell of: nothing that a training could change
 	}
+	if err := a.Together(ctx, e.Spec.Trainer.Resources); err != nil {
+		return nil, err
+	}
 	if err := a.StageIn(ctx); err != nil {
 		return nil, err
 	}
@@ -102,6 +106,21 @@ func (t *Trainer) Work(ctx context.Context, task worker.Task, e execution.Execut
 		return nil, a.AtAddresses(err)
 	}
 	return a.Outcome(ctx, func(take execution.Take) (*execution.Result, error) { return t.finish(ctx, a, take) })
+}
+
+// Follow does a member's part of a training: what the leader stages, goes on from and tells its module, this host does too.
+func (t *Trainer) Follow(ctx context.Context, on *execution.Attempt, turn *group.Turn) (err error) {
+	a := attempt{Attempt: on}
+	if err := a.StageIn(ctx); err != nil {
+		return err
+	}
+	if err := a.Resume(ctx); err != nil {
+		return err
+	}
+	if a.assignment, err = assign(a); err != nil {
+		return a.AtAddresses(err)
+	}
+	return a.Attempt.Follow(ctx, a.assignment, a.Execution.Spec.Trainer.Resources, turn)
 }
 
 // finish runs the module, and makes what it leaves the outcome of the execution. take is called for each checkpoint.

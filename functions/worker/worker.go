@@ -28,6 +28,8 @@ type Options struct {
 	Logger    *slog.Logger
 	Telemetry *telemetry.Telemetry // nil: nothing is told of jobs
 	Now       func() time.Time     // default time.Now; stamps progress
+
+	Ready func(context.Context) error // waits until a job could be worked on; none is taken before. nil: always
 }
 
 // New returns a worker on box. Nothing runs before Run or Once.
@@ -66,6 +68,9 @@ func (w *Worker) Run(ctx context.Context) error {
 // serve takes one job after another while there are seats, until ctx ends. Each is seen through beside it, for one that rests has no seat.
 func (w *Worker) serve(ctx context.Context, function Function, jobs *errgroup.Group) error {
 	for ctx.Err() == nil && w.seats.await(ctx) {
+		if err := w.ready(ctx); err != nil {
+			return err
+		}
 		claim, seat, err := w.take(ctx, function, pollWait)
 		if claim != nil {
 			jobs.Go(func() error {
@@ -97,6 +102,9 @@ func (w *Worker) afterTrouble(ctx context.Context, function Function, err error)
 // Once works on at most one job, waiting up to wait for it, and reports whether there was one: the shape in which a
 // scaler starts workers.
 func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err error) {
+	if err := w.ready(ctx); err != nil {
+		return false, err
+	}
 	began, look := time.Now(), time.Duration(0) // at first, at what is there
 	for {
 		for _, function := range w.opts.Functions {
@@ -110,6 +118,17 @@ func (w *Worker) Once(ctx context.Context, wait time.Duration) (worked bool, err
 		}
 		look = min(left, shortLook)
 	}
+}
+
+// ready waits for what Options.Ready waits for. That ctx has ended meanwhile is no error.
+func (w *Worker) ready(ctx context.Context) error {
+	if w.opts.Ready == nil {
+		return nil
+	}
+	if err := w.opts.Ready(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 // next takes one job and sees it through. It doesn't rest: nobody else would take its slot.

@@ -47,10 +47,11 @@
 // see. An end by SIGTERM may find the workers in different steps: then those that wait for another are killed after the
 // grace time, and the next attempt goes on from the checkpoint before.
 //
-// Where TF_CONFIG is in the worker's environment, others have started the cluster (a JobSet, a TrainJob), and this is
-// one process of it: the chief by TF_CONFIG writes into the assignment's folders, all others into folders of their own.
-// What was run is this one process; a cluster over several machines was not, nor how their jobs are told apart: the
-// assignment of a worker that is not the chief ends without a model.
+// Where the assignment names a cluster, its processes are on several hosts, and this is one of them: nothing is started,
+// the module's TF_CONFIG has all of them, worker 0 writes into the assignment's folders and all others into folders of
+// their own. functions/group has their hosts agree on what they train, begin together and end together. It is the same
+// where TF_CONFIG is in the worker's environment, because others have started a cluster; how the jobs of its
+// workers are told apart is theirs then.
 //
 // # Other formats
 //

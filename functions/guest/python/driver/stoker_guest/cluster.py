@@ -2,8 +2,9 @@
 
 Each is a process of its own with a TF_CONFIG, which MultiWorkerMirroredStrategy reads. Worker 0 is the chief: its
 progress is the job's, and its model is what is published. The others get folders of their own to leave theirs in, which
-go when the job is over. Where TF_CONFIG is there already, this is one process of a cluster that others started: nothing
-is started, and all but the chief write into folders of their own.
+go when the job is over. Where the assignment names a cluster, or TF_CONFIG is there already, this is one process of
+several that others start, on other hosts maybe: nothing is started, and all but the chief write into folders of their
+own.
 """
 import json
 import logging
@@ -21,7 +22,7 @@ KEPT = ("working_dir", "model_run_dir")  # what earlier attempts left in them, a
 
 def wanted(assignment):
     """Whether this process is to start others and see to them, instead of running the module itself."""
-    return several(assignment) and "TF_CONFIG" not in os.environ
+    return several(assignment) and not assignment.get("cluster") and "TF_CONFIG" not in os.environ
 
 
 def several(assignment):
@@ -32,11 +33,16 @@ def lead(setup, assignment):
     """Runs the module in as many processes as the assignment asks for, and returns the status to leave with."""
     count = assignment["workers"]
     with ports.held(count) as addresses:
-        said.note(f"{count} workers train one model: {', '.join(addresses)}")
-        if not names_strategy(setup["path"]):
-            said.note(f"no file of the module names {STRATEGY}: without it each worker trains the whole model alone")
+        tell(setup, addresses)
         jobs = [_job(setup, assignment, addresses, index) for index in range(count)]
         return company.see_through(jobs)
+
+
+def tell(setup, addresses):
+    """Says who trains, and what is likely to be missing."""
+    said.note(f"{len(addresses)} workers train one model: {', '.join(addresses)}")
+    if not names_strategy(setup["path"]):
+        said.note(f"no file of the module names {STRATEGY}: without it each worker trains the whole model alone")
 
 
 def names_strategy(folders):
@@ -45,8 +51,12 @@ def names_strategy(folders):
     return any(STRATEGY.encode() in path.read_bytes() for path in files)
 
 
-def join(assignment):
+def join(setup, assignment):
     """The assignment as this process is to work on it, which may be one of a cluster that others started."""
+    cluster = assignment.get("cluster")
+    if cluster:
+        os.environ["TF_CONFIG"] = config(cluster["workers"], cluster["index"])
+        tell(setup, cluster["workers"])
     logging.getLogger("tensorflow").setLevel(logging.INFO)  # tf.distribute tells its devices on this level
     if not several(assignment) or is_chief(json.loads(os.environ["TF_CONFIG"])):
         return assignment
@@ -72,8 +82,7 @@ def apart(assignment, folder):
 
 def _job(setup, assignment, addresses, index):
     """The setup and the assignment of one of the processes, which knows of the others by TF_CONFIG alone."""
-    config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-    env = {"TF_CONFIG": json.dumps(config), ports.SHARED: "1", **_devices(index, assignment["workers"])}
+    env = {"TF_CONFIG": config(addresses, index), ports.SHARED: "1", **_devices(index, assignment["workers"])}
     assignment = {**assignment, "workers": 1}
     home = setup["dir"]
     if index:
@@ -81,6 +90,11 @@ def _job(setup, assignment, addresses, index):
         env.update(HOME=home, TMPDIR=home)
         assignment = apart(assignment, home)
     return {**setup, "env": {**setup["env"], **env}, "dir": home, "keras_auto": False}, assignment
+
+
+def config(addresses, index):
+    """The TF_CONFIG of one of several workers."""
+    return json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})
 
 
 def _devices(index, count):

@@ -77,6 +77,32 @@ class Jobs(unittest.TestCase):
                 self.assertEqual(told, shares, visible)
 
 
+class Joining(unittest.TestCase):
+    def setUp(self):
+        self.home = tempfile.mkdtemp()
+        self.setup = {"path": [self.home]}
+        self.assignment = {"workers": 2, "serving_model_dir": "/out/model", "working_dir": self.home,
+                           "cluster": {"workers": ["a:1", "b:1"], "index": 0}}
+
+    def join(self, index):
+        assignment = {**self.assignment, "cluster": {"workers": ["a:1", "b:1"], "index": index}}
+        with mock.patch.dict(os.environ):
+            os.environ.pop("TF_CONFIG", None)
+            self.assertFalse(cluster.wanted(assignment))
+            joined = cluster.join(self.setup, assignment)
+            return joined, json.loads(os.environ["TF_CONFIG"])
+
+    def test_the_first_host_is_the_chief(self):
+        joined, told = self.join(0)
+        self.assertEqual(joined["serving_model_dir"], "/out/model")
+        self.assertEqual(told, config("worker", 0))
+
+    def test_the_others_leave_their_models_elsewhere(self):
+        joined, told = self.join(1)
+        self.assertNotEqual(joined["serving_model_dir"], "/out/model")
+        self.assertEqual(told, config("worker", 1))
+
+
 class Ports(unittest.TestCase):
     def test_are_nobody_elses_while_they_are_held(self):
         with ports.held(3) as addresses:

@@ -1,0 +1,449 @@
+package group_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/group"
+)
+
+const token = "a token that the group alone knows, and nobody else"
+
+// hosts are addresses on this machine: the leader's has a free port behind it.
+func hosts(t *testing.T, count int) (all []string) {
+	t.Helper()
+	for range 100 {
+		first, err := net.Listen("tcp", ":0")
+		must(t, err)
+		port := first.Addr().(*net.TCPAddr).Port
+		second, err := net.Listen("tcp", ":"+strconv.Itoa(port+1))
+		must(t, first.Close())
+		if err != nil {
+			continue
+		}
+		must(t, second.Close())
+		for rank := range count {
+			all = append(all, fmt.Sprintf("127.0.0.%d:%d", rank+1, port))
+		}
+		return all
+	}
+	t.Fatal("no two ports are free, one behind the other")
+	return nil
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// a group on one machine, each member a goroutine that does what do says.
+type world struct {
+	*group.Leader
+	hosts   []string
+	members sync.WaitGroup
+	left    chan error // of members that have left
+	kill    []context.CancelCauseFunc
+}
+
+type doing func(context.Context, *group.Turn) error
+
+func start(t *testing.T, do ...doing) *world {
+	t.Helper()
+	w := &world{hosts: hosts(t, len(do)+1), left: make(chan error, 8), kill: make([]context.CancelCauseFunc, len(do)+1)}
+	var err error
+	w.Leader, err = group.Listen(group.Options{Hosts: w.hosts, Token: token})
+	must(t, err)
+	for i, do := range do {
+		w.follow(t, i+1, true, do)
+	}
+	t.Cleanup(func() { w.Close(); w.members.Wait() })
+	must(t, w.Whole(t.Context()))
+	return w
+}
+
+func (w *world) follow(t *testing.T, rank int, once bool, do doing) {
+	ctx, kill := context.WithCancelCause(t.Context())
+	w.kill[rank] = kill
+	w.members.Go(func() {
+		w.left <- group.Follow(ctx, group.Options{Hosts: w.hosts, Rank: rank, Token: token}, once, do)
+	})
+}
+
+// ready prepares from the beginning, and then does.
+func ready(do doing) doing {
+	return func(ctx context.Context, turn *group.Turn) error {
+		if err := turn.Ready(ctx, ""); err != nil {
+			return err
+		}
+		return do(ctx, turn)
+	}
+}
+
+// trains until it is ended.
+func trains(ctx context.Context, _ *group.Turn) error { <-ctx.Done(); return context.Cause(ctx) }
+
+func succeeds(context.Context, *group.Turn) error { return nil }
+
+func order() group.Order {
+	return group.Order{Job: events.Job{ID: "j1", Pipeline: "penguin"}, Attempt: events.Attempt{ID: "a1", Number: 2}, Execution: "sha256:e"}
+}
+
+// run sees an order through: the leader's own part is do.
+func (w *world) run(t *testing.T, do func(context.Context) error) error {
+	t.Helper()
+	work, err := w.Begin(t.Context(), order())
+	must(t, err)
+	defer work.End()
+	if err := work.Ready(t.Context(), ""); err != nil {
+		return err
+	}
+	return work.Run(t.Context(), do)
+}
+
+// wait is a leader's part that ends when it is told to.
+func wait(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+
+func TestAllHostsWorkOnWhatTheLeaderWasGiven(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 4)
+	tell := func(_ context.Context, turn *group.Turn) error {
+		told <- fmt.Sprintf("%d of %v: %s %s %d %s", turn.Index, turn.Cluster, turn.Job.ID, turn.Attempt.ID, turn.Attempt.Number, turn.Execution)
+		return nil
+	}
+	w := start(t, ready(tell), ready(tell))
+	for range 2 { // one job after another
+		must(t, w.run(t, func(context.Context) error { return nil }))
+		var got []string
+		for range 2 {
+			got = append(got, <-told)
+		}
+		slices.Sort(got)
+		for i, line := range got {
+			if want := fmt.Sprintf("%d of %v: j1 a1 2 sha256:e", i+1, w.hosts); line != want {
+				t.Errorf("told %q, want %q", line, want)
+			}
+		}
+	}
+	w.Close()
+	for range 2 {
+		if err := <-w.left; err != nil {
+			t.Errorf("a member left with %v", err)
+		}
+	}
+}
+
+func TestNobodyBeginsBeforeAllAreReady(t *testing.T) {
+	t.Parallel()
+	begun, may := make(chan int, 2), make(chan struct{})
+	begin := func(_ context.Context, turn *group.Turn) error { begun <- turn.Index; return nil }
+	late := func(ctx context.Context, turn *group.Turn) error { <-may; return ready(begin)(ctx, turn) }
+	w := start(t, ready(begin), late)
+	work, err := w.Begin(t.Context(), order())
+	must(t, err)
+	defer work.End()
+	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	if err := work.Ready(short, ""); !errors.Is(err, context.DeadlineExceeded) || len(begun) > 0 {
+		t.Errorf("ready: %v, %d have begun", err, len(begun))
+	}
+	close(may)
+	must(t, work.Ready(t.Context(), ""))
+	<-begun
+	<-begun
+}
+
+func TestHostsThatGoOnFromElsewhereDoNotBegin(t *testing.T) {
+	t.Parallel()
+	w := start(t, func(ctx context.Context, turn *group.Turn) error { return turn.Ready(ctx, "a0 3") })
+	work, err := w.Begin(t.Context(), order())
+	must(t, err)
+	defer work.End()
+	err = work.Ready(t.Context(), "a0 4")
+	if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), `goes on from "a0 3" and the leader from "a0 4"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheHostThatFailedFirstSaysWhy(t *testing.T) {
+	t.Parallel()
+	raises := func(context.Context, *group.Turn) error {
+		return &events.Failure{Kind: events.FailureModule, Err: errors.New("ValueError: too few rows"), LogTail: "the end"}
+	}
+	suffers := func(ctx context.Context, _ *group.Turn) error {
+		return events.Fail(events.FailureModule, errors.New("UNAVAILABLE: Socket closed"))
+	}
+	socket := func(context.Context) error {
+		return events.Fail(events.FailureModule, errors.New("UNAVAILABLE: Socket closed"))
+	}
+	tests := []struct {
+		name    string
+		leader  func(context.Context) error
+		members []doing
+		kind    events.FailureKind
+		says    string
+	}{
+		{"a member", wait, []doing{ready(trains), ready(raises)}, events.FailureModule, "host 2 ("},
+		{"a member, and the leader suffers", socket, []doing{ready(trains), ready(later(raises))}, events.FailureModule, "ValueError: too few rows"},
+		{"a member, and another suffers", wait, []doing{ready(suffers), ready(later(raises))}, events.FailureModule, "host 2 ("},
+		{"the leader", func(context.Context) error { return events.Fail(events.FailureInput, errors.New("bad record")) },
+			[]doing{ready(trains), ready(trains)}, events.FailureInput, "bad record"},
+		{"the leader, and a member suffers", func(context.Context) error {
+			time.Sleep(200 * time.Millisecond)
+			return events.Fail(events.FailureInput, errors.New("bad record"))
+		}, []doing{ready(suffers), ready(trains)}, events.FailureInput, "bad record"},
+		{"nobody has a reason", socket, []doing{ready(suffers), ready(suffers)}, events.FailureCrash, "Socket closed"},
+		{"while it prepares", wait, []doing{raises, ready(trains)}, events.FailureModule, "host 1 ("},
+		{"while it prepares, without a word", wait, []doing{succeeds, ready(trains)}, events.FailureUnavailable, "ended before it was ready"},
+		{"by what is no failure", wait, []doing{ready(func(context.Context, *group.Turn) error { return errors.New("disk full") })},
+			events.FailureUnavailable, "disk full"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			err := start(t, test.members...).run(t, test.leader)
+			if failed, ok := events.AsKind(err, test.kind); !ok || !strings.Contains(failed.Error(), test.says) {
+				t.Errorf("got %v, want %s: %s", err, test.kind, test.says)
+			} else if strings.Contains(failed.Error(), "ValueError") && failed.LogTail != "the end" {
+				t.Errorf("log tail %q", failed.LogTail)
+			}
+		})
+	}
+}
+
+// later does what do does a moment later.
+func later(do doing) doing {
+	return func(ctx context.Context, turn *group.Turn) error {
+		select {
+		case <-time.After(300 * time.Millisecond):
+			return do(ctx, turn)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// What members do when the leader is done is nobody's loss.
+func TestTheLeadersSuccessIsTheJobs(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	w := start(t, ready(func(ctx context.Context, turn *group.Turn) error {
+		err := trains(ctx, turn)
+		ended <- err
+		return errors.New("too late")
+	}))
+	must(t, w.run(t, func(context.Context) error { return nil }))
+	if err := <-ended; !strings.Contains(err.Error(), "the leader has ended the job") {
+		t.Errorf("the member's turn ended with %v", err)
+	}
+	must(t, w.run(t, func(context.Context) error { return nil })) // and it takes the next
+}
+
+func TestAJobThatIsToldToLeaveEndsOnAllHostsAtOnce(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{})
+	w := start(t, ready(func(ctx context.Context, turn *group.Turn) error {
+		defer close(ended)
+		return trains(ctx, turn)
+	}))
+	work, err := w.Begin(t.Context(), order())
+	must(t, err)
+	defer work.End()
+	must(t, work.Ready(t.Context(), ""))
+	preempted := errors.New("told to leave")
+	ctx, stop := context.WithCancelCause(t.Context())
+	err = work.Run(ctx, func(ctx context.Context) error {
+		stop(preempted)
+		<-ended // the leader's own module still writes its checkpoint
+		return context.Cause(ctx)
+	})
+	if !errors.Is(err, preempted) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAMemberThatIsToldToLeaveFailsTheAttempt(t *testing.T) {
+	t.Parallel()
+	w := start(t, ready(trains), ready(trains))
+	err := w.run(t, func(ctx context.Context) error {
+		w.kill[2](errors.New("SIGTERM"))
+		return wait(ctx)
+	})
+	if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), "host 2 (") || !strings.Contains(err.Error(), "SIGTERM") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMembersDropTheirWorkWhenTheLeaderIsGone(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	w := start(t, ready(func(ctx context.Context, turn *group.Turn) error {
+		err := trains(ctx, turn)
+		ended <- err
+		return err
+	}))
+	work, err := w.Begin(t.Context(), order())
+	must(t, err)
+	must(t, work.Ready(t.Context(), ""))
+	group.Drop(w.Leader) // as the kernel does for a process that was killed
+	if err := <-ended; !errors.Is(err, group.ErrLeaderGone) {
+		t.Errorf("the turn ended with %v", err)
+	}
+	if err := <-w.left; !errors.Is(err, group.ErrLeaderGone) {
+		t.Errorf("the member left with %v", err)
+	}
+}
+
+func TestAMemberOfAStandingGroupFindsTheNextLeader(t *testing.T) {
+	t.Parallel()
+	w := &world{hosts: hosts(t, 2), left: make(chan error, 8), kill: make([]context.CancelCauseFunc, 2)}
+	worked := make(chan struct{}, 2)
+	w.follow(t, 1, false, ready(func(context.Context, *group.Turn) error { worked <- struct{}{}; return nil }))
+	for range 2 {
+		var err error
+		w.Leader, err = group.Listen(group.Options{Hosts: w.hosts, Token: token})
+		must(t, err)
+		must(t, w.Whole(t.Context()))
+		must(t, w.run(t, func(context.Context) error { <-worked; return nil }))
+		group.Drop(w.Leader)
+	}
+	w.kill[1](errors.New("enough"))
+	w.members.Wait()
+}
+
+// One that comes back is the same host, whose work was lost.
+func TestAMemberThatComesBackTakesItsPlace(t *testing.T) {
+	t.Parallel()
+	w := start(t, ready(trains))
+	err := w.run(t, func(ctx context.Context) error {
+		w.follow(t, 1, true, ready(succeeds))
+		return wait(ctx)
+	})
+	if _, ok := events.AsKind(err, events.FailureUnavailable); !ok || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("got %v", err)
+	}
+	must(t, w.Whole(t.Context()))
+	must(t, w.run(t, func(context.Context) error { return nil }))
+}
+
+func TestTheLeaderSaysWhoIsMissing(t *testing.T) {
+	t.Parallel()
+	all := hosts(t, 3)
+	leader, err := group.Listen(group.Options{Hosts: all, Token: token})
+	must(t, err)
+	t.Cleanup(leader.Close)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer stop()
+	want := fmt.Sprintf("the group waits for host 1 (%s), host 2 (%s)", all[1], all[2])
+	if err := leader.Whole(ctx); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := leader.Begin(t.Context(), order()); err == nil || !strings.Contains(err.Error(), "host 2 (") {
+		t.Errorf("begun: %v", err)
+	}
+}
+
+func TestStrangersAreNotHeard(t *testing.T) {
+	t.Parallel()
+	all := hosts(t, 2)
+	leader, err := group.Listen(group.Options{Hosts: all, Token: token})
+	must(t, err)
+	t.Cleanup(leader.Close)
+	for want, o := range map[string]group.Options{
+		"it doesn't know the group's token": {Hosts: all, Rank: 1, Token: strings.ToUpper(token)},
+		"hosts: the leader has":             {Hosts: append(slices.Clone(all), "127.0.0.9:9"), Rank: 1, Token: token},
+	} {
+		if err := group.Follow(t.Context(), o, false, succeeds); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	port := all[0][strings.LastIndexByte(all[0], ':')+1:]
+	number, _ := strconv.Atoi(port)
+	plain, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(number+1))
+	must(t, err)
+	defer plain.Close()
+	fmt.Fprintf(plain, `{"type":"hello","hello":{"protocol":1,"rank":1,"hosts":["%s","%s"]}}`+"\n", all[0], all[1])
+	var answer bytes.Buffer
+	_, _ = answer.ReadFrom(plain)
+	if strings.Contains(answer.String(), "welcome") {
+		t.Errorf("without TLS: %q", answer.String())
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	if leader.Whole(ctx) == nil {
+		t.Error("a stranger is a member")
+	}
+}
+
+func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
+	t.Parallel()
+	two := []string{"a:1", "b:1"}
+	for want, o := range map[string]group.Options{
+		"hosts: expected 2 to 64, got 1":         {Hosts: two[:1], Token: token},
+		"rank: expected 0 to 1":                  {Hosts: two, Rank: 2, Token: token},
+		"token: expected at least 32 characters": {Hosts: two, Token: "secret"},
+		`got "b"`:                                {Hosts: []string{"a:1", "b"}, Token: token},
+		`got "b:65535"`:                          {Hosts: []string{"a:1", "b:65535"}, Token: token},
+		"a:1 is there twice":                     {Hosts: []string{"a:1", "a:1"}, Token: token},
+	} {
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if _, err := group.Listen(o); err == nil {
+			t.Errorf("%s: it listens", want)
+		}
+	}
+}
+
+// safeBuffer is for a log that others write to.
+type safeBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func TestWhatMembersPrintStandsInTheLeadersLog(t *testing.T) {
+	t.Parallel()
+	printed := make(chan struct{})
+	w := start(t, ready(func(_ context.Context, turn *group.Turn) error {
+		fmt.Fprintf(turn.Log, "Epoch 1/5\nloss: 0.5")
+		return nil
+	}), ready(func(_ context.Context, turn *group.Turn) error {
+		for range 300_000 { // more than is told
+			fmt.Fprintln(turn.Log, "x")
+		}
+		close(printed)
+		return nil
+	}))
+	work, err := w.Begin(t.Context(), order())
+	must(t, err)
+	defer work.End()
+	var log safeBuffer
+	work.Print(&log)
+	must(t, work.Ready(t.Context(), ""))
+	must(t, work.Run(t.Context(), func(ctx context.Context) error {
+		<-printed
+		group.HearOut(work, ctx)
+		return nil
+	}))
+	text := log.text.String()
+	if !strings.Contains(text, "[worker 1] Epoch 1/5\n[worker 1] loss: 0.5\n") || !strings.Contains(text, "bytes left out ...\n") {
+		t.Errorf("log %d bytes: %.200s", len(text), text)
+	}
+}
