@@ -8,7 +8,8 @@
 // A job of which a fact tells that it failed is no second event.
 //
 // What is sent is a CloudEvent in structured mode (CloudEvents HTTP binding 1.0, section 3.2), or, for chat rooms, {"text": "..."},
-// which Slack, Mattermost and Rocket.Chat take; a template says what is in it.
+// which Slack, Mattermost and Rocket.Chat take; a template says what is in it, and {{plain .Message}} writes &, < and > so that nothing
+// in them is a mention or a link.
 //
 // # What is promised
 //

@@ -22,7 +22,7 @@ type Options struct {
 	Kinds     []string
 	Pipelines []string // default: all, and messages that name none
 	Format    string   // CloudEvents (default) or Text
-	Template  string   // of Text: text/template over Words; default DefaultTemplate
+	Template  string   // of Text: text/template over Words, with the function plain; default DefaultTemplate
 	Secret    string   // signs requests: whsec_ and base64, or any text
 	Token     string   // for Authorization: Bearer
 	Timeout   time.Duration

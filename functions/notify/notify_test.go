@@ -146,6 +146,29 @@ func TestChatRoomsGetText(t *testing.T) {
 	}
 }
 
+// What a module prints calls nobody in the room.
+func TestChatRoomsAreNotCalledByWhatAModuleSays(t *testing.T) {
+	t.Parallel()
+	for template, want := range map[string]string{
+		"":                                "training.failed: pipeline penguin, run &lt;!here&gt; (module): &lt;!channel&gt; a &amp; b\n```\n&lt;@U1&gt;\n```",
+		`{{plain .Message}} {{.LogTail}}`: "&lt;!channel&gt; a &amp; b <@U1>",
+	} {
+		box, hook := memory(t), receive(t, always(http.StatusOK))
+		start(t, box, notify.Options{URL: hook.URL, Format: notify.Text, Template: template})
+		fact := events.Fact{
+			ID: "1", Source: "/stoker/train", Pipeline: "penguin", Run: "<!here>",
+			Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "<!channel> a & b", LogTail: "<@U1>"}},
+		}
+		if _, err := box.Publish(t.Context(), fact); err != nil {
+			t.Fatal(err)
+		}
+		var said map[string]string
+		if err := json.Unmarshal(hook.wait(1)[0].body, &said); err != nil || said["text"] != want {
+			t.Errorf("said %q, %v, want %q", said, err, want)
+		}
+	}
+}
+
 // The receiver is away (its connection is cut), then out of order, then too busy: everything comes, in order.
 func TestATroubledReceiverGetsEverythingInOrder(t *testing.T) {
 	t.Parallel()

@@ -13,10 +13,14 @@ const (
 	Text        = "text"        // {"text": "..."}, by a template, as Slack and its like take it
 )
 
-// DefaultTemplate is one line, and the end of the log where there is one.
-const DefaultTemplate = `{{if .Message}}{{.Kind}}: pipeline {{or .Pipeline "unknown"}}{{with .Run}}, run {{.}}{{end}} ({{.Reason}}): {{.Message}}` +
-	`{{if .Number}} (stoker dead show {{.Number}}){{end}}{{with .LogTail}}` + "\n```\n{{.}}\n```" + `{{end}}` +
-	`{{else}}{{.Kind}}: pipeline {{.Pipeline}}, run {{.Run}}{{with .Model}}: {{.}}{{end}}{{end}}`
+// DefaultTemplate is one line, and the end of the log where there is one. What a module says is no markup of the chat room's.
+const DefaultTemplate = `{{if .Message}}{{.Kind}}: pipeline {{or .Pipeline "unknown"}}{{with .Run}}, run {{plain .}}{{end}} ({{.Reason}}): {{plain .Message}}` +
+	`{{if .Number}} (stoker dead show {{.Number}}){{end}}{{with .LogTail}}` + "\n```\n{{plain .}}\n```" + `{{end}}` +
+	`{{else}}{{.Kind}}: pipeline {{.Pipeline}}, run {{plain .Run}}{{with .Model}}: {{.}}{{end}}{{end}}`
+
+// markup writes the characters with which mentions and links begin as Slack and its like want them in text: <!channel> in a traceback
+// calls nobody.
+var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // readTemplate returns nil for CloudEvents. A template that names what is not there is refused now, not when something fails.
 func readTemplate(format, text string) (*template.Template, error) {
@@ -30,7 +34,7 @@ func readTemplate(format, text string) (*template.Template, error) {
 	case text == "":
 		text = DefaultTemplate
 	}
-	parsed, err := template.New("notify").Parse(text)
+	parsed, err := template.New("notify").Funcs(template.FuncMap{"plain": markup.Replace}).Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("template: %w", err)
 	}

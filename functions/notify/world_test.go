@@ -3,7 +3,6 @@ package notify_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -103,11 +102,7 @@ const patience = 2 * time.Minute
 // start runs a new notifier until the test ends, or stop is called. What the bus has by then it doesn't hear of.
 func start(t *testing.T, box events.Letterbox, opts notify.Options) (stop func()) {
 	t.Helper()
-	_, fact := box.Listen(t.Context(), "notify-default", nil, 0) // begun here, so that what is told next is heard
-	_, letter := box.ListenDead(t.Context(), "notify-default", 0)
-	if !errors.Is(fact, events.ErrEmpty) || !errors.Is(letter, events.ErrEmpty) {
-		t.Fatalf("a listener that is new hears %v, %v", fact, letter)
-	}
+	listening(t, box)
 	return resume(t, box, opts)
 }
 

@@ -32,7 +32,8 @@ func newNotify(app *app) *cobra.Command {
 		Long: "Follows the facts of failure and the dead letters, and posts each of them to a webhook, in order, until it answers 2xx: at least\n" +
 			"once, across restarts, however long the webhook is away. What there was before the first start is not told.\n\n" +
 			"It is a CloudEvent in structured mode, or with --format text {\"text\": \"...\"}, which Slack, Mattermost and the like take.\n" +
-			"--template says what is in it, in Go's text/template, of .Kind .Pipeline .Run .Reason .Message .LogTail .Model .Number .ID .Type.\n\n" +
+			"--template says what is in it, in Go's text/template, of .Kind .Pipeline .Run .Reason .Message .LogTail .Model .Number .ID .Type.\n" +
+			"{{plain .Message}} keeps what a module says from being a mention or a link.\n\n" +
 			"With a secret, requests are signed as Standard Webhooks has it (webhook-id, webhook-timestamp, webhook-signature); with a token,\n" +
 			"they say Authorization: Bearer. The webhook's address, the secret and the token are best kept from the command line: in files, or in\n" +
 			notifyURLEnv + ", " + notifySecretEnv + " and " + notifyTokenEnv + ". They are never logged. Redirects are not followed.\n\n" +
