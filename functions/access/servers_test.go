@@ -146,7 +146,10 @@ func serveStore(ctx context.Context, dir, address string) error {
 }
 
 // objects is a store with a policy for each role.
-type objects struct{ endpoint, ca string }
+type objects struct {
+	endpoint, ca string
+	keys         func(user, secret string) credentials.Value // that a user comes in by; nil: its name and its secret
+}
 
 // startObjects runs a store with buckets, each with the policy of all roles that may do something there.
 func startObjects(t *testing.T, at access.Place, buckets ...string) objects {
@@ -224,10 +227,20 @@ func healthy(t *testing.T, client *http.Client, url string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
+func (o objects) credentials(user, secret string) credentials.Value {
+	if o.keys != nil {
+		return o.keys(user, secret)
+	}
+	return credentials.Value{AccessKeyID: user, SecretAccessKey: secret}
+}
+
 // as opens the store as one of its users.
 func (o objects) as(t *testing.T, user, secret string) *s3.Store {
 	t.Helper()
-	store, err := s3.Open(t.Context(), s3.Config{Endpoint: o.endpoint, RootCA: o.ca, AccessKey: user, SecretKey: secret, MaxTries: 1})
+	key := o.credentials(user, secret)
+	store, err := s3.Open(t.Context(), s3.Config{
+		Endpoint: o.endpoint, RootCA: o.ca, AccessKey: key.AccessKeyID, SecretKey: key.SecretAccessKey, SessionToken: key.SessionToken, MaxTries: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

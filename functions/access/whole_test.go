@@ -43,11 +43,13 @@ tuner:
 // TestEachRoleDoesItsWork walks a whole run, each part of it with the permissions of its role alone, over TLS: an upload, its
 // fact, the join, a search with its trials, training, the models, and a look at it all.
 func TestEachRoleDoesItsWork(t *testing.T) {
-	if testing.Short() {
-		t.Log("with the servers of a whole deployment")
-	}
 	t.Parallel()
-	bus, store := startTenants(t), startObjects(t, place, "models", "uploads")
+	walk(t, startObjects(t, place, "models", "uploads"))
+}
+
+func walk(t *testing.T, store objects) {
+	t.Helper()
+	bus := startTenants(t)
 	deploy(t, bus)
 	upload(t, store)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
