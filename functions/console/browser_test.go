@@ -5,6 +5,7 @@ package console
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,32 +48,41 @@ func do(t *testing.T, dir, name string, args ...string) {
 
 // finding is what the program prints of a page.
 type finding struct {
-	URL, Scheme string
-	Violations  []string
-	Errors      []string
-	Load        float64 `json:"load_ms"`
-	Task        float64 `json:"longest_task_ms"`
-	Elements    int
-	Charts      int
+	URL, Scheme      string
+	Width, Overflow  int
+	Violations       []string
+	Errors           []string
+	Elements, Charts int
+	Figures          figures
 }
 
-func (b browser) look(t *testing.T, shots string, urls ...string) (all []finding) {
+// figures are of one loading.
+type figures struct {
+	Load    float64 `json:"load_ms"`
+	Server  float64 `json:"server_ms"`
+	Painted float64 `json:"painted_ms"`
+	Longest float64 `json:"longest_task_ms"`
+	Bytes   int
+	Sent    int
+}
+
+// ask runs the program, and reads what it prints.
+func ask[T any](t *testing.T, b browser, args ...string) (answer T) {
 	t.Helper()
-	args := append([]string{"-axe", b.axe, "-shots", shots}, urls...)
 	cmd := exec.CommandContext(t.Context(), b.program, args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err == nil {
-		err = json.Unmarshal(out, &all)
+		err = json.Unmarshal(out, &answer)
 	}
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return all
+	return answer
 }
 
-// TestBrowserFindsNothingWrong looks at every page, light and dark, with 5,000 runs and a study of 2,000 trials behind it. STOKER_SHOTS names
-// a folder for pictures. How long pages took is told, and asserted nowhere: machines differ.
+// TestBrowserFindsNothingWrong looks at every page, wide and narrow, light and dark, with 5,000 runs and a study of 2,000 trials behind it.
+// STOKER_SHOTS names a folder for pictures. How long pages take, TestBenchPages tells.
 func TestBrowserFindsNothingWrong(t *testing.T) {
 	b, w := openBrowser(t), setup(t, nil)
 	pages := w.crowd(5000, 2000)
@@ -80,26 +90,63 @@ func TestBrowserFindsNothingWrong(t *testing.T) {
 	if shots == "" {
 		shots = t.TempDir()
 	}
-	for _, found := range b.look(t, shots, pages...) {
+	args := append([]string{"-axe", b.axe, "-shots", shots, "-width", "1280", "-width", "390"}, pages...)
+	for _, found := range ask[[]finding](t, b, args...) {
 		path := strings.TrimPrefix(found.URL, w.url)
-		t.Logf("%-60.60s %-5s loaded in %3.0f ms, longest task %3.0f ms, %d elements, %d charts", path, found.Scheme, found.Load, found.Task, found.Elements, found.Charts)
+		t.Logf("%-60.60s %4d %-5s %d elements, %d charts", path, found.Width, found.Scheme, found.Elements, found.Charts)
+		if found.Overflow > 0 {
+			found.Errors = append(found.Errors, fmt.Sprintf("the page is %d pixels wider than the window", found.Overflow))
+		}
 		if len(found.Violations) > 0 || len(found.Errors) > 0 {
-			t.Errorf("%s, %s:\n%s", path, found.Scheme, strings.Join(slices.Concat(found.Violations, found.Errors), "\n"))
+			t.Errorf("%s, %d, %s:\n%s", path, found.Width, found.Scheme, strings.Join(slices.Concat(found.Violations, found.Errors), "\n"))
 		}
 	}
 }
 
-// crowd fills the bus, waits until the console has read it, and returns every kind of page.
+// loads are the figures of one page.
+type loads struct {
+	URL   string
+	Times []figures
+}
+
+// TestBenchPages tells how pages load, with 5,000 runs and a study of 2,000 trials behind them: task bench:console. It asserts nothing of
+// times: machines differ.
+func TestBenchPages(t *testing.T) {
+	b, w := openBrowser(t), setup(t, nil)
+	pages := w.crowd(5000, 2000)
+	t.Log("of 9 loadings in headless Chromium, the median and from the least to the greatest; milliseconds, and KiB of HTML (as sent)")
+	for _, page := range ask[[]loads](t, b, append([]string{"-times", "9"}, pages...)...) {
+		t.Logf("%-48.48s load %s  server %s  painted %s  longest task %s  %d KiB (%d)", strings.TrimPrefix(page.URL, w.url),
+			spread(page.Times, func(f figures) float64 { return f.Load }), spread(page.Times, func(f figures) float64 { return f.Server }),
+			spread(page.Times, func(f figures) float64 { return f.Painted }), spread(page.Times, func(f figures) float64 { return f.Longest }),
+			page.Times[0].Bytes>>10, page.Times[0].Sent>>10)
+	}
+}
+
+func spread(all []figures, of func(figures) float64) string {
+	var values []float64
+	for _, one := range all {
+		values = append(values, of(one))
+	}
+	slices.Sort(values)
+	return fmt.Sprintf("%4.0f (%.0f-%.0f)", values[len(values)/2], values[0], values[len(values)-1])
+}
+
+// crowd fills the bus and the store, waits until the console has read them, and returns every kind of page.
 func (w *world) crowd(runs, trials int) (pages []string) {
 	w.t.Helper()
 	w.apply(penguin)
+	w.apply(strings.Replace(penguin, "penguin", "taxi-tips", 1))
+	for i := range 12 {
+		w.logRun(fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i), float64(i*7%12)/12)
+	}
 	for i := range runs {
 		run := fmt.Sprintf("run-%04d", i)
 		w.publish(ready(run))
 		if i%7 == 3 {
-			w.publish(failed(run, "ValueError: out of paper"))
+			w.publish(failed(run, "ValueError: Dimensions must be equal, but are 13 and 14 for '{{node mul}}' with input shapes: [?,13], [14].\nTraceback ..."))
 		} else if i%7 != 5 {
-			w.publish(trained(run))
+			w.publish(logged12(trained(run), i))
 		}
 	}
 	w.publish(events.Fact{ID: "x", Source: "/up", Pipeline: "nosuch", Run: "lost", Data: &events.TransformReady{TransformGraph: "s3://bkt/graph"}})
@@ -107,16 +154,34 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	study := w.search(trials)
 	w.shelve("s3://bkt/penguin/Trainer/model/"+digest[7:]+"/a1/Format-Serving/saved_model.pb", "a model")
 	w.eventually("all runs are known", func() bool { return len(w.model.snapshot()) >= runs })
-	w.model.progress(events.Progress{Job: "j", Pipeline: "penguin", Run: "run-0005", Attempt: "a", Phase: "training", Step: 1, Steps: 9, Time: time.Now(), Metrics: map[string]float64{"loss": 1, "val_loss": 2}})
-	w.model.progress(events.Progress{Job: "j", Pipeline: "penguin", Run: "run-0005", Attempt: "a", Phase: "training", Step: 2, Steps: 9, Time: time.Now(), Metrics: map[string]float64{"loss": .5, "val_loss": 1}})
+	now := time.Now()
+	for step := range 40 {
+		loss := 0.3 + math.Exp(-float64(step)/12)
+		w.model.progress(events.Progress{
+			Job: "j", Pipeline: "penguin", Run: "run-0005", Attempt: "a", Phase: "training", Step: 100 * step, Steps: 10000, Time: now.Add(time.Duration(step-40) * time.Second),
+			Metrics: map[string]float64{"loss": loss, "val_loss": loss + 0.1, "accuracy": 1 - loss/2, "val_accuracy": 0.97 - loss/2},
+		})
+	}
+	w.sees("/", `class="spark"`)
+	last := fmt.Sprintf("run-%04d", (runs-1)/7*7)
 	for _, path := range []string{
-		"/", "/?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=run-0001", "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
-		"/compare?run=penguin/run-0001&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines", "/pipeline?name=penguin", "/dead",
-		"/letter?number=1", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1", "/lineage?pipeline=penguin&run=run-0001", "/token",
+		"/", "/?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
+		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
+		"/pipeline?name=penguin", "/dead", "/letter?number=1", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
+		"/lineage?pipeline=penguin&run=run-0001", "/token", "/?q=nothing-like-that",
 	} {
 		pages = append(pages, w.url+path)
 	}
 	return pages
+}
+
+// logged12 gives a training one of twelve run logs, and figures that go with it.
+func logged12(fact events.Fact, i int) events.Fact {
+	told := fact.Data.(*events.ModelTrained)
+	told.ModelRun = fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i%12)
+	told.Metrics = map[string]float64{"accuracy": 0.9 + float64(i*37%97)/1000, "loss": 0.2 + float64(i*53%89)/1000}
+	told.Finished = told.Started.Add(time.Duration(40+i*31%240) * time.Second)
+	return fact
 }
 
 // TestBrowserWatchesARun stays on a run's page, which is loaded once, from the first fact to the model.
@@ -125,7 +190,7 @@ func TestBrowserWatchesARun(t *testing.T) {
 	w.apply(penguin)
 	w.publish(events.Fact{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
 	w.dispatched()
-	cmd := exec.CommandContext(t.Context(), b.program, "-axe", b.axe, "-watch", "waits for transform.ready", "-watch", "waits for a worker", "-watch", "step 2 of 4",
+	cmd := exec.CommandContext(t.Context(), b.program, "-watch", "waits for transform.ready", "-watch", "waits for a worker", "-watch", "step 2 of 4",
 		"-watch", "step 3 of 4", "-watch", "0.875", w.url+"/run?pipeline=penguin&run=monday")
 	cmd.Stderr = os.Stderr
 	said, err := cmd.StdoutPipe()

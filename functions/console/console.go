@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,7 +45,12 @@ type Console struct {
 	curves  *curveBook
 	logs    *logBook
 	pages   *template.Template
+	shared  *shared
+	sparks  *sparkBook
 	handler http.Handler
+
+	followers atomic.Int64 // pages that follow
+
 	stopped context.Context // ends with Run: pages that follow must not keep a server from stopping
 	stop    context.CancelFunc
 }
@@ -65,6 +71,8 @@ func New(opts Options) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Box), curves: newCurveBook(opts.Store), pages: pages}
+	c.shared = newShared(opts.Quietest/2, opts.Now)
+	c.sparks = newSparkBook(c.curves.read, func() { c.model.change(func() {}) })
 	c.logs = newLogBook(opts.Box, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.handler = c.withProbes(c.routes())

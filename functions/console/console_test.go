@@ -76,9 +76,9 @@ func TestAPageIsFollowed(t *testing.T) {
 		}
 		t.Fatalf("the stream ended before %q: %v", want, lines.Err())
 	}
-	read("id: runs-table")
+	read("data: runs-table")
 	w.publish(failed("monday", "boom <script>"))
-	read("id: runs-table")
+	read("data: runs-table")
 	read("boom &lt;script&gt;")
 	w.stop() // as when the console is told to end
 	for lines.Scan() {

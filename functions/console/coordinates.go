@@ -2,12 +2,9 @@ package console
 
 import (
 	"cmp"
-	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
@@ -199,76 +196,4 @@ func (a *axes) names() (names []string) {
 		names = append(names, one.name)
 	}
 	return names
-}
-
-// svg draws all trials that have a score. Lines of about equal rank are one path: thousands of trials are some ten elements.
-func (a *axes) svg(rows []report.Row) (picture template.HTML, note string) {
-	if len(a.ranks) < 2 || len(a.list) < 2 {
-		return "", ""
-	}
-	paths := make([]strings.Builder, shades)
-	for _, row := range rows {
-		if rank, scored := a.ranks[row.Trial]; scored {
-			paths[shades-1-rank*shades/len(a.ranks)].WriteString(a.path(row))
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="coords%s" viewBox="0 0 %g %g" role="img" aria-label="%s"><g class="lines">`, map[bool]string{true: " many"}[len(a.ranks) > 300], coordsWidth, coordsHeight,
-		escaped(fmt.Sprintf("Parallel coordinates of %d trials over %s", len(a.ranks), strings.Join(a.names(), ", "))))
-	for i := range paths {
-		if d := paths[i].String(); d != "" {
-			fmt.Fprintf(&b, `<path class="s%d" d="%s"/>`, i, d)
-		}
-	}
-	b.WriteString(`</g><path class="chosen" d=""/>`)
-	for i := range a.list {
-		a.list[i].draw(&b)
-	}
-	b.WriteString(`</svg>`)
-	if a.hidden > 0 {
-		note = fmt.Sprintf("%d parameters that explain least are left out.", a.hidden)
-	}
-	return template.HTML(b.String()), note // made of numbers, and of text that is escaped
-}
-
-func (a *axis) draw(b *strings.Builder) {
-	fmt.Fprintf(b, `<line class="axis" x1="%g" x2="%[1]g" y1="%[2]g" y2="%[3]g"/><text class="axis-name" x="%[1]g" y="16">%[4]s<title>%[5]s</title></text>`,
-		a.x, coordsTop, coordsHeight-coordsBottom, escaped(cut(a.name, 17)), escaped(a.name))
-	for _, tick := range a.ticks() {
-		fmt.Fprintf(b, `<text class="tick" x="%g" y="%.1f">%s</text>`, a.x+5, tick.at+3.5, escaped(cut(tick.text, 12)))
-	}
-}
-
-type axisTick struct {
-	at   float64
-	text string
-}
-
-func (a *axis) ticks() (ticks []axisTick) {
-	if a.words != nil {
-		every := 1 + len(a.words)/12
-		for i := 0; i < len(a.words); i += every {
-			ticks = append(ticks, axisTick{a.scale.at(float64(i)), a.words[i]})
-		}
-		return ticks
-	}
-	for _, part := range []float64{0, 0.25, 0.5, 0.75, 1} {
-		v := a.scale.low + part*(a.scale.high-a.scale.low)
-		text := v
-		if a.log {
-			text = math.Exp(v)
-		}
-		ticks = append(ticks, axisTick{a.scale.at(v), short(roundTo(text, 3))})
-		if a.scale.low == a.scale.high {
-			break
-		}
-	}
-	return ticks
-}
-
-func cut(text string, most int) string {
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
-	}
-	return text
 }

@@ -43,6 +43,7 @@ func (c *Console) follow(ctx context.Context) error {
 	following.Go(func() error { return c.keep(ctx, partProgress, c.followProgress) })
 	following.Go(func() error { return c.keep(ctx, partDead, c.countDead) })
 	following.Go(func() error { return c.keep(ctx, "revisions", c.readRevisions) })
+	following.Go(func() error { c.sparks.run(ctx); return nil })
 	return following.Wait()
 }
 

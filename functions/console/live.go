@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -17,26 +18,36 @@ const shortBreath = time.Second
 
 func shortly(any) time.Duration { return shortBreath }
 
-// sendTimeout is how long a client may take to read one update.
+// sendTimeout is how long a client may take to read one update. One that is slower loses its connection, and nobody else waits for it.
 const sendTimeout = 20 * time.Second
 
-// live answers with server-sent events: of each part of a page that has changed an event with the part's id and its new HTML. It ends
-// when the client leaves or the console stops; a browser comes back by itself.
+// maxFollowers is how many pages may follow at once. A page that finds no place can be read, says so, and asks again.
+const maxFollowers = 512
+
+// comeBack is after how long a page that found no place asks again.
+const comeBack = 15 * time.Second
+
+// live answers with server-sent events: of each part of a page that has changed, an event whose first line is the part's id and whose
+// rest is its new HTML. The event's own id says what the page has by then (seen): a browser that comes back, to this console or to one
+// that was started anew, is sent what it lacks and nothing else. It ends when the client leaves or the console stops.
 func (c *Console) live(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		sender := &sender{w: w, control: http.NewResponseController(w), sent: map[string]string{}}
+		defer c.followers.Add(-1)
+		if c.followers.Add(1) > maxFollowers {
+			w.Header().Set("Retry-After", strconv.Itoa(int(comeBack/time.Second)))
+			http.Error(w, "too many pages follow already", http.StatusServiceUnavailable)
+			return
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("X-Accel-Buffering", "no") // a proxy must not hold events back
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(c.stopped, cancel)()
+		to := &sender{w: w, control: http.NewResponseController(w), seen: seenBy(r)}
 		for ctx.Err() == nil {
 			_, changed := c.model.now()
-			pause, err := c.update(sender, r.WithContext(ctx), p)
-			if err != nil {
-				return
-			}
-			if !sleep(ctx, c.opts.Quietest) {
+			pause, err := c.update(to, r.WithContext(ctx), p)
+			if err != nil || !sleep(ctx, c.opts.Quietest) {
 				return
 			}
 			timer := time.NewTimer(pause)
@@ -50,51 +61,86 @@ func (c *Console) live(p page) http.HandlerFunc {
 	}
 }
 
-// sender writes events, of each id only what is new.
-type sender struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	sent    map[string]string
+// seenBy is what the page of a request has: as its last event said, else as it said itself when it was made.
+func seenBy(r *http.Request) seen {
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		return readSeen(last)
+	}
+	return readSeen(r.FormValue("seen"))
 }
 
 // update sends the parts of a page that have changed, and says when to look again at the latest. What can't be read now may be read later.
 func (c *Console) update(to *sender, r *http.Request, p page) (time.Duration, error) {
+	made, err := c.shared.parts(r, c.trusts(r), func() (parts, error) { return c.makeParts(r, p) })
+	if err != nil {
+		return breath, to.part("notice", notice(maskText(err.Error())))
+	}
+	for _, one := range made.list {
+		if err := to.part(one.name, one.html); err != nil {
+			return made.pause, err
+		}
+	}
+	return made.pause, to.beat(c.opts.Now())
+}
+
+// makeParts renders what may change of a page.
+func (c *Console) makeParts(r *http.Request, p page) (made parts, err error) {
 	view, err := p.build(r)
 	if err != nil {
-		return breath, to.event("notice", maskText(err.Error()))
+		return made, err
 	}
-	pause := breath
+	made.pause = breath
 	if p.breath != nil {
-		pause = p.breath(view)
+		made.pause = p.breath(view)
 	}
 	f := c.frame(r, p, view)
 	for _, name := range append([]string{"menu", "notice"}, p.fragments...) {
-		part, err := f.part(name)
+		html, err := f.part(name)
 		if err != nil {
 			c.opts.Logger.Error("part of a page not rendered", "part", name, "error", err)
-			return pause, err
+			return made, err
 		}
-		if err := to.event(name, string(part)); err != nil {
-			return pause, err
-		}
+		made.list = append(made.list, part{name, string(html)})
 	}
-	return pause, to.event("beat", f.Now.UTC().Format(time.RFC3339))
+	return made, nil
 }
 
-func (s *sender) event(id, text string) error {
-	if s.sent[id] == text {
+// sender writes events, of each part only what the page has not got.
+type sender struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	seen    seen
+	beaten  time.Time
+}
+
+func (s *sender) part(name, html string) error {
+	mark := markOf(html)
+	if s.seen[name] == mark {
 		return nil
 	}
-	s.sent[id] = text
-	_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout)) // a writer without deadlines is a test's
-	_ = s.control.SetReadDeadline(time.Time{})
+	s.seen[name] = mark
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "event: part\nid: %s\n", id)
-	for line := range strings.Lines(text) {
+	fmt.Fprintf(&out, "event: part\nid: %s\ndata: %s\n", s.seen, name)
+	for line := range strings.Lines(html) {
 		fmt.Fprintf(&out, "data: %s\n", strings.TrimRight(line, "\r\n"))
 	}
 	out.WriteString("\n")
-	if _, err := s.w.Write(out.Bytes()); err != nil {
+	return s.send(out.Bytes())
+}
+
+// beat tells now and then that there is nothing new: who does not hear it knows that the console is away.
+func (s *sender) beat(now time.Time) error {
+	if now.Sub(s.beaten) < breath && !now.Before(s.beaten) {
+		return nil
+	}
+	s.beaten = now
+	return s.send([]byte("event: beat\ndata: " + now.UTC().Format(time.RFC3339) + "\n\n"))
+}
+
+func (s *sender) send(event []byte) error {
+	_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout)) // a writer without deadlines is a test's
+	_ = s.control.SetReadDeadline(time.Time{})
+	if _, err := s.w.Write(event); err != nil {
 		return err
 	}
 	return s.control.Flush()

@@ -90,9 +90,15 @@ func (c *Console) curvesOf(r *http.Request, k key) (charts []chart, line runLine
 	one := c.model.runs[k]
 	if one == nil {
 		c.model.mu.RUnlock()
-		line.Pipeline, line.Run, line.Key = k.pipeline, k.run, k.pipeline+"/"+k.run
-		line.URL = link("/run", "pipeline", k.pipeline, "run", k.run)
-		return nil, line, nil, "not known here"
+		told, err := c.told(r.Context(), k) // one that there was no room for
+		if err != nil {
+			line.Pipeline, line.Run, line.Key = k.pipeline, k.run, k.pipeline+"/"+k.run
+			line.URL = link("/run", "pipeline", k.pipeline, "run", k.run)
+			return nil, line, nil, maskText(err.Error())
+		}
+		c.model.mu.RLock()
+		one = &told.record
+		one.refresh(known{c.model})
 	}
 	line, charts, metrics = one.line(), one.curves.charts(), one.ended.metrics
 	address, over := one.ended.modelRun, one.state.Over()

@@ -41,6 +41,7 @@ type runLine struct {
 	Value    float64
 	Took     time.Duration
 	Cached   bool
+	ModelRun string // where its curves are, once it has ended
 }
 
 // progressView is how far a job is.
@@ -61,7 +62,11 @@ func (c *Console) runsPage() page {
 	return page{
 		nav: "runs", template: "runs", title: func(any) string { return "Runs" },
 		fragments: []string{"runs-states", "runs-table"},
-		build:     func(r *http.Request) (any, error) { return c.model.runsView(r), nil },
+		build: func(r *http.Request) (any, error) {
+			view := c.model.runsView(r)
+			c.addSparks(view.Runs)
+			return view, nil
+		},
 	}
 }
 
@@ -136,7 +141,7 @@ func statesOf(view runsView, counts map[string]int) []stateCount {
 func (r *run) line() runLine {
 	line := runLine{
 		State: r.state, Key: r.pipeline + "/" + r.key.run, URL: link("/run", "pipeline", r.pipeline, "run", r.key.run), Since: r.since,
-		Progress: r.progressView(), Took: r.ended.took, Cached: r.ended.cached,
+		Progress: r.progressView(), Took: r.ended.took, Cached: r.ended.cached, ModelRun: r.ended.modelRun,
 	}
 	for _, name := range []string{"loss", "train_loss"} {
 		if curve := r.curves[name]; curve != nil {

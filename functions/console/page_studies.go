@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 // studiesView is the list of studies.
@@ -52,8 +54,7 @@ type studyView struct {
 	Objective  string
 	Best       []report.Row
 	BestValues []nameValue
-	Coords     template.HTML
-	CoordsNote string
+	Coords     *coordsView
 	Progress   *chartView
 	Importance []report.Importance
 	Names      []string // of the table's columns
@@ -80,23 +81,44 @@ func (c *Console) studyPage() page {
 	}
 }
 
-func (c *Console) studyView(r *http.Request) (view studyView, err error) {
+// study is the one that a request names.
+func (c *Console) study(r *http.Request) (studies.State, error) {
 	name := events.Study{Pipeline: r.FormValue("pipeline"), ID: r.FormValue("id")}
 	if err := name.Validate(); err != nil {
-		return view, badRequest("%s", err)
+		return studies.State{}, badRequest("%s", err)
 	}
-	state, err := c.studies.read(r.Context(), name)
+	return c.studies.read(r.Context(), name)
+}
+
+// studyPicture is a study's parallel coordinates, for who has no JavaScript.
+func (c *Console) studyPicture(w http.ResponseWriter, r *http.Request) {
+	state, err := c.study(r)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	rows := report.Of(&state.Study).Trials
+	axes := axesOf(&state.Study, rows, report.Importances(&state.Study))
+	w.Header().Set("Content-Type", "image/svg+xml")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'") // its own style; there is no script in it
+	_, _ = io.WriteString(w, axes.picture(rows))                                               // a client that is gone misses nothing
+}
+
+func (c *Console) studyView(r *http.Request) (view studyView, err error) {
+	state, err := c.study(r)
 	if err != nil {
 		return view, err
 	}
-	s := &state.Study
+	s, name := &state.Study, state.Name
 	view = studyView{Name: name, State: studyState(s), Report: report.Of(s), Sort: r.FormValue("sort")}
 	view.Objective = objectiveOf(s)
 	view.Took = view.Report.Last.Sub(view.Report.Begun)
 	view.Importance = report.Importances(s)
 	view.best()
 	axes := axesOf(s, view.Report.Trials, view.Importance)
-	view.Coords, view.CoordsNote = axes.svg(view.Report.Trials)
+	if view.Coords = axes.view(view.Report.Trials); view.Coords != nil {
+		view.Coords.Picture = link("/study/picture.svg", "pipeline", name.Pipeline, "id", name.ID)
+	}
 	view.progress(s)
 	view.table(r, axes)
 	f := frame{c: c}

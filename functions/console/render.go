@@ -31,6 +31,8 @@ type frame struct {
 	View     any
 	Now      time.Time
 	template string
+	begun    time.Time // when the request came; zero: not timed
+	seen     seen      // the parts that were written, by Part
 	c        *Console
 }
 
@@ -39,6 +41,7 @@ func parseTemplates() (*template.Template, error) {
 	funcs := template.FuncMap{
 		"lasts": lasts, "bytes": bytesText, "short": short, "digest": shortDigest, "link": link, "mark": stateMark, "quoted": quoted,
 		"join": strings.Join, "words": words, "thousands": thousands, "plain": plain, "perSecond": perSecond, "spark": spark, "sub": func(a, b int) int { return a - b },
+		"asset": asset, "assets": func() string { return assetsMark },
 		"pair":   func(f frame, view any) frame { f.View = view; return f },
 		"letter": func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "-")) },
 	}
@@ -64,6 +67,16 @@ func (f frame) Command(args ...string) string {
 // Body is the page itself, which Frame stands around.
 func (f frame) Body() (template.HTML, error) { return f.part(f.template) }
 
+// Part is a part of the page that may change, with its place around it. What it was is noted for Seen.
+func (f frame) Part(name string) (template.HTML, error) {
+	html, err := f.part(name)
+	f.seen[name] = markOf(string(html))
+	return template.HTML(`<div id="` + name + `">` + string(html) + `</div>`), err
+}
+
+// Seen are the parts that stand above.
+func (f frame) Seen() string { return f.seen.String() }
+
 func (f frame) part(name string) (template.HTML, error) {
 	var out bytes.Buffer
 	err := f.c.pages.ExecuteTemplate(&out, name, f)
@@ -77,7 +90,7 @@ func (c *Console) frame(r *http.Request, p page, view any) frame {
 	c.model.mu.RUnlock()
 	return frame{
 		Title: p.title(view), Nav: p.nav, Dead: dead, Waits: waits, Trusted: c.trusts(r), CanAct: c.opts.Token != "",
-		Path: r.URL.RequestURI(), View: view, Now: c.opts.Now(), template: p.template, c: c,
+		Path: r.URL.RequestURI(), View: view, Now: c.opts.Now(), template: p.template, seen: seen{}, c: c,
 	}
 }
 
@@ -100,6 +113,9 @@ func (m *model) waits() (list []string) {
 	}
 	return list
 }
+
+// notice is what stands above a page, as HTML.
+func notice(text string) string { return `<p class="notice" role="status">` + escaped(text) + `</p>` }
 
 // problem is an error with its status.
 type problem struct {
@@ -165,6 +181,9 @@ func (c *Console) write(w http.ResponseWriter, r *http.Request, status int, f fr
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if !f.begun.IsZero() {
+		w.Header().Set("Server-Timing", fmt.Sprintf("page;dur=%.1f", float64(c.opts.Now().Sub(f.begun))/float64(time.Millisecond)))
+	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(out.Bytes()) // a client that is gone misses nothing
@@ -215,6 +234,7 @@ func turn(r *http.Request, to, pages int) template.URL {
 		return ""
 	}
 	query := r.URL.Query()
+	query.Del("seen")
 	query.Set("page", fmt.Sprint(to))
 	return template.URL(strings.TrimPrefix(r.URL.Path, "/live") + "?" + query.Encode())
 }

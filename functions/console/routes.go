@@ -1,14 +1,6 @@
 package console
 
-import (
-	"embed"
-	"io/fs"
-	"net/http"
-	"strings"
-)
-
-//go:embed static
-var static embed.FS
+import "net/http"
 
 // routes are the console's addresses. A page at /x has its updates at /live/x.
 func (c *Console) routes() http.Handler {
@@ -20,6 +12,7 @@ func (c *Console) routes() http.Handler {
 		}
 	}
 	mux.HandleFunc("GET /download", c.download)
+	mux.HandleFunc("GET /study/picture.svg", c.studyPicture)
 	mux.HandleFunc("GET /token", func(w http.ResponseWriter, r *http.Request) {
 		c.show(w, r, http.StatusOK, "token", tokenView{Then: localPath(r.FormValue("then"))})
 	})
@@ -55,33 +48,18 @@ func exact(path string) string {
 // page answers with one page, whole.
 func (c *Console) page(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		begun := c.opts.Now()
 		view, err := p.build(r)
 		if err != nil {
 			c.fail(w, r, err)
 			return
 		}
 		f := c.frame(r, p, view)
+		f.begun = begun
 		if len(p.fragments) > 0 {
 			f.Live = "/live" + r.URL.RequestURI()
 		}
 		c.write(w, r, http.StatusOK, f)
-	}
-}
-
-// assets serves what the pages load. It is part of the binary, and may be kept for as long as that runs.
-func assets() http.HandlerFunc {
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // the folder is embedded by that name
-	}
-	serve := http.StripPrefix("/static/", http.FileServerFS(files))
-	return func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/") {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Cache-Control", "max-age=300")
-		serve.ServeHTTP(w, r)
 	}
 }
 

@@ -95,7 +95,23 @@ func (s series) path(x, y scale, number int) string {
 	if len(s.points) == 1 {
 		return fmt.Sprintf(`<circle class="dot l%d" cx="%.1f" cy="%.1f" r="3"/>`, number%lineClasses, x.at(s.points[0].step), y.at(s.points[0].value))
 	}
-	return fmt.Sprintf(`<path class="line l%d" d="%s"/>`, number%lineClasses, pathOf(s.points, x, y))
+	return fmt.Sprintf(`<path class="line l%d" d="%s"/>`, number%lineClasses, pathOf(thinned(s.points, maxPathPoints), x, y))
+}
+
+// maxPathPoints is how many points a line of a picture has: more than these are not told apart.
+const maxPathPoints = 200
+
+// thinned leaves out points evenly where there are more than most; the first and the last stay.
+func thinned(points []point, most int) []point {
+	every := (len(points) + most - 1) / most
+	if every < 2 {
+		return points
+	}
+	few := make([]point, 0, most+1)
+	for i := 0; i < len(points)-1; i += every {
+		few = append(few, points[i])
+	}
+	return append(few, points[len(points)-1])
 }
 
 // pathOf leaves gaps where values are not finite.
@@ -115,29 +131,31 @@ func pathOf(points []point, x, y scale) string {
 	return string(b)
 }
 
-// data is what the chart library draws: the steps of all lines, and of each line a value or null at each.
+// data is what the chart library draws: the steps of all lines, and of each line a value or null at each. Values have as many digits as
+// can be seen.
 func (c chart) data() (string, error) {
 	type label struct {
 		Name string `json:"name"`
 	}
 	out := struct {
-		Axis   string       `json:"axis"`
-		Labels []label      `json:"labels"`
-		Data   [][]*float64 `json:"data"`
+		Axis   string     `json:"axis"`
+		Labels []label    `json:"labels"`
+		Data   [][]figure `json:"data"`
 	}{Axis: c.axis}
 	steps := stepsOf(c.lines)
 	place := make(map[float64]int, len(steps))
-	row := make([]*float64, len(steps))
+	row := make([]figure, len(steps))
 	for i := range steps {
-		row[i], place[steps[i]] = &steps[i], i
+		row[i], place[steps[i]] = figure{steps[i], 15}, i
 	}
 	out.Data = append(out.Data, row)
 	for _, line := range c.lines {
-		row := make([]*float64, len(steps))
-		for i := range line.points {
-			if v := line.points[i].value; !math.IsNaN(v) && !math.IsInf(v, 0) {
-				row[place[line.points[i].step]] = &line.points[i].value
-			}
+		row := make([]figure, len(steps))
+		for i := range row {
+			row[i].value = math.NaN()
+		}
+		for _, p := range line.points {
+			row[place[p.step]] = figure{p.value, 6}
 		}
 		name := line.name()
 		if name == "" {
@@ -149,18 +167,25 @@ func (c chart) data() (string, error) {
 	return string(text), err
 }
 
+// figure is a number as JSON has it, to so many digits; null if it is not finite.
+type figure struct {
+	value  float64
+	digits int
+}
+
+func (f figure) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(f.value) || math.IsInf(f.value, 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, f.value, 'g', f.digits, 64), nil
+}
+
 // spark is a curve of the size of a word; "" where there is none.
 func spark(points []point) template.HTML {
 	if len(points) < 2 {
 		return ""
 	}
-	if every := len(points) / 48; every > 1 {
-		var few []point
-		for i := 0; i < len(points)-1; i += every {
-			few = append(few, points[i])
-		}
-		points = append(few, points[len(points)-1])
-	}
+	points = thinned(points, 48)
 	lines := []series{{points: points}}
 	x0, x1, ok := extent(lines, stepOf)
 	y0, y1, also := extent(lines, valueOf)

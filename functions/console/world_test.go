@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/runlog"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
@@ -198,5 +202,32 @@ func (w *world) shelve(address, text string) {
 	}
 	if err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// logRun writes the run log of a training into the store: a loss that falls, in train and validation, and an accuracy.
+func (w *world) logRun(address string, seed float64) {
+	w.t.Helper()
+	for part, off := range map[string]float64{"train": 0, "validation": 0.08} {
+		dir := filepath.Join(w.t.TempDir(), part)
+		log, err := runlog.Open(dir, runlog.Options{})
+		for step := int64(1); step <= 60 && err == nil; step++ {
+			loss := 0.2 + off + (1+seed)*math.Exp(-float64(step)/(12+9*seed)) + 0.03*math.Sin(float64(step)*(1.3+seed))
+			err = errors.Join(log.Scalar(100*step, "batch_loss", loss), log.Scalar(100*step, "batch_accuracy", 1-loss/3))
+		}
+		if err == nil {
+			err = log.Close()
+		}
+		files, globErr := filepath.Glob(filepath.Join(dir, "*"))
+		if err = errors.Join(err, globErr); err != nil {
+			w.t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			w.shelve(address+"/"+part+"/"+filepath.Base(file), string(text))
+		}
 	}
 }

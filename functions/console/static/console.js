@@ -1,140 +1,152 @@
 // What pages do beyond being read: they follow what happens, charts can be looked into, commands are copied. Nothing here is needed to
-// read. Parts of a page come as HTML that the server made and escaped; they replace the element of that id.
-'use strict';
-(() => {
-  const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const plots = new Map(); // by the id of their place
+// read. Parts of a page come as HTML that the server made and escaped; they replace what the element of that id holds.
+const body = document.body, away = document.getElementById('away');
 
-  // Charts.
-  const round = v => v == null ? '–' : Math.abs(v) >= 1e6 || (v !== 0 && Math.abs(v) < 1e-3) ? v.toExponential(2) : String(+v.toPrecision(5));
-  function options(chart, place, dots) {
-    const axis = { size: 28,  stroke: colour('--muted'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
-    return {
-      width: place.clientWidth || 560, height: 210, cursor: { y: false }, legend: { live: true },
-      scales: { x: { time: false } },
-      axes: [axis, { ...axis, size: 54, values: (u, ticks) => ticks.map(t => t == null ? '' : round(t)) }],
-      series: [{ label: chart.axis }].concat(chart.labels.map((label, i) => ({
-        label: label.name, stroke: colour('--l' + i % 8), width: dots && i === 0 ? 0 : 1.7, spanGaps: true,
-        points: dots && i === 0 ? { show: true, size: 4, fill: colour('--l0') } : { show: chart.data[i + 1].filter(v => v != null).length === 1 },
-        value: (u, v) => round(v),
-      }))),
-    };
-  }
-  function draw(place) {
-    if (!window.uPlot || !place.dataset.chart) return;
-    const chart = JSON.parse(place.dataset.chart);
-    const old = plots.get(place.id);
-    if (old) old.destroy();
-    place.replaceChildren();
-    place.classList.add('drawn');
-    plots.set(place.id, new uPlot(options(chart, place, place.dataset.points === '0'), chart.data, place));
-  }
-  const sight = window.IntersectionObserver && new IntersectionObserver(seen => {
-    for (const one of seen) if (one.isIntersecting) { sight.unobserve(one.target); requestAnimationFrame(() => draw(one.target)); }
-  }, { rootMargin: '200px' });
-  function prepare(root) {
-    for (const place of root.querySelectorAll('[data-chart]')) sight ? sight.observe(place) : draw(place);
-    for (const button of root.querySelectorAll('.copier')) button.hidden = !navigator.clipboard;
-    for (const time of root.querySelectorAll('time')) time.title = new Date(time.dateTime).toLocaleString();
-  }
-  function redraw() { for (const place of document.querySelectorAll('[data-chart]')) if (plots.has(place.id)) draw(place); }
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
-  let resized;
-  addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, 150); });
+// Pictures have a script of their own, which is loaded with the first of them.
+let charts;
+async function picture(root) {
+  if (!charts && root.querySelector('[data-chart], [data-lines]')) charts = await import('/static/charts.js?v=' + body.dataset.assets);
+  if (charts) charts.prepare(root);
+}
 
-  // A part that has changed takes the old one's place; what the reader is at stays: charts, focus, chosen runs, what is opened, where a
-  // table is scrolled to.
-  function put(id, html) {
-    const old = document.getElementById(id);
-    if (!old) return;
-    const chosen = getSelection();
-    if (!chosen.isCollapsed && old.contains(chosen.anchorNode)) return false;
-    const fresh = document.createElement('template');
-    fresh.innerHTML = html;
-    keepCharts(old, fresh.content);
-    const checked = new Set([...old.querySelectorAll('input[type=checkbox]:checked')].map(box => box.value));
-    for (const box of fresh.content.querySelectorAll('input[type=checkbox]')) box.checked = checked.has(box.value);
-    old.querySelectorAll('details').forEach((was, i) => { const is = fresh.content.querySelectorAll('details')[i]; if (is && was.open) is.open = true; });
-    const focus = old.contains(document.activeElement) ? where(old, document.activeElement) : null;
-    const scrolled = [...old.querySelectorAll('.scroll, .log')].map(one => [one.scrollLeft, one.scrollTop, atEnd(one)]);
-    old.replaceChildren(fresh.content);
-    old.querySelectorAll('.scroll, .log').forEach((one, i) => {
-      if (scrolled[i]) [one.scrollLeft, one.scrollTop] = scrolled[i];
-      if (one.hasAttribute('data-end') && (!scrolled[i] || scrolled[i][2])) one.scrollTop = one.scrollHeight; // who reads the end goes on with it
-    });
-    if (focus) { const again = old.querySelectorAll(focus.selector)[focus.at]; if (again) again.focus({ preventScroll: true }); }
-    prepare(old);
-    return true;
-  }
-  function atEnd(one) { return one.scrollTop + one.clientHeight >= one.scrollHeight - 8; }
-  function where(root, element) {
-    let selector = element.tagName.toLowerCase();
-    for (const name of ['href', 'value', 'aria-label']) {
-      const value = element.getAttribute(name);
-      if (value) { selector += '[' + name + '=' + JSON.stringify(value) + ']'; break; }
-    }
-    return { selector, at: [...root.querySelectorAll(selector)].indexOf(element) };
-  }
-  function keepCharts(old, fresh) {
-    for (const place of fresh.querySelectorAll('[data-chart]')) {
-      const was = document.getElementById(place.id), plot = plots.get(place.id);
-      if (!was || !plot || !old.contains(was)) continue;
-      const chart = JSON.parse(place.dataset.chart);
-      if (plot.series.length !== chart.data.length) { plot.destroy(); plots.delete(place.id); continue; }
-      if (was.dataset.chart !== place.dataset.chart) { plot.setData(chart.data); was.dataset.chart = place.dataset.chart; }
-      place.replaceWith(was);
-    }
-  }
+function prepare(root) {
+  picture(root);
+  for (const button of root.querySelectorAll('.copier')) button.hidden = !navigator.clipboard;
+  for (const time of root.querySelectorAll('time')) time.title = new Date(time.dateTime).toLocaleString();
+  tick(root);
+}
 
-  // Updates. The browser comes back by itself after a break; a page that can't be seen does not follow.
-  let source, states = new Map();
-  function follow() {
-    const from = document.body.dataset.live;
-    if (!from || !window.EventSource || source) return;
-    source = new EventSource(from);
-    source.addEventListener('part', event => {
-      if (event.lastEventId === 'beat') return;
-      put(event.lastEventId, event.data);
-      tell();
-    });
+// Times go on by themselves, in the server's words (words.go); another clock than the server's is taken as it is by what the page said
+// of now when it was made.
+const skew = Date.now() - Date.parse(body.dataset.now);
+function ago(seconds) {
+  if (seconds < 10) return 'just now';
+  if (seconds < 60) return Math.floor(seconds / 10) * 10 + ' s ago';
+  if (seconds < 3600) return Math.floor(seconds / 60) + ' min ago';
+  if (seconds < 48 * 3600) return Math.floor(seconds / 3600) + ' h ago';
+  return Math.floor(seconds / 86400) + ' days ago';
+}
+function tick(root) {
+  const now = Date.now() - skew;
+  for (const time of root.querySelectorAll('time')) {
+    const text = ago((now - Date.parse(time.dateTime)) / 1000);
+    if (time.textContent !== text) time.textContent = text;
   }
-  function rest() { if (source) { source.close(); source = undefined; } }
-  document.addEventListener('visibilitychange', () => document.hidden ? rest() : follow());
-  addEventListener('pagehide', rest);
-  addEventListener('pageshow', follow);
+}
+setInterval(() => { if (!document.hidden) tick(document); }, 5000);
 
-  // What a run has come to is told to who does not see it: that, and not each step.
-  function tell() {
-    const now = new Map(), news = [];
-    for (const one of document.querySelectorAll('[data-state]')) {
-      now.set(one.dataset.run, one.dataset.state);
-      const before = states.get(one.dataset.run);
-      if (before && before !== one.dataset.state) news.push('run ' + one.dataset.run + ': ' + one.dataset.state);
-    }
-    states = now;
-    if (news.length) document.getElementById('said').textContent = news.slice(0, 3).join('; ');
-  }
-
-  document.addEventListener('click', event => {
-    const button = event.target.closest('.copier');
-    if (!button) return;
-    navigator.clipboard.writeText(button.parentElement.querySelector('code').textContent).then(() => {
-      button.textContent = 'Copied';
-      setTimeout(() => { button.textContent = 'Copy'; }, 1500);
-    });
+// A part that has changed takes the old one's place; what the reader is at stays: charts, focus, chosen runs, what is opened, where a
+// table is scrolled to. A part in which text is selected waits.
+const waiting = new Map();
+function put(id, html) {
+  const old = document.getElementById(id);
+  if (!old) return;
+  const chosen = getSelection();
+  if (!chosen.isCollapsed && old.contains(chosen.anchorNode)) { waiting.set(id, html); return; }
+  waiting.delete(id);
+  const fresh = document.createElement('template');
+  fresh.innerHTML = html;
+  if (charts) charts.keep(old, fresh.content);
+  const checked = new Set([...old.querySelectorAll('input[type=checkbox]:checked')].map(box => box.value));
+  for (const box of fresh.content.querySelectorAll('input[type=checkbox]')) box.checked = checked.has(box.value);
+  old.querySelectorAll('details').forEach((was, i) => { const is = fresh.content.querySelectorAll('details')[i]; if (is && was.open) is.open = true; });
+  const focus = old.contains(document.activeElement) ? where(old, document.activeElement) : null;
+  const scrolled = [...old.querySelectorAll('.scroll, .log')].map(one => [one.scrollLeft, one.scrollTop, atEnd(one)]);
+  old.replaceChildren(fresh.content);
+  old.querySelectorAll('.scroll, .log').forEach((one, i) => {
+    if (scrolled[i]) [one.scrollLeft, one.scrollTop] = scrolled[i];
+    if (one.hasAttribute('data-end') && (!scrolled[i] || scrolled[i][2])) one.scrollTop = one.scrollHeight; // who reads the end goes on with it
   });
-  document.addEventListener('submit', event => {
-    const question = event.target.dataset.sure;
-    if (question && !confirm(question)) event.preventDefault();
-  });
-  function choose(event) {
-    const row = event.target.closest && event.target.closest('tr[data-path]'), line = document.querySelector('.coords .chosen');
-    if (line) line.setAttribute('d', row ? row.dataset.path : '');
-  }
-  document.addEventListener('mouseover', choose);
-
-  for (const log of document.querySelectorAll('[data-end]')) log.scrollTop = log.scrollHeight;
-  prepare(document);
+  if (focus) { const again = old.querySelectorAll(focus.selector)[focus.at]; if (again) again.focus({ preventScroll: true }); }
+  prepare(old);
   tell();
-  follow();
-})();
+}
+document.addEventListener('selectionchange', () => { for (const [id, html] of waiting) put(id, html); });
+function atEnd(one) { return one.scrollTop + one.clientHeight >= one.scrollHeight - 8; }
+function where(root, element) {
+  let selector = element.tagName.toLowerCase();
+  for (const name of ['href', 'value', 'aria-label']) {
+    const value = element.getAttribute(name);
+    if (value) { selector += '[' + name + '=' + JSON.stringify(value) + ']'; break; }
+  }
+  return { selector, at: [...root.querySelectorAll(selector)].indexOf(element) };
+}
+
+// Updates. The console is told what the page has, and sends what it lacks; it beats when there is nothing new. A console that is not heard
+// of is away: the page says so, and asks again. A page that can't be seen does not follow.
+const silence = 20000, pause = 5000;
+let source, silent, again, has = document.getElementById('seen')?.dataset.seen, heard = Date.now();
+function follow() {
+  clearTimeout(again);
+  const from = body.dataset.live;
+  if (!from || source || document.hidden) return;
+  source = new EventSource(from + (from.includes('?') ? '&' : '?') + 'seen=' + encodeURIComponent(has));
+  source.addEventListener('part', event => {
+    hear();
+    has = event.lastEventId;
+    const end = event.data.indexOf('\n');
+    put(end < 0 ? event.data : event.data.slice(0, end), end < 0 ? '' : event.data.slice(end + 1));
+  });
+  source.addEventListener('beat', hear);
+  source.addEventListener('error', miss);
+  silent = setTimeout(miss, silence);
+}
+function hear() {
+  heard = Date.now();
+  away.hidden = true;
+  clearTimeout(silent);
+  silent = setTimeout(miss, silence);
+}
+function rest() {
+  clearTimeout(silent);
+  clearTimeout(again);
+  if (source) { source.close(); source = undefined; }
+}
+function miss() {
+  rest();
+  if (document.hidden) return;
+  const said = 'The console does not answer, or has no place for one more page that follows. What stands here is what was known at ' + new Date(heard).toLocaleTimeString() + '; it is asked again.';
+  if (away.textContent !== said) away.textContent = said;
+  away.hidden = false;
+  again = setTimeout(follow, pause * (1 + Math.random()));
+}
+document.addEventListener('visibilitychange', () => document.hidden ? rest() : follow());
+addEventListener('pagehide', rest);
+addEventListener('pageshow', follow);
+
+// What a run has come to is told to who does not see it: that, and not each step.
+let states = new Map();
+function tell() {
+  const now = new Map(), news = [];
+  for (const one of document.querySelectorAll('[data-state]')) {
+    now.set(one.dataset.run, one.dataset.state);
+    const before = states.get(one.dataset.run);
+    if (before && before !== one.dataset.state) news.push('run ' + one.dataset.run + ': ' + one.dataset.state);
+  }
+  states = now;
+  if (news.length) document.getElementById('said').textContent = news.slice(0, 3).join('; ');
+}
+
+document.addEventListener('click', event => {
+  const button = event.target.closest('.copier');
+  if (!button) return;
+  navigator.clipboard.writeText(button.parentElement.querySelector('code').textContent).then(() => {
+    button.textContent = 'Copied';
+    setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+  });
+});
+document.addEventListener('submit', event => {
+  const question = event.target.dataset.sure;
+  if (question && !confirm(question)) event.preventDefault();
+});
+function choose(event) {
+  const row = event.target.closest && event.target.closest('tr[data-path]'), line = document.querySelector('.coords .chosen');
+  if (line) line.setAttribute('d', row ? row.dataset.path : '');
+}
+document.addEventListener('mouseover', choose);
+document.addEventListener('focusin', choose);
+
+for (const log of document.querySelectorAll('[data-end]')) log.scrollTop = log.scrollHeight;
+prepare(document);
+tell();
+follow();

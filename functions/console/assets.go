@@ -1,0 +1,58 @@
+package console
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strings"
+)
+
+//go:embed static
+var static embed.FS
+
+// assetsMark is of all that pages load: it is part of their addresses, so that a browser keeps them for good, and never takes those of
+// another version of this program.
+var assetsMark = markOfFolder(static)
+
+func markOfFolder(folder fs.FS) string {
+	hash := sha256.New()
+	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(folder, name)
+		hash.Write(text)
+		return err
+	})
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
+}
+
+// asset is the address of what pages load.
+func asset(name string) template.URL { return template.URL("/static/" + name + "?v=" + assetsMark) }
+
+// assets serves what the pages load.
+func assets() http.HandlerFunc {
+	files, err := fs.Sub(static, "static")
+	if err != nil {
+		panic(err) // the folder is embedded by that name
+	}
+	serve := http.StripPrefix("/static/", http.FileServerFS(files))
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			http.NotFound(w, r)
+			return
+		}
+		if r.URL.Query().Get("v") == assetsMark {
+			w.Header().Set("Cache-Control", "max-age=31536000, immutable")
+		} else {
+			w.Header().Set("Cache-Control", "no-cache")
+		}
+		serve.ServeHTTP(w, r)
+	}
+}

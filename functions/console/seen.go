@@ -1,0 +1,46 @@
+package console
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// seen is what a page has of its parts: a mark of each one's HTML, by name. It is written "menu=0123456789abcdef,notice=...", in the page
+// itself and as the id of each event, so that the console keeps nothing of who follows.
+type seen map[string]string
+
+// mostSeen bounds what a client may claim to have.
+const mostSeen = 64
+
+func readSeen(text string) seen {
+	s := seen{}
+	for pair := range strings.SplitSeq(text, ",") {
+		if name, mark, ok := strings.Cut(pair, "="); ok && len(s) < mostSeen {
+			s[name] = mark
+		}
+	}
+	return s
+}
+
+func (s seen) String() string {
+	pairs := make([]string, 0, len(s))
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if !strings.ContainsAny(name+s[name], "\r\n") {
+			pairs = append(pairs, name+"="+s[name])
+		}
+	}
+	return strings.Join(pairs, ",")
+}
+
+// times are what a page's script keeps up to date by itself.
+var times = regexp.MustCompile(`<time ([^>]*)>[^<]*</time>`)
+
+// markOf tells one HTML from another. How long ago something was is no difference: when it was is.
+func markOf(html string) string {
+	sum := sha256.Sum256(times.ReplaceAll([]byte(html), []byte(`<time $1>`)))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,76 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// part is one part of a page.
+type part struct{ name, html string }
+
+// parts are those of a page that may change.
+type parts struct {
+	list  []part
+	pause time.Duration // when to make them again at the latest
+}
+
+// shared lets all who follow the same page share what was made of it a moment ago: many tabs cost little more than one.
+type shared struct {
+	fresh time.Duration
+	now   func() time.Time
+	book  *book[string, *sharedPage]
+	mu    sync.Mutex // over finding an entry
+}
+
+// sharedPage is a page as it was made last.
+type sharedPage struct {
+	mu   sync.Mutex // one makes it, the others wait for it
+	made time.Time
+	parts
+}
+
+// maxShared is of how many pages parts are kept.
+const maxShared = 64
+
+func newShared(fresh time.Duration, now func() time.Time) *shared {
+	return &shared{fresh: fresh, now: now, book: newBook[string, *sharedPage](maxShared)}
+}
+
+// parts are those of the page that is asked for. Who may act sees another one than who may not. An error is shared with nobody.
+func (s *shared) parts(r *http.Request, trusted bool, do func() (parts, error)) (parts, error) {
+	p := s.page(pageKey(r.URL, trusted))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if age := s.now().Sub(p.made); !p.made.IsZero() && age >= 0 && age < s.fresh {
+		return p.parts, nil
+	}
+	made, err := do()
+	if err != nil {
+		return made, err
+	}
+	p.parts, p.made = made, s.now()
+	return made, nil
+}
+
+func pageKey(u *url.URL, trusted bool) string {
+	query := u.Query()
+	query.Del("seen")
+	key := u.Path + "?" + query.Encode()
+	if trusted {
+		return "trusted " + key
+	}
+	return key
+}
+
+func (s *shared) page(key string) *sharedPage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, there := s.book.look(key)
+	if !there {
+		p = &sharedPage{}
+		s.book.note(key, p)
+	}
+	return p
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Finding is what is to be said of one page at one width in one scheme.
+type Finding struct {
+	URL        string   `json:"url"`
+	Scheme     string   `json:"scheme"` // light or dark
+	Width      int      `json:"width"`
+	Violations []string `json:"violations"`
+	Errors     []string `json:"errors"`   // of the console, breaches of the policy among them
+	Overflow   int      `json:"overflow"` // pixels by which the page is wider than the window
+	Elements   int      `json:"elements"`
+	Charts     int      `json:"charts"`
+	Figures    Figures  `json:"figures"`
+}
+
+// lookAll looks at each page at each width, light and dark.
+func lookAll(ctx context.Context, urls []string, widths []int, axe, shots string) (all []Finding, err error) {
+	for at, url := range urls {
+		for _, width := range widths {
+			for _, scheme := range []string{"light", "dark"} {
+				finding, picture, err := look(ctx, url, scheme, width, axe)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", url, err)
+				}
+				all = append(all, finding)
+				if shots != "" {
+					name := fmt.Sprintf("%02d-%d-%s.png", at+1, width, scheme)
+					if err := os.WriteFile(filepath.Join(shots, name), picture, 0o644); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// serious are the rules of axe that a page breaks badly, with where.
+const serious = `axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.filter(v => v.impact === 'serious' || v.impact === 'critical').map(v => v.id + ': ' + v.help + ' ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + (n.any[0] ? n.any[0].message : '')).join(' | '))))`
+
+func look(ctx context.Context, url, scheme string, width int, axe string) (f Finding, picture []byte, err error) {
+	ctx, leave := chromedp.NewContext(ctx)
+	defer leave()
+	f = Finding{URL: url, Scheme: scheme, Width: width, Violations: []string{}, Errors: []string{}}
+	heard := listen(ctx)
+	var violations string
+	err = chromedp.Run(ctx,
+		log.Enable(), runtime.Enable(),
+		emulation.SetDeviceMetricsOverride(int64(width), 900, 1, false),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			_, err := page.AddScriptToEvaluateOnNewDocument(notes).Do(ctx)
+			return err
+		}),
+		chromedp.Navigate(url), chromedp.WaitVisible("main h1"), chromedp.Sleep(1200*time.Millisecond),
+		chromedp.Evaluate(figures, &f.Figures),
+		chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &f.Overflow),
+		chromedp.Evaluate(`document.querySelectorAll('*').length`, &f.Elements),
+		chromedp.Evaluate(`document.querySelectorAll('.uplot canvas').length`, &f.Charts),
+		chromedp.FullScreenshot(&picture, 100),
+		chromedp.Evaluate(axe+`; 0`, nil),
+		chromedp.Evaluate(serious, &violations, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
+	)
+	if err == nil {
+		err = json.Unmarshal([]byte(violations), &f.Violations)
+	}
+	f.Errors = append(f.Errors, heard()...)
+	return f, picture, err
+}
