@@ -32,7 +32,7 @@ func (w within) check(ref Ref) error {
 		}
 		names = append(names, place.Folder().String())
 	}
-	return fmt.Errorf("%w %q: not among the places that this worker reads: %s", ErrBadRef, ref.String(), strings.Join(names, ", "))
+	return fmt.Errorf("%w %q: not among the places that this worker reads: %s; its setting inputs names them", ErrBadRef, ref.String(), strings.Join(names, ", "))
 }
 
 func isBelow(ref, place Ref) bool {

@@ -10,6 +10,7 @@ const (
 	Output Key = "output"
 	Data   Key = "data"
 	Root   Key = "root"
+	Inputs Key = "inputs"
 	Listen Key = "listen"
 
 	LogFormat Key = "log.format"
@@ -56,6 +57,8 @@ func All() []Setting {
 		{Key: Output, Flag: "output", Env: []string{"STOKER_OUTPUT"}, Default: "table", Says: "format of results: table, json or yaml"},
 		{Key: Data, Flag: "data", Env: []string{"STOKER_DATA"}, isPath: true, Says: "data folder of the local stack"},
 		{Key: Root, Flag: "root", Env: []string{"STOKER_ROOT"}, Default: "s3://stoker", Says: "where artifacts go"},
+		{Key: Inputs, Flag: "inputs", Env: []string{"STOKER_INPUTS"},
+			Says: "where else workers read what facts and pipelines name: s3://uploads/acme,s3://modules; default: wherever their key may"},
 		{Key: Listen, Env: []string{"STOKER_LISTEN"}, Says: "host:port where what stays running serves /healthz, /readyz and /metrics; :9090 for every address of the machine"},
 		{Key: LogFormat, Flag: "log-format", Env: []string{"STOKER_LOG_FORMAT"}, Default: "text", Says: "format of log lines: text or json"},
 		{Key: LogLevel, Flag: "log-level", Env: []string{"STOKER_LOG_LEVEL"}, Default: "warn", Says: "least of what is logged: debug, info, warn or error"},

@@ -17,7 +17,6 @@ import (
 
 // accessS3Flags say where things are, and for which bucket a policy is.
 type accessS3Flags struct {
-	inputs  []string
 	bucket  string
 	listAll bool
 }
@@ -28,7 +27,8 @@ func newAccessS3(app *app) *cobra.Command {
 		Use:   "s3 ROLE | s3 ROLE=PRINCIPAL... --bucket BUCKET",
 		Short: "Print the policy of a role's user, or that of a bucket",
 		Long: "Prints an S3 policy: of one role, to be attached to its user (AWS, MinIO); or with --bucket that of a bucket, for roles and\n" +
-			"their principals: ARNs on AWS, access keys on versitygw. --root says where artifacts go; a tenant has a prefix there.\n\n" +
+			"their principals: ARNs on AWS, access keys on versitygw. --root says where artifacts go, --inputs where upstream puts\n" +
+			"what its facts name; a tenant has a prefix there.\n\n" +
 			"Amazon S3 tells who may not list a whole bucket 403 instead of 404 of what is not there, which Stoker can't work with: give\n" +
 			"--list-buckets there, and tenants buckets of their own.",
 		Example: `  stoker access s3 worker --root s3://models/acme --inputs s3://uploads/acme
@@ -47,7 +47,6 @@ func newAccessS3(app *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.inputs, "inputs", nil, "where upstream puts what its facts name, outside of --root")
 	flags.StringVar(&f.bucket, "bucket", "", "make the policy of this bucket")
 	flags.BoolVar(&f.listAll, "list-buckets", false, "let roles list whole buckets, as Amazon S3 wants it")
 	return cmd
@@ -98,14 +97,11 @@ func (a *app) accessPlace(f accessS3Flags) (access.Place, error) {
 	if err != nil {
 		return access.Place{}, fmt.Errorf("--root: %w", err)
 	}
-	at := access.Place{Root: root, ListAll: f.listAll}
-	for _, text := range f.inputs {
-		ref, err := storage.ParseRef(text)
-		if err != nil {
-			return access.Place{}, fmt.Errorf("--inputs: %w", err)
-		}
-		at.Inputs = append(at.Inputs, ref)
+	inputs, err := a.inputs()
+	if err != nil {
+		return access.Place{}, err
 	}
+	at := access.Place{Root: root, Inputs: inputs, ListAll: f.listAll}
 	return at, nil
 }
 

@@ -44,7 +44,7 @@ func newWorker(app *app) *cobra.Command {
 			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
 			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even this machine's. STOKER_MODULE_PROCESSES (8192),\n" +
 			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.\n\n" +
-			"STOKER_INPUTS=s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact brings.",
+			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact or a pipeline brings.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
@@ -114,7 +114,7 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
 			return exit.Unreachable(fmt.Errorf("object store: %w", err))
 		}
-		store, err := withinInputs(l.store, l.root)
+		store, err := a.withinInputs(l.store, l.root)
 		if err != nil {
 			return err
 		}

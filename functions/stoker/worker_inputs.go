@@ -2,30 +2,39 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// inputsEnv names the places, separated by commas, that a worker reads besides --root.
-const inputsEnv = "STOKER_INPUTS"
-
-// withinInputs keeps a worker's hands off what lies elsewhere, whatever address a fact or a pipeline brings. Without inputsEnv the store's
-// own policy alone decides.
-func withinInputs(store storage.Store, root storage.Ref) (storage.Store, error) {
-	text := os.Getenv(inputsEnv)
-	if text == "" {
-		return store, nil
+// withinInputs keeps a worker's hands off what lies elsewhere than in root and in the places that the settings name, whatever address a
+// fact or a pipeline brings. Where they name none, the store's own policy alone decides.
+func (a *app) withinInputs(store storage.Store, root storage.Ref) (storage.Store, error) {
+	places, err := a.inputs()
+	if err != nil || len(places) == 0 {
+		return store, err
 	}
-	places := []storage.Ref{root}
-	for place := range strings.SplitSeq(text, ",") {
-		ref, err := storage.ParseRef(strings.TrimSpace(place))
+	return storage.Within(store, append([]storage.Ref{root}, places...)...), nil
+}
+
+// inputs are the places that the settings name, separated by commas.
+func (a *app) inputs() (places []storage.Ref, err error) {
+	found, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	named := found.Value(settings.Inputs)
+	for place := range strings.SplitSeq(named.Text, ",") {
+		if place = strings.TrimSpace(place); place == "" {
+			continue
+		}
+		ref, err := storage.ParseRef(place)
 		if err != nil {
-			return nil, exit.Usage(fmt.Errorf("%s: %w", inputsEnv, err))
+			return nil, exit.Usage(fmt.Errorf("inputs (%s): %w", named.From, err))
 		}
 		places = append(places, ref)
 	}
-	return storage.Within(store, places...), nil
+	return places, nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -12,8 +14,15 @@ import (
 func TestAWorkerReadsWhereItIsToldAlone(t *testing.T) {
 	memory, root := storagetest.NewMemory("models", "uploads", "secrets"), storage.Ref{Bucket: "models", Key: "acme"}
 	secret := storage.Ref{Bucket: "secrets", Key: "x"}
-	t.Setenv(inputsEnv, "s3://uploads/acme, s3://modules")
-	store, err := withinInputs(memory, root)
+	within := func(inputs string) (storage.Store, error) {
+		app := &app{flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
+		app.addFlags(app.flags)
+		if err := app.flags.Set("inputs", inputs); err != nil {
+			t.Fatal(err)
+		}
+		return app.withinInputs(memory, root)
+	}
+	store, err := within("s3://uploads/acme, s3://modules")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,12 +34,10 @@ func TestAWorkerReadsWhereItIsToldAlone(t *testing.T) {
 			t.Errorf("%s: got %v, want that it is looked for", ref, err)
 		}
 	}
-	t.Setenv(inputsEnv, "uploads")
-	if _, err := withinInputs(memory, root); exit.Code(err) != exit.WrongUsage {
+	if _, err := within("uploads"); exit.Code(err) != exit.WrongUsage {
 		t.Errorf("a place that is none: got %v", err)
 	}
-	t.Setenv(inputsEnv, "")
-	if store, err := withinInputs(memory, root); store != storage.Store(memory) || err != nil {
+	if store, err := within(""); store != storage.Store(memory) || err != nil {
 		t.Errorf("without places: got %v, %v", store, err)
 	}
 }
