@@ -126,7 +126,7 @@ var table = house.Table{
 		"local/examples/taxi":     {Opens: "functions/module functions/module/estimator compute/example", Tests: "functions/guest"},
 		"local/examples/penguin":  {Opens: "functions/module compute/tune compute/tune/space " + learning},
 
-		"infra/bench":         {Opens: "* compute/tftest events/eventstest"},                                     // TensorFlow, to measure beside
+		"infra/bench":         {Opens: "* compute/tftest events/eventstest"},                   // TensorFlow, to measure beside
 		"infra/bench/quality": {Opens: "compute/tune compute/tune/space compute/tune/suggest"}, // of what is suggested
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
 		"infra/frozen":        {TestHelp: true}, // formats that outlive a version
@@ -141,12 +141,12 @@ var table = house.Table{
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
 		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go", Tests: "local local/bus infra/chaos functions/access"},
-		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access infra/publishers"}, // a server with permissions
-		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                   // the SDK's own NATS binding, to compare with
-		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                                       // sets buckets' policies
-		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                                                // profiles
-		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/access functions/bridge"},                 // as others run it
-		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},                             // as its users write models
+		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access functions/stoker infra/publishers"}, // a server with permissions
+		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                                    // the SDK's own NATS binding, to compare with
+		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                                                        // sets buckets' policies
+		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                                                                 // profiles
+		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/access functions/bridge"},                                  // as others run it
+		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},                                              // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu", Rooms: "compute/nn/cuda/driver"}, // its init ends a process that finds no GPU: only a binary of its own may link it

@@ -58,7 +58,10 @@ func (a *app) withStore(ctx context.Context, do func(ctx context.Context, store 
 		return exit.Unreachable(fmt.Errorf("object store: %w", err))
 	}
 	defer store.Close()
-	return target.StoreHint(do(ctx, store, at.Root))
+	if err := store.Trusted(ctx); err != nil {
+		return target.WithStoreHelp(fmt.Errorf("object store %s: %w", config.Endpoint, err))
+	}
+	return target.WithStoreHelp(do(ctx, store, at.Root))
 }
 
 // withLink connects to both for as long as do runs.

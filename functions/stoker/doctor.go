@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/doctor"
 	"github.com/stoker-ml/stoker/functions/guest"
@@ -19,7 +18,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
-	"github.com/stoker-ml/stoker/functions/stoker/target"
 )
 
 // doctorFlags say what is looked at, and for how long.
@@ -119,11 +117,9 @@ func (a *app) checkBus() doctor.Check {
 		}
 		return jetstream.Survey(ctx, at.Bus.URL, at.BusOptions(a.logger()))
 	}, func(err error) string {
-		switch {
-		case target.IsUntrusted(err):
-			return "--nats-ca FILE (NATS_CA) names the certificates to trust"
-		case errors.Is(err, events.ErrRefused):
-			return "`stoker config` shows who asks; `stoker access` makes users"
+		at, missing := a.target()
+		if missing == nil && !at.IsLocal {
+			return at.Help(err)
 		}
 		return "start `" + a.command("up") + "`, or name a server: --nats (NATS_URL), --context (NATS_CONTEXT)"
 	})

@@ -2,13 +2,11 @@ package target
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -49,6 +47,9 @@ func Find(from Sources) (Target, error) {
 		return Target{}, exit.Usage(err)
 	}
 	named, err := from.named(bus)
+	if err == nil && bus.URL != "" {
+		err = checkFiles(bus)
+	}
 	if err != nil || bus.URL != "" && !bus.Selected {
 		return named, err
 	}
@@ -84,7 +85,7 @@ func (from Sources) named(bus settings.Bus) (Target, error) {
 	}
 	return Target{Bus: bus, Root: ref, Store: func() (s3.Config, error) {
 		store, err := found.Store()
-		return storeConfig(store), err
+		return storeConfig(store), errors.Join(err, certificates("store.ca", store.CA))
 	}}, nil
 }
 
@@ -124,33 +125,4 @@ func storeConfig(s settings.Store) s3.Config {
 		}
 	}
 	return config
-}
-
-// IsUntrusted tells a server whose certificate nobody here knows.
-func IsUntrusted(err error) bool {
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
-}
-
-// StoreHint adds to an error of the store what may help.
-func StoreHint(err error) error {
-	if !IsUntrusted(err) || exit.Code(err) == exit.Away {
-		return err
-	}
-	return exit.Unreachable(fmt.Errorf("%w: --s3-ca FILE (AWS_CA_BUNDLE) names the certificates to trust", err))
-}
-
-// Away is the error for a bus that does not answer, or refuses, with what may help.
-func (t Target) Away(err error) error {
-	switch {
-	case t.IsLocal:
-		err = fmt.Errorf("%w: no stack answers where the data folder says; start `%s`", err, t.up)
-	case IsUntrusted(err):
-		err = fmt.Errorf("%w: --nats-ca FILE names the certificates to trust", err)
-	case errors.Is(err, events.ErrRefused):
-		err = fmt.Errorf("%w: `stoker config` shows who asks", err)
-	default:
-		err = fmt.Errorf("%w: is %s right? `stoker config` shows who says so", err, t.BusName())
-	}
-	return exit.Unreachable(fmt.Errorf("bus: %w", err))
 }

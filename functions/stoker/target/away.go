@@ -1,0 +1,42 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+// Away is the error for a bus that does not answer, or refuses, with what may help.
+func (t Target) Away(err error) error {
+	return exit.Unreachable(fmt.Errorf("bus: %w: %s", err, t.Help(err)))
+}
+
+// Help is what may help where the bus does not answer, or refuses.
+func (t Target) Help(err error) string {
+	hint := hint(err, "--nats-ca FILE (NATS_CA)")
+	switch {
+	case hint != "":
+		return hint
+	case asksWhoWeAre(err):
+		return "it asks for a certificate that it trusts: --nats-cert FILE and --nats-key FILE (NATS_CERT, NATS_KEY)"
+	case t.IsLocal:
+		return "no stack answers where the data folder says; start `" + t.up + "`"
+	case errors.Is(err, events.ErrRefused):
+		return "`stoker config` shows who asks"
+	}
+	return fmt.Sprintf("is %s right? `stoker config` shows who says so", t.BusName())
+}
+
+// StoreHelp is what may help where the store's certificate is not trusted; "" of other errors.
+func StoreHelp(err error) string { return hint(err, "--s3-ca FILE (AWS_CA_BUNDLE)") }
+
+// WithStoreHelp adds that to an error of the store.
+func WithStoreHelp(err error) error {
+	help := StoreHelp(err)
+	if help == "" || exit.Code(err) == exit.Away {
+		return err
+	}
+	return exit.Unreachable(fmt.Errorf("%w: %s", err, help))
+}

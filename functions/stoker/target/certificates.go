@@ -1,0 +1,90 @@
+package target
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+// whoSays is where a setting that is wrong is looked up.
+const whoSays = "`stoker config` shows who says so"
+
+// checkFiles refuses files that can't be used before a server is asked, which would say less of it.
+func checkFiles(bus settings.Bus) error {
+	var pair error
+	if bus.Cert != "" && bus.Key != "" {
+		if _, err := tls.LoadX509KeyPair(bus.Cert, bus.Key); err != nil {
+			pair = fmt.Errorf("nats.cert and nats.key: %w: %s", err, whoSays)
+		}
+	}
+	err := errors.Join(certificates("nats.ca", bus.CA), pair, readable("nats.creds", bus.Creds), readable("nats.nkey", bus.NKey))
+	if err != nil {
+		return exit.Usage(err)
+	}
+	return nil
+}
+
+// certificates refuses a file without certificates; "" is none.
+func certificates(key, file string) error {
+	if file == "" {
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", key, err, whoSays)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(text) {
+		return fmt.Errorf("%s: %s: expected certificates in PEM: %s", key, file, whoSays)
+	}
+	return nil
+}
+
+func readable(key, file string) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", key, err, whoSays)
+	}
+	return f.Close()
+}
+
+// hint is what to do about a server whose certificate is refused here; "" of other errors. trust is how certificates are named.
+func hint(err error, trust string) string {
+	if other, ok := errors.AsType[x509.HostnameError](err); ok {
+		return fmt.Sprintf("the server's certificate is for %s: reach it by such a name, or have it signed for this one", namesOf(other.Certificate))
+	}
+	if bad, ok := errors.AsType[x509.CertificateInvalidError](err); ok && bad.Reason == x509.Expired {
+		return "the server's certificate must be renewed, or this machine's clock is wrong"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return trust + " names the certificates to trust"
+	}
+	return ""
+}
+
+// namesOf are those that a certificate is for.
+func namesOf(cert *x509.Certificate) string {
+	names := cert.DNSNames
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
+	}
+	if len(names) == 0 {
+		return "no name at all"
+	}
+	return strings.Join(names, ", ")
+}
+
+// asksWhoWeAre tells a bus that wants another certificate of its client, or any: it closes the connection, before its reason is
+// read or after.
+func asksWhoWeAre(err error) bool {
+	said := err.Error()
+	return strings.Contains(said, "remote error: tls: ") && strings.Contains(said, "certificate") || strings.Contains(said, "closed by remote after TLS handshake")
+}
