@@ -80,6 +80,13 @@ func TestAnArchiveThatIsTooMuchIsRefused(t *testing.T) {
 	}
 	// What unpacks to much is refused as well where it would be left out.
 	refuses(t, tarOf(t, []item{{name: ".hidden", text: strings.Repeat("0", 1<<20)}}), "m.tgz", "holds more than 4096 bytes")
+	for name, pack := range packers { // a bomb, a thousand times as large as it looks
+		bomb := pack(t, []item{{name: "a.py", text: strings.Repeat("0", 4_000_000)}})
+		if len(bomb) > 4096 {
+			t.Fatalf("%s: %d bytes are refused for what they are, and not for what they become", name, len(bomb))
+		}
+		refuses(t, bomb, name, "holds more than 4096 bytes")
+	}
 	dir := t.TempDir()
 	for _, name := range []string{"a.py", "b.py", "c.py", "d.py", "e.py"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
