@@ -74,6 +74,7 @@ func (t *Telemetry) openTraces(ctx context.Context, opts Options, wants wanted, 
 	}
 	provider := sdktrace.NewTracerProvider(options...)
 	t.tracer = provider.Tracer(scope)
+	t.flush = provider.ForceFlush
 	t.onEnd(provider.Shutdown)
 	return nil
 }

@@ -23,7 +23,8 @@ type Telemetry struct {
 	loops   *loops
 	log     *slog.Logger
 
-	ends []func(context.Context) error
+	flush func(context.Context) error // of spans
+	ends  []func(context.Context) error
 }
 
 // Options of a Telemetry.
@@ -82,6 +83,14 @@ func (t *Telemetry) Close(ctx context.Context) error {
 		errs = append(errs, end(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// Flush sends the spans that have ended by now, and returns once they are taken.
+func (t *Telemetry) Flush(ctx context.Context) error {
+	if t == nil || t.flush == nil {
+		return nil
+	}
+	return t.flush(ctx)
 }
 
 // Metrics serves what there is in Prometheus's format. nil where nobody asked for it.

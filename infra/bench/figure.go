@@ -21,6 +21,8 @@ type figure struct {
 const (
 	milliseconds = "ms"
 	cpuSeconds   = "CPU-s"
+	microseconds = "µs"
+	objects      = "allocations"
 	megabytes    = "MB" // 1e6 bytes
 	fraction     = "of 1"
 	perSecond    = "/s"

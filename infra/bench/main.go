@@ -2,7 +2,7 @@
 // nothing here passes or fails by how fast a machine is.
 //
 // Each part lives in a file of its own name: ready.go, cold.go, walk.go, size.go, child.go measure the binary; dispatch.go, noop.go,
-// recover.go the functions by themselves, on a NATS server in this process; files.go what reads and writes TensorFlow's files, beside
+// recover.go the functions by themselves, on a NATS server in this process; trace.go what tracing adds to a job; files.go what reads and writes TensorFlow's files, beside
 // TensorFlow; guest.go TFX modules; tune.go how good suggestions of a search are, and what they cost; search.go a whole search; study.go
 // what is around its trials; compute.go trainings beside TensorFlow's, compute_input.go reading, compute_sgemm.go products of matrices.
 // They work in temporary folders and leave nothing behind. Linux only: CPU time and memory are read from /proc. Read figure first.
@@ -78,7 +78,7 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"size", bench.size}, {"ready", bench.ready}, {"cold", bench.cold}, {"child", bench.child}, {"walk", bench.walk},
-		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover},
+		{"dispatch", bench.dispatch}, {"noop", bench.noop}, {"recover", bench.recover}, {"trace", bench.trace},
 		{"files", bench.files}, {"guest", bench.guest}, {"tune", bench.tune}, {"search", bench.searching}, {"study", bench.study},
 		{"compute", bench.compute}, {"input", bench.input}, {"sgemm", bench.sgemm},
 	}
