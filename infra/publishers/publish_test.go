@@ -59,6 +59,7 @@ func check(t *testing.T, publish publisher) {
 			})
 		}
 	}
+	refusals(t, publish, file)
 }
 
 // wantFact wants that one fact, under the subject where Stoker itself would put it.

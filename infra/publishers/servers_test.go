@@ -61,14 +61,41 @@ func keyed(t *testing.T) bus {
 	t.Helper()
 	user := newKey(t, nkeys.CreateUser)
 	url, ca := start(t, &server.Options{Nkeys: []*server.NkeyUser{{Nkey: user.public}}})
-	seed, err := user.pair.Seed()
-	must(t, err)
-	file := filepath.Join(t.TempDir(), "upstream.nk")
-	must(t, os.WriteFile(file, seed, 0o600))
+	file := seedFile(t, user)
 	return bus{
 		open(t, url, jetstream.Options{RootCA: ca, NKey: file}),
 		[]string{"NATS_URL=" + url, "NATS_CA=" + ca, "NATS_NKEY=" + file, "NATS_INBOX_PREFIX=_INBOX.upstream"},
 	}
+}
+
+// wary starts a server that lets in one nkey, which may tell of the pipeline taxi alone. Its box is let in as somebody else.
+func wary(t *testing.T) bus {
+	t.Helper()
+	user, admin := newKey(t, nkeys.CreateUser), newKey(t, nkeys.CreateUser)
+	may := &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{"facts.*.taxi.>"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.upstream.>"}},
+	}
+	url, ca := start(t, &server.Options{Nkeys: []*server.NkeyUser{{Nkey: user.public, Permissions: may}, {Nkey: admin.public}}})
+	return bus{open(t, url, jetstream.Options{RootCA: ca, NKey: seedFile(t, admin)}),
+		[]string{"NATS_URL=" + url, "NATS_CA=" + ca, "NATS_NKEY=" + seedFile(t, user), "NATS_INBOX_PREFIX=_INBOX.upstream"}}
+}
+
+// bare starts a server that lets in one nkey, and has no streams.
+func bare(t *testing.T) (env []string) {
+	t.Helper()
+	user := newKey(t, nkeys.CreateUser)
+	url, ca := start(t, &server.Options{Nkeys: []*server.NkeyUser{{Nkey: user.public}}})
+	return []string{"NATS_URL=" + url, "NATS_CA=" + ca, "NATS_NKEY=" + seedFile(t, user)}
+}
+
+func seedFile(t *testing.T, of key) string {
+	t.Helper()
+	seed, err := of.pair.Seed()
+	must(t, err)
+	file := filepath.Join(t.TempDir(), "seed.nk")
+	must(t, os.WriteFile(file, seed, 0o600))
+	return file
 }
 
 func open(t *testing.T, url string, opts jetstream.Options) *jetstream.Letterbox {

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -44,14 +45,19 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	ctx, refuse := context.WithCancelCause(ctx) // what is not permitted has no answer: the server says so beside
+	options = append(options, nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refuse(err) }))
 	conn, err := nats.Connect(os.Getenv("NATS_URL"), options...)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	return publish(ctx, conn, args[0], args[1], args[2], data, len(args) > 4 && args[4] == "structured")
+	if err = publish(ctx, conn, args[0], args[1], args[2], data, len(args) > 4 && args[4] == "structured"); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return nil
 }
 
 // publish returns nil once the bus has the fact for good.
