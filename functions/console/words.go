@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -99,6 +100,23 @@ func plain(what string) string {
 func shortDigest(digest string) string {
 	digest = strings.TrimPrefix(digest, "sha256:")
 	return digest[:min(len(digest), 12)]
+}
+
+// modelName is enough of a model's address to know it again: of the execution that made it, as of a digest.
+func modelName(address string) string {
+	parts := strings.Split(strings.TrimSuffix(address, "/"), "/")
+	if len(parts) < 2 {
+		return address
+	}
+	return shortDigest(parts[len(parts)-2])
+}
+
+// aligned is a number for a column: with as many places as its neighbours, where people would write it out.
+func aligned(v float64) string {
+	if a := math.Abs(v); a >= 0.001 && a < 1000 {
+		return strconv.FormatFloat(v, 'f', 4, 64)
+	}
+	return short(v)
 }
 
 // link is an address on this console.

@@ -31,23 +31,50 @@ func newDemo(app *app) *cobra.Command {
 				return err
 			}
 			err := app.withStack(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {
-				return app.demo(ctx, stack, keep)
+				if !keep {
+					return app.demo(ctx, stack)
+				}
+				return app.withConsole(ctx, defaultConsole, stack, nil, func(ctx context.Context, url, token string) error {
+					fmt.Fprintf(app.notes(), "watch it at %s\n", url)
+					return app.keepDemo(ctx, stack, url, token)
+				})
 			})
 			return exit.Interrupted(cmd.Context(), err, "data stays in "+app.dataDir)
 		},
 	}
-	cmd.Flags().BoolVar(&keep, "keep", false, "go on running, as up does")
+	cmd.Flags().BoolVar(&keep, "keep", false, "go on running, as up does, with the console")
 	return cmd
 }
 
-// demo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
-func (a *app) demo(ctx context.Context, stack *local.Stack, keep bool) error {
-	if err := applyDemo(ctx, stack.Box); err != nil {
+// keepDemo goes on behind the demo, as up does.
+func (a *app) keepDemo(ctx context.Context, stack *local.Stack, console, token string) error {
+	outcome, err := a.tryDemo(ctx, stack)
+	if err == nil {
+		err = a.reportDemo(outcome, true)
+	}
+	if err != nil {
 		return err
+	}
+	a.announce(stack, console, token)
+	return stack.Wait(ctx)
+}
+
+func (a *app) demo(ctx context.Context, stack *local.Stack) error {
+	outcome, err := a.tryDemo(ctx, stack)
+	if err != nil {
+		return err
+	}
+	return a.reportDemo(outcome, false)
+}
+
+// tryDemo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
+func (a *app) tryDemo(ctx context.Context, stack *local.Stack) (outcome events.Fact, err error) {
+	if err := applyDemo(ctx, stack.Box); err != nil {
+		return outcome, err
 	}
 	artifacts := stack.Root.Join("demo", demo.PipelineName)
 	if err := demo.Upload(ctx, stack.Store, artifacts); err != nil {
-		return err
+		return outcome, err
 	}
 	run := "demo-" + time.Now().UTC().Format("20060102-150405.000")
 	fmt.Fprintf(a.notes(), "stoker demo: data in %s\n", a.dataDir)
@@ -56,15 +83,7 @@ func (a *app) demo(ctx context.Context, stack *local.Stack, keep bool) error {
 	for i := range facts {
 		a.goOn(&facts[i])
 	}
-	outcome, err := a.follow(ctx, stack.Box, facts)
-	if err != nil {
-		return err
-	}
-	if err := a.reportDemo(outcome, keep); err != nil || !keep {
-		return err
-	}
-	a.announce(stack, "", "")
-	return stack.Wait(ctx)
+	return a.follow(ctx, stack.Box, facts)
 }
 
 func applyDemo(ctx context.Context, box events.Letterbox) error {

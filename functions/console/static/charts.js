@@ -23,10 +23,10 @@ function options(chart, place, dots) {
     width: place.clientWidth || 560, height: 210, cursor: { y: false }, legend: { live: true },
     scales: { x: { time: false } },
     axes: [{ ...axis, values: (u, ticks) => ticks.map(t => t.toLocaleString('en')) }, { ...axis, size: 54, values: (u, ticks) => ticks.map(t => t == null ? '' : round(t)) }],
-    series: [{ label: chart.axis, value: (u, v) => v == null ? '–' : v.toLocaleString('en') }].concat(chart.labels.map((label, i) => ({
+    series: [{ label: chart.axis, value: (u, v, at, index) => (index == null ? u.data[0].at(-1) : v).toLocaleString('en') }].concat(chart.labels.map((label, i) => ({
       label: label.name, stroke: colour('--l' + i % 8), width: dots && i === 0 ? 0 : 1.7, spanGaps: true,
       points: dots && i === 0 ? { show: true, size: 4, fill: colour('--l0') } : { show: chart.data[i + 1].filter(v => v != null).length === 1 },
-      value: (u, v) => round(v),
+      value: (u, v, at, index) => round(index == null ? u.data[at].findLast(one => one != null) : v), // at rest, the last one
     }))),
   };
 }
@@ -50,7 +50,8 @@ async function drawLines(place) {
   const svg = place.querySelector('svg'), unit = width / svg.viewBox.baseVal.width, x = place.dataset.x.split(',').map(Number);
   canvas.width = width * scale;
   canvas.height = svg.viewBox.baseVal.height * unit * scale;
-  const pen = canvas.getContext('2d'), shades = place.dataset.lines.split(';'), all = place.dataset.lines.length;
+  const pen = canvas.getContext('2d'), shades = place.dataset.lines.split(';');
+  const drawn = place.dataset.lines;
   pen.scale(unit * scale, unit * scale);
   const low = colour('--shade-low'), high = colour('--shade-high');
   const many = place.dataset.lines.split(' ').length > 300;
@@ -58,10 +59,10 @@ async function drawLines(place) {
     const strong = s / (shades.length - 1), lines = shades[s] ? shades[s].split(' ') : [];
     for (let at = 0; at < lines.length; at += linesPerFrame) {
       await frame();
-      if (!place.isConnected || place.dataset.lines.length !== all) return;
+      if (!place.isConnected || place.dataset.lines !== drawn) return;
       pen.strokeStyle = `color-mix(in oklab, ${high} ${Math.round(6 + 94 * strong)}%, ${low})`;
-      pen.globalAlpha = 0.3 + 0.7 * strong * strong;
-      pen.lineWidth = many ? 0.5 : 1;
+      pen.globalAlpha = many ? 0.12 + 0.6 * strong ** 3 : 0.3 + 0.7 * strong;
+      pen.lineWidth = many ? 0.6 : 1.1;
       pen.beginPath();
       for (const line of lines.slice(at, at + linesPerFrame)) {
         let down = false;

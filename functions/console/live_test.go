@@ -1,0 +1,240 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// stream is a page that follows.
+type stream struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	end   context.CancelFunc
+}
+
+// follow opens the updates of a page, as one that has what it says.
+func (w *world) follow(path, has string, change ...func(*http.Request)) *stream {
+	w.t.Helper()
+	ctx, end := context.WithTimeout(w.t.Context(), 20*time.Second)
+	w.t.Cleanup(end)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/live"+path+"?seen="+url.QueryEscape(has), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, one := range change {
+		one(request)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { answer.Body.Close() })
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<20)
+	return &stream{w.t, lines, end}
+}
+
+// next is an event's kind and id, and the first line of its data.
+func (s *stream) next() (kind, id, data string) {
+	s.t.Helper()
+	for s.lines.Scan() {
+		name, value, _ := strings.Cut(s.lines.Text(), ": ")
+		switch {
+		case name == "event":
+			kind = value
+		case name == "id":
+			id = value
+		case name == "data" && data == "":
+			data = value
+		case name == "":
+			return kind, id, data
+		}
+	}
+	s.t.Fatalf("the stream ended: %v", s.lines.Err())
+	return
+}
+
+var seenIn = regexp.MustCompile(`data-seen="([^"]*)"`)
+
+// has is what a page says that it has.
+func has(body string) string {
+	if found := seenIn.FindStringSubmatch(body); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// TestAPageIsSentWhatItLacks and nothing else: neither when it is loaded, nor when it comes back, be it to a console that was started anew.
+func TestAPageIsSentWhatItLacks(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	w.publish(ready("monday"))
+	body := w.sees("/", "monday")
+	first := w.follow("/", has(body))
+	if kind, _, data := first.next(); kind != "beat" {
+		t.Fatalf("a page that has everything is sent %s %s first", kind, data)
+	}
+	w.publish(failed("monday", "boom"))
+	var last string
+	for last == "" || !strings.Contains(last, "runs-table") {
+		_, id, data := first.next()
+		if data == "runs-table" {
+			last = id
+		}
+	}
+	first.end()
+	w.sees("/", "boom")
+	again := w.follow("/", has(body), func(r *http.Request) { r.Header.Set("Last-Event-ID", last) })
+	for kind := ""; kind != "beat"; {
+		var data string
+		if kind, _, data = again.next(); data == "runs-table" {
+			t.Error("a page that comes back is sent what it has")
+		}
+	}
+	w2 := &world{t: t, box: w.box, store: w.store}
+	other, err := New(Options{Box: w.box, Store: w.store, Root: w.opts.Root, Quietest: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w2.Console = other
+	ctx, stop := context.WithCancel(t.Context())
+	running := make(chan error, 1)
+	go func() { running <- other.Run(ctx) }()
+	server := httptest.NewServer(other.Handler())
+	w2.url = server.URL
+	t.Cleanup(func() { stop(); <-running; server.Close() })
+	w2.sees("/", "boom")
+	w2.eventually("the whole is read", func() bool { _, body := w2.get("/"); return !strings.Contains(body, "Still reading") })
+	if kind, _, data := w2.follow("/", has(w2.sees("/", "boom"))).next(); kind != "beat" {
+		t.Errorf("sent %s", data)
+	}
+}
+
+func TestHowLongAgoIsNoNews(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	one, other := string(ago(at, at.Add(time.Second))), string(ago(at, at.Add(time.Hour)))
+	if one == other || markOf(one) != markOf(other) {
+		t.Errorf("%s and %s have different marks, or are the same", one, other)
+	}
+	if markOf(one) == markOf(string(ago(at.Add(time.Second), at.Add(time.Second)))) {
+		t.Error("another time has the same mark")
+	}
+}
+
+// TestManyTabs finds that what all look at is made for all at once, and that there is an end to how many follow.
+func TestManyTabs(t *testing.T) {
+	t.Parallel()
+	s, now := newShared(time.Second, time.Now), 0
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/live/?seen=x", nil)
+	do := func() (parts, error) { now++; return parts{list: []part{{"menu", "x"}}}, nil }
+	var tabs sync.WaitGroup
+	for i := range 50 {
+		tabs.Go(func() {
+			r := request.Clone(request.Context())
+			r.URL.RawQuery = fmt.Sprintf("seen=%d", i)
+			if made, err := s.parts(r, false, do); err != nil || len(made.list) != 1 {
+				t.Errorf("%+v, %v", made, err)
+			}
+		})
+	}
+	tabs.Wait()
+	if _, err := s.parts(request, true, do); err != nil || now != 2 {
+		t.Errorf("made %d times for 50 who may not act and one who may: %v", now, err)
+	}
+	if _, err := s.parts(request.Clone(t.Context()), true, func() (parts, error) { return parts{}, errors.New("away") }); err != nil {
+		t.Errorf("what is fresh is made again: %v", err)
+	}
+	w := setup(t, nil)
+	w.followers.Store(maxFollowers)
+	status, _, header := w.ask(http.MethodGet, "/live/", nil)
+	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
+		t.Errorf("one more follows: %d", status)
+	}
+	if status, _ := w.get("/"); status != http.StatusOK {
+		t.Errorf("a page that can't follow can't be read either: %d", status)
+	}
+	if n := w.followers.Load(); n != maxFollowers {
+		t.Errorf("%d follow", n)
+	}
+}
+
+// TestAnErrorIsNoHTML, as part of a page that follows.
+func TestAnErrorIsNoHTML(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	page := page{template: "runs", title: func(any) string { return "" }, fragments: []string{"runs-table"}, build: func(*http.Request) (any, error) {
+		return nil, errors.New(`no such key <img src=x onerror=alert(1)>`)
+	}}
+	out := httptest.NewRecorder()
+	to := &sender{w: out, control: http.NewResponseController(out), seen: seen{}}
+	if _, err := w.update(to, newRequest(t), page); err != nil {
+		t.Fatal(err)
+	}
+	data := out.Body.String()
+	if strings.Contains(data, "<img") || !strings.Contains(data, "&lt;img") {
+		t.Errorf("an error's text is sent as HTML: %s", data)
+	}
+}
+
+// TestASlowReaderLosesItsPlace and nobody waits for it.
+func TestASlowReaderLosesItsPlace(t *testing.T) {
+	t.Parallel()
+	out := &stuck{ResponseRecorder: httptest.NewRecorder()}
+	to := &sender{w: out, control: http.NewResponseController(out), seen: seen{}}
+	if err := to.part("menu", "x"); err == nil {
+		t.Error("an update that nobody takes is sent for ever")
+	}
+	if out.deadline.IsZero() {
+		t.Error("no deadline was set")
+	}
+}
+
+// stuck takes nothing once there is a deadline, as a connection whose other end reads nothing.
+type stuck struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (s *stuck) SetWriteDeadline(at time.Time) error { s.deadline = at; return nil }
+func (s *stuck) SetReadDeadline(time.Time) error     { return nil }
+func (s *stuck) Write([]byte) (int, error)           { return 0, context.DeadlineExceeded }
+
+// TestRunsOfBeforeHaveTheirCurves: a list shows the loss of runs that ended before the console was started, read from their run logs.
+func TestRunsOfBeforeHaveTheirCurves(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	w.logRun("s3://bkt/penguin/Trainer/model_run/1", 0.5)
+	fact := trained("monday")
+	fact.Data.(*events.ModelTrained).ModelRun = "s3://bkt/penguin/Trainer/model_run/1"
+	w.publish(fact)
+	w.sees("/", `class="spark"`)
+	w.sees("/compare?run=penguin/monday", "loss by step", "accuracy by step")
+}
+
+// TestARunThatWasLeftOutIsCompared by what the log and the store have of it.
+func TestARunThatWasLeftOutIsCompared(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(o *Options) { o.MaxRuns = 2 })
+	w.logRun("s3://bkt/penguin/Trainer/model_run/1", 0.5)
+	old := trained("oldest")
+	old.Data.(*events.ModelTrained).ModelRun = "s3://bkt/penguin/Trainer/model_run/1"
+	w.publish(old)
+	for i := range 10 {
+		w.publish(trained(fmt.Sprintf("run-%d", i)))
+	}
+	w.sees("/", "older runs are left out", "run-9")
+	w.sees("/compare?run=penguin/oldest", "loss by step", "0.875")
+}
