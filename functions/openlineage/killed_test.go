@@ -1,0 +1,67 @@
+package openlineage
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// dying takes some events, and then its process is killed: nothing that comes after that is heard by anybody.
+type dying struct {
+	takes int
+	heard []Event
+	kill  context.CancelFunc
+}
+
+func (d *dying) Send(ctx context.Context, e Event) error {
+	if d.takes == len(d.heard) {
+		d.kill()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	d.heard = append(d.heard, e)
+	return nil
+}
+
+// Wherever an exporter is killed, the next one of its name goes on with the fact that was not told whole: no event is lost, one that comes
+// twice is the same to the last byte, and what was told before does not come again.
+func TestAnExporterThatIsKilledLosesNothing(t *testing.T) {
+	t.Parallel()
+	for takes := range 5 {
+		x, box := exporter(t, &receiver{})
+		if _, err := box.Listen(t.Context(), "openlineage", kinds(), time.Millisecond); !errors.Is(err, events.ErrEmpty) {
+			t.Fatal(err) // it listens from now on
+		}
+		var want []Event
+		for _, run := range []string{"monday", "tuesday"} {
+			publish(t, box, run, trained(false))
+		}
+		for recorded, err := range box.Read(t.Context(), events.Query{Kinds: kinds()}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, x.Of(recorded, nil)...)
+		}
+		var heard []Event
+		for _, n := range []int{takes, len(want) - takes + takes%2} {
+			ctx, kill := context.WithTimeout(t.Context(), time.Minute)
+			d := &dying{takes: n, kill: kill}
+			x.Sender = d
+			publish(t, box, "wednesday", trained(false)) // behind those that count: the second exporter is killed too, once it has told all
+			if err := x.Follow(ctx, "openlineage"); err != nil {
+				t.Fatal(err)
+			}
+			heard = append(heard, d.heard...)
+		}
+		if takes%2 == 1 { // killed between the two events of a fact
+			heard = append(heard[:takes-1:takes-1], heard[takes:]...)
+		}
+		if !reflect.DeepEqual(heard, want) {
+			t.Errorf("killed after %d events: heard %+v, want %+v", takes, heard, want)
+		}
+	}
+}
