@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -9,36 +10,50 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/watch"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // complete tells shells what values flags and arguments may have.
 func (a *app) complete(root *cobra.Command) {
 	values := map[string]cobra.CompletionFunc{
-		"output":   cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp),
-		"kind":     cobra.FixedCompletions(publishedKinds(), cobra.ShellCompDirectiveNoFileComp),
-		"pipeline": a.pipelineNames,
-		"run":      a.runNames,
-		"context":  a.contextNames,
+		"output":     only(terminal.Formats()...),
+		"kind":       only(publishedKinds()...),
+		"log-format": only("text", "json"),
+		"log-level":  only("debug", "info", "warn", "error"),
+		"pipeline":   a.pipelineNames,
+		"run":        a.runNames,
+		"context":    a.contextNames,
 
-		"python-warm": cobra.FixedCompletions(guest.Warmth(), cobra.ShellCompDirectiveNoFileComp),
+		"python-warm": only(guest.Warmth()...),
+	}
+	if watching, _, err := root.Find([]string{"watch"}); err == nil {
+		_ = watching.RegisterFlagCompletionFunc("kind", only(watch.Kinds()...)) // the first that is registered counts
 	}
 	a.completeArguments(root)
 	for _, cmd := range allCommands(root) {
 		for flag, values := range values {
 			if cmd.Flags().Lookup(flag) != nil || cmd.PersistentFlags().Lookup(flag) != nil {
-				_ = cmd.RegisterFlagCompletionFunc(flag, values) // fails only for a flag that isn't there
+				_ = cmd.RegisterFlagCompletionFunc(flag, values) // fails only for a flag that isn't there, or has its own
 			}
 		}
 	}
 }
 
-// completeArguments tells shells what the arguments of commands may be.
+func only(values ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+}
+
+// completeArguments tells shells what the arguments of commands may be. A model is named by its pipeline, as one of its names.
 func (a *app) completeArguments(root *cobra.Command) {
 	for path, values := range map[string]cobra.CompletionFunc{
-		"runs show": a.runNames, "cancel": a.runNames,
+		"runs show": a.runNames, "cancel": a.runNames, "logs": a.runNames,
 		"pause": a.pipelineNames, "resume": a.pipelineNames, "models pull": a.pipelineNames,
+		"lineage": a.pipelineNames, "reproduce": a.pipelineNames,
+		"dead show": a.deadNumbers, "dead retry": a.deadNumbers, "dead drop": a.deadNumbers,
 	} {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil && cmd.ValidArgsFunction == nil {
 			cmd.ValidArgsFunction = values
@@ -99,6 +114,17 @@ func (a *app) runNames(cmd *cobra.Command, args []string, _ string) ([]string, c
 			names = append(names, cobra.CompletionWithDesc(run.Run, run.Pipeline+", "+run.State))
 		}
 		return names, err
+	})
+}
+
+// deadNumbers are those of dead letters, with why each is one.
+func (a *app) deadNumbers(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.completed(cmd, func(ctx context.Context, box events.Letterbox) (numbers []string, err error) {
+		letters, err := replay.Letters(ctx, box)
+		for _, l := range letters {
+			numbers = append(numbers, cobra.CompletionWithDesc(strconv.FormatUint(l.Number, 10), runs.FirstLine(l.Letter.Reason.Message)))
+		}
+		return numbers, err
 	})
 }
 
