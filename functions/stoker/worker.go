@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -27,6 +28,7 @@ type workerFlags struct {
 	warm        warmFlags
 	once        bool
 	wait, grace time.Duration
+	hostsFlags
 }
 
 func newWorker(app *app) *cobra.Command {
@@ -44,13 +46,16 @@ func newWorker(app *app) *cobra.Command {
 			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
 			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even this machine's. STOKER_MODULE_PROCESSES (8192),\n" +
 			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.\n\n" +
-			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact or a pipeline brings.",
+			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact or a pipeline brings.\n\n" + hostsHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
 			return app.operate(cmd.Context(), "worker", *listen, func(ctx context.Context, o *operated) error {
+				if f.isMember() {
+					return app.asMember(ctx, f, o)
+				}
 				return app.withWorker(ctx, f, o, func(ctx context.Context, w *worker.Worker) error {
 					return app.work(ctx, f, w)
 				})
@@ -64,6 +69,7 @@ func newWorker(app *app) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.classes, "classes", []string{"cpu"}, "resource classes of the jobs it takes")
 	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
 	f.warm.add(cmd)
+	f.hostsFlags.add(cmd)
 	listen = listenFlag(cmd)
 	return cmd
 }
@@ -75,7 +81,7 @@ func (f *workerFlags) check() error {
 	if f.once {
 		f.warm.processes = 0 // there is no second job
 	}
-	return errors.Join(f.checkFunctions(), within("slots", f.slots, 1, anyCount), f.warm.check(), checkKernels())
+	return errors.Join(f.checkFunctions(), f.checkHosts(), within("slots", f.slots, 1, anyCount), f.warm.check(), checkKernels())
 }
 
 func (a *app) work(ctx context.Context, f workerFlags, w *worker.Worker) error {
@@ -110,7 +116,7 @@ func (a *app) reportOnce(worked bool) error {
 
 // withWorker puts a worker together for as long as do runs.
 func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do func(context.Context, *worker.Worker) error) error {
-	return a.withLink(ctx, func(ctx context.Context, l link) (err error) {
+	return a.withLink(ctx, func(ctx context.Context, l link) error {
 		if err := storage.Probe(ctx, l.store, l.root); err != nil {
 			return exit.Unreachable(fmt.Errorf("object store: %w", err))
 		}
@@ -118,29 +124,44 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 		if err != nil {
 			return err
 		}
-		host, err := a.newGuest(f.warm, f.slots)
+		leader, err := f.lead(a)
 		if err != nil {
 			return err
 		}
-		defer host.Close()
-		desks, err := scratch.Open("", nil)
-		if err != nil {
-			return err
+		if leader != nil {
+			defer leader.Close()
 		}
-		defer func() { err = errors.Join(err, desks.Close()) }()
-		shop := execution.New(store, host, execution.Options{
-			Root: l.root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(), Telemetry: o.Telemetry,
+		return a.withWorkshop(f, o, store, l.root, leader, func(shop *execution.Workshop, host *guest.Host) error {
+			train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
+			box := o.Letterbox(l.box)
+			tune := tuner.New(shop, box)
+			functions := f.chosen(train, tune, tune.Seats())
+			a.sayStarted("worker", f.takes()...)
+			w := worker.New(box, worker.Options{
+				Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.logger(), Telemetry: o.Telemetry, Ready: f.whole(leader),
+			})
+			return o.while(ctx, asWorker(l.box, l.store, l.root, names(functions), f.classes), func(ctx context.Context) error { return do(ctx, w) })
 		})
-		train := trainer.New(shop, trainer.Options{Python: os.Getenv(guest.PythonEnv), Fallback: host.Interpreter})
-		box := o.Letterbox(l.box)
-		tune := tuner.New(shop, box)
-		functions := f.chosen(train, tune, tune.Seats())
-		a.sayStarted("worker", f.takes()...)
-		w := worker.New(box, worker.Options{
-			Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.logger(), Telemetry: o.Telemetry,
-		})
-		return o.while(ctx, asWorker(l.box, l.store, l.root, names(functions), f.classes), func(ctx context.Context) error { return do(ctx, w) })
 	})
+}
+
+// withWorkshop makes where executions are worked on, for as long as do runs.
+func (a *app) withWorkshop(
+	f workerFlags, o *operated, store storage.Store, root storage.Ref, leader *group.Leader, do func(*execution.Workshop, *guest.Host) error,
+) (err error) {
+	host, err := a.newGuest(f.warm, f.slots)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	desks, err := scratch.Open("", nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, desks.Close()) }()
+	return do(execution.New(store, host, execution.Options{
+		Root: root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(), Telemetry: o.Telemetry, Group: leader,
+	}), host)
 }
 
 // newGuest starts module processes of this same binary, and keeps built Go modules in the user's cache.

@@ -44,6 +44,9 @@ func (f *workerFlags) chosen(all ...worker.Function) (chosen []worker.Function) 
 // takes says what the worker takes, and how much at once.
 func (f *workerFlags) takes() []string {
 	takes := []string{"classes " + strings.Join(f.classes, ", "), fmt.Sprintf("slots %d", f.slots)}
+	if f.several() {
+		takes = append(takes, fmt.Sprintf("leads %d hosts", len(f.hosts)))
+	}
 	if len(f.functions) < len(allFunctions()) {
 		return append([]string{"functions " + strings.Join(f.functions, ", ")}, takes...)
 	}
