@@ -19,7 +19,7 @@ func (v Value) Shown() string {
 		return ""
 	case v.Secret:
 		return "(hidden)"
-	case v.Key == BusURL || v.Key == StoreEndpoint:
+	case v.Key == BusURL || v.Key == StoreEndpoint || v.Key == LineageURL:
 		return withoutUsers(v.Text)
 	}
 	return v.Text

@@ -38,6 +38,12 @@ const (
 	StoreSecret   Key = "store.secret_key"
 	StoreSession  Key = "store.session_token"
 	StoreCA       Key = "store.ca"
+
+	LineageURL       Key = "openlineage.url"
+	LineageEndpoint  Key = "openlineage.endpoint"
+	LineageKey       Key = "openlineage.api_key"
+	LineageNamespace Key = "openlineage.namespace"
+	LineageDisabled  Key = "openlineage.disabled"
 )
 
 // Setting is what there is to say of a key.
@@ -86,6 +92,12 @@ func All() []Setting {
 		{Key: StoreSecret, Says: "secret key", Secret: true, Env: []string{"AWS_SECRET_ACCESS_KEY", "MINIO_SECRET_KEY", "MINIO_ROOT_PASSWORD"}},
 		{Key: StoreSession, Says: "session token", Secret: true, Env: []string{"AWS_SESSION_TOKEN"}},
 		{Key: StoreCA, Flag: "s3-ca", Env: []string{"AWS_CA_BUNDLE"}, isPath: true, Says: "file with the certificates that the store is checked against"},
+
+		{Key: LineageURL, Env: []string{"OPENLINEAGE__TRANSPORT__URL", "OPENLINEAGE_URL"}, Says: "receiver of OpenLineage events, for lineage export"},
+		{Key: LineageEndpoint, Env: []string{"OPENLINEAGE__TRANSPORT__ENDPOINT", "OPENLINEAGE_ENDPOINT"}, Says: "its path; default: api/v1/lineage"},
+		{Key: LineageKey, Env: []string{"OPENLINEAGE_API_KEY"}, Secret: true, Says: "key that it asks for"},
+		{Key: LineageNamespace, Env: []string{"OPENLINEAGE_NAMESPACE"}, Default: "stoker", Says: "namespace of jobs in its events"},
+		{Key: LineageDisabled, Env: []string{"OPENLINEAGE_DISABLED"}, Says: "true: no event is sent"},
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/openlineage"
+	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -32,7 +34,8 @@ func newLineageExport(app *app) *cobra.Command {
 			"tells of what comes from its first start on, and of runs while they go on; the bus remembers how far it is. Jobs never wait\n" +
 			"for it. The same fact always makes the same events.\n\n" +
 			"Where to: --to, else OPENLINEAGE_URL (with OPENLINEAGE_ENDPOINT, OPENLINEAGE_API_KEY), or OPENLINEAGE__TRANSPORT__TYPE file with\n" +
-			"OPENLINEAGE__TRANSPORT__LOG_FILE_PATH, else standard output. OPENLINEAGE_NAMESPACE is that of jobs, OPENLINEAGE_DISABLED=true sends nothing.",
+			"OPENLINEAGE__TRANSPORT__LOG_FILE_PATH, else standard output. OPENLINEAGE_NAMESPACE is that of jobs, OPENLINEAGE_DISABLED=true sends nothing.\n" +
+			"The configuration file says the same under openlineage; `stoker config` shows which counts.",
 		Example: "  stoker lineage export > events.jsonl\n" +
 			"  OPENLINEAGE_URL=http://marquez:5000 stoker lineage export --follow",
 		Args: cobra.NoArgs,
@@ -43,7 +46,7 @@ func newLineageExport(app *app) *cobra.Command {
 			if err := events.CheckName("--name", f.name); err != nil {
 				return exit.Usage(err)
 			}
-			config, err := f.config()
+			config, err := f.config(app.found)
 			if err != nil || config.Disabled {
 				return err
 			}
@@ -60,9 +63,24 @@ func newLineageExport(app *app) *cobra.Command {
 	return cmd
 }
 
-// config is where events go: flags before the environment.
-func (f exportFlags) config() (c openlineage.Config, err error) {
-	if c, err = openlineage.FromEnviron(os.Getenv); err != nil {
+// lookup is the environment, with what the configuration file says where that says nothing.
+func (exportFlags) lookup(found *settings.Settings) func(string) string {
+	filed := map[string]settings.Key{
+		"OPENLINEAGE_URL": settings.LineageURL, "OPENLINEAGE_ENDPOINT": settings.LineageEndpoint, "OPENLINEAGE_API_KEY": settings.LineageKey,
+		"OPENLINEAGE_NAMESPACE": settings.LineageNamespace, "OPENLINEAGE_DISABLED": settings.LineageDisabled,
+	}
+	return func(name string) string {
+		key, known := filed[name]
+		if !known {
+			return os.Getenv(name)
+		}
+		return cmp.Or(os.Getenv(name), found.Value(key).Text)
+	}
+}
+
+// config is where events go: flags before the environment before the file.
+func (f exportFlags) config(found *settings.Settings) (c openlineage.Config, err error) {
+	if c, err = openlineage.FromEnviron(f.lookup(found)); err != nil {
 		return c, exit.Usage(err)
 	}
 	if f.namespace != "" {
@@ -74,7 +92,7 @@ func (f exportFlags) config() (c openlineage.Config, err error) {
 		c.URL, c.File, c.Console = "", "", true
 	case strings.HasPrefix(f.to, "http://"), strings.HasPrefix(f.to, "https://"):
 		c.File = ""
-		if c.URL, err = openlineage.Receiver(f.to, os.Getenv("OPENLINEAGE_ENDPOINT")); err != nil {
+		if c.URL, err = openlineage.Receiver(f.to, f.lookup(found)("OPENLINEAGE_ENDPOINT")); err != nil {
 			return c, exit.Usage(fmt.Errorf("--to: %w", err))
 		}
 	default:
