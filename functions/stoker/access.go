@@ -15,9 +15,10 @@ func newAccess(app *app) *cobra.Command {
 		Short: "Make what servers need to know of who may do what",
 		Long: "Prints the permissions of each role, for the bus and for the store. It connects to nothing, and changes nothing.\n\n" +
 			"The roles: upstream (tells the facts of its pipelines, uploads what they name), dispatcher, worker, bridge, console (sees\n" +
-			"all, changes nothing) and operator (makes the streams, deploys, retries, cancels).",
+			"all, changes nothing; runs, logs, watch, lineage and the like need no more), notifier (notify), exporter (lineage export) and\n" +
+			"operator (makes the streams, deploys, retries, cancels).",
 	}
-	cmd.AddCommand(newAccessKey(app), newAccessNATS(app), newAccessS3(app))
+	cmd.AddCommand(newAccessKey(app), newAccessNATS(app), newAccessS3(app), newAccessRoles(app))
 	return cmd
 }
 

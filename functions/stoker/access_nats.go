@@ -15,6 +15,7 @@ import (
 type accessFlags struct {
 	tenant                    string
 	pipelines, kinds, classes []string
+	names                     []string
 	inbox                     string
 }
 
@@ -48,6 +49,7 @@ func newAccessNATS(app *app) *cobra.Command {
 	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of upstream: pipelines whose facts it tells")
 	flags.StringSliceVar(&f.kinds, "kind", nil, "of upstream: kinds of its facts (default examples.ready,transform.ready)")
 	flags.StringSliceVar(&f.classes, "class", nil, "of worker: resource classes whose jobs it takes (default any)")
+	flags.StringSliceVar(&f.names, "name", nil, "of notifier or exporter: the --name of its command (default that command's)")
 	flags.StringVar(&f.inbox, "inbox", "", "prefix of inboxes, of a single role (default _INBOX.<role>)")
 	return cmd
 }
@@ -71,6 +73,8 @@ func (f accessFlags) user(arg string) (access.User, error) {
 		}
 	case access.Worker:
 		scope.Classes = f.classes
+	case access.Notifier, access.Exporter:
+		scope.Names = f.names
 	}
 	return access.User{Role: role, Scope: scope, Key: key}, nil
 }

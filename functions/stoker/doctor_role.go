@@ -14,14 +14,15 @@ import (
 
 // roleFlags say as whom the bus is asked.
 type roleFlags struct {
-	role               string
-	pipelines, classes []string
+	role                      string
+	pipelines, classes, names []string
 }
 
 func (f *roleFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.role, "role", "", "look at whether who asks may do what this role does; default: that of the prefix of inboxes")
 	flags.StringSliceVar(&f.pipelines, "pipeline", nil, "of role upstream: pipelines whose facts it tells")
 	flags.StringSliceVar(&f.classes, "class", nil, "of role worker: resource classes whose jobs it takes (default any)")
+	flags.StringSliceVar(&f.names, "name", nil, "of role notifier or exporter: the --name of its command (default that command's)")
 }
 
 // checkRole is nothing where no role is meant.
@@ -30,7 +31,7 @@ func (a *app) checkRole(f roleFlags) ([]doctor.Check, error) {
 	if err != nil {
 		return nil, nil // what is wrong with the bus is told by its own check
 	}
-	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Inbox: at.Bus.InboxPrefix}
+	scope := access.Scope{Pipelines: f.pipelines, Classes: f.classes, Names: f.names, Inbox: at.Bus.InboxPrefix}
 	role, err := access.ParseRole(f.role)
 	if err != nil && f.role != "" {
 		return nil, exit.Usage(err)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stoker-ml/stoker/functions/access"
+)
+
+// anyRole is that of commands that ask what each role may, or as little.
+const anyRole access.Role = "any"
+
+// roles says by which role's key each command that connects to something is run: the least that can. An operator may run them all but
+// what stays running; commands that are not here need no key.
+func roles() map[string]access.Role {
+	of := map[string]access.Role{
+		"worker": access.Worker, "dispatch": access.Dispatcher, "bridge": access.Bridge, "console": access.Console,
+		"notify": access.Notifier, "lineage export": access.Exporter,
+		"upload": access.Upstream, "publish": access.Upstream,
+		"doctor": anyRole,
+	}
+	for _, looks := range []string{
+		"runs", "runs show", "models", "models pull", "studies", "studies list", "studies show", "studies best", "studies export", "logs", "watch", "lineage",
+		"dead", "dead list", "dead show", "inspect",
+	} {
+		of[looks] = access.Console
+	}
+	for _, changes := range []string{
+		"streams apply", "apply", "cancel", "pause", "resume", "dead retry", "dead drop", "replay", "reproduce", "gc", "studies stop",
+	} {
+		of[changes] = access.Operator
+	}
+	return of
+}
+
+// commandRole is a line of `stoker access roles`.
+type commandRole struct {
+	Command string      `json:"command"`
+	Role    access.Role `json:"role"`
+}
+
+func newAccessRoles(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "roles",
+		Short: "List which command is run by which role",
+		Long:  "Lists the commands that ask the bus or the store for something, and the role whose key is enough for each.",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			var all []commandRole
+			for _, command := range slices.Sorted(maps.Keys(roles())) {
+				all = append(all, commandRole{command, roles()[command]})
+			}
+			return app.print(all, func(w io.Writer) {
+				table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(table, "COMMAND\tROLE")
+				for _, line := range all {
+					fmt.Fprintf(table, "%s\t%s\n", line.Command, line.Role)
+				}
+				_ = table.Flush()
+			})
+		},
+	}
+}
