@@ -5,5 +5,9 @@
 //	go -C infra/images run . -binary ../../bin/stoker -version v0.1.0 -to ../../bin/image
 //	skopeo copy oci:bin/image docker://ghcr.io/stoker-ml/stoker:v0.1.0
 //
+// ko would compile the program itself and take a base from a registry, apko takes Alpine's packages: neither is had without a network
+// that has them, and here the image is two layers of files that are at hand. Targets with Python and C are built by targets.sh, with
+// buildah, from the Containerfile as it stands (task test:images:targets).
+//
 // It is a Go module of its own, because Stoker has no other use for image libraries. Read Build first.
 package main

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -58,31 +59,40 @@ var inMemory = sync.OnceValues(func() (v1.Image, error) {
 	return Build(Options{Binary: binary, Config: target.Config})
 })
 
-// container is a command in the image's files: mounts and processes of its own, the root read-only, /tmp in memory.
+// container is a command in the image's files.
 func container(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Fatal("needs root, to mount and to change users")
-	}
 	made, err := inMemory()
 	must(t, err)
 	root := t.TempDir()
 	must(t, Unpack(made, root))
-	for _, folder := range []string{"/proc", "/dev"} {
-		must(t, os.Mkdir(root+folder, 0o755))
-	}
 	config, err := made.ConfigFile()
 	must(t, err)
+	return confined(t, root, config.Config.Env, args...)
+}
+
+// confined is a command in a root of its own, as a runtime starts it: mounts and processes of its own, the root read-only, /tmp in
+// memory, nothing that root may do. The folder of the host that SEEN names is at /mnt, to be read.
+func confined(t *testing.T, root string, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Fatal("needs root, to mount and to change users")
+	}
+	for _, folder := range []string{"/proc", "/dev", "/mnt"} {
+		must(t, os.MkdirAll(root+folder, 0o755))
+	}
 	const inside = `set -e
 		mount --bind "$ROOT" "$ROOT"
 		mount -t tmpfs -o mode=1777 tmp "$ROOT/tmp"
 		mount -t proc proc "$ROOT/proc"
 		mount -t tmpfs -o mode=755 dev "$ROOT/dev"
 		for device in null zero random urandom; do touch "$ROOT/dev/$device"; mount --bind "/dev/$device" "$ROOT/dev/$device"; done
+		mkdir -m 1777 "$ROOT/dev/shm" && mount -t tmpfs -o mode=1777 shm "$ROOT/dev/shm"
+		[ -z "${SEEN:-}" ] || { mount --bind "$SEEN" "$ROOT/mnt" && mount -o remount,bind,ro "$ROOT/mnt"; }
 		mount -o remount,bind,ro "$ROOT"
 		chroot=$(command -v chroot) setpriv=$(command -v setpriv)
 		exec "$setpriv" --no-new-privs --bounding-set=-all,+sys_chroot,+setuid,+setgid --inh-caps=-all "$chroot" --userspec="${AS:-65532:65532}" "$ROOT" "$@"`
 	cmd := exec.CommandContext(t.Context(), "unshare", append([]string{"--mount", "--pid", "--ipc", "--fork", "--kill-child", "bash", "-c", inside, "-"}, args...)...)
-	cmd.Env = append(config.Config.Env, "ROOT="+root, "PATH="+os.Getenv("PATH"))
+	cmd.Env = append(slices.Clone(env), "ROOT="+root, "PATH="+os.Getenv("PATH"))
 	return cmd
 }

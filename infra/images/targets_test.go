@@ -1,0 +1,105 @@
+//go:build targets
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// Targets of the Containerfile are built as they stand, by buildah. Their bases are made of Debian's packages, since no registry is asked.
+func TestTargets(t *testing.T) {
+	python := target(t, "python")
+	t.Run("python trains a TFX module", func(t *testing.T) { trainsTFX(t, python) })
+	compiled := target(t, "build-cuda")
+	t.Run("stoker-cuda says that there is no GPU", func(t *testing.T) { saysNoGPU(t, compiled, python) })
+}
+
+// trainsTFX has a module file train as user 65532, without capabilities, on a read-only root.
+func trainsTFX(t *testing.T, image builtImage) {
+	c := image.config.Config
+	if c.User != "65532:65532" || strings.Join(c.Entrypoint, " ") != "/usr/bin/stoker" || c.WorkingDir != "/tmp" {
+		t.Errorf("user %q, entry point %q, folder %q", c.User, c.Entrypoint, c.WorkingDir)
+	}
+	for _, shell := range []string{"/bin/sh", "/usr/bin/sh", "/usr/bin/dpkg"} {
+		if _, err := os.Stat(image.root + shell); err == nil {
+			t.Errorf("it has %s", shell)
+		}
+	}
+	local, err := filepath.Abs("../../local")
+	must(t, err)
+	env := append(slices.Clone(c.Env), "SEEN="+local)
+	out := say(t, confined(t, image.root, env, "/usr/bin/stoker", "try", "/mnt/examples/penguin_tfx/penguin_utils.py",
+		"--examples", "/mnt/demo/data/transformed_examples", "--transform-graph", "/mnt/demo/data/transform_graph",
+		"--train-steps", "20", "--eval-steps", "2", "--to", "/tmp/model"))
+	if !strings.Contains(out, "metrics  accuracy ") {
+		t.Errorf("no model came of it:\n%s", out)
+	}
+	out = say(t, confined(t, image.root, env, "/usr/bin/stoker", "python", "check", "-o", "json"))
+	if strings.Contains(out, `"problem"`) || !strings.Contains(out, `"/opt/stoker/`) {
+		t.Errorf("its packages:\n%s", out)
+	}
+}
+
+// saysNoGPU starts stoker-cuda, which the stage build-cuda compiled, on the base that it is shipped on: it loads, and says in a line that
+// there is no GPU. The target cuda itself, 6 GB of NVIDIA's libraries, is not built here.
+func saysNoGPU(t *testing.T, compiled, base builtImage) {
+	cmd := confined(t, base.root, []string{"SEEN=" + compiled.root + "/out", "CUDA_VISIBLE_DEVICES=-1"}, "/mnt/stoker-cuda", "probe")
+	out, err := cmd.CombinedOutput()
+	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != 1 || !strings.Contains(string(out), "NoDevice") {
+		t.Errorf("%v, expected exit status 1 and a line that there is no device:\n%s", err, out)
+	}
+}
+
+// builtImage is what buildah made, mounted.
+type builtImage struct {
+	root   string
+	config v1.ConfigFile
+}
+
+// target builds a target and mounts it. STOKER_IMAGES names a folder where images are kept between tests, which takes long to fill.
+func target(t *testing.T, name string) builtImage {
+	t.Helper()
+	store := os.Getenv("STOKER_IMAGES")
+	if store == "" {
+		store = filepath.Join("/var/tmp", "stoker-images") // not in memory
+		t.Cleanup(func() { _ = os.RemoveAll(store) })
+	}
+	source := filepath.Join(t.TempDir(), "source") // a commit, and not what lies about in this folder
+	say(t, exec.Command("git", "clone", "--quiet", "../..", source))
+	build := exec.CommandContext(t.Context(), "./targets.sh", store, name)
+	build.Env = append(os.Environ(), "SOURCE="+source)
+	say(t, build)
+
+	buildah := func(args ...string) string {
+		return strings.TrimSpace(say(t, exec.Command("buildah", append([]string{"--root", store + "/kept", "--runroot", store + "/run"}, args...)...)))
+	}
+	container := buildah("from", "--pull-never", "localhost/stoker:"+name)
+	t.Cleanup(func() { buildah("rm", container) })
+	image := builtImage{root: buildah("mount", container)}
+	var said struct{ OCIv1 v1.ConfigFile }
+	must(t, json.Unmarshal([]byte(buildah("inspect", "--type", "image", "localhost/stoker:"+name)), &said))
+	image.config = said.OCIv1
+	t.Logf("%s: %s", name, strings.Fields(say(t, exec.Command("du", "-sh", image.root)))[0])
+	return image
+}
+
+// say runs a command and returns what it prints.
+func say(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	var said, failed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &failed
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%q: %v\n%s%s", cmd.Args, err, said.String(), failed.String())
+	}
+	return said.String()
+}
