@@ -22,7 +22,7 @@ func Of(ctx context.Context, box events.Letterbox, store storage.Store, ref stri
 	if err != nil {
 		return Graph{}, err
 	}
-	w := walk{records: records{box: box, store: store, told: map[string]*told{}}, nodes: map[string]int{}}
+	w := walk{records: records{box: box, store: store, told: map[string]*told{}, near: events.Query{Pipeline: named.Pipeline, Run: named.Run}}, nodes: map[string]int{}}
 	if o != nil {
 		w.Options = *o
 	}

@@ -48,7 +48,8 @@ var errNoRecord = errors.New("no record of how it was made is left: neither a ma
 type records struct {
 	box   events.Letterbox
 	store storage.Store
-	told  map[string]*told // by pipeline
+	told  map[string]*told // by pipeline/run
+	near  events.Query     // the run that was asked for, if one was
 }
 
 // told is what facts tell of a pipeline's executions.
@@ -64,11 +65,10 @@ func (r *records) record(ctx context.Context, place storage.Place) (record, erro
 		return record{}, err
 	}
 	pipeline := path.Base(path.Dir(place.Root.Key)) // <root>/<pipeline>/<Component>
-	facts, factsErr := r.facts(ctx, pipeline)
+	fact, there, factsErr := r.fact(ctx, pipeline, place.Execution)
 	if factsErr != nil {
 		return record{}, factsErr
 	}
-	fact, there := facts.first[place.Execution]
 	if !there {
 		found.pipeline = pipeline
 		return found, err
@@ -114,14 +114,35 @@ func byFact(fact events.Fact) record {
 	return record{}
 }
 
-// facts reads what a pipeline's log tells, once.
-func (r *records) facts(ctx context.Context, pipeline string) (*told, error) {
-	if known := r.told[pipeline]; known != nil {
+// fact is the one that tells of an execution. The run that was asked for is looked at first: it did the work itself as a rule, and a log may
+// be long.
+func (r *records) fact(ctx context.Context, pipeline, execution string) (events.Fact, bool, error) {
+	if r.near.Run != "" && r.near.Pipeline == pipeline {
+		facts, err := r.facts(ctx, r.near)
+		if err != nil {
+			return events.Fact{}, false, err
+		}
+		if fact, there := facts.first[execution]; there && !isCached(fact) {
+			return fact, true, nil
+		}
+	}
+	facts, err := r.facts(ctx, events.Query{Pipeline: pipeline})
+	if err != nil {
+		return events.Fact{}, false, err
+	}
+	fact, there := facts.first[execution]
+	return fact, there, nil
+}
+
+// facts reads what the log tells of a pipeline, or of one run, once.
+func (r *records) facts(ctx context.Context, of events.Query) (*told, error) {
+	name := of.Pipeline + "/" + of.Run
+	if known := r.told[name]; known != nil {
 		return known, nil
 	}
 	t := &told{first: map[string]events.Fact{}, data: map[string]events.Inputs{}}
-	if events.CheckName("pipeline", pipeline) == nil {
-		query := events.Query{Pipeline: pipeline, Kinds: []events.Kind{
+	if events.CheckName("pipeline", of.Pipeline) == nil {
+		query := events.Query{Pipeline: of.Pipeline, Run: of.Run, Kinds: []events.Kind{
 			events.KindModelTrained, events.KindHParamsReady, events.KindExamplesReady, events.KindTransformReady,
 		}}
 		for recorded, err := range r.box.Read(ctx, query) {
@@ -133,7 +154,7 @@ func (r *records) facts(ctx context.Context, pipeline string) (*told, error) {
 			}
 		}
 	}
-	r.told[pipeline] = t
+	r.told[name] = t
 	return t, nil
 }
 
