@@ -51,6 +51,7 @@ func TestAReceiverThatIsDownForAnHourIsNotFlooded(t *testing.T) {
 				stop = running(t, box, network)
 			}
 		}
+		synctest.Wait()
 		asked := len(network.tries)
 		time.Sleep(2 * time.Minute)
 		stop()
