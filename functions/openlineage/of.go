@@ -2,6 +2,7 @@ package openlineage
 
 import (
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -169,11 +170,7 @@ func (t Teller) failed(recorded events.Recorded, f events.Function, data events.
 // trials are those of a search, each a run of its own below it. One that has not ended is told of as begun.
 func (t Teller) trials(fact events.Fact, parent Event, trials []*tune.Trial) (all []Event) {
 	for _, trial := range trials {
-		e := t.base(events.FunctionTrial, fact.Pipeline, fact.Run, parent.Run.ID+"/"+trial.ID)
-		e.Run.Facets["parent"] = facet(facetsURL+"1-2-0/ParentRunFacet.json#/$defs/ParentRunFacet", map[string]any{
-			"run": map[string]any{"runId": parent.Run.ID},
-			"job": map[string]any{"namespace": parent.Job.Namespace, "name": parent.Job.Name},
-		})
+		e := t.below(parent, fact.Pipeline, fact.Run, trial.ID)
 		e.Run.Facets["stoker_hyperparameters"] = hyperparameters(trial.Values.Map())
 		all = append(all, e.as(Start, trial.Started, nil))
 		state, over := trialStates[trial.Status]
@@ -192,16 +189,33 @@ func (t Teller) trials(fact events.Fact, parent Event, trials []*tune.Trial) (al
 	return all
 }
 
+// below is what all events of a trial say: it is a run of its own, below that of its search.
+func (t Teller) below(parent Event, pipeline, run, trial string) Event {
+	e := t.base(events.FunctionTrial, pipeline, run, parent.Run.ID+"/"+trial)
+	e.Run.Facets["parent"] = facet(facetsURL+"1-2-0/ParentRunFacet.json#/$defs/ParentRunFacet", map[string]any{
+		"run": map[string]any{"runId": parent.Run.ID},
+		"job": map[string]any{"namespace": parent.Job.Namespace, "name": parent.Job.Name},
+	})
+	return e
+}
+
 var trialStates = map[tune.Status]State{tune.Completed: Complete, tune.Failed: Fail, tune.Infeasible: Abort}
 
-// Progress is a run that is going on.
+// Progress is a run that is going on: of a search whose report is of a trial, that trial.
 func (t Teller) Progress(f events.Function, salt string, p events.Progress) Event {
-	return t.base(f, p.Pipeline, p.Run, salt).as(Running, p.Time, map[string]any{
+	e := t.base(f, p.Pipeline, p.Run, salt)
+	if trial, ok := trialIn(p); ok {
+		e = t.below(e, p.Pipeline, p.Run, trial)
+	}
+	return e.as(Running, p.Time, map[string]any{
 		"stoker_progress": facet(ownURL+"StokerProgressRunFacet", map[string]any{
 			"phase": p.Phase, "step": p.Step, "steps": p.Steps, "metrics": orEmpty(p.Metrics),
 		}),
 	})
 }
+
+// trialIn is the trial that a report is of.
+func trialIn(p events.Progress) (id string, ok bool) { return strings.CutPrefix(p.Phase, "trial ") }
 
 func hyperparameters(values map[string]any) map[string]any {
 	return facet(ownURL+"StokerHyperparametersRunFacet", map[string]any{"values": values})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,22 @@ func TestATrialIsBelowItsSearchAndDataHasItsVersion(t *testing.T) {
 	version, _ := input.Facets["version"].(map[string]any)
 	if input.Namespace != "s3://bkt" || input.Name != "examples/Split-train" || version["datasetVersion"] != digest {
 		t.Errorf("read %+v", input)
+	}
+}
+
+// A trial that is going on is the run that is told of again once its search has ended.
+func TestATrialThatGoesOnIsTheOneThatIsToldOfAtTheEnd(t *testing.T) {
+	t.Parallel()
+	all := Teller{}.Of(recorded(events.Source(events.FunctionTune), found()), search())
+	going := Teller{}.Progress(events.FunctionTune, "", events.Progress{Pipeline: "penguin", Run: "mon/day", Phase: "trial 0001", Step: 3, Time: noon})
+	ended := all[3] // the second trial's start
+	if going.Type != Running || going.Run.ID != ended.Run.ID || going.Job.Name != "penguin.trial" || !reflect.DeepEqual(going.Run.Facets["parent"], ended.Run.Facets["parent"]) {
+		t.Errorf("%+v\nis not that of\n%+v", going, ended)
+	}
+	openSpec(t).event(t, going)
+	search := Teller{}.Progress(events.FunctionTune, "", events.Progress{Pipeline: "penguin", Run: "mon/day", Phase: "tuning", Step: 1, Time: noon})
+	if search.Run.ID != all[0].Run.ID || search.Run.Facets["parent"] != nil {
+		t.Errorf("the search itself: %+v", search.Run)
 	}
 }
 

@@ -36,13 +36,17 @@ func (x *Exporter) watch(ctx context.Context) {
 const maxRunning = 10_000
 
 func (x *Exporter) heard(ctx context.Context, jobs map[string]*running, p events.Progress, now time.Time) {
-	r := jobs[p.Job]
+	key := p.Job
+	if trial, ok := trialIn(p); ok {
+		key += " " + trial
+	}
+	r := jobs[key]
 	if r == nil {
 		if len(jobs) >= maxRunning {
 			clear(jobs)
 		}
 		r = x.lookUp(ctx, p)
-		jobs[p.Job] = r
+		jobs[key] = r
 	}
 	if r.function == "" || now.Sub(r.last) < tellRunning && !r.last.IsZero() {
 		return
@@ -62,16 +66,17 @@ func (x *Exporter) heard(ctx context.Context, jobs map[string]*running, p events
 	r.last = now
 }
 
-// lookUp finds out what a job is: a run's training or its search, as its join has it. Jobs of trials, and those that nobody knows, are
-// not told of while they run.
+// lookUp finds out what a job is: a run's training or its search, as its join has it, or one that works on a trial of that search. Those
+// that nobody knows are not told of while they run.
 func (x *Exporter) lookUp(ctx context.Context, p events.Progress) *running {
 	join, err := dispatch.ReadJoin(ctx, x.Box, p.Pipeline, p.Run)
 	if err != nil {
 		return &running{}
 	}
 	function, at, plan := events.FunctionTrain, join, join.Train
+	_, ofTrial := trialIn(p)
 	if join.Job != p.Job {
-		if join.Tuning == nil || join.Tuning.Job != p.Job {
+		if join.Tuning == nil || !ofTrial && join.Tuning.Job != p.Job {
 			return &running{}
 		}
 		function, at, plan = events.FunctionTune, join.AtTuning(), join.Tune
