@@ -1,0 +1,102 @@
+package settings
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// place says a setting in one of its places, and how Value.From calls that.
+type place struct {
+	from string
+	say  func(*Sources)
+}
+
+// placesOf are those of a setting, the strongest first: its flag, its variables in their order, the file.
+func placesOf(s Setting, file string) (all []place) {
+	if s.Flag != "" {
+		all = append(all, place{"--" + s.Flag, func(to *Sources) { to.Flags = map[Key]string{s.Key: "/by-flag"} }})
+	}
+	for i, name := range s.Env {
+		all = append(all, place{name, func(to *Sources) { to.Environ = append(to.Environ, append(keysBeside(s.Key, i), name+"=/by-"+name)...) }})
+	}
+	return append(all, place{file, func(to *Sources) { to.File = file }})
+}
+
+// keysBeside are the variables without which a store's key in the variable of that number is half of one, and says nothing.
+func keysBeside(key Key, number int) (all []string) {
+	if key != StoreAccess && key != StoreSecret && key != StoreSession {
+		return nil
+	}
+	for _, beside := range []Key{StoreAccess, StoreSecret} {
+		if other, _ := setting(beside); beside != key {
+			all = append(all, other.Env[number]+"=beside")
+		}
+	}
+	return all
+}
+
+// inFile is a configuration file that says one setting.
+func inFile(key Key) string {
+	text := ""
+	parts := strings.Split(string(key), ".")
+	for depth, part := range parts {
+		text += strings.Repeat("  ", depth) + part + ":"
+		if depth == len(parts)-1 {
+			return text + " /by-file\n"
+		}
+		text += "\n"
+	}
+	return text
+}
+
+// Of each setting there is: what stands in a stronger place counts, whatever the weaker ones say, and without any the default.
+func TestOfEverySettingTheStrongestPlaceCounts(t *testing.T) {
+	t.Parallel()
+	for _, s := range All() {
+		t.Run(string(s.Key), func(t *testing.T) {
+			t.Parallel()
+			dir := home(t, map[string]string{"mine.yaml": inFile(s.Key)})
+			places := placesOf(s, filepath.Join(dir, "mine.yaml"))
+			for strongest, want := range places {
+				sources := Sources{Home: dir}
+				for _, weaker := range places[strongest:] {
+					weaker.say(&sources)
+				}
+				found, err := Find(sources)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := found.Value(s.Key); !strings.HasPrefix(got.From, want.from) || !strings.Contains(got.Text, "/by-") {
+					t.Errorf("it is %q from %s; want it from %s", got.Text, got.From, want.from)
+				}
+			}
+			found, err := Find(Sources{Home: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := found.Value(s.Key); got.From != "default" && got.Text != "" || s.Default != "" && got.Text != s.Default {
+				t.Errorf("nobody said it, and it is %q from %q", got.Text, got.From)
+			}
+		})
+	}
+}
+
+// What is secret is hidden wherever it was said, and what isn't is shown.
+func TestOfEverySettingOnlySecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	secrets := map[Key]bool{}
+	for _, s := range All() {
+		shown := fmt.Sprint(Value{Setting: s, Text: "canary"}.Shown())
+		if hidden := !strings.Contains(shown, "canary"); hidden != s.Secret {
+			t.Errorf("%s is shown as %q", s.Key, shown)
+		}
+		secrets[s.Key] = s.Secret
+	}
+	for _, key := range []Key{BusPass, BusToken, StoreSecret, StoreSession} {
+		if !secrets[key] {
+			t.Errorf("%s is no secret", key)
+		}
+	}
+}
