@@ -75,7 +75,7 @@ func TestEveryManifestIsWhatItsSchemaSays(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{
-		"Deployment", "Job", "NetworkPolicy", "PodDisruptionBudget", "ScaledJob", "Service", "ServiceAccount", "ServiceMonitor",
+		"Deployment", "Job", "JobSet", "NetworkPolicy", "PodDisruptionBudget", "ScaledJob", "Service", "ServiceAccount", "ServiceMonitor",
 	} {
 		if !kinds[kind] {
 			t.Errorf("no case has a %s", kind)
@@ -96,6 +96,10 @@ func TestASchemaRefusesWhatItDoesNotKnow(t *testing.T) {
 		"minReplicaCount: 0":                   "minReplicaCount: none",    // of another type
 		"podTargetLabels:":                     "podLabels:",               // Prometheus operator's, unknown
 		"maxUnavailable: 1":                    "maxUnavailble: 1",
+		"replicatedJobs:":                      "replicateJobs:",           // JobSet's, unknown
+		"enableDNSHostnames: true":             "enableDNSHostnames: yes!", // JobSet's, of another type
+		"maxRestarts: 2147483647":              "maxRestarts: always",
+		"completionMode: Indexed":              "completionsMode: Indexed", // of a Job in a ScaledJob
 	} {
 		if broken := brokenAnywhere(t, schemas, was, is); !broken {
 			t.Errorf("%q in place of %q is taken", is, was)
@@ -106,7 +110,7 @@ func TestASchemaRefusesWhatItDoesNotKnow(t *testing.T) {
 func brokenAnywhere(t *testing.T, schemas manifests.Schemas, was, is string) bool {
 	t.Helper()
 	found := false
-	for _, object := range render(t, "everything") {
+	for _, object := range append(render(t, "everything"), render(t, "hosts")...) {
 		text := strings.ReplaceAll(string(object.Text), was, is)
 		if text == string(object.Text) {
 			text = strings.ReplaceAll(string(object.Text), strings.Replace(was, "15", "5", 1), is)
@@ -209,14 +213,17 @@ func TestSelectorsFindPods(t *testing.T) {
 func TestValuesThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
-		"replica":      `dispatcher: {replica: 3}`,
-		"/bus/url":     `bus: {url: "nats://user:secret@nats:4222"}`,
-		"replicas":     `bus: {replicas: 2}`,
-		"functions":    `classes: {cpu: {functions: {serve: {max: 1}}}}`,
-		"big.one":      `classes: {big.one: {functions: {train: {max: 1}}, graceSeconds: 5, resources: {}, scratch: 1Gi}}`,
-		"/store":       `store: {root: models/acme}`,
-		"who may read": `networkPolicy: {consoleFrom: [{podSelector: {}}]}`,
-		"waitSecond":   `scaling: {waitSeconds: 5}`, // shorter than a lease
+		"replica":                `dispatcher: {replica: 3}`,
+		"/bus/url":               `bus: {url: "nats://user:secret@nats:4222"}`,
+		"replicas":               `bus: {replicas: 2}`,
+		"functions":              `classes: {cpu: {functions: {serve: {max: 1}}}}`,
+		"big.one":                `classes: {big.one: {functions: {train: {max: 1}}, graceSeconds: 5, resources: {}, scratch: 1Gi}}`,
+		"/store":                 `store: {root: models/acme}`,
+		"who may read":           `networkPolicy: {consoleFrom: [{podSelector: {}}]}`,
+		"waitSecond":             `scaling: {waitSeconds: 5}`, // shorter than a lease
+		"/classes/cpu/hosts":     `classes: {cpu: {functions: {train: {max: 1}}, hosts: {count: 2}}}`,
+		"several hosts train":    `classes: {cpu: {hosts: {count: 2, tokenSecret: s}}}`,
+		"minimum: got 1, want 2": `classes: {cpu: {hosts: {count: 1, tokenSecret: s}}}`,
 	} {
 		values := map[string]any{}
 		must(t, yaml.Unmarshal([]byte(text), &values))

@@ -54,7 +54,7 @@ func TestTheProgramKnowsWhatContainersSay(t *testing.T) {
 }
 
 // noSettings are variables that other rooms read themselves.
-var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN"}
+var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN", "STOKER_JOB"}
 
 // understood asks `stoker config` where its settings come from, in the environment of a container.
 func understood(t *testing.T, binary string, object manifests.Object, container corev1.Container) {
@@ -196,7 +196,7 @@ func TestNoSecretStandsInAManifest(t *testing.T) {
 	t.Parallel()
 	pods(t, func(name string, object manifests.Object, pod corev1.PodTemplateSpec) {
 		for _, env := range pod.Spec.Containers[0].Env {
-			secret := slices.Contains([]string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "STOKER_CONSOLE_TOKEN"}, env.Name)
+			secret := slices.Contains([]string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN"}, env.Name)
 			if secret && (env.Value != "" || env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil) {
 				t.Errorf("%s: %s: %s is no reference to a secret", name, object, env.Name)
 			}

@@ -6,4 +6,5 @@ package manifests
 import (
 	_ "github.com/kedacore/keda/v2/version"
 	_ "github.com/prometheus-operator/prometheus-operator/pkg/versionutil"
+	_ "sigs.k8s.io/jobset/pkg/version"
 )

@@ -28,8 +28,8 @@ func TestTheValuesOnThePageCanBeRendered(t *testing.T) {
 			t.Errorf("%s\n%v", text, err)
 		}
 	}
-	if shown != 2 {
-		t.Errorf("the page shows %d values files, want 2", shown)
+	if shown != 3 {
+		t.Errorf("the page shows %d values files, want 3", shown)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 // definitions are where the modules of others keep the custom resources that the chart uses.
 var definitions = map[string][]string{
 	"github.com/kedacore/keda/v2": {"config/crd/bases/keda.sh_scaledjobs.yaml"},
+	"sigs.k8s.io/jobset":          {"config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"},
 	"github.com/prometheus-operator/prometheus-operator": {
 		"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
 	},

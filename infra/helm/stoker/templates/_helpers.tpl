@@ -86,6 +86,9 @@ securityContext:
   valueFrom: {secretKeyRef: {name: {{ . }}, key: AWS_SECRET_ACCESS_KEY}}
 {{- end }}
 {{- end }}
+{{- if and (eq $role "worker") $v.store.inputs }}
+- {name: STOKER_INPUTS, value: {{ join "," $v.store.inputs | quote }}}
+{{- end }}
 {{- if has $role (list "dispatcher" "worker" "console") }}
 - {name: STOKER_LISTEN, value: ":9090"}
 {{- end }}
