@@ -31,7 +31,7 @@ type Task struct {
 	Prove   func() error          // events.ErrLeaseLost unless the job is provably ours now: called right before each effect
 
 	// Rest gives the worker's slot to other jobs while wait waits for what happens elsewhere, and keeps the lease. Its error is wait's, or
-	// Later where no slot is free then. nil with a worker that works on one job alone: there Later is the way to wait.
+	// Later where no slot is free then. nil with a worker that works on one job, of several functions: there Later is the way to wait.
 	Rest func(ctx context.Context, wait func(context.Context) error) error
 }
 

@@ -77,8 +77,9 @@ func TestAWorkerThatStopsHandsBackWhatRests(t *testing.T) {
 	})
 }
 
-// Nobody would take the slot of a worker that does one job.
-func TestOnceHasNoRest(t *testing.T) {
+// Nobody would take the slot of a worker that does one job. One of several functions hands the job back: what it waits for may be the next that
+// such a worker takes.
+func TestOnceOfSeveralFunctionsHasNoRest(t *testing.T) {
 	t.Parallel()
 	f := &function{handle: func(ctx context.Context, task worker.Task) ([]events.Fact, error) {
 		if task.Rest != nil {
@@ -86,7 +87,23 @@ func TestOnceHasNoRest(t *testing.T) {
 		}
 		return tells(ctx, task)
 	}}
-	if worked, err := worker.New(offered(t), worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), time.Second); !worked || err != nil {
+	if worked, err := worker.New(offered(t), worker.Options{Functions: []worker.Function{f, f}}).Once(t.Context(), time.Second); !worked || err != nil {
 		t.Errorf("worked %v: %v", worked, err)
 	}
+}
+
+// One of a single function is there for that, and waits: a job that it handed back would start another worker.
+func TestOnceOfOneFunctionWaitsInItsPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		f := resting(0, func(job string) { told = append(told, job) })
+		began, box := time.Now(), offered(t)
+		if worked, err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), time.Second); !worked || err != nil {
+			t.Errorf("worked %v: %v", worked, err)
+		}
+		if took := time.Since(began); len(told) != 1 || told[0] != "j1" || took < time.Minute {
+			t.Errorf("told of %v after %s, want j1 after a minute", told, took)
+		}
+	})
 }

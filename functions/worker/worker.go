@@ -131,14 +131,19 @@ func (w *Worker) ready(ctx context.Context) error {
 	return nil
 }
 
-// next takes one job and sees it through. It doesn't rest: nobody else would take its slot.
+// next takes one job and sees it through. Nobody else would take its slot: where it takes jobs of one function alone it waits in it, and keeps
+// a scaler from starting another in its place; else it doesn't rest, for what it waits for may be another job of its own.
 func (w *Worker) next(ctx context.Context, function Function, wait time.Duration) (bool, error) {
 	claim, seat, err := w.take(ctx, function, wait)
 	if claim == nil {
 		return false, err
 	}
 	defer seat.leave()
-	return true, w.see(ctx, function, claim, nil)
+	var stay rest
+	if len(w.opts.Functions) == 1 {
+		stay = func(ctx context.Context, wait func(context.Context) error) error { return wait(ctx) }
+	}
+	return true, w.see(ctx, function, claim, stay)
 }
 
 // take takes one job, and a seat for it; a nil claim where there is none.
