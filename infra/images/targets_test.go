@@ -18,9 +18,10 @@ import (
 
 // Targets of the Containerfile are built as they stand, by buildah. Their bases are made of Debian's packages, since no registry is asked.
 func TestTargets(t *testing.T) {
-	python := target(t, "python")
+	store := imageStore(t)
+	python := target(t, store, "python")
 	t.Run("python trains a TFX module", func(t *testing.T) { trainsTFX(t, python) })
-	compiled := target(t, "build-cuda")
+	compiled := target(t, store, "build-cuda")
 	t.Run("stoker-cuda says that there is no GPU", func(t *testing.T) { saysNoGPU(t, compiled, python) })
 }
 
@@ -66,14 +67,26 @@ type builtImage struct {
 	config v1.ConfigFile
 }
 
-// target builds a target and mounts it. STOKER_IMAGES names a folder where images are kept between tests, which takes long to fill.
-func target(t *testing.T, name string) builtImage {
+// imageStore is where images are kept: a folder of the test's own, or the one that STOKER_IMAGES names, whose bases are then made once.
+func imageStore(t *testing.T) string {
 	t.Helper()
-	store := os.Getenv("STOKER_IMAGES")
-	if store == "" {
-		store = filepath.Join("/var/tmp", "stoker-images") // not in memory
-		t.Cleanup(func() { _ = os.RemoveAll(store) })
+	if store := os.Getenv("STOKER_IMAGES"); store != "" {
+		return store
 	}
+	store, err := os.MkdirTemp("/var/tmp", "stoker-images-") // not in memory
+	must(t, err)
+	t.Cleanup(func() {
+		_ = exec.Command("umount", store+"/kept/overlay").Run() // buildah's, where it made one
+		if err := os.RemoveAll(store); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// target builds a target and mounts it.
+func target(t *testing.T, store, name string) builtImage {
+	t.Helper()
 	source := filepath.Join(t.TempDir(), "source") // a commit, and not what lies about in this folder
 	say(t, exec.Command("git", "clone", "--quiet", "../..", source))
 	build := exec.CommandContext(t.Context(), "./targets.sh", store, name)
