@@ -99,6 +99,8 @@ func (g *grant) dispatcher() {
 	g.bury()
 	g.to("offer jobs")
 	g.publish(jobs("*", "*"))
+	g.to("tell how long their queues are")
+	g.publish(api("CONSUMER.LIST", events.StreamJobs))
 	g.to("tell what never came to be a job")
 	g.publish(facts(events.KindTrainingFailed), facts(events.KindTuningFailed), facts(events.KindHParamsReady))
 	g.to("read pipelines")

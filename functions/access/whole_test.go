@@ -78,6 +78,9 @@ func walk(t *testing.T, store objects) {
 	if _, err := storage.List(t.Context(), store.as(t, "console", secretOf("console")), model); err != nil {
 		t.Errorf("the console can't see the model: %v", err)
 	}
+	if lags, err := bus.as(t, "acme", access.Dispatcher).QueueLags(t.Context()); err != nil || len(lags) == 0 {
+		t.Errorf("the dispatcher can't tell how long queues are: %v, %v", lags, err)
+	}
 	for _, said := range bus.grumbles.all() {
 		t.Error("something was refused that a role does by itself:", said)
 	}
