@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,19 +21,17 @@ import (
 
 const token = "a token that the group alone knows, and nobody else"
 
+// ports are handed out once each, and lie where the kernel hands out none: a test that ends its leader and starts another finds its port free.
+var ports atomic.Int32
+
 // hosts are addresses on this machine: the leader's has a free port behind it.
 func hosts(t *testing.T, count int) (all []string) {
 	t.Helper()
 	for range 100 {
-		first, err := net.Listen("tcp", ":0")
-		must(t, err)
-		port := first.Addr().(*net.TCPAddr).Port
-		second, err := net.Listen("tcp", ":"+strconv.Itoa(port+1))
-		must(t, first.Close())
-		if err != nil {
+		port := 12000 + os.Getpid()%100*200 + int(2*ports.Add(1))
+		if !isFree(port) || !isFree(port+1) {
 			continue
 		}
-		must(t, second.Close())
 		for rank := range count {
 			all = append(all, fmt.Sprintf("127.0.0.%d:%d", rank+1, port))
 		}
@@ -39,6 +39,11 @@ func hosts(t *testing.T, count int) (all []string) {
 	}
 	t.Fatal("no two ports are free, one behind the other")
 	return nil
+}
+
+func isFree(port int) bool {
+	listener, err := net.Listen("tcp", ":"+strconv.Itoa(port))
+	return err == nil && listener.Close() == nil
 }
 
 func must(t *testing.T, err error) {
