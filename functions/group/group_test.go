@@ -129,11 +129,13 @@ func TestAllHostsWorkOnWhatTheLeaderWasGiven(t *testing.T) {
 	}
 	w := start(t, ready(tell), ready(tell))
 	for range 2 { // one job after another
-		must(t, w.run(t, func(context.Context) error { return nil }))
 		var got []string
-		for range 2 {
-			got = append(got, <-told)
-		}
+		must(t, w.run(t, func(context.Context) error {
+			for range 2 {
+				got = append(got, <-told)
+			}
+			return nil
+		}))
 		slices.Sort(got)
 		for i, line := range got {
 			if want := fmt.Sprintf("%d of %v: j1 a1 2 sha256:e", i+1, w.hosts); line != want {
@@ -242,13 +244,14 @@ func later(do doing) doing {
 // What members do when the leader is done is nobody's loss.
 func TestTheLeadersSuccessIsTheJobs(t *testing.T) {
 	t.Parallel()
-	ended := make(chan error, 1)
+	begun, ended := make(chan struct{}, 2), make(chan error, 2)
 	w := start(t, ready(func(ctx context.Context, turn *group.Turn) error {
+		begun <- struct{}{}
 		err := trains(ctx, turn)
 		ended <- err
 		return errors.New("too late")
 	}))
-	must(t, w.run(t, func(context.Context) error { return nil }))
+	must(t, w.run(t, func(context.Context) error { <-begun; return nil }))
 	if err := <-ended; !strings.Contains(err.Error(), "the leader has ended the job") {
 		t.Errorf("the member's turn ended with %v", err)
 	}
