@@ -260,9 +260,10 @@ func TestTheLeadersSuccessIsTheJobs(t *testing.T) {
 
 func TestAJobThatIsToldToLeaveEndsOnAllHostsAtOnce(t *testing.T) {
 	t.Parallel()
-	ended := make(chan struct{})
+	begun, ended := make(chan struct{}), make(chan struct{})
 	w := start(t, ready(func(ctx context.Context, turn *group.Turn) error {
 		defer close(ended)
+		close(begun)
 		return trains(ctx, turn)
 	}))
 	work, err := w.Begin(t.Context(), order())
@@ -272,6 +273,7 @@ func TestAJobThatIsToldToLeaveEndsOnAllHostsAtOnce(t *testing.T) {
 	preempted := errors.New("told to leave")
 	ctx, stop := context.WithCancelCause(t.Context())
 	err = work.Run(ctx, func(ctx context.Context) error {
+		<-begun
 		stop(preempted)
 		<-ended // the leader's own module still writes its checkpoint
 		return context.Cause(ctx)
@@ -296,7 +298,9 @@ func TestAMemberThatIsToldToLeaveFailsTheAttempt(t *testing.T) {
 func TestMembersDropTheirWorkWhenTheLeaderIsGone(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
+	begun := make(chan struct{})
 	w := start(t, ready(func(ctx context.Context, turn *group.Turn) error {
+		close(begun)
 		err := trains(ctx, turn)
 		ended <- err
 		return err
@@ -304,6 +308,7 @@ func TestMembersDropTheirWorkWhenTheLeaderIsGone(t *testing.T) {
 	work, err := w.Begin(t.Context(), order())
 	must(t, err)
 	must(t, work.Ready(t.Context(), ""))
+	<-begun
 	group.Drop(w.Leader) // as the kernel does for a process that was killed
 	if err := <-ended; !errors.Is(err, group.ErrLeaderGone) {
 		t.Errorf("the turn ended with %v", err)
