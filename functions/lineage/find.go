@@ -48,7 +48,7 @@ func find(ctx context.Context, box events.Letterbox, ref string) (Named, error) 
 		return addressed(ref)
 	}
 	if errors.Is(err, events.ErrNotFound) {
-		return named, fmt.Errorf("no fact tells of a model %s: %w", ref, err)
+		return named, fmt.Errorf("no fact tells of a model %s, `stoker models` lists them: %w", ref, err)
 	}
 	return named, err
 }

@@ -31,7 +31,7 @@ func newAccessNATS(app *app) *cobra.Command {
 			"--nats-inbox or a context's inbox_prefix.",
 		Example: `  stoker access key worker.nk
   stoker access nats --tenant acme worker=UB2LZ... upstream=UAXQR... --pipeline penguin`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("a role"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			account := access.Account{Name: f.tenant}
 			for _, arg := range args {

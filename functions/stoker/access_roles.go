@@ -49,7 +49,7 @@ func newAccessRoles(app *app) *cobra.Command {
 		Use:   "roles",
 		Short: "List which command is run by which role",
 		Long:  "Lists the commands that ask the bus or the store for something, and the role whose key is enough for each.",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			var all []commandRole
 			for _, command := range slices.Sorted(maps.Keys(roles())) {

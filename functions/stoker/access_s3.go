@@ -33,7 +33,7 @@ func newAccessS3(app *app) *cobra.Command {
 			"--list-buckets there, and tenants buckets of their own.",
 		Example: `  stoker access s3 worker --root s3://models/acme --inputs s3://uploads/acme
   stoker access s3 worker=WORKERKEY console=CONSOLEKEY --bucket models --root s3://models/acme`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("a role"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			at, err := app.accessPlace(f)
 			if err != nil {

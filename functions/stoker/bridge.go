@@ -26,7 +26,7 @@ func newBridge(app *app) *cobra.Command {
 			"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
 			"  what it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
 			"The local stack has all of this: `stoker up --bridge`.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.Logger = app.logger()
 			if _, err := bridge.New(nil, nil, opts); err != nil {
@@ -50,6 +50,7 @@ func (a *app) bridge(ctx context.Context, o *operated, opts bridge.Options) erro
 		if err != nil {
 			return err
 		}
+		a.sayStarted("bridge", "store "+fmt.Sprint(l.store))
 		needs := asReader(l.box.BucketLag, bridge.Reader)
 		needs.needs["store"] = storeNeed(l.store, l.root)
 		return o.while(ctx, needs, b.Run)

@@ -49,11 +49,11 @@ func newConfig(app *app) *cobra.Command {
 			"folder is meant; without one, the context that `nats context select` chose.\n\n" +
 			"Secrets are never shown.",
 		Example: "  stoker config\n  stoker config -o json | jq '.settings[] | select(.key == \"nats.url\")'",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE:    func(*cobra.Command, []string) error { return app.config() },
 	}
 	cmd.AddCommand(&cobra.Command{
-		Use: "show", Short: "The same as config alone", Args: cobra.NoArgs,
+		Use: "show", Short: "The same as config alone", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return app.config() },
 	})
 	return cmd

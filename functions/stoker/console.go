@@ -41,7 +41,7 @@ func newConsole(app *app) *cobra.Command {
 			"--open, and the name that browsers know it by is given by --host. There, put a proxy with TLS before it.\n\n" +
 			"/healthz and /readyz are served to everybody, for probes; /metrics, in Prometheus's format, to who may read, or brings the token\n" +
 			"as `Authorization: Bearer`. STOKER_LISTEN is an address for these three alone.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, made, err := f.token()
 			if err != nil {

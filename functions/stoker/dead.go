@@ -33,11 +33,11 @@ func newDead(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dead",
 		Short: "List messages that can never be handled, and why; retry or drop them",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  list,
 	}
 	cmd.AddCommand(
-		&cobra.Command{Use: "list", Short: "List dead letters, oldest first", Args: cobra.NoArgs, RunE: list},
+		&cobra.Command{Use: "list", Short: "List dead letters, oldest first", Args: noArguments, RunE: list},
 		newDeadShow(app), newDeadRetry(app), newDeadDrop(app),
 	)
 	return cmd

@@ -25,7 +25,7 @@ func newDemo(app *app) *cobra.Command {
 		Short: "Train a real model from one event, on this machine, with nothing set up",
 		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the facts that\n" +
 			"upstream would publish, and shows the model that comes out.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkKernels(); err != nil {
 				return err

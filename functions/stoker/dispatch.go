@@ -14,7 +14,7 @@ func newDispatch(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dispatch",
 		Short: "Run a dispatcher: facts in, jobs out",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return app.operate(cmd.Context(), "dispatch", *listen, app.dispatch)
 		},

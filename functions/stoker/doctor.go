@@ -39,7 +39,7 @@ func newDoctor(app *app) *cobra.Command {
 			"With --role, or where answers are heard below _INBOX.<role>, the bus is asked for each thing that the role does whether it may:\n" +
 			"see `stoker access`.",
 		Example: "  stoker doctor\n  stoker doctor --context prod --profile training --quick -o json\n  stoker doctor --quick --role worker --class gpu",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.limit <= 0 {
 				return exit.Usage(fmt.Errorf("--limit %s: expected more than 0s", f.limit))

@@ -62,16 +62,48 @@ func together(cmd *cobra.Command, names ...string) error {
 		strings.Join(names[:last], ", --"), names[last], strings.Join(missing, ", ")))
 }
 
+// atLeastOne wants an argument or more, and says what they are.
+func atLeastOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fmt.Errorf("%s: expected %s, got 0 arguments", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
+// noArguments refuses arguments of a command that takes none. cobra would call each an unknown command, also where there are none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasAvailableSubCommands():
+		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+	}
+	return fmt.Errorf("%s: expected no arguments, got %q", cmd.CommandPath(), args[0])
+}
+
 // refusalsAreUsage makes wrong usage of whatever cobra refuses before a command begins: unknown commands, arguments and
-// flags. began says whether a command has begun.
-func refusalsAreUsage(root *cobra.Command) (began *bool) {
-	began = new(bool)
+// flags; and of settings that can't be used. refused says whether it was cobra, who says no next step.
+func refusalsAreUsage(root *cobra.Command) (refused func() bool) {
+	began := false
+	configure := root.PersistentPreRunE
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		err := configure(cmd, args)
+		if err != nil {
+			began, err = true, exit.Usage(err)
+		}
+		return err
+	}
 	for _, cmd := range allCommands(root) {
+		if cmd != root && cmd.HasSubCommands() && !cmd.Runnable() { // cobra shows its help for what it does not know, and calls that a success
+			cmd.Args, cmd.RunE = noArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
 		if do := cmd.RunE; do != nil {
-			cmd.RunE = func(cmd *cobra.Command, args []string) error { *began = true; return do(cmd, args) }
+			cmd.RunE = func(cmd *cobra.Command, args []string) error { began = true; return do(cmd, args) }
 		}
 	}
-	return began
+	return func() bool { return !began }
 }
 
 func allCommands(root *cobra.Command) []*cobra.Command {

@@ -50,7 +50,7 @@ func newGC(app *app) *cobra.Command {
 			"store's clock or belongs to an attempt that is at work.\n\n" +
 			"With --keep-models N, models go too: all but the newest N of each pipeline, the models those started from, and models that a\n" +
 			"pipeline or a waiting run names. A model that is gone is missing to `stoker replay`, which trains it again if it is asked to.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opts.OlderThan < 0 {
 				return exit.Usage(fmt.Errorf("--older-than %s: expected 0s or more", opts.OlderThan))

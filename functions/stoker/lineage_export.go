@@ -38,7 +38,7 @@ func newLineageExport(app *app) *cobra.Command {
 			"The configuration file says the same under openlineage; `stoker config` shows which counts.",
 		Example: "  stoker lineage export > events.jsonl\n" +
 			"  OPENLINEAGE_URL=http://marquez:5000 stoker lineage export --follow",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.follow && f.from > 1 {
 				return exit.Usage(errors.New("--from goes without --follow, which begins where it was"))

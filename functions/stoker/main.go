@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -31,15 +32,16 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(&app{self: args[0], stdout: stdout, stderr: stderr})
 	root.SetArgs(args[1:])
-	began := refusalsAreUsage(root)
-	err := root.ExecuteContext(ctx)
+	root.InitDefaultCompletionCmd(args[1:]...)
+	refused := refusalsAreUsage(root)
+	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return exit.OK
 	case exit.IsInterrupt(ctx, err):
 		err = exit.With(exit.Stopped, errors.New("interrupted"))
-	case !*began:
-		err = exit.Usage(err)
+	case refused():
+		err = exit.Usage(fmt.Errorf("%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), cmd.CommandPath()))
 	}
 	fmt.Fprintln(stderr, "stoker:", err)
 	return exit.Code(err)

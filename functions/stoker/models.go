@@ -35,7 +35,7 @@ func newModels(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List trained models, newest first",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				models, err := listModels(ctx, box, events.Query{Pipeline: pipelineName})

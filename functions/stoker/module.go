@@ -15,7 +15,7 @@ func newModule(*app) *cobra.Command {
 		Use:    "module",
 		Short:  "Serve compiled-in modules on standard input",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   noArguments,
 		// It has no settings: a configuration file is none of a module's business.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		Run: func(cmd *cobra.Command, _ []string) {

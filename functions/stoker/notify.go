@@ -40,7 +40,7 @@ func newNotify(app *app) *cobra.Command {
 			"For a second webhook run a second one with another --name.",
 		Example: "  STOKER_NOTIFY_URL=https://hooks.slack.com/services/... stoker notify --format text\n" +
 			"  stoker notify --url-file /run/secrets/webhook --kind training.failed --kind model.trained --try",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			opts.URL, err = secretText(opts.URL, urlFile, notifyURLEnv)
 			if err == nil && opts.URL == "" {

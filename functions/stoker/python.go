@@ -18,7 +18,7 @@ func newPython(app *app) *cobra.Command {
 		Long: "TFX module files run in a Python environment that has TensorFlow, tensorflow-transform and tfx-bsl; tfx itself isn't needed. Which one:\n" +
 			"that of module.python in the pipeline, else of STOKER_PYTHON, else the one that `stoker python setup` made last. What a pipeline\n" +
 			"lists in module.requirements is installed once, beside it.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPythonSetup(app), newPythonList(app), newPythonCheck(app), newPythonRemove(app), newPythonPrune(app))

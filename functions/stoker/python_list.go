@@ -26,7 +26,7 @@ func newPythonList(app *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the Python environments that Stoker made, with their size and what uses them",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			lines, err := app.listEnvironments()
 			if err != nil {

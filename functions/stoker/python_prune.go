@@ -25,7 +25,7 @@ func newPythonRemove(app *app) *cobra.Command {
 		Short: "Remove Python environments that Stoker made",
 		Long: "Removes environments that `stoker python list` lists, by their folder, its last part, or their interpreter. What runs in one of them fails.\n" +
 			"Others' environments aren't touched.",
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("an environment"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := app.environments()
 			if err != nil {
@@ -68,7 +68,7 @@ func newPythonPrune(app *app) *cobra.Command {
 		Short: "Remove Python environments that nothing uses any more",
 		Long: "Removes the environments of Stoker's making that were not used for a while, those whose Python is gone, and what a setup that was\n" +
 			"interrupted left.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if unused < 0 {
 				return exit.Usage(fmt.Errorf("--unused %s: expected 0s or more", unused))

@@ -25,7 +25,7 @@ func newPythonSetup(app *app) *cobra.Command {
 			"It needs Python 3.11, 3.12 or 3.13 on Linux x86-64 (on macOS arm64 too, where it was never run). With --gpu, TensorFlow brings NVIDIA's\n" +
 			"libraries; the versions were resolved together, and never run on a GPU. With --estimator, TensorFlow is 2.15, the last that has\n" +
 			"Estimators, for modules with trainer_fn (Python 3.11): a pipeline names it as module.python.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case gpu && estimator:

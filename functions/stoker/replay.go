@@ -38,7 +38,7 @@ func newReplay(app *app) *cobra.Command {
 		Example: `  stoker replay --from 24h --dry-run
   stoker replay --from 1 --pipeline penguin --wait
   stoker replay --run monday --force`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(cmd); err != nil {
 				return err

@@ -18,7 +18,7 @@ func newRuns(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List runs: what each waits for, and what came of it",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
 				runs, err := find.List(ctx, box, pipelineName)

@@ -35,7 +35,7 @@ func newStreamsApply(app *app) *cobra.Command {
 			"--replicas 3 is for a cluster of three servers or more. A scaler that looks at the lag of a queue needs its consumer to be there\n" +
 			"before the first worker comes: those of the classes cpu and gpu are, and --classes adds others.",
 		Example: "  stoker streams apply --replicas 3 --classes a100,tpu",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(within("replicas", replicas, 0, 5), checkClasses(classes)); err != nil {
 				return err

@@ -24,7 +24,7 @@ func newStudies(app *app) *cobra.Command {
 		Long: "Look at searches for hyperparameters, and stop them. Without a subcommand: list them.\n\n" +
 			"A study is named by PIPELINE/RUN, by the beginning of its id, or by its pipeline alone, which is that pipeline's newest.\n" +
 			"A search that a module makes all by itself, with KerasTuner in one job, has no log and is none of these.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: list.RunE,
 	}
 	cmd.AddCommand(list, newStudiesShow(app), newStudiesBest(app), newStudiesStop(app), newStudiesExport(app))

@@ -79,6 +79,9 @@ func (a *app) followStudy(ctx context.Context, box events.Letterbox, study event
 			view.show(d)
 			mu.Unlock()
 		}
+		if err := watchCtx.Err(); err != nil {
+			return err // it was left, and is not over
+		}
 		return errOver
 	})
 	if err := watching.Wait(); !errors.Is(err, errOver) || ctx.Err() != nil {

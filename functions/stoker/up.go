@@ -23,7 +23,7 @@ func newUp(app *app) *cobra.Command {
 		Long: "Runs an embedded NATS server, an embedded S3 server, a dispatcher, a worker and the console's web page until it is interrupted.\n" +
 			"Servers listen on loopback only. Data stays in the data folder; other commands find the stack there.\n" +
 			"The page's address serves /healthz, /readyz and /metrics too.",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			bridged, err := withBridge()
 			err = errors.Join(err, within("nats-port", busPort, 0, maxPort), within("s3-port", s3Port, 0, maxPort),

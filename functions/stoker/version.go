@@ -22,7 +22,7 @@ func newVersion(app *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Say which binary this is",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			info := currentBuild()
 			return app.print(info, func(w io.Writer) {

@@ -29,7 +29,7 @@ func newWatch(app *app) *cobra.Command {
 		Example: "  stoker watch\n" +
 			"  stoker watch --kind model.trained,training.failed -o json | jq -r .pipeline\n" +
 			"  stoker watch --pipeline penguin --all",
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err

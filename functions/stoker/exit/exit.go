@@ -23,7 +23,8 @@ const (
 
 // Help says the same to users.
 const Help = `Exit status: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 bus or store refused or away, 124 timed out, 130 interrupted.
-What runs until it is interrupted (up, worker, dispatch, bridge, notify) ends with 0 then.`
+What runs until it is interrupted (up, worker, dispatch, bridge, console, notify, watch, lineage export --follow) ends with 0 then;
+what waits for a run or a study with 130, and that goes on.`
 
 // status is an error with the exit status it calls for.
 type status struct {
