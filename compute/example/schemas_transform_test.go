@@ -53,7 +53,21 @@ func TestAnswersOfTransformAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "answers of tf.Transform (run with -update to keep them)", decodeAnswers(t, answers), decodeAnswers(t, golden))
+	now, kept := decodeAnswers(t, answers), decodeAnswers(t, golden)
+	if len(now) != len(kept) {
+		t.Fatalf("%d answers of tf.Transform, %d are kept: run with -update to keep them", len(now), len(kept))
+	}
+	for i := range now {
+		equal(t, "an answer of tf.Transform (run with -update to keep it)", classless(now[i]), classless(kept[i]))
+	}
+}
+
+// classless is without the class of an error: of a schema with two faults tf.Transform, which walks a map, names now the one and now the other.
+func classless(answer tftSchema) tftSchema {
+	if answer.Error != "" {
+		answer.Error = "refused"
+	}
+	return answer
 }
 
 // corpusSchemas are those that TFX wrote.
