@@ -26,15 +26,18 @@ func Space(what, folder string) Check {
 		if err := unix.Statfs(at, &disk); err != nil {
 			return []Finding{Warn("", "%s: %v", at, err)}
 		}
-		free := uint64(disk.Bavail) * uint64(disk.Bsize)
-		switch {
-		case free < noSpace:
-			return []Finding{Wrong("make room, or name a folder on another disk", "%s: %s free", folder, size(free))}
-		case free < littleSpace:
-			return []Finding{Warn("a job's inputs and its model are copied to disk: make room for them", "%s: %s free", folder, size(free))}
-		}
-		return []Finding{Fine("%s: %s free", folder, size(free))}
+		return []Finding{ofSpace(folder, uint64(disk.Bavail)*uint64(disk.Bsize))}
 	})
+}
+
+func ofSpace(folder string, free uint64) Finding {
+	switch {
+	case free < noSpace:
+		return Wrong("make room, or name a folder on another disk", "%s: %s free", folder, size(free))
+	case free < littleSpace:
+		return Warn("a job's inputs and its model are copied to disk: make room for them", "%s: %s free", folder, size(free))
+	}
+	return Fine("%s: %s free", folder, size(free))
 }
 
 // existing is the nearest folder above a path that is there.
@@ -54,11 +57,15 @@ func Files() Check {
 		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 			return []Finding{Warn("", "%v", err)}
 		}
-		if limit.Max < fewFiles {
-			return []Finding{Warn("ulimit -n 4096, or LimitNOFILE=4096 of the service", "%d at once", limit.Max)}
-		}
-		return []Finding{Fine("%d at once", limit.Max)}
+		return []Finding{ofFiles(limit.Max)}
 	})
+}
+
+func ofFiles(most uint64) Finding {
+	if most < fewFiles {
+		return Warn("ulimit -n 4096, or LimitNOFILE=4096 of the service", "%d at once", most)
+	}
+	return Fine("%d at once", most)
 }
 
 // Processor looks at what modules compute with.
@@ -67,12 +74,15 @@ func Processor() Check {
 		if err := kernel.CheckLevel(); err != nil {
 			return []Finding{Wrong("unset STOKER_KERNELS, or set it to a level that there is", "%v", err)}
 		}
-		level := kernel.CurrentLevel()
-		if level == kernel.Portable && runtime.GOARCH == "amd64" {
-			return []Finding{Warn("builtin modules train several times faster on a processor with AVX2 and FMA", "%d cores, kernels %s", runtime.NumCPU(), level)}
-		}
-		return []Finding{Fine("%d cores, kernels %s", runtime.NumCPU(), level)}
+		return []Finding{ofKernels(kernel.CurrentLevel(), runtime.GOARCH)}
 	})
+}
+
+func ofKernels(level kernel.Level, arch string) Finding {
+	if level == kernel.Portable && arch == "amd64" {
+		return Warn("builtin modules train several times faster on a processor with AVX2 and FMA", "%d cores, kernels %s", runtime.NumCPU(), level)
+	}
+	return Fine("%d cores, kernels %s", runtime.NumCPU(), level)
 }
 
 // Secrets looks at who may read a file that holds secrets; "" if there is none.
