@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/nats-io/nkeys"
@@ -24,6 +25,9 @@ func NewKey(file string) (public string, err error) {
 		return "", fmt.Errorf("make an nkey: %w", err)
 	}
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("keep an nkey's seed: %w, and a seed is never written over: name another file", err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("keep an nkey's seed: %w", err)
 	}

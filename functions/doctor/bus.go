@@ -138,7 +138,7 @@ func size(bytes uint64) string {
 
 // How far a clock may be off: certificates, credentials and deadlines are compared with it, and S3 refuses what is signed 15 minutes off.
 const (
-	exact      = time.Second // as an answer tells
+	exact      = 2 * time.Second // as an answer tells: whole seconds, of a clock that servers look at once a second
 	skewed     = 5 * time.Second
 	farSkewed  = 5 * time.Minute
 	setYourOwn = "have this machine's clock and the server's set by NTP"

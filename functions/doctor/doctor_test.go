@@ -68,6 +68,7 @@ func TestTheBusIsTold(t *testing.T) {
 		"clock":      {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream FACTS", Clock: -time.Minute}}}, nil, "warning clock of the bus: 1m0s behind this machine's"},
 		"far clock":  {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream FACTS", Clock: time.Hour}}}, nil, "fault clock of the bus: 1h0m0s ahead of this machine's"},
 		"exact":      {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream FACTS", Clock: time.Millisecond}}}, nil, "ok clock of the bus: the same as this machine's"},
+		"as told":    {jetstream.Surveyed{Parts: []jetstream.Part{{Name: "stream FACTS", Clock: -1100 * time.Millisecond}}}, nil, "ok clock of the bus: the same as this machine's"},
 		"everything": {jetstream.Surveyed{TLS: true, Server: "n1", Cluster: "c", Version: "2", Parts: []jetstream.Part{{Name: "x"}}}, nil, "ok bus: server n1 of cluster c, version 2, with TLS"},
 	} {
 		bus := Bus(func(context.Context) (jetstream.Surveyed, error) { return tc.found, tc.err }, func(error) string { return "start one" })

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -48,6 +49,9 @@ func newConsole(app *app) *cobra.Command {
 				return err
 			}
 			listener, err := net.Listen("tcp", f.listen)
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return exit.Usage(fmt.Errorf("--listen %s: the address is already in use; another console may be there: --listen 127.0.0.1:0 takes any port", f.listen))
+			}
 			if err != nil {
 				return exit.Usage(fmt.Errorf("--listen %s: %w", f.listen, err))
 			}

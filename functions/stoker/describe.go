@@ -24,9 +24,6 @@ func describe(w io.Writer, fact events.Fact) {
 		terminal.Row(w, "model", data.Model.URI)
 		terminal.Row(w, "execution", data.Execution)
 		describeModel(w, data)
-		if data.Cached {
-			terminal.Row(w, "cached", "the same inputs, module and settings were trained before; nothing was done again")
-		}
 	case *events.TrainingFailed:
 		terminal.Row(w, "run", fact.Run)
 		terminal.Row(w, "failed", runs.FailureLine(data))
@@ -36,7 +33,7 @@ func describe(w io.Writer, fact events.Fact) {
 	}
 }
 
-// describeModel says how good a model is, what it started from, and how its files compare with it.
+// describeModel says how good a model is, what it started from, how its files compare with it, and whether it was there before.
 func describeModel(w io.Writer, data *events.ModelTrained) {
 	terminal.Row(w, "metrics", runs.Metrics(data.Metrics))
 	if values := hyperparametersLine(data.Hyperparameters); values != "" {
@@ -51,6 +48,9 @@ func describeModel(w io.Writer, data *events.ModelTrained) {
 	}
 	for _, note := range data.Notes {
 		terminal.Row(w, "note", note)
+	}
+	if data.Cached {
+		terminal.Row(w, "cached", "the same inputs, module and settings were trained before; nothing was done again")
 	}
 }
 

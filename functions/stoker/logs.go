@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/runs/logs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -32,15 +30,15 @@ func newLogs(app *app) *cobra.Command {
 		Use:   "logs RUN",
 		Short: "Print what the module of a run has printed; with -f while it runs",
 		Long: "Prints the log of a run's module. Of a run that has ended it is whole, from the store (its middle is left out beyond 9 MiB);\n" +
-			"of one that is being worked on it is the end, at most 256 KiB. RUN may be PIPELINE/RUN.",
-		Example: "  stoker logs monday -f\n  stoker logs penguin/monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",
+			"of one that is being worked on it is the end, at most 256 KiB. RUN may be PIPELINE@RUN.",
+		Example: "  stoker logs monday -f\n  stoker logs penguin@monday --tail 20\n  stoker logs monday --attempt 1\n  stoker logs monday --tuning",
 		Args:    exactly(1, "a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
 			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error {
-				key, err := f.find(ctx, app, l.box, args[0])
+				key, err := app.findRun(ctx, l.box, f.pipeline, args[0])
 				if err != nil {
 					return err
 				}
@@ -49,7 +47,7 @@ func newLogs(app *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the run, where several have one of that name")
+	flags.StringVar(&f.pipeline, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
 	flags.StringVar(&f.attempt, "attempt", "", "that attempt's: its number, from 1, or id; list: which there are")
 	flags.IntVar(&f.tail, "tail", 0, "only the last lines, so many")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what is printed until the run has ended; exit status 1 unless it has a model")
@@ -63,19 +61,6 @@ func (f logsFlags) check() error {
 		return exit.Usage(errors.New("--follow shows what is being printed: it goes with neither --attempt nor --tuning"))
 	}
 	return within("tail", f.tail, 0, anyCount)
-}
-
-// find finds the run. One whose name holds a slash is itself found first.
-func (f logsFlags) find(ctx context.Context, app *app, box events.Letterbox, arg string) (find.Key, error) {
-	key, err := app.findRun(ctx, box, f.pipeline, arg)
-	pipeline, run, both := strings.Cut(arg, "/")
-	if !both || f.pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", pipeline) != nil {
-		return key, err
-	}
-	if other, otherErr := app.findRun(ctx, box, pipeline, run); otherErr == nil {
-		return other, nil
-	}
-	return key, err
 }
 
 func (a *app) logs(ctx context.Context, l link, key find.Key, f logsFlags) error {

@@ -47,7 +47,7 @@ func newRunsShow(app *app) *cobra.Command {
 		},
 	}
 	waits.add(cmd)
-	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name")
+	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "pipeline of the run, where several have one of that name; or name it PIPELINE@RUN")
 	return cmd
 }
 
@@ -68,11 +68,25 @@ func (a *app) showRun(ctx context.Context, box events.Letterbox, key find.Key) e
 	return a.print(shown, shown.table)
 }
 
-// findRun is the run that a user means by its name, and perhaps its pipeline's.
-func (a *app) findRun(ctx context.Context, box events.Letterbox, pipeline, run string) (find.Key, error) {
+// findRun is the run that a user means by its name, and perhaps its pipeline's: as a flag, or as PIPELINE@RUN or PIPELINE/RUN.
+// A run whose own name is like that is found first.
+func (a *app) findRun(ctx context.Context, box events.Letterbox, pipeline, name string) (find.Key, error) {
+	key, err := a.runNamed(ctx, box, pipeline, name)
+	at := strings.IndexAny(name, "@/")
+	if at < 0 || pipeline != "" || exit.Code(err) != exit.Missing || events.CheckName("pipeline", name[:at]) != nil {
+		return key, err
+	}
+	if other, otherErr := a.runNamed(ctx, box, name[:at], name[at+1:]); otherErr == nil {
+		return other, nil
+	}
+	return key, err
+}
+
+func (a *app) runNamed(ctx context.Context, box events.Letterbox, pipeline, run string) (find.Key, error) {
 	key, err := find.Run(ctx, box, pipeline, run)
 	if several, ok := errors.AsType[*find.Several](err); ok {
-		return key, exit.Usage(fmt.Errorf("run %s: give --pipeline, one of %s", run, strings.Join(several.Pipelines, ", ")))
+		return key, exit.Usage(fmt.Errorf("run %s is of several pipelines: %s; name one: --pipeline %s, or %[3]s@%[1]s",
+			run, strings.Join(several.Pipelines, ", "), several.Pipelines[0]))
 	}
 	if errors.Is(err, events.ErrNotFound) {
 		of := map[bool]string{true: " of pipeline " + pipeline}[pipeline != ""]
