@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"sync"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -17,8 +18,13 @@ type written struct {
 	r *rand.Rand
 }
 
+// writing is held while an expression is written: Gorgonia's Rectify counts groups in a variable of its package (NewGroup, v0.9.18).
+var writing sync.Mutex
+
 func write(t testing.TB, seed int64, cost func(w *written) *gorgonia.Node) *written {
 	t.Helper()
+	writing.Lock()
+	defer writing.Unlock()
 	w := &written{g: gorgonia.NewGraph(), r: rand.New(rand.NewSource(seed))}
 	w.e.Outputs = map[string]*gorgonia.Node{}
 	w.e.Cost = cost(w)
