@@ -1,0 +1,34 @@
+package console
+
+import (
+	"github.com/stoker-ml/stoker/functions/runs"
+)
+
+// addCommands are those that help a run on, or take its model somewhere.
+func (v *runView) addCommands(c *Console) {
+	f := frame{c: c}
+	name, of := quoted(v.Run), "--pipeline "+v.Pipeline
+	add := func(purpose, text string) { v.Commands = append(v.Commands, commandLine{purpose, text}) }
+	switch v.State.State {
+	case runs.Trained:
+		add("Copy the model", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline))
+		add("Serve it with TensorFlow Serving", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./serving/"+v.Pipeline, "--serving")+
+			" &&\ntensorflow_model_server --rest_api_port=8501 --model_name="+v.Pipeline+` --model_base_path="$PWD/serving/`+v.Pipeline+`"`)
+		add("Look into its curves with TensorBoard", f.Command("models pull", v.Pipeline, "--run", name, "--to", "./"+v.Pipeline, "--model-run")+
+			" &&\ntensorboard --logdir ./"+v.Pipeline+"/model_run")
+	case runs.Failed, runs.Cancelled, runs.Expired:
+		add("All that is known of it", f.Command("runs show", name, of))
+		if v.Job != "" {
+			add("Train it anew", f.Command("replay", "--run", name, of, "--force"))
+		}
+	case runs.Held:
+		if v.Gate != nil && v.Gate.Paused {
+			add("Let the pipeline's runs go on", f.Command("resume", v.Pipeline))
+		}
+		add("Give it up", f.Command("cancel", name, of))
+	case runs.Unclear:
+		add("What is known of it", f.Command("runs show", name, of))
+	default:
+		add("Give it up", f.Command("cancel", name, of))
+	}
+}

@@ -1,0 +1,69 @@
+package console
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stoker-ml/stoker/functions/runs"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// addLog is the end of the module's log: what the bus has of it while the module runs, and what the store keeps when the job has ended.
+func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
+	if !view.State.Over() {
+		c.addLiveLog(ctx, view)
+		return
+	}
+	if told.failed != nil {
+		view.Failure = maskText(runs.OnPaper(told.failed.Message))
+		view.Log = maskText(runs.OnPaper(told.failed.LogTail))
+	}
+	address := logAddress(told)
+	if address == "" {
+		return
+	}
+	ref, err := c.ours(address)
+	if err != nil {
+		view.LogNote = err.Error()
+		return
+	}
+	text, whole, err := c.tail(ctx, ref)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		view.LogNote = "The store has no log of this run any more."
+	case err != nil:
+		view.LogNote = "The log can't be read: " + err.Error()
+	default:
+		view.Log, view.LogWhole, view.LogURL = maskText(runs.OnPaper(text)), whole, link("/download", "ref", address)
+	}
+}
+
+// addLiveLog is of a run that is worked on, or waits to be.
+func (c *Console) addLiveLog(ctx context.Context, view *runView) {
+	const kept = "The whole log is kept in the store when the job has ended."
+	view.LogNote = kept
+	text, err := c.logs.end(ctx, job{key{view.Pipeline, view.Run}, view.Job})
+	if err != nil {
+		view.LogNote = "What it prints can't be read now: " + maskText(err.Error()) + ". " + kept
+		return
+	}
+	view.Log, view.LogLive = maskText(runs.OnPaper(text)), text != ""
+}
+
+func logAddress(told toldOf) string {
+	if told.failed != nil {
+		return told.failed.Log
+	}
+	if told.trained == nil {
+		return ""
+	}
+	ref, err := storage.ParseRef(told.trained.Model.URI)
+	if err != nil {
+		return ""
+	}
+	place, ok := storage.PlaceOf(ref)
+	if !ok {
+		return ""
+	}
+	return place.Log().String()
+}
