@@ -96,9 +96,12 @@ func plain(what string) string {
 	return what
 }
 
-// shortDigest is enough of a digest to know it again.
+// shortDigest is enough of a digest to know it again. A name with a version, such as builtin:dnn@7, is no digest and stays whole.
 func shortDigest(digest string) string {
 	digest = strings.TrimPrefix(digest, "sha256:")
+	if strings.ContainsAny(digest, ":@") {
+		return digest
+	}
 	return digest[:min(len(digest), 12)]
 }
 

@@ -25,7 +25,7 @@ func newStudiesStop(app *app) *cobra.Command {
 				s, err := studies.Stop(ctx, box, study, "by stoker studies stop")
 				if errors.Is(err, studies.ErrFinished) {
 					return fmt.Errorf("study %s of pipeline %s has ended already: %s", shortID(study.ID), study.Pipeline,
-						whyWords(s.Study.Finished.Why))
+						s.Study.Finished.Why.InWords())
 				}
 				if err != nil {
 					return err

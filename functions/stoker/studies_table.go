@@ -46,9 +46,9 @@ func (d studyDetail) what() string {
 	case studyWaiting:
 		return ": for a worker"
 	case studyEnding:
-		return fmt.Sprintf(": %s; %s left to end", whyWords(d.Finished.Why), trials(d.Counts.Running))
+		return fmt.Sprintf(": %s; %s left to end", d.Finished.Why.InWords(), trials(d.Counts.Running))
 	case studyFinished, studyFailed:
-		words := ": " + whyWords(d.Finished.Why)
+		words := ": " + d.Finished.Why.InWords()
 		switch {
 		case d.Finished.Message != "" && d.Finished.Why == tune.Failing: // says so itself, and how many
 			words = ": " + runs.FirstLine(d.Finished.Message)
@@ -66,18 +66,6 @@ func trials(n int) string {
 		return "1 trial"
 	}
 	return fmt.Sprintf("%d trials", n)
-}
-
-func whyWords(why tune.Why) string {
-	words := map[tune.Why]string{
-		tune.Exhausted: "nothing is left to try", tune.MaxTrials: "it had its trials", tune.OutOfTime: "it had its time",
-		tune.GoalReached: "its goal is reached", tune.NoBetter: "nothing better was found for long", tune.Failing: "too many trials failed in a row",
-		tune.Stopped: "it was stopped", tune.Cancelled: "it was cancelled",
-	}[why]
-	if words == "" {
-		return string(why)
-	}
-	return words
 }
 
 // search is how and for what is searched.
