@@ -28,7 +28,7 @@ func checkGoesOn(ctx context.Context, box events.Letterbox, of events.Fact, sequ
 		return nil // its join is lost: the fact starts one
 	}
 	if how, over := whatEnded[state.State]; err == nil && over {
-		err = fmt.Errorf("run %s %s; publish under another run", of.Run, how)
+		err = fmt.Errorf("run %s %s (`stoker runs show %[1]s` has the whole of it); publish under another run", of.Run, how)
 	}
 	return err
 }
