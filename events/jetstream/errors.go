@@ -12,6 +12,9 @@ import (
 )
 
 // explain puts what the bus says into the words of events. ctx is that of the request.
+//
+// nats.ErrConnectionClosed is no sign of a closed letterbox: a flush that waits while the connection breaks ends with it, and the
+// client connects again.
 func (b *Letterbox) explain(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case err == nil:
@@ -22,7 +25,7 @@ func (b *Letterbox) explain(ctx context.Context, err error) error {
 		return cause
 	case cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return cause
-	case b.closing.Err() != nil, errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, jetstream.ErrConnectionClosed):
+	case b.closing.Err() != nil, b.nc.IsClosed():
 		return fmt.Errorf("%w: %w", events.ErrClosed, err)
 	case errors.Is(err, nats.ErrMaxPayload), hasCode(err, jetstream.JSErrCodeStreamMessageExceedsMaximum):
 		return fmt.Errorf("%w: %w", events.ErrTooLarge, err)

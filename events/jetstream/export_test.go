@@ -18,3 +18,6 @@ func EnsureAs(ctx context.Context, js jetstream.JetStream, file []byte, opts Opt
 
 // DefinitionOf reads another definition file.
 func DefinitionOf(file []byte) (Definition, error) { return definitions(file) }
+
+// Flush waits until the server has read what was sent.
+func (b *Letterbox) Flush(ctx context.Context) error { return b.flush(ctx) }
