@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,11 +19,22 @@ import (
 // down is a network in which the receiver can't be reached for a while.
 type down struct {
 	until time.Time
+
+	mu    sync.Mutex
 	tries []time.Time
 	ids   []string // that arrived
 }
 
+// asked is how often somebody tried.
+func (d *down) asked() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.tries)
+}
+
 func (d *down) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.tries = append(d.tries, time.Now())
 	if time.Now().Before(d.until) {
 		return nil, errors.New("connection refused")
@@ -52,7 +64,7 @@ func TestAReceiverThatIsDownForAnHourIsNotFlooded(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		asked := len(network.tries)
+		asked := network.asked()
 		time.Sleep(2 * time.Minute)
 		stop()
 		if !slices.Equal(network.ids, want) {
