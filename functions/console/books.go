@@ -17,6 +17,18 @@ func newBook[K comparable, V any](most int) *book[K, V] {
 	return &book[K, V]{most: most, pages: map[K]V{}}
 }
 
+// entry is what is noted for k; where nothing is, what open makes of it, which is noted.
+func (b *book[K, V]) entry(k K, open func() V) V {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v, there := b.pages[k]
+	if !there {
+		v = open()
+	}
+	b.put(k, v)
+	return v
+}
+
 func (b *book[K, V]) look(k K) (V, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,6 +42,11 @@ func (b *book[K, V]) look(k K) (V, bool) {
 func (b *book[K, V]) note(k K, v V) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.put(k, v)
+}
+
+// put notes v for k, and forgets what was asked for longest ago. The caller holds mu.
+func (b *book[K, V]) put(k K, v V) {
 	b.order = append(slices.DeleteFunc(b.order, func(other K) bool { return other == k }), k)
 	b.pages[k] = v
 	if len(b.order) > b.most {

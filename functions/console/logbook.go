@@ -23,7 +23,6 @@ type logBook struct {
 	fresh time.Duration
 	now   func() time.Time
 	book  *book[job, *liveLog]
-	mu    sync.Mutex // over finding an entry
 }
 
 // job names one.
@@ -52,7 +51,7 @@ func (b *logBook) end(ctx context.Context, of job) (string, error) {
 	if b.bus == nil || of.id == "" {
 		return "", nil
 	}
-	log := b.entry(of)
+	log := b.book.entry(of, func() *liveLog { return &liveLog{} })
 	log.mu.Lock()
 	defer log.mu.Unlock()
 	if !log.read.IsZero() && b.now().Sub(log.read) < b.fresh {
@@ -67,17 +66,6 @@ func (b *logBook) end(ctx context.Context, of job) (string, error) {
 	}
 	log.text, log.read = tail.end(), b.now()
 	return log.text, nil
-}
-
-func (b *logBook) entry(of job) *liveLog {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	log, there := b.book.look(of)
-	if !there {
-		log = &liveLog{}
-		b.book.note(of, log)
-	}
-	return log
 }
 
 // logTail puts the parts of a log together. Another attempt's log begins anew.

@@ -21,7 +21,6 @@ type shared struct {
 	fresh time.Duration
 	now   func() time.Time
 	book  *book[string, *sharedPage]
-	mu    sync.Mutex // over finding an entry
 }
 
 // sharedPage is a page as it was made last.
@@ -40,7 +39,7 @@ func newShared(fresh time.Duration, now func() time.Time) *shared {
 
 // parts are those of the page that is asked for. Who may act sees another one than who may not. An error is shared with nobody.
 func (s *shared) parts(r *http.Request, trusted bool, do func() (parts, error)) (parts, error) {
-	p := s.page(pageKey(r.URL, trusted))
+	p := s.book.entry(pageKey(r.URL, trusted), func() *sharedPage { return &sharedPage{} })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if age := s.now().Sub(p.made); !p.made.IsZero() && age >= 0 && age < s.fresh {
@@ -62,15 +61,4 @@ func pageKey(u *url.URL, trusted bool) string {
 		return "trusted " + key
 	}
 	return key
-}
-
-func (s *shared) page(key string) *sharedPage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p, there := s.book.look(key)
-	if !there {
-		p = &sharedPage{}
-		s.book.note(key, p)
-	}
-	return p
 }

@@ -114,7 +114,7 @@ func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 
 // readStudy finds the search that the run's hyperparameters are of. A run whose module searches by itself, or that is not tuned, has none.
 func (d *Detail) readStudy(ctx context.Context, box events.Letterbox) error {
-	study, err := StudyOfRun(ctx, box, d.Pipeline, d.Run)
+	study, err := studyOfRun(ctx, box, d.Pipeline, d.Run)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
 	}

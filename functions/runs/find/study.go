@@ -13,7 +13,7 @@ import (
 // Study is the study of PIPELINE/RUN, the newest of a pipeline, or the one whose id begins so.
 func Study(ctx context.Context, box events.Letterbox, word string) (events.Study, error) {
 	if pipeline, run, both := strings.Cut(word, "/"); both {
-		return StudyOfRun(ctx, box, pipeline, run)
+		return studyOfRun(ctx, box, pipeline, run)
 	}
 	var newest events.Study
 	for entry, err := range box.Studies(ctx, "") {
@@ -30,8 +30,8 @@ func Study(ctx context.Context, box events.Letterbox, word string) (events.Study
 	return studies.Find(ctx, box, word)
 }
 
-// StudyOfRun is the study that a run's tune job asked for, or the one whose outcome the run was told of: another run's, or an older one.
-func StudyOfRun(ctx context.Context, box events.Letterbox, pipeline, run string) (events.Study, error) {
+// studyOfRun is the study that a run's tune job asked for, or the one whose outcome the run was told of: another run's, or an older one.
+func studyOfRun(ctx context.Context, box events.Letterbox, pipeline, run string) (events.Study, error) {
 	join, err := dispatch.ReadJoin(ctx, box, pipeline, run)
 	if err != nil {
 		return events.Study{}, err
