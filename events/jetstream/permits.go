@@ -52,6 +52,21 @@ func Refused(ctx context.Context, address string, opts Options, asked Permits) (
 // nobody stands where a pattern has a wildcard, and for a stream that there is not.
 const nobody = "stoker-doctor-asks"
 
+// requiredLevel is the header by which a request says what JetStream must be able to do, by the number of its API's level (NATS ADR-44).
+const (
+	requiredLevel = "Nats-Required-Api-Level"
+	noLevel       = "1000000000"
+)
+
+// bodyOf is no JSON, but of a request for a consumer, which a server reads before it looks at the level: one of another stream than the
+// subject says is refused.
+func bodyOf(subject string) []byte {
+	if strings.Contains(subject, ".API.CONSUMER.CREATE.") {
+		return []byte(`{"stream_name": "` + nobody + `"}`)
+	}
+	return []byte("{")
+}
+
 // permitTime is how long a server may take to say anything.
 const permitTime = 5 * time.Second
 
@@ -75,7 +90,7 @@ func (o Options) inDomain(subject string) string {
 }
 
 func refusesPublish(ctx context.Context, nc *nats.Conn, subject string) (bool, error) {
-	message := &nats.Msg{Subject: subject, Header: nats.Header{nats.ExpectedStreamHdr: {nobody}}, Data: []byte("{")}
+	message := &nats.Msg{Subject: subject, Header: nats.Header{nats.ExpectedStreamHdr: {nobody}, requiredLevel: {noLevel}}, Data: bodyOf(subject)}
 	if err := nc.PublishMsg(message); err != nil {
 		return false, err
 	}

@@ -1,0 +1,40 @@
+package access_test
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// TestWhoAsksWhatARoleMayIsNoWarningOfTheServers: its operators would look for who sends requests that nobody can read.
+func TestWhoAsksWhatARoleMayIsNoWarningOfTheServers(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer // read when the server has ended
+	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range access.Roles() {
+		_, all := needs(t, role)
+		if no, err := jetstream.Refused(t.Context(), server.URL(), jetstream.Options{}, all); err != nil || len(no.Publish)+len(no.Subscribe) > 0 {
+			t.Errorf("%s is refused %v, %v", role, no, err)
+		}
+	}
+	if err := box.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	if said.Len() > 0 {
+		t.Errorf("the server says:\n%s", said.String())
+	}
+}
