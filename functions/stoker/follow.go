@@ -29,21 +29,7 @@ func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact e
 	if err := a.print(runs.JSON(outcome), func(w io.Writer) { describe(w, outcome) }); err != nil {
 		return err
 	}
-	if failed, ok := outcome.Data.(*events.TrainingFailed); ok {
-		return a.failedRun(outcome.Run, failed)
-	}
-	return nil
-}
-
-// failedRun is the error of a run that failed. The table before it has said why; JSON is read by programs.
-func (a *app) failedRun(run string, failed *events.TrainingFailed) error {
-	switch {
-	case failed.Reason == events.FailureCancelled:
-		return fmt.Errorf("run %s was %s", run, runs.FirstLine(failed.Message)) // cancelled, or superseded by which
-	case a.forPrograms():
-		return fmt.Errorf("run %s failed: %s", run, runs.FirstLine(failed.Message))
-	}
-	return fmt.Errorf("run %s failed (%s)", run, failed.Reason)
+	return endedWell(ctx, box, runs.Outcome(events.Recorded{Fact: outcome}))
 }
 
 // follow publishes the facts of a run, and shows how it gets on until something has come of it.

@@ -117,6 +117,9 @@ func (a *app) nextSteps(d find.Detail) []string {
 			next = append(next, a.command("replay --run "+run+" --force")+"  # trains anew")
 		}
 	}
+	if d.State == runs.Failed && d.Failed.Log != "" {
+		next = append(next, a.command("logs "+quoted(d.Pipeline+"@"+d.Run))+"  # all that its module printed")
+	}
 	if d.DeadLetter != 0 {
 		next = append(next,
 			a.command(fmt.Sprintf("dead show %d", d.DeadLetter))+"  # its job as it came, and the facts behind it",

@@ -53,14 +53,3 @@ func (a *app) awaitRun(ctx context.Context, box events.Letterbox, key find.Key, 
 	})
 	return ended, err
 }
-
-// endedWell is nil for a run that has a model.
-func endedWell(ended runs.State) error {
-	switch ended.State {
-	case runs.Trained:
-		return nil
-	case runs.Cancelled:
-		return fmt.Errorf("run %s was cancelled", ended.Run)
-	}
-	return fmt.Errorf("run %s %s: %s", ended.Run, ended.State, ended.What())
-}
