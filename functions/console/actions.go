@@ -76,8 +76,8 @@ func (c *Console) deadAction(do func(context.Context, events.DeadLetter) error) 
 		if err := do(r.Context(), letter); err != nil {
 			return "", err
 		}
-		if n, err := count(c.opts.Box.Dead(r.Context())); err == nil {
-			c.model.letters(n)
+		if err := c.readDead(r.Context()); err != nil {
+			c.opts.Logger.Warn("dead letters not read; tried again", "error", err)
 		}
 		return link("/dead"), nil
 	}

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,9 +21,6 @@ const (
 // again is how long a part of the bus that can't be read is left alone.
 const again = 2 * time.Second
 
-// deadPause is how often dead letters are counted: nothing tells of new ones.
-const deadPause = 10 * time.Second
-
 // follow keeps the model up to date until ctx ends.
 func (c *Console) follow(ctx context.Context) error {
 	following, ctx := errgroup.WithContext(ctx)
@@ -41,7 +37,7 @@ func (c *Console) follow(ctx context.Context) error {
 		return c.keep(ctx, partFacts, func(ctx context.Context) error { return c.followFacts(ctx, &next) })
 	})
 	following.Go(func() error { return c.keep(ctx, partProgress, c.followProgress) })
-	following.Go(func() error { return c.keep(ctx, partDead, c.countDead) })
+	following.Go(func() error { return c.keep(ctx, partDead, c.followDead) })
 	following.Go(func() error { return c.keep(ctx, "revisions", c.readRevisions) })
 	following.Go(func() error { c.sparks.run(ctx); return nil })
 	return following.Wait()
@@ -108,30 +104,6 @@ func (c *Console) followProgress(ctx context.Context) error {
 		c.model.progress(p)
 	}
 	return nil
-}
-
-func (c *Console) countDead(ctx context.Context) error {
-	for {
-		n, err := count(c.opts.Box.Dead(ctx))
-		if err != nil {
-			return err
-		}
-		c.model.letters(n)
-		c.model.cleared(partDead)
-		if !sleep(ctx, deadPause) {
-			return nil
-		}
-	}
-}
-
-func count[T any](all iter.Seq2[T, error]) (n int, err error) {
-	for _, err := range all {
-		if err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
 }
 
 // readRevisions reads the pipelines at revisions that runs have pinned and that are not the newest any more.

@@ -102,6 +102,30 @@ func TestADeadLetterIsRetriedOrDropped(t *testing.T) {
 	}
 }
 
+// A run that failed leads to its dead letter, as long as there is one.
+func TestARunNamesItsDeadLetter(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	w.publish(ready("monday"), ready("tuesday"))
+	w.dispatched() // no such pipeline: they are buried
+	w.publish(failed("monday", "boom"), failed("tuesday", "boom"))
+	if err := w.readDead(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const page = "/run?pipeline=penguin&run=monday"
+	w.sees(page, `<a class="button" href="/letter?number=1">Dead letter 1</a>`, "dead retry 1")
+	w.sees("/run?pipeline=penguin&run=tuesday", `href="/letter?number=2"`)
+	if status, body := w.post("/dead/drop", url.Values{"number": {"1"}}, w.trusted); status != http.StatusSeeOther {
+		t.Fatalf("%d %s", status, body)
+	}
+	if _, body := w.get(page); strings.Contains(body, "ead letter 1") || strings.Contains(body, "dead retry") {
+		t.Errorf("a letter that is gone is named:\n%s", body)
+	}
+	if _, body := w.get(page); strings.Count(body, ">boom<") != 1 {
+		t.Errorf("what went wrong is said %d times:\n%s", strings.Count(body, ">boom<"), body)
+	}
+}
+
 func TestTheTokenIsEnteredOnce(t *testing.T) {
 	t.Parallel()
 	w := setup(t, nil)

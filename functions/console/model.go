@@ -30,7 +30,7 @@ type model struct {
 	gates  map[string]plan.Gate
 	leases map[string]runs.Lease
 	jobs   map[string]key
-	dead   int
+	dead   letters
 
 	read  map[string]bool   // what has been read to its end once
 	away  map[string]string // what can't be read now, and why
@@ -294,16 +294,6 @@ func (m *model) found(at revision, spec pipeline.Pipeline) {
 		m.older[at] = spec
 		m.settleAll(at.pipeline)
 	})
-}
-
-// letters takes how many dead letters there are.
-func (m *model) letters(n int) {
-	m.mu.RLock()
-	same := m.dead == n
-	m.mu.RUnlock()
-	if !same {
-		m.change(func() { m.dead = n })
-	}
 }
 
 // whole notes that a part of the bus was read to its end; from then on it is followed.

@@ -36,13 +36,13 @@ type runView struct {
 	Metrics   []nameValue
 	Hyper     []nameValue
 	Outputs   []outputLine
-	Failure   string // what a failure says beyond its first line
+	Failure   string // what a failure says beyond What
 	Log       string
 	LogWhole  bool
 	LogURL    template.URL
 	LogNote   string
-	LogLive   bool // more of it may come
-	Letter    uint64
+	LogLive   bool   // more of it may come
+	Letter    uint64 // its newest dead letter
 	Commands  []commandLine
 	CanCancel bool
 }
@@ -120,7 +120,7 @@ func (c *Console) fromModel(k key, told toldOf) (view runView) {
 	r := c.model.runs[k]
 	if r == nil {
 		told.record.refresh(known{c.model})
-		return runView{runLine: told.record.line()}
+		return runView{runLine: told.record.line(), Letter: c.model.dead.newest[k]}
 	}
 	view = runView{runLine: r.line(), Job: r.job(), Revision: r.join.Revision}
 	if r.join.IsTuned() {
@@ -135,6 +135,7 @@ func (c *Console) fromModel(k key, told toldOf) (view runView) {
 			view.Heartbeat = lease.Written
 		}
 	}
+	view.Letter = c.model.dead.newest[k]
 	view.CanCancel = !r.state.Over() && r.state.State != runs.Unclear
 	view.Charts = viewsOf(r.curves.charts())
 	return view

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"strconv"
+
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -18,7 +20,9 @@ func (v *runView) addCommands(c *Console) {
 			" &&\ntensorboard --logdir ./"+v.Pipeline+"/model_run")
 	case runs.Failed, runs.Cancelled, runs.Expired:
 		add("All that is known of it", f.Command("runs show", name, of))
-		if v.Job != "" {
+		if v.Letter != 0 {
+			add("Try it again, once the cause is mended", f.Command("dead retry", strconv.FormatUint(v.Letter, 10)))
+		} else if v.Job != "" {
 			add("Train it anew", f.Command("replay", "--run", name, of, "--force"))
 		}
 	case runs.Held:

@@ -15,7 +15,9 @@ func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
 		return
 	}
 	if told.failed != nil {
-		view.Failure = maskText(runs.OnPaper(told.failed.Message))
+		if whole := maskText(runs.OnPaper(told.failed.Message)); whole != plain(view.What()) {
+			view.Failure = whole
+		}
 		view.Log = maskText(runs.OnPaper(told.failed.LogTail))
 	}
 	address := logAddress(told)

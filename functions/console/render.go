@@ -86,7 +86,7 @@ func (f frame) part(name string) (template.HTML, error) {
 // frame fills in what every page has.
 func (c *Console) frame(r *http.Request, p page, view any) frame {
 	c.model.mu.RLock()
-	dead, waits := c.model.dead, c.model.waits()
+	dead, waits := c.model.dead.count, c.model.waits()
 	c.model.mu.RUnlock()
 	return frame{
 		Title: p.title(view), Nav: p.nav, Dead: dead, Waits: waits, Trusted: c.trusts(r), CanAct: c.opts.Token != "",

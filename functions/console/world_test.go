@@ -160,11 +160,14 @@ func (w *world) trusted(r *http.Request) {
 	r.AddCookie(&http.Cookie{Name: cookieName, Value: w.proof()})
 }
 
+// patience is for what is about to come: only a failure waits so long.
+const patience = 2 * time.Minute
+
 // sees waits until a page says something.
 func (w *world) sees(path string, want ...string) string {
 	w.t.Helper()
 	var body string
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		_, body = w.get(path)
 		if lacks := lacking(body, want); len(lacks) == 0 {
 			return body
@@ -186,7 +189,7 @@ func lacking(body string, want []string) (lacks []string) {
 // eventually waits until something holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatal("never: " + what)
 		}

@@ -1,0 +1,57 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/replay"
+)
+
+// deadPause is how often dead letters are looked at: nothing tells of new ones.
+const deadPause = 10 * time.Second
+
+// letters are the dead letters that there are.
+type letters struct {
+	count  int
+	newest map[key]uint64 // number of a run's newest one
+}
+
+// followDead looks at the dead letters again and again, until ctx ends.
+func (c *Console) followDead(ctx context.Context) error {
+	for {
+		if err := c.readDead(ctx); err != nil {
+			return err
+		}
+		c.model.cleared(partDead)
+		if !sleep(ctx, deadPause) {
+			return nil
+		}
+	}
+}
+
+// readDead reads all of them once.
+func (c *Console) readDead(ctx context.Context) error {
+	now := letters{newest: map[key]uint64{}}
+	for letter, err := range c.opts.Box.Dead(ctx) {
+		if err != nil {
+			return err
+		}
+		now.count++
+		if pipeline, run := replay.RunOf(letter); run != "" {
+			now.newest[key{pipeline, run}] = letter.Sequence
+		}
+	}
+	c.model.buried(now)
+	return nil
+}
+
+// buried takes the dead letters that there are now.
+func (m *model) buried(now letters) {
+	m.mu.RLock()
+	same := m.dead.count == now.count && maps.Equal(m.dead.newest, now.newest)
+	m.mu.RUnlock()
+	if !same {
+		m.change(func() { m.dead = now })
+	}
+}
