@@ -71,6 +71,20 @@ func (b *Letterbox) BucketLag(ctx context.Context, reader string) (Lag, error) {
 	return b.lag(ctx, bucketConsumer(reader))
 }
 
+// ListenLag tells of a listener's place in a stream, which is there once it has listened. None is made.
+func (b *Letterbox) ListenLag(ctx context.Context, stream, listener string) (Lag, error) {
+	if !b.nc.IsConnected() {
+		return Lag{}, fmt.Errorf("ask for consumer %s of %s: the bus is away", listener, stream)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	consumer, err := b.js.Consumer(ctx, stream, listener)
+	if err != nil {
+		return Lag{}, fmt.Errorf("ask for consumer %s of %s: %w", listener, stream, b.explain(ctx, err))
+	}
+	return lagOf(consumer.CachedInfo()), nil
+}
+
 // lag asks the server. A connection that is gone is told at once: who waits for it would be told nothing else.
 func (b *Letterbox) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) {
 	if !b.nc.IsConnected() {

@@ -132,6 +132,17 @@ func (n *Notifier) ears() (ears []ear) {
 	return ears
 }
 
+// Places are where it listens, and by which name: streams of facts and of dead letters, as far as it tells of them.
+func (n *Notifier) Places() (name string, streams []string) {
+	if len(n.kinds) > 0 {
+		streams = append(streams, events.StreamFacts)
+	}
+	if n.dead {
+		streams = append(streams, events.StreamDead)
+	}
+	return n.listener(), streams
+}
+
 func (n *Notifier) run(ctx context.Context, e ear) error {
 	for ctx.Err() == nil {
 		err := n.next(ctx, e)

@@ -20,6 +20,7 @@ import (
 // exportFlags are the flags of `stoker lineage export`.
 type exportFlags struct {
 	to, pipeline, name, namespace string
+	listen                        *string
 	from                          uint64
 	follow                        bool
 }
@@ -43,12 +44,18 @@ func newLineageExport(app *app) *cobra.Command {
 			if f.follow && f.from > 1 {
 				return exit.Usage(errors.New("--from goes without --follow, which begins where it was"))
 			}
+			if !f.follow && *f.listen != "" {
+				return exit.Usage(errors.New("--listen goes with --follow: without it nothing stays running"))
+			}
 			if err := events.CheckName("--name", f.name); err != nil {
 				return exit.Usage(err)
 			}
 			config, err := f.config(app.found)
 			if err != nil || config.Disabled {
 				return err
+			}
+			if f.follow {
+				return app.followLineage(cmd.Context(), config, f)
 			}
 			return app.withLink(cmd.Context(), func(ctx context.Context, l link) error { return app.exportLineage(ctx, l, config, f) })
 		},
@@ -60,6 +67,7 @@ func newLineageExport(app *app) *cobra.Command {
 	flags.Uint64Var(&f.from, "from", 1, "sequence of the first fact to tell of")
 	flags.BoolVar(&f.follow, "follow", false, "go on with what comes, until interrupted")
 	flags.StringVar(&f.name, "name", "openlineage", "with --follow: by which name the bus remembers how far it is; one for each receiver")
+	f.listen = listenFlag(cmd)
 	return cmd
 }
 
@@ -101,20 +109,39 @@ func (f exportFlags) config(found *settings.Settings) (c openlineage.Config, err
 	return c, nil
 }
 
+// followLineage goes on until it is interrupted. It needs the bus, and the store for what a model was made of.
+func (a *app) followLineage(ctx context.Context, c openlineage.Config, f exportFlags) error {
+	return a.operate(ctx, "lineage-export", *f.listen, func(ctx context.Context, o *operated) error {
+		return a.withLink(ctx, func(ctx context.Context, l link) error {
+			sender, closer, err := a.sender(c)
+			if err != nil {
+				return err
+			}
+			defer closer.Close()
+			x := a.exporter(l, c, f, sender)
+			a.sayStarted("lineage export", "to "+whereTo(c))
+			needs := asListener(l.box, func() (string, []string) { return f.name, []string{events.StreamFacts} })
+			needs.needs["store"] = storeNeed(l.store, l.root)
+			return o.while(ctx, needs, func(ctx context.Context) error { return x.Follow(ctx, f.name) })
+		})
+	})
+}
+
+func (a *app) exporter(l link, c openlineage.Config, f exportFlags, sender openlineage.Sender) *openlineage.Exporter {
+	return &openlineage.Exporter{
+		Teller: openlineage.Teller{Namespace: c.Namespace, Version: version},
+		Box:    l.box, Store: l.store, Sender: sender, Pipeline: f.pipeline, Log: a.logger(),
+	}
+}
+
+// exportLineage tells of what is in the log.
 func (a *app) exportLineage(ctx context.Context, l link, c openlineage.Config, f exportFlags) error {
 	sender, closer, err := a.sender(c)
 	if err != nil {
 		return err
 	}
 	defer closer.Close()
-	x := openlineage.Exporter{
-		Teller: openlineage.Teller{Namespace: c.Namespace, Version: version},
-		Box:    l.box, Store: l.store, Sender: sender, Pipeline: f.pipeline, Log: a.logger(),
-	}
-	if f.follow {
-		a.sayStarted("lineage export", "to "+whereTo(c))
-		return x.Follow(ctx, f.name)
-	}
+	x := a.exporter(l, c, f, sender)
 	sent, err := x.Replay(ctx, f.from)
 	fmt.Fprintf(a.notes(), "%d events told to %s\n", sent, whereTo(c))
 	if err != nil && c.URL != "" && ctx.Err() == nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/notify"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
@@ -26,6 +26,7 @@ func newNotify(app *app) *cobra.Command {
 	var opts notify.Options
 	var urlFile, secretFile, tokenFile string
 	var try bool
+	var listen *string
 	cmd := &cobra.Command{
 		Use:   "notify",
 		Short: "Tell a webhook of failures",
@@ -53,7 +54,7 @@ func newNotify(app *app) *cobra.Command {
 				return err
 			}
 			opts.Logger = app.logger()
-			return app.notify(cmd.Context(), opts, try)
+			return app.notify(cmd.Context(), opts, try, *listen)
 		},
 	}
 	flags := cmd.Flags()
@@ -68,10 +69,11 @@ func newNotify(app *app) *cobra.Command {
 	flags.StringVar(&opts.Name, "name", "default", "under which it keeps its place on the bus")
 	flags.DurationVar(&opts.Timeout, "timeout", 0, "how long the webhook may take to answer, 20s at most (default 10s)")
 	flags.BoolVar(&try, "try", false, "send one test event, say what comes of it, and end")
+	listen = listenFlag(cmd)
 	return cmd
 }
 
-func (a *app) notify(ctx context.Context, opts notify.Options, try bool) error {
+func (a *app) notify(ctx context.Context, opts notify.Options, try bool, listen string) error {
 	n, err := notify.New(nil, opts)
 	if err != nil {
 		return exit.Usage(err)
@@ -83,13 +85,15 @@ func (a *app) notify(ctx context.Context, opts notify.Options, try bool) error {
 		fmt.Fprintln(a.notes(), "the webhook has taken a test event")
 		return nil
 	}
-	return a.withBus(ctx, func(ctx context.Context, box events.Letterbox) error {
-		n, err := notify.New(box, opts)
-		if err != nil {
-			return err
-		}
-		a.sayStarted("notify")
-		return n.Run(ctx)
+	return a.operate(ctx, "notify", listen, func(ctx context.Context, o *operated) error {
+		return a.withBox(ctx, func(ctx context.Context, box *jetstream.Letterbox) error {
+			n, err := notify.New(box, opts)
+			if err != nil {
+				return err
+			}
+			a.sayStarted("notify")
+			return o.while(ctx, asListener(box, n.Places), n.Run)
+		})
 	})
 }
 

@@ -131,6 +131,21 @@ func asReader(lag func(context.Context, string) (jetstream.Lag, error), reader s
 	return asks{needs: map[string]telemetry.Need{"bus": needs(ask)}, lags: []func(context.Context) ([]jetstream.Lag, error){ask}}
 }
 
+// asListener is what one needs who listens: its places in streams.
+func asListener(box *jetstream.Letterbox, places func() (name string, streams []string)) asks {
+	name, streams := places()
+	ask := func(ctx context.Context) (all []jetstream.Lag, err error) {
+		for _, stream := range streams {
+			lag, failed := box.ListenLag(ctx, stream, name)
+			if err = errors.Join(err, failed); failed == nil {
+				all = append(all, lag)
+			}
+		}
+		return all, err
+	}
+	return asks{needs: map[string]telemetry.Need{"bus": needs(ask)}, lags: []func(context.Context) ([]jetstream.Lag, error){ask}}
+}
+
 // needs makes a need of a look at queues.
 func needs(lags func(context.Context) ([]jetstream.Lag, error)) telemetry.Need {
 	return func(ctx context.Context) error {

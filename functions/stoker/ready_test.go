@@ -106,7 +106,7 @@ func addressIn(t *testing.T, log *io.PipeReader) string {
 // expect asks until a path answers with a status and a text. All the while the process lives.
 func (s *servers) expect(address, path string, status int, text string) {
 	s.Helper()
-	const patience = time.Minute
+	const patience = 2 * time.Minute
 	last := ""
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(50 * time.Millisecond) {
 		if got := s.ask(address + "/healthz"); got != "200 ok\n" {
@@ -165,6 +165,34 @@ func TestWhoIsReadyFollowsBusAndStore(t *testing.T) {
 	s.expect(dispatcher, "/readyz", 200, "ok")
 	s.startBucket()
 	s.expect(worker, "/readyz", 200, "ok")
+}
+
+// Who tells others is ready once it has its places on the bus, while the bus answers, and tells how far behind it is.
+func TestWhoTellsOthersIsReadyWhileItListens(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	s := startServers(t)
+	keys := s.here.Credentials()
+	t.Setenv("AWS_ACCESS_KEY_ID", keys.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", keys.SecretKey)
+	s.prepare()
+	const receiver = "http://127.0.0.1:9/"
+	notifier, exporter := s.operating("notify", "--url", receiver), s.operating("lineage", "export", "--follow", "--to", receiver)
+	both := []string{notifier, exporter}
+	for _, at := range both {
+		s.expect(at, "/readyz", 200, "ok")
+	}
+	s.expect(notifier, "/metrics", 200, `stoker_queue_lag{consumer="notify-default",stream="DEAD"} 0`)
+	s.expect(exporter, "/metrics", 200, `stoker_queue_lag{consumer="openlineage",stream="FACTS"} 0`)
+	if err := s.at.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range both {
+		s.expect(at, "/readyz", 503, "bus: ")
+	}
+	s.startBus()
+	for _, at := range both {
+		s.expect(at, "/readyz", 200, "ok")
+	}
 }
 
 // prepare makes streams and a bucket.
