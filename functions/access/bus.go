@@ -144,7 +144,8 @@ func (g *grant) worker(s Scope) {
 func (g *grant) bridge() {
 	g.connect()
 	g.to("take notices of uploads")
-	g.take(events.StreamBuckets, "bridge")
+	g.take(events.StreamBuckets, bridging)
+	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // nobody makes it for those who have no bridge
 	g.get(events.StreamFacts, events.StreamBuckets)
 	g.bury()
 	g.to("tell facts")

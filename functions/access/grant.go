@@ -146,9 +146,10 @@ func lasting(stream string) []string {
 	return nil
 }
 
-// Names of lasting consumers: the dispatcher's, and those that `stoker notify` and `stoker lineage export` have unless told otherwise.
+// Names of lasting consumers: the dispatcher's, the bridge's, and those that `stoker notify` and `stoker lineage export` have unless told otherwise.
 const (
 	dispatching  = "dispatch"
+	bridging     = "bridge"
 	notifying    = "notify-" // before the notifier's name
 	standardName = "default"
 	exporting    = "openlineage"

@@ -1,0 +1,23 @@
+package access_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/bridge"
+)
+
+// TestABridgeFindsOrMakesItsPlace: who sets up the streams makes none for those who have no bridge.
+func TestABridgeFindsOrMakesItsPlace(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	bus.as(t, "acme", access.Operator) // makes the streams
+	for range 2 {
+		if _, err := bus.as(t, "acme", access.Bridge).FollowBuckets(t.Context(), bridge.Reader, time.Second); !errors.Is(err, events.ErrEmpty) {
+			t.Errorf("got %v, want that no notice waits", err)
+		}
+	}
+}
