@@ -108,7 +108,7 @@ type Ended struct {
 	Curves  map[string][]Point `json:"curves,omitempty"`  // of each metric, thinned to what a log should hold
 	Metrics map[string]float64 `json:"metrics,omitempty"` // that the trial is known by
 	Step    int                `json:"step,omitempty"`    // of the best score
-	Stopped int                `json:"stopped,omitempty"` // step at which it was stopped early; 0: it was not
+	Stopped int                `json:"stopped,omitempty"` // step that it had come to when it was stopped early; 0: it was not
 	Message string             `json:"message,omitempty"` // why it failed
 	Files   string             `json:"files,omitempty"`   // where what it left is kept: a checkpoint, a model
 }

@@ -64,7 +64,7 @@ func (w *world) search(trials int) string {
 		values := space.Values{{Name: "learning_rate", Of: rate}, {Name: "units", Of: int64(4 + i*31%61)}, {Name: "activation", Of: []string{"relu", "tanh"}[i%2]}}
 		write(tune.Entry{Started: []tune.Started{{Trial: id, Suggestion: &tune.Suggestion{Values: values}, Owner: owner}}})
 		score := 1 - math.Abs(math.Log10(rate)+2)/4 + 0.01*float64(i%5)
-		write(tune.Entry{Ended: &tune.Ended{Trial: id, Owner: owner, Status: tune.Completed, Step: 10, Metrics: map[string]float64{"accuracy": score},
+		write(tune.Entry{Ended: &tune.Ended{Trial: id, Owner: owner, Status: tune.Completed, Step: 10, Stopped: 20 * (i % 2), Metrics: map[string]float64{"accuracy": score},
 			Curves: map[string][]tune.Point{"accuracy": {{Step: 10, Value: score}}}}})
 	}
 	return name.ID
@@ -75,7 +75,7 @@ func TestAStudyIsShown(t *testing.T) {
 	w := setup(t, nil)
 	id := w.search(40)
 	w.sees("/studies", "penguin", "random", "40 of 40")
-	body := w.sees("/study?pipeline=penguin&id="+id, "Parallel coordinates", "Importance", "Best so far", "accuracy (max)", "40 completed of 40", `class="best"`)
+	body := w.sees("/study?pipeline=penguin&id="+id, "Parallel coordinates", "Importance", "Best so far", "accuracy (max)", "40 completed of 40", `class="best"`, "Best at step", "> stopped at 20<", "> completed<")
 	if at := strings.Index(body, "<meter"); !strings.Contains(body[max(0, at-80):at], "learning_rate") {
 		t.Error("what explains most is not first")
 	}

@@ -67,8 +67,9 @@ type studyView struct {
 
 type trialLine struct {
 	report.Row
-	Values []string
-	Path   string // the trial's line through the parallel coordinates
+	InWords string // what has become of it
+	Values  []string
+	Path    string // the trial's line through the parallel coordinates
 }
 
 const trialsPerPage = 50
@@ -196,7 +197,7 @@ func (v *studyView) table(r *http.Request, axes axes) {
 	rows, v.Leaf = leafOf(r, rows, trialsPerPage)
 	v.Names = axes.names()
 	for _, row := range rows {
-		line := trialLine{Row: row, Path: axes.path(row)}
+		line := trialLine{Row: row, InWords: v.Report.InWords(row), Path: axes.path(row)}
 		for _, name := range v.Names {
 			value, _ := row.Values.Lookup(name)
 			line.Values = append(line.Values, valueText(value))

@@ -139,14 +139,8 @@ func (d studyDetail) status(trial report.Row) string {
 		return fmt.Sprintf("running %d", p.Step)
 	case trial.Status == tune.Invalid && d.Finished != nil:
 		return d.unended()
-	case trial.Status == tune.Invalid:
-		return "to be retried"
-	case trial.Stopped > 0:
-		return fmt.Sprintf("stopped at %d", trial.Stopped)
-	case trial.Breaks:
-		return "breaks constraints"
 	}
-	return strings.ToLower(string(trial.Status))
+	return d.InWords(trial)
 }
 
 // whyFailed is what a trial failed of, or fails of and is tried again.

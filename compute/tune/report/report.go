@@ -2,8 +2,10 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -48,7 +50,7 @@ type Row struct {
 	Round     int    `json:"round,omitempty"`
 	Iteration int    `json:"iteration,omitempty"`
 
-	Stopped int       `json:"stopped,omitempty"` // the step at which it was stopped early
+	Stopped int       `json:"stopped,omitempty"` // the step it had come to when it was stopped early
 	Breaks  bool      `json:"breaks_constraints,omitempty"`
 	Tries   int       `json:"tries"`
 	Started time.Time `json:"started,omitzero"`
@@ -108,6 +110,21 @@ func rowOf(s *tune.Study, t *tune.Trial, best bool) Row {
 		row.Seconds = t.Ended.Sub(t.Started).Seconds()
 	}
 	return row
+}
+
+// InWords is what has become of a trial, in a word or two for people. They are the same wherever a study is shown.
+func (r Report) InWords(trial Row) string {
+	switch {
+	case trial.Status == tune.Invalid && r.Finished != nil:
+		return "cut short"
+	case trial.Status == tune.Invalid:
+		return "to be retried"
+	case trial.Stopped > 0:
+		return fmt.Sprintf("stopped at %d", trial.Stopped)
+	case trial.Breaks:
+		return "breaks constraints"
+	}
+	return strings.ToLower(string(trial.Status))
 }
 
 // JSON writes the report as one indented object.

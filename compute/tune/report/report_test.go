@@ -181,3 +181,20 @@ func TestAStudyThatHasNotBegunIsEmpty(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+func TestATrialHasTheSameWordsEverywhere(t *testing.T) {
+	t.Parallel()
+	over := report.Report{Finished: &tune.Finished{}}
+	for want, got := range map[string]string{
+		"completed":          over.InWords(report.Row{Status: tune.Completed}),
+		"stopped at 100":     over.InWords(report.Row{Status: tune.Completed, Stopped: 100}),
+		"breaks constraints": over.InWords(report.Row{Status: tune.Completed, Breaks: true}),
+		"failed":             over.InWords(report.Row{Status: tune.Failed}),
+		"cut short":          over.InWords(report.Row{Status: tune.Invalid}),
+		"to be retried":      report.Report{}.InWords(report.Row{Status: tune.Invalid}),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -77,7 +77,13 @@ func (h *Heard) End(over bool) {
 
 // Ended is how the try ended that has come to its metrics. One that the study's end cut off before it had any came to nothing.
 func (h *Heard) Ended(study tune.Study, metrics map[string]float64) tune.Ended {
-	ended := Completed(study, h.trial, h.curves, metrics, h.stopped)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	stopped := h.stopped
+	if stopped > 0 { // it may have gone on for a while before it saw that
+		stopped = max(stopped, h.step)
+	}
+	ended := Completed(study, h.trial, h.curves, metrics, stopped)
 	if h.over && ended.Status == tune.Failed {
 		ended.Status, ended.Message = tune.Invalid, "the study ended"
 	}
