@@ -69,7 +69,7 @@ func (c *Console) compareView(r *http.Request) (view compareView, err error) {
 	return view, nil
 }
 
-// labelsOf leaves out the pipeline where all runs are of one.
+// labelsOf names runs as commands do, PIPELINE@RUN, and leaves out the pipeline where all are of one.
 func labelsOf(asked []string) []string {
 	labels, same := slices.Clone(asked), true
 	for _, name := range asked {
@@ -77,8 +77,12 @@ func labelsOf(asked []string) []string {
 		same = same && strings.HasPrefix(asked[0], pipeline+"/")
 	}
 	for i := range labels {
-		if _, run, ok := strings.Cut(labels[i], "/"); ok && same {
+		pipeline, run, ok := strings.Cut(labels[i], "/")
+		switch {
+		case ok && same:
 			labels[i] = run
+		case ok:
+			labels[i] = pipeline + "@" + run
 		}
 	}
 	return labels

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"html/template"
 	"slices"
@@ -88,14 +89,14 @@ func sparkOf(charts []chart) template.HTML {
 	return ""
 }
 
-// addSparks draws the curves of listed runs that were not followed.
+// addSparks draws the curves of listed runs that have ended from their logs: what was followed of one may be its begin and its end.
 func (c *Console) addSparks(list []runLine) {
 	for i := range list {
-		if list[i].Spark != "" || list[i].ModelRun == "" {
+		if list[i].ModelRun == "" {
 			continue
 		}
 		if ref, err := c.ours(list[i].ModelRun); err == nil {
-			list[i].Spark = c.sparks.of(ref.String())
+			list[i].Spark = cmp.Or(c.sparks.of(ref.String()), list[i].Spark)
 		}
 	}
 }

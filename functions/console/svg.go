@@ -180,9 +180,9 @@ func (f figure) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, f.value, 'g', f.digits, 64), nil
 }
 
-// spark is a curve of the size of a word; "" where there is none.
+// spark is a curve of the size of a word; "" where there is none: two points are a stroke that says nothing of what is between them.
 func spark(points []point) template.HTML {
-	if len(points) < 2 {
+	if len(points) < 3 {
 		return ""
 	}
 	points = thinned(points, 48)
