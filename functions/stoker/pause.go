@@ -72,8 +72,28 @@ func changeGate(ctx context.Context, box events.Letterbox, name string, change g
 }
 
 func (p paused) String() string {
-	if p.Paused {
-		return fmt.Sprintf("pipeline %s is paused, %d runs wait", p.Pipeline, p.Waiting)
+	switch {
+	case p.Paused:
+		return fmt.Sprintf("pipeline %s is paused, %s", p.Pipeline, ofRuns(p.Waiting, "waits", "wait"))
+	case p.WentOn == 0 && p.Waiting == 0:
+		return fmt.Sprintf("pipeline %s goes on, no run was held", p.Pipeline)
+	case p.WentOn == 0:
+		return fmt.Sprintf("pipeline %s goes on: %s until there is room", p.Pipeline, ofRuns(p.Waiting, "that was held waits", "that were held wait"))
 	}
-	return fmt.Sprintf("pipeline %s goes on: of %d runs that were held %d go on, %d wait", p.Pipeline, p.WentOn+p.Waiting, p.WentOn, p.Waiting)
+	line := fmt.Sprintf("pipeline %s goes on: %s", p.Pipeline, ofRuns(p.WentOn, "that was held goes on", "that were held go on"))
+	if p.Waiting > 0 {
+		line += ", " + ofRuns(p.Waiting, "waits", "wait")
+	}
+	return line
+}
+
+// ofRuns says what n runs do.
+func ofRuns(n int, one, several string) string {
+	switch n {
+	case 0:
+		return "no run " + one
+	case 1:
+		return "1 run " + one
+	}
+	return fmt.Sprintf("%d runs %s", n, several)
 }

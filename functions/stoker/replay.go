@@ -31,7 +31,8 @@ func newReplay(app *app) *cobra.Command {
 		Long: "Looks at every run that has a fact from there on, and does only what is missing or damaged: a run whose model is gone is\n" +
 			"trained again (the same execution: a deterministic module makes the same bytes), one whose job is gone gets it again, one that\n" +
 			"nobody remembers is joined again. What is whole is left alone, and so is what failed: `stoker dead` has that. A run that starts\n" +
-			"from a model that is gone too waits for that one, so that the command may have to stay for a while.\n\n" +
+			"from a model that is gone too waits for that one, so that the command may have to stay for a while. Runs are listed and done\n" +
+			"in the order in which the facts that they train with had come.\n\n" +
 			"--from is a sequence from `stoker runs show`, a time (2026-11-21T09:00:00Z), or how long ago (24h).\n\n" +
 			"--force trains the runs anew, whether their models are there or not, as executions of their own. It prints the name of its\n" +
 			"request; the same --request again makes the same executions, and so nothing twice.\n\n" + pinnedHelp,

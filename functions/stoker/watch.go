@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs/watch"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // watchFlags are the flags of `stoker watch`.
@@ -24,8 +24,9 @@ func newWatch(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Show what happens, a line an event, until it is interrupted",
-		Long: "Shows facts, how runs move, and progress, as they come; with -o json an object a line. While the bus is away it waits, and\n" +
-			"goes on behind the last fact that it has shown. Progress that came meanwhile is lost.",
+		Long: "Shows facts, how runs move, and progress, as they come; with -o json an object a line, with -o yaml a document an\n" +
+			"event. While the bus is away it waits, and goes on behind the last fact that it has shown. Progress that came meanwhile is\n" +
+			"lost.",
 		Example: "  stoker watch\n" +
 			"  stoker watch --kind model.trained,training.failed -o json | jq -r .pipeline\n" +
 			"  stoker watch --pipeline penguin --all",
@@ -56,12 +57,30 @@ func (f watchFlags) check() error {
 	return nil
 }
 
+// inWords is what is waited for.
+func (f watchFlags) inWords() string {
+	what, of := "facts, runs and progress", "all pipelines"
+	if len(f.Kinds) > 0 {
+		what = strings.Join(f.Kinds, ", ")
+	}
+	switch {
+	case f.Run != "" && f.Pipeline != "":
+		of = "run " + f.Pipeline + "@" + f.Run
+	case f.Run != "":
+		of = "run " + f.Run
+	case f.Pipeline != "":
+		of = "pipeline " + f.Pipeline
+	}
+	return what + " of " + of
+}
+
 // watch prints what happens until ctx ends.
 func (a *app) watch(ctx context.Context, box events.Letterbox, f watchFlags) error {
 	f.Away = func(err error) { fmt.Fprintf(a.notes(), "the bus is away: %v; waiting for it\n", err) }
+	fmt.Fprintf(a.notes(), "waiting for %s; Ctrl-C ends it\n", f.inWords())
 	return watch.Lines(ctx, box, f.Options, func(line watch.Line) error {
-		if a.forPrograms() { // one object a line: what comes one after another has no other JSON
-			return json.NewEncoder(a.stdout).Encode(line)
+		if a.forPrograms() {
+			return terminal.PrintNext(a.stdout, a.output, line)
 		}
 		_, err := io.WriteString(a.stdout, watchedText(line)+"\n")
 		return err

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,6 +37,20 @@ func Print(out io.Writer, format string, v any, table func(w io.Writer)) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	table(w)
 	return w.Flush()
+}
+
+// PrintNext writes one of several results that come one after another: v as JSON on a line of its own, or as a YAML document.
+func PrintNext(out io.Writer, format string, v any) error {
+	if format == YAML {
+		var document bytes.Buffer
+		document.WriteString("---\n")
+		if err := printYAML(&document, v); err != nil {
+			return err
+		}
+		_, err := document.WriteTo(out) // at once, so that who reads has all of it
+		return err
+	}
+	return json.NewEncoder(out).Encode(v)
 }
 
 // printYAML goes by way of JSON, so that names and order of what is printed are the same.
