@@ -54,7 +54,7 @@ func TestTheProgramKnowsWhatContainersSay(t *testing.T) {
 }
 
 // noSettings are variables that other rooms read themselves.
-var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN", "STOKER_JOB"}
+var noSettings = []string{"STOKER_KERNELS", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN", "STOKER_JOB", "STOKER_NOTIFY_URL", "STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN"}
 
 // understood asks `stoker config` where its settings come from, in the environment of a container.
 func understood(t *testing.T, binary string, object manifests.Object, container corev1.Container) {
@@ -71,7 +71,8 @@ func understood(t *testing.T, binary string, object manifests.Object, container 
 	out, err := cmd.Output()
 	must(t, err)
 	for _, env := range container.Env {
-		if !strings.HasPrefix(env.Name, "NATS_") && !strings.HasPrefix(env.Name, "AWS_") && !strings.HasPrefix(env.Name, "STOKER_") {
+		place, _, _ := strings.Cut(env.Name, "_")
+		if !slices.Contains([]string{"NATS", "AWS", "STOKER", "OPENLINEAGE"}, place) {
 			continue
 		}
 		if slices.Contains(noSettings, env.Name) || strings.Contains(string(out), `"from": "`+env.Name) {
@@ -191,13 +192,18 @@ func TestGPUsAreAskedForAndTolerated(t *testing.T) {
 	}
 }
 
+// secrets are variables whose values nobody may read in a manifest.
+var secrets = []string{
+	"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "OPENLINEAGE_API_KEY", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN",
+	"STOKER_NOTIFY_SECRET", "STOKER_NOTIFY_TOKEN", "STOKER_NOTIFY_URL",
+}
+
 // Passwords and keys come from secrets; nothing that is rendered holds one.
 func TestNoSecretStandsInAManifest(t *testing.T) {
 	t.Parallel()
 	pods(t, func(name string, object manifests.Object, pod corev1.PodTemplateSpec) {
 		for _, env := range pod.Spec.Containers[0].Env {
-			secret := slices.Contains([]string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "STOKER_CONSOLE_TOKEN", "STOKER_HOSTS_TOKEN"}, env.Name)
-			if secret && (env.Value != "" || env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil) {
+			if slices.Contains(secrets, env.Name) && (env.Value != "" || env.ValueFrom == nil || env.ValueFrom.SecretKeyRef == nil) {
 				t.Errorf("%s: %s: %s is no reference to a secret", name, object, env.Name)
 			}
 		}
@@ -257,7 +263,9 @@ func TestWhatStaysRunningIsProbedWhereItAnswers(t *testing.T) {
 		}
 		probed[container.Name] = true
 	})
-	if !probed["console"] || !probed["dispatcher"] {
-		t.Errorf("probed: %v", probed)
+	for _, name := range []string{"console", "dispatcher", "exporter", "notifier"} {
+		if !probed[name] {
+			t.Errorf("probed: %v, want %s", probed, name)
+		}
 	}
 }

@@ -68,7 +68,7 @@ securityContext:
 - {name: NATS_CERT, value: /etc/stoker/bus-client/tls.crt}
 - {name: NATS_KEY, value: /etc/stoker/bus-client/tls.key}
 {{- end }}
-{{- if has $role (list "worker" "console") }}
+{{- if has $role (list "worker" "console" "exporter") }}
 - {name: STOKER_ROOT, value: {{ $v.store.root | quote }}}
 {{- with $v.store.endpoint }}
 - {name: AWS_ENDPOINT_URL_S3, value: {{ . | quote }}}
@@ -89,7 +89,7 @@ securityContext:
 {{- if and (eq $role "worker") $v.store.inputs }}
 - {name: STOKER_INPUTS, value: {{ join "," $v.store.inputs | quote }}}
 {{- end }}
-{{- if has $role (list "dispatcher" "worker" "console") }}
+{{- if has $role (list "dispatcher" "worker" "console" "notifier" "exporter") }}
 - {name: STOKER_LISTEN, value: ":9090"}
 {{- end }}
 - {name: STOKER_LOG_FORMAT, value: {{ $v.log.format }}}
@@ -114,7 +114,7 @@ securityContext:
 {{- if $v.bus.clientCertificate.secret }}
 - {name: bus-client, mountPath: /etc/stoker/bus-client, readOnly: true}
 {{- end }}
-{{- if and $v.store.ca.secret (has $role (list "worker" "console")) }}
+{{- if and $v.store.ca.secret (has $role (list "worker" "console" "exporter")) }}
 - {name: store-ca, mountPath: /etc/stoker/store-ca, readOnly: true}
 {{- end }}
 {{- end }}
@@ -134,7 +134,7 @@ securityContext:
 {{- if $v.bus.clientCertificate.secret }}
 - {name: bus-client, secret: {secretName: {{ $v.bus.clientCertificate.secret }}, defaultMode: 0440}}
 {{- end }}
-{{- if and $v.store.ca.secret (has $role (list "worker" "console")) }}
+{{- if and $v.store.ca.secret (has $role (list "worker" "console" "exporter")) }}
 - {name: store-ca, secret: {secretName: {{ $v.store.ca.secret }}, items: [{key: {{ $v.store.ca.key }}, path: ca.crt}]}}
 {{- end }}
 {{- end }}
