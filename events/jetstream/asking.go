@@ -48,6 +48,12 @@ func (a asking) CreateOrUpdateStream(ctx context.Context, c jetstream.StreamConf
 	}, api+"STREAM.CREATE."+c.Name, api+"STREAM.UPDATE."+c.Name)
 }
 
+func (a asking) UpdateStream(ctx context.Context, c jetstream.StreamConfig) (jetstream.Stream, error) {
+	return answered(ctx, a.refusals, func(ctx context.Context) (jetstream.Stream, error) {
+		return a.JetStream.UpdateStream(ctx, c)
+	}, api+"STREAM.UPDATE."+c.Name)
+}
+
 func (a asking) Consumer(ctx context.Context, stream, name string) (jetstream.Consumer, error) {
 	return answered(ctx, a.refusals, func(ctx context.Context) (jetstream.Consumer, error) {
 		return a.JetStream.Consumer(ctx, stream, name)
@@ -64,6 +70,12 @@ func (a asking) CreateConsumer(ctx context.Context, stream string, c jetstream.C
 func (a asking) CreateOrUpdateConsumer(ctx context.Context, stream string, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
 	return answered(ctx, a.refusals, func(ctx context.Context) (jetstream.Consumer, error) {
 		return a.JetStream.CreateOrUpdateConsumer(ctx, stream, c)
+	}, api+"CONSUMER.CREATE."+stream+"."+c.Durable)
+}
+
+func (a asking) UpdateConsumer(ctx context.Context, stream string, c jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	return answered(ctx, a.refusals, func(ctx context.Context) (jetstream.Consumer, error) {
+		return a.JetStream.UpdateConsumer(ctx, stream, c)
 	}, api+"CONSUMER.CREATE."+stream+"."+c.Durable)
 }
 

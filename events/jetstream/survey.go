@@ -99,11 +99,7 @@ func (s surveyor) survey(ctx context.Context) (Surveyed, error) {
 
 // ask makes a request of JetStream, and says in the words of events what came of it.
 func (s surveyor) ask(ctx context.Context, subject string, request func(context.Context) error) error {
-	prefix := "$JS.API."
-	if s.opts.Domain != "" {
-		prefix = "$JS." + s.opts.Domain + ".API."
-	}
-	ctx, done := s.refusals.expect(ctx, prefix+subject)
+	ctx, done := s.refusals.expect(ctx, api+subject)
 	defer done()
 	err := request(ctx)
 	switch cause := context.Cause(ctx); {

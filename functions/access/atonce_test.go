@@ -1,0 +1,46 @@
+package access_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/access"
+)
+
+// far is how long a request would wait that nobody answers; what is refused at once is told long before.
+const far = 2 * time.Minute
+
+// TestWhoMayNotMakeStreamsIsToldAtOnce, of streams that are there too.
+func TestWhoMayNotMakeStreamsIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	bus.as(t, "acme", access.Operator) // makes the streams
+	for _, role := range []access.Role{access.Worker, access.Upstream} {
+		options := bus.options(t, "acme", role)
+		options.Timeout = far
+		if _, err := jetstream.Setup(t.Context(), bus.address, options); !errors.Is(err, events.ErrRefused) {
+			t.Errorf("%s: got %v, want a refusal", role, err)
+		}
+	}
+}
+
+// TestASurveyByUpstreamIsToldAtOnce although its requests go to another domain.
+func TestASurveyByUpstreamIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	bus := startTenants(t)
+	bus.as(t, "acme", access.Operator)
+	options := bus.options(t, "acme", access.Upstream)
+	options.Timeout = far
+	found, err := jetstream.Survey(t.Context(), bus.address, options)
+	if err != nil || !errors.Is(found.JetStream, events.ErrRefused) {
+		t.Errorf("got %v, %v, want a refusal", found.JetStream, err)
+	}
+	for _, part := range found.Parts {
+		if part.Err != nil && !errors.Is(part.Err, events.ErrRefused) {
+			t.Errorf("%s: got %v, want a refusal", part.Name, part.Err)
+		}
+	}
+}
