@@ -166,7 +166,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		file, context, env, want string
 	}{
 		"unknown key":        {"root: s3://a\nnats:\n  ulr: x\n", "", "", `config.yaml:3:3: unknown key "nats.ulr": expected one of context, url, user`},
-		"unknown key on top": {"bus: x\n", "", "", `config.yaml:1:1: unknown key "bus": expected one of output, data, root, inputs, listen, log, nats, store, openlineage`},
+		"unknown key on top": {"bus: x\n", "", "", `config.yaml:1:1: unknown key "bus": expected one of output, data, root, inputs, listen, log, worker, console, nats, store, openlineage`},
 		"a list":             {"nats:\n  url: [a, b]\n", "", "", "config.yaml:2:8: nats.url: expected one value"},
 		"no mapping":         {"secret\n", "", "", "config.yaml:1:1: expected settings like root: s3://bucket"},
 		"no YAML":            {"nats: {url: [", "", "", "config.yaml: "},

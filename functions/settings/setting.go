@@ -16,6 +16,16 @@ const (
 	LogFormat Key = "log.format"
 	LogLevel  Key = "log.level"
 
+	WorkerFunctions  Key = "worker.functions"
+	WorkerClasses    Key = "worker.classes"
+	WorkerSlots      Key = "worker.slots"
+	WorkerGrace      Key = "worker.grace"
+	WorkerWarm       Key = "worker.warm"
+	WorkerPythonWarm Key = "worker.python_warm"
+
+	ConsoleListen Key = "console.listen"
+	ConsoleHosts  Key = "console.hosts"
+
 	BusContext Key = "nats.context"
 	BusURL     Key = "nats.url"
 	BusUser    Key = "nats.user"
@@ -49,7 +59,7 @@ const (
 // Setting is what there is to say of a key.
 type Setting struct {
 	Key     Key
-	Flag    string   // "" where there is none
+	Flag    string   // that all commands have; "" where there is none
 	Env     []string // the first that is set counts
 	Default string
 	Secret  bool   // never shown
@@ -68,6 +78,16 @@ func All() []Setting {
 		{Key: Listen, Env: []string{"STOKER_LISTEN"}, Says: "host:port where what stays running serves /healthz, /readyz and /metrics; :9090 for every address of the machine"},
 		{Key: LogFormat, Flag: "log-format", Env: []string{"STOKER_LOG_FORMAT"}, Default: "text", Says: "format of log lines: text or json"},
 		{Key: LogLevel, Flag: "log-level", Env: []string{"STOKER_LOG_LEVEL"}, Default: "warn", Says: "least of what is logged: debug, info, warn or error"},
+
+		{Key: WorkerFunctions, Env: []string{"STOKER_FUNCTIONS"}, Default: "train,tune,trial", Says: "kinds of jobs that workers take"},
+		{Key: WorkerClasses, Env: []string{"STOKER_CLASSES"}, Default: "cpu", Says: "resource classes of their jobs"},
+		{Key: WorkerSlots, Env: []string{"STOKER_SLOTS"}, Default: "1", Says: "jobs at once of a worker, that of up too"},
+		{Key: WorkerGrace, Env: []string{"STOKER_GRACE"}, Default: "25s", Says: "how long a worker may take to leave"},
+		{Key: WorkerWarm, Env: []string{"STOKER_WARM"}, Default: "1", Says: "processes for builtin modules that it keeps ready"},
+		{Key: WorkerPythonWarm, Env: []string{"STOKER_PYTHON_WARM"}, Says: "how it keeps processes for TFX modules ready: fork, idle or off"},
+
+		{Key: ConsoleListen, Env: []string{"STOKER_CONSOLE_LISTEN"}, Default: "127.0.0.1:8790", Says: "address and port of the console's page"},
+		{Key: ConsoleHosts, Env: []string{"STOKER_CONSOLE_HOSTS"}, Says: "names that browsers know it by, beside those of loopback"},
 
 		{Key: BusContext, Flag: "context", Env: []string{"NATS_CONTEXT"}, Says: "context of the nats tool that says which bus, and who asks"},
 		{Key: BusURL, Flag: "nats", Env: []string{"NATS_URL"}, Says: "NATS server; default: the local stack"},

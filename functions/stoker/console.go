@@ -14,6 +14,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/console"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -78,6 +79,8 @@ func newConsole(app *app) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers know it by, beside those of loopback")
 	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "nobody may act: there is no token")
 	cmd.Flags().BoolVar(&f.open, "open", false, "beyond loopback, let everybody who reaches it read")
+	setElsewhere(cmd, "listen", settings.ConsoleListen)
+	setElsewhere(cmd, "host", settings.ConsoleHosts)
 	return cmd
 }
 

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case refused():
 		err = exit.Usage(fmt.Errorf("%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), cmd.CommandPath()))
 	}
-	fmt.Fprintln(stderr, "stoker:", err)
+	fmt.Fprintln(stderr, "stoker:", whoMay(cmd, err))
 	return exit.Code(err)
 }
 
@@ -54,10 +54,15 @@ func newRoot(app *app) *cobra.Command {
 		Short: "Train and tune TFX models by events",
 		Long: "Stoker is the Trainer and Tuner of a TensorFlow Extended pipeline as event-driven functions.\n" +
 			"Start with `stoker demo`.\n\n" + exit.Help,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Version:           version,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return app.configure() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.configure(); err != nil {
+				return err
+			}
+			return setFlags(cmd, app.found)
+		},
 	}
 	root.SetOut(app.stdout)
 	root.SetErr(app.stderr)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/bridge"
+	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/local"
 )
 
@@ -49,6 +50,7 @@ func newUp(app *app) *cobra.Command {
 	cmd.Flags().StringVar(&consoleAt, "console", defaultConsole, "where the web page is served, any port of loopback if that one is taken; off: nowhere")
 	warm.add(cmd)
 	cmd.Flags().IntVar(&slots, "slots", 1, "jobs at once; 0 leaves them to workers of their own")
+	setElsewhere(cmd, "slots", settings.WorkerSlots)
 	withBridge = upBridge(cmd)
 	listen = listenFlag(cmd)
 	return cmd

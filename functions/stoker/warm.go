@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -22,6 +23,8 @@ func (w *warmFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&w.processes, "warm", 1, "processes for builtin modules kept ready, once one has run; 0: none, nor for TFX modules")
 	cmd.Flags().StringVar(&w.python, "python-warm", "",
 		"how processes for TFX modules are kept ready: "+strings.Join(guest.Warmth(), ", ")+" (default fork, idle where there is a GPU)")
+	setElsewhere(cmd, "warm", settings.WorkerWarm)
+	setElsewhere(cmd, "python-warm", settings.WorkerPythonWarm)
 }
 
 func (w *warmFlags) check() error {

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/scratch"
+	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/tuner"
@@ -70,6 +71,10 @@ func newWorker(app *app) *cobra.Command {
 	cmd.Flags().IntVar(&f.slots, "slots", 1, "jobs at once")
 	f.warm.add(cmd)
 	f.hostsFlags.add(cmd)
+	setElsewhere(cmd, "functions", settings.WorkerFunctions)
+	setElsewhere(cmd, "classes", settings.WorkerClasses)
+	setElsewhere(cmd, "slots", settings.WorkerSlots)
+	setElsewhere(cmd, "grace", settings.WorkerGrace)
 	listen = listenFlag(cmd)
 	return cmd
 }
