@@ -202,7 +202,7 @@ func connectPublishers(t *testing.T, url string) (all []*publisher) {
 
 func waitUntilGone(t *testing.T, publishers []*publisher) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for slices.ContainsFunc(publishers, func(p *publisher) bool { return p.conn.IsConnected() }) {
 		if time.Now().After(deadline) {
 			t.Fatal("the connections outlive the server")

@@ -17,7 +17,7 @@ func TestWhatANewerVersionSaysInALeaseThatIsHeldStays(t *testing.T) {
 	t.Parallel()
 	box := connect(t, startBus(t), jetstream.Options{Create: true, Lease: eventstest.Lease})
 	offer(t, box)
-	claim := take(t, box, 10*time.Second)
+	claim := take(t, box, 2*time.Minute)
 	leases, err := box.Register(t.Context(), events.RegisterLeases)
 	if err != nil {
 		t.Fatal(err)

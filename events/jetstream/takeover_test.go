@@ -53,7 +53,7 @@ func TestAWorkerThatWatchedTakesOverAfterOneLease(t *testing.T) {
 	takeNothing(t, watching, 10*time.Millisecond)
 	offer(t, dying)
 	began := time.Now()
-	take(t, dying, time.Second)
+	take(t, dying, 2*time.Minute)
 	if err := dying.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestAWorkerThatCameLaterDoesNotTrustARedelivery(t *testing.T) {
 	server := startBus(t)
 	owner := connect(t, server, jetstream.Options{Create: true})
 	offer(t, owner)
-	claim := take(t, owner, time.Second)
+	claim := take(t, owner, 2*time.Minute)
 	late := connect(t, server, jetstream.Options{})
 	err := claim.Hold(t.Context(), func(ctx context.Context) error {
 		naked := dial(t, server)
@@ -106,7 +106,7 @@ func TestWorkEndsBeforeItsLeaseDoesWhenTheBusIsAway(t *testing.T) {
 	server := startBus(t)
 	box := connect(t, server, jetstream.Options{Create: true, Margin: eventstest.Lease / 3}) // time for a busy machine
 	offer(t, box)
-	claim := take(t, box, time.Second)
+	claim := take(t, box, 2*time.Minute)
 	began := time.Now()
 	err := claim.Hold(t.Context(), func(ctx context.Context) error {
 		if err := server.Close(); err != nil {
@@ -143,7 +143,7 @@ func TestWorkGoesOnWhenTheBusComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	offer(t, box)
-	claim := take(t, box, time.Second)
+	claim := take(t, box, 2*time.Minute)
 	err = claim.Hold(t.Context(), func(ctx context.Context) error {
 		port := portOf(t, first)
 		if err := first.Close(); err != nil {
@@ -194,7 +194,7 @@ func TestAHeldJobIsDeliveredOnce(t *testing.T) {
 	server := startBus(t)
 	box, other := connect(t, server, jetstream.Options{Create: true}), connect(t, server, jetstream.Options{})
 	offer(t, box)
-	claim := take(t, box, time.Second)
+	claim := take(t, box, 2*time.Minute)
 	err := claim.Hold(t.Context(), func(ctx context.Context) error {
 		takeNothing(t, other, 5*eventstest.Lease/2)
 		return ctx.Err()

@@ -16,7 +16,7 @@ func TestWhatTheServerEndsByItselfIsNoDeadLetter(t *testing.T) {
 	server := startBus(t)
 	box := connect(t, server, jetstream.Options{Create: true})
 	offer(t, box)
-	claim := take(t, box, 10*time.Second)
+	claim := take(t, box, 2*time.Minute)
 	client, err := js.New(dial(t, server))
 	if err != nil {
 		t.Fatal(err)

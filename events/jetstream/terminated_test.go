@@ -46,7 +46,7 @@ func terminate(t *testing.T, server *bus.Server, stream, consumer, reason string
 // waitForDead waits until there are n dead letters: the server tells of what was terminated when it gets to it.
 func waitForDead(t *testing.T, box events.Letterbox, n int) []events.DeadLetter {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		var letters []events.DeadLetter
 		for letter, err := range box.Dead(t.Context()) {
 			if err != nil {
@@ -150,7 +150,7 @@ func TestOurOwnBurialsLeaveNoAdvisory(t *testing.T) {
 		t.Fatal(err)
 	}
 	offer(t, box)
-	if err := take(t, box, 10*time.Second).Never(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "boom"}); err != nil {
+	if err := take(t, box, 2*time.Minute).Never(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "boom"}); err != nil {
 		t.Fatal(err)
 	}
 	letter := waitForDead(t, box, 1)[0]
@@ -175,7 +175,7 @@ func waitForAdvisories(t *testing.T, server *bus.Server, n uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		info, err := dead.Info(t.Context(), js.WithSubjectFilter("$JS.EVENT.ADVISORY.>"))
 		if err != nil {
 			t.Fatal(err)

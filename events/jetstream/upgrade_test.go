@@ -105,7 +105,7 @@ func broughtUpToDate(t *testing.T, file string) {
 	if err != nil || !receipt.Duplicate || receipt.Sequence != 1 {
 		t.Errorf("the fact that was there: %+v, %v", receipt, err)
 	}
-	if claim := take(t, box, 10*time.Second); claim.Attempt().Number != 1 {
+	if claim := take(t, box, 2*time.Minute); claim.Attempt().Number != 1 {
 		t.Errorf("the job that was there: %+v", claim.Attempt())
 	}
 	ended, err := box.AppendStudy(t.Context(), study, []byte("ended"), begun)
@@ -159,7 +159,7 @@ func TestDefinitionsAreBroughtUpToDateUnderRunningWork(t *testing.T) {
 	makeAsBefore(t, server, "testdata/frozen/streams.before-gates.yaml")
 	older := connect(t, server, jetstream.Options{Lease: eventstest.Lease})
 	offer(t, older)
-	claim := take(t, older, 10*time.Second)
+	claim := take(t, older, 2*time.Minute)
 	if _, err := older.Publish(t.Context(), plainFact()); err != nil {
 		t.Fatal(err)
 	}

@@ -121,5 +121,5 @@ func (o objects) tool(t *testing.T, user string) (minio.Core, *http.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return minio.Core{Client: client}, &http.Client{Transport: transport, Timeout: 10 * time.Second}
+	return minio.Core{Client: client}, &http.Client{Transport: transport, Timeout: 2 * time.Minute}
 }

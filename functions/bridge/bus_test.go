@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long a real server may take to tell of an upload.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // startBus returns a letterbox on a real NATS server, and the server's address with its credentials.
 func startBus(t *testing.T) (*jetstream.Letterbox, *url.URL) {

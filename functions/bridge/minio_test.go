@@ -66,7 +66,7 @@ func (m minio) watch() {
 		}}},
 	}
 	// MinIO answers a moment before it knows whom it can tell.
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		_, err := m.tool.PutBucketNotificationConfiguration(m.Context(), rule)
 		if err == nil {
 			return

@@ -27,7 +27,7 @@ type stream struct {
 // follow opens the updates of a page, as one that has what it says.
 func (w *world) follow(path, has string, change ...func(*http.Request)) *stream {
 	w.t.Helper()
-	ctx, end := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, end := context.WithTimeout(w.t.Context(), patience)
 	w.t.Cleanup(end)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/live"+path+"?seen="+url.QueryEscape(has), nil)
 	if err != nil {

@@ -270,7 +270,7 @@ func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
 	if _, err := box.Publish(t.Context(), mirrored); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second) // it went on at full speed
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // it went on at full speed
 	defer stop()
 	for _, run := range []string{"a", "b", "c"} {
 		publish(t, box, run, "t", transform())

@@ -95,7 +95,7 @@ func asked(url string) (*http.Response, error) {
 	}
 	request.Host = "evil.example"
 	request.Header.Set("Origin", "http://evil.example")
-	return (&http.Client{Timeout: 10 * time.Second}).Do(request)
+	return (&http.Client{Timeout: 2 * time.Minute}).Do(request)
 }
 
 // listening are the addresses at which a process takes connections, as Linux tells them (proc_pid_fd(5), proc_net_tcp(5)).

@@ -155,7 +155,7 @@ tuner:
 // told is what comes of a run's tuning.
 func (p *plant) told(run string) events.Fact {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(p.Context(), 2*time.Minute)
 	defer cancel()
 	for recorded, err := range p.box.Read(ctx, events.Query{Pipeline: "penguin", Run: run, Follow: true}) {
 		if err != nil {

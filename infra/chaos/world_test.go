@@ -58,7 +58,7 @@ func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 	w.bus = start(t, part{Role: roleBus, Name: roleBus, Dir: filepath.Join(w.dir, "bus"), Cuts: w.cutsFile(), Sync: true}, never)
 	select {
 	case w.address = <-w.bus.address:
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the bus does not start")
 	}
 	w.box = w.connect("test")

@@ -42,11 +42,11 @@ func TestAnInstallerEndsWithAKilledWorker(t *testing.T) {
 
 func eventually(t *testing.T, is func() string) string {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if found := is(); found != "" {
 			return found
 		}
 	}
-	t.Fatal("waited for 20 seconds")
+	t.Fatal("waited for two minutes")
 	return ""
 }
