@@ -28,6 +28,8 @@ type CheckpointFile struct {
 	File
 	Attempt string `json:"attempt"` // and
 	Number  int    `json:"number"`  // of the checkpoint that sent it
+
+	More *More `json:"-"` // of a newer version
 }
 
 // Checkpoints are those of one execution, as one attempt at it sees them. The order of writing is: the files, each with its

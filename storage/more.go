@@ -100,3 +100,16 @@ func (one Checkpoint) MarshalJSON() ([]byte, error) {
 	type plain Checkpoint
 	return writeMore(plain(one), one.More)
 }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *CheckpointFile) UnmarshalJSON(text []byte) (err error) {
+	type plain CheckpointFile
+	f.More, err = readMore(text, (*plain)(f))
+	return err
+}
+
+// MarshalJSON implements json.Marshaler.
+func (f CheckpointFile) MarshalJSON() ([]byte, error) {
+	type plain CheckpointFile
+	return writeMore(plain(f), f.More)
+}

@@ -68,7 +68,7 @@ func TestWhatANewerVersionSaysOfCheckpointsStays(t *testing.T) {
 	t.Parallel()
 	store := storagetest.NewMemory()
 	c := by(store, "job", "a1", 1)
-	save(t, c, 10, map[string]string{"ckpt/weights": "w"})
+	save(t, c, 10, map[string]string{"ckpt/weights": "w", "ckpt/vocabulary": "v"})
 	var at storage.Ref
 	for obj, err := range store.List(t.Context(), trainer.Folder()) {
 		if err != nil {
@@ -80,11 +80,18 @@ func TestWhatANewerVersionSaysOfCheckpointsStays(t *testing.T) {
 	}
 	addTo(t, store, at, func(members map[string]any) {
 		members["keep"] = 5
-		members["checkpoints"].([]any)[0].(map[string]any)["loss"] = 0.5
+		newest := members["checkpoints"].([]any)[0].(map[string]any)
+		newest["loss"] = 0.5
+		for i, file := range newest["files"].([]any) {
+			file.(map[string]any)["part_size"] = 100 + i
+		}
 	})
-	save(t, c, 20, map[string]string{"ckpt/weights": "ww"})
-	if text := reads(t, store, at); !strings.Contains(text, `"keep":5`) || !strings.Contains(text, `"loss":0.5`) {
-		t.Errorf("the pointer is now %s", text)
+	save(t, c, 20, map[string]string{"ckpt/weights": "ww", "ckpt/vocabulary": "v"})
+	text := reads(t, store, at)
+	for said, times := range map[string]int{`"keep":5`: 1, `"loss":0.5`: 1, `"part_size":100`: 2, `"part_size":101`: 1} { // a file that is the same lies where it lay
+		if strings.Count(text, said) != times {
+			t.Errorf("%s is in the pointer %d times, want %d: %s", said, strings.Count(text, said), times, text)
+		}
 	}
 	if loaded, files := load(t, store); loaded.Step != 20 || files["ckpt/weights"] != "ww" {
 		t.Errorf("loaded %+v, %v", loaded, files)
