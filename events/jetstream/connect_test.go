@@ -35,7 +35,7 @@ func runServer(t *testing.T, o *server.Options) string {
 	}
 	go running.Start()
 	t.Cleanup(func() { running.Shutdown(); running.WaitForShutdown() })
-	if !running.ReadyForConnections(10 * time.Second) {
+	if !running.ReadyForConnections(2 * time.Minute) {
 		t.Fatal("bus is not ready")
 	}
 	return "nats://" + running.Addr().String()

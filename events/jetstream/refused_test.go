@@ -28,7 +28,7 @@ func restrictedBus(t *testing.T) (urlOf func(user string) string) {
 	}
 	go nats.Start()
 	t.Cleanup(func() { nats.Shutdown(); nats.WaitForShutdown() })
-	if !nats.ReadyForConnections(10 * time.Second) {
+	if !nats.ReadyForConnections(2 * time.Minute) {
 		t.Fatal("bus is not ready")
 	}
 	return func(user string) string { return "nats://" + user + ":" + user + "@" + nats.Addr().String() }

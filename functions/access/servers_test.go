@@ -101,7 +101,7 @@ func startBus(t *testing.T, text string) *server.Server {
 	}
 	go nats.Start()
 	t.Cleanup(func() { nats.Shutdown(); nats.WaitForShutdown() })
-	if !nats.ReadyForConnections(10 * time.Second) {
+	if !nats.ReadyForConnections(2 * time.Minute) {
 		t.Fatal("bus is not ready")
 	}
 	return nats

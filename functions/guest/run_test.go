@@ -244,7 +244,7 @@ func TestNoGrandchildOutlivesItsModule(t *testing.T) {
 			if stopped := do == "fork and wait"; (err != nil) != stopped {
 				t.Errorf("error is %v", err)
 			}
-			if took := time.Since(started); took > 30*time.Second {
+			if took := time.Since(started); took > 5*time.Minute {
 				t.Errorf("took %s: waited for the grandchild", took)
 			}
 			waitUntilGone(t, file)
@@ -370,7 +370,7 @@ func TestAProcessThatLeavesItsGroupIsEndedTooAndHoldsUpNobody(t *testing.T) {
 	if err != nil || outcome.LogTail != "" {
 		t.Errorf("outcome %+v, error %v", outcome, err)
 	}
-	if took := time.Since(started); took > 30*time.Second {
+	if took := time.Since(started); took > 5*time.Minute {
 		t.Errorf("took %s", took)
 	}
 	if runtime.GOOS == "linux" {

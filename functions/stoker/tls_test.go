@@ -130,7 +130,7 @@ func securedBus(ts *testscript.TestScript, clients *authority, pair tls.Certific
 	ts.Check(err)
 	go running.Start()
 	ts.Defer(func() { running.Shutdown(); running.WaitForShutdown() })
-	if !running.ReadyForConnections(10 * time.Second) {
+	if !running.ReadyForConnections(2 * time.Minute) {
 		ts.Fatalf("the bus is not ready")
 	}
 	return "tls://" + running.Addr().String()

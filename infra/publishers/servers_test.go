@@ -118,7 +118,7 @@ func start(t *testing.T, options *server.Options) (url, ca string) {
 	must(t, err)
 	go nats.Start()
 	t.Cleanup(func() { nats.Shutdown(); nats.WaitForShutdown() })
-	if !nats.ReadyForConnections(10 * time.Second) {
+	if !nats.ReadyForConnections(2 * time.Minute) {
 		t.Fatal("bus is not ready")
 	}
 	return "tls://" + nats.Addr().String(), ca

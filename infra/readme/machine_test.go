@@ -40,7 +40,7 @@ func TestAMachineClonesTheWorkingTreeAsItStands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = readme.Run(t.Context(), blocks, readme.Options{Dir: machine.Work, Env: machine.Env, Timeout: time.Minute, Log: t.Output()})
+	err = readme.Run(t.Context(), blocks, readme.Options{Dir: machine.Work, Env: machine.Env, Timeout: 2 * time.Minute, Log: t.Output()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func run(t *testing.T, ctx context.Context, timeout time.Duration, text ...strin
 
 func TestCommandsShareOneShell(t *testing.T) {
 	t.Parallel()
-	err := run(t, t.Context(), time.Minute,
+	err := run(t, t.Context(), 2*time.Minute,
 		fenced("", "console", "$ mkdir there; cd there", "$ export WORD=\"it's\"", "$ cat > file <<END", "> $WORD here", "> END"),
 		fenced("", "console", "$ cat file; basename \"$PWD\"", "it's here", "there", "$ ls /nowhere || printf 'no newline'", "...", "no newline"),
 		fenced("<!-- ci: skip because it fails -->", "console", "$ false"))
@@ -49,7 +49,7 @@ func TestACommandThatDoesNotDoWhatTheReadmeSaysIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := run(t, t.Context(), time.Minute, fenced("", "console", test.lines...))
+			err := run(t, t.Context(), 2*time.Minute, fenced("", "console", test.lines...))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("error %v\nwants %s", err, test.want)
 			}
@@ -59,7 +59,7 @@ func TestACommandThatDoesNotDoWhatTheReadmeSaysIsNamed(t *testing.T) {
 
 func TestThreeDotsStandForAnyText(t *testing.T) {
 	t.Parallel()
-	err := run(t, t.Context(), time.Minute, fenced("", "console",
+	err := run(t, t.Context(), 2*time.Minute, fenced("", "console",
 		"$ seq 1 9", "1", "...", "8", "9",
 		"$ echo 'took 31 ms (a+b)'; echo", "took ... ms (a+b)",
 		"$ true", "...",
@@ -72,7 +72,7 @@ func TestThreeDotsStandForAnyText(t *testing.T) {
 func TestACommandInTheBackgroundIsAwaitedAndEndedByCtrlC(t *testing.T) {
 	t.Parallel()
 	service := `trap 'echo bye > ended; exit 0' INT; mkfifo asked; echo starting; echo ready 4222; while true; do cat asked > answer; done`
-	err := run(t, t.Context(), time.Minute,
+	err := run(t, t.Context(), 2*time.Minute,
 		fenced("", "console", "$ mkdir there; cd there"),
 		fenced("<!-- ci: background -->", "console", "$ "+service, "...", "ready ..."),
 		fenced("", "console", "$ echo question > asked"),
@@ -85,12 +85,12 @@ func TestACommandInTheBackgroundIsAwaitedAndEndedByCtrlC(t *testing.T) {
 func TestACommandInTheBackgroundThatEndsIsAnError(t *testing.T) {
 	t.Parallel()
 	early := fenced("<!-- ci: background -->", "console", "$ echo sorry", "ready")
-	if err := run(t, t.Context(), time.Minute, early); err == nil || !strings.Contains(err.Error(), "line 3: $ echo sorry: ended without") {
+	if err := run(t, t.Context(), 2*time.Minute, early); err == nil || !strings.Contains(err.Error(), "line 3: $ echo sorry: ended without") {
 		t.Errorf("before it is ready: %v", err)
 	}
 	late := fenced("<!-- ci: background -->", "console", "$ echo $$ > pid; echo ready", "ready") +
 		fenced("", "console", "$ while kill -0 $(cat pid); do sleep 0.01; done")
-	if err := run(t, t.Context(), time.Minute, late); err == nil || !strings.Contains(err.Error(), "ended before the last block was done") {
+	if err := run(t, t.Context(), 2*time.Minute, late); err == nil || !strings.Contains(err.Error(), "ended before the last block was done") {
 		t.Errorf("after it is ready: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestACommandThatHangsIsEnded(t *testing.T) {
 	stop := errors.New("the test is over")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(100*time.Millisecond, func() { cancel(stop) })
-	if err := run(t, ctx, time.Minute, fenced("", "console", "$ sleep 600")); !errors.Is(err, stop) {
+	if err := run(t, ctx, 2*time.Minute, fenced("", "console", "$ sleep 600")); !errors.Is(err, stop) {
 		t.Errorf("stopped from outside: %v", err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -149,13 +148,9 @@ func TestStartSaysWhyItFailed(t *testing.T) {
 	}
 	defer listener.Close()
 	port := listener.Addr().(*net.TCPAddr).Port
-	began := time.Now()
 	_, err = bus.Start(t.Context(), bus.Options{Dir: t.TempDir(), Port: port})
 	if err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("port taken: got %v", err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("took %s to find out", took)
 	}
 }
 
