@@ -32,9 +32,13 @@ type Server struct {
 	ended    chan struct{} // closed once all of the server has ended
 }
 
-const readyTimeout = 10 * time.Second // far above the milliseconds it takes, for a disk that is busy
+// readyTimeout is far above the milliseconds that a start takes: a server that was cut off reads all of its log again before it listens.
+const readyTimeout = 10 * time.Minute
 
-var errNotReady = errors.New("not ready in " + readyTimeout.String())
+var (
+	errNotReady = errors.New("not ready in " + readyTimeout.String())
+	errEnded    = errors.New("the server ended before it was ready")
+)
 
 // Start runs a server and returns once it takes connections. ctx bounds the start only; Close ends the server.
 func Start(ctx context.Context, opts Options) (*Server, error) {
@@ -91,6 +95,8 @@ func (s *Server) ready(ctx context.Context) error {
 		select {
 		case <-s.log.failed:
 			return errors.New(s.log.fatal)
+		case <-s.ended:
+			return errEnded
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-look.C:
