@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 )
 
@@ -18,11 +19,22 @@ type Lease struct {
 	Number   int                 `json:"number"`            // of the last attempt, from 1
 	Failures map[FailureKind]int `json:"failures,omitempty"`
 	Beats    uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
+	Ended    *Ended              `json:"ended,omitempty"`
 
 	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
 
 	More *More `json:"-"` // of a newer version: about Message, whoever holds the lease. What would be about one attempt has to name it
 }
+
+// Ended says how the last attempt ended that has not done its job. It stays while the next one is at it.
+type Ended struct {
+	Attempt int         `json:"attempt"` // its number
+	Kind    FailureKind `json:"kind"`
+	Why     string      `json:"why"` // for people; one line, cut at maxWhy bytes
+}
+
+// maxWhy is enough for an error with an address or two in it.
+const maxWhy = 500
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *Lease) UnmarshalJSON(text []byte) (err error) {
@@ -61,17 +73,22 @@ func (l Lease) For(message uint64) Lease {
 // unavailable.
 func (l Lease) Taken(attempt string) Lease {
 	if l.Holder != "" && l.Number > 0 {
-		l.Failures = counted(l.Failures, FailureUnavailable)
+		l = l.Released(FailureUnavailable, "its worker died, or was cut off")
 	}
-	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Cancelled: l.Cancelled, More: l.More}
+	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Ended: l.Ended, Cancelled: l.Cancelled, More: l.More}
 }
 
 // Beaten is the lease after one more heartbeat.
 func (l Lease) Beaten() Lease { l.Beats++; return l }
 
-// Released is the lease after its attempt ended for cause.
-func (l Lease) Released(cause FailureKind) Lease {
-	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Cancelled: l.Cancelled, More: l.More}
+// Released is the lease after its attempt ended for cause; why is for people.
+func (l Lease) Released(cause FailureKind, why string) Lease {
+	why, _, _ = strings.Cut(strings.TrimSpace(why), "\n")
+	if len(why) > maxWhy {
+		why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
+	}
+	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Ended: &Ended{l.Number, cause, why},
+		Cancelled: l.Cancelled, More: l.More}
 }
 
 // Attempt describes the attempt that holds the lease.

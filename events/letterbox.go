@@ -162,9 +162,9 @@ type Claim interface {
 	// each effect on bus or store: a process that was frozen may go on before anything has told it that its ctx is over.
 	Prove() error
 	// Done, Later and Never as for Notice; each first proves the lease and returns ErrLeaseLost without touching the
-	// bus if it is not ours. cause counts the failed attempt in the lease's entry.
+	// bus if it is not ours. cause counts the failed attempt in the lease's entry, where why stands for people.
 	Done(ctx context.Context) error
-	Later(ctx context.Context, delay time.Duration, cause FailureKind) error
+	Later(ctx context.Context, delay time.Duration, cause FailureKind, why string) error
 	Never(ctx context.Context, reason DeadReason) error
 }
 

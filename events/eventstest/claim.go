@@ -81,9 +81,9 @@ func (c *claim) Done(ctx context.Context) error {
 }
 
 // Later implements events.Claim.
-func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind) error {
+func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	return c.settle(ctx, func() error {
-		if err := c.replace(c.held.lease.Released(cause)); err != nil {
+		if err := c.replace(c.held.lease.Released(cause, why)); err != nil {
 			return err
 		}
 		c.box.jobs.delay(c.message.Sequence, delay)

@@ -77,7 +77,7 @@ func cancelHeld(t *testing.T, box Box) {
 }
 
 func cancelHandedBack(t *testing.T, box Box) {
-	heldUntilCancelled(t, box, func(claim events.Claim) { must(t, claim.Later(t.Context(), 0, events.FailureUnavailable)) })
+	heldUntilCancelled(t, box, func(claim events.Claim) { must(t, claim.Later(t.Context(), 0, events.FailureUnavailable, "why")) })
 	next := take(t, box, "cpu")
 	if got := next.Attempt(); !got.Cancelled || got.Number != 2 || got.Failures[events.FailureUnavailable] != 1 {
 		t.Errorf("next attempt: %+v, want the second, cancelled", got)
@@ -193,7 +193,7 @@ func cancelAfterDeath(t *testing.T, box Box) {
 
 func cancelCounts(t *testing.T, box Box) {
 	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
-	must(t, take(t, box, "cpu").Later(t.Context(), 0, events.FailureModule))
+	must(t, take(t, box, "cpu").Later(t.Context(), 0, events.FailureModule, "why"))
 	must(t, box.Cancel(t.Context(), "job-1"))
 	got := take(t, box, "cpu").Attempt()
 	wantSame(t, got.Failures, map[events.FailureKind]int{events.FailureModule: 1})

@@ -58,7 +58,7 @@ func holdWindingDown(t *testing.T, box Box) {
 		return stopped
 	})
 	wantError(t, err, stopped)
-	must(t, claim.Later(t.Context(), 0, events.FailureUnavailable))
+	must(t, claim.Later(t.Context(), 0, events.FailureUnavailable, "why"))
 	if got := take(t, box, "cpu").Attempt(); got.Number != 2 || got.Failures[events.FailureUnavailable] != 1 {
 		t.Errorf("next attempt: %+v", got)
 	}
@@ -81,7 +81,7 @@ func takeOver(t *testing.T, box Box) {
 
 func takeOverCounted(t *testing.T, box Box) {
 	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
-	must(t, take(t, box, "cpu").Later(t.Context(), 0, events.FailureModule))
+	must(t, take(t, box, "cpu").Later(t.Context(), 0, events.FailureModule, "why"))
 	take(t, box, "cpu")
 	got := take(t, box, "cpu").Attempt()
 	want := map[events.FailureKind]int{events.FailureModule: 1, events.FailureUnavailable: 1}
@@ -97,14 +97,14 @@ func zombieSettles(t *testing.T, box Box) {
 	owner := take(t, box, "cpu")
 	err := owner.Hold(t.Context(), func(context.Context) error {
 		wantError(t, zombie.Done(t.Context()), events.ErrLeaseLost)
-		wantError(t, zombie.Later(t.Context(), 0, events.FailureModule), events.ErrLeaseLost)
+		wantError(t, zombie.Later(t.Context(), 0, events.FailureModule, "why"), events.ErrLeaseLost)
 		wantError(t, zombie.Never(t.Context(), events.DeadReason{Message: "late"}), events.ErrLeaseLost)
 		_, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, Lease)
 		wantError(t, err, events.ErrEmpty)
 		return nil
 	})
 	must(t, err)
-	must(t, owner.Later(t.Context(), 0, events.FailureCrash)) // had the zombie removed the message, it could not come back
+	must(t, owner.Later(t.Context(), 0, events.FailureCrash, "why")) // had the zombie removed the message, it could not come back
 	if got := take(t, box, "cpu").Attempt().Failures[events.FailureModule]; got != 0 {
 		t.Error("the zombie's failure was counted")
 	}

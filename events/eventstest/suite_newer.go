@@ -22,7 +22,7 @@ const addedLater = "added_later"
 // that there; the job's end takes it away.
 func leaseOfNewer(t *testing.T, box Box) {
 	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
-	must(t, take(t, box, "cpu").Later(t.Context(), 0, events.FailureUnavailable))
+	must(t, take(t, box, "cpu").Later(t.Context(), 0, events.FailureUnavailable, "why"))
 	addToLease(t, box)
 	claim := take(t, box, "cpu")
 	wantAdded(t, box)
@@ -33,7 +33,7 @@ func leaseOfNewer(t *testing.T, box Box) {
 	wantAdded(t, box)
 	must(t, box.Cancel(t.Context(), "job-1"))
 	wantAdded(t, box)
-	must(t, claim.Later(t.Context(), 0, events.FailureUnavailable))
+	must(t, claim.Later(t.Context(), 0, events.FailureUnavailable, "why"))
 	wantAdded(t, box)
 	last := take(t, box, "cpu")
 	if attempt := last.Attempt(); attempt.Number != 3 || !attempt.Cancelled {

@@ -100,7 +100,7 @@ func proveSettled(t *testing.T, box Box) {
 	for _, settled := range []func(events.Claim) error{
 		func(claim events.Claim) error { return claim.Done(t.Context()) },
 		func(claim events.Claim) error { return claim.Never(t.Context(), events.DeadReason{Message: "bad"}) },
-		func(claim events.Claim) error { return claim.Later(t.Context(), 0, events.FailureModule) },
+		func(claim events.Claim) error { return claim.Later(t.Context(), 0, events.FailureModule, "why") },
 	} {
 		must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
 		claim := take(t, box, "cpu")

@@ -230,7 +230,12 @@ func laterCounts(t *testing.T, box Box) {
 			t.Errorf("attempt %+v, want number %d and an id of its own", got, i+1)
 		}
 		seen[claim.Attempt().ID] = true
-		must(t, claim.Later(t.Context(), 0, cause))
+		must(t, claim.Later(t.Context(), 0, cause, "it was try "+claim.Attempt().ID))
+		entry, err := open(t, box, events.RegisterLeases).Get(t.Context(), "job-1")
+		must(t, err)
+		lease, err := events.DecodeLease(entry)
+		must(t, err)
+		wantSame(t, lease.Ended, &events.Ended{Attempt: i + 1, Kind: cause, Why: "it was try " + claim.Attempt().ID})
 	}
 	want := map[events.FailureKind]int{events.FailureModule: 2, events.FailureCrash: 1}
 	wantSame(t, take(t, box, "cpu").Attempt().Failures, want)
@@ -238,7 +243,7 @@ func laterCounts(t *testing.T, box Box) {
 
 func laterWaits(t *testing.T, box Box) {
 	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
-	must(t, take(t, box, "cpu").Later(t.Context(), 2*now, events.FailureUnavailable))
+	must(t, take(t, box, "cpu").Later(t.Context(), 2*now, events.FailureUnavailable, "why"))
 	takeNothing(t, box, "cpu")
 	take(t, box, "cpu")
 }
@@ -281,14 +286,14 @@ func settledOnce(t *testing.T, box Box) {
 	claim := take(t, box, "cpu")
 	must(t, claim.Done(t.Context()))
 	wantError(t, claim.Done(t.Context()), events.ErrLeaseLost)
-	wantError(t, claim.Later(t.Context(), 0, events.FailureModule), events.ErrLeaseLost)
+	wantError(t, claim.Later(t.Context(), 0, events.FailureModule, "why"), events.ErrLeaseLost)
 	wantError(t, claim.Never(t.Context(), events.DeadReason{}), events.ErrLeaseLost)
 }
 
 func settledAfterLater(t *testing.T, box Box) {
 	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
 	claim := take(t, box, "cpu")
-	must(t, claim.Later(t.Context(), 0, events.FailureModule))
+	must(t, claim.Later(t.Context(), 0, events.FailureModule, "why"))
 	wantError(t, claim.Done(t.Context()), events.ErrLeaseLost)
 	must(t, take(t, box, "cpu").Done(t.Context()))
 }

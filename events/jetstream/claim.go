@@ -108,13 +108,13 @@ func (c *claim) Done(ctx context.Context) error {
 }
 
 // Later implements events.Claim. The lease is freed first: a job that is delivered again is then free.
-func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind) error {
+func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	ctx, cancel, err := c.proven(ctx)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	if err := c.held.release(ctx, cause); err != nil {
+	if err := c.held.release(ctx, cause, why); err != nil {
 		return fmt.Errorf("hand back job %s: %w", c.id(), err)
 	}
 	c.held.end()

@@ -152,8 +152,8 @@ func (h *held) beat(ctx context.Context) error {
 }
 
 // release frees the lease, and counts how the attempt ended.
-func (h *held) release(ctx context.Context, cause events.FailureKind) error {
-	return h.replace(ctx, func() events.Lease { return h.lease.Released(cause) })
+func (h *held) release(ctx context.Context, cause events.FailureKind, why string) error {
+	return h.replace(ctx, func() events.Lease { return h.lease.Released(cause, why) })
 }
 
 // markerKept is for how long the bus remembers that a lease was removed, so that who watches hears of it.

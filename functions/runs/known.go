@@ -89,9 +89,9 @@ func held(state State, known Known) (State, error) {
 // working is the state of a run whose job is on the queue, or in somebody's hands.
 func working(state State, inHands, job string, known Known) (State, error) {
 	lease, err := known.Lease(job)
-	state.State, state.Stopping = Queued, lease.Cancelled
+	state.State, state.Stopping, state.Ended = Queued, lease.Cancelled, lease.Ended
 	if lease.Holder != "" {
-		state.State = inHands
+		state.State, state.Ended = inHands, nil
 	}
 	return state, err
 }

@@ -45,6 +45,7 @@ func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 	held := func(cancelled bool, written time.Time) map[string]Lease {
 		return map[string]Lease{"j": {Lease: events.Lease{Holder: "me", Cancelled: cancelled}, Written: written}}
 	}
+	handedBack := map[string]Lease{"j": {Lease: events.Lease{Number: 6, Ended: &events.Ended{Attempt: 6, Kind: events.FailureUnavailable, Why: "\x1b[31mno space left"}}}}
 	trained := LastWord{Told: State{State: Trained, Model: "s3://bkt/model", Updated: noon}, Sequence: 9}
 	older := trained
 	older.Sequence = 5
@@ -57,6 +58,7 @@ func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 	}{
 		"a fact is missing":         {at(plan.Waiting), LastWord{}, world{}, Waiting, "waits for hparams.ready"},
 		"nobody has the job":        {at(plan.Dispatched), LastWord{}, world{}, Queued, "waits for a worker of class gpu"},
+		"it was handed back":        {at(plan.Dispatched), LastWord{}, world{leases: handedBack}, Queued, "waits for a worker of class gpu, after attempt 6: no space left"},
 		"a worker has it":           {at(plan.Dispatched), LastWord{}, world{leases: held(false, noon)}, Running, "a worker has it"},
 		"asked to stop":             {at(plan.Dispatched), LastWord{}, world{leases: held(true, noon)}, "running, asked to stop", "a worker has it"},
 		"at the gate":               {at(plan.Complete), LastWord{}, world{gate: plan.Gate{Paused: true, Waiting: []plan.Place{{Run: "monday"}}}}, Held, "its pipeline is paused: `stoker resume` lets it go on"},

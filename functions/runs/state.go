@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type State struct {
 	Class    string        `json:"class,omitempty"` // of the workers that may take its job
 	Gate     *GatePlace    `json:"gate,omitempty"`  // where it is held
 	Stopping bool          `json:"asked_to_stop,omitempty"`
+	Ended    *events.Ended `json:"ended,omitempty"` // how the last attempt ended of a job that is back on the queue
 	Model    string        `json:"model,omitempty"`
 	Error    string        `json:"error,omitempty"`
 	Updated  time.Time     `json:"updated"`
@@ -64,6 +66,9 @@ func (r State) What() string {
 	case Held:
 		return r.Gate.String()
 	case Queued:
+		if r.Ended != nil {
+			return fmt.Sprintf("waits for a worker of class %s, after attempt %d: %s", r.Class, r.Ended.Attempt, FirstLine(r.Ended.Why))
+		}
 		return "waits for a worker of class " + r.Class
 	case Tuning:
 		return "a worker searches for its hyperparameters"

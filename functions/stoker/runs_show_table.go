@@ -73,6 +73,9 @@ func attemptLine(lease events.Lease) string {
 	for _, kind := range slices.Sorted(maps.Keys(lease.Failures)) {
 		line += fmt.Sprintf(", %d ended: %s", lease.Failures[kind], endedWords(kind))
 	}
+	if lease.Ended != nil {
+		line += fmt.Sprintf("; number %d: %s", lease.Ended.Attempt, runs.FirstLine(lease.Ended.Why))
+	}
 	return line
 }
 

@@ -63,12 +63,12 @@ func (c *claim) Done(ctx context.Context) error {
 }
 
 // Later implements events.Claim.
-func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind) error {
+func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	outcome, kind := "later", cause
 	if _, waits := errors.AsType[Waiting](c.held); waits {
 		outcome, kind = "waits", ""
 	}
-	return c.settle(ctx, "nak", outcome, kind, func() error { return c.Claim.Later(ctx, delay, cause) })
+	return c.settle(ctx, "nak", outcome, kind, func() error { return c.Claim.Later(ctx, delay, cause, why) })
 }
 
 // Never implements events.Claim.

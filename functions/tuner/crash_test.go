@@ -128,8 +128,8 @@ func (c mortalClaim) Done(ctx context.Context) error {
 	return c.settle(func() error { return c.Claim.Done(ctx) })
 }
 
-func (c mortalClaim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind) error {
-	return c.settle(func() error { return c.Claim.Later(ctx, delay, cause) })
+func (c mortalClaim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
+	return c.settle(func() error { return c.Claim.Later(ctx, delay, cause, why) })
 }
 
 func (c mortalClaim) settle(how func() error) error {

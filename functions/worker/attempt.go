@@ -100,14 +100,14 @@ func (a attempt) settle(ctx context.Context, err error) error {
 		return a.claim.Done(ctx)
 	case stopping:
 		a.log.InfoContext(ctx, "job handed back: this worker stops", "error", failure)
-		return a.claim.Later(ctx, stopDelay, events.FailureUnavailable)
+		return a.claim.Later(ctx, stopDelay, events.FailureUnavailable, "its worker was told to leave")
 	case waits:
 		a.log.InfoContext(ctx, "job handed back: it waits", "again_in", waiting.After, "why", waiting.Why)
-		return a.claim.Later(ctx, waiting.After, events.FailureUnavailable)
+		return a.claim.Later(ctx, waiting.After, events.FailureUnavailable, waiting.Why)
 	case verdict == later:
 		delay := backoff(a.task.Attempt)
 		a.log.WarnContext(ctx, "job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)
-		return a.claim.Later(ctx, delay, failure.Kind)
+		return a.claim.Later(ctx, delay, failure.Kind, failure.Error())
 	case verdict == cancelled:
 		a.log.InfoContext(ctx, "job cancelled")
 		return a.callOff(ctx, failure)

@@ -157,7 +157,7 @@ func (w *Worker) take(ctx context.Context, function Function, wait time.Duration
 	}
 	seat := &place{seats: w.seats}
 	if !seat.take() { // a job of another function has come meanwhile
-		return nil, nil, claim.Later(ctx, stopDelay, events.FailureUnavailable)
+		return nil, nil, claim.Later(ctx, stopDelay, events.FailureUnavailable, "its worker was at another job")
 	}
 	return claim, seat, nil
 }

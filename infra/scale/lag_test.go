@@ -32,7 +32,7 @@ func TestLagGoesUpWithJobsAndDownWithAcks(t *testing.T) {
 	wantLag(t, "2 of 3 in flight", cpu, 3)
 	must(t, first.Done(t.Context()))
 	wantLag(t, "1 done", cpu, 2)
-	must(t, second.Later(t.Context(), time.Hour, events.FailureUnavailable))
+	must(t, second.Later(t.Context(), time.Hour, events.FailureUnavailable, "why"))
 	wantLag(t, "1 handed back for later", cpu, 2)
 	must(t, take(t, box, "cpu").Done(t.Context()))
 	wantLag(t, "2 done", cpu, 1)

@@ -47,6 +47,8 @@ func whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string
 		return "waits for a dispatcher: `stoker up` or `stoker dispatch` runs one", nil
 	case err != nil:
 		return "", err
+	case state.State == runs.Queued && state.Ended != nil:
+		return state.What(), nil
 	case state.State == runs.Queued:
 		return fmt.Sprintf("is queued; no worker has taken it: a job of class %s needs `stoker worker --classes %[1]s`", state.Class), nil
 	case state.State == runs.Running:
