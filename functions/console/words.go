@@ -90,9 +90,9 @@ func thousands(n int) string {
 	return text
 }
 
-// plain is what a run waits for, without the command that helps: here there is a button.
+// plain is what a run waits for or failed of, without secrets, and without the command that helps: here there is a button.
 func plain(what string) string {
-	what, _, _ = strings.Cut(what, ": `")
+	what, _, _ = strings.Cut(maskText(what), ": `")
 	return what
 }
 
