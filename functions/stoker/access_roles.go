@@ -1,14 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/access"
 )
 
@@ -36,6 +39,15 @@ func roles() map[string]access.Role {
 		of[changes] = access.Operator
 	}
 	return of
+}
+
+// whoMay adds to what the bus does not permit by which role's key the command is run.
+func whoMay(cmd *cobra.Command, err error) error {
+	role := roles()[strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")]
+	if role == "" || role == anyRole || !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to ") {
+		return err
+	}
+	return fmt.Errorf("%w: the key of role %s may: `stoker config` shows whose is used, `stoker access nats %s` prints what the server is to allow", err, role, role)
 }
 
 // commandRole is a line of `stoker access roles`.

@@ -82,17 +82,23 @@ func chosen(ctx context.Context, box events.Letterbox, numbers []uint64, all boo
 
 // settle goes on with the next letter when one fails, and says of each what became of it.
 func (a *app) settle(lines []replay.Letter, how settle) error {
-	results, failed := make([]settled, 0, len(lines)), 0
+	results, failed, refused := make([]settled, 0, len(lines)), 0, error(nil)
 	for _, line := range lines {
 		result := settled{Number: line.Number, Pipeline: line.Pipeline, Run: line.Run, From: line.From(), Done: how.done}
 		if err := how.do(line); err != nil {
 			result.Done, result.Error = "", err.Error()
 			failed++
+			if errors.Is(err, events.ErrRefused) {
+				refused = err
+			}
 		}
 		results = append(results, result)
 	}
 	err := a.print(results, func(w io.Writer) { settledTable(w, results) })
-	if failed > 0 {
+	switch {
+	case refused != nil:
+		err = errors.Join(err, fmt.Errorf("%d of %d dead letters are still there: %w", failed, len(lines), refused))
+	case failed > 0:
 		err = errors.Join(err, fmt.Errorf("%d of %d dead letters are still there", failed, len(lines)))
 	}
 	return err

@@ -67,6 +67,9 @@ type asks struct {
 
 // while serves how the command is while do runs.
 func (o *operated) while(ctx context.Context, a asks, do func(context.Context) error) error {
+	if err := a.refused(ctx); err != nil {
+		return err
+	}
 	if err := o.Queues(a.queues); err != nil {
 		return err
 	}
@@ -82,6 +85,17 @@ func (o *operated) while(ctx context.Context, a asks, do func(context.Context) e
 // probes serve how the command is.
 func (o *operated) probes(ctx context.Context, a asks) http.Handler {
 	return o.Probes(ctx, a.needs).Handler()
+}
+
+// refused looks once whether the bus refuses what is needed of it. Whose key is another's is told so when it starts, and does not stay to say
+// it for ever; what is refused later may be allowed again.
+func (a asks) refused(ctx context.Context) error {
+	for _, need := range a.needs {
+		if err := need(ctx); errors.Is(err, events.ErrRefused) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a asks) queues(ctx context.Context) (all []telemetry.Queue, err error) {

@@ -28,6 +28,8 @@ type replayedRun struct {
 	Job   string     `json:"job,omitempty"`
 	Model string     `json:"model,omitempty"`
 	Error string     `json:"error,omitempty"`
+
+	refused error // what the bus did not permit
 }
 
 // replay says what is to be done, then does it.
@@ -76,6 +78,9 @@ func (r *replayedRun) add(p replay.Progress) {
 	if p.Err != nil {
 		r.Error = p.Err.Error()
 	}
+	if errors.Is(p.Err, events.ErrRefused) {
+		r.refused = p.Err
+	}
 }
 
 // sayProgress tells on standard error how the replay gets on.
@@ -89,14 +94,20 @@ func (a *app) sayProgress(p replay.Progress) {
 
 // err counts the runs that something went wrong with.
 func (r replayed) err() error {
-	failed := 0
+	failed, refused := 0, error(nil)
 	for _, run := range r.Runs {
+		if run.refused != nil {
+			refused = run.refused
+		}
 		if run.Error != "" || run.Action == replay.Stuck {
 			failed++
 		}
 	}
-	if failed == 0 {
+	switch {
+	case failed == 0:
 		return nil
+	case refused != nil:
+		return fmt.Errorf("%d of %d runs failed or could not be done: %w", failed, len(r.Runs), refused)
 	}
 	return fmt.Errorf("%d of %d runs failed or could not be done", failed, len(r.Runs))
 }

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+)
+
+// deed is how a command is run that needs a role's key.
+type deed struct {
+	args  string        // $ROLE is who runs it
+	until string        // it stays: it works once it says this, or, where this is empty and stays is true, once it is ready
+	stays bool          // until it is interrupted
+	ends  int           // the exit status under the key that is enough
+	also  []access.Role // who may run it as well, or so much of it that nothing is refused
+}
+
+// everybody may what asks nothing of the bus.
+var everybody = access.Roles()
+
+// triedCommands are all that need a key, in the world that roles.txtar makes.
+func triedCommands() map[string]deed {
+	const console, dispatcher, worker, bridge, exporter = access.Console, access.Dispatcher, access.Worker, access.Bridge, access.Exporter
+	also := func(roles ...access.Role) []access.Role { return append(roles, access.Operator) }
+	return map[string]deed{
+		// Who may see how a queue is gets as far as to wait for it.
+		"worker":         {stays: true, args: "-v --listen 127.0.0.1:0", also: also(console)},
+		"dispatch":       {stays: true, args: "-v --listen 127.0.0.1:0", also: also(console)},
+		"bridge":         {stays: true, args: "-v --listen 127.0.0.1:0", also: also(console)},
+		"notify":         {stays: true, args: "-v --listen 127.0.0.1:0 --url http://127.0.0.1:1", also: also(console)},
+		"console":        {stays: true, args: "-v --listen 127.0.0.1:0", also: also(dispatcher, exporter, worker)},
+		"watch":          {stays: true, args: "--all --run monday", until: "model.trained", also: also(dispatcher, exporter, worker)},
+		"lineage export": {args: "--to -", also: also(console, dispatcher, worker)},
+		"publish":        {args: "transform.json --kind transform.ready --pipeline penguin --run monday", also: also(bridge)},
+		"upload":         {args: "facts s3://stoker/facts-$ROLE", also: everybody}, // it asks the store alone
+		"inspect":        {args: "s3://stoker/penguin-data/schema", also: everybody},
+		"doctor":         {args: "--quick", also: everybody},
+
+		"runs":           {also: also(dispatcher)},
+		"runs show":      {args: "monday", also: also(exporter)},
+		"models":         {also: also(dispatcher, exporter, worker)},
+		"models pull":    {args: "penguin --run monday --to pulled-$ROLE", also: also(dispatcher, exporter, worker)},
+		"logs":           {args: "monday"},
+		"lineage":        {args: "penguin", also: also(exporter)},
+		"studies":        {also: also(exporter, worker)},
+		"studies list":   {also: also(exporter, worker)},
+		"studies show":   {args: "penguin/monday", also: also(exporter, worker)},
+		"studies best":   {args: "penguin/monday", also: also(exporter, worker)},
+		"studies export": {args: "penguin/monday --csv", also: also(exporter, worker)},
+		"dead":           {}, "dead list": {}, "dead show": {args: "1"},
+
+		"streams apply": {},
+		"apply":         {args: "$ROLE-new.yaml"},
+		"cancel":        {args: "sunday", also: also(dispatcher)},
+		"pause":         {args: "third", also: also(dispatcher)},
+		"resume":        {args: "other", also: also(dispatcher)},
+		"dead retry":    {args: "1"},
+		"dead drop":     {args: "2"},
+		"replay":        {args: "--run monday --force"},
+		"reproduce":     {args: "penguin"},
+		"gc":            {also: also(console, dispatcher)},
+		"studies stop": { // of a search that is over, who may look is told that
+			args: "penguin/monday", ends: exit.Failed, also: also(console, exporter),
+		},
+	}
+}
+
+// attempt is a command that a role runs, and what came of it.
+type attempt struct {
+	deed
+	command string
+	role    access.Role
+	status  int
+	said    *heard
+}
+
+// roletries runs each command that needs a role's key: under keys that are not enough, and then under its own.
+func roletries(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: roletries")
+	}
+	var enough, not []*attempt
+	for command, role := range roles() {
+		how, known := triedCommands()[command]
+		if !known {
+			ts.Fatalf("%s: this test does not know how to run it", command)
+		}
+		for i, as := range access.Roles() {
+			a := &attempt{deed: how, command: command, role: as, said: &heard{}}
+			switch {
+			case as == role, role == access.Console && as == access.Operator, role == anyRole:
+				enough = append(enough, a)
+			case !slices.Contains(how.also, as) && as != access.Operator && (i+len(command))%2 == 0: // half of them are enough for one test
+				not = append(not, a)
+			}
+		}
+	}
+	for _, a := range atOnce(ts, not) {
+		owner := string(roles()[a.command])
+		if text := a.said.String(); a.status != exit.Away || !strings.Contains(text, "not permitted to ") || !strings.Contains(text, "the key of role "+owner+" may: ") {
+			ts.Logf("%s as %s: status %d, want %d and a refusal that says whose key may:\n%s", a.command, a.role, a.status, exit.Away, text)
+			defer ts.Fatalf("a command does not say what it may not")
+		}
+	}
+	for _, a := range atOnce(ts, enough) {
+		if text := a.said.String(); a.status != a.ends || strings.Contains(text, "not permitted to ") && a.command != "doctor" {
+			ts.Logf("%s as %s: status %d\n%s", a.command, a.role, a.status, text)
+			defer ts.Fatalf("a role may not do its work")
+		}
+	}
+}
+
+// atOnce runs some at a time.
+func atOnce(ts *testscript.TestScript, all []*attempt) []*attempt {
+	const slots = 4
+	var running sync.WaitGroup
+	free := make(chan bool, slots)
+	for _, a := range all {
+		free <- true
+		running.Go(func() {
+			defer func() { <-free }()
+			a.run(ts)
+		})
+	}
+	running.Wait()
+	return all
+}
+
+// patience is how long any of them may take. What is refused ends long before: nothing of it waits.
+const patience = 2 * time.Minute
+
+func (a *attempt) run(ts *testscript.TestScript) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	line := os.Expand(a.command+" "+a.args+" --config-file $ROLE.yaml", func(name string) string {
+		if name == "ROLE" {
+			return string(a.role)
+		}
+		return ts.Getenv(name)
+	})
+	cmd := exec.CommandContext(ctx, "stoker", strings.Fields(line)...) // testscript puts it on the path
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = patience
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "XDG_DATA_HOME", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	cmd.Stdout, cmd.Stderr = a.said, a.said
+	if err := cmd.Start(); err != nil {
+		a.status = -1
+		fmt.Fprintln(a.said, err)
+		return
+	}
+	var watching sync.WaitGroup
+	if a.stays {
+		watching.Go(func() { a.interruptOnce(ctx, cancel) })
+	}
+	if ended, ok := errors.AsType[*exec.ExitError](cmd.Wait()); ok {
+		a.status = ended.ExitCode()
+	}
+	if a.stays && a.status == exit.OK && !a.said.works() {
+		a.status = -1 // it ended without an error, but only as nobody had more patience
+	}
+	cancel()
+	watching.Wait()
+}
+
+// interruptOnce interrupts it once it works.
+func (a *attempt) interruptOnce(ctx context.Context, interrupt func()) {
+	for ctx.Err() == nil {
+		if a.works() {
+			a.said.sayWorks()
+			interrupt()
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+var serving = regexp.MustCompile(`(?:served" address=|console:? +http://)([0-9.:]+)`)
+
+func (a *attempt) works() bool {
+	text := a.said.String()
+	if a.until != "" {
+		return strings.Contains(text, a.until)
+	}
+	at := serving.FindStringSubmatch(text)
+	if at == nil {
+		return false
+	}
+	answer, err := http.Get("http://" + at[1] + "/readyz")
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+// heard is what a program says, while it does.
+type heard struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	working bool
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+func (h *heard) sayWorks() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.working = true
+}
+
+func (h *heard) works() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.working
+}
