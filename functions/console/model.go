@@ -2,8 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -46,12 +44,6 @@ type deployed struct {
 	applied  time.Time
 }
 
-// revision is a pipeline at one of its revisions.
-type revision struct {
-	pipeline string
-	number   uint64
-}
-
 func newModel(limit int) *model {
 	return &model{
 		changed: make(chan struct{}), limit: limit,
@@ -76,32 +68,6 @@ func (m *model) now() (uint64, <-chan struct{}) {
 	defer m.mu.RUnlock()
 	return m.version, m.changed
 }
-
-// known is the model as functions/runs asks it, with the lock held.
-type known struct{ m *model }
-
-var errNotRead = errors.New("the pipeline is being read")
-
-func (k known) Spec(join plan.Join) (pipeline.Pipeline, error) {
-	newest, applied := k.m.specs[join.Pipeline]
-	if applied && (join.Revision == 0 || join.Revision == newest.revision) {
-		if newest.bad != "" {
-			return newest.spec, errors.New(newest.bad)
-		}
-		return newest.spec, nil
-	}
-	if join.Revision == 0 {
-		return pipeline.Pipeline{}, fmt.Errorf("pipeline %s is not applied", join.Pipeline)
-	}
-	at := revision{join.Pipeline, join.Revision}
-	if spec, there := k.m.older[at]; there {
-		return spec, nil
-	}
-	k.m.lacks[at] = true
-	return pipeline.Pipeline{}, errNotRead
-}
-func (k known) Gate(name string) (plan.Gate, error)  { return k.m.gates[name], nil }
-func (k known) Lease(job string) (runs.Lease, error) { return k.m.leases[job], nil }
 
 // run finds or begins the record of a run.
 func (m *model) run(k key) *run {
@@ -268,50 +234,5 @@ func (m *model) settleAll(name string) {
 		if r.pipeline == name && !r.state.Over() {
 			m.settle(r)
 		}
-	}
-}
-
-// wanted are the revisions that nobody has read yet.
-func (m *model) wanted() (list []revision) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for at := range m.lacks {
-		list = append(list, at)
-	}
-	return list
-}
-
-// maxOlder is how many older revisions are kept.
-const maxOlder = 500
-
-// found takes a pipeline at an older revision, or why it can't be read.
-func (m *model) found(at revision, spec pipeline.Pipeline) {
-	m.change(func() {
-		delete(m.lacks, at)
-		if len(m.older) >= maxOlder {
-			clear(m.older)
-		}
-		m.older[at] = spec
-		m.settleAll(at.pipeline)
-	})
-}
-
-// whole notes that a part of the bus was read to its end; from then on it is followed.
-func (m *model) whole(part string) {
-	m.change(func() { m.read[part] = true; delete(m.away, part) })
-}
-
-// lost notes that a part of the bus can't be read now.
-func (m *model) lost(part string, err error) {
-	m.change(func() { m.away[part] = err.Error() })
-}
-
-// cleared notes that a part of the bus can be read again.
-func (m *model) cleared(part string) {
-	m.mu.RLock()
-	_, away := m.away[part]
-	m.mu.RUnlock()
-	if away {
-		m.change(func() { delete(m.away, part) })
 	}
 }
