@@ -48,7 +48,7 @@ func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
 	tests := []struct {
 		name, body, settings string
 		kind                 events.FailureKind
-		attempts             int
+		attempts             int // that end by the module's own fault
 		says, logged         string
 	}{
 		{name: "raises", body: `print("training"); raise ValueError("the labels are all the same")`,
@@ -80,8 +80,10 @@ func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
 			if !ok {
 				t.Fatalf("it became a model: %+v", told.Data)
 			}
-			if failed.Reason != test.kind || failed.Attempt != test.attempts || !strings.Contains(failed.Message, test.says) {
-				t.Errorf("%s after %d attempts: %s\nwant %s after %d: %s",
+			// On a loaded machine a lease runs out at times. That attempt has a number too, and the limit does not count it: that
+			// no more than the limit are the module's own is proved with the worker, on a clock that nothing loads.
+			if failed.Reason != test.kind || failed.Attempt < test.attempts || !strings.Contains(failed.Message, test.says) {
+				t.Errorf("%s after %d attempts: %s\nwant %s after at least %d: %s",
 					failed.Reason, failed.Attempt, failed.Message, test.kind, test.attempts, test.says)
 			}
 			if !strings.Contains(failed.LogTail, test.logged) || failed.Log == "" {

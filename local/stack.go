@@ -133,6 +133,9 @@ func (s servers) watch(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case <-s.bus.Done():
+		if err := s.bus.Err(); err != nil {
+			return fmt.Errorf("the embedded NATS server has ended, for it can't write: %w; make room, and start again: what was acknowledged is there", err)
+		}
 		return errors.New("the embedded NATS server has ended")
 	case <-s.bucket.Done():
 		return errors.New("the embedded S3 server has ended")

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -30,6 +31,7 @@ type Server struct {
 	password string
 	log      *log
 	ended    chan struct{} // closed once all of the server has ended
+	fault    atomic.Pointer[error]
 }
 
 // readyTimeout is far above the milliseconds that a start takes: a server that was cut off reads all of its log again before it listens.
@@ -61,6 +63,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := s.ready(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start bus in %s: %w", opts.Dir, err), s.Close())
 	}
+	go s.watch()
 	return s, nil
 }
 
@@ -130,5 +133,6 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Done is closed when the server ends, whether it was told to or not.
+// Done is closed when the server ends, whether it was told to or not. A server that can't write to its disk any more ends by itself: Err
+// says so.
 func (s *Server) Done() <-chan struct{} { return s.ended }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -187,4 +188,46 @@ func password(t *testing.T, server *bus.Server) string {
 	}
 	password, _ := address.User.Password()
 	return password
+}
+
+// A disk that is full, or gone, leaves a stream that takes nothing more until the server is started again.
+func TestAServerThatCanNotWriteEndsAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server := start(t, bus.Options{Dir: dir})
+	conn, err := nats.Connect(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "LOG", Subjects: []string{"log"}, MaxBytes: 64 << 10, Discard: jetstream.DiscardNew}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.Publish(t.Context(), "log", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Err(); err != nil {
+		t.Fatal(err)
+	}
+	blocks := filepath.Join(dir, "jetstream", "jetstream", "$G", "streams", "LOG", "msgs")
+	if err := errors.Join(os.RemoveAll(blocks), os.WriteFile(blocks, nil, 0o600)); err != nil { // the next block has nowhere to go
+		t.Fatal(err)
+	}
+	for range 60 {
+		if err := conn.Publish("log", make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-server.Done():
+	case <-time.After(2 * time.Minute):
+		t.Fatal("it goes on")
+	}
+	if err := server.Err(); err == nil || !strings.Contains(err.Error(), "LOG' write error") {
+		t.Errorf("it ended because of %v", err)
+	}
 }
