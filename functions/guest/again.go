@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,13 +19,13 @@ const (
 
 // keep makes the process ready for another assignment, and ends it where it is not fit for one. The assignment has succeeded
 // either way.
-func (e *errand) keep() (outcome Outcome, kept bool) {
+func (e *errand) keep(ctx context.Context) (outcome Outcome, kept bool) {
 	p := e.process
 	e.stopHelpers()
 	resident, peak := p.ResidentBytes()
 	outcome = e.outcome(peak)
 	if reason := e.unfit(resident); reason != nil {
-		e.logger.Debug("a module's process is not used again", "module", e.assignment.Module, "reason", reason)
+		e.logger.DebugContext(ctx, "a module's process is not used again", "module", e.assignment.Module, "reason", reason)
 		p.End()
 		return outcome, false
 	}

@@ -74,7 +74,7 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 	e.supervise(ctx)
 	if e.again && e.doneInPeace(ctx) {
 		close(over)
-		outcome, kept = e.keep()
+		outcome, kept = e.keep(ctx)
 		return outcome, kept, nil
 	}
 	e.leave(ctx)
