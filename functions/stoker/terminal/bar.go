@@ -53,11 +53,22 @@ func (d *barDisplay) ofTrial(p events.Progress) {
 	}
 }
 
-const barWidth = 20 // columns
+const (
+	barWidth    = 20 // columns
+	describedIn = 24 // columns, at least, for the phase and a metric: a bar gives way for them
+)
+
+// barIn is how wide a bar is on a terminal: as wide as others where there is room, else what the words and figures leave of it.
+func (d *barDisplay) barIn(steps int) int {
+	return min(barWidth, max(0, d.width-describedIn-figuresIn(steps)))
+}
+
+// figuresIn is what the figures behind a bar take.
+func figuresIn(steps int) int { return len(fmt.Sprintf(" 100%% || (%d/%d) ", steps, steps)) }
 
 func (d *barDisplay) draw(p events.Progress) {
 	if d.bar == nil {
-		d.bar = progressbar.NewOptions(p.Steps, progressbar.OptionSetWriter(d.out), progressbar.OptionSetWidth(barWidth),
+		d.bar = progressbar.NewOptions(p.Steps, progressbar.OptionSetWriter(d.out), progressbar.OptionSetWidth(d.barIn(p.Steps)),
 			progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
 	}
 	if p.Steps != d.bar.GetMax() {
@@ -70,9 +81,8 @@ func (d *barDisplay) draw(p events.Progress) {
 
 // describe names the phase and its metrics, cut to what the bar leaves of the line: one that wraps can't be drawn over.
 func (d *barDisplay) describe(p events.Progress) string {
-	bar := len(fmt.Sprintf(" 100%% || (%d/%d) ", p.Steps, p.Steps)) + barWidth
-	text := strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, runs.Metrics(p.Metrics), d.trial), " ")
-	return text[:min(len(text), max(d.width-bar-1, 0))]
+	text := []rune(strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, runs.Metrics(p.Metrics), d.trial), " "))
+	return string(text[:min(len(text), max(d.width-d.barIn(p.Steps)-figuresIn(p.Steps)-1, 0))])
 }
 
 func (d *barDisplay) Close() {

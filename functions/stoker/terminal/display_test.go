@@ -64,27 +64,28 @@ func TestPlainProgressOfASearchIsNotThatOfItsTrials(t *testing.T) {
 
 func TestABarStaysOnItsLineAndIsDrawnToItsEnd(t *testing.T) {
 	t.Parallel()
-	const width = 60
-	var out bytes.Buffer
-	d := &barDisplay{out: &out, width: width}
-	for _, p := range training() {
-		d.Progress(p)
-	}
-	d.Close()
-	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	if len(lines) != 3 { // staging, the bar, publishing
-		t.Fatalf("%d lines: %q", len(lines), lines)
-	}
-	for _, drawn := range strings.Split(lines[1], "\r") {
-		if len([]rune(drawn)) >= width {
-			t.Errorf("%d columns: %q", len([]rune(drawn)), drawn)
+	for _, width := range []int{30, 40, 60, 200} {
+		var out bytes.Buffer
+		d := &barDisplay{out: &out, width: width}
+		for _, p := range training() {
+			d.Progress(p)
 		}
-		if strings.Contains(drawn, "[") {
-			t.Errorf("times in %q", drawn)
+		d.Close()
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if len(lines) != 3 { // staging, the bar, publishing
+			t.Fatalf("%d lines: %q", len(lines), lines)
 		}
-	}
-	if !strings.Contains(lines[1], "(100/100)") {
-		t.Errorf("the bar ends in %q", lines[1])
+		for _, drawn := range strings.Split(lines[1], "\r") {
+			if len([]rune(drawn)) >= width {
+				t.Errorf("%d of %d columns: %q", len([]rune(drawn)), width, drawn)
+			}
+			if strings.Contains(drawn, "[") {
+				t.Errorf("times in %q", drawn)
+			}
+		}
+		if !strings.Contains(lines[1], "training") || !strings.Contains(lines[1], "(100/100)") {
+			t.Errorf("of %d columns the bar is %q", width, lines[1])
+		}
 	}
 }
 
