@@ -1,7 +1,7 @@
 package dispatch_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -40,32 +40,48 @@ func wantTooLarge(t *testing.T, box events.Letterbox, run string) {
 }
 
 // boxes are the letterboxes that know what is too large: the real one, too, whose client and server both have a say.
-func boxes(t *testing.T) map[string]events.Letterbox {
+func boxes(t *testing.T) map[string]*following {
 	t.Helper()
 	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Close() })
-	return map[string]events.Letterbox{"in memory": eventstest.NewMemory(0), "NATS": connect(t, server)}
+	return map[string]*following{"in memory": {Letterbox: eventstest.NewMemory(0)}, "NATS": {Letterbox: connect(t, server)}}
 }
 
-// handled handles every fact that is there; none may fail.
-func handled(t *testing.T, box events.Letterbox) *dispatch.Dispatcher {
+// following knows which fact was delivered last.
+type following struct {
+	events.Letterbox
+	last uint64
+}
+
+func (f *following) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+	delivery, err := f.Letterbox.Follow(ctx, reader, wait)
+	if err == nil {
+		f.last = max(f.last, delivery.Recorded().Message.Sequence)
+	}
+	return delivery, err
+}
+
+// handled handles every fact that is there; none may fail. A large one may take a slow machine long to deliver.
+func handled(t *testing.T, box *following) *dispatch.Dispatcher {
 	t.Helper()
 	d, err := dispatch.New(t.Context(), box, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		err := d.Next(t.Context(), 200*time.Millisecond)
-		if errors.Is(err, events.ErrEmpty) {
-			return d
-		}
+	for recorded, err := range box.Read(t.Context(), events.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for box.last < recorded.Message.Sequence {
+			if err := d.Next(t.Context(), 2*time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
+	return d
 }
 
 func TestARunWhoseFactsTheBusCanNotHoldTogetherEnds(t *testing.T) {
