@@ -49,7 +49,7 @@ func (s *Settings) filePath() (path, named string) {
 func parseFile(path string, text []byte) (layer, error) {
 	parsed, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", path, yaml.FormatError(err, false, false))
+		return nil, notYAML(path, err)
 	}
 	f := file{path: path, said: layer{}}
 	for _, doc := range parsed.Docs {
@@ -58,6 +58,16 @@ func parseFile(path string, text []byte) (layer, error) {
 		}
 	}
 	return f.said, nil
+}
+
+// notYAML is err with its place in the file. It says nothing of values: there may be secrets among them.
+func notYAML(path string, err error) error {
+	known, ok := errors.AsType[yaml.Error](err)
+	if !ok || known.GetToken() == nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	at := known.GetToken().Position
+	return fmt.Errorf("%s:%d:%d: %s", path, at.Line, at.Column, known.GetMessage())
 }
 
 type file struct {
