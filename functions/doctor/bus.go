@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
 
-// Makes is the command that makes streams, registers and consumers as they are defined.
-const Makes = "`stoker streams apply` makes it"
+// makes is the command that makes streams, registers and consumers as they are defined.
+const makes = "`stoker streams apply` makes it"
 
 // Bus looks at the bus: whether it answers, what it is, its streams, registers and consumers beside their definition, its clock.
 // unreachable says what to do where it does not answer.
@@ -94,7 +94,7 @@ func ofPart(p jetstream.Part) (found []Finding) {
 	case errors.Is(p.Err, events.ErrRefused):
 		return nil // told of together
 	case errors.Is(p.Err, events.ErrNotFound):
-		return []Finding{Wrong(Makes, "is missing")}
+		return []Finding{Wrong(makes, "is missing")}
 	case p.Err != nil:
 		return []Finding{Wrong("look at the server's log", "%v", p.Err)}
 	}

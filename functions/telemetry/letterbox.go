@@ -129,7 +129,7 @@ var system = attribute.String("messaging.system", "nats")
 // labels are those of a metric about messages: never what differs from message to message.
 func labels(operation, to string, err error) []attribute.KeyValue {
 	all := []attribute.KeyValue{operationName.String(operation), system, template.String(to)}
-	if kind := ErrorType(err); kind != "" {
+	if kind := classOf(err); kind != "" {
 		all = append(all, attribute.String(errorType, kind))
 	}
 	return all

@@ -52,7 +52,7 @@ func (s Span) End(err *error) {
 		failed = *err
 	}
 	if s.span != nil {
-		if kind := ErrorType(failed); kind != "" {
+		if kind := classOf(failed); kind != "" {
 			s.span.SetStatus(codes.Error, failed.Error())
 			s.span.SetAttributes(attribute.String(errorType, kind))
 		}
@@ -72,9 +72,9 @@ type Waiting interface {
 // errorType is OpenTelemetry's key for the class of an error.
 const errorType = "error.type"
 
-// ErrorType is the class of an error, out of a short list: a kind of failure, lost for a lease, or refused, conflict, and so on for what
+// classOf is the class of an error, out of a short list: a kind of failure, lost for a lease, or refused, conflict, and so on for what
 // the bus says. "" for no error.
-func ErrorType(err error) string {
+func classOf(err error) string {
 	if err == nil || errors.Is(err, events.ErrCancelled) || errors.Is(err, events.ErrEmpty) {
 		return ""
 	}
