@@ -94,7 +94,7 @@ func (a *axis) fit(rows []report.Row) {
 			continue
 		}
 		words[valueText(value)] = true
-		if v, ok := numberOf(value); !ok {
+		if v, ok := report.Number(value); !ok {
 			numbers = false
 		} else if !math.IsInf(v, 0) && !math.IsNaN(v) {
 			low, high = min(low, v), max(high, v)
@@ -115,16 +115,6 @@ func (a *axis) fit(rows []report.Row) {
 	a.scale = scale{low, high, bottom, top}
 }
 
-func numberOf(value any) (float64, bool) {
-	switch v := value.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	}
-	return 0, false
-}
-
 // y is where a row crosses the axis; false if it has no value there.
 func (a *axis) y(row report.Row) (float64, bool) {
 	value, there := a.figure(row)
@@ -134,7 +124,7 @@ func (a *axis) y(row report.Row) (float64, bool) {
 	if a.words != nil {
 		return a.scale.at(float64(slices.Index(a.words, valueText(value)))), true
 	}
-	v, _ := numberOf(value)
+	v, _ := report.Number(value)
 	if a.log {
 		v = math.Log(v)
 	}

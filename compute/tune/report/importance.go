@@ -127,7 +127,7 @@ func spread(all []scored) (squares float64) {
 
 // grouped sorts trials by their values: equal ones are never in two groups.
 func grouped(all []scored) (groups [][]scored) {
-	numbers := !slices.ContainsFunc(all, func(one scored) bool { _, ok := number(one.value); return !ok })
+	numbers := !slices.ContainsFunc(all, func(one scored) bool { _, ok := Number(one.value); return !ok })
 	if !numbers {
 		byValue := map[string][]scored{}
 		for _, one := range all {
@@ -140,7 +140,7 @@ func grouped(all []scored) (groups [][]scored) {
 		return groups
 	}
 	all = slices.Clone(all)
-	value := func(one scored) float64 { v, _ := number(one.value); return v }
+	value := func(one scored) float64 { v, _ := Number(one.value); return v }
 	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(value(a), value(b)) })
 	for from := 0; from < len(all); {
 		to := min(len(all), (len(groups)+1)*len(all)/bins)
@@ -154,7 +154,8 @@ func grouped(all []scored) (groups [][]scored) {
 	return groups
 }
 
-func number(value any) (float64, bool) {
+// Number is a value on the line of numbers; false for a word or a switch.
+func Number(value any) (float64, bool) {
 	switch v := value.(type) {
 	case int64:
 		return float64(v), true
