@@ -31,7 +31,7 @@ type Handler interface {
 // for its Request, which says that it was asked for again; its attempts are counted anew. A fact is read from the log, where
 // it stands unchanged, and handled as if it had just come. If it is refused again, the letter stays, and the error says why. What a
 // store told of a bucket is told again, to the bridge.
-// Retrying twice, or after half of it was done, does it once.
+// Retrying twice, also at once, or after half of it was done, does it once.
 func Retry(ctx context.Context, box events.Letterbox, d Handler, letter events.DeadLetter) error {
 	var err error
 	switch letter.Message.Stream {
@@ -47,7 +47,10 @@ func Retry(ctx context.Context, box events.Letterbox, d Handler, letter events.D
 	if err != nil {
 		return fmt.Errorf("retry dead letter %d: %w", letter.Sequence, err)
 	}
-	return box.Drop(ctx, letter.Sequence)
+	if err := box.Drop(ctx, letter.Sequence); !errors.Is(err, events.ErrNotFound) { // who retried it too has dropped it
+		return err
+	}
+	return nil
 }
 
 func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLetter) error {

@@ -30,7 +30,12 @@ func newDeadDrop(app *app) *cobra.Command {
 		Short: "Remove dead letters for good",
 		Long:  "Removes dead letters for good. A fact stays in the log, and what was told of a job stays told.",
 	}, func(ctx context.Context, box events.Letterbox) (settle, error) {
-		return settle{"dropped", func(line replay.Letter) error { return box.Drop(ctx, line.Number) }}, nil
+		return settle{"dropped", func(line replay.Letter) error {
+			if err := box.Drop(ctx, line.Number); !errors.Is(err, events.ErrNotFound) { // who dropped it too was sooner
+				return err
+			}
+			return nil
+		}}, nil
 	})
 }
 
