@@ -1,10 +1,11 @@
 // Command browser looks at pages of the console in a headless Chromium, and prints as JSON what is wrong with them: what axe finds serious
 // or critical, errors on the console, breaches of the page's own policy, and whether the page is wider than the window. With -times it
 // measures how pages load instead. With -watch it stays on the first page, without loading it again, until that has said each of some
-// words in turn.
+// words in turn, or no longer says those that begin with an exclamation mark. With -plain it reads pages with scripts switched off.
 //
 //	browser -axe axe.min.js [-shots FOLDER] [-width PIXELS]... URL...
 //	browser -times N URL...
+//	browser -plain URL...
 //	browser -watch WORD [-watch WORD]... URL
 //
 // It is a module of its own: chromedp and the protocol's types are no part of Stoker.
@@ -50,6 +51,8 @@ func run() error {
 	axe := flag.String("axe", "", "axe.min.js of npm's axe-core")
 	shots := flag.String("shots", "", "folder for pictures; none: no pictures")
 	times := flag.Int("times", 0, "load each page so many times, and say how long that took")
+	plain := flag.Bool("plain", false, "read each page without JavaScript")
+	outage := flag.Bool("outage", false, "with -watch: that the server goes away is no error of the page")
 	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
 	flag.Var(&watch, "watch", "what the first page says in turn without being loaded again")
 	flag.Parse()
@@ -65,7 +68,9 @@ func run() error {
 	defer end()
 	switch {
 	case len(watch) > 0:
-		return follow(ctx, flag.Arg(0), watch)
+		return follow(ctx, flag.Arg(0), watch, *outage)
+	case *plain:
+		return printed(plainAll(ctx, flag.Args()))
 	case *times > 0:
 		return printed(loadAll(ctx, flag.Args(), *times))
 	}

@@ -1,0 +1,123 @@
+//go:build browser
+
+package console
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// plainPage is what a reader without JavaScript has of a page.
+type plainPage struct {
+	URL, Text          string
+	Pictures, Scripted int
+}
+
+// TestBrowserReadsPagesWithoutScripts: text, tables and pictures are there for who has no JavaScript.
+func TestBrowserReadsPagesWithoutScripts(t *testing.T) {
+	b, w := openBrowser(t), setup(t, nil)
+	all := w.crowd(30, 20)
+	want := map[string]struct {
+		words    []string
+		pictures int
+	}{
+		"/run?":     {[]string{"Curves", "loss by step", "Facts", "model.trained"}, 1},
+		"/study?":   {[]string{"Parallel coordinates", "Importance", "Best at step", "stopped at 20"}, 2},
+		"/lineage?": {[]string{"What made penguin@run-0001", "By digest", "Used as"}, 1},
+		"/dead":     {[]string{"Dead letters", "got nosuch"}, 0},
+		"/letter?":  {[]string{"Why", "The message as it came"}, 0},
+		"/compare?": {[]string{"Curves", "Results"}, 1},
+		"/studies":  {[]string{"Studies", "20 of 20"}, 0},
+	}
+	for _, page := range ask[[]plainPage](t, b, append([]string{"-plain"}, all...)...) {
+		for path, of := range want {
+			if !strings.HasPrefix(page.URL, w.url+path) {
+				continue
+			}
+			if path == "/run?" && (strings.Contains(page.URL, "run-0003") || strings.Contains(page.URL, "run-0005")) { // one that failed, and one under way
+				of.words, of.pictures = []string{"Facts"}, 0
+			}
+			for _, word := range of.words {
+				if !strings.Contains(page.Text, word) {
+					t.Errorf("%s does not say %q:\n%s", page.URL, word, page.Text)
+				}
+			}
+			if page.Pictures < of.pictures || page.Scripted > 0 {
+				t.Errorf("%s shows %d pictures, want %d or more; %d are made by scripts", page.URL, page.Pictures, of.pictures, page.Scripted)
+			}
+		}
+	}
+}
+
+// TestBrowserOutlastsItsConsole: a page says that the console is away, follows the next one at the same address, and shows what came
+// while there was none.
+func TestBrowserOutlastsItsConsole(t *testing.T) {
+	b, w := openBrowser(t), setup(t, nil)
+	w.apply(penguin)
+	w.publish(events.Fact{ID: "h", Source: "/up", Pipeline: "penguin", Run: "monday", Data: &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/ex"}}}})
+	w.dispatched()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	stop := w.serve(t, listener)
+	page := "http://" + address + "/run?" + url.Values{"pipeline": {"penguin"}, "run": {"monday"}}.Encode()
+	cmd := exec.CommandContext(t.Context(), b.program, "-outage", "-watch", "waits for transform.ready", "-watch", "The console does not answer",
+		"-watch", "0.875", "-watch", "!The console does not answer", page)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewScanner(out)
+	next := func(want string) {
+		t.Helper()
+		if !said.Scan() || said.Text() != want {
+			t.Fatalf("the browser saw %q, %v; want %q", said.Text(), said.Err(), want)
+		}
+	}
+	next("waits for transform.ready")
+	stop()
+	next("The console does not answer")
+	w.publish(ready("monday"))
+	w.publish(trained("monday"))
+	if listener, err = net.Listen("tcp", address); err != nil {
+		t.Fatal(err)
+	}
+	defer w.serve(t, listener)()
+	next("0.875")
+	next("!The console does not answer")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// serve runs another console on the same bus and store, until stop is called.
+func (w *world) serve(t *testing.T, listener net.Listener) (stop func()) {
+	t.Helper()
+	c, err := New(w.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- c.Serve(ctx, listener) }()
+	return func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("console: %v", err)
+		}
+	}
+}
