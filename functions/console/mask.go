@@ -12,8 +12,8 @@ const hidden = "••••••"
 // secret names what must not be shown, wherever it stands in a name: db_password, apiToken, AWS_SECRET_ACCESS_KEY.
 var secret = regexp.MustCompile(`(?i)passw|passphrase|secret|token|credential|api_?-?key|access_?-?key|private_?-?key|auth$|authorization|cookie|dsn$`)
 
-// userinfo is what stands before the host of an address: postgres://user:word@host.
-var userinfo = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/@\s"']+@`)
+// userinfo is what stands before the host of an address, up to its last @: postgres://user:word@host.
+var userinfo = regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s"']+@`)
 
 // masked is JSON with what its names or its form say is secret left out. What is no JSON is left out whole.
 func masked(text []byte) any {
@@ -57,4 +57,4 @@ func maskText(text string) string {
 	return assigned.ReplaceAllString(text, "${1}"+hidden)
 }
 
-var assigned = regexp.MustCompile(`(?i)((?:passw(?:or)?d|passphrase|secret(?:_access)?(?:_key)?|api_?key|access_?key(?:_id)?|auth_?token|authorization|credentials?)["']?\s*[=:]\s*["']?)[^\s"',;]+`)
+var assigned = regexp.MustCompile(`(?i)((?:passw(?:or)?d|passphrase|secret(?:_access)?(?:_key)?|api_?key|access_?key(?:_id)?|(?:api|auth|access|refresh|session|security)_?token|authorization|credentials?)["']?\s*[=:]\s*["']?)(?:(?:bearer|basic|token)\s+)?[^\s"',;]+`)

@@ -27,13 +27,16 @@ func TestLogsAreMasked(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		"password=hunter2", "connect with passwd: hunter2 now", `{"api_key": "hunter2"}`, "AWS_SECRET_ACCESS_KEY=hunter2", "s3://me:hunter2@host", "Authorization: hunter2",
+		"Authorization: Bearer hunter2", `{"authorization": "Basic hunter2"}`, "AWS_SESSION_TOKEN=hunter2", "api_token: hunter2", "postgres://me:a@hunter2@db/x",
 	} {
 		if got := maskText(line); strings.Contains(got, "hunter2") {
 			t.Error(got)
 		}
 	}
-	if line := "loss: 0.3, tokens: 5"; maskText(line) != line {
-		t.Error(maskText(line))
+	for _, line := range []string{"loss: 0.3, tokens: 5", "max_tokens=512", "token: 7 of 512", "s3://bkt/a, mail me@host"} {
+		if got := maskText(line); got != line {
+			t.Error(got)
+		}
 	}
 }
 
