@@ -438,9 +438,7 @@ func TestWhatMembersPrintStandsInTheLeadersLog(t *testing.T) {
 		fmt.Fprintf(turn.Log, "Epoch 1/5\nloss: 0.5")
 		return nil
 	}), ready(func(_ context.Context, turn *group.Turn) error {
-		for range 300_000 { // more than is told
-			fmt.Fprintln(turn.Log, "x")
-		}
+		fmt.Fprint(turn.Log, strings.Repeat("x\n", 300_000)) // more than may wait, however fast it is told
 		close(printed)
 		return nil
 	}))
@@ -455,7 +453,9 @@ func TestWhatMembersPrintStandsInTheLeadersLog(t *testing.T) {
 		group.HearOut(work, ctx)
 		return nil
 	}))
+	log.mu.Lock()
 	text := log.text.String()
+	log.mu.Unlock()
 	if !strings.Contains(text, "[worker 1] Epoch 1/5\n[worker 1] loss: 0.5\n") || !strings.Contains(text, "bytes left out ...\n") {
 		t.Errorf("log %d bytes: %.200s", len(text), text)
 	}
