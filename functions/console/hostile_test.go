@@ -18,6 +18,9 @@ import (
 	"github.com/stoker-ml/stoker/events/eventstest"
 )
 
+// notDrawable is a coordinate of a picture that is no number.
+var notDrawable = regexp.MustCompile(`[ML][0-9.]+ [-+]?(NaN|Inf)|="[-+]?(NaN|Inf)`)
+
 var backwards = regexp.MustCompile(`-[0-9.]+ (s|min|h|days|steps/s)`)
 
 // TestHostileMetrics are a thousand of them, with names that are HTML, with values that are no numbers, from a clock that goes back.
@@ -41,6 +44,9 @@ func TestHostileMetrics(t *testing.T) {
 		body := w.sees(path, "monday")
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, "<b>training") || strings.Contains(body, `'onload`) {
 			t.Errorf("%s takes a name for HTML", path)
+		}
+		if drawn := notDrawable.FindString(body); drawn != "" {
+			t.Errorf("%s draws what is no number: %s", path, drawn)
 		}
 		if len(body) > 400<<10 {
 			t.Errorf("%s has %d KiB", path, len(body)>>10)
