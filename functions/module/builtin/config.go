@@ -75,7 +75,7 @@ const (
 func newConfig(name string, a module.Assignment, log *slog.Logger) (config, error) {
 	c := config{
 		HiddenUnits: []int{8, 8}, Activation: "relu", Optimizer: "adam", LearningRate: 0.01, BatchSize: 32,
-		EmbeddingDim: 8, HashBuckets: 100, Seed: a.Seed, CheckpointAfter: 30,
+		EmbeddingDim: 8, HashBuckets: 100, Seed: a.Seed, CheckpointAfter: 30, wideConfig: wideOf(name),
 	}
 	if err := a.Config(&c); err != nil {
 		return c, err
@@ -228,7 +228,7 @@ func (c config) check() error {
 		return fmt.Errorf("custom_config: task: expected classification, binary or regression, got %q", c.Task)
 	}
 	for _, err := range []error{
-		checkOptimizer("", c.Optimizer, c.LearningRate), c.layersConfig.check(), c.lossConfig.check(), c.stepsConfig.check(c.LearningRate), c.chosenConfig.check(),
+		checkOptimizer("", c.Optimizer, c.LearningRate, c.Schedule), c.layersConfig.check(), c.lossConfig.check(), c.stepsConfig.check(c.LearningRate), c.chosenConfig.check(),
 	} {
 		if err != nil {
 			return err
@@ -244,9 +244,12 @@ func (c config) check() error {
 }
 
 // checkOptimizer tells an unknown optimizer from a rate that none could take. The keys of both begin with prefix.
-func checkOptimizer(prefix, name string, rate float64) error {
+func checkOptimizer(prefix, name string, rate float64, over schedule) error {
 	if _, err := optim.New(name, 0); err != nil {
 		return fmt.Errorf("custom_config: %soptimizer: %w", prefix, err)
+	}
+	if rate == 0 && over == nil { // 0 is where a schedule that warms up may start from
+		return fmt.Errorf("custom_config: %slearning_rate: expected a number above 0, got 0: nothing would be learnt", prefix)
 	}
 	if _, err := optim.New(name, rate); err != nil {
 		return fmt.Errorf("custom_config: %slearning_rate: %w", prefix, err)

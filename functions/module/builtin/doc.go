@@ -52,7 +52,7 @@
 //	                    balanced: so that all classes count the same in the train split
 //	weight_column       feature that says how much a row counts, in training and in the metrics, 0 or more; it is not learnt from
 //	optimizer           adam, adamw, sgd, momentum, nesterov, rmsprop, adagrad or ftrl, with Keras's defaults: adam
-//	learning_rate       0.01
+//	learning_rate       above 0, or 0 where a schedule warms up from there: 0.01
 //	learning_rate_schedule  Keras's, by name and arguments: {name: CosineDecay, decay_steps: 1000}; ExponentialDecay, PolynomialDecay and so
 //	                    on. It starts from learning_rate where it doesn't say otherwise. In wide_deep it is that of all but the linear part
 //	clip_value, clip_norm, global_clip_norm  one of them: a bound for each gradient, for the norm of each weight's gradients, of all of them

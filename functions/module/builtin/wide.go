@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -54,8 +53,16 @@ type wideConfig struct {
 	LinearSchedule     schedule `json:"linear_learning_rate_schedule,omitempty"`
 }
 
-// check fills in what is left out, for wide_deep, and refuses what other modules have no use for.
-func (w *wideConfig) check(name string) error {
+// wideOf is what the module of that name takes where nothing is said.
+func wideOf(name string) wideConfig {
+	if name != wideDeep {
+		return wideConfig{}
+	}
+	return wideConfig{LinearOptimizer: "ftrl", LinearLearningRate: 0.05}
+}
+
+// check refuses what can't be, and of other modules than wide_deep what they have no use for.
+func (w wideConfig) check(name string) error {
 	if name != wideDeep {
 		if w.LinearOptimizer != "" || w.LinearLearningRate != 0 || w.LinearSchedule != nil {
 			return fmt.Errorf("custom_config: linear_optimizer, linear_learning_rate and linear_learning_rate_schedule are %s%s's: %s%s has one optimizer",
@@ -63,8 +70,7 @@ func (w *wideConfig) check(name string) error {
 		}
 		return nil
 	}
-	w.LinearOptimizer, w.LinearLearningRate = cmp.Or(w.LinearOptimizer, "ftrl"), cmp.Or(w.LinearLearningRate, 0.05)
-	if err := checkOptimizer("linear_", w.LinearOptimizer, w.LinearLearningRate); err != nil {
+	if err := checkOptimizer("linear_", w.LinearOptimizer, w.LinearLearningRate, w.LinearSchedule); err != nil {
 		return err
 	}
 	_, err := w.linearSchedule()

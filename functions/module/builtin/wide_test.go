@@ -132,6 +132,8 @@ func TestWhatWideAndDeepIsNotFor(t *testing.T) {
 			"wide_deep", map[string]any{"label": "x", "linear_optimizer": "lbfgs"}},
 		{"custom_config: linear_learning_rate: learning rate -1",
 			"wide_deep", map[string]any{"label": "x", "linear_learning_rate": -1}},
+		{"custom_config: linear_learning_rate: expected a number above 0, got 0",
+			"wide_deep", map[string]any{"label": "x", "linear_learning_rate": 0}},
 		{"custom_config: learning_rate: learning rate -1",
 			"wide_deep", map[string]any{"label": "x", "learning_rate": -1, "learning_rate_schedule": map[string]any{"name": "Constant"}}},
 		{`custom_config: linear_learning_rate_schedule: unknown learning rate schedule "Cosine"`,
