@@ -2,8 +2,10 @@ package bucket
 
 import (
 	"context"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/versity/versitygw/backend"
 	"github.com/versity/versitygw/s3response"
 )
 
@@ -12,11 +14,22 @@ import (
 func (r *rooted) PutObject(ctx context.Context, in s3response.PutObjectInput) (s3response.PutObjectOutput, error) {
 	asked := in.Bucket
 	in.Bucket = r.at(in.Bucket)
-	out, err := r.posix.PutObject(ctx, in)
+	out, err := r.put(ctx, in)
 	if err == nil {
 		err = r.created(ctx, asked, in.Key, out.ETag, in.Metadata)
 	}
 	return out, r.told(ctx, "PutObject", err)
+}
+
+func (r *rooted) put(ctx context.Context, in s3response.PutObjectInput) (s3response.PutObjectOutput, error) {
+	if strings.HasSuffix(backend.GetStringFromPtr(in.Key), "/") { // a folder, whose body nobody reads
+		defer r.settle.begin()()
+	} else {
+		body, done := r.settle.atEnd(in.Body)
+		defer done()
+		in.Body = body
+	}
+	return r.posix.PutObject(ctx, in)
 }
 
 func (r *rooted) HeadObject(ctx context.Context, in *s3.HeadObjectInput) (*s3.HeadObjectOutput, error) {
@@ -59,6 +72,8 @@ func (r *rooted) ListObjectsV2(ctx context.Context, in *s3.ListObjectsV2Input) (
 func (r *rooted) DeleteObject(ctx context.Context, in *s3.DeleteObjectInput) (*s3.DeleteObjectOutput, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
+	r.settle.Lock()
+	defer r.settle.Unlock()
 	out, err := r.posix.DeleteObject(ctx, &c)
 	return out, r.told(ctx, "DeleteObject", err)
 }
@@ -66,6 +81,8 @@ func (r *rooted) DeleteObject(ctx context.Context, in *s3.DeleteObjectInput) (*s
 func (r *rooted) DeleteObjects(ctx context.Context, in *s3.DeleteObjectsInput) (s3response.DeleteResult, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
+	r.settle.Lock()
+	defer r.settle.Unlock()
 	out, err := r.posix.DeleteObjects(ctx, &c)
 	return out, r.told(ctx, "DeleteObjects", err)
 }

@@ -30,12 +30,17 @@ func (r *rooted) UploadPart(ctx context.Context, in *s3.UploadPartInput) (*s3.Up
 func (r *rooted) CompleteMultipartUpload(ctx context.Context, in *s3.CompleteMultipartUploadInput) (s3response.CompleteMultipartUploadResult, string, error) {
 	c := *in
 	c.Bucket = r.at(in.Bucket)
-	out, version, err := r.posix.CompleteMultipartUpload(ctx, &c)
+	out, version, err := r.complete(ctx, &c)
 	out.Bucket = in.Bucket
 	if err == nil {
 		err = r.created(ctx, in.Bucket, in.Key, backend.GetStringFromPtr(out.ETag), nil) // metadata came with the first request
 	}
 	return out, version, r.told(ctx, "CompleteMultipartUpload", err)
+}
+
+func (r *rooted) complete(ctx context.Context, in *s3.CompleteMultipartUploadInput) (s3response.CompleteMultipartUploadResult, string, error) {
+	defer r.settle.begin()() // all its parts are here
+	return r.posix.CompleteMultipartUpload(ctx, in)
 }
 
 func (r *rooted) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartUploadInput) error {

@@ -24,10 +24,11 @@ import (
 // object locks, web sites.
 type rooted struct {
 	backend.BackendUnsupported
-	posix *posix.Posix
-	dir   string // absolute
-	tell  Tell
-	log   *slog.Logger
+	posix  *posix.Posix
+	dir    string // absolute
+	settle settle
+	tell   Tell
+	log    *slog.Logger
 }
 
 var _ backend.Backend = (*rooted)(nil)
