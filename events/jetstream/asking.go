@@ -174,3 +174,6 @@ const api = "$JS.API."
 func gets(stream string) []string {
 	return []string{api + "DIRECT.GET." + stream, api + "STREAM.MSG.GET." + stream}
 }
+
+// nextOf is what the next messages of a consumer are asked for by.
+func nextOf(d ConsumerDefinition) string { return api + "CONSUMER.MSG.NEXT." + d.Stream + "." + d.Name }

@@ -56,3 +56,25 @@ func TestTheLagOfEveryQueueIsTold(t *testing.T) {
 		}
 	}
 }
+
+// Who asks whether it may take is handed nothing, whatever lies there; the queue of a class that nobody has served is made.
+func TestWhoAsksWhetherItMayTakeTakesNothing(t *testing.T) {
+	t.Parallel()
+	box := connect(t, startBus(t), jetstream.Options{Create: true})
+	if err := box.Offer(t.Context(), durableJob("1")); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := box.MayTakeJobs(t.Context(), events.Functions(), []string{"cpu", "tpu"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lags, err := box.JobLags(t.Context(), []events.Function{events.FunctionTrain}, []string{"cpu", "tpu"})
+	want := []jetstream.Lag{{Stream: "JOBS", Consumer: "train-cpu", Waiting: 1}, {Stream: "JOBS", Consumer: "train-tpu"}}
+	if err != nil || !slices.Equal(lags, want) {
+		t.Errorf("the queues are %+v, %v, want %+v", lags, err, want)
+	}
+	if _, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Minute); err != nil {
+		t.Errorf("the job is gone: %v", err)
+	}
+}

@@ -110,7 +110,7 @@ func (b *Letterbox) next(ctx context.Context, d ConsumerDefinition, wait time.Du
 	if err != nil {
 		return nil, b.explain(ctx, err)
 	}
-	ctx, done := b.refusals.expect(ctx, "$JS.API.CONSUMER.MSG.NEXT."+d.Stream+"."+d.Name)
+	ctx, done := b.refusals.expect(ctx, nextOf(d))
 	defer done()
 	batch, err := pull(consumer, wait)
 	if err != nil {

@@ -51,7 +51,7 @@ func (a *app) bridge(ctx context.Context, o *operated, opts bridge.Options) erro
 			return err
 		}
 		a.sayStarted("bridge", "store "+fmt.Sprint(l.store))
-		needs := asReader(l.box.BucketLag, bridge.Reader)
+		needs := asReader(l.box.BucketLag, l.box.MayFollowBuckets, bridge.Reader)
 		needs.needs["store"] = storeNeed(l.store, l.root)
 		return o.while(ctx, needs, b.Run)
 	})

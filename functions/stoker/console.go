@@ -119,7 +119,7 @@ func (a *app) consoleOptions(l link) console.Options {
 
 // console serves the page, and how it is. It needs the bus; without the store, most of what it shows is there all the same.
 func (o *operated) console(ctx context.Context, l link, listener net.Listener, opts console.Options) error {
-	needs := asReader(l.box.FactLag, dispatch.Reader)
+	needs := asOnlooker(l.box.FactLag, dispatch.Reader)
 	opts.Probes = o.probes(ctx, needs)
 	return o.while(ctx, needs, func(ctx context.Context) error { return serveConsole(ctx, listener, opts) })
 }

@@ -113,7 +113,10 @@ func (a asks) queues(ctx context.Context) (all []telemetry.Queue, err error) {
 func asWorker(box *jetstream.Letterbox, store storage.Store, root storage.Ref, functions []events.Function, classes []string) asks {
 	jobs := func(ctx context.Context) ([]jetstream.Lag, error) { return box.JobLags(ctx, functions, classes) }
 	return asks{
-		needs: map[string]telemetry.Need{"bus": needs(jobs), "store": storeNeed(store, root)},
+		needs: map[string]telemetry.Need{
+			"bus":   func(ctx context.Context) error { return box.MayTakeJobs(ctx, functions, classes) },
+			"store": storeNeed(store, root),
+		},
 		lags:  []func(context.Context) ([]jetstream.Lag, error){jobs},
 	}
 }
@@ -128,13 +131,20 @@ func asStack(stack *local.Stack) asks {
 
 // asDispatcher is what a dispatcher needs. It tells of the queues of jobs too: workers that are scaled to zero can't.
 func asDispatcher(box *jetstream.Letterbox) asks {
-	all := asReader(box.FactLag, dispatch.Reader)
+	all := asReader(box.FactLag, box.MayFollowFacts, dispatch.Reader)
 	all.lags = append(all.lags, box.QueueLags)
 	return all
 }
 
-// asReader is what a reader of a stream needs: its place there.
-func asReader(lag func(context.Context, string) (jetstream.Lag, error), reader string) asks {
+// asReader is what a reader of a stream needs: that its place there hands out to it.
+func asReader(lag func(context.Context, string) (jetstream.Lag, error), may func(context.Context, string) error, reader string) asks {
+	all := asOnlooker(lag, reader)
+	all.needs["bus"] = func(ctx context.Context) error { return may(ctx, reader) }
+	return all
+}
+
+// asOnlooker is what one needs who sees how a reader is.
+func asOnlooker(lag func(context.Context, string) (jetstream.Lag, error), reader string) asks {
 	ask := func(ctx context.Context) ([]jetstream.Lag, error) {
 		found, err := lag(ctx, reader)
 		if err != nil {

@@ -38,11 +38,10 @@ func triedCommands() map[string]deed {
 	const console, dispatcher, worker, bridge, exporter = access.Console, access.Dispatcher, access.Worker, access.Bridge, access.Exporter
 	also := func(roles ...access.Role) []access.Role { return append(roles, access.Operator) }
 	return map[string]deed{
-		// Who may see how a queue is gets as far as to wait for it.
-		"worker":         {stays: true, args: "-v --listen 127.0.0.1:0", also: also(console)},
-		"dispatch":       {stays: true, args: "-v --listen 127.0.0.1:0", also: also(console)},
-		"bridge":         {stays: true, args: "-v --listen 127.0.0.1:0", also: also(console)},
-		"notify":         {stays: true, args: "-v --listen 127.0.0.1:0 --url http://127.0.0.1:1", also: also(console)},
+		"worker":         {stays: true, args: "-v --listen 127.0.0.1:0"},
+		"dispatch":       {stays: true, args: "-v --listen 127.0.0.1:0"},
+		"bridge":         {stays: true, args: "-v --listen 127.0.0.1:0"},
+		"notify":         {stays: true, args: "-v --listen 127.0.0.1:0 --url http://127.0.0.1:1"},
 		"console":        {stays: true, args: "-v --listen 127.0.0.1:0", also: also(dispatcher, exporter, worker)},
 		"watch":          {stays: true, args: "--all --run monday", until: "model.trained", also: also(dispatcher, exporter, worker)},
 		"lineage export": {args: "--to -", also: also(console, dispatcher, worker)},

@@ -1,0 +1,59 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// MayTakeJobs says whether the bus would hand out jobs of some functions and classes to us: nil, or why not, an events.ErrRefused where it
+// is for the key. To see how a queue is, as lags do, is permitted to more than may take from it. Nothing is taken.
+func (b *Letterbox) MayTakeJobs(ctx context.Context, functions []events.Function, classes []string) error {
+	for _, function := range functions {
+		for _, class := range classes {
+			if err := b.mayPull(ctx, jobConsumer(function, class)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// MayFollowFacts is MayTakeJobs for a durable reader of facts.
+func (b *Letterbox) MayFollowFacts(ctx context.Context, reader string) error {
+	return b.mayPull(ctx, factConsumer(reader))
+}
+
+// MayFollowBuckets is MayTakeJobs for a durable reader of what stores tell.
+func (b *Letterbox) MayFollowBuckets(ctx context.Context, reader string) error {
+	return b.mayPull(ctx, bucketConsumer(reader))
+}
+
+// mayPull asks a consumer with a request that can't be read. The server compares permissions first, and the consumer's own answer to it is
+// that it is a bad one: whoever gets that may pull, from a consumer that is there.
+func (b *Letterbox) mayPull(ctx context.Context, d ConsumerDefinition) error {
+	const unreadable, badRequest = "{", "400"
+	if !b.nc.IsConnected() {
+		return fmt.Errorf("ask consumer %s of %s: the bus is away", d.Name, d.Stream)
+	}
+	if _, err := b.consumers.open(ctx, d); err != nil {
+		return b.explain(ctx, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	subject := nextOf(d)
+	answer, err := answered(ctx, b.refusals, func(ctx context.Context) (*nats.Msg, error) {
+		return b.nc.RequestWithContext(ctx, b.opts.inDomain(subject), []byte(unreadable))
+	}, subject)
+	if err != nil {
+		b.consumers.forget(d)
+		return fmt.Errorf("ask consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
+	}
+	if status := answer.Header.Get("Status"); status != badRequest {
+		return fmt.Errorf("ask consumer %s of %s: status %q %s, expected %s", d.Name, d.Stream, status, answer.Header.Get("Description"), badRequest)
+	}
+	return nil
+}
