@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -104,93 +103,4 @@ func (c *Console) nodeURL(node lineage.Node) template.URL {
 		}
 	}
 	return ""
-}
-
-// The size of the picture, in its own units.
-const (
-	boxWidth, boxHeight = 224.0, 62.0
-	boxGapX, boxGapY    = 80.0, 16.0
-)
-
-// spot is where a thing stands.
-type spot struct{ x, y float64 }
-
-// drawLineage puts what was there first to the left, and what was made of it to the right.
-func (c *Console) drawLineage(graph lineage.Graph) template.HTML {
-	spots, width, height := places(graph)
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="lineage" width="%g" height="%g" viewBox="0 0 %[1]g %[2]g" role="group" aria-label="What made the model, from the data at the left">`, width, height)
-	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="arrow" d="M0 0L8 4L0 8z"/></marker></defs>`)
-	for _, edge := range graph.Edges {
-		from, to := spots[edge.From], spots[edge.To]
-		x0, y0, x1, y1 := from.x+boxWidth, from.y+boxHeight/2, to.x-2, to.y+boxHeight/2
-		middle := (x0 + x1) / 2
-		fmt.Fprintf(&b, `<path class="edge" marker-end="url(#arrow)" d="M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f"/>`, x0, y0, middle, y0, middle, y1, x1, y1)
-	}
-	for _, node := range graph.Nodes {
-		c.drawNode(&b, node, spots[node.ID], node.ID == graph.Target)
-	}
-	b.WriteString(`</svg>`)
-	return template.HTML(b.String()) // made of numbers, and of text that is escaped
-}
-
-func (c *Console) drawNode(b *strings.Builder, node lineage.Node, at spot, chosen bool) {
-	url := c.nodeURL(node)
-	if url != "" {
-		fmt.Fprintf(b, `<a href="%s">`, escaped(string(url)))
-	}
-	fmt.Fprintf(b, `<g class="node %s%s" transform="translate(%.1f %.1f)"><title>%s</title><rect class="box" width="%g" height="%g" rx="8"/>`,
-		escaped(string(node.State)), map[bool]string{true: " chosen"}[chosen], at.x, at.y, escaped(strings.TrimSpace(node.Name+" "+node.URI+" "+node.Digest)), boxWidth, boxHeight)
-	kind := words(string(node.Kind))
-	if node.State != lineage.Same && node.State != "" {
-		kind += " · " + string(node.State)
-	}
-	name := cmp.Or(node.Name, node.URI)
-	fmt.Fprintf(b, `<text class="kind" x="12" y="18">%s</text><text class="name" x="12" y="35">%s</text><text class="digest" x="12" y="51">%s</text></g>`,
-		escaped(kind), escaped(cut(name, 26)), escaped(shortDigest(node.Digest)))
-	if url != "" {
-		b.WriteString(`</a>`)
-	}
-}
-
-// places are columns by how many steps it is to the target, the longest way; within one, in the order of the graph.
-func places(graph lineage.Graph) (spots map[string]spot, width, height float64) {
-	depth := depths(graph)
-	columns := map[int][]string{}
-	deepest := 0
-	for _, node := range graph.Nodes {
-		columns[depth[node.ID]] = append(columns[depth[node.ID]], node.ID)
-		deepest = max(deepest, depth[node.ID])
-	}
-	tallest := 0
-	for _, column := range columns {
-		tallest = max(tallest, len(column))
-	}
-	width = float64(deepest+1)*(boxWidth+boxGapX) - boxGapX + 4
-	height = float64(tallest)*(boxHeight+boxGapY) - boxGapY + 4
-	spots = map[string]spot{}
-	for at, column := range columns {
-		top := (height - float64(len(column))*(boxHeight+boxGapY) + boxGapY) / 2
-		for i, id := range column {
-			spots[id] = spot{2 + float64(deepest-at)*(boxWidth+boxGapX), top + float64(i)*(boxHeight+boxGapY)}
-		}
-	}
-	return spots, width, height
-}
-
-// depths are how many steps it is from each thing to the target, the longest way. A graph has no cycles; were there one, it would end.
-func depths(graph lineage.Graph) map[string]int {
-	depth := map[string]int{}
-	for range graph.Nodes {
-		changed := false
-		for _, edge := range graph.Edges {
-			if d := depth[edge.To] + 1; d > depth[edge.From] && d <= len(graph.Nodes) {
-				depth[edge.From], changed = d, true
-			}
-		}
-		if !changed {
-			break
-		}
-	}
-	return depth
 }

@@ -1,0 +1,173 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/stoker-ml/stoker/functions/lineage"
+)
+
+// The size of the picture, in its own units.
+const (
+	boxWidth, boxHeight = 224.0, 62.0
+	boxGapX, boxGapY    = 80.0, 16.0
+	edgeInset           = 2.0  // around the picture, and before the tip of an arrow
+	passHeight          = 10.0 // what a way takes of a column that it only passes
+)
+
+// layout is where the things of a graph stand, and the ways between them, none of which runs behind a thing.
+type layout struct {
+	width, height float64
+	spots         map[string]spot // the upper left corners of boxes, by node
+	ways          []way
+}
+
+// spot is a place in the picture.
+type spot struct{ x, y float64 }
+
+// way is part of an edge: from one column to the next, or past the boxes of one.
+type way struct {
+	from, to spot
+	arrives  bool // at a box
+}
+
+// item is what stands in a column: a node, or a way from it that only passes.
+type item struct {
+	node   string
+	passes bool
+}
+
+func (i item) height() float64 {
+	if i.passes {
+		return passHeight
+	}
+	return boxHeight
+}
+
+// layers are a graph's columns, from the target's, where items find their places one column after the other.
+type layers struct {
+	graph   lineage.Graph
+	depth   map[string]int
+	columns [][]item
+	middles []map[item]float64 // of each column's items
+}
+
+// layOut puts things in columns by how many steps it is to the target, the longest way. An edge of several steps has a place of its own
+// in each column between. Within a column things stand in the order of what they lead to, so that few ways cross.
+func layOut(graph lineage.Graph) layout {
+	l := layersOf(graph)
+	height := 0.0
+	for _, column := range l.columns {
+		height = max(height, heightOf(column))
+	}
+	out := layout{width: l.x(0) + boxWidth + edgeInset, height: height + 2*edgeInset, spots: map[string]spot{}}
+	for d, column := range l.columns {
+		l.sort(d)
+		l.middles = append(l.middles, map[item]float64{})
+		top := edgeInset + (height-heightOf(column))/2
+		for _, it := range column {
+			l.middles[d][it] = top + it.height()/2
+			if !it.passes {
+				out.spots[it.node] = spot{l.x(d), top}
+			}
+			top += it.height() + boxGapY
+		}
+		for _, it := range column {
+			out.ways = append(out.ways, l.waysFrom(d, it)...)
+		}
+	}
+	return out
+}
+
+func layersOf(graph lineage.Graph) *layers {
+	l := &layers{graph: graph, depth: depths(graph)}
+	deepest := 0
+	for _, node := range graph.Nodes {
+		deepest = max(deepest, l.depth[node.ID])
+	}
+	l.columns = make([][]item, deepest+1)
+	for _, node := range graph.Nodes {
+		l.columns[l.depth[node.ID]] = append(l.columns[l.depth[node.ID]], item{node: node.ID})
+	}
+	for _, edge := range graph.Edges {
+		for d := l.depth[edge.To] + 1; d < l.depth[edge.From]; d++ {
+			if it := (item{edge.From, true}); !slices.Contains(l.columns[d], it) { // edges from one thing go together for as long as they can
+				l.columns[d] = append(l.columns[d], it)
+			}
+		}
+	}
+	return l
+}
+
+// x is the left side of a column.
+func (l *layers) x(d int) float64 { return edgeInset + float64(len(l.columns)-1-d)*(boxWidth+boxGapX) }
+
+func heightOf(column []item) float64 {
+	height := -boxGapY
+	for _, it := range column {
+		height += it.height() + boxGapY
+	}
+	return height
+}
+
+// next are those in the column before d to which something leads.
+func (l *layers) next(d int, from item) (list []item) {
+	for _, edge := range l.graph.Edges {
+		if edge.From != from.node || l.depth[edge.To] >= d {
+			continue
+		}
+		it := item{node: edge.To}
+		if l.depth[edge.To] < d-1 {
+			it = item{from.node, true}
+		}
+		if !slices.Contains(list, it) {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// sort orders a column by the middle of what its items lead to, which has its place.
+func (l *layers) sort(d int) {
+	at := map[item]float64{}
+	for _, it := range l.columns[d] {
+		next := l.next(d, it)
+		for _, to := range next {
+			at[it] += l.middles[d-1][to] / float64(len(next))
+		}
+	}
+	slices.SortStableFunc(l.columns[d], func(a, b item) int { return cmp.Compare(at[a], at[b]) })
+}
+
+func (l *layers) waysFrom(d int, it item) (list []way) {
+	y := l.middles[d][it]
+	right := spot{l.x(d) + boxWidth, y}
+	if it.passes {
+		list = append(list, way{from: spot{l.x(d), y}, to: right})
+	}
+	for _, to := range l.next(d, it) {
+		w := way{from: right, to: spot{l.x(d - 1), l.middles[d-1][to]}, arrives: !to.passes}
+		if w.arrives {
+			w.to.x -= edgeInset
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// depths are how many steps it is from each thing to the target, the longest way. A graph has no cycles; were there one, it would end.
+func depths(graph lineage.Graph) map[string]int {
+	depth := map[string]int{}
+	for range graph.Nodes {
+		changed := false
+		for _, edge := range graph.Edges {
+			if d := depth[edge.To] + 1; d > depth[edge.From] && d <= len(graph.Nodes) {
+				depth[edge.From], changed = d, true
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	return depth
+}
