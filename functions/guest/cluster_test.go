@@ -83,20 +83,25 @@ for folder in (fn_args.serving_model_dir, fn_args.model_run_dir, fn_args.working
 
 func TestTheWorkerThatFailedFirstSaysWhy(t *testing.T) {
 	t.Parallel()
-	const others = "\ntime.sleep(0.3)\nraise ConnectionError('UNAVAILABLE: Socket closed')"
+	const others = `
+while not os.path.exists(started): time.sleep(0.01)
+time.sleep(0.3)
+raise ConnectionError('UNAVAILABLE: Socket closed')`
+	first := func(worker int, does string) string {
+		return fmt.Sprintf("started = %q\nif me == %d: open(started, 'x').close(); %s", filepath.Join(t.TempDir(), "started"), worker, does) + others
+	}
 	tests := []struct {
 		name, body string
 		kind       guest.Kind
 		says       string
 	}{
-		{"raises", "if me == 1: raise ValueError('too few rows')" + others,
-			guest.KindModule, "worker 1: user_module.py:8 in run_fn: ValueError: too few rows"},
-		{"raises after the others saw it go", "if me == 1: time.sleep(0.6); raise ValueError('too few rows')" + others,
-			guest.KindModule, "worker 1: user_module.py:8 in run_fn: ValueError: too few rows"},
-		{"leaves", "if me == 2: os._exit(4)" + others, guest.KindModule, "worker 2: left with exit status 4"},
-		{"leaves without a word", "if me == 2: os._exit(0)" + others,
-			guest.KindModule, "worker 2: left without saying that it was done"},
-		{"crashes", "if me == 1: os.abort()" + others, guest.KindCrash, "ended by signal 6"},
+		{"raises", first(1, "raise ValueError('too few rows')"),
+			guest.KindModule, "worker 1: user_module.py:9 in run_fn: ValueError: too few rows"},
+		{"raises after the others saw it go", first(1, "time.sleep(0.6); raise ValueError('too few rows')"),
+			guest.KindModule, "worker 1: user_module.py:9 in run_fn: ValueError: too few rows"},
+		{"leaves", first(2, "os._exit(4)"), guest.KindModule, "worker 2: left with exit status 4"},
+		{"leaves without a word", first(2, "os._exit(0)"), guest.KindModule, "worker 2: left without saying that it was done"},
+		{"crashes", first(1, "os.abort()"), guest.KindCrash, "ended by signal 6"},
 		{"is the chief", "if me == 0: raise ValueError('too hot')\ntime.sleep(600)", guest.KindModule, "worker 0: "},
 	}
 	host := pythonHost(t)
@@ -132,9 +137,19 @@ func TestLimitsHoldForAllWorkersTogether(t *testing.T) {
 // What the others do when the chief is done is nobody's loss.
 func TestTheChiefsLastWordIsTheJobs(t *testing.T) {
 	t.Parallel()
-	const body = "os.makedirs(fn_args.serving_model_dir)\nif me: time.sleep(0.5); raise ValueError('too late')"
+	body := fmt.Sprintf(`
+os.makedirs(fn_args.serving_model_dir)
+chief = %q
+if me == 0:
+    with open(chief + ".new", "x") as file: file.write(str(os.getpid()))
+    os.rename(chief + ".new", chief)
+else:
+    while not os.path.exists(chief): time.sleep(0.01)
+    while os.path.exists("/proc/" + open(chief).read()): time.sleep(0.01)
+    time.sleep(0.5) # until its last word is read
+    raise ValueError("too late")`, filepath.Join(t.TempDir(), "chief"))
 	outcome, err := pythonHost(t).Run(t.Context(), together(t, 2, body), guest.Limits{}, nil)
-	if err != nil {
+	if err != nil || !strings.Contains(outcome.LogTail, "worker 1 failed: ") {
 		t.Error(err, outcome.LogTail)
 	}
 }
