@@ -187,17 +187,20 @@ func TestAllWorkersAreAskedToLeave(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancelCause(t.Context())
 	defer stop(nil)
-	a := together(t, 2, `
+	a := together(t, 2, fmt.Sprintf(`
 import stoker
+there = %q
+if me: open(there, "x").close()
+while not os.path.exists(there): time.sleep(0.01)
 if me == 0: stoker.report(step=1)
 while not stoker.stopping(): time.sleep(0.01)
 open(os.path.join(fn_args.working_dir, "left"), "x").close()
-print("left", me)`)
+print("left", me)`, filepath.Join(t.TempDir(), "there")))
 	var kept bool
 	_, err := pythonHost(t).Run(ctx, a, guest.Limits{Grace: 20 * time.Second}, func(m module.Message) {
 		kept = kept || m.Type == module.MessageCheckpoint
 		if m.Type == module.MessageProgress {
-			time.AfterFunc(time.Second, func() { stop(errPreempted) }) // the others are there by then
+			stop(errPreempted)
 		}
 	})
 	failed := asError(t, err)
