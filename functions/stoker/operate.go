@@ -117,7 +117,7 @@ func asWorker(box *jetstream.Letterbox, store storage.Store, root storage.Ref, f
 			"bus":   func(ctx context.Context) error { return box.MayTakeJobs(ctx, functions, classes) },
 			"store": storeNeed(store, root),
 		},
-		lags:  []func(context.Context) ([]jetstream.Lag, error){jobs},
+		lags: []func(context.Context) ([]jetstream.Lag, error){jobs},
 	}
 }
 
