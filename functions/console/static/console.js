@@ -12,8 +12,16 @@ async function picture(root) {
 function prepare(root) {
   picture(root);
   for (const button of root.querySelectorAll('.copier')) button.hidden = !navigator.clipboard;
-  for (const time of root.querySelectorAll('time')) time.title = new Date(time.dateTime).toLocaleString();
+  idle(() => date(root));
   tick(root);
+}
+
+// When it was stands behind each time. A browser's first such text takes as long as much of a page, so it waits until there is nothing else to do.
+const idle = window.requestIdleCallback || (work => setTimeout(work, 100)); // Safari has none
+let dates;
+function date(root) {
+  dates ??= new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  for (const time of root.querySelectorAll('time')) time.title = dates.format(new Date(time.dateTime));
 }
 
 // Times go on by themselves, in the server's words (words.go); another clock than the server's is taken as it is by what the page said
