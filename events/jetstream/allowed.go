@@ -36,11 +36,8 @@ func (b *Letterbox) MayFollowBuckets(ctx context.Context, reader string) error {
 // that it is a bad one: whoever gets that may pull, from a consumer that is there.
 func (b *Letterbox) mayPull(ctx context.Context, d ConsumerDefinition) error {
 	const unreadable, badRequest = "{", "400"
-	if !b.nc.IsConnected() {
-		return fmt.Errorf("ask consumer %s of %s: the bus is away", d.Name, d.Stream)
-	}
-	if _, err := b.consumers.open(ctx, d); err != nil {
-		return b.explain(ctx, err)
+	if _, err := b.reach(ctx, d); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
 	defer cancel()

@@ -85,14 +85,20 @@ func (b *Letterbox) ListenLag(ctx context.Context, stream, listener string) (Lag
 	return lagOf(consumer.CachedInfo()), nil
 }
 
-// lag asks the server. A connection that is gone is told at once: who waits for it would be told nothing else.
-func (b *Letterbox) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) {
+// reach opens a consumer for who asks how it is. A connection that is gone is told at once: who waits for it would be told nothing else.
+func (b *Letterbox) reach(ctx context.Context, d ConsumerDefinition) (jetstream.Consumer, error) {
 	if !b.nc.IsConnected() {
-		return Lag{}, fmt.Errorf("ask for consumer %s of %s: the bus is away", d.Name, d.Stream)
+		return nil, fmt.Errorf("ask for consumer %s of %s: the bus is away", d.Name, d.Stream)
 	}
 	consumer, err := b.consumers.open(ctx, d)
+	return consumer, b.explain(ctx, err)
+}
+
+// lag asks the server.
+func (b *Letterbox) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) {
+	consumer, err := b.reach(ctx, d)
 	if err != nil {
-		return Lag{}, b.explain(ctx, err)
+		return Lag{}, err
 	}
 	info, err := consumer.Info(ctx)
 	if err != nil {
