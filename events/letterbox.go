@@ -34,7 +34,7 @@ type Letterbox interface {
 	Report(ctx context.Context, p Progress) error
 	// Watch yields progress as it is reported from the moment of the call on, until ctx ends. "" matches any pipeline or run.
 	Watch(ctx context.Context, pipeline, run string) iter.Seq2[Progress, error]
-	// Dead yields dead letters, oldest first, and ends at the newest.
+	// Dead yields dead letters, oldest first, and ends at the newest that some copy of the stream has.
 	Dead(ctx context.Context) iter.Seq2[DeadLetter, error]
 	// Bury appends a dead letter, once for each (Stream, Sequence): burying again is success.
 	Bury(ctx context.Context, d DeadLetter) error
@@ -57,9 +57,13 @@ type Log interface {
 	Publish(ctx context.Context, f Fact) (Receipt, error)
 	// Read yields facts in order of their sequence. Messages that are no valid fact are yielded with their Message and
 	// an *Invalid as Recorded.Err; the error of the pair is for the bus itself and ends the sequence.
+	//
+	// It is complete at the leader of the log: it yields every fact that was acknowledged before the call, up to Until, and ends with an
+	// error where that can't be known. A leader that has lost the other servers may not know the newest facts for some seconds. With
+	// Follow it reads any copy, which gets there later.
 	Read(ctx context.Context, q Query) iter.Seq2[Recorded, error]
 	// Follow takes the next unread fact for the named durable reader (functions/dispatch), waiting up to wait; then
-	// ErrEmpty. It is delivered again until Done or Never.
+	// ErrEmpty. It is delivered again until Done or Never. It reads any copy: facts may be on the log that it does not deliver yet.
 	Follow(ctx context.Context, reader string, wait time.Duration) (Delivery, error)
 }
 
@@ -72,7 +76,7 @@ type Queue interface {
 	// and claims only a job whose lease is free or has run out.
 	Take(ctx context.Context, f Function, classes []string, wait time.Duration) (Claim, error)
 	// Queued is the message of a job that is on the queue, whether it waits or someone works on it; ErrNotFound if there is none. A job
-	// that was given up is there until its worker takes it off, and as long as that, Offer adds nothing.
+	// that was given up is there until its worker takes it off, and as long as that, Offer adds nothing. The leader of the queue answers.
 	Queued(ctx context.Context, job string) (Message, error)
 	// Cancel asks whoever works on the job, or takes it next, to give it up: Hold's ctx ends with cause ErrCancelled, within a
 	// heartbeat at the latest, and later attempts find Attempt.Cancelled. It is kept in the lease's entry. Asking again is
@@ -207,26 +211,46 @@ type Progress struct {
 	Log      *LogPart           `json:"log,omitempty"` // a report of what was printed, and of nothing else; Watch yields none
 }
 
-// Entry is one value of a register.
+// Entry is one value of a register, as the leader of its bucket had it.
 type Entry struct {
 	Key      string
 	Value    []byte
 	Revision uint64
-	Written  time.Time // by the bus's clock, the one that all who use the bus share
+	Written  time.Time // by the clock of the server that led the bucket then
 
 	Deleted bool // of Watch alone: the key is gone
 }
 
-// Register is a map in which a write says what it replaces. Keys are escaped as needed by the bus, reversibly.
+// Copy is one value of a register as some server had it, which may be older than what is there.
+// It is a type of its own so that nothing irrevocable is decided on one: a compare-and-swap that
+// replaces it fails if it is old, and what else follows from it has to be true of every later value
+// too. To decide more, Get the key.
+type Copy Entry
+
+// Register is a map in which a write says what it replaces. Keys are escaped as needed by the bus,
+// reversibly.
+//
+// Get and Revision are answered by the leader of the bucket: they see every write that was
+// acknowledged before the call, with two exceptions. After ErrConflict, Get may return for a moment
+// what the caller knew before, because the write that won is still being replicated: the loop that
+// tries again waits in between (Pause) and does not take the old value for the outcome. And a leader
+// that has lost the other servers answers from its copy until it notices, some seconds later; it
+// can't acknowledge writes in that time. Sync rules that out. All and Watch read any copy.
 type Register interface {
 	Get(ctx context.Context, key string) (Entry, error)                                    // ErrNotFound
 	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)     // ErrConflict if it is there
 	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) // ErrConflict
 	Revision(ctx context.Context, key string, revision uint64) (Entry, error)              // an older value, where kept
 	Delete(ctx context.Context, key string, revision uint64) error                         // ErrConflict
-	All(ctx context.Context) iter.Seq2[Entry, error]                                       // newest value of every key
-	// Watch yields the newest value of every key, then an Entry without Revision, which says that these were all, then each write and
-	// each deletion as it comes, until ctx ends. Of several quick writes of one key the older ones may be left out. Nothing is yielded
-	// out of order.
-	Watch(ctx context.Context) iter.Seq2[Entry, error]
+	// Sync makes the Gets and Revisions that follow linearizable: they see every write that was
+	// acknowledged before Sync was called. It costs a replicated write. It is for decisions that
+	// follow from the absence of an entry, or of a change, where no write of the caller's own would
+	// be refused.
+	Sync(ctx context.Context) error
+	// All yields a copy of the newest value of every key.
+	All(ctx context.Context) iter.Seq2[Copy, error]
+	// Watch yields a copy of the newest value of every key, then a Copy without Revision, which says that these were all, then each
+	// write and each deletion as it comes, until ctx ends. Of several quick writes of one key the older ones may be left out. Nothing
+	// is yielded out of order.
+	Watch(ctx context.Context) iter.Seq2[Copy, error]
 }

@@ -32,8 +32,10 @@ type Studies interface {
 	// after: whoever appends again finds its own entry, by ErrConflict.
 	AppendStudy(ctx context.Context, study Study, body []byte, after uint64) (sequence uint64, err error)
 	// ReadStudy yields the entries behind sequence after, in their order, and ends at the newest; with follow it goes on with new
-	// ones until ctx ends. A log that nobody has begun has no entries.
+	// ones until ctx ends. A log that nobody has begun has no entries. Without follow it is complete at the leader of the stream: it
+	// yields every entry that was acknowledged before the call. With follow it reads any copy.
 	ReadStudy(ctx context.Context, study Study, after uint64, follow bool) iter.Seq2[StudyEntry, error]
-	// Studies yields the newest entry of each study of a pipeline, or of all for "", in the order of their sequence.
+	// Studies yields the newest entry of each study of a pipeline, or of all for "", in the order of their sequence, as some copy of
+	// the stream has them.
 	Studies(ctx context.Context, pipeline string) iter.Seq2[StudyEntry, error]
 }

@@ -147,16 +147,26 @@ func (g guarded) Delete(ctx context.Context, key string, revision uint64) error 
 	return g.r.remove(key, revision)
 }
 
+// Sync implements events.Register. All reads of the memory are linearizable.
+func (g guarded) Sync(ctx context.Context) error {
+	unlock, err := g.lock(ctx)
+	if err != nil {
+		return err
+	}
+	unlock()
+	return nil
+}
+
 // All implements events.Register.
-func (g guarded) All(ctx context.Context) iter.Seq2[events.Entry, error] {
-	return func(yield func(events.Entry, error) bool) {
+func (g guarded) All(ctx context.Context) iter.Seq2[events.Copy, error] {
+	return func(yield func(events.Copy, error) bool) {
 		entries, _, err := g.list(ctx)
 		if err != nil {
-			yield(events.Entry{}, err)
+			yield(events.Copy{}, err)
 			return
 		}
 		for _, entry := range entries {
-			if !yield(entry, nil) {
+			if !yield(events.Copy(entry), nil) {
 				return
 			}
 		}
@@ -175,12 +185,12 @@ func (g guarded) list(ctx context.Context) (entries []events.Entry, history int,
 }
 
 // Watch implements events.Register.
-func (g guarded) Watch(ctx context.Context) iter.Seq2[events.Entry, error] {
-	return func(yield func(events.Entry, error) bool) {
+func (g guarded) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
+	return func(yield func(events.Copy, error) bool) {
 		entries, seen, err := g.list(ctx)
 		for entries = append(entries, events.Entry{}); err == nil; {
 			for _, entry := range entries {
-				if !yield(entry, nil) {
+				if !yield(events.Copy(entry), nil) {
 					return
 				}
 			}
@@ -194,7 +204,7 @@ func (g guarded) Watch(ctx context.Context) iter.Seq2[events.Entry, error] {
 			}
 		}
 		if ctx.Err() == nil {
-			yield(events.Entry{}, fmt.Errorf("watch %s: %w", g.r.name, err))
+			yield(events.Copy{}, fmt.Errorf("watch %s: %w", g.r.name, err))
 		}
 	}
 }

@@ -202,7 +202,7 @@ func entryWritten(t *testing.T, box Box) {
 		must(t, err)
 		for listed, err := range gates.All(t.Context()) {
 			must(t, err)
-			wantSame(t, listed, entry)
+			wantSame(t, events.Entry(listed), entry)
 		}
 		return entry.Written
 	}
@@ -236,7 +236,7 @@ func watchRegister(t *testing.T, box Box) {
 	next, end := iter.Pull2(gates.Watch(ctx))
 	defer end()
 	// want skips the marks of deletions that were there before: a bus may keep them.
-	want := func(value string, deleted bool) events.Entry {
+	want := func(value string, deleted bool) events.Copy {
 		t.Helper()
 		for {
 			entry, err, _ := next()

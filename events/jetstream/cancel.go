@@ -15,13 +15,15 @@ func (b *Letterbox) Cancel(ctx context.Context, job string) error {
 	if err := events.CheckJobID("job", job); err != nil {
 		return err
 	}
-	for {
+	for pause := (events.Pause{}); ; {
 		message, err := b.queued(ctx, job)
 		if err == nil && message != 0 {
 			err = b.cancel(ctx, events.Escape(job), job, message)
 		}
-		if errors.Is(err, events.ErrConflict) {
-			continue // a heartbeat, most likely
+		if errors.Is(err, events.ErrConflict) { // a heartbeat, most likely
+			if err = pause.Wait(ctx); err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("cancel job %s: %w", job, err)

@@ -65,7 +65,7 @@ func (b *Letterbox) lease(ctx context.Context, job string, message uint64) (l *h
 }
 
 // hold writes a lease that is to be ours.
-func (b *Letterbox) hold(ctx context.Context, key string, lease events.Lease, entry jetstream.KeyValueEntry) (*held, error) {
+func (b *Letterbox) hold(ctx context.Context, key string, lease events.Lease, entry events.Entry) (*held, error) {
 	sent := b.opts.Now()
 	revision, err := b.writeLease(ctx, key, lease, entry)
 	if err != nil {
@@ -76,17 +76,17 @@ func (b *Letterbox) hold(ctx context.Context, key string, lease events.Lease, en
 	return h, nil
 }
 
-// readLease returns a nil entry for a job that has no lease yet. One that can't be read is nobody's that we know: its job must not be
-// lost for it.
-func (b *Letterbox) readLease(ctx context.Context, key string) (jetstream.KeyValueEntry, events.Lease, error) {
-	entry, err := b.leases.Get(ctx, key)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return nil, events.Lease{}, nil
+// readLease returns an entry without revision for a job that has no lease yet. One that can't be read is nobody's that we know: its
+// job must not be lost for it.
+func (b *Letterbox) readLease(ctx context.Context, key string) (events.Entry, events.Lease, error) {
+	entry, err := b.leaderEntry(ctx, events.RegisterLeases, key)
+	if errors.Is(err, events.ErrNotFound) {
+		return events.Entry{}, events.Lease{}, nil
 	}
 	if err != nil {
-		return nil, events.Lease{}, fmt.Errorf("read lease: %w", b.explain(ctx, err))
+		return events.Entry{}, events.Lease{}, fmt.Errorf("read lease: %w", err)
 	}
-	lease, err := events.DecodeLease(events.Entry{Key: key, Value: entry.Value(), Revision: entry.Revision()})
+	lease, err := events.DecodeLease(entry)
 	if err != nil {
 		b.log.Error("lease is waited out, and replaced", "error", err)
 	}
@@ -96,27 +96,27 @@ func (b *Letterbox) readLease(ctx context.Context, key string) (jetstream.KeyVal
 // busy is how long someone else's lease has to be waited for, at most a heartbeat at a time; 0 if it is free or has been
 // seen unchanged for its whole length. A worker that has just started waits that long for a job whose worker is dead, even if it died
 // yesterday: the entry's own time is by another clock, and trusting that could give a job to two.
-func (b *Letterbox) busy(entry jetstream.KeyValueEntry, lease events.Lease) time.Duration {
-	if entry == nil || lease.Holder == "" {
+func (b *Letterbox) busy(entry events.Entry, lease events.Lease) time.Duration {
+	if entry.Revision == 0 || lease.Holder == "" {
 		return 0
 	}
-	age := b.sightings.age(entry.Key(), entry.Revision())
+	age := b.sightings.age(entry.Key, entry.Revision)
 	if age >= b.terms.Length {
 		return 0
 	}
 	return min(b.terms.Length-age, b.terms.Beat())
 }
 
-// writeLease replaces entry, or creates the key if that is nil. ErrConflict if someone else was quicker.
-func (b *Letterbox) writeLease(ctx context.Context, key string, lease events.Lease, entry jetstream.KeyValueEntry) (revision uint64, err error) {
+// writeLease replaces entry, or creates the key if that has no revision. ErrConflict if someone else was quicker.
+func (b *Letterbox) writeLease(ctx context.Context, key string, lease events.Lease, entry events.Entry) (revision uint64, err error) {
 	value, err := json.Marshal(lease)
 	if err != nil {
 		return 0, fmt.Errorf("encode lease: %w", err)
 	}
-	if entry == nil {
-		revision, err = b.leases.Create(ctx, key, value)
+	if entry.Revision == 0 {
+		revision, err = b.createEntry(ctx, events.RegisterLeases, key, value)
 	} else {
-		revision, err = b.leases.Update(ctx, key, value, entry.Revision())
+		revision, err = b.leases.Update(ctx, key, value, entry.Revision)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("write lease: %w", b.explain(ctx, err))
@@ -189,6 +189,7 @@ func (h *held) replace(ctx context.Context, next func() events.Lease) error {
 // swap calls write with the revision that the lease has as far as we know. A conflict may only mean that an answer to an earlier
 // write of ours was lost, or that the job was cancelled: while the lease is ours, it is tried again from what is there.
 func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, error)) error {
+	var pause events.Pause
 	for range races {
 		revision, err := write(h.mark.writing())
 		h.mark.wrote(revision)
@@ -196,6 +197,9 @@ func (h *held) swap(ctx context.Context, write func(revision uint64) (uint64, er
 			return err
 		}
 		if err := h.reread(ctx); err != nil {
+			return err
+		}
+		if err := pause.Wait(ctx); err != nil {
 			return err
 		}
 	}
@@ -208,11 +212,11 @@ func (h *held) reread(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if entry == nil || lease.Holder != h.lease.Holder || lease.Message != h.lease.Message {
+	if entry.Revision == 0 || lease.Holder != h.lease.Holder || lease.Message != h.lease.Message {
 		h.end()
 		return fmt.Errorf("%w: attempt %d has it", events.ErrLeaseLost, lease.Number)
 	}
 	h.lease = lease
-	h.mark.wrote(entry.Revision())
+	h.mark.wrote(entry.Revision)
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -57,7 +56,6 @@ type Letterbox struct {
 	refusals  *refusals
 	consumers consumers
 	leases    jetstream.KeyValue
-	studyLogs atomic.Pointer[jetstream.Stream]
 	sightings *sightings
 
 	closing context.Context // no request's: done when Close begins, so that requests can end with it

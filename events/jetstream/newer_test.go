@@ -26,7 +26,7 @@ func TestWhatANewerVersionSaysInALeaseThatIsHeldStays(t *testing.T) {
 		said := saidByNewer(t, leases)
 		for entry, err := range leases.Watch(ctx) {
 			if err != nil || entry.Revision > said { // a heartbeat behind it
-				return errors.Join(err, keeps(entry))
+				return errors.Join(err, keeps(events.Entry(entry)))
 			}
 		}
 		return ctx.Err()

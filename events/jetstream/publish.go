@@ -32,19 +32,33 @@ func (b *Letterbox) Publish(ctx context.Context, f events.Fact) (events.Receipt,
 
 // duplicate finds the fact that was there first.
 func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string) (events.Receipt, error) {
-	stream, err := b.js.Stream(ctx, events.StreamFacts)
+	msg, err := b.first(ctx, subject)
 	if err != nil {
-		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, b.explain(ctx, err))
+		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, err)
 	}
-	msg, err := lastOf(ctx, stream, subject)
-	if err != nil {
-		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, b.explain(ctx, err))
-	}
-	before, err := events.Decode(msg.Header, msg.Data)
+	before, err := events.Decode(msg.Header, msg.Body)
 	if err == nil && before.Source != f.Source {
 		return events.Receipt{}, fmt.Errorf("publish %s: %w: %s told it first, as message %d", subject, events.ErrConflict, before.Source, msg.Sequence)
 	}
 	return events.Receipt{Sequence: msg.Sequence, Duplicate: true}, nil
+}
+
+// first is the message of a subject that has one. Upstream publishers may not ask the leader of the log, for permissions can't say for
+// which subjects: they ask any copy for their own.
+func (b *Letterbox) first(ctx context.Context, subject string) (events.Message, error) {
+	found, err := b.leaderMessage(ctx, events.StreamFacts, messageRequest{LastSubject: subject})
+	if !errors.Is(err, events.ErrRefused) {
+		return found, err
+	}
+	stream, err := b.js.Stream(ctx, events.StreamFacts)
+	if err != nil {
+		return events.Message{}, b.explain(ctx, err)
+	}
+	raw, err := lastOf(ctx, stream, subject)
+	if err != nil {
+		return events.Message{}, b.explain(ctx, err)
+	}
+	return messageOf(events.StreamFacts, raw), nil
 }
 
 // copyLag is how long a server's copy of a stream may be behind the leader's before a message that must be there is taken for lost.

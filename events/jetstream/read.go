@@ -17,6 +17,7 @@ import (
 func (b *Letterbox) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
 	return func(yield func(events.Recorded, error) bool) {
 		scan := scan{box: b, stream: events.StreamFacts, filters: events.FactFilters(q), next: max(q.From, 1), until: q.Until, follow: q.Follow}
+		scan.complete, scan.few = !q.Follow, !q.Follow && (q.Run != "" || q.Until != 0 && q.Until <= scan.next+fewMessages)
 		for message, err := range scan.messages(ctx) {
 			if err != nil {
 				yield(events.Recorded{}, fmt.Errorf("read facts: %w", b.explain(ctx, err)))
@@ -30,14 +31,20 @@ func (b *Letterbox) Read(ctx context.Context, q events.Query) iter.Seq2[events.R
 }
 
 // scan reads a stream in order, through a short-lived consumer. It begins again where it was if messages got lost on the way.
+//
+// A consumer reads the copy of the server that it was placed on. A scan that is to be complete asks
+// the leader for what is missing at its end, and one that expects few messages asks the leader for
+// those from the start: one request a message, where a consumer takes three in all.
 type scan struct {
-	box     *Letterbox
-	stream  string
-	filters []string
-	newest  bool   // of each subject alone: one that is written to meanwhile may come again
-	next    uint64 // sequence
-	until   uint64 // exclusive; 0 for none
-	follow  bool
+	box      *Letterbox
+	stream   string
+	filters  []string
+	newest   bool   // of each subject alone: one that is written to meanwhile may come again
+	next     uint64 // sequence
+	until    uint64 // exclusive; 0 for none
+	follow   bool
+	complete bool // ends only where the leader has no more
+	few      bool
 
 	consumer  jetstream.Consumer
 	delivered uint64 // by consumer
@@ -49,17 +56,61 @@ func (s *scan) messages(ctx context.Context) iter.Seq2[events.Message, error] {
 		defer s.close()
 		bounded, done := s.box.untilClosed(ctx)
 		defer done()
+		step := s.batch
+		if s.few {
+			step = s.ask
+		}
 		for !s.passed() {
-			more, err := s.batch(bounded, yield)
+			state, err := step(bounded, yield)
 			if err != nil && !(s.follow && ctx.Err() != nil) {
 				yield(events.Message{}, err)
 				return
 			}
-			if err != nil || !more {
+			switch {
+			case err != nil || state == scanOver:
+				return
+			case state == scanMore:
+				step = s.batch
+			case s.complete:
+				step = s.ask
+			default:
 				return
 			}
 		}
 	}
+}
+
+// scanState says how a scan goes on after a step.
+type scanState int
+
+const (
+	scanMore scanState = iota // there is more than the step has yielded
+	scanRead                  // the copy that was read holds no more
+	scanOver                  // the leader holds no more, or the reader wants no more
+)
+
+// fewMessages is up to how many messages are asked for one by one.
+const fewMessages = 16
+
+// ask yields the first few messages that the leader has from s.next on.
+func (s *scan) ask(ctx context.Context, yield func(events.Message, error) bool) (scanState, error) {
+	for range fewMessages {
+		message, err := s.box.leaderNext(ctx, s.stream, s.filters, s.next)
+		switch {
+		case errors.Is(err, events.ErrNotFound):
+			return scanOver, nil
+		case err != nil:
+			return scanOver, err
+		case s.until != 0 && message.Sequence >= s.until:
+			return scanOver, nil
+		}
+		s.next = message.Sequence + 1
+		s.close() // the consumer, if there is one, is behind
+		if !yield(message, nil) {
+			return scanOver, nil
+		}
+	}
+	return scanMore, nil
 }
 
 // passed says that no message below until can come any more.
@@ -74,33 +125,33 @@ const (
 
 var errNoAnswer = errors.New("no answer from the bus")
 
-// batch yields what one pull brings. more is false when all is read, or when the reader wants no more.
-func (s *scan) batch(ctx context.Context, yield func(events.Message, error) bool) (more bool, err error) {
+// batch yields what one pull brings.
+func (s *scan) batch(ctx context.Context, yield func(events.Message, error) bool) (scanState, error) {
 	if err := s.open(ctx); err != nil {
-		return false, err
+		return scanOver, err
 	}
 	if s.pending == 0 && !s.follow {
-		return false, nil
+		return scanRead, nil
 	}
 	wanted := int(min(max(s.pending, 1), batchSize))
 	batch, err := s.consumer.Fetch(wanted, jetstream.FetchMaxWait(followWait))
 	if err != nil {
-		return false, err
+		return scanOver, err
 	}
 	for got := 0; ; got++ {
 		select {
 		case <-ctx.Done():
-			return false, context.Cause(ctx)
+			return scanOver, context.Cause(ctx)
 		case msg := <-batch.Messages():
 			if msg == nil {
-				return true, s.ended(ctx, batch.Error(), got < wanted)
+				return scanMore, s.ended(ctx, batch.Error(), got < wanted)
 			}
 			message, ok, err := s.accept(msg)
 			if err != nil || !ok {
-				return true, err
+				return scanMore, err
 			}
 			if s.until != 0 && message.Sequence >= s.until || !yield(message, nil) {
-				return false, nil
+				return scanOver, nil
 			}
 		}
 	}

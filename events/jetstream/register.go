@@ -2,9 +2,11 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
@@ -29,8 +31,8 @@ func (b *Letterbox) Register(ctx context.Context, name string) (events.Register,
 
 // Get implements events.Register.
 func (r register) Get(ctx context.Context, key string) (events.Entry, error) {
-	found, err := r.kv.Get(ctx, events.Escape(key))
-	return r.entry(ctx, key, found, err)
+	found, err := r.box.leaderEntry(ctx, r.kv.Bucket(), events.Escape(key))
+	return r.entry(key, found, err)
 }
 
 // Revision implements events.Register.
@@ -38,23 +40,48 @@ func (r register) Revision(ctx context.Context, key string, revision uint64) (ev
 	if revision == 0 { // which NATS would take for the newest
 		return events.Entry{}, fmt.Errorf("%s, revision 0: %w", r.name(key), events.ErrNotFound)
 	}
-	found, err := r.kv.GetRevision(ctx, events.Escape(key), revision)
-	return r.entry(ctx, key, found, err)
+	found, err := r.box.leaderRevision(ctx, r.kv.Bucket(), events.Escape(key), revision)
+	return r.entry(key, found, err)
 }
 
-func (r register) entry(ctx context.Context, key string, found jetstream.KeyValueEntry, err error) (events.Entry, error) {
+func (r register) entry(key string, found events.Entry, err error) (events.Entry, error) {
 	if err != nil {
-		return events.Entry{}, fmt.Errorf("read %s: %w", r.name(key), r.box.explain(ctx, err))
+		return events.Entry{}, fmt.Errorf("read %s: %w", r.name(key), err)
 	}
-	return events.Entry{Key: key, Value: found.Value(), Revision: found.Revision(), Written: found.Created()}, nil
+	found.Key = key
+	return found, nil
+}
+
+// syncKey is the key that Sync writes. No entry of ours begins with a slash.
+const syncKey = "/sync"
+
+// Sync implements events.Register. The write takes the place of the last one, whatever history the
+// bucket keeps.
+func (r register) Sync(ctx context.Context) error {
+	subject := "$KV." + r.kv.Bucket() + "." + syncKey
+	msg := &nats.Msg{Subject: subject, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}, Data: []byte("{}")}
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	ctx, done := r.box.refusals.expect(ctx, subject)
+	defer done()
+	ack, err := r.box.js.PublishMsg(ctx, msg)
+	for pause := (events.Pause{}); err == nil; err = pause.Wait(ctx) {
+		var found events.Message
+		found, err = r.box.leaderMessage(ctx, "KV_"+r.kv.Bucket(), messageRequest{LastSubject: subject})
+		if err == nil && found.Sequence >= ack.Sequence {
+			return nil
+		}
+	}
+	return fmt.Errorf("sync %s: %w", r.kv.Bucket(), r.box.explain(ctx, err))
 }
 
 // Create implements events.Register.
 func (r register) Create(ctx context.Context, key string, value []byte) (uint64, error) {
-	ctx, done := r.expect(ctx, key)
-	defer done()
-	revision, err := r.kv.Create(ctx, events.Escape(key), value)
-	return revision, r.written(ctx, "create", key, value, err)
+	revision, err := r.box.createEntry(ctx, r.kv.Bucket(), events.Escape(key), value)
+	if err != nil {
+		return 0, fmt.Errorf("create %s: %w", r.name(key), err)
+	}
+	return revision, nil
 }
 
 // Update implements events.Register.
@@ -86,8 +113,8 @@ func (r register) expect(ctx context.Context, key string) (context.Context, func
 func (r register) name(key string) string { return r.kv.Bucket() + "/" + key }
 
 // All implements events.Register. Keys that a foreign hand wrote unescaped are yielded as they stand.
-func (r register) All(ctx context.Context) iter.Seq2[events.Entry, error] {
-	return func(yield func(events.Entry, error) bool) {
+func (r register) All(ctx context.Context) iter.Seq2[events.Copy, error] {
+	return func(yield func(events.Copy, error) bool) {
 		for entry, err := range r.watch(ctx, jetstream.IgnoreDeletes()) {
 			if err == nil && entry.Revision == 0 {
 				return
@@ -100,8 +127,8 @@ func (r register) All(ctx context.Context) iter.Seq2[events.Entry, error] {
 }
 
 // Watch implements events.Register.
-func (r register) Watch(ctx context.Context) iter.Seq2[events.Entry, error] {
-	return func(yield func(events.Entry, error) bool) {
+func (r register) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
+	return func(yield func(events.Copy, error) bool) {
 		bounded, done := r.box.untilClosed(ctx)
 		defer done()
 		for entry, err := range r.watch(bounded) {
@@ -119,22 +146,29 @@ func (r register) Watch(ctx context.Context) iter.Seq2[events.Entry, error] {
 }
 
 // watch yields what is there, an entry without revision behind it, and what comes then. It ends with the first error.
-func (r register) watch(ctx context.Context, opts ...jetstream.WatchOpt) iter.Seq2[events.Entry, error] {
-	return func(yield func(events.Entry, error) bool) {
+func (r register) watch(ctx context.Context, opts ...jetstream.WatchOpt) iter.Seq2[events.Copy, error] {
+	return func(yield func(events.Copy, error) bool) {
 		watcher, err := r.kv.WatchAll(ctx, opts...)
 		if err != nil {
-			yield(events.Entry{}, fmt.Errorf("list %s: %w", r.kv.Bucket(), r.box.explain(ctx, err)))
+			yield(events.Copy{}, fmt.Errorf("list %s: %w", r.kv.Bucket(), r.box.explain(ctx, err)))
 			return
 		}
 		defer func() { _ = watcher.Stop() }() // what it would still send is not wanted
 		for {
 			entry, err := nextEntry(ctx, watcher.Updates())
-			if !yield(entry, err) || err != nil {
+			if entry.Key == syncKey {
+				continue
+			}
+			if !yield(events.Copy(entry), err) || err != nil {
 				return
 			}
 		}
 	}
 }
+
+// errWatchEnded is for a watch whose consumer the server has lost. The bus may be well: who watches
+// begins again.
+var errWatchEnded = errors.New("the watch has ended")
 
 // nextEntry returns the zero Entry after the last of what was there when the watch began.
 func nextEntry(ctx context.Context, updates <-chan jetstream.KeyValueEntry) (events.Entry, error) {
@@ -143,7 +177,7 @@ func nextEntry(ctx context.Context, updates <-chan jetstream.KeyValueEntry) (eve
 		return events.Entry{}, context.Cause(ctx)
 	case found, ok := <-updates:
 		if !ok {
-			return events.Entry{}, events.ErrClosed
+			return events.Entry{}, errWatchEnded
 		}
 		if found == nil {
 			return events.Entry{}, nil

@@ -84,8 +84,17 @@ func (b *Letterbox) observe(ctx context.Context) error {
 		return fmt.Errorf("watch leases: %w", b.explain(ctx, err))
 	}
 	b.sightings.started = true
-	b.background(func(closing context.Context) { b.sightings.follow(closing, watcher.Updates()) })
+	b.background(func(closing context.Context) {
+		b.sightings.follow(closing, watcher.Updates())
+		b.sightings.ended() // the server may have lost the watch: the next Take begins another
+	})
 	return nil
+}
+
+func (s *sightings) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started = false
 }
 
 func (s *sightings) follow(closing context.Context, updates <-chan jetstream.KeyValueEntry) {

@@ -17,7 +17,28 @@ func TestLetterbox(t *testing.T) {
 	t.Parallel()
 	eventstest.Run(t, func(t *testing.T) eventstest.Box {
 		server := startBus(t)
-		return box{connect(t, server, jetstream.Options{Create: true}), dial(t, server)}
+		foreign := dial(t, server)
+		askNoCopies(t, foreign)
+		return box{connect(t, server, jetstream.Options{Create: true}), foreign}
+	})
+}
+
+// askNoCopies fails the test if any single message is asked for of a server that may have an old copy of its stream, instead of the
+// stream's leader. One server answers both, so that no other test of one server would tell them apart.
+func askNoCopies(t *testing.T, conn *nats.Conn) {
+	t.Helper()
+	asked, err := conn.SubscribeSync("$JS.API.DIRECT.GET.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Flush(); err != nil {
+			t.Error(err)
+		}
+		if n, _, _ := asked.Pending(); n > 0 {
+			first, _ := asked.NextMsg(quick)
+			t.Errorf("%d messages were asked for of any copy, the first by %s %s", n, first.Subject, first.Data)
+		}
 	})
 }
 

@@ -91,7 +91,7 @@ func (c *Console) followRegister(ctx context.Context, name string, take func(eve
 			c.model.whole(name)
 			continue
 		}
-		take(entry)
+		take(events.Entry(entry))
 	}
 	return nil
 }

@@ -304,7 +304,7 @@ type countingRegister struct {
 	c *counting
 }
 
-func (r countingRegister) All(ctx context.Context) iter.Seq2[events.Entry, error] {
+func (r countingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	r.c.sweeps.Add(1)
 	return r.Register.All(ctx)
 }

@@ -45,7 +45,7 @@ func (d *Dispatcher) Sweep(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("sweep joins: %w", err)
 		}
-		s.note(s.run(ctx, entry))
+		s.note(s.run(ctx, events.Entry(entry)))
 	}
 	for entry, err := range d.gates.All(ctx) {
 		if err != nil {

@@ -30,7 +30,7 @@ func leased(ctx context.Context, box events.Letterbox, seen time.Time) (map[stri
 	}
 	holders := map[string]bool{}
 	for _, entry := range entries {
-		lease, err := events.DecodeLease(entry)
+		lease, err := events.DecodeLease(events.Entry(entry))
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func leased(ctx context.Context, box events.Letterbox, seen time.Time) (map[stri
 	return holders, nil
 }
 
-func entriesOf(ctx context.Context, box events.Letterbox, name string) (all []events.Entry, err error) {
+func entriesOf(ctx context.Context, box events.Letterbox, name string) (all []events.Copy, err error) {
 	register, err := box.Register(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)

@@ -49,7 +49,7 @@ func List(ctx context.Context, box events.Letterbox, pipeline string) ([]runs.St
 		}
 		name, run, _ := strings.Cut(entry.Key, "/")
 		if pipeline == "" || name == pipeline {
-			list = append(list, known.explain(ctx, entry, finished[Key{name, run}]))
+			list = append(list, known.explain(ctx, events.Entry(entry), finished[Key{name, run}]))
 			delete(finished, Key{name, run})
 		}
 	}

@@ -46,7 +46,7 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		if err != nil {
 			return nil, err
 		}
-		join, err := dispatch.DecodeJoin(entry)
+		join, err := dispatch.DecodeJoin(events.Entry(entry))
 		if err != nil {
 			return nil, err
 		}

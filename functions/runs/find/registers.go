@@ -71,7 +71,7 @@ func (r *registers) readLeases(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.held[entry.Key], err = readLease(entry); err != nil {
+		if r.held[entry.Key], err = readLease(events.Entry(entry)); err != nil {
 			return err
 		}
 	}

@@ -96,11 +96,11 @@ func (w *watcher) runs(ctx context.Context) error {
 		case !now || entry.Deleted:
 			continue
 		}
-		join, err := dispatch.DecodeJoin(entry)
+		join, err := dispatch.DecodeJoin(events.Entry(entry))
 		if err != nil || !w.of(join.Pipeline, join.Run) {
 			continue // what is no join is the dispatcher's to mend, and to tell of
 		}
-		if err := w.show(ofJoin(join, entry)); err != nil {
+		if err := w.show(ofJoin(join, events.Entry(entry))); err != nil {
 			return err
 		}
 	}
