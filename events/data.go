@@ -147,7 +147,10 @@ type Failed struct {
 }
 
 // TrainingFailed says that a run's training ended without a model.
-type TrainingFailed struct{ Failed }
+type TrainingFailed struct {
+	Failed
+	Through uint64 `json:"through,omitempty" jsonschema:"minimum=0,description=Of a run that ended without a job: sequence of its last event that counted. Later ones change nothing"`
+}
 
 // TuningFailed says that a run's tuning ended without hyperparameters.
 type TuningFailed struct{ Failed }

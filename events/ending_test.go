@@ -3,7 +3,6 @@ package events
 import (
 	"errors"
 	"testing"
-	"time"
 )
 
 func TestWhatEndsARun(t *testing.T) {
@@ -17,7 +16,7 @@ func TestWhatEndsARun(t *testing.T) {
 	}{
 		"its model":             {NewModelTrained(sampleJob(), &ModelTrained{}), true, true},
 		"its job is given up":   {NewJobFailed(sampleJob(), Attempt{}, why), true, true},
-		"it ends without a job": {NewRunEnded("penguin", "run 1", Cause{}, time.Time{}, why), false, true},
+		"it ends without a job": {NewRunEnded(RunEnded{Pipeline: "penguin", Run: "run 1", Failure: why}), false, true},
 		"a fact is refused":     {NewFactRefused(Recorded{Fact: sampleFact(KindExamplesReady)}, why), false, false},
 		"its tuning fails":      {NewJobFailed(tuning, Attempt{}, why), false, false},
 		"upstream's fact":       {sampleFact(KindExamplesReady), false, false},

@@ -73,7 +73,7 @@ func NewFactRefused(refused Recorded, failure *Failure) Fact {
 		Causation:  plainText(cause.ID),
 		Trace:      plainText(cause.Trace),
 		TraceState: traceState(cause.TraceState),
-		Data:       &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure), LogTail: tail(failure.LogTail)}},
+		Data:       &TrainingFailed{Failed: Failed{Reason: failure.Kind, Message: message(failure), LogTail: tail(failure.LogTail)}},
 	}
 }
 
@@ -82,17 +82,27 @@ func RefusedID(cause Fact) string {
 	return DerivedID("refused", string(cause.Data.Kind()), cause.Source, cause.ID)
 }
 
-// NewRunEnded tells that nothing will come of a run that has no job yet: its join expired, or it was cancelled or superseded.
-// Its id is EndedID, for that happens once; last is the newest fact of the run, and ended is when, by the bus's clock.
-func NewRunEnded(pipeline, run string, last Cause, ended time.Time, failure *Failure) Fact {
+// RunEnded is a run of which nothing will come: its join expired, or it was cancelled or superseded.
+type RunEnded struct {
+	Pipeline string
+	Run      string
+	Last     Cause     // the newest fact of the run
+	At       time.Time // by the bus's clock
+	Through  uint64    // sequence of the run's last fact that counted
+	Failure  *Failure
+}
+
+// NewRunEnded tells that nothing will come of a run that has no job. Its id is EndedID, for that
+// happens once.
+func NewRunEnded(e RunEnded) Fact {
 	return Fact{
-		ID:        EndedID(pipeline, run),
+		ID:        EndedID(e.Pipeline, e.Run),
 		Source:    dispatchSource,
-		Pipeline:  pipeline,
-		Run:       run,
-		Time:      ended,
-		Causation: plainText(last.ID),
-		Data:      &TrainingFailed{Failed{Reason: failure.Kind, Message: message(failure)}},
+		Pipeline:  e.Pipeline,
+		Run:       e.Run,
+		Time:      e.At,
+		Causation: plainText(e.Last.ID),
+		Data:      &TrainingFailed{Failed: Failed{Reason: e.Failure.Kind, Message: message(e.Failure)}, Through: e.Through},
 	}
 }
 
@@ -126,7 +136,7 @@ func follows(job Job, data Data) Fact {
 
 func failedData(f Function, failed Failed) Data {
 	if f == FunctionTrain {
-		return &TrainingFailed{failed}
+		return &TrainingFailed{Failed: failed}
 	}
 	return &TuningFailed{failed}
 }

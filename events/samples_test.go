@@ -34,7 +34,7 @@ func samples() map[Kind]Data {
 			Hyperparameters: map[string]any{"units": 8.0}, Module: digest, BaseModel: "s3://models/penguin/0",
 			Skew: &Skew{Rows: 100, MaxAbs: 1e-7, Tolerance: 1e-5, Raw: true, By: []string{"go"}, Note: "not asked by tensorflow"}, Started: at, Finished: at.Add(time.Minute), Attempts: 1,
 		},
-		KindTrainingFailed: &TrainingFailed{failed},
+		KindTrainingFailed: &TrainingFailed{Failed: failed},
 		KindTuningFailed:   &TuningFailed{failed},
 	}
 }

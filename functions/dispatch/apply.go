@@ -21,17 +21,26 @@ func Apply(ctx context.Context, box events.Letterbox, p pipeline.Pipeline) (revi
 	if err != nil {
 		return 0, false, fmt.Errorf("pipeline %s: %w", p.Name, err)
 	}
-	for {
+	for pause := (events.Pause{}); ; {
 		revision, changed, err = swap(ctx, pipelines, p.Name, value)
 		if !errors.Is(err, events.ErrConflict) {
 			return revision, changed, err
 		}
+		if err := pause.Wait(ctx); err != nil {
+			return 0, false, fmt.Errorf("apply pipeline %s: %w", p.Name, err)
+		}
 	}
 }
 
-// swap writes value once, over what is there now.
+// swap writes value once, over what is there now. That an equal value is there already is made sure
+// of: no write of ours would be refused if it were not the newest.
 func swap(ctx context.Context, pipelines events.Register, name string, value []byte) (uint64, bool, error) {
 	entry, err := pipelines.Get(ctx, name)
+	if err == nil && bytes.Equal(entry.Value, value) {
+		if err = pipelines.Sync(ctx); err == nil {
+			entry, err = pipelines.Get(ctx, name)
+		}
+	}
 	switch {
 	case errors.Is(err, events.ErrNotFound):
 		revision, err := pipelines.Create(ctx, name, value)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -110,20 +112,13 @@ func TestCancelOfWhatNobodyKnows(t *testing.T) {
 	}
 }
 
-// A dispatcher that died between offering the job and marking the run leaves a job on the queue that the join knows nothing of:
-// cancelling must reach it.
-func TestCancelReachesAJobThatNobodyMarked(t *testing.T) {
+// A dispatcher that died between marking the run and enqueueing its job leaves a run whose job is not on the queue: cancelling puts it
+// there, for a worker to announce the end.
+func TestCancelReachesAJobThatNobodyEnqueued(t *testing.T) {
 	t.Parallel()
 	box, _ := setup(t, alone)
 	publish(t, box, "monday", "t", transform())
-	dying := newCrashing(box, 3, false, func(events.Job) {}) // join and offer; not the mark
-	d, err := dispatch.New(t.Context(), dying, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Next(t.Context(), 0); !errors.Is(err, errCrashed) || joinOf(t, box, "monday").State != plan.Complete {
-		t.Fatalf("%v, and the run is %s", err, joinOf(t, box, "monday").State)
-	}
+	diesUnconfirmed(t, box)
 	got, err := dispatch.Cancel(t.Context(), box, "penguin", "monday")
 	if err != nil || got.Job == "" {
 		t.Fatalf("%+v, %v", got, err)
@@ -137,68 +132,78 @@ func TestCancelReachesAJobThatNobodyMarked(t *testing.T) {
 	}
 }
 
-// A dispatcher may be about to offer the job of a run that is ended at the gate in the same moment. Then it calls the job back.
-func TestAJobThatWasOfferedTooLateIsCalledBack(t *testing.T) {
+// diesUnconfirmed has a dispatcher take the next event, mark its run, and die before it enqueues the job.
+func diesUnconfirmed(t *testing.T, box events.Letterbox) {
+	t.Helper()
+	const joinAndMark = 3 // the effect after these is the first that does not happen
+	d, err := dispatch.New(t.Context(), newCrashing(box, joinAndMark, false, func(events.Job) {}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Next(t.Context(), 0); !errors.Is(err, errCrashed) {
+		t.Fatal(err)
+	}
+	if join := joinOf(t, box, "monday"); join.State != plan.Dispatched || !join.Unconfirmed || join.Job == "" {
+		t.Fatalf("the run is %s, %+v", join.State, join)
+	}
+}
+
+func TestAJobThatNobodyEnqueuedIsEnqueuedByWhoeverComesNext(t *testing.T) {
+	t.Parallel()
+	for name, comes := range map[string]func(*testing.T, events.Letterbox, *dispatch.Dispatcher){
+		"the event again": func(t *testing.T, box events.Letterbox, d *dispatch.Dispatcher) {
+			for r := range box.Read(t.Context(), events.Query{Run: "monday", Kinds: []events.Kind{events.KindTransformReady}}) {
+				if err := d.Handle(t.Context(), r); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+		"a sweep": func(t *testing.T, _ events.Letterbox, d *dispatch.Dispatcher) {
+			time.Sleep(2 * d.SweepEvery)
+			sweep(t, d)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				box, d := setup(t, alone)
+				publish(t, box, "monday", "t", transform())
+				diesUnconfirmed(t, box)
+				comes(t, box, d)
+				wantJobs(t, box, "behind the dead", "monday")
+			})
+		})
+	}
+}
+
+// A run may be ended in the moment in which a dispatcher is about to mark it: it has no job then.
+func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 	t.Parallel()
 	box, _ := setup(t, alone)
 	publish(t, box, "monday", "t", transform())
-	var cancelled error
-	racing := newCrashing(box, -1, false, func(events.Job) { // right before the job is on the queue
-		if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
-			t.Error(err)
+	var once sync.Once
+	racing := &interrupted{Memory: box, before: func() {
+		if joinOf(t, box, "monday").State != plan.Complete {
+			return
 		}
-		_, cancelled = dispatch.Cancel(t.Context(), box, "penguin", "monday")
-	})
+		once.Do(func() {
+			if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
+				t.Error(err)
+			}
+		})
+	}}
 	d, err := dispatch.New(t.Context(), racing, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Next(t.Context(), 0); err != nil || cancelled != nil {
-		t.Fatal(err, cancelled)
+	if err := d.Next(t.Context(), 0); err != nil {
+		t.Fatal(err)
 	}
 	if told := called(t, box, "monday"); told != "cancelled: cancelled" {
 		t.Errorf("told %q", told)
 	}
-	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !claim.Attempt().Cancelled {
-		t.Error("the job is not called back")
-	}
-}
-
-// And if it dies before it finds out, whoever is delivered the fact next calls the job back.
-func TestAJobThatWasOfferedTooLateByTheDeadIsCalledBack(t *testing.T) {
-	t.Parallel()
-	box, d := setup(t, alone)
-	publish(t, box, "monday", "t", transform())
-	dying := newCrashing(box, 2, true, func(events.Job) { // join; then the offer, right after which it dies
-		if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
-			t.Error(err)
-		}
-		if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
-			t.Error(err)
-		}
-	})
-	dead, err := dispatch.New(t.Context(), dying, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dead.Next(t.Context(), 0); !errors.Is(err, errCrashed) {
-		t.Fatal(err)
-	}
-	for r := range box.Read(t.Context(), events.Query{Run: "monday", Kinds: []events.Kind{events.KindTransformReady}}) {
-		if err := d.Handle(t.Context(), r); err != nil { // it is delivered again
-			t.Error(err)
-		}
-	}
-	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !claim.Attempt().Cancelled {
-		t.Error("the job is not called back")
+	if left := jobs(t, box); len(left) != 0 {
+		t.Errorf("%d jobs of a run that was cancelled before it had one", len(left))
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 // clockKey is an entry among the gates that is written to learn what time it is.
 const clockKey = sweepPrefix + "clock"
 
-// now is the time by the bus's clock, the one that also stamps facts. This machine's own is never compared with those: it may jump.
+// now is the time by the clock of the server that leads the gates. The servers of a cluster have
+// clocks of their own, and so has this machine: plan.Clocks has what a run is ended by.
 func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
-	for {
+	for pause := (events.Pause{}); ; {
 		before, err := d.gates.Get(ctx, clockKey)
 		if errors.Is(err, events.ErrNotFound) {
 			before, err = events.Entry{}, nil
@@ -22,8 +23,10 @@ func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 		if err == nil {
 			err = d.stamp(ctx, clockKey, before)
 		}
-		if errors.Is(err, events.ErrConflict) {
-			continue // someone else looked at the clock in the same moment
+		if errors.Is(err, events.ErrConflict) { // someone else looked at the clock in the same moment
+			if err = pause.Wait(ctx); err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			return time.Time{}, fmt.Errorf("ask the bus for the time: %w", err)

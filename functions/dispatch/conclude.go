@@ -27,13 +27,22 @@ func (d *Dispatcher) noteOutcome(ctx context.Context, run held, sequence uint64)
 	if run.State != plan.Dispatched || run.Outcome != 0 || sequence <= max(run.Completed(), run.After) {
 		return nil
 	}
-	after := run.Join
+	after := run.Confirmed()
 	after.Outcome = sequence
 	_, err := d.swap(ctx, run, after)
 	if errors.Is(err, events.ErrConflict) || errors.Is(err, events.ErrTooLarge) {
 		return nil
 	}
 	return err
+}
+
+// confirm makes sure that the job of a run is on the queue whose join was marked by a dispatcher that may have died before it enqueued
+// the job.
+func (d *Dispatcher) confirm(ctx context.Context, run held, current deployed) error {
+	if _, told, err := d.outcome(ctx, run.Join); told || err != nil {
+		return err
+	}
+	return d.offerAgain(ctx, run, current)
 }
 
 // offerAgain makes sure that the job of a dispatched run is on the queue: a bus may lose what it has confirmed. To offer a job that is

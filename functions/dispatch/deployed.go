@@ -46,6 +46,11 @@ func SpecOf(ctx context.Context, pipelines events.Register, join plan.Join) (pip
 // its pipelines are read by dispatchers that are about to go, and to bury what those can't read would ask for mending by hand.
 func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error) {
 	found, err := readPipeline(ctx, d.pipelines, name)
+	if errors.Is(err, events.ErrNotFound) { // which is for good: it is made sure of
+		if err = d.pipelines.Sync(ctx); err == nil {
+			found, err = readPipeline(ctx, d.pipelines, name)
+		}
+	}
 	if errors.Is(err, events.ErrNotFound) {
 		invalid := &events.Invalid{Field: "subject", Expected: "the name of an applied pipeline", Got: name}
 		return deployed{}, events.Fail(events.FailureInput, invalid)
@@ -54,11 +59,18 @@ func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error
 }
 
 // pinned is the pipeline at the revision that a join has pinned; mostly the one that is deployed still.
+// events.ErrNotFound says that the revision is gone for good.
 func (d *Dispatcher) pinned(ctx context.Context, join plan.Join, current deployed) (pipeline.Pipeline, error) {
 	if join.Revision == current.revision {
 		return current.spec, nil
 	}
-	return SpecOf(ctx, d.pipelines, join)
+	spec, err := SpecOf(ctx, d.pipelines, join)
+	if errors.Is(err, events.ErrNotFound) {
+		if err = d.pipelines.Sync(ctx); err == nil {
+			spec, err = SpecOf(ctx, d.pipelines, join)
+		}
+	}
+	return spec, err
 }
 
 func readPipeline(ctx context.Context, pipelines events.Register, name string) (deployed, error) {

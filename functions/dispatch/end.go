@@ -36,8 +36,10 @@ func (d *Dispatcher) tell(ctx context.Context, run held) error {
 	if err := d.withdrawTuning(ctx, run); err != nil {
 		return err
 	}
-	failure := &events.Failure{Kind: run.Ending.Kind, Err: errors.New(run.Ending.Message)}
-	fact := events.NewRunEnded(run.Pipeline, run.Run, run.Last().Cause, run.Ending.At, failure)
+	fact := events.NewRunEnded(events.RunEnded{
+		Pipeline: run.Pipeline, Run: run.Run, Last: run.Last().Cause, At: run.Ending.At, Through: run.Ending.Through,
+		Failure: &events.Failure{Kind: run.Ending.Kind, Err: errors.New(run.Ending.Message)},
+	})
 	fact.Trace, fact.TraceState = run.Last().Trace, run.Last().TraceState
 	if err := d.publish(ctx, fact); err != nil {
 		return fmt.Errorf("tell that run %s of %s has ended: %w", run.Run, run.Pipeline, err)
@@ -62,7 +64,7 @@ func (d *Dispatcher) publish(ctx context.Context, fact events.Fact) error {
 
 // supersede ends a run that waits at its gate, because a newer one took its place. One that has a job by now keeps it.
 func (d *Dispatcher) supersede(ctx context.Context, current deployed, place plan.Place) error {
-	for {
+	for pause := (events.Pause{}); ; {
 		run, err := d.read(ctx, current.spec.Name, place.Run)
 		if err != nil {
 			return err
@@ -76,6 +78,9 @@ func (d *Dispatcher) supersede(ctx context.Context, current deployed, place plan
 			err = d.tell(ctx, run)
 		}
 		if !errors.Is(err, events.ErrConflict) {
+			return err
+		}
+		if err := pause.Wait(ctx); err != nil {
 			return err
 		}
 	}

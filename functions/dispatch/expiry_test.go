@@ -112,30 +112,31 @@ func TestALateFactOfARunThatExpiredChangesNothing(t *testing.T) {
 	})
 }
 
-// A fact counts if it was stored in time, and only then, whether or not a sweep has come by.
-func TestWhatCountsIsWhenAFactWasStored(t *testing.T) {
+// A run expires when a sweep finds that it has waited for too long, with all that the log holds by then: facts that nobody has handled
+// yet count, and so do late ones if they come before the sweep.
+func TestWhatCountsIsWhatTheLogHoldsWhenARunExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		box, d := setup(t, expiring)
 		publish(t, box, "in time, but nobody was there to handle it", "t", transform())
-		publish(t, box, "too late, but nobody swept", "t", transform())
-		time.Sleep(time.Hour)
-		publish(t, box, "in time, but nobody was there to handle it", "h", hparams("s3://bkt/hp"))
-		time.Sleep(2 * time.Hour)
-		publish(t, box, "too late, but nobody swept", "h", hparams("s3://bkt/hp"))
-		for range 2 { // the first fact of each run
+		publish(t, box, "late, but nobody swept", "t", transform())
+		publish(t, box, "too late", "t", transform())
+		for range 3 { // the first fact of each run
 			if err := d.Next(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
+		time.Sleep(time.Hour)
+		publish(t, box, "in time, but nobody was there to handle it", "h", hparams("s3://bkt/hp"))
+		time.Sleep(2 * time.Hour)
+		publish(t, box, "late, but nobody swept", "h", hparams("s3://bkt/hp"))
 		sweep(t, d) // is ahead of those that handle facts
+		publish(t, box, "too late", "h", hparams("s3://bkt/hp"))
 		drain(t, d)
-		got := jobs(t, box)
-		if len(got) != 1 || got[0].Run != "in time, but nobody was there to handle it" {
-			t.Errorf("jobs %+v", got)
-		}
-		if late := failures(t, box, "too late, but nobody swept"); len(late) != 1 {
-			t.Errorf("%d failures of the run that expired", len(late))
+		wantJobs(t, box, "both that had all their facts", "in time, but nobody was there to handle it", "late, but nobody swept")
+		late := failures(t, box, "too late")
+		if len(late) != 1 || late[0].Data.(*events.TrainingFailed).Through != 3 {
+			t.Errorf("failures of the run that expired: %+v", late)
 		}
 	})
 }

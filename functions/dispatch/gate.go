@@ -130,7 +130,7 @@ func lacksJob(run plan.Join) bool {
 
 // changeGate changes a pipeline's gate by compare-and-swap, and settles who may pass.
 func (d *Dispatcher) changeGate(ctx context.Context, current deployed, change func(plan.Gate) plan.Gate) (plan.Gate, error) {
-	for {
+	for pause := (events.Pause{}); ; {
 		before, entry, err := readGate(ctx, d.gates, current.spec.Name)
 		if err != nil {
 			return plan.Gate{}, err
@@ -138,6 +138,9 @@ func (d *Dispatcher) changeGate(ctx context.Context, current deployed, change fu
 		after := change(before).Settle(current.spec.Concurrency)
 		if err := d.swapGate(ctx, entry, after); !errors.Is(err, events.ErrConflict) {
 			return after, err
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return plan.Gate{}, err
 		}
 	}
 }

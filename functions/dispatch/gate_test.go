@@ -265,7 +265,7 @@ func TestARefusalThatAnotherSourceToldIsTold(t *testing.T) {
 func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "{runs: 1, newest: supersede}"))
-	mirrored := events.NewRunEnded("penguin", "b", events.Cause{}, time.Unix(1, 0), &events.Failure{Kind: events.FailureCancelled, Err: errors.New("x")})
+	mirrored := events.NewRunEnded(events.RunEnded{Pipeline: "penguin", Run: "b", At: time.Unix(1, 0), Failure: &events.Failure{Kind: events.FailureCancelled, Err: errors.New("x")}})
 	mirrored.Source = "/mirror"
 	if _, err := box.Publish(t.Context(), mirrored); err != nil {
 		t.Fatal(err)

@@ -53,6 +53,10 @@ func (d *Dispatcher) advance(ctx context.Context, run held, current deployed) er
 		return d.skipTuning(ctx, run, current)
 	case plan.Complete:
 		return errors.Join(d.withdrawTuning(ctx, run), d.enter(ctx, run, current))
+	case plan.Dispatched:
+		if run.Unconfirmed {
+			return d.confirm(ctx, run, current)
+		}
 	case plan.Ended:
 		return errors.Join(d.tell(ctx, run), d.withdraw(ctx, run, current))
 	}

@@ -55,7 +55,7 @@ type held struct {
 
 // join adds one fact to its run's join by compare-and-swap. It returns the join as it now stands, whoever wrote it.
 func (d *Dispatcher) join(ctx context.Context, run string, fact plan.Pinned, current deployed) (held, error) {
-	for {
+	for pause := (events.Pause{}); ; {
 		before, err := d.whole(ctx, current, run)
 		if err != nil || before.State != plan.Waiting || before.Has(fact) {
 			return before, err
@@ -70,7 +70,10 @@ func (d *Dispatcher) join(ctx context.Context, run string, fact plan.Pinned, cur
 		written, err := d.swap(ctx, before, after)
 		if !errors.Is(err, events.ErrConflict) {
 			return written, err
-		} // else someone else added a fact; look again
+		} // else someone else added a fact
+		if err := pause.Wait(ctx); err != nil {
+			return held{}, err
+		}
 	}
 }
 
@@ -142,6 +145,9 @@ func (d *Dispatcher) swap(ctx context.Context, before held, after plan.Join) (he
 
 func (d *Dispatcher) write(ctx context.Context, before held, after plan.Join) (held, error) {
 	key := JoinKey(after.Pipeline, after.Run)
+	if after.Began.IsZero() {
+		after.Began = time.Now().UTC()
+	}
 	value, err := json.Marshal(after)
 	if err != nil {
 		return held{}, fmt.Errorf("write join %s: %w", key, err)

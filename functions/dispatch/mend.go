@@ -11,7 +11,7 @@ import (
 
 // whole is the run's join, which is mended first if what stands in the register can't be read.
 func (d *Dispatcher) whole(ctx context.Context, current deployed, run string) (held, error) {
-	for {
+	for pause := (events.Pause{}); ; {
 		found, err := d.read(ctx, current.spec.Name, run)
 		if err != nil || found.damage == nil {
 			return found, err
@@ -19,6 +19,9 @@ func (d *Dispatcher) whole(ctx context.Context, current deployed, run string) (h
 		if found, err = d.mend(ctx, found, current); !errors.Is(err, events.ErrConflict) {
 			return found, err
 		} // else someone else has mended it
+		if err := pause.Wait(ctx); err != nil {
+			return held{}, err
+		}
 	}
 }
 

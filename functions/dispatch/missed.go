@@ -9,7 +9,7 @@ import (
 
 // A run whose job was offered long ago, and of which nothing is told, may have lost it with a bus that was brought back from a backup,
 // say. It is looked at after so many sweeps without a word, and then after as many again; so many runs in one sweep, those that were
-// looked at last come last. That bounds what a long queue costs.
+// looked at last come last. That bounds what a long queue costs. One whose job may never have been enqueued is looked at after one sweep.
 const (
 	missedAfter = 10
 	mostMissed  = 100
@@ -18,7 +18,11 @@ const (
 // overdue says whether to look for the job of a run now.
 func (s *sweep) overdue(run held) bool {
 	since := s.now.Sub(run.written) // below zero if the bus's clock was set back
-	return run.Outcome == 0 && s.missed < mostMissed && (since < 0 || since > missedAfter*s.SweepEvery)
+	wait := missedAfter * s.SweepEvery
+	if run.Unconfirmed || run.IsTuned() && run.Tuning.Unconfirmed {
+		wait = s.SweepEvery
+	}
+	return run.Outcome == 0 && s.missed < mostMissed && (since < 0 || since > wait)
 }
 
 // look notes what came of a run's job if that was told, or else makes sure that the job is on the queue. The join is written anew, so
@@ -42,7 +46,11 @@ func (s *sweep) look(ctx context.Context, run held) error {
 // lookAgain lets a run be looked at again later, whatever came of the look now.
 func (s *sweep) lookAgain(ctx context.Context, run held, now error) error {
 	s.missed++
-	if _, err := s.swap(ctx, run, run.Join); !errors.Is(err, events.ErrConflict) {
+	after := run.Join
+	if now == nil {
+		after = run.Confirmed()
+	}
+	if _, err := s.swap(ctx, run, after); !errors.Is(err, events.ErrConflict) {
 		return errors.Join(now, err)
 	}
 	return now

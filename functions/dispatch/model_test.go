@@ -24,13 +24,11 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 	first := map[events.Kind]events.Recorded{}
 	var began time.Time
 	var due []uint64
+	expired, ended := expiry(log, run)
 	for _, r := range log {
 		kind := r.Fact.Data.Kind()
-		if r.Fact.Run != run || !w.counts(kind) {
+		if r.Fact.Run != run || !w.counts(kind) || ended && r.Message.Sequence > expired.Fact.Data.(*events.TrainingFailed).Through {
 			continue
-		}
-		if due == nil && !began.IsZero() && r.Message.Stored.After(began.Add(expireAfter)) {
-			return expected{state: plan.Ended}
 		}
 		if began.IsZero() && w.starts(kind) {
 			began = r.Message.Stored
@@ -51,10 +49,25 @@ func (w *world) model(log []events.Recorded, run string, now time.Time) expected
 			return e
 		}
 	}
+	if ended && expired.Message.Stored.Before(began.Add(expireAfter)) {
+		w.t.Errorf("%s expired at %s, and began at %s", run, expired.Message.Stored, began)
+	}
 	if due == nil && !began.IsZero() && now.After(began.Add(expireAfter)) {
 		return expected{state: plan.Ended}
 	}
 	return expected{state: plan.Waiting, tuned: due, earlier: w.earlier(log, due), superseding: w.policy.supersedes && due != nil}
+}
+
+// expiry is the event by which a run expired. Up to which event of the run that was decided is the dispatcher's to say: the model checks
+// that the run was not complete by then.
+func expiry(log []events.Recorded, run string) (events.Recorded, bool) {
+	for _, r := range log {
+		failed, ok := r.Fact.Data.(*events.TrainingFailed)
+		if ok && r.Fact.Run == run && r.Fact.ID == events.EndedID(r.Fact.Pipeline, run) && strings.Contains(failed.Message, "and expired after") {
+			return r, true
+		}
+	}
+	return events.Recorded{}, false
 }
 
 // earlier are the pipeline's last hyperparameters before a tuning was due, where its tuner may reuse them.

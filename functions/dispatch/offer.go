@@ -10,22 +10,72 @@ import (
 	"github.com/stoker-ml/stoker/functions/plan"
 )
 
-// offer puts the job of a complete join on the queue, and marks the join. A dispatcher that died between the two leaves a join
-// that is still complete, so that the same job is offered again: the queue takes it once, and the commit in the store makes the
-// rest harmless.
+// offer gives a run that is complete, or whose job is to be done again, its job. The join is marked
+// first, by compare-and-swap: from then on the run can't be ended any more, and whoever ended it
+// before keeps it from having a job. Then the job is enqueued. A dispatcher that dies between the
+// two leaves a join that is unconfirmed: whoever handles the run next enqueues the same job, which
+// the queue takes once.
 func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, again plan.Again) (events.Job, error) {
 	job, err := d.job(ctx, run.Join, current, again)
-	if err == nil {
-		err = d.box.Offer(caused(ctx, run), job)
-	}
 	switch {
 	case hopeless(err) && run.State == plan.Complete:
 		return job, d.end(ctx, run, events.FailureInput, err.Error())
 	case err != nil:
 		return job, fmt.Errorf("offer the job of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
-	d.log.InfoContext(ctx, "job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
-	return job, d.mark(ctx, run, job, again)
+	marked, err := d.mark(ctx, run, job, again)
+	if err != nil || marked.State != plan.Dispatched || marked.Job != job.ID || marked.Outcome != 0 {
+		return job, err
+	}
+	return job, d.enqueue(ctx, marked, job)
+}
+
+// mark moves the join on to dispatched. It returns the join as it then stands, whoever wrote it.
+func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again plan.Again) (held, error) {
+	for pause := (events.Pause{}); ; {
+		written, err := d.swap(ctx, run, run.Dispatch(job.ID, again))
+		if !errors.Is(err, events.ErrConflict) {
+			return written, err
+		}
+		now, err := d.read(ctx, run.Pipeline, run.Run)
+		switch {
+		case err != nil:
+			return held{}, err
+		case now.State == plan.Ended:
+			return now, d.tell(ctx, now)
+		case now.State == plan.Dispatched && (run.State == plan.Complete || now.Job == job.ID):
+			return now, nil // another dispatcher has marked it
+		case now.State != plan.Complete && now.State != plan.Dispatched:
+			return now, nil // its join was lost, and is being made anew
+		}
+		run = now // as it was, where the write that won has not arrived, or with its outcome
+		if err := pause.Wait(ctx); err != nil {
+			return held{}, fmt.Errorf("mark run %s of %s: %w", run.Run, run.Pipeline, err)
+		}
+	}
+}
+
+// enqueue puts the job of a join that is marked on the queue. A run whose first job the queue never
+// takes ends.
+func (d *Dispatcher) enqueue(ctx context.Context, run held, job events.Job) error {
+	err := d.box.Offer(caused(ctx, run), job)
+	if err == nil {
+		d.log.InfoContext(ctx, "job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
+		return nil
+	}
+	err = fmt.Errorf("offer the job of run %s of %s: %w", run.Run, run.Pipeline, err)
+	if !hopeless(err) {
+		return err
+	}
+	now, clock := d.now(ctx)
+	if clock != nil {
+		return clock
+	}
+	ended, swapped := d.swap(ctx, run, run.Undeliverable(err.Error(), now))
+	if swapped != nil || ended.State != plan.Ended {
+		return errors.Join(err, swapped)
+	}
+	return d.tell(ctx, ended)
 }
 
 // hopeless says whether there never will be a job: the revision of the pipeline that the run was completed with is gone, or is one that
@@ -44,25 +94,13 @@ func (d *Dispatcher) job(ctx context.Context, join plan.Join, current deployed, 
 		return events.Job{}, err
 	}
 	job, err := join.Train(spec, again)
+	if err == nil {
+		err = job.Validate()
+	}
 	if err != nil {
 		return events.Job{}, fmt.Errorf("plan run %s of %s: %w", join.Run, join.Pipeline, err)
 	}
 	return job, nil
-}
-
-// mark moves the join on to dispatched. A lost race means that another dispatcher marked it, or that the run ended while its job was
-// on its way: then the job is called back.
-func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again plan.Again) error {
-	after := run.Join
-	after.State, after.Job, after.Again, after.Outcome = plan.Dispatched, job.ID, again, 0
-	now, err := d.swap(ctx, run, after)
-	if errors.Is(err, events.ErrConflict) {
-		now, err = d.read(ctx, run.Pipeline, run.Run)
-	}
-	if err != nil || now.State != plan.Ended {
-		return err
-	}
-	return errors.Join(d.tell(ctx, now), d.box.Cancel(ctx, job.ID))
 }
 
 // proceed offers the job that a run is to have next: its tune job while it waits, else its training job.
@@ -74,8 +112,8 @@ func (d *Dispatcher) proceed(ctx context.Context, run held, current deployed) er
 	return err
 }
 
-// withdraw cancels the jobs that a run may have had when it ended: a dispatcher may have died between offering one and finding out
-// that the run was over.
+// withdraw cancels the job that a run may have though it has ended: its join may have been made anew after it was lost, while the job
+// was on the queue.
 func (d *Dispatcher) withdraw(ctx context.Context, run held, current deployed) error {
 	if run.Revision == 0 {
 		return nil // it never was complete

@@ -25,6 +25,9 @@ func Resume(ctx context.Context, box events.Letterbox, pipeline string) error {
 
 func setPaused(ctx context.Context, box events.Letterbox, pipeline string, paused bool) error {
 	d, current, err := open(ctx, box, pipeline)
+	if err == nil {
+		err = d.gates.Sync(ctx) // where the gate says so already, nothing is written that would be refused if it were old
+	}
 	if err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Ca
 	if err != nil {
 		return Cancelled{}, err
 	}
-	for {
+	for pause := (events.Pause{}); ; {
 		found, err := d.known(ctx, current, run)
 		if err != nil {
 			return Cancelled{}, err
@@ -70,22 +73,15 @@ func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Ca
 		over, err := d.cancelRun(ctx, found, current)
 		if over || err != nil && !errors.Is(err, events.ErrConflict) {
 			return Cancelled{}, err
-		} // else it has gone on meanwhile, or has a job now: look again
+		} // else it has gone on meanwhile, or has a job now
+		if err := pause.Wait(ctx); err != nil {
+			return Cancelled{}, fmt.Errorf("cancel run %s of %s: %w", run, pipeline, err)
+		}
 	}
 }
 
-// cancelRun ends a run that has no job. One that is just getting its job gets it first: then there is one who tells what came of the
-// run, the worker.
+// cancelRun ends a run that has no job. Its join decides: a dispatcher that is about to give it its job marks the join first.
 func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) (over bool, err error) {
-	gate, _, err := readGate(ctx, d.gates, run.Pipeline)
-	if err != nil {
-		return false, err
-	}
-	passes := current.spec.Concurrency == nil && gate.IsOpen() || gate.Admits(run.Run)
-	if run.State == plan.Complete && passes {
-		_, err := d.offer(ctx, run, current, plan.Again{})
-		return false, err
-	}
 	if err := d.cancel(ctx, run, "cancelled"); err != nil {
 		return false, err
 	}

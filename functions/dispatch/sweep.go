@@ -40,7 +40,7 @@ func (d *Dispatcher) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := sweep{Dispatcher: d, now: now, seen: map[string]*swept{}}
+	s := sweep{Dispatcher: d, now: now, own: time.Now(), seen: map[string]*swept{}}
 	for entry, err := range d.joins.All(ctx) {
 		if err != nil {
 			return fmt.Errorf("sweep joins: %w", err)
@@ -64,7 +64,8 @@ func (d *Dispatcher) Sweep(ctx context.Context) error {
 // sweep is one look at everything.
 type sweep struct {
 	*Dispatcher
-	now  time.Time
+	now  time.Time // by the bus's clock
+	own  time.Time // by this machine's
 	seen map[string]*swept
 	errs []error
 
@@ -102,7 +103,7 @@ func (s *sweep) run(ctx context.Context, entry events.Entry) error {
 	}
 	switch run.State {
 	case plan.Ended:
-		return s.tell(ctx, run)
+		return errors.Join(s.tell(ctx, run), s.check(ctx, run))
 	case plan.Complete:
 		pipeline := s.of(ctx, run.Pipeline)
 		pipeline.jobless = append(pipeline.jobless, run)
@@ -119,6 +120,28 @@ func (s *sweep) run(ctx context.Context, entry events.Entry) error {
 	}
 	return nil
 }
+
+// check cancels what is on the queue of a run that has ended, until that has been so for longer than a dispatcher takes between reading
+// a join and acting on it.
+func (s *sweep) check(ctx context.Context, run held) error {
+	if run.Ending.Checked || !run.Ending.Told {
+		return nil
+	}
+	if err := errors.Join(s.withdrawTuning(ctx, run), s.withdraw(ctx, run, deployed{})); err != nil {
+		return err
+	}
+	if since := s.now.Sub(run.written); since >= 0 && since < checkedAfter*s.SweepEvery {
+		return nil
+	}
+	_, err := s.swap(ctx, run, run.Join.Checked())
+	if errors.Is(err, events.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// checkedAfter is after how many sweeps nobody is expected to act on what a run was before it ended.
+const checkedAfter = 2
 
 // mended makes a join anew that can't be read, and goes on from there.
 func (s *sweep) mended(ctx context.Context, broken held) error {
@@ -142,7 +165,8 @@ func (s *sweep) mended(ctx context.Context, broken held) error {
 // waiting ends a run that has waited for too long, by all facts that the log has of it: those who handle them may be behind. A run
 // that has had all it waits for since its pipeline was changed goes on.
 func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
-	over := run.Expire(current.spec, s.now).State == plan.Ended
+	clocks := plan.Clocks{Bus: s.now, Own: s.own}
+	over := run.Expire(current.spec, clocks).State == plan.Ended
 	if !over && !run.Ready(current.spec) && !run.Decide(current.spec, run.Facts).TuningDue() {
 		return nil
 	}
@@ -154,7 +178,7 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	if err != nil {
 		return err
 	}
-	after := decided.Expire(current.spec, s.now)
+	after := decided.Expire(current.spec, clocks)
 	if after.State == plan.Waiting && after.Tuning == nil {
 		return nil
 	}

@@ -18,20 +18,34 @@ func (d *Dispatcher) tune(ctx context.Context, run held, current deployed) error
 	return d.offerTuningAgain(ctx, run, current)
 }
 
-// offerTuning puts the tune job of a run on the queue, and marks the join, in the order of offer and with its promises.
+// offerTuning gives a run its tune job: the join is marked first, and the job enqueued then, as
+// offer does. A run may still end, or get its hyperparameters from elsewhere, between the two; then
+// the job is cancelled.
 func (d *Dispatcher) offerTuning(ctx context.Context, run held, current deployed) error {
 	job, err := d.tuneJob(ctx, run.Join, current, plan.Again{})
-	if err == nil {
-		err = d.box.Offer(caused(ctx, run), job)
-	}
 	switch {
 	case hopeless(err):
 		return d.end(ctx, run, events.FailureInput, err.Error())
 	case err != nil:
 		return fmt.Errorf("offer the tune job of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
+	marked, err := d.markTuning(ctx, run, job)
+	if err != nil || !marked.IsTuned() {
+		return err
+	}
+	err = d.box.Offer(caused(ctx, marked), job)
+	if hopeless(err) {
+		return d.end(ctx, marked, events.FailureInput, err.Error())
+	}
+	if err != nil {
+		return fmt.Errorf("offer the tune job of run %s of %s: %w", run.Run, run.Pipeline, err)
+	}
 	d.log.InfoContext(ctx, "tune job offered", "job", job.ID, "pipeline", job.Pipeline, "run", job.Run, "class", job.Class)
-	return d.markTuning(ctx, run, job)
+	now, err := d.read(ctx, run.Pipeline, run.Run)
+	if err != nil || now.IsTuned() {
+		return err
+	}
+	return d.withdrawTuning(ctx, now)
 }
 
 func (d *Dispatcher) offerTuningAgain(ctx context.Context, run held, current deployed) error {
@@ -58,22 +72,25 @@ func (d *Dispatcher) tuneJob(ctx context.Context, join plan.Join, current deploy
 	return job, nil
 }
 
-// markTuning notes in the join that the tune job is on the queue. Facts that came meanwhile stay; where the run ended meanwhile, the job
-// is called back.
-func (d *Dispatcher) markTuning(ctx context.Context, run held, job events.Job) error {
-	for {
-		_, err := d.swap(ctx, run, run.TuningOffered(job.ID))
+// markTuning notes in the join which tune job the run is to have. Facts that came meanwhile stay. It
+// returns the join as it then stands, whoever wrote it.
+func (d *Dispatcher) markTuning(ctx context.Context, run held, job events.Job) (held, error) {
+	for pause := (events.Pause{}); ; {
+		written, err := d.swap(ctx, run, run.DispatchTuning(job.ID))
 		if !errors.Is(err, events.ErrConflict) {
-			return err
+			return written, err
 		}
 		if run, err = d.read(ctx, run.Pipeline, run.Run); err != nil {
-			return err
+			return held{}, err
 		}
 		switch {
 		case run.State == plan.Ended:
-			return errors.Join(d.tell(ctx, run), d.box.Cancel(ctx, job.ID))
+			return run, d.tell(ctx, run)
 		case !run.IsTuned() || run.Tuning.Job != "":
-			return nil
+			return run, nil
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return held{}, fmt.Errorf("mark the tuning of run %s of %s: %w", run.Run, run.Pipeline, err)
 		}
 	}
 }

@@ -158,7 +158,7 @@ func TestASweepCallsBackWhatARunThatEndedIsTunedBy(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
 	arrive(t, box, d, "monday")
-	ended := joinOf(t, box, "monday").End(events.FailureCancelled, "cancelled", time.Unix(3, 0)).TuningOffered("")
+	ended := joinOf(t, box, "monday").End(events.FailureCancelled, "cancelled", time.Unix(3, 0)).DispatchTuning("")
 	put(t, box, ended)
 	sweep(t, d)
 	if all, cancelled := tuneJobs(t, box); len(all) != 1 || !cancelled[0] {
@@ -286,7 +286,7 @@ func TestARunWhoseTuneJobCanNeverBeEnds(t *testing.T) {
 	arrive(t, box, d, "monday")
 	tuneJob(t, box)
 	lost := joinOf(t, box, "monday")
-	lost = lost.PinTuning(99, plan.Latest{}).TuningOffered("")
+	lost = lost.PinTuning(99, plan.Latest{}).DispatchTuning("")
 	put(t, box, lost)
 	sweep(t, d)
 	if join := joinOf(t, box, "monday"); join.State != plan.Ended || join.Ending.Kind != events.FailureInput || !join.Ending.Told {

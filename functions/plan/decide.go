@@ -19,13 +19,10 @@ func Decide(p pipeline.Pipeline, run string, facts []Pinned) Join {
 // Decide is Decide for a run whose tuning may be pinned already: that stays as it is. One that is found due is still to be pinned.
 func (j Join) Decide(p pipeline.Pipeline, facts []Pinned) Join {
 	join := New(j.Pipeline, j.Run)
-	join.Tuning, join.More = j.Tuning, j.More
+	join.Tuning, join.Began, join.More = j.Tuning, j.Began, j.More
 	for _, fact := range slices.SortedStableFunc(slices.Values(facts), bySequence) {
 		if !fact.Counts(p) {
 			continue
-		}
-		if deadline, bounded := join.Deadline(p); bounded && fact.Stored.After(deadline) {
-			return join.expired(p, deadline)
 		}
 		if join = join.Add(fact); join.tuningEnds(p) {
 			return join.End(events.FailureIncomplete, join.untuned("the pipeline's tuner.on_failed is fail"), fact.Stored)
@@ -67,8 +64,8 @@ func (j Join) tuningEnds(p pipeline.Pipeline) bool {
 	return j.tuningFailed(p) && p.Tuner.OnFailed == pipeline.OnFailedFail
 }
 
-// Deadline is until when, by the bus's clock, a fact may be stored to count for a join that waits; false if it may wait for ever.
-// It is measured from the first fact that started the run. One that is tuned waits for as long as that takes.
+// Deadline is until when, by the bus's clock, a join waits; false if it may wait for ever. It is
+// measured from the first fact that started the run. One that is tuned waits for as long as that takes.
 func (j Join) Deadline(p pipeline.Pipeline) (time.Time, bool) {
 	after, bounded := p.Trainer.ExpireAfter.After()
 	first := slices.IndexFunc(j.Facts, func(f Pinned) bool { return f.Starts(p) })
@@ -78,11 +75,24 @@ func (j Join) Deadline(p pipeline.Pipeline) (time.Time, bool) {
 	return j.Facts[first].Stored.Add(after), true
 }
 
-// Expire ends a join whose deadline is over at now, a time by the bus's clock. It is to be asked for a join that holds every fact of the
-// run: a dispatcher may be far behind the log.
-func (j Join) Expire(p pipeline.Pipeline, now time.Time) Join {
+// Clocks are what a dispatcher knows of the time: no single clock ends a run.
+type Clocks struct {
+	Bus time.Time // of the server that leads the gates
+	Own time.Time // of the dispatcher
+}
+
+// Expire ends a join that has waited for longer than its pipeline allows. It is to be asked for a
+// join that holds every fact of the run: a dispatcher may be far behind the log.
+//
+// A run expires when somebody finds that it has waited for too long, not by the time that a late
+// fact was stored at: the servers that stamp facts have clocks of their own. The wait is measured
+// twice, by two pairs of clocks: from when the first fact was stored until Bus, and from when a
+// dispatcher began the join until Own. Both have to say that it is over, so that one clock that is
+// wrong, or jumps, makes a run wait for longer and ends none early.
+func (j Join) Expire(p pipeline.Pipeline, now Clocks) Join {
 	deadline, bounded := j.Deadline(p)
-	if !bounded || !now.After(deadline) {
+	after, _ := p.Trainer.ExpireAfter.After()
+	if !bounded || !now.Bus.After(deadline) || !j.Began.IsZero() && now.Own.Sub(j.Began) <= after {
 		return j
 	}
 	return j.expired(p, deadline)
@@ -102,7 +112,34 @@ func (j Join) expired(p pipeline.Pipeline, deadline time.Time) Join {
 // End ends a join that has no job yet; one that has, or that has ended, stays as it is.
 func (j Join) End(kind events.FailureKind, message string, at time.Time) Join {
 	if j.State == Waiting || j.State == Complete {
-		j.State, j.Ending = Ended, &Ending{Kind: kind, Message: message, At: at.UTC()}
+		j.State, j.Ending = Ended, &Ending{Kind: kind, Message: message, At: at.UTC(), Through: j.Completed()}
+	}
+	return j
+}
+
+// Dispatch gives a run that is complete, or that has had a job before, the job of that id, which is
+// about to be enqueued.
+func (j Join) Dispatch(job string, again Again) Join {
+	j.State, j.Job, j.Again, j.Outcome, j.Unconfirmed = Dispatched, job, again, 0, true
+	return j
+}
+
+// Undeliverable ends a run whose first job the queue never takes.
+func (j Join) Undeliverable(message string, at time.Time) Join {
+	if j.State != Dispatched || !j.Unconfirmed || j.Again != (Again{}) {
+		return j
+	}
+	j.State, j.Job, j.Unconfirmed = Complete, "", false
+	return j.End(events.FailureInput, message, at)
+}
+
+// Confirmed is a join whose jobs are known to have been enqueued.
+func (j Join) Confirmed() Join {
+	j.Unconfirmed = false
+	if j.Tuning != nil && j.Tuning.Unconfirmed {
+		tuning := *j.Tuning
+		tuning.Unconfirmed = false
+		j.Tuning = &tuning
 	}
 	return j
 }
@@ -118,7 +155,7 @@ func (j Join) TooLarge(message string, at time.Time) Join {
 		j = j.PinTuning(j.Tuning.Revision, Latest{})
 	}
 	if j.State != Ended {
-		j.State, j.Ending = Ended, &Ending{Kind: events.FailureInput, Message: message, At: at.UTC()}
+		j.State, j.Ending = Ended, &Ending{Kind: events.FailureInput, Message: message, At: at.UTC(), Through: j.Completed()}
 	}
 	return j
 }
@@ -127,6 +164,14 @@ func (j Join) TooLarge(message string, at time.Time) Join {
 func (j Join) Told() Join {
 	ending := *j.Ending
 	ending.Told = true
+	j.Ending = &ending
+	return j
+}
+
+// Checked is a join whose end has left no job behind.
+func (j Join) Checked() Join {
+	ending := *j.Ending
+	ending.Checked = true
 	j.Ending = &ending
 	return j
 }

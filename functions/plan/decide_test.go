@@ -71,9 +71,8 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			latest: best, want: plan.Complete, hp: "s3://bkt/best"},
 		"the last fact in time": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
 			facts: []plan.Pinned{at(1, "t", graph()), at(3, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
-		"the last fact too late": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
-			facts: []plan.Pinned{at(1, "t", graph()), at(4, "h", tuned())}, want: plan.Ended,
-			say: "incomplete: waited for hparams.ready since 1970-01-01T01:00:00Z, and expired after 2h"},
+		"the last fact late, before anybody found the run expired": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
+			facts: []plan.Pinned{at(1, "t", graph()), at(4, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
 		"a run may wait for ever": {text: head + "trainer: {hyperparameters: run, expire_after: never}\n",
 			facts: []plan.Pinned{at(1, "t", graph()), at(100_000, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
 		"hyperparameters that nobody waits for start no clock": {text: head + "trainer: {hyperparameters: latest, expire_after: 2h}\n",
@@ -130,12 +129,25 @@ func TestARunExpiresByTheTimeItsFactsWereStored(t *testing.T) {
 	if want := time.Unix(0, 0).Add(7 * time.Hour); !bounded || !deadline.Equal(want) {
 		t.Fatalf("deadline %s, %t", deadline, bounded)
 	}
-	if early := join.Expire(p, deadline); early.State != plan.Waiting {
-		t.Errorf("expired at its deadline: %+v", early.Ending)
-	}
-	late := join.Expire(p, deadline.Add(time.Minute))
-	if late.State != plan.Ended || !late.Ending.At.Equal(deadline) {
-		t.Errorf("%s %+v", late.State, late.Ending)
+	join.Began = time.Unix(1e9, 0) // by another clock
+	for name, tc := range map[string]struct {
+		bus, own time.Duration // of the wait
+		ends     bool
+	}{
+		"at its deadline":                         {2 * time.Hour, 2 * time.Hour, false},
+		"behind it":                               {2*time.Hour + time.Minute, 2*time.Hour + time.Minute, true},
+		"the server's clock is ahead":             {2*time.Hour + time.Minute, time.Hour, false},
+		"the dispatcher's clock has jumped":       {time.Hour, 20 * time.Hour, false},
+		"the server's clock was set back":         {-time.Hour, 3 * time.Hour, false},
+		"the dispatcher's is far behind for ever": {3 * time.Hour, -time.Hour, false},
+	} {
+		ended := join.Expire(p, plan.Clocks{Bus: deadline.Add(tc.bus - 2*time.Hour), Own: join.Began.Add(tc.own)})
+		if (ended.State == plan.Ended) != tc.ends {
+			t.Errorf("%s: %s %+v", name, ended.State, ended.Ending)
+		}
+		if tc.ends && (!ended.Ending.At.Equal(deadline) || ended.Ending.Through != 5) {
+			t.Errorf("%s: %+v", name, ended.Ending)
+		}
 	}
 }
 

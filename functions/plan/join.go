@@ -16,7 +16,7 @@ type State string
 const (
 	Waiting    State = "waiting"    // facts are missing
 	Complete   State = "complete"   // inputs are pinned; the job may or may not be on the queue
-	Dispatched State = "dispatched" // the job is on the queue, or was
+	Dispatched State = "dispatched" // the run has its job, which is on the queue, was, or is about to be
 	Ended      State = "ended"      // there will be no job; stays, so that a late fact starts nothing
 )
 
@@ -24,18 +24,24 @@ const (
 // made from. From then on only what stands below Tuning changes, and State. Nothing of that goes into its job but Again: the job is the
 // same however often it is made.
 type Join struct {
-	Pipeline string   `json:"pipeline"`
-	Run      string   `json:"run"`
-	State    State    `json:"state"`
-	Facts    []Pinned `json:"facts"` // one for each kind, in the order of their sequence
-	Revision uint64   `json:"revision,omitempty"`
-	Latest   Latest   `json:"latest,omitzero"`
-	Tuning   *Tuning  `json:"tuning,omitempty"`  // nil: the run is not tuned, or not yet
-	Job      string   `json:"job,omitempty"`     // id of the last job offered
-	Again    Again    `json:"again,omitzero"`    // how that job was asked for
-	After    uint64   `json:"after,omitempty"`   // outcomes up to this sequence are those of earlier jobs
-	Outcome  uint64   `json:"outcome,omitempty"` // sequence of the fact that tells what came of Job, once someone has noted it
-	Ending   *Ending  `json:"ending,omitempty"`
+	Pipeline string    `json:"pipeline"`
+	Run      string    `json:"run"`
+	State    State     `json:"state"`
+	Facts    []Pinned  `json:"facts"` // one for each kind, in the order of their sequence
+	Revision uint64    `json:"revision,omitempty"`
+	Latest   Latest    `json:"latest,omitzero"`
+	Tuning   *Tuning   `json:"tuning,omitempty"` // nil: the run is not tuned, or not yet
+	Began    time.Time `json:"began,omitzero"`   // when it was first written, by the clock of the dispatcher that did
+	Job      string    `json:"job,omitempty"`    // id of the last job that was decided on
+
+	// Unconfirmed says that Job may not be on the queue yet: the join is marked first and the job is enqueued then, so that a run
+	// that has ended never has a job.
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
+
+	Again   Again   `json:"again,omitzero"`    // how that job was asked for
+	After   uint64  `json:"after,omitempty"`   // outcomes up to this sequence are those of earlier jobs
+	Outcome uint64  `json:"outcome,omitempty"` // sequence of the fact that tells what came of Job, once someone has noted it
+	Ending  *Ending `json:"ending,omitempty"`
 
 	More *events.More `json:"-"` // of a newer version
 }
@@ -57,8 +63,10 @@ func (j Join) MarshalJSON() ([]byte, error) {
 type Ending struct {
 	Kind    events.FailureKind `json:"kind"` // incomplete, cancelled or input
 	Message string             `json:"message"`
-	At      time.Time          `json:"at"`             // by the bus's clock
-	Told    bool               `json:"told,omitempty"` // the fact that says so is in the log
+	At      time.Time          `json:"at"`                // by the bus's clock
+	Through uint64             `json:"through,omitempty"` // the run's facts in the log up to this sequence led to it; later ones change nothing
+	Told    bool               `json:"told,omitempty"`    // the fact that says so is in the log
+	Checked bool               `json:"checked,omitempty"` // no job of the run is on the queue, and nobody is about to enqueue one
 }
 
 // Pinned is one fact as a join keeps it: what the plan needs of it.

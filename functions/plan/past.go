@@ -54,7 +54,7 @@ func (p *Past) Facts(until uint64) []Pinned {
 // without it.
 func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
 	if p.outcome == nil {
-		return Decide(spec, run, p.Facts(0))
+		return Decide(spec, run, p.Facts(p.endedBy()))
 	}
 	last := p.completedBy()
 	join := Decide(spec, run, p.Facts(last+1))
@@ -62,6 +62,18 @@ func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
 		join = Decide(spec, run, p.where(func(f pastFact) bool { return f.Sequence <= last }))
 	}
 	return join
+}
+
+// endedBy is the sequence behind the last fact that counted for a run that ended without a job; 0 if it hasn't, or if nothing is known
+// of that.
+func (p *Past) endedBy() uint64 {
+	if p.ended == nil {
+		return 0
+	}
+	if failed, ok := p.ended.Fact.Data.(*events.TrainingFailed); ok && failed.Through != 0 {
+		return failed.Through + 1
+	}
+	return 0
 }
 
 // Ended is the run's join if the log says that the run ended without a job.

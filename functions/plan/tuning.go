@@ -16,7 +16,9 @@ type Tuning struct {
 	Revision uint64            `json:"revision"`          // of the pipeline; 0: due, and not pinned yet
 	Spans    []events.Examples `json:"spans,omitempty"`   // the pipeline's window, as it was then
 	Earlier  string            `json:"earlier,omitempty"` // the pipeline's last hyperparameters then, where the search may reuse or learn from them
-	Job      string            `json:"job,omitempty"`     // id of its job, once that was offered
+	Job      string            `json:"job,omitempty"`     // id of its job, once that is to be enqueued
+
+	Unconfirmed bool `json:"unconfirmed,omitempty"` // Job may not be on the queue yet, as Join.Unconfirmed
 }
 
 // searches says whether a run's tuning is due now.
@@ -52,10 +54,10 @@ func (j Join) Untuned() Join {
 	return j
 }
 
-// TuningOffered is a join whose tune job is on the queue.
-func (j Join) TuningOffered(job string) Join {
+// DispatchTuning is a join whose tune job is about to be enqueued.
+func (j Join) DispatchTuning(job string) Join {
 	tuning := *j.Tuning
-	tuning.Job = job
+	tuning.Job, tuning.Unconfirmed = job, true
 	j.Tuning = &tuning
 	return j
 }

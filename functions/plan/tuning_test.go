@@ -31,7 +31,6 @@ func TestWhenATuningIsDue(t *testing.T) {
 		"hyperparameters were told":    {tunes, []plan.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, 0},
 		"a failure was told":           {tunes, []plan.Pinned{at(1, "f", untuned()), at(2, "t", graph())}, 0},
 		"hyperparameters are told now": {tunes, []plan.Pinned{at(1, "t", graph()), at(2, "h", tuned())}, 1},
-		"the last fact comes too late": {both, []plan.Pinned{at(1, "t", graph()), at(200, "e", rawExamples())}, 0},
 		"a pipeline that never tunes":  {head + "tuner: {when: never}\n", []plan.Pinned{at(1, "t", graph())}, 0},
 		"a pipeline without a tuner":   {head + "trainer: {hyperparameters: run}\n", []plan.Pinned{at(1, "t", graph())}, 0},
 		"longer than a run may wait":   {tunes, []plan.Pinned{at(1, "t", graph()), at(100, "h", tuned())}, 1},
@@ -129,14 +128,14 @@ func TestWhoToldARunsHyperparameters(t *testing.T) {
 func TestWhatIsNoTuningIsTold(t *testing.T) {
 	t.Parallel()
 	due := plan.Decide(parse(t, tunes), "monday", []plan.Pinned{at(2, "t", graph())})
-	whole := due.PinTuning(1, plan.Latest{}).TuningOffered("0123abcd")
+	whole := due.PinTuning(1, plan.Latest{}).DispatchTuning("0123abcd")
 	if err := whole.Check("penguin", "monday"); err != nil {
 		t.Error(err)
 	}
-	early := whole.TuningOffered("0123abcd")
+	early := whole.DispatchTuning("0123abcd")
 	early.Tuning.Sequence = 1
 	for field, join := range map[string]plan.Join{
-		"tuning.revision": due, "tuning.job": whole.TuningOffered("no such id/"), "tuning.sequence": early,
+		"tuning.revision": due, "tuning.job": whole.DispatchTuning("no such id/"), "tuning.sequence": early,
 	} {
 		err := join.Check("penguin", "monday")
 		if invalid, ok := errors.AsType[*events.Invalid](err); !ok || invalid.Field != field {
