@@ -29,6 +29,7 @@ type Dispatcher struct {
 	joins     events.Register
 	gates     events.Register
 	log       *slog.Logger
+	spanCache spanCache
 }
 
 // New opens the registers a dispatcher needs. log may be nil.

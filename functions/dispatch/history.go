@@ -53,22 +53,6 @@ func (d *Dispatcher) latest(ctx context.Context, join plan.Join, wants plan.Want
 	return latest, err
 }
 
-// spans are the examples of the rolling window that ends at a run's own.
-func (d *Dispatcher) spans(ctx context.Context, join plan.Join, size int) ([]events.Examples, error) {
-	window := join.Window(size)
-	kinds := []events.Kind{events.KindExamplesReady, events.KindTransformReady}
-	query := events.Query{Kinds: kinds, Pipeline: join.Pipeline, Until: join.Completed() + 1}
-	for recorded, err := range d.box.Read(ctx, query) {
-		if err != nil {
-			return nil, fmt.Errorf("look up the last %d spans of %s: %w", size, join.Pipeline, err)
-		}
-		if usable(recorded) {
-			window.Add(recorded)
-		}
-	}
-	return window.Examples(), nil
-}
-
 // outcome is the newest fact that tells what came of a run's last job; false if nothing has yet.
 func (d *Dispatcher) outcome(ctx context.Context, join plan.Join) (outcome events.Recorded, found bool, err error) {
 	query := events.Query{

@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
@@ -276,4 +277,47 @@ func TestARunWithoutAJobCanNotBeDoneAgain(t *testing.T) {
 		}
 	}
 	wantJobs(t, box, "afterwards")
+}
+
+// counted counts the events that are read from the log.
+type counted struct {
+	*eventstest.Memory
+	read int
+}
+
+func (c *counted) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
+	return func(yield func(events.Recorded, error) bool) {
+		for r, err := range c.Memory.Read(ctx, q) {
+			c.read++
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestAWindowReadsWhatIsNewAndNotThePipelinesHistory(t *testing.T) {
+	t.Parallel()
+	memory, _ := setup(t, "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [examples], window: 3, hyperparameters: none}\n")
+	box := &counted{Memory: memory}
+	d, err := dispatch.New(t.Context(), box, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for i := range 300 {
+		publish(t, memory, fmt.Sprint("run", i), "e", &events.ExamplesReady{
+			Examples: []events.Examples{{URI: fmt.Sprintf("s3://bkt/%d", i), Splits: []string{"train", "eval"}, Span: int64(i)}},
+		})
+		before := box.read
+		drain(t, d)
+		most = max(most, box.read-before)
+		job := wantJobs(t, memory, "the newest", fmt.Sprint("run", i))[0]
+		if got := job.Inputs.Examples; len(got) != min(i+1, 3) || got[len(got)-1].Span != int64(i) {
+			t.Fatalf("run %d has the window %+v", i, got)
+		}
+	}
+	if most > 10 {
+		t.Errorf("%d events of the log were read for one run", most)
+	}
 }

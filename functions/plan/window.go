@@ -7,19 +7,19 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Window gathers the examples of a rolling window over a pipeline's spans, as TFX's rolling_range does
-// (tfx/dsl/input_resolution/canned_resolver_functions.py): those of the latest num_spans unique spans, of each span the latest
-// version alone. Fewer if there are fewer, which is TFX's min_spans of 1. No span above the run's own counts, so that a run which
-// comes late or is done again trains on what it was told for. Where a span's version was told several times, the fact stored
+// Spans are the examples of a pipeline by span, as far as its facts have been added: what rolling
+// windows are taken from. Facts may be added in any order, each once.
+//
+// A window is TFX's rolling_range (tfx/dsl/input_resolution/canned_resolver_functions.py): the
+// latest num_spans unique spans, of each span the latest version alone; fewer if there are fewer,
+// which is TFX's min_spans of 1. Where a span's version was named by several facts, the one stored
 // last counts, with all artifacts that it names of it.
 //
-// A run that brings transformed examples has a window over those that went through the same transform graph: what two
-// graphs made must never be mixed. Else it is a window over raw examples.
-type Window struct {
-	size        int
-	graph       string // "" for a window over raw examples
-	highestSpan int64
-	spans       map[int64]spanExamples
+// A window over transformed examples holds those that went through the same transform graph: what
+// two graphs made must never be mixed. Else it is a window over raw examples.
+type Spans struct {
+	byGraph map[string]map[int64]spanExamples // raw examples below ""
+	count   int
 }
 
 // spanExamples is what the fact that counts for a span names of it.
@@ -27,19 +27,6 @@ type spanExamples struct {
 	version  int64
 	sequence uint64
 	examples []events.Examples
-}
-
-// Window is that of a join which is ready, still empty: the pipeline's facts up to j.Completed() are to be added.
-func (j Join) Window(size int) Window {
-	in := j.inputs()
-	w := Window{size: size, spans: map[int64]spanExamples{}}
-	if len(in.TransformedExamples) > 0 {
-		w.graph = in.TransformGraph
-	}
-	for _, examples := range *windowed(&in) {
-		w.highestSpan = max(w.highestSpan, examples.Span)
-	}
-	return w
 }
 
 // windowed is the list that a window takes the place of.
@@ -50,28 +37,30 @@ func windowed(in *events.Inputs) *[]events.Examples {
 	return &in.Examples
 }
 
-// Add takes one more fact of the pipeline into account, in any order.
-func (w Window) Add(r events.Recorded) {
+// Add takes one more fact of the pipeline into account.
+func (s *Spans) Add(r events.Recorded) {
 	fact, ok := Pin(r)
 	if !ok {
 		return
 	}
-	list := fact.Inputs.Examples
-	if w.graph != "" {
-		list = fact.Inputs.TransformedExamples
-		if fact.Inputs.TransformGraph != w.graph {
-			return
-		}
+	for _, examples := range fact.Inputs.Examples {
+		s.add("", examples, fact.Sequence)
 	}
-	for _, examples := range list {
-		if examples.Span <= w.highestSpan {
-			w.take(examples, fact.Sequence)
-		}
+	for _, examples := range fact.Inputs.TransformedExamples {
+		s.add(fact.Inputs.TransformGraph, examples, fact.Sequence)
 	}
 }
 
-func (w Window) take(examples events.Examples, sequence uint64) {
-	have, known := w.spans[examples.Span]
+func (s *Spans) add(graph string, examples events.Examples, sequence uint64) {
+	if s.byGraph == nil {
+		s.byGraph = map[string]map[int64]spanExamples{}
+	}
+	spans := s.byGraph[graph]
+	if spans == nil {
+		spans = map[int64]spanExamples{}
+		s.byGraph[graph] = spans
+	}
+	have, known := spans[examples.Span]
 	switch {
 	case known && (have.version > examples.Version || have.version == examples.Version && have.sequence > sequence):
 		return
@@ -80,15 +69,29 @@ func (w Window) take(examples events.Examples, sequence uint64) {
 	default:
 		have = spanExamples{version: examples.Version, sequence: sequence, examples: []events.Examples{examples}}
 	}
-	w.spans[examples.Span] = have
+	s.count++
+	spans[examples.Span] = have
 }
 
-// Examples are those of the window, in the order of their spans.
-func (w Window) Examples() []events.Examples {
-	spans := slices.Sorted(maps.Keys(w.spans))
+// Len is how many artifacts were added, which bounds the memory that s takes.
+func (s *Spans) Len() int { return s.count }
+
+// Window is the examples of the last size spans up to the join's own, in the order of their spans.
+// The join is ready, and s holds the pipeline's facts up to j.Completed(). No span above the run's
+// own counts, so that a run which comes late or is done again trains on what it was told for.
+func (s *Spans) Window(j Join, size int) []events.Examples {
+	in, graph, highest := j.inputs(), "", int64(0)
+	if len(in.TransformedExamples) > 0 {
+		graph = in.TransformGraph
+	}
+	for _, examples := range *windowed(&in) {
+		highest = max(highest, examples.Span)
+	}
+	known := s.byGraph[graph]
+	spans := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(span int64) bool { return span > highest })
 	var out []events.Examples
-	for _, span := range spans[max(0, len(spans)-w.size):] {
-		out = append(out, w.spans[span].examples...)
+	for _, span := range spans[max(0, len(spans)-size):] {
+		out = append(out, known[span].examples...)
 	}
 	return out
 }

@@ -58,13 +58,13 @@ func TestAWindowIsTheLastSpansInTheirNewestVersions(t *testing.T) {
 			}
 			own, _ := plan.Pin(log[len(log)-1])
 			join := plan.New("penguin", "monday").Add(own)
-			window := join.Window(tc.size)
+			var spans plan.Spans
 			rand.New(rand.NewPCG(5, 6)).Shuffle(len(log), func(i, j int) { log[i], log[j] = log[j], log[i] })
 			for _, r := range log {
-				window.Add(r)
+				spans.Add(r)
 			}
 			var got []string
-			for _, examples := range window.Examples() {
+			for _, examples := range spans.Window(join, tc.size) {
 				got = append(got, examples.URI[len("s3://bkt/"):])
 			}
 			if !slices.Equal(got, tc.want) {
