@@ -105,6 +105,7 @@ func (g *grant) dispatcher() {
 	g.publish(facts(events.KindTrainingFailed), facts(events.KindTuningFailed), facts(events.KindHParamsReady))
 	g.to("read pipelines")
 	g.readRegister(events.RegisterPipelines)
+	g.syncRegister(events.RegisterPipelines)
 	g.to("keep joins, gates and leases")
 	for _, name := range []string{events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
 		g.readRegister(name)
@@ -130,7 +131,7 @@ func (g *grant) worker(s Scope) {
 	g.writeRegister(events.RegisterLeases)
 	g.to("read facts, jobs and studies")
 	g.read(events.StreamFacts, events.StreamStudies)
-	g.get(events.StreamFacts, events.StreamJobs)
+	g.get(events.StreamFacts, events.StreamJobs, events.StreamStudies)
 	g.bury()
 	g.to("tell what came of jobs")
 	g.publish(facts(events.KindModelTrained), facts(events.KindTrainingFailed), facts(events.KindHParamsReady), facts(events.KindTuningFailed))
@@ -157,7 +158,7 @@ func (g *grant) console() {
 	g.connect()
 	g.to("read facts, dead letters, studies and progress")
 	g.read(events.StreamFacts, events.StreamDead, events.StreamStudies, streamProgress)
-	g.get(events.StreamFacts, events.StreamJobs, events.StreamBuckets, events.StreamDead, streamProgress)
+	g.get(events.StreamFacts, events.StreamJobs, events.StreamBuckets, events.StreamDead, events.StreamStudies, streamProgress)
 	g.to("read pipelines, joins, gates and leases")
 	for _, name := range []string{events.RegisterPipelines, events.RegisterJoins, events.RegisterGates, events.RegisterLeases} {
 		g.readRegister(name)
@@ -189,7 +190,7 @@ func (g *grant) exporter(s Scope) {
 	}
 	g.to("read facts and studies")
 	g.read(events.StreamFacts, events.StreamStudies)
-	g.get(events.StreamFacts)
+	g.get(events.StreamFacts, events.StreamStudies)
 	g.to("look up runs that go on")
 	g.readRegister(events.RegisterPipelines)
 	g.readRegister(events.RegisterJoins)

@@ -110,6 +110,9 @@ func (g *grant) readRegister(name string) {
 	g.get(keyValue(name))
 }
 
+// syncRegister lets it make its reads of a register linearizable, by a key that nothing is kept below.
+func (g *grant) syncRegister(name string) { g.publish("$KV." + name + "./sync") }
+
 // writeRegister lets it change a register, by keys: the stream below stays closed.
 func (g *grant) writeRegister(name string) { g.publish("$KV." + name + ".>") }
 
