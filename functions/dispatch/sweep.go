@@ -45,7 +45,7 @@ func (d *Dispatcher) Sweep(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("sweep joins: %w", err)
 		}
-		s.note(s.run(ctx, events.Entry(entry)))
+		s.note(s.run(ctx, entry))
 	}
 	for entry, err := range d.gates.All(ctx) {
 		if err != nil {
@@ -95,31 +95,68 @@ func (s *sweep) of(ctx context.Context, pipeline string) *swept {
 	return s.seen[pipeline]
 }
 
-// run looks at one join.
-func (s *sweep) run(ctx context.Context, entry events.Entry) error {
-	run := hold(entry)
+// run looks at the copy of one join, and does what its state asks for if that is still so: copies
+// may be old.
+func (s *sweep) run(ctx context.Context, entry events.Copy) error {
+	run := hold(events.Entry(entry))
+	if run.damage == nil && !s.isDue(ctx, run) {
+		return nil
+	}
+	run, err := readJoin(ctx, s.joins, entry.Key)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	if run.damage != nil {
 		return s.mended(ctx, run)
 	}
+	if !s.isDue(ctx, run) {
+		return nil
+	}
+	pipeline := s.of(ctx, run.Pipeline)
 	switch run.State {
 	case plan.Ended:
 		return errors.Join(s.tell(ctx, run), s.check(ctx, run))
 	case plan.Complete:
-		pipeline := s.of(ctx, run.Pipeline)
 		pipeline.jobless = append(pipeline.jobless, run)
 	case plan.Dispatched:
-		if s.overdue(run) {
-			return s.look(ctx, run)
-		}
+		return s.look(ctx, run)
 	case plan.Waiting:
-		if pipeline := s.of(ctx, run.Pipeline); pipeline.err == nil && run.Tuning != nil {
+		if run.Tuning != nil {
 			return s.tuned(ctx, run, pipeline)
-		} else if pipeline.err == nil {
-			return s.waiting(ctx, run, pipeline.current)
 		}
+		return s.waiting(ctx, run, pipeline.current)
 	}
 	return nil
 }
+
+// isDue says whether a sweep has something to do for a run in that state.
+func (s *sweep) isDue(ctx context.Context, run held) bool {
+	switch run.State {
+	case plan.Ended:
+		return !run.Ending.Told || !run.Ending.Checked
+	case plan.Complete:
+		return true
+	case plan.Dispatched:
+		return s.overdue(run)
+	}
+	pipeline := s.of(ctx, run.Pipeline)
+	spec := pipeline.current.spec
+	switch {
+	case pipeline.err != nil:
+		return false
+	case run.Ready(spec):
+		return true
+	case run.Tuning != nil:
+		return run.Tuning.Job == "" || s.overdue(run)
+	}
+	return run.Expire(spec, s.clocks()).State == plan.Ended || run.Decide(spec, run.Facts).TuningDue()
+}
+
+// clocks are the times by which a run may have waited for too long.
+func (s *sweep) clocks() plan.Clocks { return plan.Clocks{Bus: s.now, Own: s.own} }
 
 // check cancels what is on the queue of a run that has ended, until that has been so for longer than a dispatcher takes between reading
 // a join and acting on it.
@@ -165,11 +202,6 @@ func (s *sweep) mended(ctx context.Context, broken held) error {
 // waiting ends a run that has waited for too long, by all facts that the log has of it: those who handle them may be behind. A run
 // that has had all it waits for since its pipeline was changed goes on.
 func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
-	clocks := plan.Clocks{Bus: s.now, Own: s.own}
-	over := run.Expire(current.spec, clocks).State == plan.Ended
-	if !over && !run.Ready(current.spec) && !run.Decide(current.spec, run.Facts).TuningDue() {
-		return nil
-	}
 	facts, err := s.factsOf(ctx, run.Join, 0)
 	if err != nil {
 		return err
@@ -178,7 +210,7 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	if err != nil {
 		return err
 	}
-	after := decided.Expire(current.spec, clocks)
+	after := decided.Expire(current.spec, s.clocks())
 	if after.State == plan.Waiting && after.Tuning == nil {
 		return nil
 	}
@@ -199,7 +231,7 @@ func (s *sweep) tuned(ctx context.Context, run held, pipeline *swept) error {
 		return s.waiting(ctx, run, pipeline.current)
 	case run.Tuning.Job == "":
 		pipeline.jobless = append(pipeline.jobless, run)
-	case s.overdue(run):
+	default:
 		return s.lookAgain(ctx, run, s.offerTuningAgain(ctx, run, pipeline.current))
 	}
 	return nil
