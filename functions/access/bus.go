@@ -147,7 +147,8 @@ func (g *grant) bridge() {
 	g.to("take notices of uploads")
 	g.take(events.StreamBuckets, bridging)
 	g.publish(api("CONSUMER.CREATE", events.StreamBuckets, bridging, events.BucketsFilter)) // nobody makes it for those who have no bridge
-	g.get(events.StreamFacts, events.StreamBuckets)
+	g.getCopies(events.StreamFacts)
+	g.get(events.StreamBuckets)
 	g.bury()
 	g.to("tell facts")
 	g.publish(facts(events.KindExamplesReady), facts(events.KindTransformReady), facts(events.KindHParamsReady))
@@ -178,7 +179,8 @@ func (g *grant) notifier(s Scope) {
 		g.hear(events.StreamDead, name)
 	}
 	g.to("look up what dead letters are of")
-	g.get(events.StreamFacts, events.StreamJobs, events.StreamBuckets, events.StreamDead)
+	g.getCopies(events.StreamFacts)
+	g.get(events.StreamJobs, events.StreamBuckets, events.StreamDead)
 }
 
 // exporter reads what the console does of runs, and hears of facts in places of its own.

@@ -48,6 +48,13 @@ func (g *grant) get(streams ...string) {
 	}
 }
 
+// getCopies lets it read single messages of a stream of any server that has a copy, and not go through the stream by asking its leader for
+// one after another.
+func (g *grant) getCopies(stream string) {
+	g.lookAt(stream)
+	g.publish(api("DIRECT.GET", stream), api("DIRECT.GET", stream, ">"))
+}
+
 // read lets it go through streams by short-lived consumers of its own, and keeps the lasting ones from it: who may make a consumer
 // under any name could put another in their place, or remove them, and jobs or facts would get lost.
 func (g *grant) read(streams ...string) {
