@@ -21,7 +21,7 @@ func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 			before, err = events.Entry{}, nil
 		}
 		if err == nil {
-			err = d.stamp(ctx, clockKey, before)
+			err = d.stamp(ctx, clockKey, before, []byte("{}"))
 		}
 		if errors.Is(err, events.ErrConflict) { // someone else looked at the clock in the same moment
 			if err = pause.Wait(ctx); err == nil {
@@ -40,11 +40,11 @@ func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 }
 
 // stamp writes an entry anew, so that the bus notes when.
-func (d *Dispatcher) stamp(ctx context.Context, key string, before events.Entry) (err error) {
+func (d *Dispatcher) stamp(ctx context.Context, key string, before events.Entry, value []byte) (err error) {
 	if before.Revision == 0 {
-		_, err = d.gates.Create(ctx, key, []byte("{}"))
+		_, err = d.gates.Create(ctx, key, value)
 	} else {
-		_, err = d.gates.Update(ctx, key, []byte("{}"), before.Revision)
+		_, err = d.gates.Update(ctx, key, value, before.Revision)
 	}
 	return err
 }

@@ -30,6 +30,7 @@ type Dispatcher struct {
 	gates     events.Register
 	log       *slog.Logger
 	spanCache spanCache
+	rechecked rechecked
 }
 
 // New opens the registers a dispatcher needs. log may be nil.

@@ -12,6 +12,7 @@ import (
 // Handle brings one fact of the log to its effect, whether it has just come or is handled again: what was done for it before stays
 // as it is, what is missing is done. A *events.Failure of kind input means that it never will have an effect.
 func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error {
+	d.rechecked.handle(recorded.Message.Sequence)
 	if recorded.Err != nil {
 		return events.Fail(events.FailureInput, recorded.Err)
 	}

@@ -161,5 +161,6 @@ func (d *Dispatcher) write(ctx context.Context, before held, after plan.Join) (h
 	if err != nil {
 		return held{}, fmt.Errorf("write join %s: %w", key, err)
 	}
+	d.rechecked.wrote(key, revision)
 	return held{Join: after, at: revision}, nil
 }

@@ -37,6 +37,9 @@ func (d *Dispatcher) mend(ctx context.Context, broken held, current deployed) (h
 	if len(join.Facts) > 0 || join.State == plan.Ended {
 		return d.swap(ctx, broken, join)
 	}
+	if broken.at == 0 {
+		return held{Join: join}, nil
+	}
 	if err := d.joins.Delete(ctx, JoinKey(broken.Pipeline, broken.Run), broken.at); err != nil { // nobody ever told of such a run
 		return held{}, fmt.Errorf("remove what stands for run %s of %s: %w", broken.Run, broken.Pipeline, err)
 	}

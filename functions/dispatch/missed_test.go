@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/plan"
 )
@@ -120,5 +122,102 @@ func TestCancelOfALostJobThatCanNotBeMadeSaysSo(t *testing.T) {
 	_, err := dispatch.Cancel(t.Context(), box, "penguin", "monday")
 	if err == nil || errors.Is(err, dispatch.ErrTooLate) || !strings.Contains(err.Error(), "revision 999") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// losing is a bus whose joins were set back to what they were before: looks is how many reads of one find an older revision, until it is
+// written anew.
+type losing struct {
+	*eventstest.Memory
+	looks int
+}
+
+func (l *losing) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := l.Memory.Register(ctx, name)
+	if name != events.RegisterJoins {
+		return register, err
+	}
+	return losingRegister{register, l}, err
+}
+
+type losingRegister struct {
+	events.Register
+	l *losing
+}
+
+func (r losingRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+	entry, err := r.Register.Get(ctx, key)
+	if r.l.looks > 0 {
+		r.l.looks--
+		entry.Revision = 1
+	}
+	return entry, err
+}
+
+// A bus that has lost its power may have the events and not the joins.
+func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
+	t.Parallel()
+	const two = "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n"
+	for name, tc := range map[string]struct{ restarted, gone bool }{
+		"its dispatcher starts again":                  {true, true},
+		"its dispatcher misses what it wrote":          {false, true},
+		"its dispatcher finds less than what it wrote": {false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memory, _ := setup(t, two)
+			box := &losing{Memory: memory}
+			d, err := dispatch.New(t.Context(), box, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sweep(t, d) // the one at the start
+			publish(t, box, "whole", "t", transform())
+			publish(t, box, "half", "t", transform())
+			drain(t, d)
+			before := joinOf(t, box, "half")
+			publish(t, box, "whole", "h", hparams("s3://bkt/hp"))
+			publish(t, box, "half", "h", hparams("s3://bkt/hp"))
+			drain(t, d)
+			first := wantJobs(t, box, "at first", "whole", "half")
+			if _, err := box.Publish(t.Context(), outcomeOf(first[0])); err != nil {
+				t.Fatal(err)
+			}
+			drain(t, d)
+			put(t, box, before)
+			if tc.gone {
+				lose(t, box, "whole")
+			} else {
+				box.looks = 2
+			}
+			if tc.restarted {
+				if d, err = dispatch.New(t.Context(), box, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			sweep(t, d)
+			if got := wantJobs(t, box, "after its join was lost", "half"); got[0].ID != first[1].ID {
+				t.Errorf("job %s, it was %s", got[0].ID, first[1].ID)
+			}
+			if join := joinOf(t, box, "whole"); join.State != plan.Dispatched || join.Outcome == 0 {
+				t.Errorf("the run that has its model is %+v", join)
+			}
+		})
+	}
+}
+
+// lose removes the join of a run.
+func lose(t *testing.T, box events.Letterbox, run string) {
+	t.Helper()
+	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := joins.Get(t.Context(), dispatch.JoinKey("penguin", run))
+	if err == nil {
+		err = joins.Delete(t.Context(), entry.Key, entry.Revision)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -41,12 +41,18 @@ func (d *Dispatcher) Sweep(ctx context.Context) error {
 		return err
 	}
 	s := sweep{Dispatcher: d, now: now, own: time.Now(), seen: map[string]*swept{}}
+	checked, err := s.beginRecheck(ctx)
+	if err != nil {
+		return err
+	}
 	for entry, err := range d.joins.All(ctx) {
 		if err != nil {
 			return fmt.Errorf("sweep joins: %w", err)
 		}
 		s.note(s.run(ctx, entry))
+		checked.note(entry)
 	}
+	s.note(s.recheck(ctx, checked))
 	for entry, err := range d.gates.All(ctx) {
 		if err != nil {
 			return fmt.Errorf("sweep gates: %w", err)

@@ -22,11 +22,15 @@ func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, er
 	if err != nil && !errors.Is(err, events.ErrNotFound) {
 		return false, fmt.Errorf("look up the last sweep: %w", err)
 	}
+	d.heard(last)
 	since := now.Sub(last.Written) // below zero when the bus's clock was set back: to sweep too often is harmless, never is not
 	if last.Revision != 0 && since >= 0 && since < interval*3/4 {
 		return false, nil
 	}
-	err = d.stamp(ctx, turnKey, last)
+	value, err := d.sweptTo()
+	if err == nil {
+		err = d.stamp(ctx, turnKey, last, value)
+	}
 	if errors.Is(err, events.ErrConflict) {
 		return false, nil
 	}

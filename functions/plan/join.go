@@ -185,6 +185,13 @@ func (j Join) Has(f Pinned) bool {
 	return slices.ContainsFunc(j.Facts, func(have Pinned) bool { return have.Sequence == f.Sequence })
 }
 
+// Knows says whether the fact is of no more interest to the join: it has it, or an earlier one of
+// its kind, or waits for none.
+func (j Join) Knows(f Pinned) bool {
+	have, of := j.Fact(f.Kind)
+	return j.State != Waiting || of && have.Sequence <= f.Sequence
+}
+
 // Fact is the join's fact of a kind; false if it has none.
 func (j Join) Fact(kind events.Kind) (Pinned, bool) {
 	at := slices.IndexFunc(j.Facts, func(f Pinned) bool { return f.Kind == kind })
