@@ -17,6 +17,9 @@ var (
 	ErrRefused   = errors.New("refused by the bus")      // no permission
 	ErrTooLarge  = errors.New("too large for the bus")   // never will be taken; the error says how large, and what the bus takes
 	ErrCancelled = errors.New("cancelled")               // the cause of Hold's cancelled context after Cancel
+
+	// ErrUnavailable says that the bus gives no answer, or none that counts: no connection, no leader, no quorum. It may pass.
+	ErrUnavailable = errors.New("the bus does not answer")
 )
 
 // Letterbox is one bus: the log of facts, the queue of jobs, and the small registers that decide races.
@@ -142,6 +145,9 @@ type Delivery interface {
 // the process dies, it is delivered again.
 type Notice interface {
 	Message() Message
+	// Deliveries is how often the message has been handed to a reader of that name, this time included. It is a lower bound: a bus that
+	// was restored may count anew.
+	Deliveries() int
 	// Done acknowledges, and waits for the bus to confirm it.
 	Done(ctx context.Context) error
 	// Later hands it back, to be delivered again after delay.

@@ -32,3 +32,20 @@ func (p *Pause) Wait(ctx context.Context) error {
 		return nil
 	}
 }
+
+const (
+	firstRedelivery   = time.Second
+	longestRedelivery = 5 * time.Minute
+)
+
+// RedeliveryDelay is after how long a message is to be delivered again that could not be handled,
+// by how often it has been delivered: a second, and twice as long each time, up to five minutes, give
+// or take a quarter. A message that never will be handled then costs next to nothing, however many
+// there are.
+func RedeliveryDelay(deliveries int) time.Duration {
+	delay := longestRedelivery
+	if doublings := max(deliveries, 1) - 1; doublings < 9 {
+		delay = min(firstRedelivery<<doublings, longestRedelivery)
+	}
+	return delay*3/4 + rand.N(delay/2)
+}

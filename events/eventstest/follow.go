@@ -12,6 +12,7 @@ import (
 type reader struct {
 	next    uint64               // first message never delivered
 	waiting map[uint64]time.Time // delivered but not settled: when it is delivered again
+	times   map[uint64]int       // how often it was delivered, of those
 	single  bool                 // a listener: nothing while one waits
 }
 
@@ -59,11 +60,15 @@ func (m *Memory) hand(s *stream, r *reader, now time.Time) (found *notice, again
 		}
 		message := s.at(sequence)
 		if message == nil { // removed
-			delete(r.waiting, sequence)
+			r.settled(sequence)
 			continue
 		}
 		r.waiting[sequence] = now.Add(m.terms.Length)
-		return &notice{box: m, reader: r, message: *message}, time.Time{}
+		if r.times == nil {
+			r.times = map[uint64]int{}
+		}
+		r.times[sequence]++
+		return &notice{box: m, reader: r, message: *message, deliveries: r.times[sequence]}, time.Time{}
 	}
 }
 
@@ -93,11 +98,17 @@ func (r *reader) ready(now time.Time, last uint64) (sequence uint64, again time.
 	return sequence, again
 }
 
+func (r *reader) settled(sequence uint64) {
+	delete(r.waiting, sequence)
+	delete(r.times, sequence)
+}
+
 // notice is one message handed to one reader.
 type notice struct {
-	box     *Memory
-	reader  *reader
-	message events.Message
+	box        *Memory
+	reader     *reader
+	message    events.Message
+	deliveries int
 }
 
 // delivery is a notice of the log.
@@ -110,9 +121,12 @@ func (d *delivery) Recorded() events.Recorded { return d.recorded }
 
 func (n *notice) Message() events.Message { return n.message }
 
+// Deliveries implements events.Notice.
+func (n *notice) Deliveries() int { return n.deliveries }
+
 // Done implements events.Notice.
 func (n *notice) Done(ctx context.Context) error {
-	return n.settle(ctx, func() error { delete(n.reader.waiting, n.message.Sequence); return nil })
+	return n.settle(ctx, func() error { n.reader.settled(n.message.Sequence); return nil })
 }
 
 // Later implements events.Notice.
@@ -128,7 +142,7 @@ func (n *notice) Later(ctx context.Context, delay time.Duration) error {
 // Never implements events.Notice.
 func (n *notice) Never(ctx context.Context, reason events.DeadReason) error {
 	return n.settle(ctx, func() error {
-		delete(n.reader.waiting, n.message.Sequence)
+		n.reader.settled(n.message.Sequence)
 		return n.box.bury(ctx, events.DeadLetter{Message: n.message, Reason: reason})
 	})
 }

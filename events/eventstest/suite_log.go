@@ -271,12 +271,18 @@ func followLater(t *testing.T, box Box) {
 	must(t, err)
 	delivery, err := box.Follow(t.Context(), "dispatch", soon)
 	must(t, err)
+	if n := delivery.Deliveries(); n != 1 {
+		t.Errorf("delivered %d times at first", n)
+	}
 	const delay = 2 * now
 	must(t, delivery.Later(t.Context(), delay))
 	_, err = box.Follow(t.Context(), "dispatch", now)
 	wantError(t, err, events.ErrEmpty)
-	_, err = box.Follow(t.Context(), "dispatch", soon)
+	delivery, err = box.Follow(t.Context(), "dispatch", soon)
 	must(t, err)
+	if n := delivery.Deliveries(); n != 2 {
+		t.Errorf("delivered %d times, want 2", n)
+	}
 }
 
 func followNever(t *testing.T, box Box) {

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -15,6 +16,7 @@ type notice struct {
 	box     *Letterbox
 	msg     jetstream.Msg
 	message events.Message
+	times   int
 }
 
 // delivery is a notice of the log.
@@ -58,12 +60,19 @@ func (b *Letterbox) follow(ctx context.Context, d ConsumerDefinition, wait time.
 	if err != nil {
 		return nil, err
 	}
-	return &notice{box: b, msg: msg, message: message}, nil
+	meta, err := msg.Metadata()
+	if err != nil {
+		return nil, err
+	}
+	return &notice{box: b, msg: msg, message: message, times: int(min(meta.NumDelivered, math.MaxInt32))}, nil
 }
 
 func (d *delivery) Recorded() events.Recorded { return d.recorded }
 
 func (n *notice) Message() events.Message { return n.message }
+
+// Deliveries implements events.Notice.
+func (n *notice) Deliveries() int { return n.times }
 
 // Done implements events.Notice.
 func (n *notice) Done(ctx context.Context) error {

@@ -35,8 +35,25 @@ func (b *Letterbox) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", events.ErrConflict, err)
 	case errors.Is(err, jetstream.ErrMsgNotFound), errors.Is(err, jetstream.ErrKeyNotFound):
 		return fmt.Errorf("%w: %w", events.ErrNotFound, err)
+	case isAway(err) && !errors.Is(err, events.ErrUnavailable):
+		return fmt.Errorf("%w: %w", events.ErrUnavailable, err)
 	}
 	return err
+}
+
+// isAway says whether an error is that of a bus without connection, leader or quorum.
+func isAway(err error) bool {
+	for _, away := range []error{
+		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrNoServers,
+		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrNoHeartbeat,
+	} {
+		if errors.Is(err, away) {
+			return true
+		}
+	}
+	const unavailable = 503
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && api.Code == unavailable
 }
 
 // sized adds to an explained error how large what was too large is.

@@ -14,6 +14,7 @@ type Lag struct {
 	Stream, Consumer string
 	Waiting          uint64 // not delivered to anybody yet
 	Running          uint64 // delivered, and not settled
+	Redelivered      uint64 // of these, delivered more than once
 }
 
 // JobLags tells of the queues of some functions and classes, one for each two of them. It needs
@@ -58,7 +59,8 @@ func (b *Letterbox) QueueLags(ctx context.Context) ([]Lag, error) {
 }
 
 func lagOf(info *jetstream.ConsumerInfo) Lag {
-	return Lag{Stream: info.Stream, Consumer: info.Name, Waiting: info.NumPending, Running: uint64(max(info.NumAckPending, 0))}
+	return Lag{Stream: info.Stream, Consumer: info.Name, Waiting: info.NumPending, Running: uint64(max(info.NumAckPending, 0)),
+		Redelivered: uint64(max(info.NumRedelivered, 0))}
 }
 
 // FactLag tells of a durable reader of facts.

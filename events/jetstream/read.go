@@ -123,7 +123,7 @@ const (
 	answerTime = 5 * time.Second  // what nats.go waits where ctx has no deadline: an answer may be lost with its server
 )
 
-var errNoAnswer = errors.New("no answer from the bus")
+var errNoAnswer = fmt.Errorf("%w within %s", events.ErrUnavailable, answerTime)
 
 // batch yields what one pull brings.
 func (s *scan) batch(ctx context.Context, yield func(events.Message, error) bool) (scanState, error) {

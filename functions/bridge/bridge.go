@@ -72,11 +72,14 @@ const (
 func (b *Bridge) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := b.Next(ctx, followWait)
-		if errors.Is(err, events.ErrClosed) {
+		switch {
+		case errors.Is(err, events.ErrClosed):
 			return err
+		case err == nil, errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
+			continue
 		}
-		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
-			b.log.WarnContext(ctx, "notification not handled; it will be delivered again", "error", err)
+		if _, delayed := errors.AsType[handedBack](err); !delayed {
+			b.log.WarnContext(ctx, "notifications are not followed; trying again", "error", err)
 			select {
 			case <-ctx.Done():
 			case <-time.After(retryDelay):
@@ -85,6 +88,11 @@ func (b *Bridge) Run(ctx context.Context) error {
 	}
 	return nil
 }
+
+// handedBack is the error of a notification that is to be delivered again.
+type handedBack struct{ error }
+
+func (h handedBack) Unwrap() error { return h.error }
 
 // Next handles the next notification, waiting up to wait for one; then events.ErrEmpty.
 func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
@@ -98,9 +106,25 @@ func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
 		return notice.Never(ctx, failure.Reason())
 	}
 	if err != nil {
-		return errors.Join(err, notice.Later(ctx, retryDelay))
+		return b.handBack(ctx, notice, err)
 	}
 	return notice.Done(ctx)
+}
+
+// handBack returns a notification to the bus that could not be handled. Others are delivered meanwhile. While bus or store are away that
+// is no notification's fault, and each is tried again soon.
+func (b *Bridge) handBack(ctx context.Context, notice events.Notice, why error) error {
+	away := errors.Is(why, events.ErrUnavailable) || errors.Is(why, storage.ErrUnavailable)
+	delay := events.RedeliveryDelay(notice.Deliveries())
+	if away {
+		delay = retryDelay
+	}
+	b.log.WarnContext(ctx, "notification not handled; it will be delivered again", "sequence", notice.Message().Sequence,
+		"deliveries", notice.Deliveries(), "again_in", delay, "error", why)
+	if err := notice.Later(ctx, delay); err != nil || away {
+		return errors.Join(why, err)
+	}
+	return handedBack{why}
 }
 
 // handle brings one notification to its effect. It may tell of several objects: one that can't be told of keeps none of the others

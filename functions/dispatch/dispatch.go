@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -66,19 +67,28 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return running.Wait()
 }
 
+// follow handles events until ctx ends. It pauses while the bus gives no answers, and for nothing
+// else: an event that can't be handled is handed back to the bus, which delivers the others meanwhile.
 func (d *Dispatcher) follow(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := d.Next(ctx, followWait)
-		if errors.Is(err, events.ErrClosed) {
+		_, delayed := errors.AsType[handedBack](err)
+		switch {
+		case err == nil, delayed, errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
+			continue
+		case errors.Is(err, events.ErrClosed):
 			return err
 		}
-		if err != nil && !errors.Is(err, events.ErrEmpty) && ctx.Err() == nil {
-			d.log.WarnContext(ctx, "fact not handled; it will be delivered again", "error", err)
-			sleep(ctx, retryDelay)
-		}
+		d.log.WarnContext(ctx, "events are not followed; trying again", "error", err)
+		sleep(ctx, retryDelay)
 	}
 	return nil
 }
+
+// handedBack is the error of an event that is to be delivered again.
+type handedBack struct{ error }
+
+func (h handedBack) Unwrap() error { return h.error }
 
 // sleep waits, or returns early when ctx ends.
 func sleep(ctx context.Context, length time.Duration) {
@@ -97,14 +107,43 @@ func (d *Dispatcher) Next(ctx context.Context, wait time.Duration) error {
 		return err
 	}
 	ctx, span := d.Telemetry.Fact(ctx, delivery.Recorded())
-	err = d.Handle(ctx, delivery.Recorded())
+	err = d.handleSafely(ctx, delivery.Recorded())
 	handled := err
 	defer span.End(&handled)
 	if failure, refused := events.AsKind(err, events.FailureInput); refused {
-		return d.refuse(ctx, delivery, failure)
+		if err = d.refuse(ctx, delivery, failure); err == nil {
+			return nil
+		}
 	}
 	if err != nil {
-		return errors.Join(err, delivery.Later(ctx, retryDelay))
+		return d.handBack(ctx, delivery, err)
 	}
 	return delivery.Done(ctx)
+}
+
+// handleSafely recovers from a defect of ours that one event meets: the others are handled still.
+func (d *Dispatcher) handleSafely(ctx context.Context, recorded events.Recorded) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return d.Handle(ctx, recorded)
+}
+
+// handBack returns an event to the bus that could not be handled. While the bus itself is in trouble that is no event's fault, and
+// each is tried again soon.
+func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why error) error {
+	away := errors.Is(why, events.ErrUnavailable)
+	delay := events.RedeliveryDelay(delivery.Deliveries())
+	if away {
+		delay = retryDelay
+	}
+	recorded := delivery.Recorded()
+	d.log.WarnContext(ctx, "event not handled; it will be delivered again", "sequence", recorded.Message.Sequence,
+		"subject", recorded.Message.Subject, "deliveries", delivery.Deliveries(), "again_in", delay, "error", why)
+	if err := delivery.Later(ctx, delay); err != nil || away {
+		return errors.Join(why, err)
+	}
+	return handedBack{why}
 }

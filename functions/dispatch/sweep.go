@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -18,11 +19,11 @@ func (d *Dispatcher) sweeps(ctx context.Context) error {
 	for interval := d.SweepEvery; ctx.Err() == nil; sleep(ctx, interval) {
 		began := time.Now()
 		mine, err := d.turn(ctx, interval)
-		if err == nil && mine {
-			err = d.Sweep(ctx)
-		}
 		if errors.Is(err, events.ErrClosed) {
 			return err
+		}
+		if err == nil && mine {
+			err = d.sweepSafely(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			d.log.WarnContext(ctx, "sweep not finished; the next one does the rest", "error", err)
@@ -30,6 +31,16 @@ func (d *Dispatcher) sweeps(ctx context.Context) error {
 		interval = max(d.SweepEvery, sweepShare*time.Since(began))
 	}
 	return nil
+}
+
+// sweepSafely recovers from a defect of ours that one run meets: events are handled still.
+func (d *Dispatcher) sweepSafely(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return d.Sweep(ctx)
 }
 
 // Sweep looks at every run once and does what is left to do: it ends those that have waited for too long, tells of those that ended

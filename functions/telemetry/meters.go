@@ -97,6 +97,7 @@ const lagTime = 2 * time.Second
 type Queue struct {
 	Stream, Consumer string
 	Waiting, Running uint64 // not delivered yet; delivered and not settled
+	Redelivered      uint64 // of those that run, delivered more than once
 }
 
 // Queues has the lag of queues asked for whenever metrics are collected. What can't be told then is left out.
@@ -108,7 +109,9 @@ func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
 		metric.WithDescription("Messages that no worker or dispatcher has taken yet"))
 	running, err2 := t.meters.meter.Int64ObservableGauge("stoker.queue.running", metric.WithUnit("{message}"),
 		metric.WithDescription("Messages that were taken and are not settled"))
-	if err := errors.Join(err, err2); err != nil {
+	redelivered, err3 := t.meters.meter.Int64ObservableGauge("stoker.queue.redelivered", metric.WithUnit("{message}"),
+		metric.WithDescription("Messages that were delivered more than once and are not settled"))
+	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
 	_, err = t.meters.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
@@ -119,11 +122,12 @@ func (t *Telemetry) Queues(ask func(context.Context) ([]Queue, error)) error {
 			labels := metric.WithAttributes(attribute.String("stream", q.Stream), attribute.String("consumer", q.Consumer))
 			o.ObserveInt64(waiting, int64(q.Waiting), labels)
 			o.ObserveInt64(running, int64(q.Running), labels)
+			o.ObserveInt64(redelivered, int64(q.Redelivered), labels)
 		}
 		if err != nil {
 			t.log.Warn("the lag of a queue is not known", "error", err)
 		}
 		return nil
-	}, waiting, running)
+	}, waiting, running, redelivered)
 	return err
 }

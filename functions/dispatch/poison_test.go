@@ -1,0 +1,332 @@
+package dispatch_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// poisonName is the pipeline whose events can't be handled.
+const poisonName = "poison"
+
+const poisonPipeline = `
+pipeline: poison
+module: builtin:dnn
+trainer: {wait_for: [transform], train_args: {num_steps: 1}, hyperparameters: none}
+concurrency: 1
+`
+
+// poisonBus counts deliveries, and fails what one pipeline needs.
+type poisonBus struct {
+	events.Letterbox
+	write    func() error // of the pipeline's joins
+	revision error        // of the pipeline
+	offer    error        // of the pipeline's jobs
+	bury     error
+
+	mu        sync.Mutex
+	delivered map[string]int // by pipeline
+	delays    []time.Duration
+}
+
+func (b *poisonBus) deliveries(pipeline string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.delivered[pipeline]
+}
+
+func (b *poisonBus) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+	delivery, err := b.Letterbox.Follow(ctx, reader, wait)
+	if err != nil {
+		return nil, err
+	}
+	name, _, _ := events.ParseFactSubject(delivery.Message().Subject)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.delivered[name]++
+	return delayed{delivery, b}, nil
+}
+
+// delayed notes the delays with which events are handed back.
+type delayed struct {
+	events.Delivery
+	b *poisonBus
+}
+
+func (d delayed) Later(ctx context.Context, delay time.Duration) error {
+	d.b.mu.Lock()
+	d.b.delays = append(d.b.delays, delay)
+	d.b.mu.Unlock()
+	return d.Delivery.Later(ctx, delay)
+}
+
+func (b *poisonBus) Offer(ctx context.Context, j events.Job) error {
+	if j.Pipeline == poisonName && b.offer != nil {
+		return b.offer
+	}
+	return b.Letterbox.Offer(ctx, j)
+}
+
+func (b *poisonBus) Bury(ctx context.Context, d events.DeadLetter) error {
+	if b.bury != nil {
+		return b.bury
+	}
+	return b.Letterbox.Bury(ctx, d)
+}
+
+func (b *poisonBus) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := b.Letterbox.Register(ctx, name)
+	return poisonRegister{register, name, b}, err
+}
+
+type poisonRegister struct {
+	events.Register
+	name string
+	b    *poisonBus
+}
+
+func (r poisonRegister) fails(key string) error {
+	if r.name == events.RegisterJoins && r.b.write != nil && strings.HasPrefix(key, poisonName+"/") {
+		return r.b.write()
+	}
+	return nil
+}
+
+func (r poisonRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	if err := r.fails(key); err != nil {
+		return 0, err
+	}
+	return r.Register.Create(ctx, key, value)
+}
+
+func (r poisonRegister) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
+	if err := r.fails(key); err != nil {
+		return 0, err
+	}
+	return r.Register.Update(ctx, key, value, revision)
+}
+
+func (r poisonRegister) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
+	if key == poisonName && r.b.revision != nil {
+		return events.Entry{}, r.b.revision
+	}
+	return r.Register.Revision(ctx, key, revision)
+}
+
+// entry writes an entry that is not what belongs there.
+func (b *poisonBus) entry(t *testing.T, register, key, value string) {
+	t.Helper()
+	into, err := b.Letterbox.Register(t.Context(), register)
+	if err == nil {
+		_, err = into.Create(t.Context(), key, []byte(value))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *poisonBus) applyPoison(t *testing.T, steps string) {
+	t.Helper()
+	p, err := pipeline.Parse("poison.yaml", []byte(strings.Replace(poisonPipeline, "num_steps: 1", "num_steps: "+steps, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := dispatch.Apply(t.Context(), b.Letterbox, p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *poisonBus) publishPoison(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		fact := events.Fact{ID: fmt.Sprint(i), Source: "/test", Pipeline: poisonName, Run: fmt.Sprint("p", i), Data: transform()}
+		if _, err := b.Publish(t.Context(), fact); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func unreadablePipeline(t *testing.T, b *poisonBus) {
+	b.entry(t, events.RegisterPipelines, poisonName, `{"pipeline":"poison","module":"builtin:dnn","added_later":{"a":1}}`)
+}
+
+// poisons are the classes of errors, each made permanent for one pipeline.
+func poisons() map[string]func(*testing.T, *poisonBus) {
+	failing := func(err error) func(*testing.T, *poisonBus) {
+		return func(t *testing.T, b *poisonBus) { b.applyPoison(t, "1"); b.write = func() error { return err } }
+	}
+	return map[string]func(*testing.T, *poisonBus){
+		"a pipeline of a newer version": unreadablePipeline,
+		"an unreadable gate": func(t *testing.T, b *poisonBus) {
+			b.applyPoison(t, "1")
+			b.entry(t, events.RegisterGates, poisonName, `{"waiting": 7}`)
+		},
+		"unreadable joins that can't be repaired": func(t *testing.T, b *poisonBus) {
+			failing(events.ErrRefused)(t, b)
+			for i := range poisonEvents {
+				b.entry(t, events.RegisterJoins, dispatch.JoinKey(poisonName, fmt.Sprint("p", i)), "{")
+			}
+		},
+		"a pinned revision that is gone": func(t *testing.T, b *poisonBus) {
+			b.applyPoison(t, "1")
+			b.offer, b.revision = events.ErrRefused, events.ErrNotFound
+		},
+		"no permission to write joins":     failing(events.ErrRefused),
+		"an event too large for any join":  failing(events.ErrTooLarge),
+		"a bus that does not answer":       failing(context.DeadlineExceeded),
+		"a closed watch":                   failing(events.ErrClosed),
+		"a job queue that refuses the job": func(t *testing.T, b *poisonBus) { b.applyPoison(t, "1"); b.offer = events.ErrRefused },
+		"dead letters that are refused":    func(_ *testing.T, b *poisonBus) { b.bury = events.ErrRefused }, // the pipeline is unknown
+		"a defect that panics at these events": func(t *testing.T, b *poisonBus) {
+			b.applyPoison(t, "1")
+			b.write = func() error { panic("poison") }
+		},
+	}
+}
+
+const (
+	poisonEvents = 3
+	otherEvents  = 200
+)
+
+// An event that fails for good, for whatever reason, must not hold up the events of other pipelines. Time is the bubble's: it does not
+// pass while anything can be done, so that a pause of the dispatcher's between the others would let the failing events come again.
+func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
+	t.Parallel()
+	for name, poison := range poisons() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := &poisonBus{Letterbox: eventstest.NewMemory(0), delivered: map[string]int{}}
+				poison(t, b)
+				apply(t, b.Letterbox, alone)
+				stop := b.dispatches(t)
+				defer stop()
+				b.publishPoison(t, poisonEvents)
+				time.Sleep(30 * time.Second)
+				if name == "a pinned revision that is gone" {
+					b.applyPoison(t, "2")
+					time.Sleep(30 * time.Second)
+				}
+				failed := b.deliveries(poisonName)
+				b.othersAreDispatched(t, failed)
+			})
+		})
+	}
+}
+
+// othersAreDispatched publishes events of another pipeline and wants them dispatched before the failing ones are delivered once more each.
+func (b *poisonBus) othersAreDispatched(t *testing.T, failed int) {
+	t.Helper()
+	for i := range otherEvents {
+		publish(t, b.Letterbox, fmt.Sprint("run", i), "t", transform())
+	}
+	synctest.Wait()
+	for b.deliveries("penguin") < otherEvents && b.deliveries(poisonName) < failed+100 {
+		time.Sleep(time.Second)
+		synctest.Wait()
+	}
+	if again := b.deliveries(poisonName) - failed; again > poisonEvents {
+		t.Errorf("failing events were delivered %d times while %d others waited", again, otherEvents)
+	}
+	if done := dispatchedRuns(t, b.Letterbox, "penguin"); done != otherEvents {
+		t.Errorf("%d of %d events of another pipeline are dispatched", done, otherEvents)
+	}
+}
+
+// dispatches runs a dispatcher until stop, and wants it to end without an error.
+func (b *poisonBus) dispatches(t *testing.T) (stop func()) {
+	t.Helper()
+	d, err := dispatch.New(t.Context(), b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the dispatcher ended: %v", err)
+		}
+	}
+}
+
+func dispatchedRuns(t *testing.T, box events.Letterbox, pipeline string) (n int) {
+	t.Helper()
+	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entry, err := range joins.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if join, err := dispatch.DecodeJoin(events.Entry(entry)); err == nil && join.Pipeline == pipeline && join.State == plan.Dispatched {
+			n++
+		}
+	}
+	return n
+}
+
+// JetStream delivers again before it delivers what is new: many failing events, all of them due again at once as after an outage, come first,
+// each once, and are out of the way then.
+func TestManyFailingEventsOnARealBusDoNotHoldUpOthers(t *testing.T) {
+	t.Parallel()
+	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	box, err := jetstream.Connect(t.Context(), server.URL(), jetstream.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	const failing = 100
+	b := &poisonBus{Letterbox: box, delivered: map[string]int{}}
+	unreadablePipeline(t, b)
+	apply(t, box, alone)
+	b.publishPoison(t, failing)
+	var earlier []events.Delivery // a dispatcher before this one had them, and lost its bus
+	for range failing {
+		delivery, err := box.Follow(t.Context(), dispatch.Reader, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		earlier = append(earlier, delivery)
+	}
+	for _, delivery := range earlier {
+		if err := delivery.Later(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range otherEvents {
+		publish(t, box, fmt.Sprint("run", i), "t", transform())
+	}
+	stop := b.dispatches(t)
+	defer stop()
+	until(t, "the other events are dispatched", func() bool { return dispatchedRuns(t, box, "penguin") == otherEvents })
+	if got := b.deliveries(poisonName); got < failing {
+		t.Errorf("failing events were delivered %d times, want each once at least", got)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, delay := range b.delays {
+		if delay < time.Second { // this is at least their second delivery
+			t.Errorf("an event that has failed before was handed back for %v", delay)
+		}
+	}
+}
