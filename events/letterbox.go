@@ -39,7 +39,7 @@ type Letterbox interface {
 	Watch(ctx context.Context, pipeline, run string) iter.Seq2[Progress, error]
 	// Dead yields dead letters, oldest first, and ends at the newest that some copy of the stream has.
 	Dead(ctx context.Context) iter.Seq2[DeadLetter, error]
-	// Bury appends a dead letter, once for each (Stream, Sequence): burying again is success.
+	// Bury appends a dead letter, once for each message: burying again is success.
 	Bury(ctx context.Context, d DeadLetter) error
 	// Drop removes the dead letter of that sequence for good. ErrNotFound if it is not there.
 	Drop(ctx context.Context, sequence uint64) error

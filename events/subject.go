@@ -154,8 +154,16 @@ const (
 	BucketsFilter = bucketToken + ".>"
 )
 
-// DeadSubject is where a dead letter is kept: dead.<stream>.<sequence>, so that each message is buried once.
-func DeadSubject(stream string, sequence uint64) string {
+// DeadSubject is where the dead letter of a message is kept: dead.<stream>.<sequence>.<digest>, so that each message has one. A stream
+// that is removed and made again counts from 1 again: the digest is of the message's subject, time and body, so that no two messages
+// share a name.
+func DeadSubject(m Message) string {
+	digest := DerivedID(m.Subject, strconv.FormatInt(m.Stored.UnixNano(), 10), string(m.Body))
+	return join(DeadPrefix(m.Stream, m.Sequence), digest)
+}
+
+// DeadPrefix begins the subjects of the dead letters of a place in a stream.
+func DeadPrefix(stream string, sequence uint64) string {
 	return join(deadToken, stream, strconv.FormatUint(sequence, 10))
 }
 

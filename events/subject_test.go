@@ -40,7 +40,7 @@ func TestSubjectsAreReadBack(t *testing.T) {
 func TestASubjectHasOneStream(t *testing.T) {
 	t.Parallel()
 	for subject, want := range map[string]string{
-		FactSubject(exampleFact()): StreamFacts, JobSubject(sampleJob()): StreamJobs, DeadSubject(StreamJobs, 7): StreamDead,
+		FactSubject(exampleFact()): StreamFacts, JobSubject(sampleJob()): StreamJobs, DeadSubject(Message{Stream: StreamJobs, Sequence: 7}): StreamDead,
 		BucketSubject("x"): StreamBuckets, StudySubject(Study{"p", "f"}): StreamStudies, ProgressSubject(Progress{}): "", "facts": "", "facts.": "", "": "",
 	} {
 		if got := StreamOf(subject); got != want {
@@ -57,7 +57,7 @@ func TestSubjectsOfFactsJobsProgressAndDeadLetters(t *testing.T) {
 		FactSubject(fact):                                    "facts.examples-ready.penguin.2026-11-21T10=3A00.gen=2E7",
 		JobSubject(sampleJob()):                              "jobs.train.gpu-large.0af7651916cd43dd",
 		ProgressSubject(progress):                            "progress.penguin.run=201.j1",
-		DeadSubject("FACTS", 42):                             "dead.FACTS.42",
+		DeadPrefix("FACTS", 42):                              "dead.FACTS.42",
 		JobFilter("tune", "cpu"):                             "jobs.tune.cpu.*",
 		StudySubject(Study{Pipeline: "penguin", ID: "0af7"}): "studies.penguin.0af7",
 		StudyFilter(""):                                      "studies.*.*",

@@ -180,7 +180,7 @@ func (m *Memory) bury(ctx context.Context, d events.DeadLetter) error {
 	if err != nil {
 		return err
 	}
-	if subject := events.DeadSubject(d.Message.Stream, d.Message.Sequence); m.dead.find(subject) == nil {
+	if subject := events.DeadSubject(d.Message); m.dead.find(subject) == nil {
 		m.dead.add(subject, nil, body)
 		m.wake()
 	}

@@ -8,14 +8,13 @@ import (
 	"iter"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
 )
 
 // Bury implements events.Letterbox.
 func (b *Letterbox) Bury(ctx context.Context, d events.DeadLetter) error {
-	subject := events.DeadSubject(d.Message.Stream, d.Message.Sequence)
+	subject := events.DeadSubject(d.Message)
 	body, err := d.Encode(int(b.nc.MaxPayload()) - maxHeader)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", subject, err)
@@ -33,7 +32,7 @@ const maxHeader = 512
 // Dead implements events.Letterbox.
 func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
-		shown := map[string]bool{} // by DeadSubject: one letter for each message, however often others ended it
+		shown := map[string]bool{} // by DeadPrefix: one letter for each message, however often others ended it
 		scan := scan{box: b, stream: events.StreamDead, next: 1}
 		for message, err := range scan.messages(ctx) {
 			var letter events.DeadLetter
@@ -77,12 +76,10 @@ func (b *Letterbox) foreign(ctx context.Context, a terminated, shown map[string]
 	return letter, false, err
 }
 
-func (b *Letterbox) isBuried(ctx context.Context, subject string) (bool, error) {
-	stream, err := b.js.Stream(ctx, events.StreamDead)
-	if err == nil {
-		_, err = stream.GetLastMsgForSubject(ctx, subject)
-	}
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
+// isBuried says whether there is a letter about a place in a stream.
+func (b *Letterbox) isBuried(ctx context.Context, about string) (bool, error) {
+	_, err := b.leaderMessage(ctx, events.StreamDead, messageRequest{LastSubject: about + ".*"})
+	if errors.Is(err, events.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
@@ -106,7 +103,7 @@ func (b *Letterbox) drop(ctx context.Context, sequence uint64) error {
 		return err
 	}
 	letter := written(message).Message
-	about := events.DeadSubject(letter.Stream, letter.Sequence)
+	about := events.DeadPrefix(letter.Stream, letter.Sequence)
 	if a, ok := advisory(message); ok {
 		about = a.about()
 	}

@@ -2,8 +2,12 @@ package jetstream_test
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
@@ -35,4 +39,47 @@ func TestAMessageAsLargeAsTheBusTakesCanBeBuried(t *testing.T) {
 		return
 	}
 	t.Error("nothing was buried")
+}
+
+// A stream that was removed and made again counts its messages from 1: a second job that is given up leaves a letter too.
+func TestAJobGivenUpLeavesALetterThoughItsStreamWasMadeAnew(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	giveUp := func(box *jetstream.Letterbox, id string) {
+		t.Helper()
+		job := events.Job{
+			ID: id, Function: events.FunctionTrain, Class: "cpu", Pipeline: "penguin", Run: "run-" + id, Spec: []byte("{}"),
+			Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: "x", Sequence: 1}},
+		}
+		if err := box.Offer(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		claim, err := box.Take(t.Context(), job.Function, []string{job.Class}, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := claim.Never(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	giveUp(connectAs(t, server, jetstream.Options{Create: true}), "one")
+	stream, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.DeleteStream(t.Context(), events.StreamJobs); err != nil {
+		t.Fatal(err)
+	}
+	box := connectAs(t, server, jetstream.Options{Create: true})
+	giveUp(box, "two")
+	var letters []string
+	for letter, err := range box.Dead(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		letters = append(letters, fmt.Sprint(letter.Message.Sequence, " ", letter.Reason.Message))
+	}
+	if got := strings.Join(letters, ", "); got != "1 one, 1 two" {
+		t.Errorf("letters: %s", got)
+	}
 }

@@ -35,6 +35,8 @@ type Part struct {
 	Clustered   bool          // the server that has it is one of several
 	Messages    Usage         // by the stream's own limit
 	Bytes       Usage         // likewise
+	Redelivered int           // of a reader of events: messages that were delivered more than once and are not settled
+	Oldest      string        // of these: sequence and subject of the first, where it is known
 	Clock       time.Duration // by how much the server's clock is ahead of ours, give or take RoundTrip; of a stream
 }
 
@@ -154,10 +156,30 @@ func (s surveyor) consumer(ctx context.Context, d ConsumerDefinition) Part {
 		if err != nil {
 			return err
 		}
-		p.Differences = consumerDifferences(d.config(s.opts.Lease), consumer.CachedInfo().Config)
+		info := consumer.CachedInfo()
+		p.Differences = consumerDifferences(d.config(s.opts.Lease), info.Config)
+		if d.Stream != events.StreamJobs { // where to be delivered again is how a job is tried again
+			p.Redelivered = info.NumRedelivered
+		}
+		if p.Redelivered > 0 {
+			p.Oldest = s.oldest(ctx, d, info.AckFloor.Stream+1)
+		}
 		return nil
 	})
 	return p
+}
+
+// oldest names the first message that a consumer has not acknowledged; "" if it can't be known.
+func (s surveyor) oldest(ctx context.Context, d ConsumerDefinition, from uint64) string {
+	stream, err := s.js.Stream(ctx, d.Stream)
+	if err != nil {
+		return ""
+	}
+	message, err := stream.GetMsg(ctx, from, jetstream.WithGetMsgSubject(d.Filter))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("message %d, %s", message.Sequence, message.Subject)
 }
 
 // streamDifferences leaves out what deployments may choose: replicas, limits of size, placement.

@@ -40,8 +40,8 @@ func (a terminated) own() bool {
 	return a.Reason == "Unacknowledged message was deleted" || a.Reason == "Message deleted by stream limits"
 }
 
-// about is the subject that a letter about the same message has.
-func (a terminated) about() string { return events.DeadSubject(a.Stream, a.Sequence) }
+// about begins the subject of a letter about the same message.
+func (a terminated) about() string { return events.DeadPrefix(a.Stream, a.Sequence) }
 
 // letter is what an advisory tells, as a dead letter: with the message where its stream still has it. A job is gone with its body.
 func (b *Letterbox) letter(ctx context.Context, a terminated) (events.DeadLetter, error) {

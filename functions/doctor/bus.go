@@ -102,6 +102,14 @@ func ofPart(p jetstream.Part) (found []Finding) {
 		found = append(found, Wrong("`stoker streams apply` brings it up to date; what can't be changed, its error names",
 			"%s is %s, and defined as %s", d.Field, d.Is, d.Defined))
 	}
+	if p.Redelivered > 0 {
+		oldest := ""
+		if p.Oldest != "" {
+			oldest = "; the oldest is " + p.Oldest
+		}
+		found = append(found, Warn("the log of its reader says why each fails (event not handled); repair what it names, `stoker apply` for a pipeline",
+			"%d messages are delivered again and again, because they can't be handled%s", p.Redelivered, oldest))
+	}
 	if p.Clustered && p.Replicas == 1 {
 		found = append(found, Warn("`stoker streams apply --replicas 3`", "has one copy in a cluster: facts are lost with a server's disk"))
 	}
