@@ -31,7 +31,7 @@ func (c *consumers) open(ctx context.Context, d ConsumerDefinition) (jetstream.C
 	defer cancel()
 	consumer, err := c.js.Consumer(ctx, d.Stream, d.Name)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
-		consumer, err = c.js.CreateOrUpdateConsumer(ctx, d.Stream, d.config(c.lease))
+		consumer, err = makeConsumer(ctx, c.js, d, c.lease)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open consumer %s of %s: %w", d.Name, d.Stream, err)

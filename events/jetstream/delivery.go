@@ -17,6 +17,7 @@ type notice struct {
 	msg     jetstream.Msg
 	message events.Message
 	times   int
+	of      ConsumerDefinition
 }
 
 // delivery is a notice of the log.
@@ -64,7 +65,7 @@ func (b *Letterbox) follow(ctx context.Context, d ConsumerDefinition, wait time.
 	if err != nil {
 		return nil, err
 	}
-	return &notice{box: b, msg: msg, message: message, times: int(min(meta.NumDelivered, math.MaxInt32))}, nil
+	return &notice{box: b, msg: msg, message: message, times: int(min(meta.NumDelivered, math.MaxInt32)), of: d}, nil
 }
 
 func (d *delivery) Recorded() events.Recorded { return d.recorded }
@@ -81,6 +82,7 @@ func (n *notice) Done(ctx context.Context) error {
 	if err := n.msg.DoubleAck(ctx); err != nil {
 		return n.failed(ctx, "acknowledge", err)
 	}
+	n.box.remember(ctx, n.of)
 	return nil
 }
 

@@ -64,7 +64,7 @@ func (d Definition) ensure(ctx context.Context, js jetstream.JetStream, opts Opt
 		all = append(all, Made{Kind: "register", Name: register.Name, Replicas: made.Replicas})
 	}
 	for _, consumer := range d.Consumers {
-		made, err := js.CreateOrUpdateConsumer(ctx, consumer.Stream, consumer.config(opts.Lease))
+		made, err := makeConsumer(ctx, js, consumer, opts.Lease)
 		if err != nil {
 			return nil, fmt.Errorf("make consumer %s of %s: %w", consumer.Name, consumer.Stream, err)
 		}

@@ -57,6 +57,7 @@ type Letterbox struct {
 	consumers consumers
 	leases    jetstream.KeyValue
 	sightings *sightings
+	places    places
 
 	closing context.Context // no request's: done when Close begins, so that requests can end with it
 	close   context.CancelCauseFunc

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -156,7 +157,7 @@ func (r register) watch(ctx context.Context, opts ...jetstream.WatchOpt) iter.Se
 		defer func() { _ = watcher.Stop() }() // what it would still send is not wanted
 		for {
 			entry, err := nextEntry(ctx, watcher.Updates())
-			if entry.Key == syncKey {
+			if strings.HasPrefix(entry.Key, "/") { // ours: syncKey, placeKey
 				continue
 			}
 			if !yield(events.Copy(entry), err) || err != nil {

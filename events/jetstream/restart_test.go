@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
@@ -126,4 +129,84 @@ func takeOne(ctx context.Context, box events.Letterbox) error {
 		return err
 	}
 	return errors.Join(claim.Hold(ctx, func(context.Context) error { return nil }), claim.Done(ctx))
+}
+
+// TestAReaderThatWasDeletedGoesOnWhereItWas: whoever makes its consumer again, a dispatcher or `stoker streams apply`.
+func TestAReaderThatWasDeletedGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	const handled = 40
+	for name, again := range map[string]func(*testing.T, *bus.Server) *jetstream.Letterbox{
+		"its reader finds it gone": nil,
+		"streams are made again": func(t *testing.T, server *bus.Server) *jetstream.Letterbox {
+			return connectAs(t, server, jetstream.Options{Create: true})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := startBus(t)
+			var minutes atomic.Int64 // each look at the clock is a minute later than the last
+			began := time.Now()
+			now := func() time.Time { return began.Add(time.Duration(minutes.Add(1)) * time.Minute) }
+			box := connectAs(t, server, jetstream.Options{Create: true, Now: now})
+			publish := func(from, n int) {
+				t.Helper()
+				for i := range n {
+					fact := plainFact()
+					fact.ID = fmt.Sprint(from + i)
+					if _, err := box.Publish(t.Context(), fact); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			publish(0, handled)
+			for range handled {
+				delivery, err := box.Follow(t.Context(), "dispatch", time.Minute)
+				if err == nil {
+					err = delivery.Done(t.Context())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			open, err := box.Follow(t.Context(), "dispatch", 0) // nothing: all are acknowledged
+			if !errors.Is(err, events.ErrEmpty) {
+				t.Fatal(open, err)
+			}
+			stream, err := js.New(dial(t, server))
+			if err == nil {
+				err = stream.DeleteConsumer(t.Context(), events.StreamFacts, "dispatch")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			publish(handled, 1)
+			if again != nil {
+				box = again(t, server)
+			}
+			next := followed(t, box)
+			if got := next.Message().Sequence; got <= handled/2 || got > handled+1 {
+				t.Errorf("behind %d events that were handled, event %d is next", handled, got)
+			}
+			for next.Message().Sequence != handled+1 {
+				if err := next.Done(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				next = followed(t, box)
+			}
+		})
+	}
+}
+
+// followed is the next event; a reader whose consumer is gone finds that out first.
+func followed(t *testing.T, box *jetstream.Letterbox) events.Delivery {
+	t.Helper()
+	for range 10 {
+		delivery, err := box.Follow(t.Context(), "dispatch", time.Minute)
+		if err == nil {
+			return delivery
+		}
+		t.Log(err)
+	}
+	t.Fatal("nothing is delivered")
+	return nil
 }

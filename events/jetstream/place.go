@@ -1,0 +1,129 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// A consumer that somebody has deleted, or that a restored backup lacks, would begin at the oldest
+// event when it is made again, and deliver the whole log before anything new. So the place of the
+// dispatcher's consumer is kept in the register of gates: everything below it has been acknowledged.
+// It is written now and then, and may be old; events behind it are delivered again, which is harmless.
+
+const (
+	placeKey   = "/place/" // before the consumer's name; keys of ours that begin with a slash are no entries of the register
+	placeEvery = 30 * time.Second
+	placeAcks  = 1000 // acknowledgements, if that is sooner
+)
+
+// place is what is kept of a consumer.
+type place struct {
+	Sequence uint64 `json:"sequence"` // every message of the stream up to here is acknowledged
+}
+
+// places says when the place of a consumer is to be written. It may be used from several goroutines.
+type places struct {
+	mu   sync.Mutex
+	acks int
+	last time.Time
+}
+
+// due counts an acknowledgement.
+func (p *places) due(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.acks++
+	if p.acks < placeAcks && now.Sub(p.last) < placeEvery {
+		return false
+	}
+	p.acks, p.last = 0, now
+	return true
+}
+
+// hasPlace says whether the place of a consumer is kept: of those that read all events.
+func (d ConsumerDefinition) hasPlace() bool { return d.Stream == events.StreamFacts && !d.listens }
+
+// remember writes the place of a consumer now and then. That it can't is no fault of the caller's.
+func (b *Letterbox) remember(ctx context.Context, d ConsumerDefinition) {
+	if !d.hasPlace() || !b.places.due(b.opts.Now()) {
+		return
+	}
+	if err := b.writePlace(ctx, d); err != nil {
+		b.log.Debug("place of a consumer not kept", "consumer", d.Name, "error", err)
+	}
+}
+
+func (b *Letterbox) writePlace(ctx context.Context, d ConsumerDefinition) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	consumer, err := b.consumers.open(ctx, d)
+	if err != nil {
+		return err
+	}
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("ask consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
+	}
+	value, err := json.Marshal(place{Sequence: info.AckFloor.Stream})
+	if err != nil {
+		return err
+	}
+	subject := "$KV." + events.RegisterGates + "." + placeKey + d.Name
+	ctx, done := b.refusals.expect(ctx, subject)
+	defer done()
+	msg := &nats.Msg{Subject: subject, Header: nats.Header{jetstream.MsgRollup: {jetstream.MsgRollupSubject}}, Data: value}
+	if _, err := b.js.PublishMsg(ctx, msg); err != nil {
+		return fmt.Errorf("write the place of consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
+	}
+	return nil
+}
+
+// makeConsumer makes a durable consumer, or brings it up to date. One that is there stays where it
+// is; one that is made begins at its place, if that is known.
+func makeConsumer(ctx context.Context, js jetstream.JetStream, d ConsumerDefinition, lease time.Duration) (jetstream.Consumer, error) {
+	config := d.config(lease)
+	found, err := js.Consumer(ctx, d.Stream, d.Name)
+	switch {
+	case err == nil:
+		is := found.CachedInfo().Config
+		config.DeliverPolicy, config.OptStartSeq, config.OptStartTime = is.DeliverPolicy, is.OptStartSeq, is.OptStartTime
+	case !errors.Is(err, jetstream.ErrConsumerNotFound):
+		return nil, err
+	case d.hasPlace():
+		if at := placeOf(ctx, js, d); at > 0 {
+			config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, at+1
+		}
+	}
+	return js.CreateOrUpdateConsumer(ctx, d.Stream, config)
+}
+
+// placeOf is the place that is kept of a consumer; 0 for the beginning. A log that is shorter than
+// that was made anew.
+func placeOf(ctx context.Context, js jetstream.JetStream, d ConsumerDefinition) uint64 {
+	gates, err := js.KeyValue(ctx, events.RegisterGates)
+	if err != nil {
+		return 0
+	}
+	entry, err := gates.Get(ctx, placeKey+d.Name)
+	if err != nil {
+		return 0
+	}
+	var kept place
+	if err := json.Unmarshal(entry.Value(), &kept); err != nil {
+		return 0
+	}
+	stream, err := js.Stream(ctx, d.Stream)
+	if err != nil || stream.CachedInfo().State.LastSeq < kept.Sequence {
+		return 0
+	}
+	return kept.Sequence
+}
