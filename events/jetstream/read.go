@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/stoker-ml/stoker/events"
@@ -49,6 +50,9 @@ type scan struct {
 	consumer  jetstream.Consumer
 	delivered uint64 // by consumer
 	pending   uint64 // behind the last one delivered
+
+	pause   events.Pause // while our server has not heard of consumer yet
+	unheard time.Time    // since when; zero: it has
 }
 
 func (s *scan) messages(ctx context.Context) iter.Seq2[events.Message, error] {
@@ -177,6 +181,10 @@ func (s *scan) accept(msg jetstream.Msg) (message events.Message, ok bool, err e
 // ended looks at a pull that is over. If the consumer is gone, or short of what was pending, the scan begins again: messages
 // may have got lost on the way, or been removed from the stream.
 func (s *scan) ended(ctx context.Context, err error, short bool) error {
+	if errors.Is(err, nats.ErrNoResponders) {
+		return s.awaitConsumer(ctx, err)
+	}
+	s.unheard, s.pause = time.Time{}, events.Pause{}
 	gone := errors.Is(err, jetstream.ErrConsumerDeleted) || errors.Is(err, jetstream.ErrNoHeartbeat)
 	if err != nil && !gone {
 		return err
@@ -185,6 +193,19 @@ func (s *scan) ended(ctx context.Context, err error, short bool) error {
 		s.close()
 	}
 	return ctx.Err()
+}
+
+// awaitConsumer pauses after a pull that nobody answered: in a cluster, the server that we are
+// connected to hears a moment later of a consumer that was placed on another one.
+func (s *scan) awaitConsumer(ctx context.Context, err error) error {
+	now := s.box.opts.Now()
+	if s.unheard.IsZero() {
+		s.unheard = now
+	}
+	if now.Sub(s.unheard) > answerTime {
+		return err
+	}
+	return s.pause.Wait(ctx)
 }
 
 func (s *scan) open(ctx context.Context) error {

@@ -1,0 +1,217 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// slowLink is how much later the third server hears of what the first one leads.
+const slowLink = 100 * time.Millisecond
+
+// lagging is a cluster in which S1 leads everything and S3 hears of it late, and a bus at each of the two.
+type lagging struct {
+	*Cluster
+	leader, late *jetstream.Letterbox
+	conn         *nats.Conn // to S3
+}
+
+func startLagging(t *testing.T) lagging {
+	t.Helper()
+	c := Start(t, t.TempDir())
+	boxes := c.boxes(t, Size)
+	nc, _ := connect(t, c, 0)
+	for _, stream := range []string{"FACTS", "JOBS", "DEAD", "STUDIES", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"} {
+		lead(t, c, nc, stream, 0)
+	}
+	c.Slow(0, 2, slowLink)
+	late, _ := connect(t, c, 2)
+	return lagging{c, boxes[0], boxes[2], late}
+}
+
+func (l lagging) registers(t *testing.T, name string) (leader, late events.Register) {
+	t.Helper()
+	leader, err := l.leader.Register(t.Context(), name)
+	if err == nil {
+		late, err = l.late.Register(t.Context(), name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leader, late
+}
+
+// TestReadsSeeWhatWasAcknowledged, through a server whose own copy has not got it yet: that it hasn't, a direct get of NATS's shows.
+func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
+	t.Parallel()
+	c := startLagging(t)
+	leader, late := c.registers(t, events.RegisterGates)
+	stream, err := js.New(c.conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, err := stream.KeyValue(t.Context(), events.RegisterGates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := 0
+	for i := range 20 {
+		key := fmt.Sprint("k", i)
+		if _, err := leader.Create(t.Context(), key, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := copied.Get(t.Context(), key); errors.Is(err, js.ErrKeyNotFound) {
+			old++
+		}
+		if _, err := late.Get(t.Context(), key); err != nil {
+			t.Errorf("the register: %v", err)
+		}
+		c.readsEvent(t, i)
+	}
+	if old == 0 {
+		t.Error("no copy was behind: the test has shown nothing")
+	}
+	c.readsStudy(t)
+}
+
+// readsEvent publishes an event, and reads the log to its end elsewhere.
+func (l lagging) readsEvent(t *testing.T, i int) {
+	t.Helper()
+	receipt, err := l.leader.Publish(t.Context(), event("penguin", fmt.Sprint("run", i)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []events.Query{{Pipeline: "penguin", Run: fmt.Sprint("run", i)}, {Kinds: []events.Kind{events.KindTransformReady}}} {
+		var last uint64
+		for r, err := range l.late.Read(t.Context(), query) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = r.Message.Sequence
+		}
+		if last != receipt.Sequence {
+			t.Errorf("the log by %+v ends at %d, and has %d", query, last, receipt.Sequence)
+		}
+	}
+}
+
+func (l lagging) readsStudy(t *testing.T) {
+	t.Helper()
+	study := events.Study{Pipeline: "penguin", ID: fmt.Sprintf("%064x", 1)}
+	var after uint64
+	for range 20 {
+		before := after
+		var err error
+		if after, err = l.leader.AppendStudy(t.Context(), study, []byte("{}"), after); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []uint64{0, before} {
+			var last uint64
+			for entry, err := range l.late.ReadStudy(t.Context(), study, from, false) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				last = entry.Sequence
+			}
+			if last != after {
+				t.Errorf("the study behind %d ends at %d, and has %d", from, last, after)
+			}
+		}
+	}
+}
+
+func event(pipeline, run string) events.Fact {
+	return events.Fact{
+		ID: "t", Source: "/up", Pipeline: pipeline, Run: run,
+		Data: &events.TransformReady{TransformGraph: "s3://bkt/g", TransformedExamples: []events.Examples{{URI: "s3://bkt/tx", Splits: []string{"train"}}}},
+	}
+}
+
+func spec(t *testing.T, name string, steps int) pipeline.Pipeline {
+	t.Helper()
+	p, err := pipeline.Parse("p.yaml", fmt.Appendf(nil, "pipeline: %s\nmodule: builtin:dnn\ntrainer: {wait_for: [transform], hyperparameters: none, train_args: {num_steps: %d}}\n", name, steps))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestAnEventBehindItsPipelineIsNoDeadLetter: both were acknowledged, and the dispatcher's server has neither yet.
+func TestAnEventBehindItsPipelineIsNoDeadLetter(t *testing.T) {
+	t.Parallel()
+	c := startLagging(t)
+	d, err := dispatch.New(t.Context(), c.late, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = d.Run(ctx) })
+	defer func() { stop(); running.Wait() }()
+	const runs = 20
+	for i := range runs {
+		name := fmt.Sprint("p", i)
+		if _, _, err := dispatch.Apply(t.Context(), c.leader, spec(t, name, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.leader.Publish(t.Context(), event(name, "monday")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range runs {
+		claim, err := c.leader.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 2*time.Minute)
+		if err == nil {
+			err = claim.Done(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for letter, err := range c.leader.Dead(t.Context()) {
+		t.Errorf("dead letter %+v, %v", letter.Reason, err)
+	}
+}
+
+// TestWhatSaysThatNothingHasToChangeIsRight: a pipeline that is rolled back, and a pause, through a server that has the value before the last.
+func TestWhatSaysThatNothingHasToChangeIsRight(t *testing.T) {
+	t.Parallel()
+	c := startLagging(t)
+	one, two := spec(t, "x", 1), spec(t, "x", 2)
+	for range 5 {
+		for _, p := range []pipeline.Pipeline{one, two} {
+			if _, _, err := dispatch.Apply(t.Context(), c.leader, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := dispatch.Apply(t.Context(), c.late, one); err != nil {
+			t.Fatal(err)
+		}
+		if now, err := dispatch.Spec(t.Context(), c.leader, "x"); err != nil || now.Trainer.TrainArgs.NumSteps != 1 {
+			t.Errorf("apply has changed nothing: %d steps, %v", now.Trainer.TrainArgs.NumSteps, err)
+		}
+		for _, paused := range []bool{true, false} {
+			first, then := dispatch.Resume, dispatch.Pause
+			if !paused {
+				first, then = dispatch.Pause, dispatch.Resume
+			}
+			if err := errors.Join(first(t.Context(), c.leader, "x"), then(t.Context(), c.late, "x")); err != nil {
+				t.Fatal(err)
+			}
+			if gate, err := dispatch.GateOf(t.Context(), c.leader, "x"); err != nil || gate.Paused != paused {
+				t.Errorf("paused %t, %v; want %t", gate.Paused, err, paused)
+			}
+		}
+	}
+}
