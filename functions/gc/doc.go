@@ -16,7 +16,8 @@
 // Listings of the bus's registers come from any replica and may be old. So a listing alone only keeps things. It names the
 // leases and joins that are then read from the leader, and the leader is asked for the job and the join of a checkpoint
 // right before that is removed. The order of the reads does the rest: objects are listed first, and an attempt that had no lease
-// after its objects were listed never has one again.
+// after its objects were listed never has one again. What no listing names at all is missed only where a replica is behind by
+// more than the age that is left alone, for a lease and a join are older than the objects of their job.
 //
 // The work is linear in the number of objects, events, leases and joins. Each collection reads the log of events once, and,
 // if models may go, once more from where it ended, before the first of them is removed.
