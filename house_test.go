@@ -82,7 +82,7 @@ var table = house.Table{
 		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan functions/telemetry", Tests: "events/jetstream"},
 		"functions/worker":                    {Opens: "events functions/telemetry"},
 		"functions/notify":                    {Opens: "events", Tests: "events/jetstream"}, // tells those outside
-		"functions/gc":                        {Opens: "events storage"},
+		"functions/gc":                        {Opens: "events storage functions/dispatch functions/plan"},
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/openlineage": {Opens: "compute/tune events functions/dispatch functions/lineage functions/studies storage",

@@ -54,6 +54,20 @@ func OpenCheckpoints(store Store, place Place, job string, try int) *Checkpoints
 	return &Checkpoints{store: store, place: place, by: Checkpoint{Job: job, Attempt: place.Attempt, Try: try}}
 }
 
+// CheckpointsOf reads which checkpoints of an execution its pointer names, newest first; whether their files are there is not
+// checked. None if there is no pointer, or one that can't be read: an attempt can't go on from those either.
+func CheckpointsOf(ctx context.Context, store Store, root Ref, execution string) ([]Checkpoint, error) {
+	place := Place{Root: root, Execution: execution}
+	if err := place.Validate(); err != nil {
+		return nil, fmt.Errorf("read checkpoints: %w", err)
+	}
+	p, err := OpenCheckpoints(store, place, "", 0).readPointer(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read checkpoints of %s: %w", execution, err)
+	}
+	return p.Checkpoints, nil
+}
+
 // RemoveCheckpoints removes every checkpoint of an execution: the pointer first, so that none ever names what is gone. It is
 // for an execution that is committed, or given up.
 func RemoveCheckpoints(ctx context.Context, store Store, place Place) error {

@@ -287,7 +287,7 @@ func TestDiscardRemovesALoserAndNothingElse(t *testing.T) {
 func TestProbeRefusesAStoreWithoutConditions(t *testing.T) {
 	t.Parallel()
 	err := storage.Probe(t.Context(), careless{storagetest.NewMemory()}, root)
-	if !errors.Is(err, storage.ErrNoConditions) || !strings.Contains(err.Error(), "the careless store") {
+	if !errors.Is(err, storage.ErrNoConditions) || !strings.Contains(err.Error(), "the careless store: ignores If-None-Match") {
 		t.Error(err)
 	}
 }

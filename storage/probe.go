@@ -5,27 +5,75 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"sync"
+	"time"
 )
 
-// Probe finds out whether a store can decide races, by writing twice what may be written once, and by replacing what is not
-// there any more. One commit for each execution rests on that, so a store that lets the second write pass is refused:
-// ErrNoConditions. folder needs no more than a bucket; what Probe writes below it, it removes.
+// Probe checks that a store honors conditional writes: one after another, and of several writers at
+// once. One commit per execution rests on that. A store in which a second write succeeds, or that
+// does not know conditions, is refused with ErrNoConditions and what was seen.
 //
-// Many may probe at once. A store that keeps objects in a file system's folders may fail then, because the end of one probe takes
-// away the folder that another writes into (versitygw: "Existing Object is a directory", of a name that is new). So a probe
-// that fails for no known reason is tried again.
+// folder is a bucket or a prefix in it. Every call writes keys of its own below folder, so that many
+// may probe at once, and removes them before it returns, also when ctx has ended. An object may stay
+// only if the store can't be reached any more, or does a write long after its answer was lost.
+//
+// A lost answer to a write is resolved by reading the object back. Probe takes at most a minute;
+// ErrUnavailable means that the store did not answer so that anything can be said about it: the
+// caller waits and probes again.
+//
+// A store that keeps objects in a file system's directories may fail at random, because the end of
+// one probe removes the directory that another writes to (versitygw: "Existing Object is a
+// directory", of a key that is new). A probe that fails for no known reason is tried again.
 func Probe(ctx context.Context, store Store, folder Ref) error {
+	bounded, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
 	for try := 1; ; try++ {
-		err := probeOnce(ctx, store, folder)
-		if err == nil || try == probeTries || known(err) || ctx.Err() != nil {
+		err := probeOnce(bounded, store, folder)
+		switch {
+		case err == nil, ctx.Err() != nil:
+			return err
+		case bounded.Err() != nil:
+			return fmt.Errorf("probe %s: not finished within %s: %w: %s", folder, probeTime, ErrUnavailable, err)
+		case try == probeTries || known(err):
 			return err
 		}
 	}
 }
 
-const probeTries = 5
+const (
+	probeTime    = time.Minute
+	probeWait    = time.Second      // after ErrUnavailable, the first time
+	probeCleanup = 10 * time.Second // for removing what was written
+	probeTries   = 5                // after errors of no known kind
+	probeAsks    = 2                // tries of one request that is unavailable
+	probeRounds  = 3                // of concurrent writes
+	probeWriters = 8                // at once
 
-// known says whether err has a reason that stays.
+	probeLongestWait = 30 * time.Second
+)
+
+// AwaitProbe probes until the store has answered: while Probe returns ErrUnavailable, it calls
+// waiting with that error and with how long it waits, and probes again after that, up to half a
+// minute later. It returns what else Probe returns, or that ctx has ended.
+func AwaitProbe(ctx context.Context, store Store, folder Ref, waiting func(err error, wait time.Duration)) error {
+	for wait := probeWait; ; wait = min(2*wait, probeLongestWait) {
+		err := Probe(ctx, store, folder)
+		if !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoConditions) {
+			return err
+		}
+		waiting(err, wait)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("wait for %s: %w: %s", name(store), context.Cause(ctx), err)
+		}
+	}
+}
+
+// known reports whether err is of a kind that a new try of the whole probe does not change.
 func known(err error) bool {
 	for _, kind := range []error{ErrNoConditions, ErrNotFound, ErrPrecondition, ErrDenied, ErrUnavailable} {
 		if errors.Is(err, kind) {
@@ -35,38 +83,221 @@ func known(err error) bool {
 	return false
 }
 
-func probeOnce(ctx context.Context, store Store, folder Ref) error {
-	ref := folder.Join(systemFolder, "probe", rand.Text())
-	if err := ref.Validate(); err != nil {
+func probeOnce(ctx context.Context, store Store, folder Ref) (err error) {
+	p := &prober{store: store, folder: folder.Join(systemFolder, "probe", rand.Text())}
+	if err := p.folder.Validate(); err != nil {
 		return fmt.Errorf("probe: %w", err)
 	}
-	return errors.Join(probe(ctx, store, ref), store.Delete(ctx, ref))
-}
-
-func probe(ctx context.Context, store Store, ref Ref) error {
-	first, err := store.PutIf(ctx, ref, []byte("first"), Condition{IfAbsent: true})
-	if err != nil {
-		return fmt.Errorf("probe %s: %w", ref, err)
-	}
-	_, err = store.PutIf(ctx, ref, []byte("second"), Condition{IfAbsent: true})
-	if err := refused(store, ref, "If-None-Match", err); err != nil {
+	defer func() { err = errors.Join(err, p.cleanUp(ctx)) }()
+	if err := p.inTurn(ctx, p.key("turn")); err != nil {
 		return err
 	}
-	if _, err = store.PutIf(ctx, ref, []byte("third"), Condition{IfMatch: first.ETag}); err != nil {
-		return fmt.Errorf("probe %s: replace: %w", ref, err)
+	for round := range probeRounds {
+		if err := p.atOnce(ctx, p.key(fmt.Sprintf("race-%d", round))); err != nil {
+			return err
+		}
 	}
-	_, err = store.PutIf(ctx, ref, []byte("fourth"), Condition{IfMatch: first.ETag})
-	return refused(store, ref, "If-Match", err)
+	return nil
 }
 
-func refused(store Store, ref Ref, header string, err error) error {
-	switch {
-	case errors.Is(err, ErrPrecondition):
-		return nil
-	case err == nil:
-		return fmt.Errorf("probe %s: %s ignores %s: %w", ref, name(store), header, ErrNoConditions)
+// prober is one try of Probe.
+type prober struct {
+	store  Store
+	folder Ref   // of this try alone
+	keys   []Ref // below folder, that may have been written
+}
+
+func (p *prober) key(name string) Ref {
+	ref := p.folder.Join(name)
+	p.keys = append(p.keys, ref)
+	return ref
+}
+
+func (p *prober) cleanUp(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeCleanup)
+	defer cancel()
+	for _, ref := range p.keys {
+		err = errors.Join(err, ask(func() error { return p.store.Delete(ctx, ref) }))
 	}
-	return fmt.Errorf("probe %s: %w", ref, err)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("remove %s: not finished within %s: %w: %s", p.folder, probeCleanup, ErrUnavailable, err)
+	}
+	return err
+}
+
+// inTurn writes one after another: each condition once where it holds and once where it does not.
+func (p *prober) inTurn(ctx context.Context, ref Ref) error {
+	created, err := p.expect(ctx, ref, "first", Condition{IfAbsent: true}, true)
+	if err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		body  string
+		cond  Condition
+		holds bool
+	}{
+		{"second", Condition{IfAbsent: true}, false},
+		{"third", Condition{IfMatch: created.ETag}, true},
+		{"fourth", Condition{IfMatch: created.ETag}, false},
+	} {
+		if _, err := p.expect(ctx, ref, step.body, step.cond, step.holds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expect writes under a condition, and returns ErrNoConditions if the store writes although the
+// condition does not hold, or the other way round.
+func (p *prober) expect(ctx context.Context, ref Ref, body string, cond Condition, holds bool) (Object, error) {
+	wrote, object, err := p.write(ctx, ref, body, cond)
+	switch {
+	case errors.Is(err, ErrNoConditions):
+		return Object{}, fmt.Errorf("probe %s: %s: %w", ref, name(p.store), err)
+	case err != nil:
+		return Object{}, fmt.Errorf("probe %s: %w", ref, err)
+	case wrote && !holds:
+		return Object{}, p.refuse(ref, "ignores "+cond.header())
+	case !wrote && holds:
+		return Object{}, p.refuse(ref, "refuses a write whose "+cond.header()+" holds")
+	}
+	return object, nil
+}
+
+// write reports whether body is at ref after a conditional write. If the answer may have been lost,
+// it reads the object to find out: ErrPrecondition may be the answer to a retry of the store's client.
+func (p *prober) write(ctx context.Context, ref Ref, body string, cond Condition) (wrote bool, object Object, err error) {
+	for try := 1; ; try++ {
+		object, err = p.store.PutIf(ctx, ref, []byte(body), cond)
+		if !undecided(err) {
+			return err == nil, object, err
+		}
+		there, now, readErr := p.read(ctx, ref)
+		switch {
+		case readErr != nil:
+			return false, Object{}, errors.Join(err, readErr)
+		case there == body:
+			return true, now, nil
+		case errors.Is(err, ErrPrecondition):
+			return false, now, nil
+		case try == probeAsks:
+			return false, Object{}, err
+		}
+	}
+}
+
+// undecided reports whether an error of PutIf leaves open if the object was written.
+func undecided(err error) bool {
+	return errors.Is(err, ErrPrecondition) || errors.Is(err, ErrUnavailable)
+}
+
+// read returns what is at ref; the zero values if there is nothing.
+func (p *prober) read(ctx context.Context, ref Ref) (text string, object Object, err error) {
+	err = ask(func() error {
+		stream, found, err := p.store.Open(ctx, ref, "")
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(stream)
+		text, object = string(body), found
+		return errors.Join(err, stream.Close())
+	})
+	return text, object, err
+}
+
+// ask calls do, which may be repeated, until it gets an answer, probeAsks times at most.
+func ask(do func() error) (err error) {
+	for range probeAsks {
+		if err = do(); !errors.Is(err, ErrUnavailable) {
+			return err
+		}
+	}
+	return err
+}
+
+// atOnce lets several writers create one object, and then replace it.
+func (p *prober) atOnce(ctx context.Context, ref Ref) error {
+	created, err := p.race(ctx, ref, Condition{IfAbsent: true})
+	if err != nil {
+		return err
+	}
+	_, err = p.race(ctx, ref, Condition{IfMatch: created.ETag})
+	return err
+}
+
+// attempted is the write of one of several writers.
+type attempted struct {
+	body string
+	err  error
+}
+
+// race lets probeWriters write at once under one condition, which exactly one of them may find to
+// hold, and returns the object of that one.
+func (p *prober) race(ctx context.Context, ref Ref, cond Condition) (Object, error) {
+	writes := make([]attempted, probeWriters)
+	var writers sync.WaitGroup
+	begin := make(chan struct{})
+	for i := range writes {
+		w := &writes[i]
+		w.body = fmt.Sprintf("%s, writer %d", cond.header(), i)
+		writers.Go(func() {
+			<-begin
+			_, w.err = p.store.PutIf(ctx, ref, []byte(w.body), cond)
+		})
+	}
+	close(begin)
+	writers.Wait()
+	there, object, err := p.read(ctx, ref)
+	if err != nil {
+		return Object{}, fmt.Errorf("probe %s: %w", ref, err)
+	}
+	return object, p.judge(ref, cond, writes, there)
+}
+
+// judge returns an error unless exactly one of writes has succeeded. there is what was read after
+// all of them had ended: a writer whose answer was lost has won if it is its body.
+func (p *prober) judge(ref Ref, cond Condition, writes []attempted, there string) error {
+	won, stored := 0, false
+	var away error
+	for _, w := range writes {
+		if w.err != nil && !undecided(w.err) {
+			return fmt.Errorf("probe %s: %w", ref, w.err)
+		}
+		if w.err == nil || w.body == there {
+			won++
+		}
+		stored = stored || w.body == there
+		if errors.Is(w.err, ErrUnavailable) {
+			away = w.err
+		}
+	}
+	switch {
+	case won > 1:
+		return p.refuse(ref, fmt.Sprintf("%d of %d concurrent conditional writes won (%s)", won, len(writes), cond.header()))
+	case won == 1 && stored:
+		return nil
+	case won == 1:
+		return fmt.Errorf("probe %s: the object that was just written is not there", ref)
+	case away != nil:
+		return fmt.Errorf("probe %s: %w", ref, away)
+	}
+	return p.refuse(ref, fmt.Sprintf("none of %d concurrent writes won whose %s held", len(writes), cond.header()))
+}
+
+// refuse returns ErrNoConditions with the store's name and what it did.
+func (p *prober) refuse(ref Ref, what string) error {
+	return fmt.Errorf("probe %s: %s: %s: %w", ref, name(p.store), what, ErrNoConditions)
+}
+
+// header names the HTTP header by which S3 is asked for a condition.
+func (c Condition) header() string {
+	if c.IfAbsent {
+		return "If-None-Match"
+	}
+	return "If-Match"
 }
 
 func name(store Store) string {

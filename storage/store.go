@@ -20,7 +20,7 @@ var (
 // Errors the moves add.
 var (
 	ErrIncomplete   = errors.New("not what its manifest says")               // objects are gone, or are other ones by now
-	ErrNoConditions = errors.New("store does not honour conditional writes") // from Probe: never to be used
+	ErrNoConditions = errors.New("store does not honour conditional writes") // from Probe and PutIf: the store can't be used
 )
 
 // Store keeps objects by Ref. Methods may be called from many goroutines. A Store retries what is safe to retry until ctx
@@ -43,7 +43,7 @@ type Store interface {
 	// PutIf writes a small object under a condition, atomically: of many writers at most one succeeds, the others get
 	// ErrPrecondition. IfMatch on an object that is not there is ErrPrecondition too. The store may have done the write
 	// although an error says otherwise, ErrPrecondition included (an answer was lost, the retry met our own object): the
-	// caller reads the object to know who won.
+	// caller reads the object to know who won. ErrNoConditions if the store says that it does not implement conditions.
 	PutIf(ctx context.Context, ref Ref, body []byte, cond Condition) (Object, error)
 	// Delete removes one object; one that is not there is success.
 	Delete(ctx context.Context, ref Ref) error

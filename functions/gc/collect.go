@@ -15,8 +15,11 @@ type Options struct {
 	Root       storage.Ref   // where artifacts go, as the trainer's
 	OlderThan  time.Duration // nothing younger is touched
 	KeepModels int           // models kept of each pipeline, newest first, besides those they started from; 0: all
-	Keep       []storage.Ref // models kept whatever their age: those that pipelines and waiting runs name
 	DryRun     bool          // only say what would go
+
+	// Keep lists models that are kept whatever their age: those that pipelines and waiting runs name. It is called once, if
+	// models may go, right before the first is removed. nil: none.
+	Keep func(context.Context) ([]storage.Ref, error)
 }
 
 // Why something may go.
@@ -40,11 +43,10 @@ type Removal struct {
 	refs []storage.Ref // in the order in which they go
 }
 
-// Collect removes what opts let go, one thing after another, and tells of each once it is gone. It may run beside workers, and
-// may be run again after an error: what is half removed is finished then. The order of its looks is what makes it safe: objects
-// are listed first, leases read after that, so that an attempt whose objects were seen is either leased, or will never write
-// again; and the commit is read last, right before the effect, and only counts if it is the one that was listed. An execution whose
-// commit can't be read stays as it is, is told of in the error, and keeps no other from being collected.
+// Collect removes what opts let go, one thing after another, and calls on for each once it is gone; models come last. It may run
+// beside workers, and may be run again after an error: what is half removed is finished then. The commit of an execution is read
+// right before the effect, and only counts if it is the one that was listed. An execution whose commit can't be read stays as it
+// is, is named in the error, and keeps no other from being collected.
 func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opts Options, on func(Removal)) error {
 	if opts.OlderThan < 0 || opts.KeepModels < 0 {
 		return errors.New("collect garbage: age and number of models may not be negative")
@@ -57,94 +59,169 @@ func Collect(ctx context.Context, box events.Letterbox, store storage.Store, opt
 	if err != nil {
 		return fmt.Errorf("collect garbage: list %s: %w", opts.Root, err)
 	}
-	models, err := readModels(ctx, box, opts)
+	outcomes, err := readOutcomes(ctx, box)
 	if err != nil {
-		return fmt.Errorf("collect garbage: read facts: %w", err)
+		return fmt.Errorf("collect garbage: read events: %w", err)
 	}
-	leased, err := leased(ctx, box, models.seen)
+	work, err := readWork(ctx, box, opts.Root, outcomes)
 	if err != nil {
-		return fmt.Errorf("collect garbage: read leases: %w", err)
+		return fmt.Errorf("collect garbage: read what is under way: %w", err)
 	}
-	searching, err := searching(ctx, box, opts.Root)
-	if err != nil {
-		return fmt.Errorf("collect garbage: read the queue: %w", err)
+	c := &collector{Options: opts, store: store, outcomes: outcomes, work: work, before: now.Add(-opts.OlderThan), on: on}
+	if err := c.collectGarbage(ctx, executions); err != nil {
+		return err
 	}
-	c := collector{
-		store: store, models: models, before: now.Add(-opts.OlderThan), leased: leased, searching: searching, dryRun: opts.DryRun, on: on,
+	if err := c.collectModels(ctx); err != nil {
+		return err
 	}
-	var damaged []error
-	for _, e := range executions {
-		err := c.collect(ctx, e)
-		if err != nil {
-			err = fmt.Errorf("collect garbage of execution %s in %s: %w", e.place.Execution, e.place.Root, err)
-		}
-		switch {
-		case errors.Is(err, storage.ErrIncomplete):
-			damaged = append(damaged, err) // a commit that is none: the next attempt replaces it
-		case err != nil:
-			return err
-		}
-	}
-	return errors.Join(damaged...)
+	return errors.Join(c.damaged...)
 }
 
 // collector is one collection on its way through the executions.
 type collector struct {
-	store     storage.Store
-	models    *models
-	before    time.Time // what was written since then stays
-	leased    map[string]bool
-	searching map[storage.Ref]bool
-	dryRun    bool
-	on        func(Removal)
+	Options
+	store    storage.Store
+	outcomes *outcomes
+	work     *work
+	before   time.Time // what was written since then stays
+	on       func(Removal)
+
+	models  []candidate
+	damaged []error // commits that are none: the next attempt replaces them
 }
 
-func (c collector) collect(ctx context.Context, e *execution) error {
+// candidate is a model that may go.
+type candidate struct {
+	*execution
+	commit storage.Commit
+	Removal
+}
+
+// collectGarbage removes attempts and checkpoints, and notes which models may go.
+func (c *collector) collectGarbage(ctx context.Context, executions []*execution) error {
+	var models retention
+	if c.KeepModels > 0 {
+		models = c.outcomes.retain(c.KeepModels, nil)
+	}
+	for _, e := range executions {
+		commit, err := c.commitOf(ctx, e)
+		if err == nil {
+			err = c.collect(ctx, e, commit)
+		}
+		if err := c.note(e, err); err != nil {
+			return err
+		}
+		if err != nil || !models.replaced(e.place) {
+			continue
+		}
+		if removal, ok := e.model(commit, c.before, c.work.leased); ok {
+			c.models = append(c.models, candidate{e, commit, removal})
+		}
+	}
+	return nil
+}
+
+// note says which execution an error is about. That a commit can't be read ends no collection.
+func (c *collector) note(e *execution, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("collect garbage of execution %s in %s: %w", e.place.Execution, e.place.Root, err)
+	if errors.Is(err, storage.ErrIncomplete) {
+		c.damaged = append(c.damaged, err)
+		return nil
+	}
+	return err
+}
+
+func (c *collector) commitOf(ctx context.Context, e *execution) (storage.Commit, error) {
 	commit, err := storage.CommitOf(ctx, c.store, e.place.Root, e.place.Execution)
 	if errors.Is(err, storage.ErrNotFound) {
-		commit, err = storage.Commit{}, nil
+		return storage.Commit{}, nil
 	}
-	if err != nil {
-		return err
+	return commit, err
+}
+
+// collect removes what may go of one execution, but for its model.
+func (c *collector) collect(ctx context.Context, e *execution, commit storage.Commit) error {
+	garbage := e.garbage(commit, c.before, c.work.leased)
+	if len(garbage) > 0 && winner(commit) == "" {
+		needed, err := c.needed(ctx, e)
+		if err != nil || needed {
+			return err
+		}
 	}
-	for _, r := range e.garbage(commit, c.before, c.leased) {
-		if r.Why == whyUntouched && c.searching[r.Component] {
+	for _, r := range garbage {
+		if r.Why == whyUntouched && c.work.searching[r.Component] {
 			continue
 		}
 		if err := c.remove(ctx, r); err != nil {
 			return err
 		}
 	}
-	model, ok := e.model(commit, c.before, c.leased)
-	if !ok {
-		return nil
-	}
-	replaced, err := c.models.replaced(ctx, e.place) // a last look: a run may have been given this model just now
-	if err != nil || !replaced {
-		return err
-	}
-	retired, err := c.retire(ctx, e, commit)
-	if err != nil || !retired {
-		return err
-	}
-	return c.remove(ctx, model)
+	return nil
 }
 
-// retire has the last word about a model whose facts allow that it goes: a run may have found it, and not told of it yet. Both note it
-// in the commit, by compare-and-swap, before they go on. If the run was first, the commit is not the one that was read here, and the
-// model stays; what it noted makes the commit young, so that the model also stays until the fact is there. If the model was retired
-// first, the run finds none, and makes it again.
-func (c collector) retire(ctx context.Context, e *execution, commit storage.Commit) (bool, error) {
-	if c.dryRun {
+// needed reports whether a job that is still to be done goes on from what an execution without a model has left.
+func (c *collector) needed(ctx context.Context, e *execution) (bool, error) {
+	checkpoints, err := storage.CheckpointsOf(ctx, c.store, e.place.Root, e.place.Execution)
+	if err != nil {
+		return false, err
+	}
+	return c.work.needs(ctx, checkpoints)
+}
+
+// collectModels removes the models that newer ones have replaced. A run may have been given one of them since the events were
+// read: those that came meanwhile are read first, once for all models. What comes later is decided by retire.
+func (c *collector) collectModels(ctx context.Context) error {
+	if len(c.models) == 0 {
+		return nil
+	}
+	if err := c.outcomes.refresh(ctx); err != nil {
+		return fmt.Errorf("collect garbage: read events: %w", err)
+	}
+	others, err := c.others(ctx)
+	if err != nil {
+		return fmt.Errorf("collect garbage: find the models in use: %w", err)
+	}
+	models := c.outcomes.retain(c.KeepModels, others)
+	for _, one := range c.models {
+		if !models.replaced(one.place) {
+			continue
+		}
+		retired, err := c.retire(ctx, one.execution, one.commit)
+		if err == nil && retired {
+			err = c.remove(ctx, one.Removal)
+		}
+		if err := c.note(one.execution, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *collector) others(ctx context.Context) ([]storage.Ref, error) {
+	if c.Keep == nil {
+		return nil, nil
+	}
+	return c.Keep(ctx)
+}
+
+// retire decides about a model whose events allow that it goes: a run may have found it, and not announced it yet. Both note it in
+// the commit, by compare-and-swap, before they go on. If the run was first, the commit is not the one that was read here, and the
+// model stays; what the run noted makes the commit young, so that the model also stays until the event is there. If the model was
+// retired first, the run finds none, and makes it again.
+func (c *collector) retire(ctx context.Context, e *execution, commit storage.Commit) (bool, error) {
+	if c.DryRun {
 		return true, nil
 	}
 	return storage.Retire(ctx, c.store, e.place.Root, commit)
 }
 
-// remove takes the objects away in their order and tells of it.
-func (c collector) remove(ctx context.Context, r Removal) error {
+// remove removes the objects in their order and reports it.
+func (c *collector) remove(ctx context.Context, r Removal) error {
 	for _, ref := range r.refs {
-		if c.dryRun {
+		if c.DryRun {
 			break
 		}
 		if err := c.store.Delete(ctx, ref); err != nil {

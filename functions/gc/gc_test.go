@@ -132,7 +132,7 @@ func TestRetentionKeepsTheNewestModelsAndWhatTheyStartedFrom(t *testing.T) {
 		w.told("r5", five, two)
 		w.told("r6", three, none) // told of again: as new as that
 		time.Sleep(2 * day)
-		opts := gc.Options{OlderThan: day, KeepModels: 2, Keep: []storage.Ref{four.Output("model")}}
+		opts := gc.Options{OlderThan: day, KeepModels: 2, Keep: keeping(four.Output("model"))}
 		if got := w.collect(opts); !slices.Equal(got, []string{"model a"}) {
 			t.Errorf("removed %q", got)
 		}
@@ -149,6 +149,10 @@ func TestRetentionKeepsTheNewestModelsAndWhatTheyStartedFrom(t *testing.T) {
 			t.Errorf("the commit is no longer known: %+v, %v", c, err)
 		}
 	})
+}
+
+func keeping(models ...storage.Ref) func(context.Context) ([]storage.Ref, error) {
+	return func(context.Context) ([]storage.Ref, error) { return models, nil }
 }
 
 // hitting tells of a model while it is about to be removed, as a run does that finds its execution done.

@@ -8,15 +8,18 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// models knows which executions facts name as a model, and which of them are kept.
-type models struct {
-	box   events.Letterbox
-	keep  int                    // of each pipeline; 0: all
-	named map[string][]model     // by pipeline, oldest first
-	fixed map[storage.Place]bool // kept whatever their age
-	last  uint64                 // sequence of the newest fact seen
-	seen  time.Time              // when that was stored, by the bus's clock
+// outcomes is what the log of events says of models and of how runs ended.
+type outcomes struct {
+	log   events.Log
+	named map[string][]model // by pipeline, oldest first
+	runs  map[run]uint64     // sequence of the last event that ended a run
+	last  uint64             // sequence of the newest event seen
+	seen  time.Time          // when that was stored, by the bus's clock
+	steps int                // events looked at, by reads and decisions; tests bound it
 }
+
+// run is one run of a pipeline.
+type run struct{ pipeline, key string }
 
 // model is what a ModelTrained says of it: which execution made it, and which one the model that it started from. The zero Place
 // is a model of someone else.
@@ -28,57 +31,65 @@ func modelOf(told *events.ModelTrained) (m model) {
 	return m
 }
 
-func readModels(ctx context.Context, box events.Letterbox, opts Options) (*models, error) {
-	m := &models{box: box, keep: opts.KeepModels, named: map[string][]model{}, fixed: map[storage.Place]bool{}}
-	for _, ref := range opts.Keep {
-		if made, ok := storage.ExecutionAt(ref.String()); ok {
-			m.fixed[made] = true
-		}
-	}
-	return m, m.refresh(ctx)
+func readOutcomes(ctx context.Context, log events.Log) (*outcomes, error) {
+	o := &outcomes{log: log, named: map[string][]model{}, runs: map[run]uint64{}}
+	return o, o.refresh(ctx)
 }
 
-// refresh reads the facts that have come since.
-func (m *models) refresh(ctx context.Context) error {
-	query := events.Query{Kinds: []events.Kind{events.KindModelTrained}, From: m.last + 1}
-	for recorded, err := range m.box.Read(ctx, query) {
+// refresh reads the events that have come since.
+func (o *outcomes) refresh(ctx context.Context) error {
+	query := events.Query{Kinds: events.OutcomeKinds(), From: o.last + 1}
+	for recorded, err := range o.log.Read(ctx, query) {
 		if err != nil {
 			return err
 		}
-		m.last, m.seen = recorded.Message.Sequence, recorded.Message.Stored
-		if data, ok := recorded.Fact.Data.(*events.ModelTrained); ok && recorded.Err == nil {
-			pipeline := recorded.Fact.Pipeline
-			m.named[pipeline] = append(m.named[pipeline], modelOf(data))
+		o.last, o.seen = recorded.Message.Sequence, recorded.Message.Stored
+		if o.steps++; recorded.Err == nil {
+			o.add(recorded)
 		}
 	}
 	return nil
 }
 
-// replaced says whether facts of this bus name the model that an execution made, and enough newer ones too. One that no fact names is left alone: its
-// fact may be about to be told, or is on another bus.
-func (m *models) replaced(ctx context.Context, of storage.Place) (bool, error) {
-	if m.keep == 0 {
-		return false, nil
+func (o *outcomes) add(recorded events.Recorded) {
+	event := recorded.Fact
+	if data, ok := event.Data.(*events.ModelTrained); ok {
+		o.named[event.Pipeline] = append(o.named[event.Pipeline], modelOf(data))
 	}
-	if err := m.refresh(ctx); err != nil {
-		return false, err
+	if events.EndsRun(event) {
+		o.runs[run{event.Pipeline, event.Run}] = recorded.Message.Sequence
 	}
-	isNamed := false
-	for _, told := range m.named {
-		kept := newestOf(told, m.keep)
-		for _, one := range told {
-			isNamed = isNamed || one.made == of
-		}
-		for _, one := range kept {
-			if one.made == of || one.base == of {
-				return false, nil
-			}
-		}
-	}
-	return isNamed && !m.fixed[of], nil
 }
 
-// newestOf are the last facts that name at most n different models: a model that was told of again is as new as that.
+// retention is which executions' models events name, and which of those are kept.
+type retention struct{ named, kept map[storage.Place]bool }
+
+// retain keeps of each pipeline the newest models, the ones those started from, and others.
+func (o *outcomes) retain(newest int, others []storage.Ref) retention {
+	r := retention{named: map[storage.Place]bool{}, kept: map[storage.Place]bool{}}
+	for _, told := range o.named {
+		for _, one := range told {
+			o.steps++
+			r.named[one.made] = true
+		}
+		for _, one := range newestOf(told, newest) {
+			o.steps++
+			r.kept[one.made], r.kept[one.base] = true, true
+		}
+	}
+	for _, ref := range others {
+		if made, ok := storage.ExecutionAt(ref.String()); ok {
+			r.kept[made] = true
+		}
+	}
+	return r
+}
+
+// replaced reports whether events of this bus name the model that an execution made, and enough newer ones too. One that no
+// event names is left alone: its event may be about to be published, or is on another bus.
+func (r retention) replaced(of storage.Place) bool { return r.named[of] && !r.kept[of] }
+
+// newestOf are the last events that name at most n different models: a model that was announced again is as new as that.
 func newestOf(told []model, n int) (kept []model) {
 	seen := map[storage.Place]bool{}
 	for i := len(told) - 1; i >= 0; i-- {

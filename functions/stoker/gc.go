@@ -69,11 +69,8 @@ func newGC(app *app) *cobra.Command {
 
 // collect prints what is gone also when it could not go on: that much is done.
 func (a *app) collect(ctx context.Context, l link, opts gc.Options) (err error) {
-	if opts.Root = l.root; opts.KeepModels > 0 {
-		if opts.Keep, err = find.ModelsInUse(ctx, l.box); err != nil {
-			return err
-		}
-	}
+	opts.Root = l.root
+	opts.Keep = func(ctx context.Context) ([]storage.Ref, error) { return find.ModelsInUse(ctx, l.box) }
 	done := garbage{DryRun: opts.DryRun, Removed: []collected{}}
 	err = gc.Collect(ctx, l.box, l.store, opts, done.add)
 	return errors.Join(err, a.print(done, func(w io.Writer) { garbageTable(w, done) }))

@@ -122,9 +122,6 @@ func (a *app) reportOnce(worked bool) error {
 // withWorker puts a worker together for as long as do runs.
 func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do func(context.Context, *worker.Worker) error) error {
 	return a.withLink(ctx, func(ctx context.Context, l link) error {
-		if err := storage.Probe(ctx, l.store, l.root); err != nil {
-			return exit.Unreachable(fmt.Errorf("object store: %w", err))
-		}
 		store, err := a.withinInputs(l.store, l.root)
 		if err != nil {
 			return err
@@ -145,7 +142,15 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 			w := worker.New(box, worker.Options{
 				Functions: functions, Classes: f.classes, Slots: f.slots, Logger: a.logger(), Telemetry: o.Telemetry, Ready: f.whole(leader),
 			})
-			return o.while(ctx, asWorker(l.box, l.store, l.root, names(functions), f.classes), func(ctx context.Context) error { return do(ctx, w) })
+			probe := &storeProbe{store: l.store, root: l.root, log: a.logger()}
+			needs := asWorker(l.box, l.store, l.root, names(functions), f.classes)
+			needs.needs["store"] = probe.need
+			return o.while(ctx, needs, func(ctx context.Context) error {
+				if err := probe.await(ctx); err != nil {
+					return err
+				}
+				return do(ctx, w)
+			})
 		})
 	})
 }

@@ -150,6 +150,9 @@ func (s *Store) PutIf(ctx context.Context, ref storage.Ref, body []byte, cond st
 	size := int64(len(body))
 	info, err := s.client.PutObject(ctx, ref.Bucket, ref.Key, bytes.NewReader(body), size, opts)
 	if err != nil {
+		if answer := minio.ToErrorResponse(err); answer.StatusCode == http.StatusNotImplemented || answer.Code == "NotImplemented" {
+			return storage.Object{}, fmt.Errorf("put %s: %w: %w", ref, storage.ErrNoConditions, err)
+		}
 		err = fault(ctx, "put", ref, err)
 		if cond.IfMatch != "" && errors.Is(err, storage.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", storage.ErrPrecondition, err) // what was to be replaced is gone

@@ -107,6 +107,8 @@ func TestAnswersBecomeKinds(t *testing.T) {
 		{401, "", storage.ErrDenied},
 		{400, "InvalidToken", storage.ErrDenied},
 		{500, "InternalError", storage.ErrUnavailable},
+		{501, "NotImplemented", storage.ErrNoConditions},
+		{501, "", storage.ErrNoConditions},
 		{502, "", storage.ErrUnavailable},
 		{503, "SlowDown", storage.ErrUnavailable},
 		{429, "", storage.ErrUnavailable},

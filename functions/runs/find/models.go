@@ -2,14 +2,17 @@ package find
 
 import (
 	"context"
+	"errors"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// ModelsInUse are the models that pipelines start from, and those that runs were given of which nothing has come yet.
+// ModelsInUse are the models that pipelines start from, and those that runs were given of which nothing has come yet. Of pipelines,
+// and of runs that a listing has as waiting, the leader of the bus is asked: a listing may be older than what they were given.
 func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, error) {
 	var refs []storage.Ref
 	add := func(uri string) {
@@ -25,7 +28,14 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 	if err != nil {
 		return nil, err
 	}
-	for entry, err := range known.pipelines.All(ctx) {
+	for listed, err := range known.pipelines.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		entry, err := known.pipelines.Get(ctx, listed.Key)
+		if errors.Is(err, events.ErrNotFound) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -47,6 +57,9 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 			return nil, err
 		}
 		join, err := dispatch.DecodeJoin(events.Entry(entry))
+		if err == nil && join.State == plan.Waiting {
+			join, err = known.join(ctx, entry.Key)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -55,4 +68,16 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		}
 	}
 	return refs, nil
+}
+
+// join reads a join at the leader of the bus; the zero join if there is none.
+func (r registers) join(ctx context.Context, key string) (plan.Join, error) {
+	entry, err := r.joins.Get(ctx, key)
+	if errors.Is(err, events.ErrNotFound) {
+		return plan.Join{}, nil
+	}
+	if err != nil {
+		return plan.Join{}, err
+	}
+	return dispatch.DecodeJoin(entry)
 }

@@ -1,0 +1,291 @@
+package gc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/gc"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/storage"
+)
+
+// enqueue puts a job on the queue on which nobody works.
+func (w world) enqueue(id string, function events.Function) events.Job {
+	w.t.Helper()
+	job := events.Job{
+		ID: id, Function: function, Class: "cpu", Pipeline: "penguin", Revision: 1, Spec: []byte("{}"), Run: id,
+		Causes: []events.Cause{{Kind: events.KindTransformReady, Source: "/up", ID: id, Sequence: 1}},
+	}
+	if err := w.box.Offer(w.t.Context(), job); err != nil {
+		w.t.Fatal(err)
+	}
+	return job
+}
+
+// dequeue has a worker take a job and acknowledge it.
+func (w world) dequeue(function events.Function) {
+	w.t.Helper()
+	claim, err := w.box.Take(w.t.Context(), function, []string{"cpu"}, time.Minute)
+	if err == nil {
+		err = claim.Done(w.t.Context())
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// checkpointFor saves a checkpoint, in the folder of a component, for a job.
+func (w world) checkpointFor(component storage.Ref, n int, job string) {
+	w.t.Helper()
+	place := storage.Place{Root: component, Execution: execution(n), Attempt: "preempted"}
+	if _, err := storage.OpenCheckpoints(w.store, place, job, 1).Save(w.t.Context(), w.model, 1); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A preempted job waits for machines for longer than gc leaves things alone.
+func TestWhatAJobOnTheQueueGoesOnFromStays(t *testing.T) {
+	for name, savedFor := range map[string]string{
+		"of the job":                       "j1",
+		"of the job that was asked for by": "j1 dead:7",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w world) {
+				w.checkpointFor(trainer, 1, savedFor)
+				w.attempt(1, "preempted")
+				w.enqueue("j1", events.FunctionTrain)
+				time.Sleep(2 * day)
+				before := w.objects()
+				if got := w.collect(gc.Options{OlderThan: day}); len(got) > 0 || len(w.objects()) != len(before) {
+					t.Errorf("removed %q of a job that is on the queue", got)
+				}
+				w.dequeue(events.FunctionTrain)
+				if got := w.collect(gc.Options{OlderThan: day}); !slices.Equal(got, []string{"attempt preempted", "checkpoints"}) {
+					t.Errorf("removed %q once the job had left the queue", got)
+				}
+			})
+		})
+	}
+}
+
+// Another run's job has made the model of the same execution: the job on the queue will find it.
+func TestTheCheckpointsOfACommittedExecutionGoWhateverIsOnTheQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		w.commit(1, "won")
+		w.checkpointFor(trainer, 1, "j1")
+		w.enqueue("j1", events.FunctionTrain)
+		time.Sleep(2 * day)
+		if got := w.collect(gc.Options{OlderThan: day}); !slices.Equal(got, []string{"checkpoints"}) {
+			t.Errorf("removed %q", got)
+		}
+	})
+}
+
+// joinOf is the join of run "r1", dispatched with job "j1".
+func joinOf(change func(*plan.Join)) []byte {
+	cause := events.Cause{Kind: events.KindTransformReady, Source: "/up", ID: "r1", Sequence: 1}
+	join := plan.Join{
+		Pipeline: "penguin", Run: "r1", State: plan.Dispatched, Job: "j1", Revision: 1, Facts: []plan.Pinned{{Cause: cause}},
+	}
+	if change != nil {
+		change(&join)
+	}
+	value, err := json.Marshal(join)
+	if err != nil {
+		panic(err) // of a type that marshals
+	}
+	return value
+}
+
+func (w world) join(box events.Letterbox, value []byte) {
+	w.t.Helper()
+	joins, err := box.Register(w.t.Context(), events.RegisterJoins)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	entry, err := joins.Get(w.t.Context(), "penguin/r1")
+	if errors.Is(err, events.ErrNotFound) {
+		_, err = joins.Create(w.t.Context(), "penguin/r1", value)
+	} else if err == nil {
+		_, err = joins.Update(w.t.Context(), "penguin/r1", value, entry.Revision)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// failed publishes that the run's training failed.
+func (w world) failed(change func(*events.Fact)) {
+	w.t.Helper()
+	fact := events.Fact{
+		ID: "failed", Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: "r1",
+		Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "it failed", Attempt: 1}},
+	}
+	if change != nil {
+		change(&fact)
+	}
+	if _, err := w.box.Publish(w.t.Context(), fact); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// The queue has lost the run's job, and no dispatcher has missed it yet.
+func TestWhatARunWithoutAnOutcomeGoesOnFromStays(t *testing.T) {
+	noted := joinOf(func(j *plan.Join) { j.Outcome = 9 })
+	ended := joinOf(func(j *plan.Join) {
+		j.State, j.Job, j.Ending = plan.Ended, "", &plan.Ending{Kind: events.FailureCancelled}
+	})
+	for name, c := range map[string]struct {
+		then  func(w world)
+		stays bool
+	}{
+		"nothing has come of it":      {func(world) {}, true},
+		"another run failed":          {func(w world) { w.failed(func(f *events.Fact) { f.Run = "r2" }) }, true},
+		"one event was refused":       {func(w world) { w.failed(func(f *events.Fact) { f.Source = "/stoker/dispatch" }) }, true},
+		"it failed":                   {func(w world) { w.failed(nil) }, false},
+		"its outcome is noted":        {func(w world) { w.join(w.box, noted) }, false},
+		"it has ended":                {func(w world) { w.join(w.box, ended) }, false},
+		"it failed and is dispatched": {func(w world) { w.failed(nil); w.join(w.box, joinOf(func(j *plan.Join) { j.After = 99 })) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w world) {
+				w.told("earlier", w.commit(9, "a"), storage.Place{}) // the sequence of the event that completed the run
+				w.checkpointFor(trainer, 1, "j1")
+				w.join(w.box, joinOf(nil))
+				c.then(w)
+				time.Sleep(2 * day)
+				if got := w.collect(gc.Options{OlderThan: day}); c.stays != (len(got) == 0) {
+					t.Errorf("removed %q, stays: %v", got, c.stays)
+				}
+			})
+		})
+	}
+}
+
+// A run waits for its search, whose job the queue has lost. The states of trials are known by no job.
+func TestWhatTheTrialsOfAWaitingRunLeftStays(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		w.checkpointFor(root.Join("penguin", "Tuner"), 1, "trial 0000")
+		w.join(w.box, joinOf(func(j *plan.Join) {
+			j.State, j.Job, j.Tuning = plan.Waiting, "", &plan.Tuning{Sequence: 1, Revision: 1, Job: "t1"}
+		}))
+		time.Sleep(2 * day)
+		if got := w.collect(gc.Options{OlderThan: day}); len(got) > 0 {
+			t.Errorf("removed %q while the run waits for its search", got)
+		}
+		w.join(w.box, joinOf(func(j *plan.Join) { j.Tuning = &plan.Tuning{Sequence: 1, Revision: 1, Job: "t1"} }))
+		if got := w.collect(gc.Options{OlderThan: day}); !slices.Equal(got, []string{"checkpoints"}) {
+			t.Errorf("removed %q once the search had ended", got)
+		}
+	})
+}
+
+// lagging is a bus on whose listings the newest change of each key is missing.
+type lagging struct {
+	events.Letterbox
+	old map[string]map[string][]byte // by register and key: what a listing says instead
+}
+
+func (l lagging) Register(ctx context.Context, name string) (events.Register, error) {
+	register, err := l.Letterbox.Register(ctx, name)
+	return laggingRegister{register, l.old[name]}, err
+}
+
+type laggingRegister struct {
+	events.Register
+	old map[string][]byte
+}
+
+func (r laggingRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] {
+	return func(yield func(events.Copy, error) bool) {
+		for entry, err := range r.Register.All(ctx) {
+			if old, is := r.old[entry.Key]; is && err == nil {
+				entry.Value = old
+			}
+			if !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestNothingIsRemovedBecauseAListingIsOld(t *testing.T) {
+	released, err := json.Marshal(events.Lease{Number: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		make func(w world)
+		old  map[string]map[string][]byte
+	}{
+		"of leases: it says that nobody works on the job": {
+			func(w world) { w.attempt(1, "leased"); w.lease("leased") },
+			map[string]map[string][]byte{events.RegisterLeases: {"job-of-leased": released}},
+		},
+		"of joins: it says that the run has an outcome": {
+			func(w world) { w.checkpointFor(trainer, 1, "j1"); w.join(w.box, joinOf(nil)) },
+			map[string]map[string][]byte{events.RegisterJoins: {"penguin/r1": joinOf(func(j *plan.Join) { j.Outcome = 9 })}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w world) {
+				c.make(w)
+				time.Sleep(2 * day)
+				before := len(w.objects())
+				err := gc.Collect(t.Context(), lagging{w.box, c.old}, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
+					t.Errorf("removed %s %s: %s", r.What, r.Attempt, r.Why)
+				})
+				if err != nil || len(w.objects()) != before {
+					t.Errorf("%d objects of %d are left (%v)", len(w.objects()), before, err)
+				}
+			})
+		})
+	}
+}
+
+// The job comes back to the queue after the bus was surveyed, right before its checkpoint would go.
+func TestTheQueueIsAskedRightBeforeACheckpointGoes(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		w.checkpointFor(trainer, 1, "j1")
+		time.Sleep(2 * day)
+		box := &hitting{Letterbox: w.box, at: 1, tell: func() { w.enqueue("j1", events.FunctionTrain) }}
+		err := gc.Collect(t.Context(), box, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
+			t.Errorf("removed %s %s: %s", r.What, r.Attempt, r.Why)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Listings lack leases and joins, or have older ones, as far as the contract of the bus allows.
+func TestCollectOnABusWithOldListings(t *testing.T) {
+	inBubble(t, func(t *testing.T, w world) {
+		for seed := range uint64(50) {
+			stale := eventstest.NewStale(w.box)
+			writer := stale.Client(rand.New(rand.NewPCG(seed, 1)), eventstest.OnlyByContract)
+			job := fmt.Sprint("j", seed)
+			w.checkpointFor(trainer, int(seed), job)
+			w.enqueue(job, events.FunctionTrain)
+			w.join(writer, joinOf(func(j *plan.Join) { j.Job = job }))
+			w.join(writer, joinOf(func(j *plan.Join) { j.Job, j.Outcome = job, 9 }))
+			time.Sleep(2 * day)
+			reader := stale.Client(rand.New(rand.NewPCG(seed, 2)), eventstest.OnlyByContract)
+			err := gc.Collect(t.Context(), reader, w.store, gc.Options{Root: root, OlderThan: day}, func(r gc.Removal) {
+				t.Errorf("seed %d: removed %s of %s: %s", seed, r.What, r.Execution, r.Why)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
