@@ -173,7 +173,10 @@ func (a attempt) giveUp(ctx context.Context, verdict fate, failure *events.Failu
 	if _, err := a.box.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
 		return fmt.Errorf("publish the failure of job %s: %w", a.task.Job.ID, err)
 	}
-	return a.claim.Done(ctx)
+	if verdict == cancelled {
+		return a.claim.Done(ctx)
+	}
+	return a.claim.Never(ctx, failure.Reason())
 }
 
 // deadLetter keeps the job, with its reason and the events behind it.
