@@ -97,7 +97,9 @@ func dieBefore(t *testing.T, box events.Letterbox, effect string, f *function) {
 
 // trainsAs makes the model of the execution that a module's digest leads to.
 func trainsAs(digit string) func(context.Context, worker.Task) ([]events.Fact, error) {
-	return func(_ context.Context, task worker.Task) ([]events.Fact, error) { return []events.Fact{modelOf(task.Job, digit)}, nil }
+	return func(_ context.Context, task worker.Task) ([]events.Fact, error) {
+		return []events.Fact{modelOf(task.Job, digit)}, nil
+	}
 }
 
 func modelOf(job events.Job, digit string) events.Fact {
