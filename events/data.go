@@ -79,6 +79,8 @@ type HParamsReady struct {
 	Salt            string         `json:"salt,omitempty" jsonschema:"description=Makes another execution of the same inputs. A replay needs it to make the same one again"`
 	Cached          bool           `json:"cached,omitempty" jsonschema:"description=An earlier search of the same was taken"`
 	Reused          bool           `json:"reused,omitempty" jsonschema:"description=Tuning was skipped: these are the last best"`
+	Job             string         `json:"job,omitempty" jsonschema:"description=ID of the tune job that this event answers\\, where Stoker made it"`
+	JobRequest      string         `json:"job_request,omitempty" jsonschema:"description=Who asked for that job again: a dead letter or a replay"`
 	Request
 }
 
@@ -126,6 +128,8 @@ type ModelTrained struct {
 	Started         time.Time          `json:"started"`
 	Finished        time.Time          `json:"finished"`
 	Attempts        int                `json:"attempts" jsonschema:"minimum=0"`
+	Job             string             `json:"job,omitempty" jsonschema:"description=ID of the train job that this event answers"`
+	JobRequest      string             `json:"job_request,omitempty" jsonschema:"description=Who asked for that job again: a dead letter or a replay"`
 }
 
 // ModelBlessed says what an Evaluator found of a model: that it may be served, and be the base of new ones, or that it may not. The
@@ -144,6 +148,9 @@ type Failed struct {
 	Log       string      `json:"log,omitempty" jsonschema:"format=s3,description=Address of the whole log"`
 	Attempt   int         `json:"attempt" jsonschema:"minimum=0"`
 	Execution string      `json:"execution,omitempty" jsonschema:"format=digest"`
+
+	Job        string `json:"job,omitempty" jsonschema:"description=ID of the job that this event answers\\, if the run had one"`
+	JobRequest string `json:"job_request,omitempty" jsonschema:"description=Who asked for that job again: a dead letter or a replay"`
 }
 
 // TrainingFailed says that a run's training ended without a model.

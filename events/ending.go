@@ -18,3 +18,8 @@ func EndsRun(f Fact) bool { return EndsJob(f) || f.ID == EndedID(f.Pipeline, f.R
 func CausedBy(f Fact, cause Cause) bool {
 	return f.Causation != "" && f.Causation == plainText(cause.ID)
 }
+
+// EndsRunWithoutJob reports whether the dispatcher published f to end its run without a job: no job of that run may have a result.
+func EndsRunWithoutJob(f Fact) bool {
+	return f.Source == dispatchSource && f.ID == EndedID(f.Pipeline, f.Run)
+}

@@ -21,8 +21,21 @@ func TestWhatEndsARun(t *testing.T) {
 		"its tuning fails":      {NewJobFailed(tuning, Attempt{}, why), false, false},
 		"upstream's fact":       {sampleFact(KindExamplesReady), false, false},
 	} {
+		if without := EndsRunWithoutJob(tc.fact); without != (tc.run && !tc.job) {
+			t.Errorf("%s: ends the run without a job: %t", name, without)
+		}
 		if job, run := EndsJob(tc.fact), EndsRun(tc.fact); job != tc.job || run != tc.run {
 			t.Errorf("%s: ends the job: %t, the run: %t", name, job, run)
 		}
+	}
+}
+
+// A mirror of the log, say, may carry an event of the same id that is not the dispatcher's.
+func TestOnlyTheDispatcherEndsARunWithoutAJob(t *testing.T) {
+	t.Parallel()
+	ended := NewRunEnded(RunEnded{Pipeline: "penguin", Run: "run 1", Failure: &Failure{Kind: FailureInput, Err: errors.New("bad")}})
+	ended.Source = "/elsewhere"
+	if EndsRunWithoutJob(ended) {
+		t.Error("another source ended the run")
 	}
 }

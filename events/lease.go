@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,6 +21,7 @@ type Lease struct {
 	Failures map[FailureKind]int `json:"failures,omitempty"`
 	Beats    uint64              `json:"beats"` // heartbeats of this attempt, so that each one changes the value
 	Ended    *Ended              `json:"ended,omitempty"`
+	Lost     []string            `json:"lost,omitempty"` // attempts whose lease was taken over, and whose worker hasn't reported since
 
 	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
 
@@ -53,10 +55,13 @@ func (l Lease) MarshalJSON() ([]byte, error) {
 // lease to go on with: an attempt that nobody knows has it, and is waited out like one that died.
 func DecodeLease(entry Entry) (lease Lease, err error) {
 	if err := json.Unmarshal(entry.Value, &lease); err != nil {
-		return Lease{Holder: "unknown", Number: 1}, fmt.Errorf("read lease of job %s, revision %d: %w", entry.Key, entry.Revision, err)
+		return Lease{Holder: unknownHolder, Number: 1}, fmt.Errorf("read lease of job %s, revision %d: %w", entry.Key, entry.Revision, err)
 	}
 	return lease, nil
 }
+
+// unknownHolder holds a lease that can't be read.
+const unknownHolder = "unknown"
 
 // For is what l says about one message of its job. What an earlier message left behind, by a worker that died between taking it
 // off the queue and removing its lease, does not count; only its holder's name stays, for the time that it may still need
@@ -69,13 +74,32 @@ func (l Lease) For(message uint64) Lease {
 	return l
 }
 
-// Taken is the lease once attempt holds it. An attempt at the same message that still held it has died: it counts as
-// unavailable.
+// Taken is the lease once attempt holds it. An attempt at the same message that still held it has died or was cut off: it counts as
+// unavailable, and as lost until its worker reports with Survived.
 func (l Lease) Taken(attempt string) Lease {
-	if l.Holder != "" && l.Number > 0 {
+	if holder := l.Holder; holder != "" && l.Number > 0 {
 		l = l.Released(FailureUnavailable, "its worker died, or was cut off")
+		if holder != unknownHolder {
+			l.Lost = append(slices.Clone(l.Lost), holder)
+		}
 	}
-	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Ended: l.Ended, Cancelled: l.Cancelled, More: l.More}
+	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Ended: l.Ended, Lost: l.Lost,
+		Cancelled: l.Cancelled, More: l.More}
+}
+
+// Survived is the lease once the worker of an attempt has reported that it is alive, although it could not keep or release the lease.
+// An attempt that still holds the lease releases it for why; one that was taken over is no longer lost. changed is false if the
+// lease knows nothing of the attempt.
+func (l Lease) Survived(attempt, why string) (_ Lease, changed bool) {
+	if l.Holder == attempt {
+		return l.Released(FailureUnavailable, why), true
+	}
+	at := slices.Index(l.Lost, attempt)
+	if at < 0 {
+		return l, false
+	}
+	l.Lost = slices.Delete(slices.Clone(l.Lost), at, at+1)
+	return l, true
 }
 
 // Beaten is the lease after one more heartbeat.
@@ -87,13 +111,13 @@ func (l Lease) Released(cause FailureKind, why string) Lease {
 	if len(why) > maxWhy {
 		why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
 	}
-	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Ended: &Ended{l.Number, cause, why},
+	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Ended: &Ended{l.Number, cause, why}, Lost: l.Lost,
 		Cancelled: l.Cancelled, More: l.More}
 }
 
 // Attempt describes the attempt that holds the lease.
 func (l Lease) Attempt() Attempt {
-	return Attempt{ID: l.Holder, Number: l.Number, Failures: maps.Clone(l.Failures), Cancelled: l.Cancelled}
+	return Attempt{ID: l.Holder, Number: l.Number, Failures: maps.Clone(l.Failures), Lost: len(l.Lost), Cancelled: l.Cancelled}
 }
 
 func counted(failures map[FailureKind]int, cause FailureKind) map[FailureKind]int {

@@ -16,10 +16,41 @@ func TestALeaseCountsItsAttemptsByHowTheyEnded(t *testing.T) {
 	lease = lease.Taken("c").Beaten().Beaten()
 	want := Lease{
 		Holder: "c", Number: 3, Beats: 2, Failures: map[FailureKind]int{FailureModule: 1, FailureUnavailable: 1},
-		Ended: &Ended{2, FailureUnavailable, "its worker died, or was cut off"},
+		Ended: &Ended{2, FailureUnavailable, "its worker died, or was cut off"}, Lost: []string{"b"},
 	}
 	if diff := cmp.Diff(want, lease); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// An attempt is lost from when its lease is taken over until its worker reports. One that hands its job back is not.
+func TestALeaseKnowsWhichAttemptsWereLost(t *testing.T) {
+	t.Parallel()
+	lease := Lease{}.For(41).Taken("a").Taken("b").Released(FailureUnavailable, "drained").Taken("c").Taken("d")
+	if got := lease.Attempt().Lost; got != 2 {
+		t.Fatalf("%d attempts are lost, want a and c: %v", got, lease.Lost)
+	}
+	if same, changed := lease.Survived("b", ""); changed || len(same.Lost) != 2 {
+		t.Errorf("one that was not lost took back %v", same.Lost)
+	}
+	after, changed := lease.Survived("a", "")
+	if !changed || after.Attempt().Lost != 1 || after.Holder != "d" || len(lease.Lost) != 2 {
+		t.Errorf("after a has reported: %+v, was %+v", after, lease)
+	}
+	free, changed := after.Survived("d", "lease lost")
+	if !changed || free.Holder != "" || free.Ended.Why != "lease lost" || free.Attempt().Lost != 1 {
+		t.Errorf("after the holder has reported: %+v", free)
+	}
+	if next := free.For(lease.Message + 1); len(next.Lost) != 0 {
+		t.Errorf("another message begins with %v", next.Lost)
+	}
+}
+
+func TestALeaseThatNobodyCanReadIsNoLostAttempt(t *testing.T) {
+	t.Parallel()
+	lease, err := DecodeLease(Entry{Value: []byte("garbage")})
+	if next := lease.Taken("a"); err == nil || len(next.Lost) != 0 {
+		t.Errorf("%v: %+v", err, next)
 	}
 }
 

@@ -180,9 +180,10 @@ type Claim interface {
 
 // Attempt identifies one try at a job.
 type Attempt struct {
-	ID       string              `json:"id"`       // unique: names the folder its blobs go to
-	Number   int                 `json:"number"`   // from 1
-	Failures map[FailureKind]int `json:"failures"` // earlier attempts that ended, by cause; died with the worker: unavailable
+	ID       string              `json:"id"`             // unique: names the folder its blobs go to
+	Number   int                 `json:"number"`         // from 1
+	Failures map[FailureKind]int `json:"failures"`       // earlier attempts that ended, by cause; died with the worker: unavailable
+	Lost     int                 `json:"lost,omitempty"` // earlier attempts that nobody released: their worker died, as far as is known
 
 	Cancelled bool `json:"cancelled,omitempty"` // when it was taken: it is there to tell that, and to do no work
 }

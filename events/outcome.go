@@ -17,7 +17,7 @@ const dispatchSource = "/stoker/dispatch"
 // execution done: one fact for each run, execution and generation. It is <execution>-<generation>-<digest of pipeline and run>,
 // because two runs may share an execution, and CloudEvents takes equal ids of one source for one event.
 func NewModelTrained(job Job, data *ModelTrained) Fact {
-	data.Salt = job.Salt
+	data.Salt, data.Job, data.JobRequest = job.Salt, job.ID, job.Request
 	fact := follows(job, data)
 	fact.ID, fact.Time = resultID(job, data.Execution, data.Generation), data.Finished
 	return fact
@@ -25,7 +25,7 @@ func NewModelTrained(job Job, data *ModelTrained) Fact {
 
 // NewHParamsFound tells what became of a tune job that finished at a time. Its id is made as that of NewModelTrained.
 func NewHParamsFound(job Job, data *HParamsReady, finished time.Time) Fact {
-	data.Salt = job.Salt
+	data.Salt, data.Job, data.JobRequest = job.Salt, job.ID, job.Request
 	fact := follows(job, data)
 	fact.ID, fact.Time = resultID(job, data.Execution, data.Generation), finished
 	return fact
@@ -46,9 +46,37 @@ func NewJobFailed(job Job, attempt Attempt, failure *Failure) Fact {
 		Attempt: attempt.Number,
 
 		Execution: failure.Execution,
+
+		Job:        job.ID,
+		JobRequest: job.Request,
 	}))
 	fact.ID = FailedID(job)
 	return fact
+}
+
+// Announces reports whether f says what became of job: f comes from the job's function and names the job's id and request. A replay of
+// the same run has another job id, because its generation or salt differs; a dead letter that is retried has another request.
+func Announces(f Fact, job Job) bool {
+	if f.Source != Source(job.Function) {
+		return false
+	}
+	id, request := answers(f.Data)
+	return id != "" && id == job.ID && request == job.Request
+}
+
+// answers returns the id and the request of the job that an event answers; "" for an event that answers none.
+func answers(data Data) (job, request string) {
+	switch d := data.(type) {
+	case *ModelTrained:
+		return d.Job, d.JobRequest
+	case *HParamsReady:
+		return d.Job, d.JobRequest
+	case *TrainingFailed:
+		return d.Job, d.JobRequest
+	case *TuningFailed:
+		return d.Job, d.JobRequest
+	}
+	return "", ""
 }
 
 // FailedID is the id of the fact that a job is given up, whichever attempt comes to tell it: that happens once, or once more for

@@ -129,3 +129,43 @@ func TestDerivedIDsTellPartsApart(t *testing.T) {
 		t.Error("different parts, the same id")
 	}
 }
+
+func TestAnEventAnnouncesTheJobThatItNames(t *testing.T) {
+	t.Parallel()
+	job := sampleJob()
+	tune, trial := job, job
+	tune.Function, trial.Function = FunctionTune, FunctionTrial
+	why := &Failure{Kind: FailureModule, Err: errors.New("boom")}
+	byJob := map[string]struct {
+		job  Job
+		fact Fact
+	}{
+		"a model":              {job, NewModelTrained(job, &ModelTrained{})},
+		"hyperparameters":      {tune, NewHParamsFound(tune, &HParamsReady{}, time.Unix(1, 0))},
+		"a training's failure": {job, NewJobFailed(job, Attempt{}, why)},
+		"a search's failure":   {tune, NewJobFailed(tune, Attempt{}, why)},
+		"a trial's failure":    {trial, NewJobFailed(trial, Attempt{}, why)},
+	}
+	for name, tc := range byJob {
+		if !Announces(tc.fact, tc.job) {
+			t.Errorf("%s does not announce its own job", name)
+		}
+		for change, other := range map[string]func(*Job){
+			"a retry":          func(j *Job) { j.Request = "dead-9" },
+			"another job":      func(j *Job) { j.ID = "other" },
+			"another function": func(j *Job) { j.Function = "other" },
+		} {
+			changed := tc.job
+			other(&changed)
+			if Announces(tc.fact, changed) {
+				t.Errorf("%s announces %s", name, change)
+			}
+		}
+	}
+	if Announces(NewHParamsReused(Skipped{Pipeline: job.Pipeline, Run: job.Run}, byJob["hyperparameters"].fact.Data.(*HParamsReady)), tune) {
+		t.Error("hyperparameters of an earlier run announce its job in the run that takes them")
+	}
+	if Announces(sampleFact(KindExamplesReady), job) {
+		t.Error("an upstream event announces a job")
+	}
+}

@@ -17,7 +17,7 @@ type Skipped struct {
 func NewHParamsReused(s Skipped, last *HParamsReady) Fact {
 	data := *last
 	data.Reused = true
-	data.Request = Request{} // was for the earlier run
+	data.Request, data.Job, data.JobRequest = Request{}, "", "" // were the earlier run's
 	reused, _ := SkippedIDs(s.Pipeline, s.Run)
 	return s.fact(reused, &data)
 }

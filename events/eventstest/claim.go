@@ -56,7 +56,7 @@ func (c *claim) Beat(ctx context.Context) error {
 	if err := c.box.usable(ctx); err != nil {
 		return err
 	}
-	if err := c.replace(c.held.lease.Beaten()); err != nil {
+	if err := c.replace(events.Lease.Beaten); err != nil {
 		return err
 	}
 	if c.held.lease.Cancelled && !c.attempt.Cancelled {
@@ -65,13 +65,26 @@ func (c *claim) Beat(ctx context.Context) error {
 	return nil
 }
 
-func (c *claim) replace(next events.Lease) error {
+// replace writes what change makes of the lease, which others may have written to while it is ours: to cancel the job, or to report
+// that an earlier worker is alive.
+func (c *claim) replace(change func(events.Lease) events.Lease) error {
 	now := time.Now()
-	revision := c.box.write(c.id(), next, c.held.revision)
-	if revision == 0 {
+	if err := c.reread(); err != nil {
+		return err
+	}
+	next := change(c.held.lease)
+	c.held = holding{lease: next, revision: c.box.write(c.id(), next, c.held.revision)}
+	c.until = c.box.terms.Until(now)
+	return nil
+}
+
+// reread returns ErrLeaseLost if another attempt has the lease by now.
+func (c *claim) reread() error {
+	now := c.box.holding(c.id())
+	if now.lease.Holder != c.attempt.ID || now.lease.Message != c.message.Sequence {
 		return fmt.Errorf("%w: another attempt has job %s", events.ErrLeaseLost, c.id())
 	}
-	c.held, c.until = holding{lease: next, revision: revision}, c.box.terms.Until(now)
+	c.held = now
 	return nil
 }
 
@@ -83,7 +96,8 @@ func (c *claim) Done(ctx context.Context) error {
 // Later implements events.Claim.
 func (c *claim) Later(ctx context.Context, delay time.Duration, cause events.FailureKind, why string) error {
 	return c.settle(ctx, func() error {
-		if err := c.replace(c.held.lease.Released(cause, why)); err != nil {
+		release := func(l events.Lease) events.Lease { return l.Released(cause, why) }
+		if err := c.replace(release); err != nil {
 			return err
 		}
 		c.box.jobs.delay(c.message.Sequence, delay)
@@ -101,8 +115,11 @@ func (c *claim) Never(ctx context.Context, reason events.DeadReason) error {
 }
 
 func (c *claim) remove() error {
+	if err := c.reread(); err != nil {
+		return err
+	}
 	if err := c.box.leases().remove(c.id(), c.held.revision); err != nil {
-		return fmt.Errorf("%w: another attempt has job %s", events.ErrLeaseLost, c.id())
+		return err
 	}
 	c.box.jobs.remove(c.message.Sequence)
 	c.until = time.Time{}

@@ -21,7 +21,7 @@ func (s *Seats) Name() events.Function { return events.FunctionTrial }
 
 // Limits says that a seat is never given up: it is done, or comes again.
 func (s *Seats) Limits(events.Job) worker.Limits {
-	return worker.Limits{Attempts: math.MaxInt, Crashes: math.MaxInt}
+	return worker.Limits{Attempts: math.MaxInt, Crashes: math.MaxInt, Lost: math.MaxInt}
 }
 
 // Failed is never asked for.

@@ -38,14 +38,41 @@ func (w *Worker) see(ctx context.Context, function Function, claim events.Claim,
 	ctx, span := w.opts.Telemetry.Job(ctx, job, claim.Message().Sequence, a.task.Attempt)
 	a.log.InfoContext(ctx, "job taken", "function", job.Function, "number", a.task.Attempt.Number)
 	err = claim.Hold(ctx, a.work)
-	defer span.End(&err)
-	return a.settle(ctx, err)
+	told := reported(err)
+	defer span.End(&told)
+	return a.end(ctx, err)
+}
+
+// reported is the error that telemetry reports of an attempt.
+func reported(err error) error {
+	if found, is := errors.AsType[over](err); is {
+		return found.err
+	}
+	return err
+}
+
+// end settles the job. If that fails, or the lease was lost, nobody has released the lease: this worker is alive, and reports that.
+func (a attempt) end(ctx context.Context, err error) error {
+	if !errors.Is(err, events.ErrLeaseLost) {
+		if err = a.settle(ctx, err); err == nil {
+			return nil
+		}
+	}
+	if errors.Is(err, events.ErrLeaseLost) {
+		a.log.WarnContext(ctx, "lease lost; the job belongs to another worker", "error", err)
+		err = nil
+	}
+	a.reportAlive(ctx)
+	return err
 }
 
 // work handles the task and publishes what it led to, all while the lease is held. A model that is there is counted anew, by handling
 // its job again with a higher generation, where the log knows one of its name that was lost.
 func (a attempt) work(ctx context.Context) error {
-	if err := a.earlier(ctx); err != nil {
+	if err := a.mayBegin(ctx); err != nil {
+		return err
+	}
+	if err := a.countLost(ctx); err != nil {
 		return err
 	}
 	for {
@@ -82,15 +109,14 @@ const stopDelay = time.Second
 // settleTime bounds the acknowledgement of a job when the worker itself is stopping.
 const settleTime = 10 * time.Second
 
-// settle tells the letterbox what became of the job. It goes on for a moment after ctx ended, so that a job that a
-// stopping worker hands back is free for others soon.
+// settle does with the job what its outcome calls for. It goes on for a moment after ctx ended, so that a job that a stopping worker
+// hands back is free for others soon. ErrLeaseLost before any effect if the lease is not provably ours then.
 func (a attempt) settle(ctx context.Context, err error) error {
 	stopping := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	if errors.Is(err, events.ErrLeaseLost) {
-		a.log.WarnContext(ctx, "lease lost; the job belongs to another worker", "error", err)
-		return nil
+	if found, is := errors.AsType[over](err); is {
+		return a.acknowledge(ctx, found)
 	}
 	waiting, waits := errors.AsType[Later](err)
 	verdict, failure := decide(err, a.task.Attempt, a.function.Limits(a.task.Job))
@@ -108,39 +134,65 @@ func (a attempt) settle(ctx context.Context, err error) error {
 		delay := backoff(a.task.Attempt)
 		a.log.WarnContext(ctx, "job handed back", "kind", failure.Kind, "again_in", delay, "error", failure)
 		return a.claim.Later(ctx, delay, failure.Kind, failure.Error())
-	case verdict == cancelled:
-		a.log.InfoContext(ctx, "job cancelled")
-		return a.callOff(ctx, failure)
 	default:
-		a.log.ErrorContext(ctx, "job given up", "kind", failure.Kind, "error", failure)
-		return a.bury(ctx, failure)
+		return a.giveUp(ctx, verdict, failure)
 	}
 }
 
-// callOff ends a job that someone cancelled: a fact tells, and there is nothing to bury.
-func (a attempt) callOff(ctx context.Context, failure *events.Failure) error {
-	if _, err := a.box.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
-		return fmt.Errorf("publish cancellation of job %s: %w", a.task.Job.ID, err)
+// acknowledge takes a job off its queue for which nothing is left to do.
+func (a attempt) acknowledge(ctx context.Context, found over) error {
+	message := "job acknowledged: its outcome is in the log"
+	if found.err != nil {
+		message = "job acknowledged as cancelled: its run has ended"
 	}
+	a.log.InfoContext(ctx, message, "event", found.event.ID, "kind", found.event.Data.Kind())
 	return a.claim.Done(ctx)
 }
 
-// bury keeps the order for never: dead letter, fact, then off the queue. Each step can be repeated, so a crash between two of them
-// only repeats the first.
-func (a attempt) bury(ctx context.Context, failure *events.Failure) error {
-	job := a.task.Job
+// giveUp ends a job that is cancelled or that can't be done. The order for the latter is dead letter, event, acknowledgement; a
+// cancelled job has no dead letter. Each step can be repeated, so that a crash between two of them only repeats the first, and each is
+// taken only while the lease is provably ours.
+func (a attempt) giveUp(ctx context.Context, verdict fate, failure *events.Failure) error {
+	if err := a.isOver(ctx); err != nil {
+		if found, is := errors.AsType[over](err); is {
+			return a.acknowledge(ctx, found)
+		}
+		return err
+	}
+	if verdict == cancelled {
+		a.log.InfoContext(ctx, "job cancelled")
+	} else {
+		a.log.ErrorContext(ctx, "job given up", "kind", failure.Kind, "error", failure)
+		if err := a.deadLetter(ctx, failure); err != nil {
+			return err
+		}
+	}
+	if err := a.task.Prove(); err != nil {
+		return err
+	}
+	if _, err := a.box.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
+		return fmt.Errorf("publish the failure of job %s: %w", a.task.Job.ID, err)
+	}
+	if verdict == cancelled {
+		return a.claim.Done(ctx)
+	}
+	return a.claim.Never(ctx, failure.Reason())
+}
+
+// deadLetter keeps the job, with its reason and the events behind it.
+func (a attempt) deadLetter(ctx context.Context, failure *events.Failure) error {
 	causes, err := a.causes(ctx)
 	if err != nil {
 		return err
 	}
+	if err := a.task.Prove(); err != nil {
+		return err
+	}
 	letter := events.DeadLetter{Message: a.claim.Message(), Reason: failure.Reason(), Causes: causes}
 	if err := a.box.Bury(ctx, letter); err != nil {
-		return fmt.Errorf("bury job %s: %w", job.ID, err)
+		return fmt.Errorf("keep the dead letter of job %s: %w", a.task.Job.ID, err)
 	}
-	if _, err := a.box.Publish(ctx, a.function.Failed(a.task, failure)); err != nil {
-		return fmt.Errorf("publish failure of job %s: %w", job.ID, err)
-	}
-	return a.claim.Never(ctx, letter.Reason)
+	return nil
 }
 
 // causes reads the facts that the job was made from, verbatim. One that the log no longer holds is left out.

@@ -23,7 +23,7 @@ func decide(err error, attempt events.Attempt, limits Limits) (fate, *events.Fai
 		return done, nil
 	}
 	failure := classify(err)
-	if _, over := errors.AsType[givenUp](err); over && failure.Kind != events.FailureCancelled {
+	if _, lost := errors.AsType[workersLost](err); lost {
 		return never, failure
 	}
 	switch failure.Kind {

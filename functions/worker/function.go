@@ -35,8 +35,9 @@ type Task struct {
 	Rest func(ctx context.Context, wait func(context.Context) error) error
 }
 
-// Limits are the numbers of tries, by whose fault it was. Everything else is tried without limit.
+// Limits are the numbers of tries, by whose fault it was. Everything else is retried without limit.
 type Limits struct {
 	Attempts int // ended by the module or by a check of its model
 	Crashes  int // ended by a crash, or over memory or time
+	Lost     int // ended with their worker, by Attempt.Lost; 0: 5
 }

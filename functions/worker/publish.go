@@ -10,7 +10,13 @@ import (
 
 // publish tells the facts that the task led to. It returns the generation that the task's result must have instead, if the log
 // has told another one under the same name: one that was lost before anyone knew how often there had been one. 0: all is told.
+// It returns an over, and publishes nothing, if the job's outcome or its run's end has come into the log meanwhile.
 func (a attempt) publish(ctx context.Context, facts []events.Fact) (generation int, err error) {
+	if len(facts) > 0 {
+		if err := a.isOver(ctx); err != nil {
+			return 0, err
+		}
+	}
 	for _, fact := range facts {
 		if err := a.task.Prove(); err != nil {
 			return 0, err

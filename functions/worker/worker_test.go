@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -198,8 +199,8 @@ func TestAJobWhoseEndWasToldIsNotWorkedOnAgain(t *testing.T) {
 			if told := facts(t, box, events.KindTrainingFailed); f.calls.Load() != 0 || len(told) != 1 || left(t, box) {
 				t.Errorf("%s: worked on it %d times, told %d facts", kind, f.calls.Load(), len(told))
 			}
-			if buried := len(dead(t, box)); (buried == 1) == (kind == events.FailureCancelled) {
-				t.Errorf("%s: %d dead letters", kind, buried)
+			if letters := len(dead(t, box)); letters != 0 { // it was kept before the event was published
+				t.Errorf("%s: %d dead letters", kind, letters)
 			}
 		})
 	}
@@ -351,7 +352,7 @@ func TestProgressSaysWhoseItIs(t *testing.T) {
 	})
 }
 
-// The store was wiped between the fact and the acknowledgement: the job is done again, and nobody knows that there was a model.
+// The store was wiped, and nobody knows that earlier jobs of the run had made this model.
 func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -375,7 +376,7 @@ func TestAModelUnderTheNameOfALostOneIsTheNextGeneration(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, generation := range []int{0, 1} { // lost twice
-			job.Generation = generation
+			job.ID, job.Generation = fmt.Sprint("earlier", generation), generation
 			if _, err := box.Publish(t.Context(), trained(job, "first")); err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,131 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// defaultLost is Limits.Lost where a function says nothing.
+const defaultLost = 5
+
+// reportTime is how long a job that is to be given up waits for reports of workers that are alive. After an outage of the bus their
+// reports and the attempt that counts them come at the same time.
+const reportTime = 15 * time.Second
+
+// workersLost is the failure of a job whose workers died with it.
+type workersLost struct{ *events.Failure }
+
+// Unwrap finds the failure itself, not only what it wraps.
+func (l workersLost) Unwrap() error { return l.Failure }
+
+// countLost returns a workersLost if as many workers as Limits.Lost have died with the job.
+func (a attempt) countLost(ctx context.Context) error {
+	limit := cmp.Or(a.function.Limits(a.task.Job).Lost, defaultLost)
+	if a.task.Attempt.Cancelled || a.task.Attempt.Lost < limit {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(reportTime):
+	}
+	lost, err := a.lost(ctx)
+	if err != nil || lost < limit {
+		return err
+	}
+	return workersLost{&events.Failure{Kind: events.FailureCrash, Err: fmt.Errorf(
+		"%d workers died with this job: each was killed, or lost its machine, while it worked on it. A job that needs more memory than its worker's pod has is killed like that", lost)}}
+}
+
+// lost counts the attempts whose worker died, as far as is known now.
+func (a attempt) lost(ctx context.Context) (int, error) {
+	leases, err := a.box.Register(ctx, events.RegisterLeases)
+	if err != nil {
+		return 0, fmt.Errorf("open the leases: %w", err)
+	}
+	entry, err := leases.Get(ctx, a.task.Job.ID)
+	if err != nil {
+		return 0, fmt.Errorf("read the lease of job %s: %w", a.task.Job.ID, err)
+	}
+	lease, err := events.DecodeLease(entry)
+	return len(lease.Lost), err
+}
+
+// reportAlive takes back that this attempt's worker may have died, because the attempt could not release its lease. It tries until the
+// bus answers, or until settleTime after ctx has ended: a worker that leaves without it counts as one that died.
+func (a attempt) reportAlive(ctx context.Context) {
+	ctx, cancel := outlive(ctx)
+	defer cancel()
+	for {
+		err := a.survived(ctx)
+		if err == nil {
+			return
+		}
+		if errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrRefused) {
+			a.log.WarnContext(ctx, "lost attempt not taken back; it counts as one whose worker died", "error", err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			a.log.WarnContext(ctx, "lost attempt not taken back; it counts as one whose worker died", "error", err)
+			return
+		case <-time.After(retryDelay):
+		}
+	}
+}
+
+// outlive returns a ctx that ends settleTime after ctx has.
+func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(settleTime, cancel) })
+	return longer, func() { stop(); cancel() }
+}
+
+// survived writes into the lease that the attempt's worker is alive.
+func (a attempt) survived(ctx context.Context) error {
+	leases, err := a.box.Register(ctx, events.RegisterLeases)
+	if err != nil {
+		return fmt.Errorf("open the leases: %w", err)
+	}
+	var pause events.Pause
+	for {
+		entry, err := leases.Get(ctx, a.task.Job.ID)
+		if errors.Is(err, events.ErrNotFound) {
+			return nil // the job is done
+		}
+		if err != nil {
+			return fmt.Errorf("read the lease of job %s: %w", a.task.Job.ID, err)
+		}
+		if err = a.writeSurvived(ctx, leases, entry); !errors.Is(err, events.ErrConflict) {
+			return err
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (a attempt) writeSurvived(ctx context.Context, leases events.Register, entry events.Entry) error {
+	lease, err := events.DecodeLease(entry)
+	if err != nil {
+		return nil // nobody wrote it who counts attempts
+	}
+	lease, changed := lease.Survived(a.task.Attempt.ID, "its worker lost the bus")
+	if !changed {
+		return nil
+	}
+	value, err := json.Marshal(lease)
+	if err != nil {
+		return fmt.Errorf("encode the lease of job %s: %w", a.task.Job.ID, err)
+	}
+	if _, err = leases.Update(ctx, a.task.Job.ID, value, entry.Revision); err != nil {
+		return fmt.Errorf("report in the lease of job %s: %w", a.task.Job.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// killWorkers has n workers die with the job in turn, as an out-of-memory kill of their pods ends them: nobody releases the lease.
+func killWorkers(t *testing.T, box events.Letterbox, n int) {
+	t.Helper()
+	for range n {
+		if _, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, 5*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAJobThatKillsItsWorkersIsGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		limits worker.Limits
+		lost   int
+		done   bool
+	}{
+		"one less than the default": {worker.Limits{}, 4, true},
+		"the default":               {worker.Limits{Attempts: 9, Crashes: 9}, 5, false},
+		"a limit of its own":        {worker.Limits{Attempts: 9, Crashes: 9, Lost: 2}, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				box, f := offered(t), &function{handle: trainsAs("1"), limits: tc.limits}
+				killWorkers(t, box, tc.lost)
+				work(t, box, f, time.Hour)
+				models, failures := facts(t, box, events.KindModelTrained), facts(t, box, events.KindTrainingFailed)
+				if left(t, box) || (f.calls.Load() == 1) != tc.done || (len(models) == 1) != tc.done || (len(failures) == 0) != tc.done {
+					t.Fatalf("worked on %d times, models %v, failures %v", f.calls.Load(), models, failures)
+				}
+				if !tc.done {
+					wantLost(t, box, failures, tc.lost)
+				}
+			})
+		})
+	}
+}
+
+// wantLost wants one failure that names how many workers died, and a dead letter of it.
+func wantLost(t *testing.T, box events.Letterbox, failures []events.Fact, lost int) {
+	t.Helper()
+	failed, letters := failures[0].Data.(*events.TrainingFailed), dead(t, box)
+	says := map[int]string{2: "2 workers died", 5: "5 workers died"}[lost]
+	if len(failures) != 1 || failed.Reason != events.FailureCrash || !strings.Contains(failed.Message, says) {
+		t.Errorf("%d failures, the first %+v, want one crash that says %q", len(failures), failed, says)
+	}
+	if len(letters) != 1 || letters[0].Reason.Kind != events.FailureCrash || !strings.Contains(letters[0].Reason.Message, says) {
+		t.Errorf("dead letters %+v", letters)
+	}
+}
+
+// A worker that is drained, as by SIGTERM, releases its lease.
+func TestAJobOfWorkersThatAreDrainedIsNeverGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box := offered(t)
+		killWorkers(t, box, 4)
+		until := func(ctx context.Context, _ worker.Task) ([]events.Fact, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+		for range 20 {
+			work(t, box, &function{handle: until}, 5*time.Minute)
+		}
+		f := &function{handle: trainsAs("1")}
+		work(t, box, f, 5*time.Minute)
+		if told := facts(t, box, events.KindModelTrained); len(told) != 1 || f.calls.Load() != 1 {
+			t.Errorf("%d models, worked on %d times", len(told), f.calls.Load())
+		}
+	})
+}
+
+// A dead letter that is retried counts its workers anew.
+func TestARetriedJobCountsItsLostWorkersAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, f := offered(t), &function{handle: trainsAs("1")}
+		job := queued(t, box)
+		killWorkers(t, box, 5)
+		work(t, box, f, time.Hour)
+		job.Request = "dead-1"
+		if err := box.Offer(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		work(t, box, f, time.Hour)
+		if told := facts(t, box, events.KindModelTrained); len(told) != 1 || f.calls.Load() != 1 {
+			t.Errorf("%d models, worked on %d times", len(told), f.calls.Load())
+		}
+	})
+}
+
+// cutBus is the bus as a worker sees it that may be cut off.
+type cutBus struct {
+	events.Letterbox
+	mu  sync.Mutex
+	cut bool
+}
+
+var errCut = errors.New("no answer from the bus")
+
+func (b *cutBus) set(cut bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cut = cut
+}
+
+func (b *cutBus) up() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.cut {
+		return errCut
+	}
+	return nil
+}
+
+func (b *cutBus) Register(ctx context.Context, name string) (events.Register, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	return b.Letterbox.Register(ctx, name)
+}
+
+func (b *cutBus) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	if err := b.up(); err != nil {
+		return nil, err
+	}
+	claim, err := b.Letterbox.Take(ctx, f, classes, wait)
+	if err != nil {
+		return nil, err
+	}
+	return cutClaim{claim, b}, nil
+}
+
+// cutClaim loses its lease when its bus is cut.
+type cutClaim struct {
+	events.Claim
+	box *cutBus
+}
+
+func (c cutClaim) Hold(ctx context.Context, work func(context.Context) error) error {
+	err := c.Claim.Hold(ctx, work)
+	if c.box.up() != nil {
+		return events.ErrLeaseLost
+	}
+	return err
+}
+
+func (c cutClaim) Done(ctx context.Context) error {
+	if err := c.box.up(); err != nil {
+		return err
+	}
+	return c.Claim.Done(ctx)
+}
+
+// Again and again the bus is away until the lease has run out. When it is back another worker takes the job over, at times before the
+// old one, which lives, can report.
+func TestAnOutageOfTheBusEndsNoJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory := offered(t)
+		var running sync.WaitGroup
+		for range 12 {
+			bus := &cutBus{Letterbox: memory}
+			f := &function{handle: func(context.Context, worker.Task) ([]events.Fact, error) {
+				bus.set(true)
+				return nil, nil
+			}}
+			running.Go(func() { once(t, bus, f) })
+			time.AfterFunc(10*time.Minute, func() { bus.set(false) }) // its lease has run out long before
+			time.Sleep(5 * time.Minute)
+		}
+		f := &function{handle: trainsAs("1")}
+		work(t, memory, f, time.Hour)
+		running.Wait()
+		if told := facts(t, memory, events.KindModelTrained); len(told) != 1 || len(dead(t, memory)) != 0 {
+			t.Errorf("%d models, dead letters %+v", len(told), dead(t, memory))
+		}
+	})
+}
+
+// The attempt that would be one too many comes before the reports of those that live.
+func TestAJobWaitsForReportsOfItsWorkersBeforeItIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		memory := offered(t)
+		killWorkers(t, memory, 4)
+		bus := &cutBus{Letterbox: memory}
+		var running sync.WaitGroup
+		running.Go(func() {
+			once(t, bus, &function{handle: func(context.Context, worker.Task) ([]events.Fact, error) {
+				bus.set(true)
+				return nil, nil
+			}})
+		})
+		time.Sleep(10 * time.Minute) // until the fifth worker has lost its lease
+		f := &function{handle: trainsAs("1")}
+		running.Go(func() {
+			time.Sleep(2 * time.Second)
+			bus.set(false)
+		})
+		work(t, memory, f, time.Hour)
+		running.Wait()
+		if told := facts(t, memory, events.KindModelTrained); len(told) != 1 || f.calls.Load() != 1 || len(dead(t, memory)) != 0 {
+			t.Errorf("%d models, worked on %d times, dead letters %+v", len(told), f.calls.Load(), dead(t, memory))
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package worker_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// frozenBus is the bus of a worker that is frozen right after an effect, for longer than its lease. Another worker settles the job
+// meanwhile.
+type frozenBus struct {
+	events.Letterbox
+	after   string
+	frozen  bool
+	settles func()
+	effects []string // after it went on
+}
+
+func (b *frozenBus) did(effect string) {
+	if b.frozen {
+		b.effects = append(b.effects, effect)
+	} else if effect == b.after {
+		b.frozen = true
+		b.settles()
+	}
+}
+
+func (b *frozenBus) Bury(ctx context.Context, letter events.DeadLetter) error {
+	defer b.did("dead letter")
+	return b.Letterbox.Bury(ctx, letter)
+}
+
+func (b *frozenBus) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
+	defer b.did("event")
+	return b.Letterbox.Publish(ctx, f)
+}
+
+func (b *frozenBus) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	claim, err := b.Letterbox.Take(ctx, f, classes, wait)
+	if err != nil {
+		return nil, err
+	}
+	return frozenClaim{claim, b}, nil
+}
+
+type frozenClaim struct {
+	events.Claim
+	box *frozenBus
+}
+
+func (c frozenClaim) Hold(ctx context.Context, work func(context.Context) error) error {
+	defer c.box.did("work")
+	return c.Claim.Hold(ctx, work)
+}
+
+// A job that is given up or cancelled has its effects after the work, when no heartbeat keeps its lease.
+func TestAWorkerThatLosesItsLeaseWhileItGivesUpDoesNothingMore(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		kind  events.FailureKind
+		after string
+	}{
+		"given up, before the dead letter":  {events.FailureInput, "work"},
+		"given up, before the event":        {events.FailureInput, "dead letter"},
+		"given up, before the ack":          {events.FailureInput, "event"},
+		"cancelled, before the event":       {events.FailureCancelled, "work"},
+		"cancelled, before the ack":         {events.FailureCancelled, "event"},
+		"its model fails, before the event": {events.FailureCheck, "dead letter"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				memory := offered(t)
+				bus := &frozenBus{Letterbox: memory, after: tc.after, settles: func() { time.Sleep(2 * time.Minute) }}
+				once(t, bus, &function{handle: fails(tc.kind)})
+				if !bus.frozen || len(bus.effects) != 0 {
+					t.Errorf("after it was frozen (%t): %v", bus.frozen, bus.effects)
+				}
+				work(t, memory, &function{handle: fails(tc.kind)}, time.Hour)
+				if told := facts(t, memory, events.KindTrainingFailed); len(told) != 1 || left(t, memory) {
+					t.Errorf("%d events, want one", len(told))
+				}
+			})
+		})
+	}
+}
+
+// once works on one job.
+func once(t *testing.T, box events.Letterbox, f *function) {
+	t.Helper()
+	if worked, err := worker.New(box, worker.Options{Functions: []worker.Function{f}}).Once(t.Context(), 5*time.Minute); !worked {
+		t.Errorf("no work: %v", err)
+	}
+}
