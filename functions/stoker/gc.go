@@ -47,7 +47,8 @@ func newGC(app *app) *cobra.Command {
 		Short: "Remove attempts that no commit names, old checkpoints and, if asked, replaced models",
 		Long: "Removes from the store what nobody will ask for again: what attempts left that lost or failed, with their logs, and\n" +
 			"checkpoints that are no longer needed. Facts stay, inputs stay, and so does whatever is younger than --older-than by the\n" +
-			"store's clock or belongs to an attempt that is at work.\n\n" +
+			"store's clock or belongs to an attempt that is at work, and so does what a job on the queue, or a run that is still to come\n" +
+			"to an end, goes on from.\n\n" +
 			"With --keep-models N, models go too: all but the newest N of each pipeline, the models those started from, and models that a\n" +
 			"pipeline or a waiting run names. A model that is gone is missing to `stoker replay`, which trains it again if it is asked to.",
 		Args: noArguments,

@@ -80,6 +80,8 @@ func Code(err error) int {
 		return s.code
 	}
 	switch {
+	case errors.Is(err, events.ErrUnavailable): // the bus may have been given a deadline of its own
+		return Away
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
 	case errors.Is(err, events.ErrNotFound), errors.Is(err, storage.ErrNotFound):

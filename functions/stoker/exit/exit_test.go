@@ -19,8 +19,9 @@ func TestExitStatusesSayWhatWentWrong(t *testing.T) {
 		exit.Failed:     {errors.New("some error")},
 		exit.WrongUsage: {fmt.Errorf("outer: %w", exit.Usage(errors.New("wrong flag")))},
 		exit.Missing:    {fmt.Errorf("stage: %w", storage.ErrNotFound), events.ErrNotFound, exit.NotFound(errors.New("no run"))},
-		exit.Away:       {fmt.Errorf("publish: %w", events.ErrRefused), storage.ErrDenied, storage.ErrUnavailable, exit.Unreachable(errors.New("bus"))},
-		exit.TimedOut:   {fmt.Errorf("follow: %w", context.DeadlineExceeded)},
+		exit.Away: {fmt.Errorf("publish: %w", events.ErrRefused), storage.ErrDenied, storage.ErrUnavailable, exit.Unreachable(errors.New("bus")),
+			fmt.Errorf("publish: %w: %w", events.ErrUnavailable, context.DeadlineExceeded)},
+		exit.TimedOut: {fmt.Errorf("follow: %w", context.DeadlineExceeded)},
 	} {
 		for _, err := range errs {
 			if got := exit.Code(err); got != want {
