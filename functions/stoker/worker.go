@@ -146,7 +146,7 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 			needs := asWorker(l.box, l.store, l.root, names(functions), f.classes)
 			needs.needs["store"] = probe.need
 			return o.while(ctx, needs, func(ctx context.Context) error {
-				if err := probe.await(ctx); err != nil {
+				if err := probe.await(ctx); err != nil || ctx.Err() != nil {
 					return err
 				}
 				return do(ctx, w)
