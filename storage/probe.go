@@ -18,9 +18,9 @@ import (
 // may probe at once, and removes them before it returns, also when ctx has ended. An object may stay
 // only if the store can't be reached any more, or does a write long after its answer was lost.
 //
-// A lost answer to a write is resolved by reading the object back. Probe takes at most a minute;
-// ErrUnavailable means that the store did not answer so that anything can be said about it: the
-// caller waits and probes again.
+// A lost answer to a write is resolved by reading the object back. Probe takes at most a minute, and
+// ten seconds for removing its objects. ErrUnavailable means that the store did not answer so that
+// anything can be said about it: the caller waits and probes again, as AwaitProbe does.
 //
 // A store that keeps objects in a file system's directories may fail at random, because the end of
 // one probe removes the directory that another writes to (versitygw: "Existing Object is a
@@ -31,7 +31,7 @@ func Probe(ctx context.Context, store Store, folder Ref) error {
 	for try := 1; ; try++ {
 		err := probeOnce(bounded, store, folder)
 		switch {
-		case err == nil, ctx.Err() != nil:
+		case err == nil, ctx.Err() != nil, errors.Is(err, ErrNoConditions):
 			return err
 		case bounded.Err() != nil:
 			return fmt.Errorf("probe %s: not finished within %s: %w: %s", folder, probeTime, ErrUnavailable, err)

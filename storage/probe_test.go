@@ -245,6 +245,19 @@ func TestProbeOfASilentStoreEnds(t *testing.T) {
 	}
 }
 
+// What was seen of a slow store counts also if the time is over once it is cleaned up.
+func TestProbeRefusesASlowStoreByWhatItSaw(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := storagetest.Faulty(careless{storagetest.NewMemory()}, func(c storagetest.Call) storagetest.Fault {
+			return storagetest.Fault{Delay: map[storagetest.Op]time.Duration{storagetest.OpPutIf: 29 * time.Second, storagetest.OpDelete: 5 * time.Second}[c.Op]}
+		})
+		if err := storage.Probe(t.Context(), slow, root); !errors.Is(err, storage.ErrNoConditions) || errors.Is(err, storage.ErrUnavailable) {
+			t.Errorf("got %v, want ErrNoConditions", err)
+		}
+	})
+}
+
 func TestProbesAtOnceShareNoKey(t *testing.T) {
 	t.Parallel()
 	store := storagetest.NewMemory()
