@@ -80,6 +80,8 @@ func Code(err error) int {
 		return s.code
 	}
 	switch {
+	case errors.Is(err, events.ErrUnavailable): // before the deadline that its client had set
+		return Away
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
 	case errors.Is(err, events.ErrNotFound), errors.Is(err, storage.ErrNotFound):
