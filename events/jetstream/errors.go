@@ -41,11 +41,12 @@ func (b *Letterbox) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// isAway says whether an error is that of a bus without connection, leader or quorum.
+// isAway says whether an error is that of a bus without connection, leader or quorum. context.DeadlineExceeded is that of nats.go, which
+// waits some seconds for an answer where the request's own ctx has no deadline; explain has dealt with a ctx that has ended.
 func isAway(err error) bool {
 	for _, away := range []error{
 		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrConnectionClosed, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrNoServers,
-		nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrNoHeartbeat,
+		context.DeadlineExceeded, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection, jetstream.ErrNoStreamResponse, jetstream.ErrNoHeartbeat,
 	} {
 		if errors.Is(err, away) {
 			return true

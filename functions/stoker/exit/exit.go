@@ -80,7 +80,7 @@ func Code(err error) int {
 		return s.code
 	}
 	switch {
-	case errors.Is(err, events.ErrUnavailable): // the bus may have been given a deadline of its own
+	case errors.Is(err, events.ErrUnavailable): // before the deadline that its client had set
 		return Away
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut

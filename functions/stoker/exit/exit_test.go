@@ -19,8 +19,12 @@ func TestExitStatusesSayWhatWentWrong(t *testing.T) {
 		exit.Failed:     {errors.New("some error")},
 		exit.WrongUsage: {fmt.Errorf("outer: %w", exit.Usage(errors.New("wrong flag")))},
 		exit.Missing:    {fmt.Errorf("stage: %w", storage.ErrNotFound), events.ErrNotFound, exit.NotFound(errors.New("no run"))},
-		exit.Away: {fmt.Errorf("publish: %w", events.ErrRefused), storage.ErrDenied, storage.ErrUnavailable, exit.Unreachable(errors.New("bus")),
-			fmt.Errorf("publish: %w: %w", events.ErrUnavailable, context.DeadlineExceeded)},
+		exit.Away: {
+			fmt.Errorf("publish: %w", events.ErrRefused), storage.ErrDenied, storage.ErrUnavailable, exit.Unreachable(errors.New("bus")),
+			fmt.Errorf("publish: %w: nats: no responders available for request", events.ErrUnavailable),
+			fmt.Errorf("read facts: %w: %w", events.ErrUnavailable, context.DeadlineExceeded),
+			fmt.Errorf("open register LEASES: %w: nats: API error: code=503", events.ErrUnavailable),
+		},
 		exit.TimedOut: {fmt.Errorf("follow: %w", context.DeadlineExceeded)},
 	} {
 		for _, err := range errs {

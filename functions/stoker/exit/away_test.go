@@ -1,0 +1,181 @@
+package exit_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"iter"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// mute stands before a NATS server whose connections are well while none of its messages reach the client: JetStream without quorum.
+type mute struct {
+	url    string
+	silent atomic.Bool
+}
+
+func standBefore(t *testing.T, server string) *mute {
+	t.Helper()
+	at, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	m, upstream := &mute{}, at.Host
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go m.forward(client, upstream)
+		}
+	}()
+	at.Host = listener.Addr().String()
+	m.url = at.String()
+	return m
+}
+
+func (m *mute) forward(client net.Conn, server string) {
+	defer client.Close()
+	upstream, err := net.Dial("tcp", server)
+	if err != nil {
+		return
+	}
+	defer upstream.Close()
+	go func() { _, _ = io.Copy(upstream, client); _ = upstream.Close() }()
+	for from := bufio.NewReader(upstream); ; {
+		frame, message, err := frameOf(from)
+		if err != nil {
+			return
+		}
+		if message && m.silent.Load() {
+			continue
+		}
+		if _, err := client.Write(frame); err != nil {
+			return
+		}
+	}
+}
+
+// frameOf reads what a server says next: a line, and behind that of a message its payload.
+func frameOf(from *bufio.Reader) (frame []byte, message bool, err error) {
+	line, err := from.ReadString('\n')
+	if err != nil {
+		return nil, false, err
+	}
+	if !strings.HasPrefix(line, "MSG ") && !strings.HasPrefix(line, "HMSG ") {
+		return []byte(line), false, nil
+	}
+	words := strings.Fields(line)
+	size, err := strconv.Atoi(words[len(words)-1])
+	if err != nil {
+		return nil, false, err
+	}
+	payload := make([]byte, size+len("\r\n"))
+	_, err = io.ReadFull(from, payload)
+	return append([]byte(line), payload...), true, err
+}
+
+// asked is what commands ask of a bus.
+var asked = map[string]func(context.Context, *jetstream.Letterbox) error{
+	"publish": func(ctx context.Context, box *jetstream.Letterbox) error {
+		_, err := box.Publish(ctx, events.Fact{ID: "1", Source: "/test", Pipeline: "penguin", Run: "monday",
+			Data: &events.TransformReady{TransformGraph: "s3://bkt/g"}})
+		return err
+	},
+	"read the log": func(ctx context.Context, box *jetstream.Letterbox) error {
+		return failed(box.Read(ctx, events.Query{}))
+	},
+	"read a run": func(ctx context.Context, box *jetstream.Letterbox) error {
+		return failed(box.Read(ctx, events.Query{Pipeline: "penguin", Run: "monday"}))
+	},
+	"list dead letters": func(ctx context.Context, box *jetstream.Letterbox) error { return failed(box.Dead(ctx)) },
+	"find a job": func(ctx context.Context, box *jetstream.Letterbox) error {
+		_, err := box.Queued(ctx, "job-1")
+		return err
+	},
+	"cancel a job": func(ctx context.Context, box *jetstream.Letterbox) error { return box.Cancel(ctx, "job-1") },
+	"open a register": func(ctx context.Context, box *jetstream.Letterbox) error {
+		_, err := box.Register(ctx, events.RegisterPipelines)
+		return err
+	},
+}
+
+// inRegister are what commands ask of a register that was opened before.
+var inRegister = map[string]func(context.Context, events.Register) error{
+	"get": func(ctx context.Context, r events.Register) error {
+		_, err := r.Get(ctx, "penguin")
+		return err
+	},
+	"create": func(ctx context.Context, r events.Register) error {
+		_, err := r.Create(ctx, "penguin", []byte("{}"))
+		return err
+	},
+	"update": func(ctx context.Context, r events.Register) error {
+		_, err := r.Update(ctx, "penguin", []byte("{}"), 1)
+		return err
+	},
+	"delete": func(ctx context.Context, r events.Register) error { return r.Delete(ctx, "penguin", 1) },
+	"list":   func(ctx context.Context, r events.Register) error { return failed(r.All(ctx)) },
+	"sync":   func(ctx context.Context, r events.Register) error { return r.Sync(ctx) },
+}
+
+func failed[T any](all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestACommandWhoseBusDoesNotAnswerEndsWithAway(t *testing.T) {
+	t.Parallel()
+	server, err := bus.Start(t.Context(), bus.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	line := standBefore(t, server.URL())
+	box, err := jetstream.Connect(t.Context(), line.url, jetstream.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line.silent.Store(true)
+	var waiting sync.WaitGroup // each for some seconds, at once
+	for name, ask := range asked {
+		waiting.Go(func() { wantAway(t, name, ask(t.Context(), box)) })
+	}
+	for name, ask := range inRegister {
+		waiting.Go(func() { wantAway(t, name+" in a register", ask(t.Context(), pipelines)) })
+	}
+	waiting.Wait()
+}
+
+func wantAway(t *testing.T, name string, err error) {
+	t.Helper()
+	if err == nil || exit.Code(err) != exit.Away {
+		t.Errorf("%s: %v: exit status %d, want %d", name, err, exit.Code(err), exit.Away)
+	}
+}
