@@ -64,8 +64,15 @@ func retryJob(ctx context.Context, box events.Letterbox, letter events.DeadLette
 	if err != nil {
 		return fmt.Errorf("message %d of the queue is no job: %w", letter.Message.Sequence, err)
 	}
-	job.Request = fmt.Sprintf("dead-%d", letter.Sequence)
+	job.Request = requestOf(letter)
 	return reoffer(ctx, box, job, letter)
+}
+
+// requestOf names a retry. The letter's sequence alone would repeat where DEAD is removed and made again; the message holds the
+// request before, so that no two retries of a job have the same name.
+func requestOf(letter events.DeadLetter) string {
+	const digits = 12
+	return fmt.Sprintf("dead-%d-%s", letter.Sequence, events.DerivedID(letter.Message.Subject, string(letter.Message.Body))[:digits])
 }
 
 // reoffer puts a job on the queue, if that was not done before the letter could be dropped. While another message of the job is there,
