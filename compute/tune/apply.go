@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune/space"
 )
@@ -31,16 +30,6 @@ func (s *Study) Apply(e Entry) error {
 	next.Last = e.Stored
 	*s = next
 	return nil
-}
-
-// Enter adds the next entry as the log holds it, and as of when it was stored.
-func (s *Study) Enter(body []byte, stored time.Time) error {
-	e, err := ParseEntry(body)
-	if err != nil {
-		return err
-	}
-	e.Stored = stored
-	return s.Apply(e)
 }
 
 func (s *Study) begin(e Entry) error {

@@ -13,6 +13,10 @@ import (
 
 // Entry is one append to a study's log. All that is in it happened at once, in the order of its fields.
 type Entry struct {
+	// Previous is the SHA-256, in hexadecimal, of the bytes of the entry that its writer had read last, as HashOf
+	// returns it. The first entry of a log has none.
+	Previous string `json:"previous,omitempty"`
+
 	Begun    *Begun      `json:"begun,omitempty"`    // the first entry, and one for each time that the study is asked for again
 	Space    space.Space `json:"space,omitempty"`    // parameters found later; those that are known already change nothing
 	Taken    *Taken      `json:"taken,omitempty"`    // a running trial goes on under another attempt, whose worker took it over
@@ -140,7 +144,7 @@ const (
 	Cancelled   Why = "cancelled" // nobody wants its result
 )
 
-// Empty says that an entry says nothing.
+// Empty says that an entry says nothing; what it continues doesn't count.
 func (e Entry) Empty() bool {
 	return e.Begun == nil && len(e.Space) == 0 && e.Taken == nil && e.Ended == nil && len(e.Started) == 0 && e.Finished == nil
 }

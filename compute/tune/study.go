@@ -18,11 +18,15 @@ type Study struct {
 	Begun    time.Time // when the first entry was stored, by the bus's clock
 	Opened   time.Time // when it was asked for last: MaxTime counts from here
 	Last     time.Time // when the newest entry was stored
-	Entries  int
+	Entries  int       // those that had an effect
 
-	failing int // failed trials since one was completed, or since the study was asked for
-	idle    int // trials completed, or found infeasible, since one was better than all before it
-	leader  int // the place behind the best trial's; 0: none is
+	Skipped int // entries that don't continue the log, see Enter
+	Dropped int // entries that continue it but contradict it, and have no effect
+
+	head    string // the hash of the newest entry that continues the log
+	failing int    // failed trials since one was completed, or since the study was asked for
+	idle    int    // trials completed, or found infeasible, since one was better than all before it
+	leader  int    // the place behind the best trial's; 0: none is
 }
 
 // Trial is one try of some values; several tries where the first failed.

@@ -41,9 +41,12 @@ func (w *world) buryOne() {
 func (w *world) search(trials int) string {
 	w.t.Helper()
 	name, after := events.Study{Pipeline: "penguin", ID: strings.Repeat("ab", 32)}, uint64(0)
+	previous := ""
 	write := func(e tune.Entry) {
 		w.t.Helper()
+		e.Previous = previous
 		body, err := e.Bytes()
+		previous = tune.HashOf(body)
 		if err == nil {
 			after, err = w.box.AppendStudy(w.t.Context(), name, body, after)
 		}

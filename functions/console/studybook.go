@@ -53,14 +53,9 @@ func (b *studyBook) read(ctx context.Context, name events.Study) (studies.State,
 	defer b.mu.Unlock()
 	state, _ := b.whole.look(name)
 	state.Name = name
-	for entry, err := range b.log.ReadStudy(ctx, name, state.After, false) {
-		if err == nil {
-			err = state.Study.Enter(entry.Body, entry.Stored)
-			state.After = entry.Sequence
-		}
-		if err != nil {
-			return state, err
-		}
+	state, err := studies.ReadOn(ctx, b.log, state)
+	if err != nil {
+		return state, err
 	}
 	if state.After == 0 {
 		return state, events.ErrNotFound

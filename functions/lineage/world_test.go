@@ -145,9 +145,11 @@ func (w *world) search(study events.Study, trials int) {
 			Trial: id, Owner: owner, Status: tune.Completed, Metrics: map[string]float64{"loss": float64(n + 1)},
 		}})
 	}
-	after := uint64(0)
+	after, previous := uint64(0), ""
 	for _, e := range entries {
+		e.Previous = previous
 		body, err := e.Bytes()
+		previous = tune.HashOf(body)
 		if err == nil {
 			after, err = w.box.AppendStudy(w.Context(), study, body, after)
 		}

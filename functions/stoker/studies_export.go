@@ -67,5 +67,5 @@ func exportStudy(ctx context.Context, box events.Letterbox, s studies.State, dir
 	if err != nil {
 		return err
 	}
-	return errors.Join(studies.Copy(ctx, box, s.Name, log), log.Close())
+	return errors.Join(studies.Copy(ctx, box, s, log), log.Close())
 }

@@ -1,9 +1,6 @@
 package studies
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // clock is the bus's, by which studies have their time: as far as is known from when entries were stored that have come. The bus's time was
 // that at least when they came, and it is that exactly for one that comes as it is written, as a seat's own do. So nothing ends too early,
@@ -28,22 +25,4 @@ func (l *Log) Time() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.clock.at(time.Now())
-}
-
-// Retime reads the log anew where its first entry has a time that is not the bus's yet, and that matters.
-func (l *Log) Retime(ctx context.Context) error {
-	if l.Now().Config.MaxTime == 0 {
-		return nil
-	}
-	again, err := Open(ctx, l.bus, l.name, Options{})
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if again.state.After >= l.state.After {
-		l.state, l.clock = again.state, again.clock
-		l.moved()
-	}
-	return nil
 }

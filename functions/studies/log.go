@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Log is a study's log as one reader and writer has it: Now is what it came to when it was read last, and every writing says what it is about
-// to follow, so that nothing is ever written that the log has left behind. Methods may be called from several goroutines.
+// Log is a study's log as one reader and writer has it: Now is what it came to when it was read last. What is written follows
+// what was read, or is refused by the bus. Methods may be called from several goroutines.
 type Log struct {
 	bus   events.Studies
 	name  events.Study
@@ -22,27 +22,31 @@ type Log struct {
 
 	mu      sync.Mutex
 	state   State
-	changed chan struct{} // closed, and replaced, with every entry
-	broken  error         // an entry that is none, or of a newer version: the log can't be gone on with here
+	own     map[string]bool // by hash: an entry that is being written, and whether it was found in the log
+	changed chan struct{}   // closed, and replaced, with every entry
+	broken  error           // an entry of a newer version: the log can't be read on here
 	clock   clock
 }
 
 // Options are what a writer may say.
 type Options struct {
 	Prove  func() error // asked before each writing, which it forbids by an error; nil forbids none
-	Logger *slog.Logger // of what is tried again; default: discards
+	Logger *slog.Logger // of what is tried again, and of what the bus has lost; default: discards
 }
 
 // Open reads a study's log to its end. One that nobody has begun has no entries.
 func Open(ctx context.Context, bus events.Studies, name events.Study, o Options) (*Log, error) {
-	l := &Log{bus: bus, name: name, prove: o.Prove, log: o.Logger, state: State{Name: name}, changed: make(chan struct{})}
+	l := &Log{
+		bus: bus, name: name, prove: o.Prove, log: o.Logger,
+		state: State{Name: name}, own: map[string]bool{}, changed: make(chan struct{}),
+	}
 	if l.prove == nil {
 		l.prove = func() error { return nil }
 	}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
-	return l, l.readOn(ctx)
+	return l, l.reread(ctx)
 }
 
 // Name is the study's.
@@ -58,70 +62,208 @@ func (l *Log) State() State {
 	return l.state
 }
 
-// Watch is where the log stands, and what is closed when it has moved on.
+// Watch is where the log stands, and what is closed when it has changed.
 func (l *Log) Watch() (tune.Study, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state.Study, l.changed
 }
 
-// readOn reads what is new.
-func (l *Log) readOn(ctx context.Context) error {
-	for entry, err := range l.bus.ReadStudy(ctx, l.name, l.State().After, false) {
-		if err != nil {
-			return l.away(err)
-		}
-		l.enter(entry)
-	}
+// current is the state, or why the log can't be read on.
+func (l *Log) current() (State, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.broken
+	return l.state, l.broken
 }
 
-// followTime is how long a follower waits that lost the log before it looks again.
+// lagTime is how long entries that were read before, and are not in the log now, are taken to be on their way to the server that
+// answers. After that they are lost.
+const lagTime = 5 * time.Second
+
+// catchUp reads what is new. Where the log ends before what was read of it, it reads again for up to lagTime, and then takes
+// the rest for lost and reads the log from its beginning.
+func (l *Log) catchUp(ctx context.Context) error {
+	var pause events.Pause
+	for until := time.Now().Add(lagTime); ; {
+		switch err := l.readOn(ctx); {
+		case !errors.Is(err, errBehind):
+			return err
+		case !time.Now().Before(until):
+			return l.reread(ctx)
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return l.failure(err)
+		}
+	}
+}
+
+// readOn reads what is new, and reads all anew where the log no longer holds what was read. errBehind, and nothing changed, if
+// the log ends before it.
+func (l *Log) readOn(ctx context.Context) error {
+	state, err := l.current()
+	if err != nil {
+		return err
+	}
+	for entry, err := range state.behind(ctx, l.bus) {
+		if err == nil {
+			err = l.enter(entry)
+		}
+		switch {
+		case errors.Is(err, errLost) || errors.Is(err, tune.ErrUnchained):
+			return l.reread(ctx)
+		case errors.Is(err, errBehind):
+			return err
+		case err != nil:
+			return l.failure(err)
+		}
+	}
+	return nil
+}
+
+// enter adds an entry, if it is new. tune.ErrUnchained, and nothing changed, if it doesn't continue what was read.
+func (l *Log) enter(entry events.StudyEntry) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.broken != nil:
+		return l.broken
+	case entry.Sequence <= l.state.After:
+		return nil
+	}
+	l.clock.hear(entry.Stored)
+	next := l.state
+	switch err := next.enter(entry); {
+	case errors.Is(err, tune.ErrUnchained):
+		return err
+	case errors.Is(err, tune.ErrNewer):
+		l.broken = l.newer(err)
+		return l.broken
+	case err != nil:
+		l.log.Warn("an entry of a study's log contradicts the study and has no effect", "study", l.name.ID, "sequence", entry.Sequence, "error", err)
+	}
+	l.state = next
+	l.found(next.newest)
+	l.moved()
+	return nil
+}
+
+// newer is what an entry of a newer version means to those who work on the study: the job is for a newer worker.
+func (l *Log) newer(err error) error {
+	return events.Fail(events.FailureUnavailable, fmt.Errorf("study %s: %w", l.name.ID, err))
+}
+
+// found notes that an entry continues the log, if it is one that is being written.
+func (l *Log) found(hash string) {
+	if _, mine := l.own[hash]; mine {
+		l.own[hash] = true
+	}
+}
+
+// moved wakes those who watch.
+func (l *Log) moved() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// reread reads the log from its beginning, and takes it for what it is now. The logger says what was lost.
+func (l *Log) reread(ctx context.Context) error {
+	for {
+		before, _ := l.current()
+		state, chain, err := read(ctx, l.bus, l.name, l.hear)
+		if err != nil && !errors.Is(err, tune.ErrNewer) {
+			return l.failure(err)
+		}
+		if l.replace(before, state, chain, err) {
+			_, err := l.current()
+			return err
+		}
+	}
+}
+
+func (l *Log) hear(stored time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clock.hear(stored)
+}
+
+// replace puts another state in the place of one, and returns false if that is no longer the log's: then the other may lack
+// what the follower has read meanwhile. newer is why the log can't be read on behind it.
+func (l *Log) replace(before, state State, chain map[string]bool, newer error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.state.same(before) {
+		return false
+	}
+	l.report(before, state, chain[before.Study.Head()])
+	l.state = state
+	if newer != nil {
+		l.broken = l.newer(newer)
+	}
+	for hash := range l.own {
+		l.own[hash] = chain[hash]
+	}
+	l.moved()
+	return true
+}
+
+// report says what was lost of what was read before, and which entries have no effect.
+func (l *Log) report(before, state State, holds bool) {
+	if !holds {
+		l.log.Warn("the bus has lost acknowledged entries of a study's log; the study goes on from what the log holds, and what was begun "+
+			"in the lost entries counts as not begun", "study", l.name.ID, "sequence", before.After, "newest", state.After,
+			"trials", len(before.Study.Trials), "trials_left", len(state.Study.Trials))
+	}
+	if skipped, dropped := state.Study.Skipped, state.Study.Dropped; skipped > before.Study.Skipped || dropped > before.Study.Dropped {
+		l.log.Warn("entries of a study's log have no effect", "study", l.name.ID, "newest", state.After, "skipped", skipped, "dropped", dropped)
+	}
+}
+
+// followTime is how long a follower waits that lost the log before it reads on.
 const followTime = time.Second
 
 // Follow reads what is new as it comes, until ctx ends. The log may as well be written to meanwhile.
 func (l *Log) Follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		for entry, err := range l.bus.ReadStudy(ctx, l.name, l.State().After, true) {
-			if err != nil {
-				l.log.Debug("a study's log is not followed", "study", l.name.ID, "error", err)
-				break
-			}
-			l.enter(entry)
+		err := l.followOn(ctx)
+		if ctx.Err() != nil {
+			return
 		}
-		rest(ctx, followTime)
+		if err == nil {
+			err = l.catchUp(ctx)
+		}
+		if err != nil {
+			l.log.Debug("a study's log is not followed", "study", l.name.ID, "error", err)
+			rest(ctx, followTime)
+		}
 	}
 }
 
-// enter adds what was read, if it is new.
-func (l *Log) enter(entry events.StudyEntry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.clock.hear(entry.Stored)
-	if entry.Sequence <= l.state.After || l.broken != nil {
-		return
-	}
-	if err := l.state.enter(entry); err != nil {
-		l.broken = events.Fail(blame(err), fmt.Errorf("study %s: %w", l.name.ID, err))
-		return
-	}
-	l.moved()
-}
+// errEnded says that the bus has ended a reading that was to go on.
+var errEnded = errors.New("the reading has ended")
 
-// blame says what an entry that can't be read means to who works on the study. A newer version's is for a newer worker: the job goes back.
-func blame(err error) events.FailureKind {
-	if errors.Is(err, tune.ErrNewer) {
-		return events.FailureUnavailable
+// followOn enters what is new as it comes, for checkTime.
+func (l *Log) followOn(ctx context.Context) error {
+	following, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	state, err := l.current()
+	if err != nil {
+		return err
 	}
-	return events.FailureCrash
-}
-
-// moved tells those who watch.
-func (l *Log) moved() {
-	close(l.changed)
-	l.changed = make(chan struct{})
+	for entry, err := range l.bus.ReadStudy(following, l.name, state.After, true) {
+		if err == nil {
+			err = l.enter(entry)
+		}
+		if errors.Is(err, tune.ErrUnchained) {
+			return l.reread(ctx) // and follow from there
+		}
+		if err != nil && following.Err() == nil {
+			return err
+		}
+	}
+	if following.Err() == nil {
+		return errEnded
+	}
+	return nil
 }
 
 func rest(ctx context.Context, pause time.Duration) {

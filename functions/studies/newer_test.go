@@ -2,6 +2,7 @@ package studies_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tune"
@@ -19,7 +20,8 @@ func TestAStudyOfANewerVersionIsLeftToNewerWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newest, err := d.box.AppendStudy(t.Context(), name("a"), []byte(`{"added_later":{"a":1}}`), log.State().After)
+	study := log.Now()
+	newest, err := d.box.AppendStudy(t.Context(), name("a"), fmt.Appendf(nil, `{"previous":%q,"added_later":{"a":1}}`, study.Head()), log.State().After)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,90 +2,226 @@ package studies
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
+)
+
+// What a read finds out about what was read before.
+var (
+	errLost     = errors.New("the log no longer holds what was read of it")
+	errBehind   = errors.New("the log ends before what was read of it")
+	errUnstable = errors.New("the log changes while it is read")
 )
 
 // State is what a log comes to, up to an entry.
 type State struct {
 	Name  events.Study
 	Study tune.Study
-	After uint64 // the sequence of that entry; 0: nobody has begun the study
+	After uint64 // the sequence of the newest entry that was read, even of one without effect; 0: the log is empty
+
+	newest string // the hash of that entry
 }
 
-// Read is a study as it stands.
+// same says whether two states are of the same log up to the same entry.
+func (s State) same(other State) bool { return s.After == other.After && s.newest == other.newest }
+
+// about names the study in an error.
+func (s State) about(err error) error {
+	return fmt.Errorf("study %s of pipeline %s: %w", s.Name.ID, s.Name.Pipeline, err)
+}
+
+// enter adds one entry. An entry without effect is tune.ErrUnchained or tune.ErrContradiction, and the state is behind it.
+func (s *State) enter(entry events.StudyEntry) error {
+	err := s.Study.Enter(entry.Body, entry.Stored)
+	if err != nil {
+		err = fmt.Errorf("entry %d of the log: %w", entry.Sequence, err)
+	}
+	if !errors.Is(err, tune.ErrNewer) {
+		s.After, s.newest = entry.Sequence, tune.HashOf(entry.Body)
+	}
+	return err
+}
+
+// Read returns a study as it stands. It holds all entries that were acknowledged before the call and not lost since.
 func Read(ctx context.Context, log events.Studies, name events.Study) (State, error) {
-	s := State{Name: name}
-	for entry, err := range log.ReadStudy(ctx, name, 0, false) {
-		if err == nil {
-			err = s.enter(entry)
-		}
-		if err != nil {
-			return s, fmt.Errorf("study %s of pipeline %s: %w", name.ID, name.Pipeline, err)
-		}
+	s, _, err := read(ctx, log, name, nil)
+	if err != nil {
+		return s, s.about(err)
 	}
 	return s, nil
 }
 
+// readings bounds how often a log is read that changes while it is read.
+const readings = 5
+
+// read folds a log from its beginning. It returns the hashes of the entries that continue it, too, and hears of the time of each
+// entry. Where an entry doesn't continue the log, the log is read again until a second reading continues what the first came to:
+// the bus may have lost entries during the first, and what came before doesn't belong to what came after.
+func read(ctx context.Context, log events.Studies, name events.Study, hear func(time.Time)) (s State, chain map[string]bool, err error) {
+	if s, chain, err = fold(ctx, log, name, hear); err != nil || s.Study.Skipped == 0 {
+		return s, chain, err
+	}
+	for range readings {
+		before := s
+		s, chain, err = fold(ctx, log, name, hear)
+		if err != nil || s.Study.Skipped == before.Study.Skipped && chain[before.Study.Head()] {
+			return s, chain, err
+		}
+	}
+	return s, chain, errUnstable
+}
+
+func fold(ctx context.Context, log events.Studies, name events.Study, hear func(time.Time)) (State, map[string]bool, error) {
+	s, chain := State{Name: name}, map[string]bool{"": true}
+	for entry, err := range log.ReadStudy(ctx, name, 0, false) {
+		if err != nil {
+			return s, chain, err
+		}
+		if err = s.enter(entry); errors.Is(err, tune.ErrNewer) {
+			return s, chain, err
+		}
+		chain[s.Study.Head()] = true
+		if hear != nil {
+			hear(entry.Stored)
+		}
+	}
+	return s, chain, nil
+}
+
+// behind yields the entries behind the state, once the newest that was read is found in its place. errLost if another stands
+// there, errBehind if the log ends before it.
+func (s State) behind(ctx context.Context, log events.Studies) iter.Seq2[events.StudyEntry, error] {
+	return func(yield func(events.StudyEntry, error) bool) {
+		found := s.After == 0
+		for entry, err := range log.ReadStudy(ctx, s.Name, max(s.After, 1)-1, false) {
+			switch {
+			case err != nil || found:
+			case entry.Sequence == s.After && tune.HashOf(entry.Body) == s.newest:
+				found = true
+				continue
+			default:
+				err = errLost
+			}
+			if !yield(entry, err) || err != nil {
+				return
+			}
+		}
+		if !found {
+			yield(events.StudyEntry{}, errBehind)
+		}
+	}
+}
+
+// ReadOn returns a study as it stands, of which a state was read before: only what is new is read, as long as the log still
+// holds what was read.
+func ReadOn(ctx context.Context, log events.Studies, s State) (State, error) {
+	next := s
+	for entry, err := range s.behind(ctx, log) {
+		if err == nil {
+			err = next.enter(entry)
+		}
+		switch {
+		case errors.Is(err, errLost) || errors.Is(err, errBehind) || errors.Is(err, tune.ErrUnchained):
+			return Read(ctx, log, s.Name)
+		case err != nil && !errors.Is(err, tune.ErrContradiction):
+			return s, s.about(err)
+		}
+	}
+	return next, nil
+}
+
+// checkTime is how often a follower checks that the log still holds what was read of it.
+const checkTime = 15 * time.Second
+
 // Follow yields a study as it stands, then with each entry that is new, until it is settled: finished, with nothing of it running.
+// A study that has lost entries is yielded as it stands then.
 func Follow(ctx context.Context, log events.Studies, name events.Study) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		s, err := Read(ctx, log, name)
-		if err != nil || !yield(s, nil) {
-			yieldError(yield, s, err)
-			return
+		for more := err == nil && yield(s, nil) && !s.Study.Settled(); more && err == nil && ctx.Err() == nil; {
+			s, more, err = followOn(ctx, log, s, yield)
 		}
-		if s.Study.Settled() {
-			return
-		}
-		for entry, err := range log.ReadStudy(ctx, name, s.After, true) {
-			if err == nil {
-				err = s.enter(entry)
-			}
-			if err != nil {
-				yieldError(yield, s, err)
-				return
-			}
-			if !yield(s, nil) || s.Study.Settled() {
-				return
-			}
+		if err != nil {
+			yield(s, err)
 		}
 	}
 }
 
-func yieldError(yield func(State, error) bool, s State, err error) {
-	if err != nil {
-		yield(s, fmt.Errorf("study %s of pipeline %s: %w", s.Name.ID, s.Name.Pipeline, err))
+// followOn yields the states that new entries lead to, for up to checkTime, and checks then what was read. It returns false when
+// there is nothing more to yield.
+func followOn(ctx context.Context, log events.Studies, s State, yield func(State, error) bool) (State, bool, error) {
+	following, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	for entry, err := range log.ReadStudy(following, s.Name, s.After, true) {
+		switch {
+		case err != nil && following.Err() != nil:
+			continue // it is the last
+		case err != nil:
+			return s, false, s.about(err)
+		}
+		next := s
+		switch err = next.enter(entry); {
+		case errors.Is(err, tune.ErrUnchained):
+			next, err = Read(ctx, log, s.Name)
+		case errors.Is(err, tune.ErrContradiction):
+			err = nil
+		}
+		if err != nil {
+			return s, false, s.about(err)
+		}
+		if s = next; !yield(s, nil) || s.Study.Settled() {
+			return s, false, nil
+		}
 	}
+	if ctx.Err() != nil {
+		return s, false, nil
+	}
+	next, err := ReadOn(ctx, log, s)
+	if err != nil || next.same(s) {
+		return s, err == nil, err
+	}
+	return next, yield(next, nil) && !next.Study.Settled(), nil
 }
 
-// enter adds one entry. One that contradicts the log was written by nobody who had read it.
-func (s *State) enter(entry events.StudyEntry) error {
-	if err := s.Study.Enter(entry.Body, entry.Stored); err != nil {
-		return fmt.Errorf("entry %d of the log: %w", entry.Sequence, err)
+// Copy writes the entries that a state was folded from, an entry a line, without those that don't continue the log. It is an
+// error if the log no longer holds all of the state; what was written is not the study's log then.
+func Copy(ctx context.Context, log events.Studies, state State, w io.Writer) error {
+	if err := copyTo(ctx, log, state, w); err != nil {
+		return state.about(fmt.Errorf("copy the log up to entry %d: %w", state.After, err))
 	}
-	s.After = entry.Sequence
 	return nil
 }
 
-// Copy writes the log itself, an entry a line.
-func (l *Log) Copy(ctx context.Context, w io.Writer) error {
-	return events.Fail(events.FailureUnavailable, Copy(ctx, l.bus, l.name, w))
-}
-
-// Copy writes the log itself, an entry a line.
-func Copy(ctx context.Context, log events.Studies, name events.Study, w io.Writer) error {
-	for entry, err := range log.ReadStudy(ctx, name, 0, false) {
-		if err != nil {
-			return fmt.Errorf("study %s of pipeline %s: %w", name.ID, name.Pipeline, err)
+func copyTo(ctx context.Context, log events.Studies, state State, w io.Writer) error {
+	s := State{Name: state.Name}
+	if state.After == 0 {
+		return nil
+	}
+	for entry, err := range log.ReadStudy(ctx, state.Name, 0, false) {
+		if err == nil {
+			err = s.enter(entry)
 		}
-		if _, err := w.Write(append(entry.Body, '\n')); err != nil {
+		if err == nil || errors.Is(err, tune.ErrContradiction) {
+			_, err = w.Write(append(entry.Body, '\n'))
+		}
+		if err != nil && !errors.Is(err, tune.ErrUnchained) {
 			return err
 		}
+		if s.After >= state.After {
+			break
+		}
+	}
+	switch {
+	case s.After < state.After:
+		return errBehind
+	case !s.same(state) || s.Study.Head() != state.Study.Head():
+		return errLost
 	}
 	return nil
 }

@@ -1,57 +1,57 @@
 package studies
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 )
 
-// The pauses between two tries to write while the bus is away.
-const (
-	shortPause = 50 * time.Millisecond
-	longPause  = 2 * time.Second
-)
+// errUnwritten says that an acknowledged entry is not in the log, or is skipped by all who read it.
+var errUnwritten = errors.New("the bus has acknowledged the entry, and the log doesn't hold it")
 
-// Write appends what plan says, which is asked again whenever someone else was first. An empty entry says that there is nothing to write.
-// An answer may be lost: then plan finds in the study what it said before. It goes on until the bus has answered or ctx ends.
+// Write appends the entry that plan returns, and returns once the entry was read back as a part of the log. An empty entry says
+// that there is nothing to write. plan is called again with what the log holds by then whenever another writer was first, an
+// answer was lost, or the bus has lost entries: it finds in the study what was written before.
+//
+// Write tries until the bus has answered or ctx ends. An error that no later try can avoid ends it, as that of an entry which is
+// too large for the bus: it is a failure of the module's then.
 func (l *Log) Write(ctx context.Context, plan func(tune.Study) (tune.Entry, error)) error {
-	for pause := shortPause; ; pause = min(2*pause, longPause) {
-		l.mu.Lock()
-		now, err := l.state, l.broken
-		l.mu.Unlock()
+	for pause := (events.Pause{}); ; {
+		before, err := l.current()
 		if err != nil {
 			return err
 		}
-		e, err := plan(now.Study)
+		e, err := plan(before.Study)
 		if err != nil || e.Empty() {
 			return err
 		}
-		err = l.append(ctx, now, e)
-		if errors.Is(err, events.ErrConflict) {
-			read := l.readOn(ctx)
-			if read == nil && l.State().After != now.After {
-				pause = shortPause
-				continue
-			}
-			err = cmp.Or(read, err) // or who answers reads has nothing new yet, on a stream of several servers
-		}
+		err = l.append(ctx, before, e)
 		if err == nil || hopeless(err) || ctx.Err() != nil {
-			return l.away(err)
+			return l.failure(err)
 		}
-		l.log.Debug("a study's log can't be written to yet", "study", l.name.ID, "error", err)
-		rest(ctx, pause)
-		_ = l.readOn(ctx) // what may have been written is found, or its place is refused again
+		if !errors.Is(err, events.ErrConflict) {
+			l.log.Debug("a study's log can't be written to yet", "study", l.name.ID, "error", err)
+		}
+		if caughtUp := l.catchUp(ctx); caughtUp == nil && !l.State().same(before) {
+			pause = events.Pause{}
+			continue
+		}
+		if pause.Wait(ctx) != nil {
+			return l.failure(err)
+		}
 	}
 }
 
-// append writes one entry behind those that were read. Its time is the bus's to say: until the log is read from its beginning, ours of it is
-// near enough.
+// append writes one entry behind those that were read, and reads it back: a bus that has lost entries may accept one behind an
+// entry that its writer has never read.
 func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
+	e.Previous = before.Study.Head()
 	body, err := e.Bytes()
 	if err != nil {
 		return events.Fail(events.FailureModule, fmt.Errorf("study %s: %w", l.name.ID, err))
@@ -64,32 +64,81 @@ func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
 	if err := l.prove(); err != nil {
 		return err
 	}
+	hash := tune.HashOf(body)
+	l.writing(hash)
+	defer l.written(hash)
 	sequence, err := l.bus.AppendStudy(ctx, l.name, body, before.After)
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.state.After == before.After { // else it was read before its writing was confirmed
-		l.state.Study, l.state.After = study, sequence
-		l.moved()
+	if err := l.catchUp(ctx); err != nil {
+		return err
+	}
+	if !l.written(hash) {
+		l.log.Warn("the bus has lost an acknowledged entry of a study's log; what it says is planned again from what the log holds",
+			"study", l.name.ID, "sequence", sequence, "newest", l.State().After)
+		return errUnwritten
 	}
 	return nil
+}
+
+func (l *Log) writing(hash string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.own[hash] = false
+}
+
+// written says whether an entry that is being written was found in the log, and forgets it.
+func (l *Log) written(hash string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.own[hash]
+	delete(l.own, hash)
+	return found
 }
 
 // hopeless says whether writing again comes to nothing.
 func hopeless(err error) bool {
 	_, ours := errors.AsType[*events.Failure](err)
+	_, invalid := errors.AsType[*events.Invalid](err)
 	for _, kind := range []error{events.ErrTooLarge, events.ErrRefused, events.ErrClosed, events.ErrLeaseLost} {
 		ours = ours || errors.Is(err, kind)
 	}
-	return ours
+	return ours || invalid
 }
 
-// away says that the world is at fault, unless it was said already whose fault it is.
-func (l *Log) away(err error) error {
+// failure says whose fault an error is, unless that was said already. Most are of the bus, and the job is tried again for as long
+// as it takes. An entry that the bus never accepts would be refused then, too: what a module has found doesn't fit into it.
+func (l *Log) failure(err error) error {
 	if _, said := errors.AsType[*events.Failure](err); err == nil || said || errors.Is(err, events.ErrLeaseLost) {
 		return err
 	}
-	return events.Fail(events.FailureUnavailable, fmt.Errorf("log of study %s: %w", l.name.ID, err))
+	kind := events.FailureUnavailable
+	switch _, invalid := errors.AsType[*events.Invalid](err); {
+	case invalid:
+		kind = events.FailureCrash
+	case errors.Is(err, events.ErrTooLarge):
+		kind = events.FailureModule
+		err = fmt.Errorf("%w: let the module report fewer or shorter metrics and parameters, or raise max_payload of the NATS servers", err)
+	}
+	return events.Fail(kind, fmt.Errorf("log of study %s: %w", l.name.ID, err))
+}
+
+// Copy writes the log that a state of it was folded from, as the function Copy does, once the bus shows all of it: it asks again
+// while the log ends before the state, for up to lagTime. The state may be discarded as lost then, and the log is read anew. The
+// error is of kind unavailable: what was written is not the whole log, and the job is tried again.
+func (l *Log) Copy(ctx context.Context, state State, w io.Writer) error {
+	var pause events.Pause
+	for until := time.Now().Add(lagTime); ; {
+		var whole bytes.Buffer
+		err := Copy(ctx, l.bus, state, &whole)
+		if err == nil {
+			_, err = w.Write(whole.Bytes())
+			return events.Fail(events.FailureUnavailable, err)
+		}
+		if !errors.Is(err, errBehind) || !time.Now().Before(until) || pause.Wait(ctx) != nil {
+			_ = l.catchUp(ctx) // by which the state is discarded, if it is lost
+			return events.Fail(events.FailureUnavailable, err)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/studies"
 )
 
 // patient makes trials of one second that report every tenth of it, and end when they are told to.
@@ -100,15 +101,11 @@ func TestAStoppedStudyTellsTheBestSoFar(t *testing.T) {
 
 // stop appends to the study what `stoker studies stop` does.
 func (p *plant) stop() {
-	body, err := tune.Entry{Finished: &tune.Finished{Why: tune.Stopped}}.Bytes()
-	for err == nil || errors.Is(err, events.ErrConflict) {
-		for entry := range p.box.Studies(p.Context(), "") {
-			if _, err = p.box.AppendStudy(p.Context(), entry.Study, body, entry.Sequence); err == nil {
-				return
-			}
+	for entry := range p.box.Studies(p.Context(), "") {
+		if _, err := studies.Stop(p.Context(), p.box, entry.Study, ""); err != nil {
+			p.Fatal(err)
 		}
 	}
-	p.Fatal(err)
 }
 
 func TestTwoRunsShareAStudy(t *testing.T) {

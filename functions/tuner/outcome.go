@@ -9,8 +9,8 @@ import (
 
 // conclude makes what a study has come to the outcome of the execution.
 func conclude(ctx context.Context, a *execution.Attempt, l *studies.Log) (*execution.Result, error) {
-	study := l.Now()
-	found, err := cameTo(ctx, a, l)
+	state := l.State()
+	found, err := cameTo(ctx, a, l, state)
 	if err == nil {
 		err = a.CheckTold(tell(a, found, a.Started))
 	}
@@ -19,7 +19,7 @@ func conclude(ctx context.Context, a *execution.Attempt, l *studies.Log) (*execu
 	}
 	done, err := publish(ctx, a, found)
 	if err == nil {
-		forget(ctx, a, study)
+		forget(ctx, a, state.Study)
 	}
 	return done, err
 }

@@ -16,8 +16,11 @@ import (
 )
 
 // cameTo is what a study comes to, as TFX's files have it; why it comes to nothing is the job's failure.
-func cameTo(ctx context.Context, a *execution.Attempt, l *studies.Log) (f found, err error) {
-	study := l.Now()
+func cameTo(ctx context.Context, a *execution.Attempt, l *studies.Log, state studies.State) (f found, err error) {
+	study := state.Study
+	if !study.Settled() {
+		return f, unavailable(errors.New("the bus has lost the end of the study: the next attempt goes on with it"))
+	}
 	best := study.Best()
 	switch why := study.Finished; {
 	case why.Why == tune.Cancelled:
@@ -36,7 +39,7 @@ func cameTo(ctx context.Context, a *execution.Attempt, l *studies.Log) (f found,
 		return f, err
 	}
 	var log bytes.Buffer
-	if err := l.Copy(ctx, &log); err != nil {
+	if err := l.Copy(ctx, state, &log); err != nil {
 		return f, err
 	}
 	return f, search.Leave(&study, log.Bytes(), a.Desk.Out(bestKey), a.Desk.Out(resultsKey))

@@ -120,6 +120,9 @@ func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ended != nil && wrote.Ended == nil {
+		s.dropped(*ended)
+	}
 	study := s.Now()
 	s.tell(study)
 	mine := study.Of(s.me.Job)
@@ -130,6 +133,12 @@ func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 		s.offer(ctx, study)
 	}
 	return &taken{mine, wrote.Taken != nil || s.orphaned == mine.ID}, nil
+}
+
+// dropped says that the end of a trial is not written: the log doesn't hold the trial as this attempt's.
+func (s *seat) dropped(ended tune.Ended) {
+	s.log.Warn("the end of a trial is dropped: by the study's log the trial is not this attempt's", "study", s.Name().ID, "trial", ended.Trial,
+		"status", ended.Status)
 }
 
 // tell reports how the study stands.

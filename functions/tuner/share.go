@@ -31,7 +31,7 @@ func (s *seat) share(ctx context.Context, told module.Assignment, run func(conte
 	}
 	crashes := crashes{}
 	for {
-		before := s.Now().Entries
+		before := s.Now()
 		failure := s.process(ctx, told, run)
 		if s.Now().Entries == 0 {
 			return failure
@@ -42,7 +42,7 @@ func (s *seat) share(ctx context.Context, told module.Assignment, run func(conte
 		if idle, err := s.idle(ctx); idle || err != nil {
 			return err
 		}
-		if failure == nil && s.Now().Entries <= max(before, 1) { // another process would do no better
+		if now := s.Now(); failure == nil && (now.Head() == before.Head() || before.Entries == 0 && now.Entries == 1) { // another process would do no better
 			return events.Fail(events.FailureModule, errors.New("the module's search ended, and took none of the trials that there are"))
 		}
 	}
@@ -122,6 +122,9 @@ func (d *desk) Next(ctx context.Context, _ string) (string, tune.Verdict, error)
 // Found implements oracle.Desk.
 func (d *desk) Found(ctx context.Context, found space.Space) error {
 	return d.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+		if study.Entries == 0 {
+			return e, search.NoStudy()
+		}
 		if known := study.Config.Space; len(known.Join(found)) > len(known) {
 			e.Space = found
 		}
@@ -132,12 +135,17 @@ func (d *desk) Found(ctx context.Context, found space.Space) error {
 // End implements oracle.Desk.
 func (d *desk) End(ctx context.Context, ended tune.Ended) error {
 	ended.Owner = d.me
-	return d.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+	planned := false
+	err := d.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		if search.Holds(study, d.me, ended.Trial) {
-			e.Ended = &ended
+			e.Ended, planned = &ended, true
 		}
 		return e, nil
 	})
+	if err == nil && !planned {
+		d.dropped(ended)
+	}
+	return err
 }
 
 // Stop implements oracle.Desk.

@@ -52,10 +52,10 @@ func (s *seat) search(ctx context.Context) (*execution.Result, error) {
 
 // begin writes the first entry of the log, or that this job asks again for a study that came to nothing.
 func begin(ctx context.Context, l *studies.Log, task worker.Task, config *tune.Config) error {
-	err := l.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
+	return l.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		switch {
 		case study.Entries == 0 && config == nil:
-			return e, events.Fail(events.FailureCrash, errors.New("a study without a config"))
+			return e, search.NoStudy()
 		case study.Entries == 0:
 			e.Begun = &tune.Begun{Config: *config, Request: requestOf(task)}
 		case study.Finished == nil || !reopens(study, task):
@@ -66,10 +66,6 @@ func begin(ctx context.Context, l *studies.Log, task worker.Task, config *tune.C
 		}
 		return e, nil
 	})
-	if err != nil {
-		return err
-	}
-	return l.Retime(ctx)
 }
 
 // reopens says whether a job asks again for a study that is finished: for one that failed before this job asked for it, and for one

@@ -24,6 +24,9 @@ func (s *seat) try(ctx context.Context, trial taken) (_ *tune.Ended, err error) 
 	defer span.End(&err)
 	span.Text("stoker.trial", trial.ID)
 	study := s.Now()
+	if study.Entries == 0 {
+		return nil, search.NoStudy()
+	}
 	told, err := s.assign(study, trial.Trial)
 	if err != nil {
 		return nil, err

@@ -92,7 +92,11 @@ func (s *Server) UpdateTrial(ctx context.Context, r *oraclepb.UpdateTrialRequest
 	if err != nil {
 		return nil, err
 	}
-	told := s.trial(study, study.Trial(id))
+	trial := study.Trial(id)
+	if trial == nil { // the bus has lost its start, so it was not started
+		trial, stop = &tune.Trial{ID: id, Status: tune.Running}, true
+	}
+	told := s.trial(study, trial)
 	if stop {
 		told.Status = oraclepb.TrialStatus_STOPPED
 	}

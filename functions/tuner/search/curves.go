@@ -45,6 +45,9 @@ func (c Curves) thinned(objectives []tune.Objective) map[string][]tune.Point {
 // Completed is the end of a try that went well, or was stopped early: a failure if what the study is about is missing or no number.
 func Completed(study tune.Study, trial string, c Curves, metrics map[string]float64, stopped int) tune.Ended {
 	objectives := study.Config.Objectives
+	if len(objectives) == 0 { // the bus has lost the log
+		return tune.Ended{Trial: trial, Status: tune.Invalid, Message: NoStudy().Error()}
+	}
 	ended := tune.Ended{
 		Trial: trial, Status: tune.Completed, Stopped: stopped,
 		Curves: c.thinned(objectives), Metrics: finite(study.Config, metrics),

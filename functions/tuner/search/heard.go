@@ -52,9 +52,12 @@ func (h *Heard) Hear(study tune.Study, m module.Message) {
 
 // Early says whether a trial is to end early with the curves that it has: by the study's rule, or because its goal is reached.
 func Early(study tune.Study, trial string, curves Curves) bool {
-	curve := curves[study.Config.Objectives[0].Name]
 	t := study.Trial(trial)
-	if t == nil || len(curve) == 0 {
+	if t == nil {
+		return false
+	}
+	curve := curves[study.Config.Objectives[0].Name]
+	if len(curve) == 0 {
 		return false
 	}
 	return reached(study.Config, curve[len(curve)-1].Value) || suggest.Stop(&study, t, curve)

@@ -74,7 +74,7 @@ func foldLog(study *tune.Study, log io.Reader) error {
 	lines, number := bufio.NewScanner(log), 1
 	lines.Buffer(nil, tune.MaxEntryBytes+len("\r\n"))
 	for ; lines.Scan(); number++ {
-		if err := study.Enter(lines.Bytes(), time.Time{}); err != nil { // when it was stored, the file doesn't say
+		if err := study.Enter(lines.Bytes(), time.Time{}); err != nil && !errors.Is(err, tune.ErrContradiction) { // when it was stored, the file doesn't say
 			return fmt.Errorf("line %d: %w", number, err)
 		}
 	}
