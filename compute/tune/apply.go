@@ -116,7 +116,7 @@ func (s *Study) start(e Entry) error {
 		if other := s.Of(started.Owner.Job); other != nil {
 			return fmt.Errorf("started: trial %s: job %s works on trial %s", started.Trial, started.Owner.Job, other.ID)
 		}
-		t, err := s.tried(started)
+		t, err := s.tried(started, e.hash)
 		if err != nil {
 			return fmt.Errorf("started: %w", err)
 		}
@@ -127,13 +127,13 @@ func (s *Study) start(e Entry) error {
 }
 
 // tried is a new trial, or one to be tried again as if nothing had been: what failed tries reported is not of it.
-func (s *Study) tried(started Started) (*Trial, error) {
+func (s *Study) tried(started Started, origin string) (*Trial, error) {
 	if started.Suggestion == nil {
 		t := s.change(started.Trial)
 		if t == nil || t.Status != Invalid {
 			return nil, fmt.Errorf("trial %s: does not wait for another try", started.Trial)
 		}
-		*t = Trial{ID: t.ID, Suggestion: t.Suggestion, Tries: t.Tries, key: t.key}
+		*t = Trial{ID: t.ID, Suggestion: t.Suggestion, Tries: t.Tries, Origin: t.Origin, key: t.key}
 		return t, nil
 	}
 	switch parent := started.Suggestion.Parent; {
@@ -144,7 +144,7 @@ func (s *Study) tried(started Started) (*Trial, error) {
 	case parent != "" && (s.Trial(parent) == nil || s.Trial(parent).Status != Completed):
 		return nil, fmt.Errorf("trial %s: parent %s: expected a completed trial", started.Trial, parent)
 	}
-	t := &Trial{ID: started.Trial, Suggestion: *started.Suggestion, key: s.Config.Space.Complete(started.Suggestion.Values).Key()}
+	t := &Trial{ID: started.Trial, Suggestion: *started.Suggestion, Origin: origin, key: s.Config.Space.Complete(started.Suggestion.Values).Key()}
 	s.Trials = append(s.Trials, t)
 	return t, nil
 }

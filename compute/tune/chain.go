@@ -42,7 +42,7 @@ func (s *Study) Enter(body []byte, stored time.Time) error {
 		return err
 	}
 	if err == nil {
-		e.Stored = stored
+		e.Stored, e.hash = stored, HashOf(body)
 		err = s.Apply(e)
 	}
 	s.head = HashOf(body)

@@ -13,8 +13,8 @@ import (
 
 // Entry is one append to a study's log. All that is in it happened at once, in the order of its fields.
 type Entry struct {
-	// Previous is the SHA-256, in hexadecimal, of the bytes of the entry that its writer had read last, as HashOf
-	// returns it. The first entry of a log has none.
+	// Previous is the hash of the newest entry that continued the log when this one was written: the SHA-256 of its
+	// bytes, as HashOf returns it. The first entry of a log has none.
 	Previous string `json:"previous,omitempty"`
 
 	Begun    *Begun      `json:"begun,omitempty"`    // the first entry, and one for each time that the study is asked for again
@@ -25,6 +25,7 @@ type Entry struct {
 	Finished *Finished   `json:"finished,omitempty"` // no trial is begun any more; those that run are stopped
 
 	Stored time.Time `json:"-"` // by the bus's clock: whoever reads the log fills it in
+	hash   string    // of its bytes in the log, see HashOf
 }
 
 // MaxEntryBytes is up to what size an entry is read and written: a bit less than what the bus takes in one message.

@@ -45,6 +45,10 @@ type Trial struct {
 	Started time.Time
 	Ended   time.Time
 
+	// Origin is the hash of the entry that began the trial. Two trials of one number, of which the bus has lost one, have
+	// different origins: what is stored of a trial outside the log is named by both.
+	Origin string
+
 	key   string // of its values in the space as it is known now
 	since int    // the entry that changed its status last
 }

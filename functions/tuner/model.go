@@ -35,10 +35,10 @@ func wantsModel(search pipeline.Search) bool {
 // models says whether trials leave models, of which the best one's is published.
 func (s *seat) models() bool { return wantsModel(s.searching) }
 
-func modelOf(trial string) string { return "model of trial " + trial }
+func modelOf(trial *tune.Trial) string { return "model of " + partOf(trial) }
 
 // keepModel keeps the model of a trial that none before it is better than: that of the best in the end is among them.
-func (s *seat) keepModel(ctx context.Context, told module.Assignment, ended *tune.Ended) error {
+func (s *seat) keepModel(ctx context.Context, trial taken, told module.Assignment, ended *tune.Ended) error {
 	if !s.models() || ended.Status != tune.Completed {
 		return nil
 	}
@@ -52,12 +52,12 @@ func (s *seat) keepModel(ctx context.Context, told module.Assignment, ended *tun
 		return nil
 	}
 	ended.Files = modelFiles
-	return s.attempt.Part(modelOf(ended.Trial), dir).Keep(ctx, ended.Step)
+	return s.attempt.Part(modelOf(trial.Trial), dir).Keep(ctx, ended.Step)
 }
 
 // layModel lays out the model of the best trial where it is published from. One that is gone, as after a study that nobody asked for was
 // collected, no trial to come would bring back: the rest is published without it, and note says so.
-func layModel(ctx context.Context, a *execution.Attempt, best string) (note string, err error) {
+func layModel(ctx context.Context, a *execution.Attempt, best *tune.Trial) (note string, err error) {
 	if !wantsModel(a.Execution.Spec.Search()) {
 		return "", nil
 	}
@@ -66,6 +66,6 @@ func layModel(ctx context.Context, a *execution.Attempt, best string) (note stri
 		return "", err
 	}
 	a.Without(modelKey)
-	a.Execution.Log.WarnContext(ctx, "the model of the best trial is gone from the store; the search is published without it", "trial", best)
-	return fmt.Sprintf("the model of trial %s, which is the best, is gone from the store", best), nil
+	a.Execution.Log.WarnContext(ctx, "the model of the best trial is gone from the store; the search is published without it", "trial", best.ID)
+	return fmt.Sprintf("the model of trial %s, which is the best, is gone from the store", best.ID), nil
 }

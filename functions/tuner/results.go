@@ -35,7 +35,7 @@ func cameTo(ctx context.Context, a *execution.Attempt, l *studies.Log, state stu
 		values: best[0].Values.Map(), score: &score, trials: len(best),
 		study: l.Name().ID, objective: study.Config.Objectives[0].Name, why: study.Finished.Why, best: best[0].ID,
 	}
-	if f.note, err = layModel(ctx, a, f.best); err != nil {
+	if f.note, err = layModel(ctx, a, best[0]); err != nil {
 		return f, err
 	}
 	var log bytes.Buffer
@@ -50,10 +50,10 @@ func forget(ctx context.Context, a *execution.Attempt, study tune.Study) {
 	for _, trial := range study.Trials {
 		files := strings.Fields(trial.Files)
 		if slices.Contains(files, keptFiles) {
-			a.ForgetPart(ctx, partOf(trial.ID))
+			a.ForgetPart(ctx, partOf(trial))
 		}
 		if slices.Contains(files, modelFiles) {
-			a.ForgetPart(ctx, modelOf(trial.ID))
+			a.ForgetPart(ctx, modelOf(trial))
 		}
 	}
 }

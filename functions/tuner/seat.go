@@ -111,16 +111,20 @@ type taken struct {
 // next writes how the seat's last trial ended, if it had one, and takes the next; nil if there is none for it now.
 func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
 	var wrote tune.Entry
+	report, ending := ended, false
 	err := s.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if e, err = search.Plan(study, s.me, ended, s.Time()); !e.Empty() {
-			wrote = e
+		if report != nil && !search.Holds(study, s.me, report.Trial) {
+			report = nil // for good: another trial may get the number of one that the bus has lost
+		}
+		if e, err = search.Plan(study, s.me, report, s.Time()); !e.Empty() {
+			wrote, ending = e, ending || e.Ended != nil
 		}
 		return e, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if ended != nil && wrote.Ended == nil {
+	if ended != nil && !ending {
 		s.dropped(*ended)
 	}
 	study := s.Now()

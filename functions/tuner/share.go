@@ -135,9 +135,9 @@ func (d *desk) Found(ctx context.Context, found space.Space) error {
 // End implements oracle.Desk.
 func (d *desk) End(ctx context.Context, ended tune.Ended) error {
 	ended.Owner = d.me
-	planned := false
+	planned, held := false, true
 	err := d.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if search.Holds(study, d.me, ended.Trial) {
+		if held = held && search.Holds(study, d.me, ended.Trial); held { // once lost, another trial may have its number
 			e.Ended, planned = &ended, true
 		}
 		return e, nil
@@ -160,7 +160,12 @@ func (d *desk) Stop(_ context.Context, trial string, curves map[string][]tune.Po
 
 // Keep implements oracle.Desk.
 func (d *desk) Keep(ctx context.Context, trial, folder string) (string, error) {
-	return keptFiles, d.attempt.Part(partOf(trial), folder).Keep(ctx, 0)
+	study := d.Now()
+	kept := study.Trial(trial)
+	if kept == nil {
+		return "", nil // the bus has lost its start, so it was not started
+	}
+	return keptFiles, d.attempt.Part(partOf(kept), folder).Keep(ctx, 0)
 }
 
 // Lay implements oracle.Desk. A state that is gone leaves the folder empty: its trial's process says what that means.
@@ -168,6 +173,6 @@ func (d *desk) Lay(ctx context.Context, trial *tune.Trial, folder string) error 
 	if err := os.MkdirAll(filepath.Clean(folder), 0o755); err != nil {
 		return err
 	}
-	_, err := d.attempt.Part(partOf(trial.ID), "").Load(ctx, folder)
+	_, err := d.attempt.Part(partOf(trial), "").Load(ctx, folder)
 	return err
 }

@@ -31,7 +31,7 @@ func (s *seat) try(ctx context.Context, trial taken) (_ *tune.Ended, err error) 
 	if err != nil {
 		return nil, err
 	}
-	part := s.attempt.Part(partOf(trial.ID), told.WorkingDir)
+	part := s.attempt.Part(partOf(trial.Trial), told.WorkingDir)
 	if err := s.prepare(ctx, trial, told, part); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *seat) try(ctx context.Context, trial taken) (_ *tune.Ended, err error) 
 	ended.Owner = s.me
 	span.Text("stoker.trial.status", string(ended.Status))
 	s.attempt.CountTrial(ctx, string(ended.Status))
-	return &ended, s.leave(ctx, told, part, &ended)
+	return &ended, s.leave(ctx, trial, told, part, &ended)
 }
 
 // train runs the module until it has ended, or crashed once too often: what it left when it crashed is what it goes on from.
@@ -118,10 +118,15 @@ func (s *seat) prepare(ctx context.Context, trial taken, told module.Assignment,
 	if trial.Parent == "" {
 		return nil
 	}
-	if local := s.attempt.Desk.Beside(filepath.Join("kept", trial.Parent)); execution.There(local) != "" {
+	study := s.Now()
+	parent := study.Trial(trial.Parent)
+	if parent == nil {
+		return search.NoStudy()
+	}
+	if local := s.attempt.Desk.Beside(keptAt(parent)); execution.There(local) != "" {
 		return unavailable(os.CopyFS(told.WorkingDir, os.DirFS(local)))
 	}
-	found, err := s.attempt.Part(partOf(trial.Parent), "").Load(ctx, told.WorkingDir)
+	found, err := s.attempt.Part(partOf(parent), "").Load(ctx, told.WorkingDir)
 	if err == nil && !found {
 		s.log.Warn("the state of a trial is gone; who goes on from it begins anew", "trial", trial.ID, "parent", trial.Parent)
 	}
@@ -145,12 +150,17 @@ const (
 	modelFiles = "model"
 )
 
-func partOf(trial string) string { return "trial " + trial }
+// partOf names what is kept of a trial in the store. A number alone doesn't: the bus may lose the start of a trial, and then
+// another trial has its number.
+func partOf(trial *tune.Trial) string { return "trial " + trial.ID + " " + trial.Origin }
+
+// keptAt is the local folder of the same.
+func keptAt(trial *tune.Trial) string { return filepath.Join("kept", trial.ID+"-"+trial.Origin) }
 
 // leave keeps what others may go on from, and the model of a trial that is the best so far, and takes away the rest.
-func (s *seat) leave(ctx context.Context, told module.Assignment, part *execution.Part, ended *tune.Ended) error {
+func (s *seat) leave(ctx context.Context, trial taken, told module.Assignment, part *execution.Part, ended *tune.Ended) error {
 	defer os.RemoveAll(filepath.Dir(told.WorkingDir))
-	if err := s.keepModel(ctx, told, ended); err != nil {
+	if err := s.keepModel(ctx, trial, told, ended); err != nil {
 		return err
 	}
 	if !told.Trial.Keep || ended.Status != tune.Completed || empty(told.WorkingDir) {
@@ -161,7 +171,7 @@ func (s *seat) leave(ctx context.Context, told module.Assignment, part *executio
 		return err
 	}
 	ended.Files = strings.TrimSpace(keptFiles + " " + ended.Files)
-	kept := s.attempt.Desk.Beside(filepath.Join("kept", ended.Trial))
+	kept := s.attempt.Desk.Beside(keptAt(trial.Trial))
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		return unavailable(err)
 	}

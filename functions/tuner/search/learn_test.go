@@ -46,11 +46,15 @@ func leave(t *testing.T, files map[string]string) string {
 // older is the log of a study of which one trial was completed, and one failed.
 func older(t *testing.T) string {
 	t.Helper()
+	return lines(t, olderLog())
+}
+
+func olderLog() []tune.Entry {
 	c := units()
 	c.Space = c.Space[:2]
 	values := space.Values{{Name: "units", Of: int64(16)}, {Name: "act", Of: "tanh"}}
 	me := tune.Owner{Job: "j", Attempt: "a"}
-	return lines(t, []tune.Entry{
+	return []tune.Entry{
 		{Begun: &tune.Begun{Config: c}, Started: []tune.Started{{Trial: "0000", Suggestion: &tune.Suggestion{Values: values}, Owner: me}}},
 		{Ended: &tune.Ended{
 			Trial: "0000", Owner: me, Status: tune.Completed, Metrics: map[string]float64{"acc": 0.7, "size": 9, "loss": 2},
@@ -58,7 +62,7 @@ func older(t *testing.T) string {
 		}},
 		{Started: []tune.Started{{Trial: "0001", Suggestion: &tune.Suggestion{Values: space.Values{{Name: "units", Of: int64(8)}, {Name: "act", Of: "relu"}}}, Owner: me}}},
 		{Ended: &tune.Ended{Trial: "0001", Owner: me, Status: tune.Failed, Message: "boom"}},
-	})
+	}
 }
 
 const olderResults = `[{"trial_id": "3", "score": 0.9, "units": 24, "act": "relu", "tuner/epochs": 3}, {"trial_id": "1", "score": 0.8, "units": 128, "act": "relu"},
@@ -146,11 +150,14 @@ func TestASearchLearnsFromTrialsOfTheLargestBudget(t *testing.T) {
 func lines(t *testing.T, log []tune.Entry) string {
 	t.Helper()
 	var text strings.Builder
+	previous := ""
 	for _, entry := range log {
+		entry.Previous = previous
 		line, err := json.Marshal(entry)
 		if err != nil {
 			t.Fatal(err)
 		}
+		previous = tune.HashOf(line)
 		text.Write(append(line, '\n'))
 	}
 	return text.String()
@@ -184,9 +191,13 @@ func TestALogIsReadHoweverLongItIs(t *testing.T) {
 	}
 	found := make(space.Space, 1)
 	found[0] = space.Parameter{Name: "act", Kind: space.Choice, Choices: []any{strings.Repeat("x", tune.MaxEntryBytes/4)}} // known: it changes nothing
-	entry := lines(t, []tune.Entry{{Space: found}})
+	log := olderLog()
+	size := len(lines(t, []tune.Entry{{Space: found}}))
+	for range maxBytes/size + 1 {
+		log = append(log, tune.Entry{Space: found})
+	}
 	c := units()
-	if err := learnFrom(leave(t, map[string]string{"study/log.jsonl": older(t) + strings.Repeat(entry, maxBytes/len(entry)+1)}), &c); err != nil || len(c.Earlier) != 1 {
+	if err := learnFrom(leave(t, map[string]string{"study/log.jsonl": lines(t, log)}), &c); err != nil || len(c.Earlier) != 1 {
 		t.Errorf("%d trials, %v", len(c.Earlier), err)
 	}
 }
