@@ -107,8 +107,9 @@ var table = house.Table{
 		"functions/runs/logs":             {Opens: "events functions/runs functions/runs/find storage"},
 		"functions/runs/find": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/replay functions/runs functions/studies storage",
 			Tests: "events/eventstest"},
-		"functions/telemetry": {Opens: "events", Tests: "*"}, // whole runs are traced
-		"functions/studies":   {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
+		"functions/telemetry":           {Opens: "events", Tests: "*"}, // whole runs are traced
+		"functions/studies":             {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
+		"functions/studies/studiestest": {Opens: "events", TestHelp: true},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
 		"functions/stoker":          {Opens: "*"},
