@@ -10,8 +10,9 @@
 // A bus may lose entries that it has acknowledged: the newest ones, in a power failure of servers that don't sync each write, or
 // when a backup is restored. So a reader trusts what it has read only as far as the log still holds it:
 //
-//   - Each read begins at the newest entry that was read before. If that entry is gone, or another stands in its place, the
-//     reader discards what it had folded and reads the log from its beginning. So it does when an entry comes that doesn't
+//   - Each read begins at an entry that stood in the log together with all before it, and reads once more what was read behind
+//     it: an entry that was in the log before the read began, and is found behind the same entries, vouches for them. If one of
+//     them is gone, or another stands in its place, the reader discards what it had folded and reads the log from its beginning. So it does when an entry comes that doesn't
 //     continue what it has folded: either that entry counts for nobody, or the reader's own view is of entries that are lost.
 //   - A reader that finds the log shorter than before reads it again for up to lagTime, as a replica may lag, and takes the
 //     entries for lost then. Should it be wrong, the compare-and-swap refuses what it appends.

@@ -22,9 +22,8 @@ type Log struct {
 
 	mu      sync.Mutex
 	state   State
-	own     map[string]bool // by hash: an entry that is being written, and whether it was found in the log
-	changed chan struct{}   // closed, and replaced, with every entry
-	broken  error           // an entry of a newer version: the log can't be read on here
+	changed chan struct{} // closed, and replaced, with every entry
+	broken  error         // an entry of a newer version: the log can't be read on here
 	clock   clock
 }
 
@@ -38,7 +37,7 @@ type Options struct {
 func Open(ctx context.Context, bus events.Studies, name events.Study, o Options) (*Log, error) {
 	l := &Log{
 		bus: bus, name: name, prove: o.Prove, log: o.Logger,
-		state: State{Name: name}, own: map[string]bool{}, changed: make(chan struct{}),
+		state: State{Name: name}, changed: make(chan struct{}),
 	}
 	if l.prove == nil {
 		l.prove = func() error { return nil }
@@ -46,7 +45,8 @@ func Open(ctx context.Context, bus events.Studies, name events.Study, o Options)
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
-	return l, l.reread(ctx)
+	_, err := l.reread(ctx)
+	return l, err
 }
 
 // Name is the study's.
@@ -89,7 +89,8 @@ func (l *Log) catchUp(ctx context.Context) error {
 		case !errors.Is(err, errBehind):
 			return err
 		case !time.Now().Before(until):
-			return l.reread(ctx)
+			_, err := l.reread(ctx)
+			return err
 		}
 		if err := pause.Wait(ctx); err != nil {
 			return l.failure(err)
@@ -100,24 +101,40 @@ func (l *Log) catchUp(ctx context.Context) error {
 // readOn reads what is new, and reads all anew where the log no longer holds what was read. errBehind, and nothing changed, if
 // the log ends before it.
 func (l *Log) readOn(ctx context.Context) error {
-	state, err := l.current()
-	if err != nil {
-		return err
-	}
-	for entry, err := range state.behind(ctx, l.bus) {
-		if err == nil {
-			err = l.enter(entry)
+	for {
+		state, err := l.current()
+		if err != nil {
+			return err
 		}
+		next, passed, err := state.advance(ctx, l.bus, l.hear)
 		switch {
-		case errors.Is(err, errLost) || errors.Is(err, tune.ErrUnchained):
-			return l.reread(ctx)
 		case errors.Is(err, errBehind):
+			return err
+		case errors.Is(err, errLost) || errors.Is(err, tune.ErrUnchained) || errors.Is(err, tune.ErrNewer):
+			_, err := l.reread(ctx)
 			return err
 		case err != nil:
 			return l.failure(err)
 		}
+		if l.adopt(next, passed) {
+			return nil
+		}
 	}
-	return nil
+}
+
+// adopt goes on from a state that was read, if it holds all that the follower has read meanwhile.
+func (l *Log) adopt(next State, passed map[string]bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.state
+	if !passed[before.newest] {
+		return false
+	}
+	if l.state = next; !next.same(before) {
+		l.report(before, next, true)
+		l.moved()
+	}
+	return true
 }
 
 // enter adds an entry, if it is new. tune.ErrUnchained, and nothing changed, if it doesn't continue what was read.
@@ -142,7 +159,6 @@ func (l *Log) enter(entry events.StudyEntry) error {
 		l.log.Warn("an entry of a study's log contradicts the study and has no effect", "study", l.name.ID, "sequence", entry.Sequence, "error", err)
 	}
 	l.state = next
-	l.found(next.newest)
 	l.moved()
 	return nil
 }
@@ -152,30 +168,24 @@ func (l *Log) newer(err error) error {
 	return events.Fail(events.FailureUnavailable, fmt.Errorf("study %s: %w", l.name.ID, err))
 }
 
-// found notes that an entry continues the log, if it is one that is being written.
-func (l *Log) found(hash string) {
-	if _, mine := l.own[hash]; mine {
-		l.own[hash] = true
-	}
-}
-
 // moved wakes those who watch.
 func (l *Log) moved() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// reread reads the log from its beginning, and takes it for what it is now. The logger says what was lost.
-func (l *Log) reread(ctx context.Context) error {
+// reread reads the log from its beginning, and takes it for what it is now. It returns the hashes of the entries that continue
+// it. The logger says what was lost.
+func (l *Log) reread(ctx context.Context) (map[string]bool, error) {
 	for {
 		before, _ := l.current()
 		state, chain, err := read(ctx, l.bus, l.name, l.hear)
 		if err != nil && !errors.Is(err, tune.ErrNewer) {
-			return l.failure(err)
+			return nil, l.failure(err)
 		}
 		if l.replace(before, state, chain, err) {
 			_, err := l.current()
-			return err
+			return chain, err
 		}
 	}
 }
@@ -198,9 +208,6 @@ func (l *Log) replace(before, state State, chain map[string]bool, newer error) b
 	l.state = state
 	if newer != nil {
 		l.broken = l.newer(newer)
-	}
-	for hash := range l.own {
-		l.own[hash] = chain[hash]
 	}
 	l.moved()
 	return true
@@ -254,7 +261,8 @@ func (l *Log) followOn(ctx context.Context) error {
 			err = l.enter(entry)
 		}
 		if errors.Is(err, tune.ErrUnchained) {
-			return l.reread(ctx) // and follow from there
+			_, err := l.reread(ctx) // and follow from there
+			return err
 		}
 		if err != nil && following.Err() == nil {
 			return err

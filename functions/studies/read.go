@@ -26,6 +26,7 @@ type State struct {
 	After uint64 // the sequence of the newest entry that was read, even of one without effect; 0: the log is empty
 
 	newest string // the hash of that entry
+	base   *State // an earlier state whose entries are known to have stood in the log together; nil: the empty one
 }
 
 // same says whether two states are of the same log up to the same entry.
@@ -58,7 +59,7 @@ func Read(ctx context.Context, log events.Studies, name events.Study) (State, er
 }
 
 // readings bounds how often a log is read that changes while it is read.
-const readings = 5
+const readings = 20
 
 // read folds a log from its beginning. It returns the hashes of the entries that continue it, too, and hears of the time of each
 // entry. Where an entry doesn't continue the log, the log is read again until a second reading continues what the first came to:
@@ -67,7 +68,11 @@ func read(ctx context.Context, log events.Studies, name events.Study, hear func(
 	if s, chain, err = fold(ctx, log, name, hear); err != nil || s.Study.Skipped == 0 {
 		return s, chain, err
 	}
+	var pause events.Pause
 	for range readings {
+		if err := pause.Wait(ctx); err != nil {
+			return s, chain, err
+		}
 		before := s
 		s, chain, err = fold(ctx, log, name, hear)
 		if err != nil || s.Study.Skipped == before.Study.Skipped && chain[before.Study.Head()] {
@@ -94,44 +99,64 @@ func fold(ctx context.Context, log events.Studies, name events.Study, hear func(
 	return s, chain, nil
 }
 
-// behind yields the entries behind the state, once the newest that was read is found in its place. errLost if another stands
-// there, errBehind if the log ends before it.
-func (s State) behind(ctx context.Context, log events.Studies) iter.Seq2[events.StudyEntry, error] {
-	return func(yield func(events.StudyEntry, error) bool) {
-		found := s.After == 0
-		for entry, err := range log.ReadStudy(ctx, s.Name, max(s.After, 1)-1, false) {
-			switch {
-			case err != nil || found:
-			case entry.Sequence == s.After && tune.HashOf(entry.Body) == s.newest:
-				found = true
-				continue
-			default:
-				err = errLost
-			}
-			if !yield(entry, err) || err != nil {
-				return
-			}
+// advance reads what is new behind a state. It reads from the state's base, so that the newest entry of the state was in the log
+// before the reading began: if that still stands behind the same entries, all of them are the log's, and it is the new state's
+// base. It returns the hashes of the entries that it has read, too, from the base on.
+//
+// errLost if another entry stands where one was read before, errBehind if the log ends before the state, tune.ErrUnchained if an
+// entry behind the state doesn't continue it: either that entry counts for nobody, or the state is of entries that are lost.
+func (s State) advance(ctx context.Context, log events.Studies, hear func(time.Time)) (State, map[string]bool, error) {
+	next := State{Name: s.Name}
+	if s.base != nil {
+		next = *s.base
+	}
+	found, passed := next.same(s), map[string]bool{next.newest: true}
+	anchored, base := next.After == 0, next
+	for entry, err := range log.ReadStudy(ctx, s.Name, max(next.After, 1)-1, false) {
+		switch {
+		case err != nil:
+			return s, nil, err
+		case !anchored && (entry.Sequence != next.After || tune.HashOf(entry.Body) != next.newest):
+			return s, nil, errLost
+		case !anchored:
+			anchored = true
+			continue
 		}
-		if !found {
-			yield(events.StudyEntry{}, errBehind)
+		err = next.enter(entry)
+		if errors.Is(err, tune.ErrUnchained) && !found && entry.Sequence <= s.After {
+			err = nil // it was skipped before, too
+		}
+		if err != nil && !errors.Is(err, tune.ErrContradiction) {
+			return next, passed, err
+		}
+		passed[next.newest] = true
+		if hear != nil {
+			hear(entry.Stored)
+		}
+		if !found && next.After >= s.After {
+			if !next.same(s) || next.Study.Head() != s.Study.Head() {
+				return s, nil, errLost
+			}
+			found, base = true, next
 		}
 	}
+	if !found || !anchored {
+		return s, nil, errBehind
+	}
+	base.base = nil
+	next.base = &base
+	return next, passed, nil
 }
 
 // ReadOn returns a study as it stands, of which a state was read before: only what is new is read, as long as the log still
 // holds what was read.
 func ReadOn(ctx context.Context, log events.Studies, s State) (State, error) {
-	next := s
-	for entry, err := range s.behind(ctx, log) {
-		if err == nil {
-			err = next.enter(entry)
-		}
-		switch {
-		case errors.Is(err, errLost) || errors.Is(err, errBehind) || errors.Is(err, tune.ErrUnchained):
-			return Read(ctx, log, s.Name)
-		case err != nil && !errors.Is(err, tune.ErrContradiction):
-			return s, s.about(err)
-		}
+	next, _, err := s.advance(ctx, log, nil)
+	switch {
+	case errors.Is(err, errLost) || errors.Is(err, errBehind) || errors.Is(err, tune.ErrUnchained):
+		return Read(ctx, log, s.Name)
+	case err != nil:
+		return s, s.about(err)
 	}
 	return next, nil
 }
@@ -183,8 +208,8 @@ func followOn(ctx context.Context, log events.Studies, s State, yield func(State
 		return s, false, nil
 	}
 	next, err := ReadOn(ctx, log, s)
-	if err != nil || next.same(s) {
-		return s, err == nil, err
+	if err != nil || next.same(s) && next.Study.Head() == s.Study.Head() {
+		return next, err == nil, err
 	}
 	return next, yield(next, nil) && !next.Study.Settled(), nil
 }

@@ -64,37 +64,41 @@ func (l *Log) append(ctx context.Context, before State, e tune.Entry) error {
 	if err := l.prove(); err != nil {
 		return err
 	}
-	hash := tune.HashOf(body)
-	l.writing(hash)
-	defer l.written(hash)
 	sequence, err := l.bus.AppendStudy(ctx, l.name, body, before.After)
 	if err != nil {
 		return err
 	}
-	if err := l.catchUp(ctx); err != nil {
-		return err
-	}
-	if !l.written(hash) {
+	written, err := l.confirm(ctx, before, tune.HashOf(body))
+	if err == nil && !written {
 		l.log.Warn("the bus has lost an acknowledged entry of a study's log; what it says is planned again from what the log holds",
 			"study", l.name.ID, "sequence", sequence, "newest", l.State().After)
 		return errUnwritten
 	}
-	return nil
+	return err
 }
 
-func (l *Log) writing(hash string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.own[hash] = false
-}
-
-// written says whether an entry that is being written was found in the log, and forgets it.
-func (l *Log) written(hash string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	found := l.own[hash]
-	delete(l.own, hash)
-	return found
+// confirm reads an acknowledged entry back, and says whether it is a part of the log. It reads from the base of the state that the
+// entry was to follow: what the follower has read since isn't known to have stood in the log together.
+func (l *Log) confirm(ctx context.Context, before State, hash string) (bool, error) {
+	var pause events.Pause
+	for until := time.Now().Add(lagTime); ; {
+		next, passed, err := before.advance(ctx, l.bus, l.hear)
+		switch {
+		case err == nil && l.adopt(next, passed):
+			return passed[hash], nil
+		case err == nil:
+			return passed[hash], l.catchUp(ctx)
+		case errors.Is(err, errBehind) && time.Now().Before(until):
+		case !errors.Is(err, errBehind) && !errors.Is(err, errLost) && !errors.Is(err, tune.ErrUnchained) && !errors.Is(err, tune.ErrNewer):
+			return false, err
+		default:
+			chain, err := l.reread(ctx)
+			return chain[hash], err
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return false, err
+		}
+	}
 }
 
 // hopeless says whether writing again comes to nothing.
