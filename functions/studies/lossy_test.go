@@ -493,3 +493,39 @@ func TestAnEntryThatTheBusNeverTakesFailsTheJob(t *testing.T) {
 		})
 	}
 }
+
+// An entry that a follower delivers may be of a writer that has not seen the loss either: it continues what both have read, and
+// nobody else's log.
+func TestAWriterDoesNotTrustWhatFollowsALostEntry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bus, l := calm(t, nil)
+		study := l.Now()
+		bus.Lose(1)
+		other, err := studies.Open(t.Context(), bus, name("a"), studies.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, other, started("0000", 0.75))
+		e := ended("0000", 0.5)
+		e.Previous = study.Head()
+		body, err := e.Bytes()
+		if err == nil {
+			_, err = bus.AppendStudy(t.Context(), name("a"), body, l.State().After)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go l.Follow(ctx)
+		for study, changed := l.Watch(); len(study.Best()) == 0; study, changed = l.Watch() {
+			<-changed
+		}
+		write(t, l, tune.Entry{Finished: &tune.Finished{Why: tune.Stopped}})
+		state, err := studies.Read(t.Context(), bus, name("a"))
+		if err != nil || !reflect.DeepEqual(l.Now(), state.Study) || state.Study.Skipped == 0 || len(state.Study.Best()) != 0 {
+			t.Errorf("%v, the writer has %+v\nwant %+v", err, l.Now(), state.Study)
+		}
+	})
+}
