@@ -113,7 +113,7 @@ var table = house.Table{
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
 		"functions/stoker":          {Opens: "*"},
-		"functions/stoker/exit":     {Opens: "events storage"}, // which of their errors calls for which status
+		"functions/stoker/exit":     {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status
 		"functions/stoker/target":   {Opens: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},
 		"functions/stoker/terminal": {Opens: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
