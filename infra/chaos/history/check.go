@@ -26,6 +26,8 @@ const (
 	JoinFollows   Rule = "a join follows from the log"
 	NotTooEarly   Rule = "no run expires early"
 	NotForever    Rule = "a run expires when it should"
+	CancelHolds   Rule = "a cancel that reports an end has ended the run"
+	PauseHolds    Rule = "no run of a paused pipeline gets a job"
 	GateHasReason Rule = "a gate holds runs up for a reason"
 	QueueEmpty    Rule = "the queue is empty in the end"
 	LeasesFree    Rule = "no lease is held in the end"
@@ -61,6 +63,7 @@ func (h History) Check() []Violation {
 		c.run(run, c.runs[run])
 	}
 	c.published()
+	c.operations()
 	c.letters()
 	c.leftovers()
 	return c.found
@@ -211,7 +214,7 @@ func (c *checker) waits(run Run, s *story, join Join, decided decision) {
 	}
 }
 
-// slack is how much later than it may a run has to expire.
+// slack is how much later than it may a run has to expire, besides the skew of servers.
 const slack = time.Minute
 
 // expiry judges by the publishers' clock, which no server disturbs.
@@ -225,7 +228,7 @@ func (c *checker) expiry(run Run, s *story, join Join, spec Spec) {
 		c.report(NotTooEarly, run, false, "it ended as incomplete within %s of its first event, and may wait for %s",
 			c.Now.Sub(first).Round(time.Second), spec.Trainer.ExpireAfter)
 	}
-	if bounded && join.State == "waiting" && c.Now.Sub(last) > after+slack {
+	if bounded && join.State == "waiting" && c.Now.Sub(last) > after+slack+c.Skew {
 		c.report(NotForever, run, true, "it has waited for %s, and may wait for %s", c.Now.Sub(last).Round(time.Second), spec.Trainer.ExpireAfter)
 	}
 }
@@ -268,6 +271,22 @@ func (c *checker) published() {
 			c.report(Kept, p.Run, false, "%s %s was acknowledged as %d and is not in the log", p.Kind, p.ID, p.Sequence)
 		} else if all[0].Sequence != p.Sequence {
 			c.report(Kept, p.Run, false, "%s %s was acknowledged as %d and is in the log as %d", p.Kind, p.ID, p.Sequence, all[0].Sequence)
+		}
+	}
+}
+
+// operations checks what operators were told.
+func (c *checker) operations() {
+	for _, run := range c.Cancelled {
+		if len(c.story(run).ends) == 0 {
+			c.report(CancelHolds, run, false, "its end is not announced")
+		}
+	}
+	for _, name := range c.Held {
+		for _, join := range c.Joins {
+			if run := (Run{join.Pipeline, join.Run}); run.Pipeline == name && join.State == "dispatched" {
+				c.report(PauseHolds, run, false, "it has job %s", join.Job)
+			}
 		}
 	}
 }

@@ -226,6 +226,13 @@ func TestEachViolationIsFound(t *testing.T) {
 		"a gate without a reason": {rule: GateHasReason, run: "gated/e", pending: true, change: func(_ *testing.T, h *History) {
 			h.Gates["gated"] = Gate{Admitted: []Place{{Run: "z"}}, Waiting: []Place{{Run: "e"}}}
 		}},
+		"a cancel that ends nothing": {rule: CancelHolds, run: "pair/b", change: func(_ *testing.T, h *History) {
+			h.Cancelled = []Run{{"pair", "c"}, {"pair", "b"}}
+		}},
+		"a job of a paused pipeline": {rule: PauseHolds, run: "gated/e", pending: false, also: []Rule{Outcome}, change: func(_ *testing.T, h *History) {
+			h.Held = []string{"gated"}
+			h.become("gated/e", "dispatched")
+		}},
 		"a job is left": {rule: QueueEmpty, pending: true, change: func(_ *testing.T, h *History) {
 			h.Jobs = append(h.Jobs, "jobs.train.cpu.x")
 		}},

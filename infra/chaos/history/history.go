@@ -33,7 +33,10 @@ type History struct {
 	Letters   []Letter
 
 	Published []Published
-	Now       time.Time // when the bus was read, by the clock of Published.Sent
+	Cancelled []Run         // whose cancel was reported to have ended a run without a job
+	Held      []string      // pipelines whose pause was acknowledged before their first event was sent
+	Skew      time.Duration // by how much server clocks were wrong at most
+	Now       time.Time     // when the bus was read, by the clock of Published.Sent
 }
 
 // Run names one run of a pipeline.
