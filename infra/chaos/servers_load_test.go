@@ -167,7 +167,9 @@ func (w *servers) cancel(ctx context.Context, o order) error {
 			said, err = dispatch.Cancel(ctx, box, o.pipeline, o.run)
 			return err
 		}, events.ErrNotFound, dispatch.ErrTooLate)
-		w.note("cancel", fmt.Sprintf("%s/%s: %+v %v", o.pipeline, o.run, said, err))
+		if !errors.Is(err, events.ErrNotFound) {
+			w.note("cancel", fmt.Sprintf("%s/%s: %+v %v", o.pipeline, o.run, said, err))
+		}
 		if err == nil && said.Job == "" {
 			w.mu.Lock()
 			w.cancelled = append(w.cancelled, history.Run{Pipeline: o.pipeline, Run: o.run})
