@@ -68,13 +68,17 @@ type message struct {
 	client int
 }
 
+// inOrder are the pipelines of the runs.
+var inOrder = []string{
+	pipeFresh, pipeSimple, pipePair, pipeNarrow, pipeNewest, pipePair, pipeShort, pipeLong, pipeWindow, pipeGated,
+	pipeFresh, pipeDrift, pipePair, pipeNewest, pipeHeld, pipeBroken,
+}
+
 // orders are the runs of a plan.
 func (p plan) orders() (all []order) {
 	r := p.rand(streamRuns)
-	names := []string{pipeFresh, pipeSimple, pipePair, pipeNarrow, pipeNewest, pipePair, pipeShort, pipeLong, pipeWindow, pipeGated,
-		pipeFresh, pipeDrift, pipePair, pipeNewest, pipeHeld, pipeBroken}
 	for i := range p.jobs {
-		o := order{pipeline: names[i%len(names)], run: fmt.Sprintf("run %d", i), cancel: -1}
+		o := order{pipeline: inOrder[i%len(inOrder)], run: fmt.Sprintf("run %d", i), cancel: -1}
 		if o.pipeline == pipeFresh {
 			o.pipeline, o.fresh = fmt.Sprintf("%s-%d", pipeFresh, i), true
 		}
@@ -95,7 +99,7 @@ func (o order) publications(r *rand.Rand, span int64) (all []message) {
 	switch {
 	case o.pipeline == pipePair || o.pipeline == pipeWindow && span%3 == 0:
 		data = append(data, &events.HParamsReady{Hyperparameters: "s3://bkt/hp"})
-	case (o.pipeline == pipeShort || o.pipeline == pipeLong) && r.IntN(3) > 0:
+	case (o.pipeline == pipeShort || o.pipeline == pipeLong) && span/int64(len(inOrder))%3 > 0:
 		data = append(data, &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/x"}}})
 	}
 	if r.IntN(4) == 0 {

@@ -234,7 +234,7 @@ func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Fact, err
 		if !errors.Is(context.Cause(ctx), events.ErrCancelled) {
 			return nil, events.Fail(events.FailureUnavailable, context.Cause(ctx))
 		}
-	case <-time.After(time.Duration(20+int(sum[0])*2) * time.Millisecond):
+	case <-time.After(duration(job.Pipeline, sum[0])):
 	}
 	cancelled := task.Attempt.Cancelled || errors.Is(context.Cause(ctx), events.ErrCancelled)
 	if err := task.Prove(); err != nil {
@@ -244,6 +244,15 @@ func (q quick) Handle(ctx context.Context, task worker.Task) ([]events.Fact, err
 		return nil, events.Fail(events.FailureCancelled, errors.New("cancelled"))
 	}
 	return []events.Fact{events.NewModelTrained(job, quickModel(job, sum))}, nil
+}
+
+// duration is longer where runs wait for each other.
+func duration(pipeline string, digit byte) time.Duration {
+	length := time.Duration(digit) * 3 * time.Millisecond
+	if pipeline == pipeNarrow || pipeline == pipeNewest || pipeline == pipeGated {
+		length *= 8
+	}
+	return length
 }
 
 func quickModel(job events.Job, sum string) *events.ModelTrained {
