@@ -130,6 +130,7 @@ var table = house.Table{
 		"infra/bench":         {Opens: "* compute/tftest events/eventstest"},                   // TensorFlow, to measure beside
 		"infra/bench/quality": {Opens: "compute/tune compute/tune/space compute/tune/suggest"}, // of what is suggested
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
+		"infra/chaos/history": {TestHelp: true}, // apart from what it checks
 		"infra/frozen":        {TestHelp: true}, // formats that outlive a version
 		"infra/cluster":       {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline"},
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
@@ -142,7 +143,7 @@ var table = house.Table{
 	},
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
-		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/cluster", Tests: "local local/bus infra/chaos functions/access"},
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster", Tests: "local local/bus infra/chaos functions/access"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access functions/stoker infra/publishers"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                                    // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                                                        // sets buckets' policies

@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
 var (
-	seedFlag  = flag.Uint64("seed", 0, "of the plan; 0: any")
-	jobsFlag  = flag.Int("jobs", 24, "runs that TestOneModelForEveryCause is made of")
-	factsFlag = flag.Int("facts", 1000, "facts that TestAFloodOfEqualFacts publishes")
+	seedFlag    = flag.Uint64("seed", 0, "of the plan; 0: any")
+	jobsFlag    = flag.Int("jobs", 24, "runs that TestOneModelForEveryCause is made of")
+	serversFlag = flag.Int("servers", 1, "of the bus in TestOneModelForEveryCause: 1 or 3")
+	factsFlag   = flag.Int("facts", 1000, "facts that TestAFloodOfEqualFacts publishes")
 )
 
 // newPlan tells its seed before anything happens.
@@ -43,6 +46,17 @@ const (
 func TestOneModelForEveryCause(t *testing.T) {
 	t.Parallel()
 	p := newPlan(t, *jobsFlag)
+	switch *serversFlag {
+	case 1:
+		oneModelOnOneServer(t, p)
+	case cluster.Size:
+		oneModelOnServers(t, p)
+	default:
+		t.Fatalf("-servers %d: expected 1 or %d", *serversFlag, cluster.Size)
+	}
+}
+
+func oneModelOnOneServer(t *testing.T, p plan) {
 	w := newWorld(t, p, lease)
 	up := newUpstream(w, p.jobs)
 	reader := &reader{w: w, box: w.connect("reader")}

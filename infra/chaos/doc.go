@@ -8,6 +8,12 @@
 //
 //	go test ./infra/chaos                            a small one
 //	task chaos SEED=7 COUNT=300 FACTS=10000           any
+//	task chaos SERVERS=3 SEED=7 COUNT=300             on a cluster of three servers
+//
+// On three servers, which are processes, the dispatchers and workers are goroutines of the test, and the
+// worker's function trains nothing. What goes wrong there is of the bus: slow and cut links, killed and
+// frozen leaders, wrong clocks, a lost queue; and operators cancel, pause and apply meanwhile. Package
+// history checks what the bus holds in the end by rules of its own.
 //
 // Read TestOneModelForEveryCause first, then world.
 package chaos

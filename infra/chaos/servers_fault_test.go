@@ -1,0 +1,124 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/infra/cluster"
+)
+
+// disturb brings about one disturbance, keeps it for its time, and ends it but for a clock that was
+// set off: that stays until another is.
+func (w *servers) disturb(ctx context.Context, d disturbance) error {
+	w.note(d.what, d.String())
+	c, server := w.cluster, w.cluster.Servers[d.server]
+	switch d.what {
+	case slowLink:
+		c.Slow(d.server, d.other, d.amount)
+		w.hold(ctx, d)
+		c.Slow(d.server, d.other, 0)
+	case slowClients:
+		c.Clients[d.server].Delay(cluster.Forward, d.amount)
+		w.hold(ctx, d)
+		c.Clients[d.server].Heal()
+	case cutOff:
+		c.Isolate(d.server, !d.abrupt)
+		w.hold(ctx, d)
+		for other := range cluster.Size {
+			if other != d.server {
+				link, _ := c.Between(d.server, other)
+				link.Heal()
+			}
+		}
+	case killLeader, freezeLeader:
+		return w.stopLeader(ctx, d)
+	case stepDown:
+		_ = c.StepDown(w.nc, d.stream, -1) // the stream may have no leader just now
+	case wrongClock:
+		for _, s := range c.Servers {
+			if err := s.SetClock(0); err != nil {
+				return err
+			}
+		}
+		return server.SetClock(d.amount)
+	case stopDispatcher:
+		w.restart(ctx, w.dispatchers[d.server%len(w.dispatchers)], d)
+	case stopWorker:
+		w.restart(ctx, w.workers[d.server%len(w.workers)], d)
+	case removeJobs:
+		return w.removeJobs(ctx)
+	case newModule:
+		w.commits.module.Add(1)
+	case pauseResume:
+		err := w.pause(ctx, pipeGated, true)
+		w.hold(ctx, d)
+		return errors.Join(err, w.pause(ctx, pipeGated, false))
+	}
+	return nil
+}
+
+func (w *servers) hold(ctx context.Context, d disturbance) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d.hold):
+	}
+}
+
+// stopLeader kills or freezes the server that leads a stream.
+func (w *servers) stopLeader(ctx context.Context, d disturbance) error {
+	leader, err := w.cluster.Leader(w.nc, d.stream)
+	if err != nil {
+		leader = d.server
+	}
+	s := w.cluster.Servers[leader]
+	if d.what == freezeLeader {
+		err = s.Freeze()
+		w.hold(ctx, d)
+		return errors.Join(err, s.Thaw())
+	}
+	err = s.Kill()
+	w.hold(ctx, d)
+	return errors.Join(err, s.Start())
+}
+
+func (w *servers) restart(ctx context.Context, m *member, d disturbance) {
+	m.stop(d.abrupt)
+	w.hold(ctx, d)
+	m.start()
+}
+
+// removeJobs loses the queue, and makes it again as `stoker serve` does.
+func (w *servers) removeJobs(ctx context.Context) error {
+	js, err := w.nc.JetStream()
+	if err != nil {
+		return err
+	}
+	if err := js.DeleteStream("JOBS"); err != nil {
+		w.note("JOBS not removed", err.Error())
+	}
+	return persist(ctx, slog.New(slog.DiscardHandler), func() error {
+		try, cancel := context.WithTimeout(ctx, tryTime)
+		defer cancel()
+		box, err := jetstream.Connect(try, w.cluster.URL(0), jetstream.Options{Create: true, Replicas: cluster.Size, Lease: clusterLease})
+		if err != nil {
+			return fmt.Errorf("make JOBS again: %w", err)
+		}
+		return box.Close()
+	})
+}
+
+// calm ends everything that goes wrong, and makes what may have been lost.
+func (w *servers) calm(ctx context.Context) error {
+	w.note("calm", "")
+	if err := w.cluster.Heal(); err != nil {
+		return err
+	}
+	if err := w.cluster.Await(ctx); err != nil {
+		return err
+	}
+	return w.pause(ctx, pipeGated, false)
+}
