@@ -236,7 +236,8 @@ func TestEachViolationIsFound(t *testing.T) {
 		"a job is left": {rule: QueueEmpty, pending: true, change: func(_ *testing.T, h *History) {
 			h.Jobs = append(h.Jobs, "jobs.train.cpu.x")
 		}},
-		"a lease is held": {rule: LeasesFree, pending: true, change: func(_ *testing.T, h *History) {
+		"a lease is held": {rule: LeasesFree, pending: true, also: []Rule{QueueEmpty}, change: func(_ *testing.T, h *History) {
+			h.Jobs = append(h.Jobs, "jobs.train.cpu.job-a")
 			h.Leases["job-a"] = Lease{Holder: "z", Number: 1}
 		}},
 	}
