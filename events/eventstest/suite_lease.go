@@ -2,6 +2,7 @@ package eventstest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ func leaseTests() map[string]func(*testing.T, Box) {
 		"a worker that woke too late settles nothing":           zombieSettles,
 		"a worker that woke too late is told so while it works": zombieHolds,
 		"a lease that nobody can read is lost, and waited out":  garbage,
+		"an attempt is lost until its worker reports":           lostAttempts,
 	}
 }
 
@@ -148,4 +150,50 @@ func garbage(t *testing.T, box Box) {
 		t.Errorf("after an attempt that nobody knows comes %+v", next.Attempt())
 	}
 	must(t, next.Done(t.Context()))
+}
+
+// lostAttempts has the worker of a lost attempt report in the lease, while another one holds it and goes on to.
+func lostAttempts(t *testing.T, box Box) {
+	must(t, box.Offer(t.Context(), exampleJob("job-1", "cpu")))
+	first := take(t, box, "cpu").Attempt()
+	second := take(t, box, "cpu")
+	if lost := second.Attempt().Lost; first.Lost != 0 || lost != 1 {
+		t.Errorf("after %d lost attempts, and after one more %d", first.Lost, lost)
+	}
+	must(t, second.Hold(t.Context(), func(ctx context.Context) error {
+		survived(t, box, first.ID)
+		_, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, 3*Lease/2)
+		wantError(t, err, events.ErrEmpty)
+		return ctx.Err()
+	}))
+	must(t, second.Later(t.Context(), 0, events.FailureUnavailable, "its worker was drained"))
+	third := take(t, box, "cpu")
+	if lost := third.Attempt().Lost; lost != 0 {
+		t.Errorf("%d lost attempts after the worker has reported, and another was drained", lost)
+	}
+	must(t, third.Done(t.Context()))
+	takeNothing(t, box, "cpu")
+}
+
+// survived reports in the lease of job-1 that the worker of an attempt is alive.
+func survived(t *testing.T, box Box, attempt string) {
+	t.Helper()
+	leases := open(t, box, events.RegisterLeases)
+	for {
+		entry, err := leases.Get(t.Context(), "job-1")
+		must(t, err)
+		lease, err := events.DecodeLease(entry)
+		must(t, err)
+		lease, changed := lease.Survived(attempt, "")
+		if !changed {
+			t.Error("the lease does not know the attempt")
+			return
+		}
+		value, err := json.Marshal(lease)
+		must(t, err)
+		if _, err = leases.Update(t.Context(), "job-1", value, entry.Revision); !errors.Is(err, events.ErrConflict) {
+			must(t, err)
+			return
+		}
+	}
 }

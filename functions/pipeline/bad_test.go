@@ -92,6 +92,8 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 		{"no attempts", head + "trainer: {max_attempts: 0, max_crashes: -1}\n",
 			"p.yaml:3:11: trainer.max_attempts: expected at least 1, got 0\n" +
 				"p.yaml:3:28: trainer.max_crashes: expected at least 1, got -1"},
+		{"no lost worker", head + "trainer: {max_lost: 0}\n", `p.yaml:3:11: trainer.max_lost: expected at least 1, got 0`},
+		{"no lost worker of a search", head + "tuner: {when: never, max_lost: -1}\n", `p.yaml:3:22: tuner.max_lost: expected at least 1, got -1`},
 		{"a cache that is neither on nor off", head + "trainer: {cache: sometimes}\n",
 			`p.yaml:3:11: trainer.cache: expected on or off, got "sometimes"`},
 		{"an expiry of nothing", head + "trainer: {expire_after: 0s}\n",

@@ -32,6 +32,7 @@ type Trainer struct {
 	Resources       Resources      `json:"resources"`
 	MaxAttempts     int            `json:"max_attempts" jsonschema:"minimum=1,default=1,description=Tries when the module raised or its model failed a check"`
 	MaxCrashes      int            `json:"max_crashes" jsonschema:"minimum=1,default=3,description=Tries when the module's process crashed or went over its limits"`
+	MaxLost         int            `json:"max_lost,omitempty" jsonschema:"minimum=1,description=Tries whose worker died with them\\, as when a pod is over its memory. Left out: 5"`
 	Seed            int64          `json:"seed" jsonschema:"default=0"`
 }
 

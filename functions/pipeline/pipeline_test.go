@@ -142,8 +142,8 @@ func TestASearchIsTheTrainersWhereTheTunerSaysNothing(t *testing.T) {
 		t.Errorf("searches with %+v", got)
 	}
 	want.TrainArgs.NumSteps, want.EvalArgs, want.CustomConfig = 2, pipeline.Args{Splits: []string{"b"}}, map[string]any{}
-	want.Resources, want.MaxAttempts, want.MaxCrashes = pipeline.Resources{Class: "cpu", Workers: 1}, 5, 6
-	p = parse(t, trainer+"tuner: {when: always, train_args: {num_steps: 2}, eval_args: 'splits: \"b\"', custom_config: {}, resources: {}, max_attempts: 5, max_crashes: 6}\n")
+	want.Resources, want.MaxAttempts, want.MaxCrashes, want.MaxLost = pipeline.Resources{Class: "cpu", Workers: 1}, 5, 6, 7
+	p = parse(t, trainer+"tuner: {when: always, train_args: {num_steps: 2}, eval_args: 'splits: \"b\"', custom_config: {}, resources: {}, max_attempts: 5, max_crashes: 6, max_lost: 7}\n")
 	if got := p.Search(); !cmp.Equal(want, got) {
 		t.Errorf("searches with %+v", got)
 	}

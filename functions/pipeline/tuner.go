@@ -18,6 +18,7 @@ type Tuner struct {
 	Resources    *Resources     `json:"resources,omitempty" jsonschema:"description=Of a search. Left out: the trainer's\\, but one process"`
 	MaxAttempts  int            `json:"max_attempts,omitempty" jsonschema:"minimum=1,description=Tries when tuner_fn raised or what it left failed a check. Left out: the trainer's"`
 	MaxCrashes   int            `json:"max_crashes,omitempty" jsonschema:"minimum=1,description=Tries when the module's process crashed or went over its limits. Left out: the trainer's"`
+	MaxLost      int            `json:"max_lost,omitempty" jsonschema:"minimum=1,description=Tries whose worker died with them. Left out: the trainer's"`
 	OnFailed     string         `json:"on_failed" jsonschema:"enum=latest,enum=fail,default=latest,description=What a run does whose tuning failed: train with the last best hyperparameters\\, or fail"`
 }
 
@@ -45,6 +46,7 @@ type Search struct {
 	Resources    Resources // of one process
 	MaxAttempts  int
 	MaxCrashes   int
+	MaxLost      int // 0: the worker's default
 	Seed         int64
 }
 
@@ -61,6 +63,7 @@ func (p Pipeline) Search() Search {
 		TrainArgs: trainer.TrainArgs, EvalArgs: trainer.EvalArgs, TuneArgs: tuner.TuneArgs, Study: tuner.Study, CustomConfig: tuner.CustomConfig,
 		Resources: trainer.Resources, Seed: trainer.Seed,
 		MaxAttempts: cmp.Or(tuner.MaxAttempts, trainer.MaxAttempts), MaxCrashes: cmp.Or(tuner.MaxCrashes, trainer.MaxCrashes),
+		MaxLost: cmp.Or(tuner.MaxLost, trainer.MaxLost),
 	}
 	if tuner.TrainArgs != nil {
 		s.TrainArgs = *tuner.TrainArgs
@@ -136,7 +139,7 @@ func (r *report) search(p Pipeline) {
 			r.oneOf("tuner.resources.strategy", s.Strategy, module.StrategyMirrored, module.StrategyTPU)
 		}
 	}
-	for key, tries := range map[string]int{"tuner.max_attempts": t.MaxAttempts, "tuner.max_crashes": t.MaxCrashes} {
+	for key, tries := range map[string]int{"tuner.max_attempts": t.MaxAttempts, "tuner.max_crashes": t.MaxCrashes, "tuner.max_lost": t.MaxLost} {
 		if _, said := r.places[key]; said || tries != 0 {
 			r.atLeastOne(key, tries)
 		}

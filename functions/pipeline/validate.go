@@ -44,6 +44,9 @@ func (r *report) trainer(p Pipeline) {
 	r.strategy(p)
 	r.atLeastOne("trainer.max_attempts", t.MaxAttempts)
 	r.atLeastOne("trainer.max_crashes", t.MaxCrashes)
+	if _, said := r.places["trainer.max_lost"]; said || t.MaxLost != 0 {
+		r.atLeastOne("trainer.max_lost", t.MaxLost)
+	}
 }
 
 func (r *report) name(key, value string) {

@@ -39,7 +39,7 @@ func (t *Trainer) Limits(job events.Job) worker.Limits {
 	if err != nil {
 		return worker.Limits{Attempts: 1, Crashes: 1}
 	}
-	return worker.Limits{Attempts: spec.Trainer.MaxAttempts, Crashes: spec.Trainer.MaxCrashes}
+	return worker.Limits{Attempts: spec.Trainer.MaxAttempts, Crashes: spec.Trainer.MaxCrashes, Lost: spec.Trainer.MaxLost}
 }
 
 // Failed tells of a job that is given up.

@@ -477,3 +477,12 @@ func TestInputsThatNoFactCouldTellOfAreRefusedBeforeTraining(t *testing.T) {
 		t.Errorf("trained %d times, %s", b.guest.runs.Load(), kindOf(err))
 	}
 }
+
+func TestLimitsAreThoseOfThePipeline(t *testing.T) {
+	t.Parallel()
+	b := setup(t, writesModel)
+	got := b.trainer.Limits(job(t, "j1", "monday", spec+"  max_attempts: 2\n  max_crashes: 4\n  max_lost: 7\n"))
+	if want := (worker.Limits{Attempts: 2, Crashes: 4, Lost: 7}); got != want {
+		t.Errorf("limits %+v, want %+v", got, want)
+	}
+}

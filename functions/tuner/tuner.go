@@ -36,7 +36,7 @@ func (t *Tuner) Limits(job events.Job) worker.Limits {
 		return worker.Limits{Attempts: 1, Crashes: 1}
 	}
 	search := spec.Search()
-	return worker.Limits{Attempts: search.MaxAttempts, Crashes: search.MaxCrashes}
+	return worker.Limits{Attempts: search.MaxAttempts, Crashes: search.MaxCrashes, Lost: search.MaxLost}
 }
 
 // Failed tells of a job that is given up.

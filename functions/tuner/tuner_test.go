@@ -316,7 +316,7 @@ func TestAFailedSearchIsATuningThatFailed(t *testing.T) {
 	if _, ok := fact.Data.(*events.TuningFailed); !ok || fact.Source != "/stoker/tune" {
 		t.Errorf("told %+v", fact)
 	}
-	if limits := b.tuner.Limits(j); limits.Attempts != 2 || limits.Crashes != 3 {
+	if limits := b.tuner.Limits(j); limits.Attempts != 2 || limits.Crashes != 3 || limits.Lost != 0 {
 		t.Errorf("limits %+v", limits)
 	}
 }
