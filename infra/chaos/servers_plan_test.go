@@ -16,25 +16,23 @@ const (
 )
 
 // maxSkew is how far a server's clock is off at most.
-const maxSkew = 10 * time.Minute
+const maxSkew = 6 * time.Minute
 
 // Pipelines of a chaos on three servers. Those that are applied right before their first event are
 // named fresh and a number.
 const (
-	pipeSimple  = "simple"
-	pipeDrift   = "drift"  // its module changes: the same job is another execution then
-	pipePair    = "pair"   // waits for two events
-	pipeNarrow  = "narrow" // queues
-	pipeNewest  = "newest" // supersedes
-	pipeShort   = "short"  // expires soon
-	pipeLong    = "long"   // must not expire for as long as a small chaos lasts
-	pipeWindow  = "window"
-	pipeGated   = "gated" // paused and resumed
-	pipeHeld    = "held"  // paused before its first event, and never resumed
-	pipeBroken  = "broken"
-	pipeFresh   = "fresh"
-	longExpiry  = 4 * time.Minute // less than clocks are off
-	shortExpiry = 3 * time.Second
+	pipeSimple = "simple"
+	pipeDrift  = "drift"  // its module changes: the same job is another execution then
+	pipePair   = "pair"   // waits for two events
+	pipeNarrow = "narrow" // queues
+	pipeNewest = "newest" // supersedes
+	pipeShort  = "short"  // expires soon
+	pipeLong   = "long"   // expires after less than clocks are off
+	pipeWindow = "window"
+	pipeGated  = "gated" // paused and resumed
+	pipeHeld   = "held"  // paused before its first event, and never resumed
+	pipeBroken = "broken"
+	pipeFresh  = "fresh"
 )
 
 // pipelineTexts are what pipelines say after their name and module.

@@ -49,7 +49,8 @@ type servers struct {
 	cancelled []history.Run
 	held      []string
 	counts    map[string]int
-	diary     []string // what the test did, in order
+	diary     []string      // what the test did, in order
+	took      time.Duration // to settle
 }
 
 // newServers starts a cluster with streams of three copies.
