@@ -20,7 +20,7 @@ func (w *servers) disturb(ctx context.Context, d disturbance) error {
 	case slowLink:
 		c.Slow(d.server, d.other, d.amount)
 		w.hold(ctx, d)
-		c.Slow(d.server, d.other, 0)
+		w.slowBehind()
 	case slowClients:
 		c.Clients[d.server].Delay(cluster.Forward, d.amount)
 		w.hold(ctx, d)
@@ -34,6 +34,7 @@ func (w *servers) disturb(ctx context.Context, d disturbance) error {
 				link.Heal()
 			}
 		}
+		w.slowBehind()
 	case killLeader, freezeLeader:
 		return w.stopLeader(ctx, d)
 	case stepDown:
@@ -59,6 +60,27 @@ func (w *servers) disturb(ctx context.Context, d disturbance) error {
 		return errors.Join(err, w.pause(ctx, pipeGated, false))
 	}
 	return nil
+}
+
+// The server that is always a little behind the others, so that its copies are old, and by how much.
+const (
+	behind      = 2
+	behindDelay = 5 * time.Millisecond
+)
+
+// slowBehind makes every link between servers undisturbed but those to the server that is behind.
+func (w *servers) slowBehind() {
+	for from := range cluster.Size {
+		for to := range cluster.Size {
+			delay := time.Duration(0)
+			if to == behind {
+				delay = behindDelay
+			}
+			if from != to {
+				w.cluster.Slow(from, to, delay)
+			}
+		}
+	}
 }
 
 func (w *servers) hold(ctx context.Context, d disturbance) {

@@ -26,6 +26,7 @@ func oneModelOnServers(t *testing.T, p plan) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	w.must(w.begin(ctx))
+	w.slowBehind()
 	w.staff()
 	w.must(w.trouble(ctx))
 	w.must(w.calm(ctx))

@@ -98,7 +98,7 @@ func (w *servers) note(what, about string) {
 // staff starts dispatchers and workers, on different servers.
 func (w *servers) staff() {
 	for i := range clusterDispatches {
-		w.dispatchers = append(w.dispatchers, w.hire(named(roleDispatcher, i+1), i, runDispatcher))
+		w.dispatchers = append(w.dispatchers, w.hire(named(roleDispatcher, i+1), (behind+i)%cluster.Size, runDispatcher))
 	}
 	for i := range clusterWorkers {
 		run := func(ctx context.Context, box *jetstream.Letterbox, log *slog.Logger) error {
