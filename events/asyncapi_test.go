@@ -80,6 +80,7 @@ func parameterText() map[string]string {
 		"job":      "The job's id.",
 		"stream":   "The stream that the message was taken from.",
 		"sequence": "The message's sequence there.",
+		"digest":   "Of the message's subject, time and body: a stream that was made again has its sequences again.",
 	}
 }
 
@@ -186,7 +187,7 @@ func text(description string) yaml.MapSlice {
 func others(channels, messages yaml.MapSlice) (yaml.MapSlice, yaml.MapSlice) {
 	channels = append(channels,
 		item("Job", channel(jobToken+".{function}.{class}.{job}", "Job", "function", "class", "job")),
-		item("DeadLetter", channel(deadToken+".{stream}.{sequence}", "DeadLetter", "stream", "sequence")),
+		item("DeadLetter", channel(deadToken+".{stream}.{sequence}.{digest}", "DeadLetter", "stream", "sequence", "digest")),
 		item("Progress", channel(progressToken+".{pipeline}.{run}.{job}", "Progress", "pipeline", "run", "job")),
 	)
 	messages = append(messages,
@@ -243,4 +244,21 @@ func refs(node any) (found []string) {
 		}
 	}
 	return found
+}
+
+// The address of dead letters is that of DeadSubject.
+func TestTheAddressOfDeadLettersIsTheirSubject(t *testing.T) {
+	t.Parallel()
+	var api struct {
+		Channels map[string]struct {
+			Address string `yaml:"address"`
+		} `yaml:"channels"`
+	}
+	if err := yaml.Unmarshal(AsyncAPI(), &api); err != nil {
+		t.Fatal(err)
+	}
+	address, subject := api.Channels["DeadLetter"].Address, DeadSubject(Message{Stream: StreamJobs, Sequence: 7})
+	if strings.Count(address, ".") != strings.Count(subject, ".") || !strings.HasPrefix(address, deadToken+".") {
+		t.Errorf("%s is none of %s", subject, address)
+	}
 }
