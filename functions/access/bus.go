@@ -93,6 +93,7 @@ func (g *grant) dispatcher() {
 	g.connect()
 	g.to("take facts")
 	g.take(events.StreamFacts, dispatching)
+	g.makeOwn(events.StreamFacts, dispatching) // where somebody has deleted it
 	g.to("read facts and jobs")
 	g.read(events.StreamFacts)
 	g.get(events.StreamFacts, events.StreamJobs)

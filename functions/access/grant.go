@@ -105,7 +105,12 @@ func (g *grant) takeJobs(function, class string) {
 func (g *grant) hear(stream, listener string) {
 	g.lookAt(stream)
 	g.take(stream, listener)
-	g.publish(api("CONSUMER.CREATE", stream, listener), api("CONSUMER.CREATE", stream, listener, ">"))
+	g.makeOwn(stream, listener)
+}
+
+// makeOwn lets it make or change a lasting consumer of that name, which is its own.
+func (g *grant) makeOwn(stream, consumer string) {
+	g.publish(api("CONSUMER.CREATE", stream, consumer), api("CONSUMER.CREATE", stream, consumer, ">"))
 }
 
 // bury lets it add dead letters.
