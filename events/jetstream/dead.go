@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -32,7 +33,7 @@ const maxHeader = 512
 // Dead implements events.Letterbox.
 func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
-		shown := map[string]bool{} // by DeadPrefix: one letter for each message, however often others ended it
+		shown := map[about]bool{} // one letter for each message, however often others ended it
 		scan := scan{box: b, stream: events.StreamDead, next: 1}
 		for message, err := range scan.messages(ctx) {
 			var letter events.DeadLetter
@@ -52,9 +53,9 @@ func (b *Letterbox) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error
 }
 
 // deadLetter reads what stands in DEAD. again says that another letter tells of the same message, so that there is no more to say.
-func (b *Letterbox) deadLetter(ctx context.Context, message events.Message, shown map[string]bool) (letter events.DeadLetter, again bool, err error) {
+func (b *Letterbox) deadLetter(ctx context.Context, message events.Message, shown map[about]bool) (letter events.DeadLetter, again bool, err error) {
 	if a, ok := advisory(message); ok {
-		letter, again, err = b.foreign(ctx, a, shown)
+		letter, again, err = b.foreign(ctx, a, message.Stored, shown)
 	} else {
 		letter = written(message)
 	}
@@ -62,27 +63,49 @@ func (b *Letterbox) deadLetter(ctx context.Context, message events.Message, show
 	return letter, again, err
 }
 
-// foreign is the letter of a message that someone else ended, unless it was buried besides, is among shown, or was ended by the
-// server itself.
-func (b *Letterbox) foreign(ctx context.Context, a terminated, shown map[string]bool) (letter events.DeadLetter, again bool, err error) {
-	if again = a.own() || shown[a.about()]; !again {
-		again, err = b.isBuried(ctx, a.about())
+// foreign is the letter of a message that someone else ended at a time, unless it was buried besides, is among shown, or was ended by
+// the server itself.
+func (b *Letterbox) foreign(ctx context.Context, a terminated, at time.Time, shown map[about]bool) (letter events.DeadLetter, again bool, err error) {
+	if a.own() {
+		return letter, true, nil
+	}
+	about, err := b.about(ctx, a.Stream, a.Sequence, at)
+	if again = shown[about]; !again && err == nil {
+		again, err = b.isBuried(ctx, about)
 	}
 	if again || err != nil {
 		return letter, again, err
 	}
-	shown[a.about()] = true
-	letter, err = b.letter(ctx, a)
+	shown[about] = true
+	letter, err = b.letter(ctx, a, about.former)
 	return letter, false, err
 }
 
-// isBuried says whether there is a letter about a place in a stream.
-func (b *Letterbox) isBuried(ctx context.Context, about string) (bool, error) {
-	_, err := b.leaderMessage(ctx, events.StreamDead, messageRequest{LastSubject: about + ".*"})
-	if errors.Is(err, events.ErrNotFound) {
-		return false, nil
+// isBuried says whether there is a letter about a message. Of several about its place in the stream, one may be.
+func (b *Letterbox) isBuried(ctx context.Context, message about) (bool, error) {
+	for next := uint64(1); ; {
+		found, err := b.leaderMessage(ctx, events.StreamDead, messageRequest{Sequence: next, NextSubject: message.prefix + ".*"})
+		if errors.Is(err, events.ErrNotFound) {
+			return false, nil
+		}
+		var is about
+		if err == nil {
+			is, err = b.aboutOf(ctx, found)
+		}
+		if err != nil || is == message {
+			return err == nil, err
+		}
+		next = found.Sequence + 1
 	}
-	return err == nil, err
+}
+
+// aboutOf is what a message of DEAD is about.
+func (b *Letterbox) aboutOf(ctx context.Context, message events.Message) (about, error) {
+	if a, ok := advisory(message); ok {
+		return b.about(ctx, a.Stream, a.Sequence, message.Stored)
+	}
+	dead := written(message).Message
+	return b.about(ctx, dead.Stream, dead.Sequence, dead.Stored)
 }
 
 // Drop implements events.Letterbox. What else DEAD holds about the same message goes first: a drop that is cut off can be repeated.
@@ -102,10 +125,9 @@ func (b *Letterbox) drop(ctx context.Context, sequence uint64) error {
 	if err != nil {
 		return err
 	}
-	letter := written(message).Message
-	about := events.DeadPrefix(letter.Stream, letter.Sequence)
-	if a, ok := advisory(message); ok {
-		about = a.about()
+	about, err := b.aboutOf(ctx, message)
+	if err != nil {
+		return err
 	}
 	advisories, err := b.advisories(ctx, about)
 	if err != nil {
@@ -135,15 +157,23 @@ func (b *Letterbox) remove(ctx context.Context, sequence uint64) error {
 	return err
 }
 
-// advisories are the places in DEAD of what others did with a message, which is named by the subject of its letter.
-func (b *Letterbox) advisories(ctx context.Context, about string) (at []uint64, err error) {
+// advisories are the places in DEAD of what others did with a message.
+func (b *Letterbox) advisories(ctx context.Context, message about) (at []uint64, err error) {
 	scan := scan{box: b, stream: events.StreamDead, filters: []string{terminatedSubject + ">"}, next: 1}
-	for message, err := range scan.messages(ctx) {
+	for told, err := range scan.messages(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if a, ok := advisory(message); ok && a.about() == about {
-			at = append(at, message.Sequence)
+		a, ok := advisory(told)
+		if !ok || events.DeadPrefix(a.Stream, a.Sequence) != message.prefix {
+			continue
+		}
+		is, err := b.aboutOf(ctx, told)
+		if err != nil {
+			return nil, err
+		}
+		if is == message {
+			at = append(at, told.Sequence)
 		}
 	}
 	return at, nil

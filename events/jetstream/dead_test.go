@@ -11,6 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/local/bus"
 )
 
 // The server takes messages of up to 1 MiB; in a dead letter they are larger.
@@ -81,5 +82,62 @@ func TestAJobGivenUpLeavesALetterThoughItsStreamWasMadeAnew(t *testing.T) {
 	}
 	if got := strings.Join(letters, ", "); got != "1 one, 1 two" {
 		t.Errorf("letters: %s", got)
+	}
+}
+
+// deleteStream removes a stream as `nats stream rm` does.
+func deleteStream(t *testing.T, server *bus.Server, name string) js.JetStream {
+	t.Helper()
+	client, err := js.New(dial(t, server))
+	if err == nil {
+		err = client.DeleteStream(t.Context(), name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// A foreign client ends the first job of a queue that was made anew: the letter of another first job, of the queue before, is about
+// that one alone.
+func TestAForeignEndIsShownBesidesALetterOfTheStreamBefore(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	box := connect(t, server, jetstream.Options{Create: true})
+	offer(t, box)
+	if err := take(t, box, 2*time.Minute).Never(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "boom"}); err != nil {
+		t.Fatal(err)
+	}
+	waitForDead(t, box, 1)
+	deleteStream(t, server, events.StreamJobs)
+	box = connectAs(t, server, jetstream.Options{Create: true})
+	offer(t, box)
+	terminate(t, server, events.StreamJobs, "train-cpu", "foreign")
+	letters := waitForDead(t, box, 2)
+	if err := box.Drop(t.Context(), letters[0].Sequence); err != nil {
+		t.Fatal(err)
+	}
+	if left := waitForDead(t, box, 1)[0]; left.Sequence != letters[1].Sequence || !strings.Contains(left.Reason.Message, "foreign") {
+		t.Errorf("left: %+v, want the one that the foreign client ended", left)
+	}
+}
+
+// What a foreign client ended is gone with its stream: a message of the new stream is not it, though it has its number.
+func TestAForeignEndShowsNoMessageOfAnotherStream(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	box := connect(t, server, jetstream.Options{Create: true})
+	if _, err := box.Publish(t.Context(), plainFact()); err != nil {
+		t.Fatal(err)
+	}
+	terminate(t, server, events.StreamFacts, "audit", "foreign")
+	waitForDead(t, box, 1)
+	deleteStream(t, server, events.StreamFacts)
+	box = connectAs(t, server, jetstream.Options{Create: true})
+	if _, err := box.Publish(t.Context(), plainFact()); err != nil {
+		t.Fatal(err)
+	}
+	if letter := waitForDead(t, box, 1)[0]; letter.Message.Subject != "" || !strings.Contains(letter.Reason.Message, "gone") {
+		t.Errorf("letter %+v, want one that says that its message is gone", letter)
 	}
 }

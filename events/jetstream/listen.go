@@ -37,7 +37,7 @@ func (b *Letterbox) ListenDead(ctx context.Context, listener string, wait time.D
 		if err != nil {
 			return nil, fmt.Errorf("listen to dead letters as %s: %w", listener, err)
 		}
-		letter, again, err := b.deadLetter(ctx, notice.message, map[string]bool{})
+		letter, again, err := b.deadLetter(ctx, notice.message, map[about]bool{})
 		if err != nil {
 			return nil, fmt.Errorf("read dead letter %d: %w", notice.message.Sequence, b.explain(ctx, err))
 		}

@@ -25,9 +25,11 @@ const (
 	placeAcks  = 1000 // acknowledgements, if that is sooner
 )
 
-// place is what is kept of a consumer.
+// place is what is kept of a consumer. A stream that was removed and made again counts from 1 again: the place is one in the stream
+// that has the same message there, and in no other.
 type place struct {
-	Sequence uint64 `json:"sequence"` // every message of the stream up to here is acknowledged
+	Sequence uint64    `json:"sequence"` // every message of the stream up to here is acknowledged
+	Stored   time.Time `json:"stored"`   // when that message was stored, to the nanosecond
 }
 
 // places says when the place of a consumer is to be written. It may be used from several goroutines.
@@ -73,7 +75,14 @@ func (b *Letterbox) writePlace(ctx context.Context, d ConsumerDefinition) error 
 	if err != nil {
 		return fmt.Errorf("ask consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
 	}
-	value, err := json.Marshal(place{Sequence: info.AckFloor.Stream})
+	if info.AckFloor.Stream == 0 {
+		return nil
+	}
+	message, err := b.leaderMessage(ctx, d.Stream, messageRequest{Sequence: info.AckFloor.Stream})
+	if err != nil {
+		return fmt.Errorf("read message %d of %s: %w", info.AckFloor.Stream, d.Stream, err)
+	}
+	value, err := json.Marshal(place{Sequence: message.Sequence, Stored: message.Stored})
 	if err != nil {
 		return err
 	}
@@ -106,8 +115,7 @@ func makeConsumer(ctx context.Context, js jetstream.JetStream, d ConsumerDefinit
 	return js.CreateOrUpdateConsumer(ctx, d.Stream, config)
 }
 
-// placeOf is the place that is kept of a consumer; 0 for the beginning. A log that is shorter than
-// that was made anew.
+// placeOf is the place that is kept of a consumer; 0 for the beginning, also where the stream has another message there, or none.
 func placeOf(ctx context.Context, js jetstream.JetStream, d ConsumerDefinition) uint64 {
 	gates, err := js.KeyValue(ctx, events.RegisterGates)
 	if err != nil {
@@ -118,11 +126,15 @@ func placeOf(ctx context.Context, js jetstream.JetStream, d ConsumerDefinition) 
 		return 0
 	}
 	var kept place
-	if err := json.Unmarshal(entry.Value(), &kept); err != nil {
+	if err := json.Unmarshal(entry.Value(), &kept); err != nil || kept.Sequence == 0 {
 		return 0
 	}
 	stream, err := js.Stream(ctx, d.Stream)
-	if err != nil || stream.CachedInfo().State.LastSeq < kept.Sequence {
+	if err != nil {
+		return 0
+	}
+	message, err := stream.GetMsg(ctx, kept.Sequence)
+	if err != nil || !message.Time.Equal(kept.Stored) {
 		return 0
 	}
 	return kept.Sequence

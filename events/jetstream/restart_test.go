@@ -210,3 +210,40 @@ func followed(t *testing.T, box *jetstream.Letterbox) events.Delivery {
 	t.Fatal("nothing is delivered")
 	return nil
 }
+
+// TestAReaderOfALogThatWasMadeAnewMissesNothing: its place is one in the log before, and the new one has grown past it.
+func TestAReaderOfALogThatWasMadeAnewMissesNothing(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	box := connectAs(t, server, jetstream.Options{Create: true})
+	publish := func(n int) {
+		t.Helper()
+		for i := range n {
+			fact := plainFact()
+			fact.ID = fmt.Sprint(i)
+			if _, err := box.Publish(t.Context(), fact); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	publish(1)
+	if err := followed(t, box).Done(t.Context()); err != nil { // writes its place
+		t.Fatal(err)
+	}
+	client, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := client.Stream(t.Context(), events.StreamFacts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleteStream(t, server, events.StreamFacts)
+	if _, err := client.CreateStream(t.Context(), stream.CachedInfo().Config); err != nil {
+		t.Fatal(err)
+	}
+	publish(3)
+	if got := followed(t, box).Message().Sequence; got != 1 {
+		t.Errorf("event %d of the new log is first", got)
+	}
+}

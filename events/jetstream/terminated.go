@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -40,13 +41,35 @@ func (a terminated) own() bool {
 	return a.Reason == "Unacknowledged message was deleted" || a.Reason == "Message deleted by stream limits"
 }
 
-// about begins the subject of a letter about the same message.
-func (a terminated) about() string { return events.DeadPrefix(a.Stream, a.Sequence) }
+// about is the message that a dead letter or an advisory is about: a place in a stream. The number comes again where the stream was
+// removed and made again, so that it also says on which side of that the message was.
+type about struct {
+	prefix string // of the subjects of its letters
+	former bool   // it was in a stream of that name that is gone
+}
+
+// about finds the message of that sequence that a stream had at a time: when the message was stored, or when an advisory told of it.
+func (b *Letterbox) about(ctx context.Context, name string, sequence uint64, at time.Time) (about, error) {
+	found := about{prefix: events.DeadPrefix(name, sequence)}
+	stream, err := b.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		found.former = true
+		return found, nil
+	}
+	if err != nil {
+		return found, fmt.Errorf("look at stream %s: %w", name, b.explain(ctx, err))
+	}
+	found.former = at.Before(stream.CachedInfo().Created)
+	return found, nil
+}
 
 // letter is what an advisory tells, as a dead letter: with the message where its stream still has it. A job is gone with its body.
-func (b *Letterbox) letter(ctx context.Context, a terminated) (events.DeadLetter, error) {
+func (b *Letterbox) letter(ctx context.Context, a terminated, former bool) (events.DeadLetter, error) {
 	reason := fmt.Sprintf("taken off consumer %s by a client that is not Stoker's: %s", a.Consumer, orNone(a.Reason))
-	message, err := b.stored(ctx, a.Stream, a.Sequence)
+	message, err := events.Message{}, events.ErrNotFound
+	if !former {
+		message, err = b.stored(ctx, a.Stream, a.Sequence)
+	}
 	if errors.Is(err, events.ErrNotFound) {
 		message = events.Message{Stream: a.Stream, Sequence: a.Sequence}
 		reason += "; the message is gone with it"
