@@ -1,0 +1,122 @@
+package jetstream_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/local/bus"
+)
+
+// watched is what a watch of the joins yields until ctx ends: keys, and the error that ends it.
+func watched(ctx context.Context, t *testing.T, box *jetstream.Letterbox) (keys <-chan string, ended <-chan error) {
+	t.Helper()
+	joins, err := box.Register(ctx, events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, over := make(chan string, 64), make(chan error, 1)
+	go func() {
+		var last error
+		for entry, err := range joins.Watch(ctx) {
+			if err != nil {
+				last = err
+				break
+			}
+			seen <- entry.Key
+		}
+		over <- last
+	}()
+	return seen, over
+}
+
+// A watch whose consumer the server has lost goes on, or ends with an error by which nobody ends who runs for long. It must not fall
+// silent.
+func TestAWatchOutlivesItsConsumerOrSaysThatItEnded(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(*testing.T, *bus.Server, string) *bus.Server{
+		"its consumer is deleted": func(t *testing.T, server *bus.Server, _ string) *bus.Server {
+			deleteConsumers(t, server, "KV_JOINS")
+			return server
+		},
+		"its server is restarted": restartBus,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			server, err := bus.Start(t.Context(), bus.Options{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = server.Close() })
+			box := connectAs(t, server, jetstream.Options{Create: true})
+			keys, ended := watched(t.Context(), t, box)
+			if key := <-keys; key != "" {
+				t.Fatalf("the first is %s, want the entry that says that these were all", key)
+			}
+			server = lose(t, server, dir)
+			box = connectAs(t, server, jetstream.Options{})
+			joins, err := box.Register(t.Context(), events.RegisterJoins)
+			if err == nil {
+				_, err = joins.Create(t.Context(), "penguin/run", []byte("{}"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case key := <-keys:
+				t.Logf("the watch goes on: %s", key)
+			case err := <-ended:
+				if err == nil || errors.Is(err, events.ErrClosed) {
+					t.Errorf("the watch ended with %v", err)
+				}
+				t.Logf("the watch ended: %v", err)
+			case <-time.After(2 * time.Minute):
+				t.Error("the watch is silent")
+			}
+		})
+	}
+}
+
+// restartBus has a new server in the place of one, with what that had kept.
+func restartBus(t *testing.T, server *bus.Server, dir string) *bus.Server {
+	t.Helper()
+	port := portOf(t, server)
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := bus.Start(t.Context(), bus.Options{Dir: dir, Port: port})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = again.Close() })
+	return again
+}
+
+func deleteConsumers(t *testing.T, server *bus.Server, name string) {
+	t.Helper()
+	client, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := client.Stream(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted := 0
+	names := stream.ConsumerNames(t.Context())
+	for consumer := range names.Name() {
+		if err := client.DeleteConsumer(t.Context(), name, consumer); err != nil {
+			t.Fatal(err)
+		}
+		deleted++
+	}
+	if err := names.Err(); err != nil || deleted == 0 {
+		t.Fatalf("%d consumers of %s deleted: %v", deleted, name, err)
+	}
+}
