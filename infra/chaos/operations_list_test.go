@@ -332,7 +332,7 @@ func (s *step) retry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return waitFor(ctx, func() bool { return s.has(ctx, r, events.KindModelTrained) })
+	return s.await(ctx, r, events.KindModelTrained)
 }
 
 // bring uploads an object. Unlike put it may be called from any goroutine.
@@ -438,6 +438,16 @@ func (s *step) has(ctx context.Context, r history.Run, kinds ...events.Kind) boo
 		return err == nil && recorded.Err == nil
 	}
 	return false
+}
+
+// await waits until the log has an event of one of the kinds for a run.
+func (s *step) await(ctx context.Context, r history.Run, kinds ...events.Kind) error {
+	for !s.has(ctx, r, kinds...) {
+		if sleepFor(ctx, 300*time.Millisecond); ctx.Err() != nil {
+			return fmt.Errorf("no %v of run %s: %w", kinds, r, context.Cause(ctx))
+		}
+	}
+	return nil
 }
 
 func sleepFor(ctx context.Context, length time.Duration) {

@@ -227,17 +227,18 @@ func (c *campaign) said(run history.Run) string {
 
 const mostRunsShown = 20 // runs whose history is printed
 
-// models wants each model that was announced whole, committed, and as the event says.
+// models wants the newest model of each run whole, committed, and as its event says.
 func (c *campaign) models() (faults []string) {
+	newest := map[history.Run]events.Recorded{}
 	for recorded, err := range c.boxes[0].Read(c.t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
-		if err == nil {
-			err = recorded.Err
+		if err = errors.Join(err, recorded.Err); err != nil {
+			return []string{fmt.Sprintf("read models: %v", err)}
 		}
-		if err == nil {
-			err = c.whole(c.t.Context(), recorded.Fact.Data.(*events.ModelTrained))
-		}
-		if err != nil {
-			faults = append(faults, fmt.Sprintf("event %d, model of run %s/%s: %v", recorded.Message.Sequence, recorded.Fact.Pipeline, recorded.Fact.Run, err))
+		newest[history.Run{Pipeline: recorded.Fact.Pipeline, Run: recorded.Fact.Run}] = recorded
+	}
+	for run, recorded := range newest {
+		if err := c.whole(c.t.Context(), recorded.Fact.Data.(*events.ModelTrained)); err != nil {
+			faults = append(faults, fmt.Sprintf("event %d, model of run %s: %v", recorded.Message.Sequence, run, err))
 		}
 	}
 	return faults
