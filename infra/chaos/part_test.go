@@ -5,17 +5,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -49,6 +52,8 @@ type part struct {
 	Store s3.Config   `json:"store"`
 	Root  storage.Ref `json:"root"`
 	Slots int         `json:"slots"`
+
+	Sweep time.Duration `json:"sweep"` // between a dispatcher's sweeps; 0: its own default
 }
 
 // The roles.
@@ -56,6 +61,7 @@ const (
 	roleBus        = "bus"
 	roleDispatcher = "dispatcher"
 	roleWorker     = "worker"
+	roleBridge     = "bridge"
 )
 
 func TestMain(m *testing.M) {
@@ -65,7 +71,21 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(partEnv); text != "" {
 		os.Exit(play(text))
 	}
+	flag.Parse()
+	if err := leaveOut(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	os.Exit(m.Run())
+}
+
+// leaveOut skips the tests that are of three servers alone, and take minutes, where -servers doesn't ask for them.
+func leaveOut() error {
+	if *serversFlag != 1 {
+		return nil
+	}
+	skip := strings.Trim(flag.Lookup("test.skip").Value.String()+"|OnThreeServers$", "|")
+	return flag.Set("test.skip", skip)
 }
 
 // play is the main function of a part. It ends when it is told to, or when the test is gone: then its standard input ends.
@@ -98,6 +118,8 @@ func (p part) run(ctx context.Context, log *slog.Logger) error {
 		return p.runDispatcher(ctx, log)
 	case roleWorker:
 		return p.runWorker(ctx, log)
+	case roleBridge:
+		return p.runBridge(ctx, log)
 	}
 	return fmt.Errorf("no such role: %q", p.Role)
 }
@@ -127,7 +149,28 @@ func (p part) runDispatcher(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if p.Sweep > 0 {
+		dispatcher.SweepEvery = p.Sweep
+	}
 	return dispatcher.Run(ctx)
+}
+
+func (p part) runBridge(ctx context.Context, log *slog.Logger) error {
+	store, err := s3.Open(ctx, p.Store)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	box, err := p.connect(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	b, err := bridge.New(box, store, bridge.Options{Logger: log})
+	if err != nil {
+		return err
+	}
+	return b.Run(ctx)
 }
 
 // runWorker composes a worker as functions/stoker does.

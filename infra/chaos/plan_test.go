@@ -61,7 +61,13 @@ const (
 	streamDispatchers
 	streamBus
 	streamUpstream
-	streamConnections
+	streamConnections // and above, one for each connection
+)
+
+// Those of operations on three servers.
+const (
+	streamFaults     uint64 = 1<<62 + iota
+	streamOperations        // and above, one for each operation
 )
 
 func (p plan) rand(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.seed, stream)) }

@@ -59,7 +59,7 @@ func TestAStudySurvivesKills(t *testing.T) {
 			if kills < 3 {
 				t.Error("hardly anybody was killed")
 			}
-			study := replay(t, log)
+			study := replayStudy(t, log)
 			accountFor(t, study)
 			for _, fault := range w.faults() {
 				t.Error(fault)
@@ -122,8 +122,8 @@ func (w *world) studyLog() (log []events.StudyEntry) {
 	return log
 }
 
-// replay folds a log, and wants of each trial that the log before it leads to it.
-func replay(t *testing.T, log []events.StudyEntry) (study tune.Study) {
+// replayStudy folds a log, and wants of each trial that the log before it leads to it.
+func replayStudy(t *testing.T, log []events.StudyEntry) (study tune.Study) {
 	t.Helper()
 	for i, entry := range log {
 		e, err := tune.ParseEntry(entry.Body)

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,10 +36,12 @@ type world struct {
 	store *s3.Store
 	proxy *proxy
 
-	bus     *process
-	address string
-	box     *jetstream.Letterbox
-	js      natsjs.JetStream
+	bus      *process // nil where the bus is a cluster
+	replicas int      // of what connect makes; 0: the bus's default
+	sweep    time.Duration
+	address  string
+	box      *jetstream.Letterbox
+	js       natsjs.JetStream
 
 	busIsUp   sync.Mutex // held by who needs it to stay as it is
 	processes []*process
@@ -47,6 +50,20 @@ type world struct {
 // newWorld starts bus and store. When the test has failed, it shows how to repeat it and what everyone said last.
 func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 	t.Helper()
+	w := newStore(t, p, lease)
+	w.bus = start(t, part{Role: roleBus, Name: roleBus, Dir: filepath.Join(w.dir, "bus"), Cuts: w.cutsFile(), Sync: true}, never)
+	select {
+	case w.address = <-w.bus.address:
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the bus does not start")
+	}
+	w.open()
+	return w
+}
+
+// newStore is a world without a bus.
+func newStore(t testing.TB, p plan, lease time.Duration) *world {
+	t.Helper()
 	w := &world{t: t, plan: p, lease: lease, dir: t.TempDir()}
 	t.Cleanup(w.tell)
 	w.store, w.root = buckettest.New(t)
@@ -54,26 +71,24 @@ func newWorld(t testing.TB, p plan, lease time.Duration) *world {
 	target, err := url.Parse(config.Endpoint)
 	w.must(err)
 	w.proxy = startProxy(t, target.Host, p)
+	return w
+}
 
-	w.bus = start(t, part{Role: roleBus, Name: roleBus, Dir: filepath.Join(w.dir, "bus"), Cuts: w.cutsFile(), Sync: true}, never)
-	select {
-	case w.address = <-w.bus.address:
-	case <-time.After(2 * time.Minute):
-		t.Fatal("the bus does not start")
-	}
+// open connects the test itself to the bus.
+func (w *world) open() {
+	w.t.Helper()
 	w.box = w.connect("test")
 	nc, err := nats.Connect(w.address, nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1))
 	w.must(err)
-	t.Cleanup(nc.Close)
+	w.t.Cleanup(nc.Close)
 	w.js, err = natsjs.New(nc)
 	w.must(err)
-	return w
 }
 
 // connect opens a letterbox of its own, as each client has.
 func (w *world) connect(name string) *jetstream.Letterbox {
 	w.t.Helper()
-	box, err := jetstream.Connect(w.t.Context(), w.address, jetstream.Options{Create: true, Lease: w.lease, Name: name})
+	box, err := jetstream.Connect(w.t.Context(), w.address, jetstream.Options{Create: true, Replicas: w.replicas, Lease: w.lease, Name: name})
 	w.must(err)
 	w.t.Cleanup(func() { box.Close() })
 	return box
@@ -96,7 +111,7 @@ func (w *world) add(role string, cuts func() cut) *process {
 	config.Endpoint, config.Stall = w.proxy.endpoint(), 5*time.Second
 	p := part{
 		Role: role, Name: name, Cuts: w.cutsFile(), Dir: filepath.Join(w.dir, name), Lease: w.lease,
-		Bus: w.address, Store: config, Root: w.root, Slots: 1,
+		Bus: w.address, Store: config, Root: w.root, Slots: 1, Sweep: w.sweep,
 	}
 	w.must(os.MkdirAll(p.Dir, 0o700))
 	s := start(w.t, p, cuts)
@@ -146,7 +161,7 @@ func (w *world) tell() {
 	if !w.t.Failed() {
 		return
 	}
-	w.t.Logf("to repeat it: go test ./infra/chaos -run '^%s$' -seed %d -jobs %d -facts %d", w.t.Name(), w.plan.seed, *jobsFlag, *factsFlag)
+	w.t.Logf("to repeat it: go test ./infra/chaos -run '^%s$' -servers %d -seed %d -jobs %d -facts %d -minutes %d", w.t.Name(), *serversFlag, w.plan.seed, *jobsFlag, *factsFlag, *minutesFlag)
 	logs, _ := filepath.Glob(filepath.Join(w.dir, "*.log"))
 	for _, path := range append(logs, w.cutsFile()) {
 		text, err := os.ReadFile(path)
@@ -166,7 +181,11 @@ func (w *world) logOf(p *process) string {
 
 // faults are what no process may ever say.
 func (w *world) faults() (faults []string) {
-	for _, p := range append(w.processes, w.bus) {
+	all := w.processes
+	if w.bus != nil {
+		all = append(slices.Clip(all), w.bus)
+	}
+	for _, p := range all {
 		for _, word := range []string{"WARNING: DATA RACE", "panic: ", "panic in", "fatal error: "} {
 			if strings.Contains(w.logOf(p), word) {
 				faults = append(faults, fmt.Sprintf("%s says %q", p.part.Name, word))

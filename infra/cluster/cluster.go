@@ -141,14 +141,23 @@ func (c *Cluster) Isolate(server int, silent bool) {
 	}
 }
 
-// Heal starts and thaws every server, ends what disturbs links, and sets every clock right.
+// Heal does what Calm does, and sets every clock right.
 func (c *Cluster) Heal() error {
+	errs := []error{c.Calm()}
+	for _, s := range c.Servers {
+		errs = append(errs, s.SetClock(0))
+	}
+	return errors.Join(errs...)
+}
+
+// Calm starts and thaws every server, and ends what disturbs links. Clocks stay as they are set.
+func (c *Cluster) Calm() error {
 	for _, l := range c.all() {
 		l.Heal()
 	}
 	var errs []error
 	for _, s := range c.Servers {
-		errs = append(errs, s.Thaw(), s.SetClock(0))
+		errs = append(errs, s.Thaw())
 		s.mu.Lock()
 		down := s.cmd == nil
 		s.mu.Unlock()

@@ -30,6 +30,10 @@ const (
 	PauseHolds    Rule = "no run of a paused pipeline gets a job"
 	GateHasReason Rule = "a gate holds runs up for a reason"
 	QueueEmpty    Rule = "the queue is empty in the end"
+	Readable      Rule = "every message of the log is an event"
+	Trains        Rule = "a run that nothing stops is trained"
+	FailsMeant    Rule = "no run fails that was not meant to"
+	LettersMeant  Rule = "every dead letter is accounted for"
 	LeasesFree    Rule = "no lease of a job on the queue is held in the end"
 )
 
@@ -66,6 +70,7 @@ func (h History) Check() []Violation {
 	c.operations()
 	c.letters()
 	c.leftovers()
+	c.intended()
 	return c.found
 }
 
@@ -140,7 +145,7 @@ func (c *checker) run(run Run, s *story) {
 func (c *checker) outcomes(run Run, s *story) {
 	byCause := map[string][]Event{}
 	for _, e := range s.models {
-		byCause[e.Causation] = append(byCause[e.Causation], e)
+		byCause[e.cause()] = append(byCause[e.cause()], e)
 	}
 	for _, cause := range slices.Sorted(maps.Keys(byCause)) {
 		if n := len(byCause[cause]); n > 1 {
@@ -161,11 +166,17 @@ func (c *checker) outcomes(run Run, s *story) {
 	}
 	for i, failure := range s.failed {
 		for _, e := range slices.Concat(s.models, s.failed[i+1:]) {
-			if e.Causation == failure.Causation {
+			if e.Causation == failure.Causation && e.Data.Request == failure.Data.Request {
 				c.report(OneOutcome, run, false, "%s %d and %s %d were announced for cause %s", failure.Kind, failure.Sequence, e.Kind, e.Sequence, e.Causation)
 			}
 		}
 	}
+}
+
+// cause is what an event that announces a result answers: what led to the job, and how it was asked for again. The execution is no part
+// of it: two executions for one cause are two models.
+func (e Event) cause() string {
+	return fmt.Sprintf("%s generation %d salt %q request %q", e.Causation, e.Data.Generation, e.Data.Salt, e.Data.Request)
 }
 
 // join compares an entry of JOINS with what follows from the log.
@@ -257,6 +268,9 @@ func (c *checker) published() {
 	}
 	stored := map[identity][]Event{}
 	for _, e := range c.Events {
+		if slices.Contains(c.Spoiled, e.Subject) {
+			continue
+		}
 		key := identity{e.Run, e.Kind, e.Source, e.ID}
 		stored[key] = append(stored[key], e)
 	}
@@ -297,7 +311,7 @@ func (c *checker) letters() {
 		run := runOf(letter.Subject)
 		switch letter.Stream {
 		case "FACTS":
-			if len(c.Pipelines[run.Pipeline]) > 0 {
+			if len(c.Pipelines[run.Pipeline]) > 0 && !slices.Contains(c.Spoiled, letter.Subject) {
 				c.report(NoDeadLetter, run, false, "event %d on %s: %s", letter.Sequence, letter.Subject, letter.Reason)
 			}
 		case "JOBS":
@@ -307,6 +321,58 @@ func (c *checker) letters() {
 					c.report(Announced, r, true, "job %s is a dead letter, and no failure is announced", job)
 				}
 			}
+		}
+	}
+}
+
+// intended checks that what came of runs was meant to, as far as that is known.
+func (c *checker) intended() {
+	for _, e := range c.Events {
+		if e.Kind == unreadable && !slices.Contains(c.Spoiled, e.Subject) {
+			c.report(Readable, e.Run, false, "message %d on %s is no CloudEvent in binary mode", e.Sequence, e.Subject)
+		}
+	}
+	if c.Intended == nil {
+		return
+	}
+	for _, run := range c.Intended.Trained {
+		if len(c.story(run).models) == 0 {
+			c.report(Trains, run, true, "it has no model")
+		}
+	}
+	for _, e := range c.Events {
+		c.failure(e)
+	}
+	c.accounts()
+}
+
+// failure checks one event that says that a run, or the search for its hyperparameters, has failed.
+func (c *checker) failure(e Event) {
+	if e.Kind != trainingFailed && e.Kind != tuningFailed || len(c.Pipelines[e.Pipeline]) == 0 || c.Intended.Failing[e.Run] {
+		return
+	}
+	cancelled := e.Data.Reason == "cancelled" && c.Intended.Stopped[e.Run]
+	expired := e.Data.Reason == "incomplete" && e.ID == endedID(e.Run) // expiry judges that
+	if !cancelled && !expired {
+		c.report(FailsMeant, e.Run, false, "%s %d: %s: %s", e.Kind, e.Sequence, e.Data.Reason, e.Data.Message)
+	}
+}
+
+// accounts checks that each spoiled message has one dead letter, and that the others are of jobs that were to fail.
+func (c *checker) accounts() {
+	letters := map[string]int{}
+	for _, letter := range c.Letters {
+		if letter.Advisory {
+			continue
+		}
+		letters[letter.Subject]++
+		if letter.Stream == "JOBS" && !slices.Contains(c.Spoiled, letter.Subject) && !c.Intended.Failing[letter.Run] {
+			c.report(LettersMeant, letter.Run, false, "job %d on %s: %s", letter.Sequence, letter.Subject, letter.Reason)
+		}
+	}
+	for _, subject := range c.Spoiled {
+		if letters[subject] != 1 {
+			c.report(LettersMeant, runOf(subject), true, "%s has %d dead letters", subject, letters[subject])
 		}
 	}
 }

@@ -100,10 +100,27 @@ func kept(t *testing.T) History {
 	return h
 }
 
+// meant is kept with all that was meant to come of it.
+func meant(t *testing.T) History {
+	h := kept(t)
+	h.intend()
+	return h
+}
+
+func (h *History) intend() {
+	h.Intended = &Intended{
+		Trained: []Run{{"pair", "a"}},
+		Stopped: map[Run]bool{{"pair", "c"}: true},
+		Failing: map[Run]bool{{"pair", "d"}: true},
+	}
+}
+
 func TestAHistoryThatKeepsThePromises(t *testing.T) {
 	t.Parallel()
-	for _, v := range kept(t).Check() {
-		t.Error(v)
+	for _, h := range []History{kept(t), meant(t)} {
+		for _, v := range h.Check() {
+			t.Error(v)
+		}
 	}
 }
 
@@ -233,6 +250,35 @@ func TestEachViolationIsFound(t *testing.T) {
 			h.Held = []string{"gated"}
 			h.become("gated/e", "dispatched")
 		}},
+		"a message that is no event": {rule: Readable, run: "pair/b", change: func(_ *testing.T, h *History) {
+			h.Events = append(h.Events, Event{Run: Run{"pair", "b"}, Sequence: 30, Kind: unreadable, Subject: "facts.x.pair.b"})
+		}},
+		"a run that nothing stops has no model": {rule: Trains, run: "pair/b", pending: true, change: func(_ *testing.T, h *History) {
+			h.intend()
+			h.Intended.Trained = []Run{{"pair", "a"}, {"pair", "b"}}
+		}},
+		"a run fails without a reason": {rule: FailsMeant, run: "pair/d", change: func(_ *testing.T, h *History) {
+			h.intend()
+			delete(h.Intended.Failing, Run{"pair", "d"})
+		}},
+		"a run is cancelled without a request": {rule: FailsMeant, run: "pair/c", change: func(_ *testing.T, h *History) {
+			h.intend()
+			delete(h.Intended.Stopped, Run{"pair", "c"})
+		}},
+		"a search fails": {rule: FailsMeant, run: "pair/b", change: func(_ *testing.T, h *History) {
+			h.intend()
+			e := failed(30, "pair", "b", "b1")
+			e.Kind, e.Source = tuningFailed, "/stoker/tune"
+			h.Events = append(h.Events, e)
+		}},
+		"a dead letter of a job that was not to fail": {rule: LettersMeant, run: "pair/c", change: func(_ *testing.T, h *History) {
+			h.intend()
+			h.Letters = append(h.Letters, Letter{Stream: "JOBS", Sequence: 4, Subject: "jobs.train.cpu.other", Run: Run{"pair", "c"}})
+		}},
+		"a spoiled message that is no dead letter": {rule: LettersMeant, pending: true, change: func(_ *testing.T, h *History) {
+			h.intend()
+			h.Spoiled = []string{"jobs.x"}
+		}},
 		"a job is left": {rule: QueueEmpty, pending: true, change: func(_ *testing.T, h *History) {
 			h.Jobs = append(h.Jobs, "jobs.train.cpu.x")
 		}},
@@ -272,6 +318,19 @@ func TestTheIDOfAnEnd(t *testing.T) {
 	const want = "4de76c16961c8463ddda35dfdfd545fc" // printf '5:ended,7:penguin,1:r,' | sha256sum | cut -c1-32
 	if got := endedID(Run{"penguin", "r"}); got != want {
 		t.Errorf("got %s, expected %s", got, want)
+	}
+}
+
+// A job that is done again because somebody asked for that has a result of its own.
+func TestWhatWasAskedForAgainIsAnotherCause(t *testing.T) {
+	t.Parallel()
+	h := meant(t)
+	retried, replayed := trained(30, "pair", "a", "a2", "y"), trained(31, "pair", "a", "a2", "z")
+	retried.Data.Request, replayed.Data.Generation = "dead-1", 1
+	h.Events = append(h.Events, retried, replayed)
+	h.Letters = []Letter{{Stream: "JOBS", Sequence: 1, Subject: "jobs.train.cpu.job-d", Run: Run{"pair", "d"}}}
+	for _, v := range h.Check() {
+		t.Error(v)
 	}
 }
 

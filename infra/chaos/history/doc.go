@@ -4,8 +4,8 @@
 //
 // It is written apart from the product, so that a defect of the product is not repeated here: it
 // imports nothing of events or functions, reads messages through nats.go and encoding/json alone, and
-// derives ids and decides joins by code of its own. It covers runs that are joined and trained; tuning,
-// replay and retried dead letters make further outcomes, which it would report.
+// derives ids and decides joins by code of its own. A search that fails makes further outcomes, which it
+// would report.
 //
 // Read History first, then Check.
 package history

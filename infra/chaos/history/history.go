@@ -13,7 +13,10 @@ const (
 	transformReady = "transform.ready"
 	hparamsReady   = "hparams.ready"
 	modelTrained   = "model.trained"
+	tuningFailed   = "tuning.failed"
 	trainingFailed = "training.failed"
+
+	unreadable = "unreadable" // no kind: what is no CloudEvent in binary mode with JSON
 )
 
 // Sources of the product's own events.
@@ -37,6 +40,15 @@ type History struct {
 	Held      []string      // pipelines whose pause was acknowledged before their first event was sent
 	Skew      time.Duration // by how much server clocks were wrong at most
 	Now       time.Time     // when the bus was read, by the clock of Published.Sent
+	Spoiled   []string      // subjects of messages that nobody can handle, each sent once
+	Intended  *Intended     // nil: not known
+}
+
+// Intended is what was meant to come of runs. With it, each failure and each dead letter has to be accounted for.
+type Intended struct {
+	Trained []Run        // nothing stops these: each has a model in the end
+	Stopped map[Run]bool // cancelling was asked for, or a newer run may supersede it
+	Failing map[Run]bool // its first job can't be done, whatever comes of a retry
 }
 
 // Run names one run of a pipeline.
@@ -75,6 +87,8 @@ func (e Event) String() string {
 type Data struct {
 	Execution  string `json:"execution"`
 	Generation int    `json:"generation"`
+	Salt       string `json:"salt"`
+	Request    string `json:"job_request"` // who asked for the job again
 	Reason     string `json:"kind"`
 	Message    string `json:"message"`
 	Through    uint64 `json:"through"`
@@ -147,6 +161,8 @@ type Letter struct {
 	Sequence uint64
 	Subject  string // of the message
 	Reason   string
+	Run      Run  // of a job; zero if its body says none
+	Advisory bool // the server's own word that a client terminated the message
 }
 
 // Published is an event whose publish was acknowledged.

@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -112,11 +111,11 @@ func (h *History) addEvent(m message) error {
 		Run: Run{get("subject"), get("run")}, Sequence: m.Seq, Stored: m.Time, Subject: m.Subject, Kind: kind,
 		Source: get("source"), ID: get("id"), Causation: get("causationid"),
 	}
-	if kind == "" || e.ID == "" {
-		return errors.New("it is no CloudEvent in binary mode")
+	if kind == "" || e.ID == "" || json.Unmarshal(m.Data, &e.Data) != nil {
+		e.Kind = unreadable
 	}
 	h.Events = append(h.Events, e)
-	return json.Unmarshal(m.Data, &h.Events[len(h.Events)-1].Data)
+	return nil
 }
 
 // entry is the key of a message of a KV bucket; false if the key was deleted.
@@ -185,6 +184,7 @@ func (h *History) addLetter(m message) error {
 			Stream   string
 			Sequence uint64
 			Subject  string
+			Body     []byte
 		}
 		Reason json.RawMessage
 		Stream string `json:"stream"`
@@ -194,8 +194,9 @@ func (h *History) addLetter(m message) error {
 		return err
 	}
 	letter := Letter{Stream: said.Message.Stream, Sequence: said.Message.Sequence, Subject: said.Message.Subject, Reason: string(said.Reason)}
+	_ = json.Unmarshal(said.Message.Body, &letter.Run) // what is no job names no run
 	if said.Stream != "" {
-		letter = Letter{Stream: said.Stream, Sequence: said.Seq, Reason: string(said.Reason)}
+		letter = Letter{Stream: said.Stream, Sequence: said.Seq, Reason: string(said.Reason), Advisory: true}
 		at := slices.IndexFunc(h.Events, func(e Event) bool { return e.Sequence == said.Seq })
 		if said.Stream == "FACTS" && at >= 0 {
 			letter.Subject = h.Events[at].Subject

@@ -1,0 +1,458 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/gc"
+	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/infra/chaos/history"
+	"github.com/stoker-ml/stoker/infra/cluster"
+)
+
+// operation is one thing that publishers and operators do. It notes in the ledger what may come of it before it does it.
+type operation struct {
+	name string
+	do   func(*step, context.Context) error
+}
+
+// step is one operation on its way. What it does follows from its number and the seed.
+type step struct {
+	*campaign
+	n int
+	r *rand.Rand
+}
+
+// operations are all there are. In a plan each comes as often as the others, but for those that come once in a while.
+func operations() []operation {
+	return []operation{
+		{"train", (*step).train},
+		{"apply and publish at once", (*step).fresh},
+		{"cancel a run at its gate", (*step).cancelAtGate},
+		{"cancel a run that waits", (*step).cancelWaiting},
+		{"cancel a job", (*step).cancelJob},
+		{"pause and resume", (*step).pause},
+		{"supersede", (*step).supersede},
+		{"let a run expire", (*step).expire},
+		{"train with the latest hyperparameters", (*step).latest},
+		{"train on a window", (*step).window},
+		{"tune", (*step).tune},
+		{"search", (*step).study},
+		{"retry a dead letter", (*step).retry},
+		{"spoil the log", (*step).poison},
+		{"replay", (*step).replay},
+		{"collect garbage", (*step).collect},
+		{"purge the queue", (*step).purge},
+		{"upload a folder", (*step).upload},
+	}
+}
+
+// The pipelines that several operations share. Others are applied by the operation that needs them.
+var sharedPipelines = []string{tinyPipeline, tunedPipeline, `
+pipeline: brief
+module: builtin:tiny
+trainer: {wait_for: [transform, hparams], hyperparameters: run, expire_after: 4s}
+`, `
+pipeline: narrow
+module: builtin:tiny
+trainer: {wait_for: [transform], hyperparameters: none}
+concurrency: {runs: 1, newest: queue}
+`, `
+pipeline: latest
+module: builtin:tiny
+trainer: {wait_for: [transform], hyperparameters: latest}
+`, `
+pipeline: window
+module: builtin:tiny
+trainer: {wait_for: [examples], hyperparameters: none, window: 3}
+`, `
+pipeline: bucket
+module: builtin:tiny
+trainer: {wait_for: [examples], hyperparameters: none}
+`}
+
+// inputs uploads what runs read.
+func (w *world) inputs() {
+	w.tinyInputs()
+	w.put("tiny/hp/best_hyperparameters.txt", hyperparameters)
+	for i := range inputFolders {
+		w.put(fmt.Sprintf("tiny/examples-%d/Split-train/data", i), fmt.Sprintf("rows %d of seed %d", i, w.plan.seed))
+		w.put(fmt.Sprintf("tiny/examples-%d/Split-eval/data", i), "eval rows")
+	}
+}
+
+const inputFolders = 8 // runs with the same inputs share an execution
+
+func (s *step) server() int { return s.r.IntN(cluster.Size) }
+
+func (s *step) at(path string) string { return s.root.Join(path).String() }
+
+func (s *step) run(pipeline, what string) history.Run {
+	return history.Run{Pipeline: pipeline, Run: fmt.Sprintf("%s %d", what, s.n)}
+}
+
+func (s *step) transform(r history.Run) events.Fact {
+	return fact(r, "t", &events.TransformReady{
+		TransformGraph:      s.at("tiny/graph"),
+		TransformedExamples: []events.Examples{{URI: s.at(fmt.Sprintf("tiny/examples-%d", s.r.IntN(inputFolders)))}},
+	})
+}
+
+func (s *step) hparams(r history.Run) events.Fact {
+	return fact(r, "h", &events.HParamsReady{Hyperparameters: s.at("tiny/hp")})
+}
+
+func fact(r history.Run, id string, data events.Data) events.Fact {
+	return events.Fact{ID: id, Source: "/upstream", Pipeline: r.Pipeline, Run: r.Run, Data: data}
+}
+
+// tell publishes events in any order, each one to three times.
+func (s *step) tell(ctx context.Context, facts ...events.Fact) error {
+	s.r.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
+	for _, f := range facts {
+		if err := s.publish(ctx, s.r, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *step) train(ctx context.Context) error {
+	r := s.run("tiny", "train")
+	s.ledger.trains(r)
+	return s.tell(ctx, s.transform(r), s.hparams(r))
+}
+
+// fresh publishes for a pipeline in the moment in which applying it was acknowledged.
+func (s *step) fresh(ctx context.Context) error {
+	r := s.run(fmt.Sprintf("fresh-%d", s.n), "fresh")
+	if err := s.apply(ctx, s.server(), strings.Replace(tinyPipeline, "pipeline: tiny", "pipeline: "+r.Pipeline, 1)); err != nil {
+		return err
+	}
+	s.ledger.trains(r)
+	return s.tell(ctx, s.transform(r), s.hparams(r))
+}
+
+// cancel asks for the end of a run; that it is too late for that is an answer, too.
+func (s *step) cancel(ctx context.Context, r history.Run) error {
+	s.ledger.stopped(r)
+	box := s.boxes[s.server()]
+	err := s.insist(ctx, func(ctx context.Context) error {
+		cancelled, err := dispatch.Cancel(ctx, box, r.Pipeline, r.Run)
+		if err == nil && cancelled.Job == "" {
+			s.ledger.cancelled(r)
+			s.count("runs cancelled without a job")
+		} else if err == nil {
+			s.count("jobs cancelled")
+		}
+		return err
+	})
+	if errors.Is(err, dispatch.ErrTooLate) {
+		s.count("cancelled too late")
+		return nil
+	}
+	return err
+}
+
+// cancelAtGate cancels a run that waits for its turn, about when the turn comes.
+func (s *step) cancelAtGate(ctx context.Context) error {
+	a, b := s.run("narrow", "first"), s.run("narrow", "second")
+	s.ledger.trains(a)
+	if err := s.publish(ctx, s.r, s.transform(a)); err != nil {
+		return err
+	}
+	if err := s.publish(ctx, s.r, s.transform(b)); err != nil {
+		return err
+	}
+	box := s.boxes[s.server()]
+	err := s.insist(ctx, func(ctx context.Context) error {
+		return waitFor(ctx, func() bool {
+			gate, err := dispatch.GateOf(ctx, box, b.Pipeline)
+			if err != nil {
+				return false
+			}
+			before, waits := gate.Ahead(b.Run)
+			return waits && before == 1 || gate.Admits(b.Run) || s.has(ctx, b, events.OutcomeKinds()...)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	sleepFor(ctx, time.Duration(s.r.IntN(300))*time.Millisecond)
+	return s.cancel(ctx, b)
+}
+
+// cancelWaiting cancels a run that lacks an event, about when that comes.
+func (s *step) cancelWaiting(ctx context.Context) error {
+	r := s.run("tiny", "incomplete")
+	if err := s.publish(ctx, s.r, s.transform(r)); err != nil {
+		return err
+	}
+	late := make(chan error, 1)
+	random := rand.New(rand.NewPCG(s.plan.seed, uint64(s.n)))
+	hparams, delay := s.hparams(r), time.Duration(s.r.IntN(100))*time.Millisecond
+	go func() {
+		sleepFor(ctx, delay)
+		late <- s.publish(ctx, random, hparams)
+	}()
+	err := s.cancel(ctx, r)
+	return errors.Join(err, <-late)
+}
+
+// cancelJob cancels a run whose job is on the queue or under way.
+func (s *step) cancelJob(ctx context.Context) error {
+	r := s.run("tiny", "begun")
+	if err := s.tell(ctx, s.transform(r), s.hparams(r)); err != nil {
+		return err
+	}
+	sleepFor(ctx, time.Duration(s.r.IntN(1500))*time.Millisecond)
+	return s.cancel(ctx, r)
+}
+
+const narrowText = `
+pipeline: %s
+module: builtin:tiny
+trainer: {wait_for: [transform], hyperparameters: none}
+concurrency: {runs: 1, newest: %s}
+`
+
+func (s *step) pause(ctx context.Context) error {
+	r := s.run(fmt.Sprintf("held-%d", s.n), "held")
+	if err := s.apply(ctx, s.server(), fmt.Sprintf(narrowText, r.Pipeline, "queue")); err != nil {
+		return err
+	}
+	err := s.insist(ctx, func(ctx context.Context) error { return dispatch.Pause(ctx, s.boxes[s.server()], r.Pipeline) })
+	if err != nil {
+		return err
+	}
+	s.ledger.trains(r)
+	if err := s.publish(ctx, s.r, s.transform(r)); err != nil {
+		return err
+	}
+	sleepFor(ctx, time.Duration(500+s.r.IntN(2000))*time.Millisecond)
+	if s.has(ctx, r, events.OutcomeKinds()...) {
+		return fmt.Errorf("run %s has an outcome while its pipeline is paused", r)
+	}
+	return s.insist(ctx, func(ctx context.Context) error { return dispatch.Resume(ctx, s.boxes[s.server()], r.Pipeline) })
+}
+
+// supersede publishes several runs at once, of which all but the newest may be superseded.
+func (s *step) supersede(ctx context.Context) error {
+	name := fmt.Sprintf("newest-%d", s.n)
+	if err := s.apply(ctx, s.server(), fmt.Sprintf(narrowText, name, "supersede")); err != nil {
+		return err
+	}
+	const runs = 4
+	for i := range runs {
+		r := s.run(name, fmt.Sprintf("burst-%d", i))
+		if i < runs-1 {
+			s.ledger.stopped(r)
+		} else {
+			s.ledger.trains(r)
+		}
+		if err := s.publish(ctx, s.r, s.transform(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expire has one run wait in vain, and one get all that it waits for.
+func (s *step) expire(ctx context.Context) error {
+	if err := s.publish(ctx, s.r, s.transform(s.run("brief", "in vain"))); err != nil {
+		return err
+	}
+	r := s.run("brief", "in time")
+	return s.tell(ctx, s.transform(r), s.hparams(r))
+}
+
+func (s *step) latest(ctx context.Context) error {
+	r := s.run("latest", "latest")
+	s.ledger.trains(r)
+	return s.tell(ctx, s.transform(r), s.hparams(r))
+}
+
+func (s *step) window(ctx context.Context) error {
+	r := s.run("window", "span")
+	s.ledger.trains(r)
+	return s.tell(ctx, fact(r, "e", &events.ExamplesReady{
+		Examples: []events.Examples{{URI: s.at(fmt.Sprintf("tiny/examples-%d", s.n%inputFolders)), Span: int64(s.n)}},
+	}))
+}
+
+func (s *step) tune(ctx context.Context) error {
+	r := s.run("tuned", "tuned")
+	s.ledger.trains(r)
+	return s.tell(ctx, s.transform(r))
+}
+
+func (s *step) study(ctx context.Context) error {
+	r := s.run(fmt.Sprintf("study-%d", s.n), "study")
+	text := strings.Replace(fmt.Sprintf(studyPipeline, "{name: asha, max_epochs: 3, factor: 3}, max_trials: 3"), "pipeline: study", "pipeline: "+r.Pipeline, 1)
+	if err := s.apply(ctx, s.server(), strings.Replace(text, "num_steps: 18", "num_steps: 6", 1)); err != nil {
+		return err
+	}
+	s.ledger.trains(r)
+	return s.tell(ctx, s.transform(r))
+}
+
+// retry has a job fail for lack of its inputs, brings these, and gives its dead letter another try.
+func (s *step) retry(ctx context.Context) error {
+	r, folder := s.run("tiny", "dead"), fmt.Sprintf("late/examples-%d", s.n)
+	s.ledger.failing(r)
+	f := s.transform(r)
+	f.Data.(*events.TransformReady).TransformedExamples[0].URI = s.at(folder)
+	if err := s.tell(ctx, f, s.hparams(r)); err != nil {
+		return err
+	}
+	letter, err := s.letter(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.bring(ctx, folder+"/Split-train/data", "late rows"), s.bring(ctx, folder+"/Split-eval/data", "late eval rows")); err != nil {
+		return err
+	}
+	s.ledger.trains(r)
+	s.retries.RLock()
+	defer s.retries.RUnlock()
+	err = s.insist(ctx, func(ctx context.Context) error {
+		box := s.boxes[s.server()]
+		d, err := dispatch.New(ctx, box, nil)
+		if err == nil {
+			err = replay.Retry(ctx, box, d, letter)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.await(ctx, r, events.KindModelTrained)
+}
+
+// bring uploads an object. Unlike put it may be called from any goroutine.
+func (s *step) bring(ctx context.Context, key, body string) error {
+	_, err := s.store.Put(ctx, s.root.Join(key), strings.NewReader(body), int64(len(body)))
+	return err
+}
+
+// letter waits for the dead letter of a run's job.
+func (s *step) letter(ctx context.Context, r history.Run) (letter events.DeadLetter, err error) {
+	err = s.insist(ctx, func(ctx context.Context) error {
+		for l, err := range s.boxes[s.server()].Dead(ctx) {
+			if err != nil {
+				return err
+			}
+			if pipeline, run := replay.RunOf(l); pipeline == r.Pipeline && run == r.Run {
+				letter = l
+				return nil
+			}
+		}
+		return fmt.Errorf("run %s has no dead letter", r)
+	})
+	return letter, err
+}
+
+// poison puts messages on the log that can't be handled.
+func (s *step) poison(ctx context.Context) error {
+	for _, p := range s.poisons(s.n) {
+		if !strings.HasPrefix(p.subject, "facts.") {
+			continue
+		}
+		s.ledger.spoiled(p.subject)
+		if err := s.insist(ctx, func(ctx context.Context) error { return s.inject(ctx, p) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay does again what is missing, of everything.
+func (s *step) replay(ctx context.Context) error {
+	return s.insist(ctx, func(ctx context.Context) error {
+		again, err := replay.New(ctx, s.boxes[s.server()], s.store, nil)
+		if err != nil {
+			return err
+		}
+		plan, err := again.Survey(ctx, replay.Options{})
+		if err != nil {
+			return err
+		}
+		for _, todo := range plan.Steps {
+			if todo.Action != replay.Leave && todo.Action != replay.Stuck {
+				s.count("runs replayed: " + string(todo.Action))
+			}
+		}
+		return again.Do(ctx, plan, false, func(replay.Progress) {})
+	})
+}
+
+// collect removes what nobody needs any more and is older than anything that is under way.
+func (s *step) collect(ctx context.Context) error {
+	return s.insist(ctx, func(ctx context.Context) error {
+		return gc.Collect(ctx, s.boxes[s.server()], s.store, gc.Options{Root: s.root, OlderThan: 5 * time.Minute}, func(gc.Removal) {})
+	})
+}
+
+// purge empties the queue, as an operator may.
+func (s *step) purge(ctx context.Context) error {
+	s.retries.Lock()
+	defer s.retries.Unlock()
+	return s.insist(ctx, func(ctx context.Context) error {
+		stream, err := s.js.Stream(ctx, "JOBS")
+		if err == nil {
+			err = stream.Purge(ctx)
+		}
+		return err
+	})
+}
+
+// upload has a store tell the bridge, perhaps twice, of a folder that is complete.
+func (s *step) upload(ctx context.Context) error {
+	r := s.run("bucket", "upload")
+	folder := fmt.Sprintf("uploads/%d", s.n)
+	s.ledger.trains(r)
+	marker := fmt.Sprintf(`{"pipeline": "bucket", "run": %q}`, r.Run)
+	err := errors.Join(s.bring(ctx, folder+"/Split-train/data", "rows"), s.bring(ctx, folder+"/Split-eval/data", "eval rows"), s.bring(ctx, folder+"/_SUCCESS", marker))
+	if err != nil {
+		return err
+	}
+	at := s.root.Join(folder + "/_SUCCESS")
+	told := fmt.Sprintf(`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": %q}, "object": {"key": %q}}}]}`, at.Bucket, at.Key)
+	for range 1 + s.r.IntN(2) {
+		if err := s.insist(ctx, func(ctx context.Context) error { return s.boxes[s.server()].Notify(ctx, "data", []byte(told)) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has says whether the log has an event of a kind for a run.
+func (s *step) has(ctx context.Context, r history.Run, kinds ...events.Kind) bool {
+	for recorded, err := range s.boxes[s.server()].Read(ctx, events.Query{Kinds: kinds, Pipeline: r.Pipeline, Run: r.Run}) {
+		return err == nil && recorded.Err == nil
+	}
+	return false
+}
+
+// await waits until the log has an event of one of the kinds for a run.
+func (s *step) await(ctx context.Context, r history.Run, kinds ...events.Kind) error {
+	for !s.has(ctx, r, kinds...) {
+		if sleepFor(ctx, 300*time.Millisecond); ctx.Err() != nil {
+			return fmt.Errorf("no %v of run %s: %w", kinds, r, context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+func sleepFor(ctx context.Context, length time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(length):
+	}
+}
