@@ -135,6 +135,7 @@ func (c *campaign) apply(ctx context.Context, server int, text string) error {
 	if err != nil {
 		return err
 	}
+	p.Trainer.MaxLost = manyLost
 	return c.insist(ctx, func(ctx context.Context) error {
 		_, _, err := dispatch.Apply(ctx, c.boxes[server], p)
 		return err

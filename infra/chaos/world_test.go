@@ -124,10 +124,14 @@ func (w *world) apply(text string) pipeline.Pipeline {
 	w.t.Helper()
 	p, err := pipeline.Parse("chaos.yaml", []byte(text))
 	w.must(err)
+	p.Trainer.MaxLost = manyLost
 	_, _, err = dispatch.Apply(w.t.Context(), w.box, p)
 	w.must(err)
 	return p
 }
+
+// manyLost is how many workers may die with a job: here they are killed for other reasons than the job, and more often on a slow machine.
+const manyLost = 1000
 
 // put uploads one object as upstream does.
 func (w *world) put(key, body string) {
