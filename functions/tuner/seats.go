@@ -1,6 +1,7 @@
 package tuner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -19,7 +20,7 @@ func (t *Tuner) Seats() *Seats { return &Seats{t} }
 // Name says that it takes trial jobs.
 func (s *Seats) Name() events.Function { return events.FunctionTrial }
 
-// mostLost is how many workers may die with a seat. It is left then; the tune job, which has a limit of its own, takes over its trial.
+// mostLost is how many workers may die with a seat where the pipeline does not say (max_lost). It is left then; the tune job, which has a limit of its own, takes over its trial.
 const mostLost = 5
 
 // Limits says that a seat is never given up: it is done, or comes again.
@@ -34,7 +35,7 @@ func (s *Seats) Failed(task worker.Task, failure *events.Failure) events.Fact {
 
 // Handle takes trials of the study until there is none for this seat.
 func (s *Seats) Handle(ctx context.Context, task worker.Task) ([]events.Fact, error) {
-	if task.Attempt.Lost >= mostLost {
+	if task.Attempt.Lost >= cmp.Or(s.tuner.Limits(task.Job).Lost, mostLost) {
 		s.tuner.shop.Log(task).Error("a seat in a study is left: as many workers died with it", "study", task.Job.Study, "workers", task.Attempt.Lost)
 		return nil, nil
 	}
