@@ -80,12 +80,19 @@ func take(t *testing.T, box *jetstream.Letterbox, class string) events.Claim {
 	return claim
 }
 
+// wantLag waits for the count: the server tells a consumer of a new message after it has acknowledged the message to its publisher,
+// so that the first answers may lack it.
 func wantLag(t *testing.T, when string, c scale.Consumer, want int64) {
 	t.Helper()
-	got, err := c.Lag(t.Context())
-	must(t, err)
-	if got != want {
-		t.Errorf("%s: lag of %s is %d, want %d", when, c.Name, got, want)
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		got, err := c.Lag(t.Context())
+		must(t, err)
+		if got == want {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: lag of %s is %d, want %d", when, c.Name, got, want)
+		}
 	}
 }
 
