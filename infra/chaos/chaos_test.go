@@ -18,7 +18,7 @@ import (
 var (
 	seedFlag    = flag.Uint64("seed", 0, "of the plan; 0: any")
 	jobsFlag    = flag.Int("jobs", 24, "runs that TestOneModelForEveryCause is made of")
-	serversFlag = flag.Int("servers", 1, "of the bus in TestOneModelForEveryCause: 1 or 3, which the tests named OnThreeServers run with alone")
+	serversFlag = flag.Int("servers", 1, "of the bus in TestOneModelForEveryCause: 1 or 3")
 	minutesFlag = flag.Int("minutes", 0, "over which TestOperationsOnThreeServers spreads its operations; 0: one each second")
 	factsFlag   = flag.Int("facts", 1000, "facts that TestAFloodOfEqualFacts publishes")
 )

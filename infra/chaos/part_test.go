@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -72,20 +71,7 @@ func TestMain(m *testing.M) {
 		os.Exit(play(text))
 	}
 	flag.Parse()
-	if err := leaveOut(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
 	os.Exit(m.Run())
-}
-
-// leaveOut skips the tests that are of three servers alone, and take minutes, where -servers doesn't ask for them.
-func leaveOut() error {
-	if *serversFlag != 1 {
-		return nil
-	}
-	skip := strings.Trim(flag.Lookup("test.skip").Value.String()+"|OnThreeServers$", "|")
-	return flag.Set("test.skip", skip)
 }
 
 // play is the main function of a part. It ends when it is told to, or when the test is gone: then its standard input ends.
