@@ -36,6 +36,8 @@ type poisonBus struct {
 	offer    error        // of the pipeline's jobs
 	bury     error
 
+	cost time.Duration // of each request, on the bubble's clock
+
 	mu        sync.Mutex
 	delivered map[string]int // by pipeline
 	delays    []time.Duration
@@ -52,6 +54,7 @@ func (b *poisonBus) Follow(ctx context.Context, reader string, wait time.Duratio
 	if err != nil {
 		return nil, err
 	}
+	time.Sleep(b.cost)
 	name, _, _ := events.ParseFactSubject(delivery.Message().Subject)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,6 +69,7 @@ type delayed struct {
 }
 
 func (d delayed) Later(ctx context.Context, delay time.Duration) error {
+	time.Sleep(d.b.cost)
 	d.b.mu.Lock()
 	d.b.delays = append(d.b.delays, delay)
 	d.b.mu.Unlock()
@@ -73,6 +77,7 @@ func (d delayed) Later(ctx context.Context, delay time.Duration) error {
 }
 
 func (b *poisonBus) Offer(ctx context.Context, j events.Job) error {
+	time.Sleep(b.cost)
 	if j.Pipeline == poisonName && b.offer != nil {
 		return b.offer
 	}
@@ -80,6 +85,7 @@ func (b *poisonBus) Offer(ctx context.Context, j events.Job) error {
 }
 
 func (b *poisonBus) Bury(ctx context.Context, d events.DeadLetter) error {
+	time.Sleep(b.cost)
 	if b.bury != nil {
 		return b.bury
 	}
@@ -98,6 +104,7 @@ type poisonRegister struct {
 }
 
 func (r poisonRegister) fails(key string) error {
+	time.Sleep(r.b.cost)
 	if r.name == events.RegisterJoins && r.b.write != nil && strings.HasPrefix(key, poisonName+"/") {
 		return r.b.write()
 	}
@@ -199,51 +206,68 @@ func poisons() map[string]func(*testing.T, *poisonBus) {
 const (
 	poisonEvents = 3
 	otherEvents  = 200
+	enough       = 4 * time.Second // for the others, some five times what they take undisturbed
 )
 
-// An event that fails for good, for whatever reason, must not hold up the events of other pipelines. Time is the bubble's: it does not
-// pass while anything can be done, so that a pause of the dispatcher's between the others would let the failing events come again.
+// An event that fails for good, for whatever reason, must not hold up the events of other pipelines. Time is the bubble's, in which each
+// request takes a fixed time, so that the throughput is the same on every machine.
 func TestEventsThatAlwaysFailDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
+	undisturbed := timeOfOthers(t, "nothing", func(*testing.T, *poisonBus) {})
 	for name, poison := range poisons() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				b := &poisonBus{Letterbox: eventstest.NewMemory(0), delivered: map[string]int{}}
-				poison(t, b)
-				apply(t, b.Letterbox, alone)
-				stop := b.dispatches(t)
-				defer stop()
-				b.publishPoison(t, poisonEvents)
-				time.Sleep(30 * time.Second)
-				if name == "a pinned revision that is gone" {
-					b.applyPoison(t, "2")
-					time.Sleep(30 * time.Second)
-				}
-				failed := b.deliveries(poisonName)
-				b.othersAreDispatched(t, failed)
-			})
+			if took := timeOfOthers(t, name, poison); took > undisturbed*6/5 {
+				t.Errorf("%d events of another pipeline took %v, %v without failing events", otherEvents, took, undisturbed)
+			}
 		})
 	}
 }
 
-// othersAreDispatched publishes events of another pipeline and wants them dispatched before the failing ones are delivered once more each.
-func (b *poisonBus) othersAreDispatched(t *testing.T, failed int) {
+// timeOfOthers is how long the events of another pipeline take while those of the poisoned one fail.
+func timeOfOthers(t *testing.T, name string, poison func(*testing.T, *poisonBus)) (took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &poisonBus{Letterbox: eventstest.NewMemory(0), cost: time.Millisecond, delivered: map[string]int{}}
+		poison(t, b)
+		apply(t, b.Letterbox, alone)
+		stop := b.dispatches(t)
+		defer stop()
+		if name != "nothing" {
+			b.publishPoison(t, poisonEvents)
+		}
+		time.Sleep(30 * time.Second)
+		if name == "a pinned revision that is gone" {
+			b.applyPoison(t, "2")
+			time.Sleep(30 * time.Second)
+		}
+		took = b.othersAreDispatched(t, b.deliveries(poisonName))
+	})
+	return took
+}
+
+// othersAreDispatched publishes events of another pipeline and returns how long it takes until they are dispatched. The failing events,
+// handed back with growing delays, come in between once each at most.
+func (b *poisonBus) othersAreDispatched(t *testing.T, failed int) time.Duration {
 	t.Helper()
 	for i := range otherEvents {
 		publish(t, b.Letterbox, fmt.Sprint("run", i), "t", transform())
 	}
-	synctest.Wait()
-	for b.deliveries("penguin") < otherEvents && b.deliveries(poisonName) < failed+100 {
-		time.Sleep(time.Second)
-		synctest.Wait()
+	began := time.Now()
+	for b.deliveries("penguin") < otherEvents && time.Since(began) < enough {
+		time.Sleep(time.Millisecond)
 	}
+	for dispatchedRuns(t, b.Letterbox, "penguin") < otherEvents && time.Since(began) < enough {
+		time.Sleep(time.Millisecond)
+	}
+	took := time.Since(began)
 	if again := b.deliveries(poisonName) - failed; again > poisonEvents {
 		t.Errorf("failing events were delivered %d times while %d others waited", again, otherEvents)
 	}
 	if done := dispatchedRuns(t, b.Letterbox, "penguin"); done != otherEvents {
 		t.Errorf("%d of %d events of another pipeline are dispatched", done, otherEvents)
 	}
+	return took
 }
 
 // dispatches runs a dispatcher until stop, and wants it to end without an error.
