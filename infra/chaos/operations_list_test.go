@@ -52,6 +52,7 @@ func operations() []operation {
 		{"collect garbage", (*step).collect},
 		{"purge the queue", (*step).purge},
 		{"upload a folder", (*step).upload},
+		{"overwrite an input", (*step).drift},
 	}
 }
 
@@ -428,6 +429,30 @@ func (s *step) upload(ctx context.Context) error {
 	told := fmt.Sprintf(`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": %q}, "object": {"key": %q}}}]}`, at.Bucket, at.Key)
 	for range 1 + s.r.IntN(2) {
 		if err := s.insist(ctx, func(ctx context.Context) error { return s.boxes[s.server()].Notify(ctx, "data", []byte(told)) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drift overwrites an input of a run while its job is under way, so that a later attempt of the same job is another execution.
+func (s *step) drift(ctx context.Context) error {
+	r, folder := s.run("tiny", "drift"), fmt.Sprintf("drift/examples-%d", s.n)
+	rows := func(i int) error {
+		return s.bring(ctx, folder+"/Split-train/data", fmt.Sprintf("rows %d of %d", i, s.n))
+	}
+	if err := errors.Join(rows(0), s.bring(ctx, folder+"/Split-eval/data", "eval rows")); err != nil {
+		return err
+	}
+	f := s.transform(r)
+	f.Data.(*events.TransformReady).TransformedExamples[0].URI = s.at(folder)
+	s.ledger.trains(r)
+	if err := s.tell(ctx, f, s.hparams(r)); err != nil {
+		return err
+	}
+	for i := range 5 {
+		sleepFor(ctx, time.Duration(s.r.IntN(1000))*time.Millisecond)
+		if err := rows(i + 1); err != nil {
 			return err
 		}
 	}
