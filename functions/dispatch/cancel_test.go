@@ -43,6 +43,31 @@ func TestCancelEndsARunThatWaitsForFacts(t *testing.T) {
 	}
 }
 
+// Two dispatchers do not handle events in the order of the log: the ending says what the log holds all the same.
+func TestACancelledRunHasTheEventsOfTheLog(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, joined)
+	publish(t, box, "monday", "t", transform())
+	publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
+	for recorded, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindHParamsReady}}) {
+		if err == nil {
+			err = d.Handle(t.Context(), recorded)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
+		t.Fatal(err)
+	}
+	ended := joinOf(t, box, "monday")
+	if len(ended.Facts) != 2 || ended.Ending == nil || ended.Ending.Through != 2 {
+		t.Errorf("the run has ended with %+v", ended)
+	}
+	drain(t, d)
+	wantJobs(t, box, "afterwards")
+}
+
 func TestCancelEndsARunThatWaitsAtTheGate(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))

@@ -80,8 +80,19 @@ func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Ca
 	}
 }
 
-// cancelRun ends a run that has no job. Its join decides: a dispatcher that is about to give it its job marks the join first.
+// cancelRun ends a run that has no job. Its join decides: a dispatcher that is about to give it its job marks the join first. A run that
+// waits ends with the events that the log holds of it: dispatchers do not handle them in their order, and may have the older ones yet
+// to come.
 func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) (over bool, err error) {
+	if run.State == plan.Waiting {
+		facts, err := d.factsOf(ctx, run.Join, 0)
+		if err != nil {
+			return false, err
+		}
+		if run.Join = run.Decide(current.spec, facts); run.TuningDue() {
+			run.Join = run.Untuned() // it has no tune job yet, and gets none
+		}
+	}
 	if err := d.cancel(ctx, run, "cancelled"); err != nil {
 		return false, err
 	}
