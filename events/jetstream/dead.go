@@ -21,7 +21,7 @@ func (b *Letterbox) Bury(ctx context.Context, d events.DeadLetter) error {
 		return fmt.Errorf("encode %s: %w", subject, err)
 	}
 	msg := &nats.Msg{Subject: subject, Header: nats.Header{"Content-Type": {"application/json"}}, Data: body}
-	if _, err := b.once(ctx, msg); err != nil && !errors.Is(err, events.ErrConflict) {
+	if _, err := b.once(ctx, events.StreamDead, msg); err != nil && !errors.Is(err, events.ErrConflict) {
 		return fmt.Errorf("bury %s: %w", subject, err)
 	}
 	return nil

@@ -143,7 +143,7 @@ const (
 // createEntry writes a key that is not there, or that was deleted; events.ErrConflict if it is there.
 func (b *Letterbox) createEntry(ctx context.Context, bucket, key string, value []byte) (revision uint64, err error) {
 	subject := "$KV." + bucket + "." + key
-	revision, err = b.once(ctx, &nats.Msg{Subject: subject, Data: value})
+	revision, err = b.behind(ctx, &nats.Msg{Subject: subject, Data: value}, 0)
 	if !errors.Is(err, events.ErrConflict) {
 		return revision, err
 	}

@@ -20,7 +20,7 @@ func (b *Letterbox) Publish(ctx context.Context, f events.Fact) (events.Receipt,
 		return events.Receipt{}, err
 	}
 	msg := &nats.Msg{Subject: events.FactSubject(f), Header: header, Data: body}
-	sequence, err := b.once(ctx, msg)
+	sequence, err := b.once(ctx, events.StreamFacts, msg)
 	if errors.Is(err, events.ErrConflict) {
 		return b.duplicate(ctx, f, msg.Subject)
 	}
@@ -32,7 +32,7 @@ func (b *Letterbox) Publish(ctx context.Context, f events.Fact) (events.Receipt,
 
 // duplicate finds the fact that was there first.
 func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string) (events.Receipt, error) {
-	msg, err := b.first(ctx, subject)
+	msg, err := b.first(ctx, events.StreamFacts, subject)
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, err)
 	}
@@ -43,22 +43,25 @@ func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string
 	return events.Receipt{Sequence: msg.Sequence, Duplicate: true}, nil
 }
 
-// first is the message of a subject that has one. Upstream publishers may not ask the leader of the log, for permissions can't say for
-// which subjects: they ask any copy for their own.
-func (b *Letterbox) first(ctx context.Context, subject string) (events.Message, error) {
-	found, err := b.leaderMessage(ctx, events.StreamFacts, messageRequest{LastSubject: subject})
+// first is the message of a subject that has one. Not everyone who publishes to a stream may ask its leader, for permissions can't say
+// for which subjects: they ask any copy for their own.
+func (b *Letterbox) first(ctx context.Context, stream, subject string) (events.Message, error) {
+	found, err := b.leaderMessage(ctx, stream, messageRequest{LastSubject: subject})
 	if !errors.Is(err, events.ErrRefused) {
 		return found, err
 	}
-	stream, err := b.js.Stream(ctx, events.StreamFacts)
+	copied, err := b.js.Stream(ctx, stream)
 	if err != nil {
 		return events.Message{}, b.explain(ctx, err)
 	}
-	raw, err := lastOf(ctx, stream, subject)
+	raw, err := lastOf(ctx, copied, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		err = fmt.Errorf("%w: %w", events.ErrNotFound, err)
+	}
 	if err != nil {
 		return events.Message{}, b.explain(ctx, err)
 	}
-	return messageOf(events.StreamFacts, raw), nil
+	return messageOf(stream, raw), nil
 }
 
 // copyLag is how long a server's copy of a stream may be behind the leader's before a message that must be there is taken for lost.
@@ -79,9 +82,29 @@ func lastOf(ctx context.Context, stream jetstream.Stream, subject string) (*jets
 	}
 }
 
-// once appends msg unless its subject holds a message: then ErrConflict.
-func (b *Letterbox) once(ctx context.Context, msg *nats.Msg) (sequence uint64, err error) {
-	return b.behind(ctx, msg, 0)
+// once appends msg to a stream unless its subject holds a message: then ErrConflict.
+//
+// A stream of several replicas refuses a message also while an equal one is on its way to them, which gets lost if its leader does. So
+// a conflict is believed once the message is there, and until then msg is published again.
+func (b *Letterbox) once(ctx context.Context, stream string, msg *nats.Msg) (sequence uint64, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	for pause := (events.Pause{}); ; {
+		sequence, err = b.behind(ctx, msg, 0)
+		if !errors.Is(err, events.ErrConflict) {
+			return sequence, err
+		}
+		_, missing := b.first(ctx, stream, msg.Subject)
+		switch {
+		case missing == nil || errors.Is(missing, events.ErrRefused):
+			return 0, err
+		case !errors.Is(missing, events.ErrNotFound):
+			return 0, missing
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return 0, b.explain(ctx, err)
+		}
+	}
 }
 
 // behind appends msg unless the last message of its subject has another sequence than after, which is 0 for none: then ErrConflict. An

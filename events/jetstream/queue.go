@@ -23,7 +23,7 @@ func (b *Letterbox) Offer(ctx context.Context, j events.Job) error {
 		return fmt.Errorf("encode job %s: %w", j.ID, err)
 	}
 	msg := &nats.Msg{Subject: events.JobSubject(j), Header: nats.Header{"Content-Type": {"application/json"}}, Data: body}
-	if _, err := b.once(ctx, msg); err != nil && !errors.Is(err, events.ErrConflict) {
+	if _, err := b.once(ctx, events.StreamJobs, msg); err != nil && !errors.Is(err, events.ErrConflict) {
 		return fmt.Errorf("offer job %s: %w", j.ID, err)
 	}
 	return nil

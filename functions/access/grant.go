@@ -113,8 +113,12 @@ func (g *grant) makeOwn(stream, consumer string) {
 	g.publish(api("CONSUMER.CREATE", stream, consumer), api("CONSUMER.CREATE", stream, consumer, ">"))
 }
 
-// bury lets it add dead letters.
-func (g *grant) bury() { g.to("bury what can't be read"); g.publish(events.DeadFilter) }
+// bury lets it keep dead letters, and look up whether one is kept already.
+func (g *grant) bury() {
+	g.to("bury what can't be read")
+	g.lookAt(events.StreamDead)
+	g.publish(events.DeadFilter, api("DIRECT.GET", events.StreamDead, events.DeadFilter))
+}
 
 // readRegister lets it read and watch a register.
 func (g *grant) readRegister(name string) {

@@ -47,7 +47,7 @@ func forbidden() map[access.Role][]try {
 			{"a training", "jobs.train.cpu", offer(events.FunctionTrain)},
 			{"the dispatcher's place", "$JS.API.CONSUMER.MSG.NEXT.FACTS.dispatch", follow},
 			{"a pipeline", "$JS.API.STREAM.INFO.KV_PIPELINES", open(events.RegisterPipelines)},
-			{"a dead letter to drop", "$JS.API.STREAM.INFO.DEAD", drop},
+			{"a dead letter to drop", "$JS.API.STREAM.MSG.GET.DEAD", drop},
 		},
 		access.Bridge: {
 			tell("a model", "facts.model-trained.penguin", model),

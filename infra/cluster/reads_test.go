@@ -215,3 +215,46 @@ func TestWhatSaysThatNothingHasToChangeIsRight(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualMessagesAtOnceAreOne: a server refuses a message while an equal one is on its way to the others, before that can be read.
+func TestEqualMessagesAtOnceAreOne(t *testing.T) {
+	t.Parallel()
+	c := startLagging(t)
+	c.Slow(0, 1, slowLink) // so that none is acknowledged sooner
+	letter := func(i int) events.DeadLetter {
+		return events.DeadLetter{Message: events.Message{Stream: "FACTS", Sequence: uint64(i + 1)}, Reason: events.DeadReason{Message: "bad"}}
+	}
+	for i := range 10 {
+		var mu sync.Mutex
+		var new int
+		var publishers sync.WaitGroup
+		for n := range 6 {
+			box := []*jetstream.Letterbox{c.leader, c.late}[n%2]
+			publishers.Go(func() {
+				receipt, err := box.Publish(t.Context(), event("penguin", fmt.Sprint("run", i)))
+				if err = errors.Join(err, box.Bury(t.Context(), letter(i))); err != nil {
+					t.Errorf("event %d: %v", i, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil && !receipt.Duplicate {
+					new++
+				}
+			})
+		}
+		publishers.Wait()
+		if new != 1 {
+			t.Errorf("event %d: %d publishers were told that it is new", i, new)
+		}
+	}
+	letters := 0
+	for _, err := range c.leader.Dead(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		letters++
+	}
+	if letters != 10 {
+		t.Errorf("%d dead letters, want 10", letters)
+	}
+}
