@@ -64,7 +64,11 @@ func (f logsFlags) check() error {
 }
 
 func (a *app) logs(ctx context.Context, l link, key find.Key, f logsFlags) error {
-	out := &logs.Printer{To: a.stdout, Notes: a.notes(), Raw: f.raw, Tail: f.tail}
+	to := a.stdout.Long()
+	if f.raw {
+		to = a.stdout.Raw()
+	}
+	out := &logs.Printer{To: to, Notes: a.notes(), Raw: f.raw, Tail: f.tail}
 	if f.follow {
 		return a.followLog(ctx, l, key, out)
 	}
