@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -22,7 +22,7 @@ func hostile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: hostile SUBJECT FILE LETTERS")
 	}
-	subject, err := strconv.Unquote(`"` + args[0] + `"`)
+	subject, err := unescaped(args[0])
 	ts.Check(err)
 	connection, err := local.ReadConnection(ts.MkAbs("data/stoker"))
 	ts.Check(err)
@@ -74,7 +74,7 @@ func publishRaw(server, subject string, body []byte) error {
 }
 
 // unprintable is what no command may print of what others sent.
-var unprintable = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{ad}\x{61c}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{e0000}-\x{e007f}\x{fffd}]`)
+var unprintable = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{ad}\x{61c}\x{200b}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2060}-\x{206f}\x{feff}\x{e0000}-\x{e007f}]`)
 
 // printable checks that files hold only what a terminal shows, in lines of at most so many bytes: printable BYTES stdout stderr.
 func printable(ts *testscript.TestScript, neg bool, args []string) {
@@ -89,6 +89,9 @@ func printable(ts *testscript.TestScript, neg bool, args []string) {
 				from, to := max(0, found[0]-60), min(len(line), found[1]+60)
 				ts.Fatalf("%s has %q: %q", name, line[found[0]:found[1]], line[from:to])
 			}
+			if !utf8.ValidString(line) {
+				ts.Fatalf("%s has bytes that are no text: %q", name, line)
+			}
 			if len(line) > most {
 				ts.Fatalf("%s has a line of %d bytes", name, len(line))
 			}
@@ -96,16 +99,32 @@ func printable(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// generate writes a file of a prefix, so many repetitions of a text, and a suffix: generate FILE PREFIX COUNT TEXT SUFFIX.
+// generate writes a file of a prefix, so many repetitions of a text, and a suffix, with Go's escapes: generate FILE PREFIX COUNT TEXT SUFFIX.
 func generate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 5 {
 		ts.Fatalf("usage: generate FILE PREFIX COUNT TEXT SUFFIX")
 	}
 	count, err := strconv.Atoi(args[2])
 	ts.Check(err)
-	file, err := os.Create(ts.MkAbs(args[0]))
+	text, err := unescaped(args[1] + strings.Repeat(args[3], count) + args[4])
 	ts.Check(err)
-	_, err = io.WriteString(file, args[1]+strings.Repeat(args[3], count)+args[4])
-	ts.Check(err)
-	ts.Check(file.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// unescaped is a text in which Go's escapes stand for bytes and characters.
+func unescaped(text string) (string, error) {
+	var out []byte
+	for text != "" {
+		r, wide, rest, err := strconv.UnquoteChar(text, 0)
+		if err != nil {
+			return "", err
+		}
+		if wide {
+			out = utf8.AppendRune(out, r)
+		} else {
+			out = append(out, byte(r))
+		}
+		text = rest
+	}
+	return string(out), nil
 }

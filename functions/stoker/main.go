@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -26,11 +27,12 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	log.SetOutput(terminal.NewStream(os.Stderr)) // of libraries
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
 }
 
-// run is main with its world handed in; the first of args is how the program was called. It returns the exit status. What the command
-// prints goes through terminal.Stream.
+// run is main with its world handed in; the first of args is how the program was called. It returns the exit status. All that the command
+// prints goes through a terminal.Stream.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := &app{self: args[0], stdout: terminal.NewStream(stdout), stderr: terminal.NewStream(stderr)}
 	defer func() { _ = errors.Join(app.stdout.Flush(), app.stderr.Flush()) }() // a stream that is gone is no other's failure
