@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
@@ -71,6 +73,18 @@ func publishRaw(server, subject string, body []byte) error {
 			return fmt.Errorf("%w after %q", err, said.String())
 		}
 	}
+}
+
+// refuser starts a server that refuses everything in words that act on a terminal, and puts its address into a variable: refuser NAME.
+func refuser(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: refuser NAME")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "refused \x1b]0;owned\x07 \u009b2J \u202eon", http.StatusBadRequest)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.URL)
 }
 
 // unprintable is what no command may print of what others sent.
