@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -73,11 +74,8 @@ func (s *Stream) Size() (width, height int, drawable bool) {
 	if s.terminal == nil || os.Getenv("TERM") == "dumb" {
 		return 0, 0, false
 	}
-	width, height, err := term.GetSize(int(s.terminal.Fd()))
-	if err != nil || width == 0 || height == 0 {
-		return 80, 24, true
-	}
-	return width, height, true
+	width, height, _ = term.GetSize(int(s.terminal.Fd())) // 0 and 0 where that fails; either may be unknown
+	return cmp.Or(max(width, 0), 80), cmp.Or(max(height, 0), 24), true
 }
 
 // Redraw prints lines in the place of the last ones, so many, of a terminal.
