@@ -145,6 +145,12 @@ func (s *Stream) write(text []byte, as manner) (int, error) {
 
 // safe returns what there is to print of a text behind what is held.
 func (s *Stream) safe(text string, final bool) string {
+	if s.as.long && s.held == "" && plain(text) {
+		if text != "" {
+			s.esc.prev = 0 // no joiner follows ASCII
+		}
+		return text
+	}
 	text, s.held = s.held+text, ""
 	var safe strings.Builder
 	for text != "" {

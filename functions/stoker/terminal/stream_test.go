@@ -16,17 +16,19 @@ const evil = "red \x1b[31m, title \x1b]0;x\x07, C1 \u009b2J, DEL \x7f, right to 
 
 func TestAStreamPrintsTextSafelyWhereverItIsCut(t *testing.T) {
 	t.Parallel()
-	for _, text := range append([]string{evil, "\x9b\xe2\x80\xae \xe2\x80", "a\u200d", "👩\u200d"}, printable...) {
+	for _, text := range append([]string{evil, "\x9b\xe2\x80\xae \xe2\x80", "a\u200d", "👩\u200d", "👩x\u200d👩"}, printable...) {
 		for size := 1; size <= len(text); size++ {
-			var out bytes.Buffer
-			s := NewStream(&out)
+			var out, long bytes.Buffer
+			s, l := NewStream(&out), NewStream(&long)
 			for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
-				if n, err := io.WriteString(s, rest[:min(size, len(rest))]); err != nil || n != min(size, len(rest)) {
-					t.Fatal(n, err)
+				for _, w := range []io.Writer{s, l.Long()} {
+					if n, err := io.WriteString(w, rest[:min(size, len(rest))]); err != nil || n != min(size, len(rest)) {
+						t.Fatal(n, err)
+					}
 				}
 			}
-			if err := s.Flush(); err != nil || out.String() != Safe(text) {
-				t.Fatalf("%q in pieces of %d bytes is printed as %q, %v", text, size, out.String(), err)
+			if err := errors.Join(s.Flush(), l.Flush()); err != nil || out.String() != Safe(text) || long.String() != Safe(text) {
+				t.Fatalf("%q in pieces of %d bytes is printed as %q and %q, %v", text, size, out.String(), long.String(), err)
 			}
 		}
 	}
