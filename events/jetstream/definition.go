@@ -63,6 +63,11 @@ func definitions(text []byte) (Definition, error) {
 	return d, nil
 }
 
+// duplicateWindow is how long a stream remembers the Nats-Msg-Ids of its messages: the shortest time that the server allows. It compares
+// them whatever the subject, so that one publisher could make it drop the messages of another one. Stoker sets none, and publishes by the
+// expected last sequence of the subject.
+const duplicateWindow = 100 * time.Millisecond
+
 func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
 	config := jetstream.StreamConfig{
 		Name:              d.Name,
@@ -71,6 +76,7 @@ func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
 		MaxAge:            d.MaxAge,
 		MaxMsgsPerSubject: d.MaxMessagesPerSubject,
 		AllowDirect:       d.Direct,
+		Duplicates:        duplicateWindow,
 		Replicas:          replicas,
 	}
 	if d.Retention == "workqueue" {
@@ -97,6 +103,7 @@ func (d RegisterDefinition) config(replicas int) jetstream.StreamConfig {
 		AllowDirect:       true,
 		DenyDelete:        true,
 		AllowMsgTTL:       d.ExpiringMarkers,
+		Duplicates:        duplicateWindow,
 		Replicas:          replicas,
 	}
 }

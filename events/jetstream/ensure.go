@@ -129,7 +129,7 @@ func over(has, wants jetstream.StreamConfig) jetstream.StreamConfig {
 	next := has
 	next.Description, next.Subjects = wants.Description, wants.Subjects
 	next.Retention, next.Discard, next.Storage = wants.Retention, wants.Discard, wants.Storage
-	next.MaxAge, next.MaxMsgsPerSubject = wants.MaxAge, wants.MaxMsgsPerSubject
+	next.MaxAge, next.MaxMsgsPerSubject, next.Duplicates = wants.MaxAge, wants.MaxMsgsPerSubject, wants.Duplicates
 	next.AllowDirect, next.AllowRollup, next.DenyDelete = wants.AllowDirect, wants.AllowRollup, wants.DenyDelete
 	next.AllowMsgTTL = has.AllowMsgTTL || wants.AllowMsgTTL // it can't be taken back
 	if wants.Replicas > 0 {

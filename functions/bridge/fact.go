@@ -14,9 +14,6 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// source is who tells the facts, in CloudEvents' words.
-const source = "/stoker/bridge"
-
 // fact is what the upload of a marker tells. An input failure says that it can tell nothing.
 func (b *Bridge) fact(ctx context.Context, u upload) (events.Fact, error) {
 	if err := cmp.Or(u.badKey, u.at.Validate()); err != nil {
@@ -41,7 +38,7 @@ func (b *Bridge) fact(ctx context.Context, u upload) (events.Fact, error) {
 	}
 	fact := events.Fact{
 		ID:       u.id(),
-		Source:   source,
+		Source:   events.SourceBridge,
 		Pipeline: pipeline,
 		Run:      cmp.Or(marker.Run, path.Base(folder.Key)),
 		Time:     u.time,
