@@ -13,10 +13,10 @@ func TestAMessageOfAnEqualIDIsTheSameEventOrAConflict(t *testing.T) {
 	t.Parallel()
 	upstream := events.Fact{
 		ID: "1", Source: "/upstream", Pipeline: "penguin", Run: "monday",
-		Data: &events.HParamsReady{Hyperparameters: "s3://b/h", Values: map[string]any{"units": 8, "rate": 1e-3}},
+		Data: &events.HParamsReady{Hyperparameters: "s3://bucket/h", Values: map[string]any{"units": 8, "rate": 1e-3}},
 	}
 	tuned := upstream
-	tuned.Source, tuned.Data = events.Source(events.FunctionTune), &events.HParamsReady{Hyperparameters: "s3://b/h", Cached: true}
+	tuned.Source, tuned.Data = events.Source(events.FunctionTune), &events.HParamsReady{Hyperparameters: "s3://bucket/h", Cached: true}
 	change := func(f events.Fact, do func(*events.Fact)) events.Fact { do(&f); return f }
 	for name, c := range map[string]struct {
 		first, now events.Fact
@@ -24,9 +24,9 @@ func TestAMessageOfAnEqualIDIsTheSameEventOrAConflict(t *testing.T) {
 	}{
 		"published again":            {upstream, upstream, ""},
 		"later":                      {upstream, change(upstream, func(f *events.Fact) { f.Time = time.Unix(1, 0) }), ""},
-		"other data":                 {upstream, change(upstream, func(f *events.Fact) { f.Data = &events.HParamsReady{Hyperparameters: "s3://b/i"} }), "has other data"},
+		"other data":                 {upstream, change(upstream, func(f *events.Fact) { f.Data = &events.HParamsReady{Hyperparameters: "s3://bucket/i"} }), "has other data"},
 		"another source":             {change(upstream, func(f *events.Fact) { f.Source = "/other" }), upstream, "from source /other"},
-		"a result with other data":   {tuned, change(tuned, func(f *events.Fact) { f.Data = &events.HParamsReady{Hyperparameters: "s3://b/h"} }), ""},
+		"a result with other data":   {tuned, change(tuned, func(f *events.Fact) { f.Data = &events.HParamsReady{Hyperparameters: "s3://bucket/h"} }), ""},
 		"a result of another source": {upstream, tuned, "from source /upstream"},
 	} {
 		header, body, err := events.Encode(c.first)
