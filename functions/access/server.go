@@ -2,11 +2,14 @@ package access
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/stoker-ml/stoker/events"
 )
 
 // Account is a tenant of the bus: streams, registers and users of its own, of which no other account sees anything.
@@ -15,11 +18,29 @@ type Account struct {
 	Users []User
 }
 
-// User is one who comes in by an nkey.
+// User comes in by an nkey.
 type User struct {
+	Name  string // unique in its account; default: the role
 	Role  Role
 	Scope Scope
 	Key   string // the public key, U..., or $NAME of an environment variable of the server's that has it
+}
+
+// Title is the name of the user.
+func (u User) Title() string { return cmp.Or(u.Name, string(u.Role)) }
+
+// Bus is what the user may do on the bus, within its account. Its inbox is its own: default _INBOX. and its name.
+func (u User) Bus() (Permissions, error) {
+	if err := events.CheckName("user", u.Title()); err != nil {
+		return Permissions{}, fmt.Errorf("role %s: %w", u.Role, err)
+	}
+	return u.Role.Bus(u.scope())
+}
+
+func (u User) scope() Scope {
+	scope := u.Scope
+	scope.Inbox = cmp.Or(scope.Inbox, "_INBOX."+u.Title())
+	return scope
 }
 
 var (
@@ -33,7 +54,10 @@ func (a Account) check() error {
 		return fmt.Errorf("account %q: expected letters, digits, - and _, at most 50, and not SYS, which is the server's own", a.Name)
 	}
 	seen := map[string]bool{}
-	for _, user := range a.Users {
+	for i, user := range a.Users {
+		if err := user.apart(a.Users[:i]); err != nil {
+			return fmt.Errorf("account %s: %w", a.Name, err)
+		}
 		switch {
 		case !publicKey.MatchString(user.Key):
 			return fmt.Errorf("account %s, %s: key %q: expected a user's public nkey (56 characters, U first), or $NAME of an environment variable",
@@ -42,6 +66,20 @@ func (a Account) check() error {
 			return fmt.Errorf("account %s: key %s is there twice: each user has its own", a.Name, user.Key)
 		}
 		seen[user.Key] = true
+	}
+	return nil
+}
+
+// apart returns an error if the user has the name of another one, or hears another one's answers.
+func (u User) apart(others []User) error {
+	inbox := u.scope().inbox(u.Role) + "."
+	for _, other := range others {
+		if u.Title() == other.Title() {
+			return fmt.Errorf("user %s is there twice: give each user of a role a name of its own", u.Title())
+		}
+		if theirs := other.scope().inbox(other.Role) + "."; strings.HasPrefix(inbox, theirs) || strings.HasPrefix(theirs, inbox) {
+			return fmt.Errorf("users %s and %s: inboxes %s> and %s> overlap: each user hears its own answers alone", other.Title(), u.Title(), theirs, inbox)
+		}
 	}
 	return nil
 }
@@ -95,7 +133,7 @@ func (p *printer) tenant(a Account) error {
 	var inside, upstream []member
 	var lent []string
 	for _, user := range a.Users {
-		allowed, err := user.Role.Bus(user.Scope)
+		allowed, err := user.Bus()
 		if err != nil {
 			return err
 		}
@@ -153,7 +191,11 @@ func (p *printer) account(name, jetstream, domain string, users []member, direct
 }
 
 func (p *printer) user(u member, domain string) {
-	p.line(3, "{ # %s: its clients take %s as the prefix of their inboxes%s", u.Role, u.allowed.Inbox, domain)
+	title := string(u.Role)
+	if u.Title() != title {
+		title += " " + u.Title()
+	}
+	p.line(3, "{ # %s: its clients take %s as the prefix of their inboxes%s", title, u.allowed.Inbox, domain)
 	p.line(4, "nkey: %s", u.Key)
 	p.line(4, "permissions {")
 	p.subjects("publish", u.allowed.Publish)
