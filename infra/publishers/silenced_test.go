@@ -32,8 +32,8 @@ func share(t *testing.T) shared {
 	var text strings.Builder
 	must(t, access.WriteAccounts(&text, access.Account{Name: "acme", Users: []access.User{
 		{Role: access.Operator, Key: operator.public},
-		{Role: access.Upstream, Scope: access.Scope{Pipelines: []string{"penguin"}, Inbox: "_INBOX.penguin"}, Key: penguin.public},
-		{Role: access.Upstream, Scope: access.Scope{Pipelines: []string{"taxi"}, Inbox: "_INBOX.taxi"}, Key: taxi.public},
+		{Name: "penguin", Role: access.Upstream, Scope: access.Scope{Pipelines: []string{"penguin"}}, Key: penguin.public},
+		{Name: "taxi", Role: access.Upstream, Scope: access.Scope{Pipelines: []string{"taxi"}}, Key: taxi.public},
 	}}))
 	file := filepath.Join(t.TempDir(), "nats.conf")
 	must(t, os.WriteFile(file, []byte(text.String()), 0o600))
