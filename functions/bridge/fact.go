@@ -27,6 +27,9 @@ func (b *Bridge) fact(ctx context.Context, u upload) (events.Fact, error) {
 	if pipeline == "" {
 		return events.Fact{}, refused(noPipeline)
 	}
+	if err := b.allowed(u.at, pipeline); err != nil {
+		return events.Fact{}, refused(err)
+	}
 	folder := u.folder()
 	data := &events.ExamplesReady{
 		Schema:     within(folder, marker.Schema),
