@@ -31,6 +31,7 @@ type StreamDefinition struct {
 	Storage               string        `yaml:"storage"`   // file (default) or memory
 	MaxAge                time.Duration `yaml:"max_age"`
 	MaxMessagesPerSubject int64         `yaml:"max_messages_per_subject"`
+	MaxBytes              int64         `yaml:"max_bytes"`
 	Direct                bool          `yaml:"direct"` // any server that has a copy answers reads of single messages
 }
 
@@ -75,6 +76,7 @@ func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
 		Subjects:          d.Subjects,
 		MaxAge:            d.MaxAge,
 		MaxMsgsPerSubject: d.MaxMessagesPerSubject,
+		MaxBytes:          d.MaxBytes,
 		AllowDirect:       d.Direct,
 		Duplicates:        duplicateWindow,
 		Replicas:          replicas,

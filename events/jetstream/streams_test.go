@@ -72,6 +72,9 @@ func TestTheBusIsAsTheDefinitionsSay(t *testing.T) {
 		if want.Discard == "new" && (got.Discard != js.DiscardNew || got.MaxAge != 0) {
 			t.Errorf("%s drops old messages: %+v", want.Name, got)
 		}
+		if got.Storage == js.MemoryStorage && got.MaxBytes <= 0 {
+			t.Errorf("%s may take all memory: %+v", want.Name, got)
+		}
 		if (got.Retention == js.WorkQueuePolicy) != (want.Name == "JOBS") {
 			t.Errorf("%s: retention %s", want.Name, got.Retention)
 		}

@@ -14,8 +14,17 @@ import (
 
 // Account is a tenant of the bus: streams, registers and users of its own, of which no other account sees anything.
 type Account struct {
-	Name  string
-	Users []User
+	Name   string
+	Users  []User
+	Limits Limits
+}
+
+// Limits are what a tenant may take of JetStream. The zero value has the defaults.
+type Limits struct {
+	Store     string // of all servers together, each replica counted: a number with KB, MB, GB or TB; default 32GB
+	Memory    string // the same, in memory: PROGRESS, of 128 MiB, for each replica; default 1GB
+	Streams   int    // registers are streams too; default 32
+	Consumers int    // of each stream; default 10000
 }
 
 // User comes in by an nkey.
@@ -41,6 +50,29 @@ func (u User) scope() Scope {
 	scope := u.Scope
 	scope.Inbox = cmp.Or(scope.Inbox, "_INBOX."+u.Title())
 	return scope
+}
+
+// sizeText is a size as nats-server's configuration has it. Longer numbers of terabytes are more than it counts.
+var sizeText = regexp.MustCompile(`^[1-9][0-9]{0,5}(KB|MB|GB|TB)$`)
+
+// withDefaults fills in what is left out, and refuses what the server would read as something else: it takes a limit below 0 for none.
+func (l Limits) withDefaults() (Limits, error) {
+	l.Store, l.Memory = cmp.Or(l.Store, "32GB"), cmp.Or(l.Memory, "1GB")
+	for name, size := range map[string]string{"store": l.Store, "memory": l.Memory} {
+		if !sizeText.MatchString(size) {
+			return l, fmt.Errorf("limit of %s %q: expected a number with KB, MB, GB or TB", name, size)
+		}
+	}
+	if l.Streams < 0 || l.Consumers < 0 {
+		return l, fmt.Errorf("limits of %d streams and %d consumers: expected numbers above 0", l.Streams, l.Consumers)
+	}
+	l.Streams, l.Consumers = cmp.Or(l.Streams, 32), cmp.Or(l.Consumers, 10000)
+	return l, nil
+}
+
+// config is what the server's configuration says of them.
+func (l Limits) config() string {
+	return fmt.Sprintf("jetstream { max_file: %s, max_memory: %s, max_streams: %d, max_consumers: %d }", l.Store, l.Memory, l.Streams, l.Consumers)
 }
 
 var (
@@ -149,7 +181,11 @@ func (p *printer) tenant(a Account) error {
 	}
 	slices.Sort(lent)
 	lent = slices.Compact(lent)
-	p.account(a.Name, "jetstream: enabled", "", inside, "exports", lent, func(subject string) string {
+	limits, err := a.Limits.withDefaults()
+	if err != nil {
+		return err
+	}
+	p.account(a.Name, limits.config(), "", inside, "exports", lent, func(subject string) string {
 		return fmt.Sprintf("{ service: %q, accounts: [%s] }", subject, a.Name+upstreamSuffix)
 	})
 	if len(upstream) > 0 {

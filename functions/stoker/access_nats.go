@@ -19,6 +19,7 @@ type accessFlags struct {
 	pipelines, kinds, classes []string
 	names                     []string
 	inboxes                   []string
+	limits                    access.Limits
 }
 
 func newAccessNATS(app *app) *cobra.Command {
@@ -52,12 +53,16 @@ func newAccessNATS(app *app) *cobra.Command {
 	flags.StringSliceVar(&f.classes, "class", nil, "of worker: resource classes whose jobs it takes (default any)")
 	flags.StringSliceVar(&f.names, "name", nil, "of notifier or exporter: the --name of its command (default that command's)")
 	flags.StringSliceVar(&f.inboxes, "inbox", nil, "prefix of inboxes (default _INBOX.<role>, or _INBOX.<user>)")
+	flags.StringVar(&f.limits.Store, "max-store", "", "disk of all its streams and replicas together (default 32GB)")
+	flags.StringVar(&f.limits.Memory, "max-memory", "", "memory of all its streams and replicas together (default 1GB)")
+	flags.IntVar(&f.limits.Streams, "max-streams", 0, "number of its streams, registers included (default 32)")
+	flags.IntVar(&f.limits.Consumers, "max-consumers", 0, "number of consumers of each stream (default 10000)")
 	return cmd
 }
 
 // account reads ROLE[:USER][=KEY]... and the flags.
 func (f accessFlags) account(args []string) (access.Account, error) {
-	account := access.Account{Name: f.tenant}
+	account := access.Account{Name: f.tenant, Limits: f.limits}
 	for _, arg := range args {
 		user, err := f.user(arg)
 		if err != nil {
