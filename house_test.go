@@ -136,14 +136,14 @@ var table = house.Table{
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/house":         {TestHelp: true},
 		"infra/pages":         {TestHelp: true, Tests: "functions/pipeline"},
-		"infra/publishers":    {TestHelp: true, Tests: "events events/jetstream"},
+		"infra/publishers":    {TestHelp: true, Tests: "events events/jetstream functions/access"},
 		"infra/publishers/go": {}, // what upstream copies
 		"infra/readme":        {TestHelp: true},
 		"infra/scale":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline local/demo storage"},
 	},
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
-		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster", Tests: "local local/bus infra/chaos functions/access"},
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster", Tests: "local local/bus infra/chaos infra/publishers functions/access"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access functions/stoker infra/publishers"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                                    // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                                                        // sets buckets' policies

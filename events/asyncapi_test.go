@@ -74,7 +74,7 @@ func parameterText() map[string]string {
 	return map[string]string{
 		"pipeline": "The CloudEvents subject: a pipeline's name.",
 		"run":      "The run key, escaped; the extension attribute run.",
-		"id":       "The CloudEvents id, escaped. A publisher may leave this token out; with it, the bus holds each fact once.",
+		"id":       "The CloudEvents id, escaped. Publish with the header Nats-Expected-Last-Subject-Sequence: 0, and the bus holds each event once: a second publication is refused with err_code 10071 (10164 by replicated streams). Don't set Nats-Msg-Id: publishers with equal ids drop each other's events. A publisher may leave this token out, and its event may be there twice.",
 		"function": "train, tune or trial.",
 		"class":    "The resource class: cpu, gpu, ...",
 		"job":      "The job's id.",

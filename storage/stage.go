@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -130,7 +131,7 @@ func (s *stager) one(ctx context.Context, i int, f File) error {
 	if obj.Size != f.Size {
 		return fmt.Errorf("has %d bytes, %d were listed: %w", obj.Size, f.Size, ErrChanged)
 	}
-	partial := fmt.Sprintf(".stage-%d.partial", i)
+	partial := ".stage-" + rand.Text() + ".partial"
 	sum, err := s.write(partial, body, f.Size)
 	if err == nil && f.SHA256 != "" && sum != f.SHA256 {
 		err = fmt.Errorf("sha-256 is %s, the manifest says %s: %w", sum, f.SHA256, ErrIncomplete)
@@ -146,9 +147,10 @@ func (s *stager) one(ctx context.Context, i int, f File) error {
 	return nil
 }
 
-// write streams body to a new file and returns its SHA-256. Exactly size bytes must come.
+// write streams body to a new file and returns its SHA-256. Exactly size bytes must come. What has the name already, a link or a file that
+// another process put there, is an error: a module of the same user may write to dir.
 func (s *stager) write(name string, body io.Reader, size int64) (sum string, err error) {
-	out, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	out, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", err
 	}

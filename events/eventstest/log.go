@@ -23,8 +23,8 @@ func (m *Memory) Publish(ctx context.Context, f events.Fact) (events.Receipt, er
 	}
 	subject := events.FactSubject(f)
 	if before := m.facts.find(subject); before != nil {
-		if told, err := events.Decode(before.Header, before.Body); err == nil && told.Source != f.Source {
-			return events.Receipt{}, fmt.Errorf("publish %s: %w: %s told it first", subject, events.ErrConflict, told.Source)
+		if err := events.CheckRepeated(f, *before); err != nil {
+			return events.Receipt{}, fmt.Errorf("publish %s: %w", subject, err)
 		}
 		return events.Receipt{Sequence: before.Sequence, Duplicate: true}, nil
 	}

@@ -16,6 +16,9 @@ func logTests() map[string]func(*testing.T, Box) {
 		"a fact is published once":                            publishOnce,
 		"of many publishers of one fact one is first":         publishTogether,
 		"another source can't take the id of a fact":          publishOtherSource,
+		"other data can't take the id of a fact":              publishOtherData,
+		"a result's id stands for the result":                 publishResultAgain,
+		"a fact is not lost to bytes under its subject":       publishOverBytes,
 		"an invalid fact is not published":                    publishInvalid,
 		"facts are read back as they were published":          readBack,
 		"facts are read by kind, pipeline, run and sequence":  readSelected,
@@ -80,6 +83,46 @@ func publishOtherSource(t *testing.T, box Box) {
 	other := exampleFact("run 1", "id-1")
 	other.Source = "/someone/else"
 	_, err = box.Publish(t.Context(), other)
+	wantError(t, err, events.ErrConflict)
+}
+
+func publishOtherData(t *testing.T, box Box) {
+	fact := exampleFact("run 1", "id-1")
+	_, err := box.Publish(t.Context(), fact)
+	must(t, err)
+	again := fact
+	again.Time, again.Trace, again.Causation = time.Unix(9, 0), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "other"
+	receipt, err := box.Publish(t.Context(), again)
+	must(t, err)
+	if !receipt.Duplicate {
+		t.Errorf("got receipt %+v for a publication at another time, want a duplicate", receipt)
+	}
+	fact.Data = &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bucket/other"}}}
+	_, err = box.Publish(t.Context(), fact)
+	wantError(t, err, events.ErrConflict)
+}
+
+// publishResultAgain has a worker that died after it published. The next one publishes the same result, and counts one attempt more.
+func publishResultAgain(t *testing.T, box Box) {
+	failed := func(attempt int) events.Fact {
+		return events.Fact{
+			ID: "id-1", Source: events.Source(events.FunctionTrain), Pipeline: "penguin", Run: "run 1",
+			Data: &events.TrainingFailed{Failed: events.Failed{Reason: events.FailureModule, Message: "no", Attempt: attempt}},
+		}
+	}
+	first, err := box.Publish(t.Context(), failed(1))
+	must(t, err)
+	again, err := box.Publish(t.Context(), failed(2))
+	must(t, err)
+	if !again.Duplicate || again.Sequence != first.Sequence {
+		t.Errorf("got receipt %+v, want a duplicate of sequence %d", again, first.Sequence)
+	}
+}
+
+func publishOverBytes(t *testing.T, box Box) {
+	fact := exampleFact("run 1", "id-1")
+	must(t, box.Inject(t.Context(), events.FactSubject(fact), nil, []byte("no event")))
+	_, err := box.Publish(t.Context(), fact)
 	wantError(t, err, events.ErrConflict)
 }
 

@@ -31,6 +31,7 @@ type StreamDefinition struct {
 	Storage               string        `yaml:"storage"`   // file (default) or memory
 	MaxAge                time.Duration `yaml:"max_age"`
 	MaxMessagesPerSubject int64         `yaml:"max_messages_per_subject"`
+	MaxBytes              int64         `yaml:"max_bytes"`
 	Direct                bool          `yaml:"direct"` // any server that has a copy answers reads of single messages
 }
 
@@ -63,6 +64,11 @@ func definitions(text []byte) (Definition, error) {
 	return d, nil
 }
 
+// duplicateWindow is how long a stream remembers the Nats-Msg-Ids of its messages: the shortest time that the server allows. It compares
+// them whatever the subject, so that one publisher could make it drop the messages of another one. Stoker sets none, and publishes by the
+// expected last sequence of the subject.
+const duplicateWindow = 100 * time.Millisecond
+
 func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
 	config := jetstream.StreamConfig{
 		Name:              d.Name,
@@ -70,7 +76,9 @@ func (d StreamDefinition) config(replicas int) jetstream.StreamConfig {
 		Subjects:          d.Subjects,
 		MaxAge:            d.MaxAge,
 		MaxMsgsPerSubject: d.MaxMessagesPerSubject,
+		MaxBytes:          d.MaxBytes,
 		AllowDirect:       d.Direct,
+		Duplicates:        duplicateWindow,
 		Replicas:          replicas,
 	}
 	if d.Retention == "workqueue" {
@@ -97,6 +105,7 @@ func (d RegisterDefinition) config(replicas int) jetstream.StreamConfig {
 		AllowDirect:       true,
 		DenyDelete:        true,
 		AllowMsgTTL:       d.ExpiringMarkers,
+		Duplicates:        duplicateWindow,
 		Replicas:          replicas,
 	}
 }

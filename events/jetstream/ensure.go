@@ -129,9 +129,12 @@ func over(has, wants jetstream.StreamConfig) jetstream.StreamConfig {
 	next := has
 	next.Description, next.Subjects = wants.Description, wants.Subjects
 	next.Retention, next.Discard, next.Storage = wants.Retention, wants.Discard, wants.Storage
-	next.MaxAge, next.MaxMsgsPerSubject = wants.MaxAge, wants.MaxMsgsPerSubject
+	next.MaxAge, next.MaxMsgsPerSubject, next.Duplicates = wants.MaxAge, wants.MaxMsgsPerSubject, wants.Duplicates
 	next.AllowDirect, next.AllowRollup, next.DenyDelete = wants.AllowDirect, wants.AllowRollup, wants.DenyDelete
 	next.AllowMsgTTL = has.AllowMsgTTL || wants.AllowMsgTTL // it can't be taken back
+	if has.MaxBytes <= 0 && wants.MaxBytes > 0 {
+		next.MaxBytes = wants.MaxBytes
+	}
 	if wants.Replicas > 0 {
 		next.Replicas = wants.Replicas
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Publish implements events.Log. A fact from another source under the same id is refused with ErrConflict: the bus holds
-// one fact for each subject.
+// Publish implements events.Log. The bus holds one message for each subject. No message carries Nats-Msg-Id: JetStream compares it within
+// the whole stream, so that a publisher could make it drop the events of another one.
 func (b *Letterbox) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
 	header, body, err := events.Encode(f)
 	if err != nil {
@@ -36,9 +36,8 @@ func (b *Letterbox) duplicate(ctx context.Context, f events.Fact, subject string
 	if err != nil {
 		return events.Receipt{}, fmt.Errorf("look up %s: %w", subject, err)
 	}
-	before, err := events.Decode(msg.Header, msg.Body)
-	if err == nil && before.Source != f.Source {
-		return events.Receipt{}, fmt.Errorf("publish %s: %w: %s told it first, as message %d", subject, events.ErrConflict, before.Source, msg.Sequence)
+	if err := events.CheckRepeated(f, msg); err != nil {
+		return events.Receipt{}, fmt.Errorf("publish %s: %w", subject, err)
 	}
 	return events.Receipt{Sequence: msg.Sequence, Duplicate: true}, nil
 }

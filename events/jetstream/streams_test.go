@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	js "github.com/nats-io/nats.go/jetstream"
 
@@ -71,9 +72,37 @@ func TestTheBusIsAsTheDefinitionsSay(t *testing.T) {
 		if want.Discard == "new" && (got.Discard != js.DiscardNew || got.MaxAge != 0) {
 			t.Errorf("%s drops old messages: %+v", want.Name, got)
 		}
+		if got.Storage == js.MemoryStorage && got.MaxBytes <= 0 {
+			t.Errorf("%s may take all memory: %+v", want.Name, got)
+		}
 		if (got.Retention == js.WorkQueuePolicy) != (want.Name == "JOBS") {
 			t.Errorf("%s: retention %s", want.Name, got.Retention)
 		}
+	}
+}
+
+// JetStream drops a message whose Nats-Msg-Id was used within the window by any publisher of the stream. Streams of earlier versions have
+// the server's default of two minutes.
+func TestStreamsRememberMessageIDsAsShortAsTheServerAllows(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	client, err := js.New(dial(t, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CreateStream(t.Context(), js.StreamConfig{Name: "FACTS", Subjects: []string{"facts.>"}}); err != nil {
+		t.Fatal(err)
+	}
+	connect(t, server, jetstream.Options{Create: true})
+	streams := client.ListStreams(t.Context())
+	count := 0
+	for info := range streams.Info() {
+		if count++; info.Config.Duplicates != 100*time.Millisecond {
+			t.Errorf("%s: %s", info.Config.Name, info.Config.Duplicates)
+		}
+	}
+	if err := streams.Err(); err != nil || count < 10 {
+		t.Errorf("%d streams, %v", count, err)
 	}
 }
 

@@ -29,7 +29,9 @@ func TestAnswersAreNotWrittenWhereTheirReaderMayNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	// This answer comes behind those: FACTS handles one message after the other.
-	if _, err := bus.as(t, "acme", access.Upstream).Publish(t.Context(), examples("penguin")); err != nil {
+	fact := examples("penguin")
+	fact.ID = "2"
+	if _, err := bus.as(t, "acme", access.Upstream).Publish(t.Context(), fact); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"penguin", "taxi"} {

@@ -50,7 +50,7 @@ type Scope struct {
 	Kinds     []events.Kind // of an upstream: which of them; default: examples.ready and transform.ready
 	Classes   []string      // of a worker: whose jobs it may take; default: any
 	Names     []string      // of a notifier or an exporter: by which it keeps its places on the bus; default: the one its command has
-	Inbox     string        // where answers are heard; default: _INBOX. and the role, so that no role hears another's
+	Inbox     string        // where answers are heard; default: _INBOX. and the role; a User's: _INBOX. and its name
 }
 
 // check also keeps out what would be more than one token of a subject.

@@ -80,7 +80,7 @@ func TestAccountsThatTheServerWouldMisreadAreRefused(t *testing.T) {
 		"the server's own account": {access.Account{Name: "SYS"}, "the server's own"},
 		"a brace in the name":      {access.Account{Name: "a}"}, "expected letters"},
 		"a seed for a key":         {access.Account{Name: "a", Users: []access.User{{Role: access.Worker, Key: "S" + key}}}, "a seed"},
-		"one key for two":          {access.Account{Name: "a", Users: []access.User{worker, worker}}, "there twice"},
+		"one key for two":          {access.Account{Name: "a", Users: []access.User{worker, {Name: "other", Role: access.Worker, Key: key}}}, "there twice"},
 		"a bad scope":              {access.Account{Name: "a", Users: []access.User{{Role: access.Upstream, Key: key}}}, "at least one pipeline"},
 	} {
 		var text strings.Builder

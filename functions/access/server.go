@@ -2,24 +2,77 @@ package access
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/stoker-ml/stoker/events"
 )
 
 // Account is a tenant of the bus: streams, registers and users of its own, of which no other account sees anything.
 type Account struct {
-	Name  string
-	Users []User
+	Name   string
+	Users  []User
+	Limits Limits
 }
 
-// User is one who comes in by an nkey.
+// Limits are what a tenant may take of JetStream. The zero value has the defaults.
+type Limits struct {
+	Store     string // of all servers together, each replica counted: a number with KB, MB, GB or TB; default 32GB
+	Memory    string // the same, in memory: PROGRESS, of 128 MiB, for each replica; default 1GB
+	Streams   int    // registers are streams too; default 32
+	Consumers int    // of each stream; default 10000
+}
+
+// User comes in by an nkey.
 type User struct {
+	Name  string // unique in its account; default: the role
 	Role  Role
 	Scope Scope
 	Key   string // the public key, U..., or $NAME of an environment variable of the server's that has it
+}
+
+// Title is the name of the user.
+func (u User) Title() string { return cmp.Or(u.Name, string(u.Role)) }
+
+// Bus is what the user may do on the bus, within its account. Its inbox is its own: default _INBOX. and its name.
+func (u User) Bus() (Permissions, error) {
+	if err := events.CheckName("user", u.Title()); err != nil {
+		return Permissions{}, fmt.Errorf("role %s: %w", u.Role, err)
+	}
+	return u.Role.Bus(u.scope())
+}
+
+func (u User) scope() Scope {
+	scope := u.Scope
+	scope.Inbox = cmp.Or(scope.Inbox, "_INBOX."+u.Title())
+	return scope
+}
+
+// sizeText is a size as nats-server's configuration has it. Longer numbers of terabytes are more than it counts.
+var sizeText = regexp.MustCompile(`^[1-9][0-9]{0,5}(KB|MB|GB|TB)$`)
+
+// withDefaults fills in what is left out, and refuses what the server would read as something else: it takes a limit below 0 for none.
+func (l Limits) withDefaults() (Limits, error) {
+	l.Store, l.Memory = cmp.Or(l.Store, "32GB"), cmp.Or(l.Memory, "1GB")
+	for name, size := range map[string]string{"store": l.Store, "memory": l.Memory} {
+		if !sizeText.MatchString(size) {
+			return l, fmt.Errorf("limit of %s %q: expected a number with KB, MB, GB or TB", name, size)
+		}
+	}
+	if l.Streams < 0 || l.Consumers < 0 {
+		return l, fmt.Errorf("limits of %d streams and %d consumers: expected numbers above 0", l.Streams, l.Consumers)
+	}
+	l.Streams, l.Consumers = cmp.Or(l.Streams, 32), cmp.Or(l.Consumers, 10000)
+	return l, nil
+}
+
+// config is what the server's configuration says of them.
+func (l Limits) config() string {
+	return fmt.Sprintf("jetstream { max_file: %s, max_memory: %s, max_streams: %d, max_consumers: %d }", l.Store, l.Memory, l.Streams, l.Consumers)
 }
 
 var (
@@ -33,7 +86,10 @@ func (a Account) check() error {
 		return fmt.Errorf("account %q: expected letters, digits, - and _, at most 50, and not SYS, which is the server's own", a.Name)
 	}
 	seen := map[string]bool{}
-	for _, user := range a.Users {
+	for i, user := range a.Users {
+		if err := user.apart(a.Users[:i]); err != nil {
+			return fmt.Errorf("account %s: %w", a.Name, err)
+		}
 		switch {
 		case !publicKey.MatchString(user.Key):
 			return fmt.Errorf("account %s, %s: key %q: expected a user's public nkey (56 characters, U first), or $NAME of an environment variable",
@@ -42,6 +98,20 @@ func (a Account) check() error {
 			return fmt.Errorf("account %s: key %s is there twice: each user has its own", a.Name, user.Key)
 		}
 		seen[user.Key] = true
+	}
+	return nil
+}
+
+// apart returns an error if the user has the name of another one, or hears another one's answers.
+func (u User) apart(others []User) error {
+	inbox := u.scope().inbox(u.Role) + "."
+	for _, other := range others {
+		if u.Title() == other.Title() {
+			return fmt.Errorf("user %s is there twice: give each user of a role a name of its own", u.Title())
+		}
+		if theirs := other.scope().inbox(other.Role) + "."; strings.HasPrefix(inbox, theirs) || strings.HasPrefix(theirs, inbox) {
+			return fmt.Errorf("users %s and %s: inboxes %s> and %s> overlap: each user hears its own answers alone", other.Title(), u.Title(), theirs, inbox)
+		}
 	}
 	return nil
 }
@@ -95,7 +165,7 @@ func (p *printer) tenant(a Account) error {
 	var inside, upstream []member
 	var lent []string
 	for _, user := range a.Users {
-		allowed, err := user.Role.Bus(user.Scope)
+		allowed, err := user.Bus()
 		if err != nil {
 			return err
 		}
@@ -111,7 +181,11 @@ func (p *printer) tenant(a Account) error {
 	}
 	slices.Sort(lent)
 	lent = slices.Compact(lent)
-	p.account(a.Name, "jetstream: enabled", "", inside, "exports", lent, func(subject string) string {
+	limits, err := a.Limits.withDefaults()
+	if err != nil {
+		return err
+	}
+	p.account(a.Name, limits.config(), "", inside, "exports", lent, func(subject string) string {
 		return fmt.Sprintf("{ service: %q, accounts: [%s] }", subject, a.Name+upstreamSuffix)
 	})
 	if len(upstream) > 0 {
@@ -153,7 +227,11 @@ func (p *printer) account(name, jetstream, domain string, users []member, direct
 }
 
 func (p *printer) user(u member, domain string) {
-	p.line(3, "{ # %s: its clients take %s as the prefix of their inboxes%s", u.Role, u.allowed.Inbox, domain)
+	title := string(u.Role)
+	if u.Title() != title {
+		title += " " + u.Title()
+	}
+	p.line(3, "{ # %s: its clients take %s as the prefix of their inboxes%s", title, u.allowed.Inbox, domain)
 	p.line(4, "nkey: %s", u.Key)
 	p.line(4, "permissions {")
 	p.subjects("publish", u.allowed.Publish)

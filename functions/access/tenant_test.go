@@ -24,13 +24,16 @@ func scopes() map[access.Role]access.Scope {
 	return map[access.Role]access.Scope{access.Upstream: {Pipelines: []string{"penguin"}}}
 }
 
-func startTenants(t *testing.T) tenants {
+func startTenants(t *testing.T, limits ...access.Limits) tenants {
 	t.Helper()
 	dir := t.TempDir()
 	s := tenants{seeds: dir, grumbles: &grumbles{}}
 	var accounts []access.Account
 	for _, name := range []string{"acme", "zeta"} {
 		account := access.Account{Name: name}
+		for _, limit := range limits {
+			account.Limits = limit
+		}
 		for _, role := range access.Roles() {
 			key, err := access.NewKey(s.seed(name, role))
 			if err != nil {

@@ -27,6 +27,10 @@ type Options struct {
 	Pipeline string       // of markers that name none; "" refuses those
 	Logger   *slog.Logger // nil logs nothing
 
+	// Allow narrows which pipelines markers start, by prefix. Without rules each marker starts the pipeline that it names; with rules a
+	// marker that none covers is refused.
+	Allow []Rule
+
 	Telemetry *telemetry.Telemetry // is told of markers; nil: nothing is
 }
 
@@ -54,6 +58,9 @@ func New(box Letterbox, store storage.Store, opts Options) (*Bridge, error) {
 		if err := events.CheckName("pipeline", opts.Pipeline); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkRules(opts.Allow); err != nil {
+		return nil, err
 	}
 	log := opts.Logger
 	if log == nil {

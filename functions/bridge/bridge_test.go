@@ -400,7 +400,7 @@ func TestAFactThatSomebodyElseToldIsADeadLetter(t *testing.T) {
 	}
 	second.tell(second.message("monday/_SUCCESS", "1", nil))
 	second.drain()
-	if letters := second.dead(); len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "/elsewhere told it first") {
+	if letters := second.dead(); len(letters) != 1 || !strings.Contains(letters[0].Reason.Message, "is from source /elsewhere") {
 		t.Errorf("got %+v", letters)
 	}
 }

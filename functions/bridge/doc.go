@@ -18,6 +18,12 @@
 //     Spark's committers write such a file
 //   - Options.Pipeline for the pipeline, the folder's name for the run
 //
+// # Who may start what
+//
+// A marker names a pipeline, and whoever may write to a watched bucket may write a marker: by default each marker starts any pipeline.
+// Where teams share a bucket or a bridge, Options.Allow (--allow s3://uploads/etl=penguin) says by prefix which pipelines markers start. A
+// marker that is not covered, or names another team's pipeline, is a dead letter that names the marker and the pipeline.
+//
 // # Notifications
 //
 // The store's own: S3 event messages, as JSON, published on NATS below buckets. MinIO is told so with MINIO_NOTIFY_NATS_* (with

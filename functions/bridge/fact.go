@@ -14,9 +14,6 @@ import (
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// source is who tells the facts, in CloudEvents' words.
-const source = "/stoker/bridge"
-
 // fact is what the upload of a marker tells. An input failure says that it can tell nothing.
 func (b *Bridge) fact(ctx context.Context, u upload) (events.Fact, error) {
 	if err := cmp.Or(u.badKey, u.at.Validate()); err != nil {
@@ -30,6 +27,9 @@ func (b *Bridge) fact(ctx context.Context, u upload) (events.Fact, error) {
 	if pipeline == "" {
 		return events.Fact{}, refused(noPipeline)
 	}
+	if err := b.allowed(u.at, pipeline); err != nil {
+		return events.Fact{}, refused(err)
+	}
 	folder := u.folder()
 	data := &events.ExamplesReady{
 		Schema:     within(folder, marker.Schema),
@@ -41,7 +41,7 @@ func (b *Bridge) fact(ctx context.Context, u upload) (events.Fact, error) {
 	}
 	fact := events.Fact{
 		ID:       u.id(),
-		Source:   source,
+		Source:   events.SourceBridge,
 		Pipeline: pipeline,
 		Run:      cmp.Or(marker.Run, path.Base(folder.Key)),
 		Time:     u.time,

@@ -47,6 +47,22 @@ func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
 	}
 }
 
+// What was a file when the directory was listed may be a link by now, to a file that only the worker may read.
+func TestACopyFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	secret, link, to := filepath.Join(dir, "secret"), filepath.Join(dir, "link"), filepath.Join(dir, "copy")
+	if err := errors.Join(os.WriteFile(secret, []byte("of the worker"), 0o600), os.Symlink(secret, link)); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyEntry(link, to, 0, copiedBytes); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the link was followed: %v", err)
+	}
+}
+
 // What was a file when the folder was listed may be a pipe by now, for which nobody writes.
 func TestACopyWaitsForNoPipe(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 func newBridge(app *app) *cobra.Command {
 	var opts bridge.Options
 	var listen *string
+	var allow []string
 	cmd := &cobra.Command{
 		Use:   "bridge",
 		Short: "Run a bridge: marker objects in buckets become facts",
@@ -21,6 +22,9 @@ func newBridge(app *app) *cobra.Command {
 			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body say what is meant; the body is a JSON object with the same\n" +
 			"fields and examples, as examples.ready has them. An empty one means the Split-<name> folders beside it, and a run named as\n" +
 			"the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +
+			"Whoever can write a marker starts the pipeline that it names. Where teams share a bucket, --allow says by prefix which they\n" +
+			"may start: --allow s3://uploads/etl=penguin,fish --allow s3://uploads/ads=taxi. The longest prefix counts; markers that\n" +
+			"no prefix covers are dead letters then.\n\n" +
 			"The store has to send S3 event messages to NATS subjects below buckets. MinIO does so with JetStream:\n" +
 			"  MINIO_NOTIFY_NATS_ENABLE_STOKER=on MINIO_NOTIFY_NATS_ADDRESS_STOKER=host:4222 MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on\n" +
 			"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
@@ -29,6 +33,13 @@ func newBridge(app *app) *cobra.Command {
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.Logger = app.logger()
+			for _, text := range allow {
+				rule, err := bridge.ParseRule(text)
+				if err != nil {
+					return exit.Usage(fmt.Errorf("--allow: %w", err))
+				}
+				opts.Allow = append(opts.Allow, rule)
+			}
 			if _, err := bridge.New(nil, nil, opts); err != nil {
 				return exit.Usage(err)
 			}
@@ -39,6 +50,7 @@ func newBridge(app *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&opts.Marker, "marker", bridge.DefaultMarker, "name of the marker object")
 	cmd.Flags().StringVar(&opts.Pipeline, "pipeline", "", "pipeline of markers that name none; default: they are dead letters")
+	cmd.Flags().StringArrayVar(&allow, "allow", nil, "s3://BUCKET/PREFIX=PIPELINE,...: what markers there may start (default any)")
 	listen = listenFlag(cmd)
 	return cmd
 }

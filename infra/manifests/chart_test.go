@@ -220,6 +220,7 @@ func TestValuesThatMakeNoSenseAreRefused(t *testing.T) {
 		"big.one":                `classes: {big.one: {functions: {train: {max: 1}}, graceSeconds: 5, resources: {}, scratch: 1Gi}}`,
 		"/store":                 `store: {root: models/acme}`,
 		"who may read":           `networkPolicy: {consoleFrom: [{podSelector: {}}]}`,
+		"let nothing reach it":   `env: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: "http://otel:4318"}]`,
 		"waitSecond":             `scaling: {waitSeconds: 5}`, // shorter than a lease
 		"/classes/cpu/hosts":     `classes: {cpu: {functions: {train: {max: 1}}, hosts: {count: 2}}}`,
 		"several hosts train":    `classes: {cpu: {hosts: {count: 2, tokenSecret: s}}}`,

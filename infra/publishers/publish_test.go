@@ -60,6 +60,7 @@ func check(t *testing.T, publish publisher) {
 		}
 	}
 	refusals(t, publish, file)
+	silenced(t, publish, file)
 }
 
 // wantFact wants that one fact, under the subject where Stoker itself would put it.

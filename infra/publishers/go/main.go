@@ -1,14 +1,15 @@
 // Command publish tells Stoker that something is ready: publish KIND PIPELINE RUN DATA.json [structured]
 //
-// KIND is examples.ready, transform.ready or hparams.ready; DATA.json is what the kind's JSON Schema says (events/schema). What is told
-// twice, with the same id, counts once.
+// KIND is examples.ready, transform.ready or hparams.ready; DATA.json is what the kind's JSON Schema says (events/schema). Publishing the
+// same event again succeeds, and the bus keeps one. If the subject holds another event, publish fails.
 //
 // NATS_URL is where the bus is. Who you are: NATS_CREDS, a .creds file, or NATS_NKEY, a file with a seed, or a user and a password in the
-// URL. Whom you trust: NATS_CA, a file with certificates; else the system's. NATS_INBOX_PREFIX: below which answers are heard, where
-// permissions want that (`stoker access nats`).
+// URL. Whom you trust: NATS_CA, a file with certificates; else the system's. NATS_INBOX_PREFIX and NATS_JETSTREAM_DOMAIN: the prefix of
+// inboxes and the JetStream domain, where permissions need them (`stoker access nats`).
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -18,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,12 +79,55 @@ func publish(ctx context.Context, conn *nats.Conn, kind, pipeline, run string, d
 	if err != nil {
 		return err
 	}
-	bus, err := jetstream.New(conn)
+	bus, err := stream(conn)
 	if err != nil {
 		return err
 	}
-	_, err = bus.PublishMsg(ctx, message, jetstream.WithMsgID(event.ID()))
+	// The subject ends in the id. It may hold no message yet: ids that other publishers use on their subjects change nothing. JetStream
+	// compares Nats-Msg-Id within the whole stream, so that others could make it drop this event as a duplicate.
+	_, err = bus.PublishMsg(ctx, message, jetstream.WithExpectLastSequencePerSubject(0))
+	if taken(err) {
+		return same(ctx, bus, message)
+	}
 	return err
+}
+
+// stream opens JetStream, of a domain where NATS_JETSTREAM_DOMAIN names one.
+func stream(conn *nats.Conn) (jetstream.JetStream, error) {
+	if domain := os.Getenv("NATS_JETSTREAM_DOMAIN"); domain != "" {
+		return jetstream.NewWithDomain(conn, domain)
+	}
+	return jetstream.New(conn)
+}
+
+// taken reports whether the subject holds a message. Replicated streams have a code of their own for it.
+func taken(err error) bool {
+	var refused *jetstream.APIError
+	return errors.As(err, &refused) && (refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || refused.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// same returns nil if the message that the subject holds is the same event. A server that answers from its own copy of the stream may not
+// have the message yet.
+func same(ctx context.Context, bus jetstream.JetStream, message *nats.Msg) error {
+	facts, err := bus.Stream(ctx, "FACTS")
+	if err != nil {
+		return err
+	}
+	first, err := facts.GetLastMsgForSubject(ctx, message.Subject)
+	for ; errors.Is(err, jetstream.ErrMsgNotFound) && ctx.Err() == nil; first, err = facts.GetLastMsgForSubject(ctx, message.Subject) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err != nil {
+		return err
+	}
+	equal := bytes.Equal(first.Data, message.Data)
+	for name, values := range message.Header {
+		equal = equal && (!strings.HasPrefix(name, "ce-") || slices.Equal(first.Header[name], values))
+	}
+	if !equal {
+		return fmt.Errorf("%s holds another event with this id, message %d", message.Subject, first.Sequence)
+	}
+	return nil
 }
 
 // encode writes the event by CloudEvents' NATS binding: as headers and data, or as one JSON object.
