@@ -170,6 +170,7 @@ func dieAt(t *testing.T, algorithm string, step int, after, survives bool) {
 		c.MaxTrials, c.Algorithm.MaxEpochs, trials = 0, 3, 6
 	}
 	p := newPlant(t, c)
+	p.lag(uint64(step))
 	completed := map[string]int{}
 	p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
 		select {
@@ -184,7 +185,7 @@ func dieAt(t *testing.T, algorithm string, step int, after, survives bool) {
 		return map[string]float64{"loss": valueOf(a, "x")}, os.WriteFile(filepath.Join(a.WorkingDir, "state"), nil, 0o600)
 	}
 	ctx, kill := context.WithCancel(t.Context())
-	weak := &mortal{Letterbox: p.box, die: kill, left: step, after: after, survives: survives}
+	weak := &mortal{Letterbox: p.client(), die: kill, left: step, after: after, survives: survives}
 	var running sync.WaitGroup
 	running.Go(func() { _ = p.worker(ctx, weak, 1) })
 	p.with(1, 1, func() {
