@@ -37,7 +37,8 @@ type Letterbox interface {
 	Report(ctx context.Context, p Progress) error
 	// Watch yields progress as it is reported from the moment of the call on, until ctx ends. "" matches any pipeline or run.
 	Watch(ctx context.Context, pipeline, run string) iter.Seq2[Progress, error]
-	// Dead yields dead letters, oldest first, and ends at the newest that some copy of the stream has.
+	// Dead yields dead letters, oldest first, as some copy of the stream has them: it may lack the newest, the caller's own included,
+	// and hold some that were dropped.
 	Dead(ctx context.Context) iter.Seq2[DeadLetter, error]
 	// Bury appends a dead letter, once for each message: burying again is success.
 	Bury(ctx context.Context, d DeadLetter) error
@@ -76,7 +77,8 @@ type Queue interface {
 	// it may be accepted again; the commit in the store makes that harmless.
 	Offer(ctx context.Context, j Job) error
 	// Take claims one job for function f of one of the classes, waiting up to wait; then ErrEmpty. It never prefetches,
-	// and claims only a job whose lease is free or has run out.
+	// and claims only a job whose lease is free or has run out. It reads any copy of the queue, which gets a job some time after Offer
+	// has returned.
 	Take(ctx context.Context, f Function, classes []string, wait time.Duration) (Claim, error)
 	// Queued is the message of a job that is on the queue, whether it waits or someone works on it; ErrNotFound if there is none. A job
 	// that was given up is there until its worker takes it off, and as long as that, Offer adds nothing. The leader of the queue answers.
@@ -94,7 +96,7 @@ type Queue interface {
 // Stores write there by themselves, without headers or ids; what they tell is no fact until functions/bridge makes it one.
 type Notices interface {
 	// FollowBuckets takes the next unread notice for the named durable reader, the first time from the oldest that is kept,
-	// waiting up to wait; then ErrEmpty. It is delivered again until Done or Never.
+	// waiting up to wait; then ErrEmpty. It is delivered again until Done or Never. It reads any copy, as Follow does.
 	FollowBuckets(ctx context.Context, reader string, wait time.Duration) (Notice, error)
 	// Notify adds a notice on the subject buckets.<from>, for a store without a connection of its own, and to tell one again. A
 	// message told again is kept again.
@@ -242,7 +244,8 @@ type Copy Entry
 // what the caller knew before, because the write that won is still being replicated: the loop that
 // tries again waits in between (Pause) and does not take the old value for the outcome. And a leader
 // that has lost the other servers answers from its copy until it notices, some seconds later; it
-// can't acknowledge writes in that time. Sync rules that out. All and Watch read any copy.
+// can't acknowledge writes in that time. Sync rules that out. All and Watch read any copy, which may
+// lack the caller's own writes.
 type Register interface {
 	Get(ctx context.Context, key string) (Entry, error)                                    // ErrNotFound
 	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)     // ErrConflict if it is there
@@ -254,10 +257,10 @@ type Register interface {
 	// follow from the absence of an entry, or of a change, where no write of the caller's own would
 	// be refused.
 	Sync(ctx context.Context) error
-	// All yields a copy of the newest value of every key.
+	// All yields a copy of the newest value of every key. The copies may be of several moments.
 	All(ctx context.Context) iter.Seq2[Copy, error]
-	// Watch yields a copy of the newest value of every key, then a Copy without Revision, which says that these were all, then each
-	// write and each deletion as it comes, until ctx ends. Of several quick writes of one key the older ones may be left out. Nothing
-	// is yielded out of order.
+	// Watch yields a copy of the newest value of every key, deletions among them, then a Copy without Revision, which says that these
+	// were all, then each write and each deletion as it comes, until ctx ends. Of several quick writes of one key the older ones may be
+	// left out. Nothing is yielded out of order.
 	Watch(ctx context.Context) iter.Seq2[Copy, error]
 }

@@ -11,7 +11,7 @@ import (
 //
 // A listener is known by its name, and hears what comes after it first listened, in the order in which it came, one at a time: as long
 // as a message is not settled nobody who listens under that name is handed another one, across restarts too. What one listener makes of
-// a message is nothing to any other, and nothing to the dispatcher.
+// a message is nothing to any other, and nothing to the dispatcher. Both methods read any copy, as Log.Follow does.
 type Listeners interface {
 	// Listen takes the next fact of one of the kinds, or of any if there are none, waiting up to wait; then ErrEmpty. It is delivered
 	// again until Done or Never. A listener that comes back with other kinds goes on from where it is; whether it hears of

@@ -45,10 +45,15 @@ func (b *burial) Letter() events.DeadLetter { return b.letter }
 
 // listen is follow for one who begins with what comes next.
 func (m *Memory) listen(ctx context.Context, s *stream, listener string, wait time.Duration) (*notice, error) {
+	m.begin(s, listener)
+	return m.follow(ctx, s, listener, wait)
+}
+
+// begin has a listener hear what comes from now on, if it has not listened before.
+func (m *Memory) begin(s *stream, listener string) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if key := s.name + "/" + listener; m.readers[key] == nil {
 		m.readers[key] = &reader{next: s.last + 1, waiting: map[uint64]time.Time{}, single: true}
 	}
-	m.mu.Unlock()
-	return m.follow(ctx, s, listener, wait)
 }

@@ -189,9 +189,14 @@ func (m *Memory) bury(ctx context.Context, d events.DeadLetter) error {
 
 // Dead implements events.Letterbox.
 func (m *Memory) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
+	return m.letters(ctx, (*stream).all)
+}
+
+// letters yields the dead letters in the messages that choose returns, which is called with m.mu held.
+func (m *Memory) letters(ctx context.Context, choose func(dead *stream) []events.Message) iter.Seq2[events.DeadLetter, error] {
 	return func(yield func(events.DeadLetter, error) bool) {
 		m.mu.Lock()
-		messages, err := m.dead.all(), m.usable(ctx)
+		messages, err := choose(&m.dead), m.usable(ctx)
 		m.mu.Unlock()
 		if err != nil {
 			yield(events.DeadLetter{}, fmt.Errorf("read dead letters: %w", err))

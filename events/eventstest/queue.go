@@ -35,13 +35,8 @@ func (m *Memory) Offer(ctx context.Context, j events.Job) error {
 
 // Take implements events.Queue.
 func (m *Memory) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
-	if len(classes) == 0 {
-		return nil, &events.Invalid{Field: "class", Expected: "at least one"}
-	}
-	for _, class := range classes {
-		if err := events.CheckName("class", class); err != nil {
-			return nil, err
-		}
+	if err := checkClasses(classes); err != nil {
+		return nil, err
 	}
 	var found *claim
 	err := m.await(ctx, wait, func(now time.Time) (bool, time.Time) {
@@ -67,6 +62,18 @@ func (m *Memory) Take(ctx context.Context, f events.Function, classes []string, 
 		return nil, fmt.Errorf("take a %s job: %w", f, err)
 	}
 	return found, nil
+}
+
+func checkClasses(classes []string) error {
+	if len(classes) == 0 {
+		return &events.Invalid{Field: "class", Expected: "at least one"}
+	}
+	for _, class := range classes {
+		if err := events.CheckName("class", class); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Cancel implements events.Queue.
@@ -104,7 +111,11 @@ func (m *Memory) Queued(ctx context.Context, job string) (events.Message, error)
 
 // queued is the newest message of a job. m.mu is held.
 func (m *Memory) queued(job string) (events.Message, bool) {
-	for _, message := range slices.Backward(m.jobs.messages) {
+	return newestOf(m.jobs.messages, job)
+}
+
+func newestOf(messages []events.Message, job string) (events.Message, bool) {
+	for _, message := range slices.Backward(messages) {
 		if events.JobID(message.Subject) == job {
 			return message, true
 		}

@@ -5,272 +5,319 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Stale is a bus of several servers whose copies lag, on top of one that doesn't: every read may
-// return what was there before, as far as the contract of the read and the caller's own writes
-// allow. Programs share one Stale and have a Client each.
+// Stale is a bus of several servers whose copies lag, on top of one that does not lag. A read
+// returns any older state that the contract of package events allows:
 //
-// Without OnlyByContract every read is one of any copy, as a program sees it that reads by direct
-// gets and by consumers of replicas: tests that pass then don't look for what such reads break.
+//   - A read of any copy (All, Watch of a register, Studies, Dead) returns the state before some of
+//     the writes, the client's own included. All may mix the states of several moments.
+//   - A read that follows, and a claim of what comes next (Read and ReadStudy with follow, Follow,
+//     FollowBuckets, Listen, ListenDead, Take), gets what is new up to a second late.
+//   - Read and ReadStudy without follow may omit what no publisher had an acknowledgement of when
+//     they were called. Publish and AppendStudy take up to 50 ms to acknowledge what they stored.
+//   - Get returns for a few calls after ErrConflict what the client knew before.
+//   - Report loses some of the progress.
+//
+// All other reads are linearizable: Get, Revision, Queued, Read and ReadStudy without follow.
+//
+// Programs share one Stale and have a Client each. The delays are by the clock of testing/synctest.
 type Stale struct {
-	box events.Letterbox
+	box *Memory
 
-	mu      sync.Mutex
-	history map[string][]events.Entry // by register and key, oldest first; of each deletion an Entry that says so
-	last    uint64                    // sequence in the log, of those published through a client
+	mu             sync.Mutex
+	unacknowledged map[string]map[uint64]bool // by stream: sequences whose publishers wait
 }
 
-// Staleness says which reads of a client may be old.
-type Staleness int
+// Staleness says which reads of a client break their contract: they return an older state, as
+// direct gets and consumers of replicas do. A test that passes with one of them does not check
+// what depends on that read.
+type Staleness uint
 
-// The kinds of clients.
+// OnlyByContract is a client whose reads are all as their contracts say.
+const OnlyByContract Staleness = 0
+
+// The reads that break their contract. AnyCopy is all of them.
 const (
-	OnlyByContract Staleness = iota // All, and Get for a moment after ErrConflict
-	AnyCopy                         // every read that does not follow
+	OldGets      Staleness = 1 << iota // Get
+	OldRevisions                       // Revision
+	OldReads                           // Read without Follow
+	OldStudies                         // ReadStudy without follow
+	OldQueue                           // Queued
+
+	AnyCopy = OldGets | OldRevisions | OldReads | OldStudies | OldQueue
 )
 
-// NewStale returns a Stale on top of a bus whose reads are all linearizable. Writes that matter have
-// to go through its clients.
-func NewStale(box events.Letterbox) *Stale {
-	return &Stale{box: box, history: map[string][]events.Entry{}}
+// NewStale returns a Stale on top of box. A write that does not go through a client is acknowledged
+// at once.
+func NewStale(box *Memory) *Stale {
+	return &Stale{box: box, unacknowledged: map[string]map[uint64]bool{}}
 }
 
-// Client is the bus as one program sees it. random decides how old its reads are.
-func (s *Stale) Client(random *rand.Rand, staleness Staleness) events.Letterbox {
-	return &staleClient{Letterbox: s.box, stale: s, random: random, staleness: staleness, floor: map[string]int{}, behind: map[string]behind{}}
+// Client returns the bus as one program sees it. random decides how old its reads are; the client
+// takes care of concurrent use. Closing a client closes the bus.
+func (s *Stale) Client(random *rand.Rand, staleness Staleness) Box {
+	return &staleClient{Memory: s.box, stale: s, random: random, staleness: staleness, known: map[string]known{}, behind: map[string]behind{}}
 }
 
 type staleClient struct {
-	events.Letterbox
+	*Memory
 	stale     *Stale
 	staleness Staleness
 
-	mu     sync.Mutex
+	mu     sync.Mutex // taken after Memory's, if both are
 	random *rand.Rand
-	floor  map[string]int    // by register and key: how much of the history the client knows by its own writes
-	behind map[string]behind // by register and key: after a lost write
+	known  map[string]known  // by register and key
+	behind map[string]behind // by register and key: after a refused write
 }
 
-// behind is what Get returns for a while after a write was refused.
-type behind struct {
-	reads int
-	at    int // length of the history then known
-}
-
+// number returns a random number below n, which is positive.
 func (c *staleClient) number(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.random.IntN(n)
 }
 
+// Bounds of what a copy lacks.
+const (
+	mostLag        = time.Second
+	mostAnswerTime = 50 * time.Millisecond
+	fewMissing     = 3 // changes that a copy lacks which is only a little behind
+)
+
+// cut returns how many of n changes the copy holds that a read is answered by: all, all but the
+// newest few, or any number.
+func (c *staleClient) cut(n int) int {
+	switch c.number(4) {
+	case 0:
+		return n - c.number(min(n, fewMissing)+1)
+	case 1:
+		return c.number(n + 1)
+	}
+	return n
+}
+
+// lag returns how late a change reaches the copy that a consumer reads.
+func (c *staleClient) lag() time.Duration {
+	if c.number(2) == 0 {
+		return 0
+	}
+	return time.Duration(1 + c.number(int(mostLag)))
+}
+
+// sleep waits for d, and returns the cause of ctx if that ends before.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// late yields what follow does, each item up to mostLag after it was stored.
+func late[T any](ctx context.Context, c *staleClient, follow iter.Seq2[T, error], stored func(T) time.Time) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range follow {
+			if err == nil && sleep(ctx, time.Until(stored(item).Add(c.lag()))) != nil {
+				return
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+// acknowledges returns when the publisher of a message gets its acknowledgement. Complete reads may
+// omit the message until then. If ctx ends first, the error says nothing about the message.
+func (c *staleClient) acknowledges(ctx context.Context, of string, sequence uint64) error {
+	if c.number(4) != 0 {
+		return nil
+	}
+	c.stale.mu.Lock()
+	if c.stale.unacknowledged[of] == nil {
+		c.stale.unacknowledged[of] = map[uint64]bool{}
+	}
+	c.stale.unacknowledged[of][sequence] = true
+	c.stale.mu.Unlock()
+	defer c.stale.acknowledged(of, sequence)
+	return sleep(ctx, time.Duration(1+c.number(int(mostAnswerTime))))
+}
+
+func (s *Stale) acknowledged(of string, sequence uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.unacknowledged[of], sequence)
+}
+
+// complete returns up to which sequence a read yields a stream from which nothing is removed. It is
+// not below the newest acknowledged message, unless the client's reads are old.
+func (c *staleClient) complete(of *stream, old Staleness) uint64 {
+	c.Memory.mu.Lock()
+	last := of.last
+	c.Memory.mu.Unlock()
+	if c.staleness&old != 0 {
+		return uint64(c.cut(int(last)))
+	}
+	if c.number(2) == 0 {
+		return math.MaxUint64 // with what is stored while it reads
+	}
+	c.stale.mu.Lock()
+	defer c.stale.mu.Unlock()
+	for c.stale.unacknowledged[of.name][last] {
+		last--
+	}
+	return last
+}
+
 // Publish implements events.Log.
 func (c *staleClient) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
-	receipt, err := c.Letterbox.Publish(ctx, f)
-	if err == nil {
-		c.stale.mu.Lock()
-		c.stale.last = max(c.stale.last, receipt.Sequence)
-		c.stale.mu.Unlock()
+	receipt, err := c.Memory.Publish(ctx, f)
+	switch {
+	case err != nil:
+		return receipt, err
+	case receipt.Duplicate:
+		c.stale.acknowledged(events.StreamFacts, receipt.Sequence)
+		return receipt, nil
 	}
-	return receipt, err
+	if err := c.acknowledges(ctx, events.StreamFacts, receipt.Sequence); err != nil {
+		return events.Receipt{}, fmt.Errorf("publish: %w", err)
+	}
+	return receipt, nil
 }
 
 // Read implements events.Log.
 func (c *staleClient) Read(ctx context.Context, q events.Query) iter.Seq2[events.Recorded, error] {
-	if c.staleness == AnyCopy && !q.Follow && c.number(2) == 0 {
-		c.stale.mu.Lock()
-		last := c.stale.last
-		c.stale.mu.Unlock()
-		if missing := uint64(c.number(6)); last > missing {
-			if until := last + 1 - missing; q.Until == 0 || q.Until > until {
-				q.Until = until
-			}
-		}
+	if q.Follow {
+		return late(ctx, c, c.Memory.Read(ctx, q), func(r events.Recorded) time.Time { return r.Message.Stored })
 	}
-	return c.Letterbox.Read(ctx, q)
+	last := c.complete(&c.facts, OldReads)
+	if last < math.MaxUint64 && (q.Until == 0 || q.Until > last+1) {
+		q.Until = last + 1
+	}
+	return c.Memory.Read(ctx, q)
 }
 
-// Register implements events.Letterbox.
-func (c *staleClient) Register(ctx context.Context, name string) (events.Register, error) {
-	register, err := c.Letterbox.Register(ctx, name)
-	return staleRegister{register, c, name + "/"}, err
-}
-
-type staleRegister struct {
-	events.Register
-	c    *staleClient
-	name string
-}
-
-// wrote adds a write of this client's to the history.
-func (r staleRegister) wrote(entry events.Entry) {
-	s, id := r.c.stale, r.name+entry.Key
-	s.mu.Lock()
-	known := s.history[id]
-	if entry.Deleted || len(known) == 0 || known[len(known)-1].Revision < entry.Revision { // else a later write was noted first
-		known = append(known, entry)
-	}
-	s.history[id] = known
-	length := len(known)
-	s.mu.Unlock()
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	r.c.floor[id] = length
-	delete(r.c.behind, id)
-}
-
-// lost has Get return for a while what the client knew when its write was refused.
-func (r staleRegister) lost(key string, revision uint64) {
-	s, id := r.c.stale, r.name+key
-	s.mu.Lock()
-	at := 0
-	for i, entry := range s.history[id] {
-		if revision != 0 && entry.Revision == revision {
-			at = i + 1
-		}
-	}
-	s.mu.Unlock()
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	if at >= r.c.floor[id] {
-		r.c.behind[id] = behind{reads: r.c.random.IntN(4), at: at}
-	}
-}
-
-// at is the entry of a key after the first n writes; false for none, or one that was deleted.
-func (s *Stale) at(id string, n int) (events.Entry, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n == 0 || n > len(s.history[id]) {
-		return events.Entry{}, false
-	}
-	entry := s.history[id][n-1]
-	return entry, !entry.Deleted
-}
-
-// version is after how many writes of a key this read is; fresh if it is not old.
-func (r staleRegister) version(key string) (n int, fresh bool) {
-	id := r.name + key
-	r.c.stale.mu.Lock()
-	length := len(r.c.stale.history[id])
-	r.c.stale.mu.Unlock()
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	if b, is := r.c.behind[id]; is && b.reads > 0 {
-		b.reads--
-		r.c.behind[id] = b
-		return b.at, false
-	}
-	if floor := r.c.floor[id]; r.c.staleness == AnyCopy && length > floor {
-		return floor + r.c.random.IntN(length-floor+1), false
-	}
-	return length, true
-}
-
-// Get implements events.Register.
-func (r staleRegister) Get(ctx context.Context, key string) (events.Entry, error) {
-	n, fresh := r.version(key)
-	if fresh {
-		return r.Register.Get(ctx, key)
-	}
-	entry, there := r.c.stale.at(r.name+key, n)
-	if !there {
-		return events.Entry{}, fmt.Errorf("read %s%s: %w", r.name, key, events.ErrNotFound)
-	}
-	return entry, nil
-}
-
-// Revision implements events.Register.
-func (r staleRegister) Revision(ctx context.Context, key string, revision uint64) (events.Entry, error) {
-	if r.c.staleness == AnyCopy && r.c.number(3) == 0 {
-		return events.Entry{}, fmt.Errorf("read %s%s, revision %d: %w", r.name, key, revision, events.ErrNotFound)
-	}
-	return r.Register.Revision(ctx, key, revision)
-}
-
-// Create implements events.Register.
-func (r staleRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
-	revision, err := r.Register.Create(ctx, key, value)
-	return revision, r.after(ctx, key, 0, err)
-}
-
-// Update implements events.Register.
-func (r staleRegister) Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error) {
-	next, err := r.Register.Update(ctx, key, value, revision)
-	return next, r.after(ctx, key, revision, err)
-}
-
-func (r staleRegister) after(ctx context.Context, key string, revision uint64, err error) error {
-	if errors.Is(err, events.ErrConflict) {
-		r.lost(key, revision)
-	}
+// AppendStudy implements events.Studies.
+func (c *staleClient) AppendStudy(ctx context.Context, study events.Study, body []byte, after uint64) (uint64, error) {
+	sequence, err := c.Memory.AppendStudy(ctx, study, body, after)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	entry, err := r.Register.Get(ctx, key)
-	if err == nil {
-		r.wrote(entry)
+	if err := c.acknowledges(ctx, events.StreamStudies, sequence); err != nil {
+		return 0, fmt.Errorf("append to %s: %w", events.StudySubject(study), err)
 	}
-	return nil
+	return sequence, nil
 }
 
-// Delete implements events.Register.
-func (r staleRegister) Delete(ctx context.Context, key string, revision uint64) error {
-	err := r.Register.Delete(ctx, key, revision)
-	if errors.Is(err, events.ErrConflict) {
-		r.lost(key, revision)
+// ReadStudy implements events.Studies.
+func (c *staleClient) ReadStudy(ctx context.Context, study events.Study, after uint64, follow bool) iter.Seq2[events.StudyEntry, error] {
+	entries := c.Memory.ReadStudy(ctx, study, after, follow)
+	if follow {
+		return late(ctx, c, entries, func(e events.StudyEntry) time.Time { return e.Stored })
 	}
-	if err == nil {
-		r.wrote(events.Entry{Key: key, Deleted: true})
-	}
-	return err
-}
-
-// Sync implements events.Register: reads are fresh from here on, as far as the client's are.
-func (r staleRegister) Sync(ctx context.Context) error {
-	if err := r.Register.Sync(ctx); err != nil {
-		return err
-	}
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	clear(r.c.behind)
-	return nil
-}
-
-// All implements events.Register.
-func (r staleRegister) All(ctx context.Context) iter.Seq2[events.Copy, error] {
-	return func(yield func(events.Copy, error) bool) {
-		for entry, err := range r.Register.All(ctx) {
-			if err != nil {
-				yield(entry, err)
-				return
-			}
-			if old, there := r.older(events.Entry(entry)); there && !yield(events.Copy(old), nil) {
+	last := c.complete(&c.studies, OldStudies)
+	return func(yield func(events.StudyEntry, error) bool) {
+		for entry, err := range entries {
+			if err == nil && entry.Sequence > last || !yield(entry, err) {
 				return
 			}
 		}
 	}
 }
 
-// older is an entry as a copy may have it.
-func (r staleRegister) older(entry events.Entry) (events.Entry, bool) {
-	id := r.name + entry.Key
-	r.c.stale.mu.Lock()
-	length := len(r.c.stale.history[id])
-	r.c.stale.mu.Unlock()
-	r.c.mu.Lock()
-	floor := r.c.floor[id]
-	n := length
-	if length > floor && r.c.random.IntN(3) == 0 {
-		n = floor + r.c.random.IntN(length-floor+1)
+// older returns the messages that a copy of a stream holds. It needs Memory's mu.
+func (c *staleClient) older(s *stream) []events.Message { return s.after(c.cut(len(s.history))) }
+
+// Studies implements events.Studies.
+func (c *staleClient) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
+	return c.listStudies(ctx, pipeline, c.older)
+}
+
+// Dead implements events.Letterbox.
+func (c *staleClient) Dead(ctx context.Context) iter.Seq2[events.DeadLetter, error] {
+	return c.letters(ctx, c.older)
+}
+
+// Queued implements events.Queue.
+func (c *staleClient) Queued(ctx context.Context, job string) (events.Message, error) {
+	message, err := c.Memory.Queued(ctx, job)
+	if err != nil && !errors.Is(err, events.ErrNotFound) || c.staleness&OldQueue == 0 {
+		return message, err
 	}
-	r.c.mu.Unlock()
-	if n == length {
-		return entry, true
+	c.Memory.mu.Lock()
+	defer c.Memory.mu.Unlock()
+	if message, ok := newestOf(c.older(&c.jobs), job); ok {
+		return message, nil
 	}
-	return r.c.stale.at(id, n)
+	return events.Message{}, fmt.Errorf("look for job %s: %w", job, events.ErrNotFound)
+}
+
+// Report implements events.Letterbox.
+func (c *staleClient) Report(ctx context.Context, p events.Progress) error {
+	if c.number(4) != 0 {
+		return c.Memory.Report(ctx, p)
+	}
+	c.Memory.mu.Lock()
+	defer c.Memory.mu.Unlock()
+	return c.usable(ctx)
+}
+
+// next claims what claim does, once the copy that the consumer reads has it. wait bounds both.
+func next[T any](ctx context.Context, c *staleClient, wait time.Duration, claim func(wait time.Duration) (T, error)) (none T, err error) {
+	lag := c.lag()
+	if err := sleep(ctx, min(lag, wait)); err != nil {
+		return none, err
+	}
+	if lag == 0 || lag < wait {
+		return claim(wait - lag)
+	}
+	c.Memory.mu.Lock()
+	defer c.Memory.mu.Unlock()
+	if err := c.usable(ctx); err != nil {
+		return none, err
+	}
+	return none, events.ErrEmpty
+}
+
+// Follow implements events.Log.
+func (c *staleClient) Follow(ctx context.Context, reader string, wait time.Duration) (events.Delivery, error) {
+	return next(ctx, c, wait, func(wait time.Duration) (events.Delivery, error) { return c.Memory.Follow(ctx, reader, wait) })
+}
+
+// FollowBuckets implements events.Notices.
+func (c *staleClient) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Notice, error) {
+	return next(ctx, c, wait, func(wait time.Duration) (events.Notice, error) { return c.Memory.FollowBuckets(ctx, reader, wait) })
+}
+
+// Listen implements events.Listeners.
+func (c *staleClient) Listen(ctx context.Context, listener string, kinds []events.Kind, wait time.Duration) (events.Delivery, error) {
+	c.begin(&c.facts, listener)
+	return next(ctx, c, wait, func(wait time.Duration) (events.Delivery, error) { return c.Memory.Listen(ctx, listener, kinds, wait) })
+}
+
+// ListenDead implements events.Listeners.
+func (c *staleClient) ListenDead(ctx context.Context, listener string, wait time.Duration) (events.Burial, error) {
+	c.begin(&c.dead, listener)
+	return next(ctx, c, wait, func(wait time.Duration) (events.Burial, error) { return c.Memory.ListenDead(ctx, listener, wait) })
+}
+
+// Take implements events.Queue.
+func (c *staleClient) Take(ctx context.Context, f events.Function, classes []string, wait time.Duration) (events.Claim, error) {
+	if err := checkClasses(classes); err != nil {
+		return nil, err
+	}
+	return next(ctx, c, wait, func(wait time.Duration) (events.Claim, error) { return c.Memory.Take(ctx, f, classes, wait) })
 }

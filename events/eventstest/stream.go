@@ -18,7 +18,26 @@ type stream struct {
 	name     string
 	last     uint64
 	messages []events.Message
+	history  []change             // of messages, oldest first
 	delayed  map[uint64]time.Time // by sequence: handed back, not to be delivered before
+}
+
+// change is a message that was added to a stream, or removed from it.
+type change struct {
+	message events.Message
+	removed bool
+}
+
+// after returns the messages that a copy of the stream holds which has the first n changes.
+func (s *stream) after(n int) (messages []events.Message) {
+	for _, c := range s.history[:n] {
+		if !c.removed {
+			messages = append(messages, c.message)
+			continue
+		}
+		messages = slices.DeleteFunc(messages, func(m events.Message) bool { return m.Sequence == c.message.Sequence })
+	}
+	return messages
 }
 
 func (s *stream) add(subject string, header map[string][]string, body []byte) events.Message {
@@ -32,6 +51,7 @@ func (s *stream) add(subject string, header map[string][]string, body []byte) ev
 		Body:     bytes.Clone(body),
 	}
 	s.messages = append(s.messages, message)
+	s.history = append(s.history, change{message: message})
 	return message
 }
 
@@ -55,6 +75,9 @@ func (s *stream) at(sequence uint64) *events.Message {
 }
 
 func (s *stream) remove(sequence uint64) {
+	if message := s.at(sequence); message != nil {
+		s.history = append(s.history, change{message: *message, removed: true})
+	}
 	s.messages = slices.DeleteFunc(s.messages, func(m events.Message) bool { return m.Sequence == sequence })
 	delete(s.delayed, sequence)
 }

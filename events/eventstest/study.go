@@ -77,9 +77,14 @@ func (m *Memory) studyEntry(ctx context.Context, study events.Study, after uint6
 
 // Studies implements events.Studies.
 func (m *Memory) Studies(ctx context.Context, pipeline string) iter.Seq2[events.StudyEntry, error] {
+	return m.listStudies(ctx, pipeline, (*stream).all)
+}
+
+// listStudies yields the newest entries in the messages that choose returns, which is called with m.mu held.
+func (m *Memory) listStudies(ctx context.Context, pipeline string, choose func(studies *stream) []events.Message) iter.Seq2[events.StudyEntry, error] {
 	return func(yield func(events.StudyEntry, error) bool) {
 		m.mu.Lock()
-		messages, err := m.studies.all(), m.usable(ctx)
+		messages, err := choose(&m.studies), m.usable(ctx)
 		m.mu.Unlock()
 		if err != nil {
 			yield(events.StudyEntry{}, fmt.Errorf("list studies: %w", err))

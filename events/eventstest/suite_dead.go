@@ -36,15 +36,6 @@ func letterOf(sequence uint64, reason string) events.DeadLetter {
 	}
 }
 
-func deadLetters(t *testing.T, box Box) (all []events.DeadLetter) {
-	t.Helper()
-	for letter, err := range box.Dead(t.Context()) {
-		must(t, err)
-		all = append(all, letter)
-	}
-	return all
-}
-
 func dropped(t *testing.T, box Box) {
 	wantError(t, box.Drop(t.Context(), 1), events.ErrNotFound)
 	for sequence := range uint64(3) {
@@ -85,15 +76,13 @@ func deadInOrder(t *testing.T, box Box) {
 		letter := events.DeadLetter{Message: events.Message{Stream: "JOBS", Sequence: uint64(9 - i)}, Reason: events.DeadReason{Message: fmt.Sprint(i)}}
 		must(t, box.Bury(t.Context(), letter))
 	}
-	i := 0
-	for letter, err := range box.Dead(t.Context()) {
-		must(t, err)
+	letters := deadLetters(t, box)
+	for i, letter := range letters {
 		if letter.Reason.Message != fmt.Sprint(i) || letter.Sequence != uint64(i+1) || letter.Buried.IsZero() {
 			t.Errorf("letter %d: %+v", i, letter)
 		}
-		i++
 	}
-	if i != 5 {
-		t.Errorf("read %d letters, want 5", i)
+	if len(letters) != 5 {
+		t.Errorf("read %d letters, want 5", len(letters))
 	}
 }

@@ -149,7 +149,11 @@ func readBack(t *testing.T, box Box) {
 		_, err := box.Publish(t.Context(), fact)
 		must(t, err)
 	}
-	for i, got := range readAll(t, box, events.Query{}) {
+	read := readAll(t, box, events.Query{})
+	if len(read) != len(facts) {
+		t.Fatalf("the log holds %d facts, want %d", len(read), len(facts))
+	}
+	for i, got := range read {
 		must(t, got.Err)
 		wantFact(t, got.Fact, facts[i])
 	}
@@ -271,10 +275,15 @@ func followShared(t *testing.T, box Box) {
 		_, err := box.Publish(t.Context(), exampleFact("run 1", fmt.Sprint(i)))
 		must(t, err)
 	}
+	deliveries, errs := make([]events.Delivery, 4), make([]error, 4)
+	var group sync.WaitGroup
+	for i := range deliveries { // at once: what is not settled is delivered again after a while
+		group.Go(func() { deliveries[i], errs[i] = box.Follow(t.Context(), "dispatch", soon) })
+	}
+	group.Wait()
+	must(t, errors.Join(errs...))
 	seen := map[string]int{}
-	for range 4 {
-		delivery, err := box.Follow(t.Context(), "dispatch", soon)
-		must(t, err)
+	for _, delivery := range deliveries {
 		seen[delivery.Recorded().Fact.ID]++
 	}
 	if len(seen) != 4 {

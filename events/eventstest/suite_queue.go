@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 )
@@ -103,9 +104,12 @@ func takeNoMore(t *testing.T, box Box) {
 		must(t, box.Offer(t.Context(), exampleJob(fmt.Sprintf("job-%d", i), "cpu")))
 	}
 	first := take(t, box, "cpu") // if it took more than one, the rest would be missing below
-	for range 2 {
-		must(t, take(t, box, "cpu").Done(t.Context()))
-	}
+	must(t, first.Hold(t.Context(), func(context.Context) error {
+		for range 2 {
+			must(t, take(t, box, "cpu").Done(t.Context()))
+		}
+		return nil
+	}))
 	must(t, first.Done(t.Context()))
 }
 
@@ -138,13 +142,18 @@ func takeTogether(t *testing.T, box Box) {
 	}
 	var mu sync.Mutex
 	seen := map[string]int{}
+	done := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(seen) == jobs
+	}
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
-			for {
+			for deadline := time.Now().Add(soon); time.Now().Before(deadline) && !done(); {
 				claim, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, now)
 				if errors.Is(err, events.ErrEmpty) {
-					return
+					continue
 				}
 				job, jobErr := claim.Job()
 				if err := errors.Join(err, jobErr, claim.Done(t.Context())); err != nil {
@@ -166,6 +175,7 @@ func takeTogether(t *testing.T, box Box) {
 	if len(seen) != jobs {
 		t.Errorf("%d jobs were done, want %d", len(seen), jobs)
 	}
+	takeNothing(t, box, "cpu")
 }
 
 func takeWaits(t *testing.T, box Box) {

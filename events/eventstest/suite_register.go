@@ -119,17 +119,17 @@ func anyKey(t *testing.T, box Box) {
 		_, err := joins.Create(t.Context(), key, []byte(key))
 		must(t, err)
 	}
-	var got []string
-	for entry, err := range joins.All(t.Context()) {
-		must(t, err)
-		if string(entry.Value) != entry.Key || entry.Revision == 0 {
-			t.Errorf("entry %+v", entry)
+	eventually(t, func() string {
+		var got []string
+		for entry, err := range joins.All(t.Context()) {
+			must(t, err)
+			if string(entry.Value) != entry.Key || entry.Revision == 0 {
+				t.Errorf("entry %+v", entry)
+			}
+			got = append(got, entry.Key)
 		}
-		got = append(got, entry.Key)
-	}
-	if diff := cmp.Diff(keys, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
-	}
+		return cmp.Diff(keys, got, cmpopts.SortSlices(strings.Compare))
+	})
 }
 
 func olderRevision(t *testing.T, box Box) {
@@ -168,9 +168,16 @@ func deleted(t *testing.T, box Box) {
 	wantError(t, err, events.ErrNotFound)
 	_, err = joins.Update(t.Context(), "k", []byte("2"), revision)
 	wantError(t, err, events.ErrConflict)
-	for entry, err := range joins.All(t.Context()) {
-		t.Errorf("still lists %+v, %v", entry, err)
-	}
+	eventually(t, func() (listed string) {
+		for entry, err := range joins.All(t.Context()) {
+			must(t, err)
+			if entry.Key != "k" || string(entry.Value) != "1" || entry.Revision != revision {
+				t.Errorf("lists %+v", entry)
+			}
+			listed = fmt.Sprintf("still lists %+v", entry)
+		}
+		return listed
+	})
 	again, err := joins.Create(t.Context(), "k", []byte("3"))
 	must(t, err)
 	if again <= revision {
@@ -200,10 +207,14 @@ func entryWritten(t *testing.T, box Box) {
 	written := func() time.Time {
 		entry, err := gates.Get(t.Context(), "k")
 		must(t, err)
-		for listed, err := range gates.All(t.Context()) {
-			must(t, err)
-			wantSame(t, events.Entry(listed), entry)
-		}
+		eventually(t, func() string {
+			var listed []events.Entry
+			for entry, err := range gates.All(t.Context()) {
+				must(t, err)
+				listed = append(listed, events.Entry(entry))
+			}
+			return cmp.Diff([]events.Entry{entry}, listed)
+		})
 		return entry.Written
 	}
 	created := written()
@@ -223,7 +234,7 @@ func noRegister(t *testing.T, box Box) {
 	}
 }
 
-// watchRegister reads on after each change of its own.
+// watchRegister reads on after each change of its own. What a watch begins with may be older.
 func watchRegister(t *testing.T, box Box) {
 	gates := open(t, box, events.RegisterGates)
 	first, err := gates.Create(t.Context(), "a b", []byte("1"))
@@ -235,44 +246,74 @@ func watchRegister(t *testing.T, box Box) {
 	defer stop()
 	next, end := iter.Pull2(gates.Watch(ctx))
 	defer end()
-	// want skips the marks of deletions that were there before: a bus may keep them.
-	want := func(value string, deleted bool) events.Copy {
-		t.Helper()
-		for {
-			entry, err, _ := next()
-			must(t, err)
-			if entry.Key == "gone" && entry.Deleted {
-				continue
-			}
-			if entry.Key != "a b" || string(entry.Value) != value || entry.Deleted != deleted || entry.Revision < first || entry.Written.IsZero() {
-				t.Fatalf("got %+v, want %q, deleted %t", entry, value, deleted)
-			}
-			return entry
-		}
-	}
-	want("1", false)
-	for {
-		entry, err, _ := next()
-		must(t, err)
-		if entry.Revision == 0 {
-			break
-		}
-		if !entry.Deleted {
-			t.Fatalf("got %+v before the word that this was all", entry)
-		}
+	w := watched{t: t, next: next}
+	w.until("a b", first)
+	w.wantNewest("1", false)
+	for !w.all {
+		w.read()
 	}
 	second, err := gates.Update(t.Context(), "a b", []byte("2"), first)
 	must(t, err)
-	if entry := want("2", false); entry.Revision != second {
-		t.Errorf("watched revision %d, want %d", entry.Revision, second)
+	w.until("a b", second)
+	w.wantNewest("2", false)
+	if !w.newest["gone"].Deleted && w.newest["gone"].Revision != 0 {
+		t.Errorf("the key that is gone is there: %+v", w.newest["gone"])
 	}
 	must(t, gates.Delete(t.Context(), "a b", second))
-	want("", true)
-	_, err = gates.Create(t.Context(), "a b", []byte("3"))
+	w.until("a b", second+1)
+	w.wantNewest("", true)
+	third, err := gates.Create(t.Context(), "a b", []byte("3"))
 	must(t, err)
-	want("3", false)
+	w.until("a b", third)
+	w.wantNewest("3", false)
 	stop()
 	if entry, err, more := next(); more {
 		t.Errorf("after its context has ended the watch yields %+v, %v", entry, err)
+	}
+}
+
+// watched is what a watch of a register has shown.
+type watched struct {
+	t      *testing.T
+	next   func() (events.Copy, error, bool)
+	last   uint64 // revision
+	all    bool   // the watch has said that what was there has come
+	newest map[string]events.Copy
+}
+
+// read reads what comes next. Nothing comes out of order, and the word that this was all comes once.
+func (w *watched) read() {
+	w.t.Helper()
+	entry, err, more := w.next()
+	must(w.t, err)
+	switch {
+	case !more:
+		w.t.Fatal("the watch has ended")
+	case entry.Revision == 0 && w.all:
+		w.t.Fatal("the watch says again that this was all")
+	case entry.Revision == 0:
+		w.all = true
+		return
+	case entry.Revision <= w.last || entry.Written.IsZero():
+		w.t.Fatalf("%+v comes after revision %d", entry, w.last)
+	}
+	if w.newest == nil {
+		w.newest = map[string]events.Copy{}
+	}
+	w.last, w.newest[entry.Key] = entry.Revision, entry
+}
+
+// until reads until it has a revision of a key, or a later one.
+func (w *watched) until(key string, revision uint64) {
+	w.t.Helper()
+	for w.newest[key].Revision < revision {
+		w.read()
+	}
+}
+
+func (w *watched) wantNewest(value string, deleted bool) {
+	w.t.Helper()
+	if entry := w.newest["a b"]; string(entry.Value) != value || entry.Deleted != deleted {
+		w.t.Fatalf("got %+v, want %q, deleted %t", entry, value, deleted)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
@@ -22,31 +24,37 @@ func watchProgress(t *testing.T, box Box) {
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	all, one := box.Watch(ctx, "", ""), box.Watch(ctx, "penguin", "run 1")
-	report := func(pipeline, run, job string) events.Progress {
-		p := events.Progress{Job: job, Pipeline: pipeline, Run: run, Phase: "training", Step: 3, Steps: 9, Metrics: map[string]float64{"loss": 0.5}}
-		must(t, box.Report(ctx, p))
-		return p
-	}
-	wanted := report("penguin", "run 1", "job-1")
-	report("penguin", "run.2", "job-2")
-	report("taxi", "run 1", "job-3")
-	last := report("penguin", "run 1", "job-4")
-	var seen []string
-	for p, err := range all {
-		must(t, err)
-		if seen = append(seen, p.Job); len(seen) == 4 {
-			break
+	var reports []events.Progress
+	for range 20 { // some of them may be lost
+		for _, of := range []events.Progress{
+			{Job: "job-1", Pipeline: "penguin", Run: "run 1"}, {Job: "job-2", Pipeline: "penguin", Run: "run.2"},
+			{Job: "job-3", Pipeline: "taxi", Run: "run 1"}, {Job: "job-4", Pipeline: "penguin", Run: "run 1"},
+		} {
+			of.Phase, of.Step, of.Steps, of.Metrics = "training", len(reports), 100, map[string]float64{"loss": 0.5}
+			reports = append(reports, of)
+			must(t, box.Report(ctx, of))
 		}
 	}
-	wantSame(t, seen, []string{"job-1", "job-2", "job-3", "job-4"})
-	var selected []events.Progress
-	for p, err := range one {
+	wantReports(t, all, reports, "job-1", "job-2", "job-3", "job-4")
+	wantReports(t, one, reports, "job-1", "job-4")
+}
+
+// wantReports reads until it has progress of each job, and wants that of no other: as it was
+// reported, in order.
+func wantReports(t *testing.T, watch iter.Seq2[events.Progress, error], reports []events.Progress, jobs ...string) {
+	t.Helper()
+	last, seen := -1, map[string]bool{}
+	for p, err := range watch {
 		must(t, err)
-		if selected = append(selected, p); p.Job == last.Job {
-			break
+		if p.Step <= last || !slices.Contains(jobs, p.Job) {
+			t.Fatalf("after report %d comes %+v, want one of %v", last, p, jobs)
+		}
+		wantSame(t, p, reports[p.Step])
+		if last, seen[p.Job] = p.Step, true; len(seen) == len(jobs) {
+			return
 		}
 	}
-	wantSame(t, selected, []events.Progress{wanted, last})
+	t.Errorf("progress of %v, want of %v", seen, jobs)
 }
 
 func watchCancelled(t *testing.T, box Box) {

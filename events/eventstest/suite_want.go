@@ -1,8 +1,11 @@
 package eventstest
 
 import (
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -35,6 +38,21 @@ func take(t *testing.T, box Box, classes ...string) events.Claim {
 	return claim
 }
 
+// eventually calls check until it returns nothing wrong. A read of any copy shows a write some time
+// after it was acknowledged.
+func eventually(t *testing.T, check func() (wrong string)) {
+	t.Helper()
+	for deadline := time.Now().Add(soon); ; time.Sleep(now / 10) {
+		wrong := check()
+		if wrong == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(wrong)
+		}
+	}
+}
+
 func takeNothing(t *testing.T, box Box, classes ...string) {
 	t.Helper()
 	_, err := box.Take(t.Context(), events.FunctionTrain, classes, now)
@@ -58,13 +76,36 @@ func wantFact(t *testing.T, got, want events.Fact) {
 // wantDead wants one dead letter, byte for byte as it came in.
 func wantDead(t *testing.T, box Box, want events.DeadLetter) {
 	t.Helper()
-	var got []events.DeadLetter
-	for letter, err := range box.Dead(t.Context()) {
-		must(t, err)
-		got = append(got, letter)
-	}
 	kept := cmpopts.IgnoreFields(events.DeadLetter{}, "Sequence", "Buried")
-	if diff := cmp.Diff([]events.DeadLetter{want}, got, kept, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff([]events.DeadLetter{want}, deadLetters(t, box), kept, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("dead letters (-want +got):\n%s", diff)
 	}
+}
+
+// markers counts the dead letters by which deadLetters knows a copy that is up to date.
+var markers atomic.Uint64
+
+// deadLetters returns the dead letters as they are now. It adds one, and reads until a copy shows
+// that: the copy holds whatever happened before. What this function has added is left out.
+func deadLetters(t *testing.T, box Box) (all []events.DeadLetter) {
+	t.Helper()
+	const marker = "marker"
+	name := fmt.Sprint(markers.Add(1))
+	must(t, box.Bury(t.Context(), events.DeadLetter{Message: events.Message{Stream: events.StreamFacts, Sequence: 1 << 40, Subject: marker, Body: []byte(name)}}))
+	eventually(t, func() string {
+		shown := false
+		all = nil
+		for letter, err := range box.Dead(t.Context()) {
+			must(t, err)
+			if letter.Message.Subject != marker {
+				all = append(all, letter)
+			}
+			shown = shown || string(letter.Message.Body) == name
+		}
+		if !shown {
+			return "no copy shows the newest dead letter"
+		}
+		return ""
+	})
+	return all
 }

@@ -154,30 +154,38 @@ func TestAFailedStudyIsGoneOnWith(t *testing.T) {
 	})
 }
 
-// A trial finds that the data is bad, which no other trial would mend: the job is given up, and with it the study.
+// A trial finds that the data is bad, which no other trial would mend: the job is given up, and with it the study. The copies lag that
+// workers read: whoever gives the job up reads the study's log at the leader, and finds the study.
 func TestAStudyEndsWithItsJob(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, oneFloat(tune.Random, 50, 2))
-		p.patient()
-		trial := p.trial
-		p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
-			if a.Trial.ID > "0003" && strings.Contains(a.WorkingDir, "/tune-attempt-") {
-				return nil, &guest.Error{Kind: guest.KindInput, Err: errors.New("no such column")}
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlant(t, oneFloat(tune.Random, 50, 2))
+			p.lag(seed)
+			p.patient()
+			trial := p.trial
+			p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
+				if a.Trial.ID > "0003" && strings.Contains(a.WorkingDir, "/tune-attempt-") {
+					return nil, &guest.Error{Kind: guest.KindInput, Err: errors.New("no such column")}
+				}
+				return trial(ctx, a, on)
 			}
-			return trial(ctx, a, on)
-		}
-		p.with(2, 1, func() {
-			p.offer("j1", "monday")
-			if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureInput {
-				t.Errorf("told %+v", failed)
-			}
-			time.Sleep(2 * time.Second)
-			if study := p.study(); !study.Settled() || study.Finished.Why != tune.Failing || len(study.Trials) > 10 {
-				t.Errorf("%+v, %d run of %d", study.Finished, len(study.Running()), len(study.Trials))
-			}
+			p.with(2, 1, func() {
+				p.offer("j1", "monday")
+				if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || failed.Reason != events.FailureInput {
+					t.Errorf("seed %d: told %+v", seed, failed)
+				}
+				time.Sleep(2 * time.Second)
+				if study := p.study(); !study.Settled() || study.Finished.Why != tune.Failing || len(study.Trials) > 10 {
+					t.Errorf("seed %d: %+v, %d run of %d", seed, study.Finished, len(study.Running()), len(study.Trials))
+				}
+			})
 		})
-	})
+	}
 }
 
 // A trial of a job that is on no queue any more is taken over by the tune job, which alone would wait for it for ever.

@@ -139,8 +139,8 @@ func (c mortalClaim) settle(how func() error) error {
 	return how()
 }
 
-// A worker dies at each of its effects in turn, before it is taken or after, or only its answer is lost; another comes in its place. The
-// search has the trials that it should, each ended once, and is told.
+// A worker dies at each of its effects in turn, before it is taken or after, or only its answer is lost; another comes in its place. Each
+// trial fails once, and has one more try. The search has the trials that it should, each completed, and is told.
 func TestAStudySurvivesADeathAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{tune.Random, tune.Hyperband} {
@@ -169,8 +169,10 @@ func dieAt(t *testing.T, algorithm string, step int, after, survives bool) {
 	if algorithm == tune.Hyperband {
 		c.MaxTrials, c.Algorithm.MaxEpochs, trials = 0, 3, 6
 	}
+	c.Retries = 1
 	p := newPlant(t, c)
-	completed := map[string]int{}
+	p.lag(uint64(step))
+	failed, completed := map[string]bool{}, map[string]int{}
 	p.trial = func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error) {
 		select {
 		case <-ctx.Done():
@@ -180,11 +182,15 @@ func dieAt(t *testing.T, algorithm string, step int, after, survives bool) {
 		on(module.Message{Type: module.MessageProgress, Step: 1, Metrics: map[string]float64{"loss": valueOf(a, "x")}})
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		if !failed[a.Trial.ID] {
+			failed[a.Trial.ID] = true
+			return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no luck")}
+		}
 		completed[a.Trial.ID]++
 		return map[string]float64{"loss": valueOf(a, "x")}, os.WriteFile(filepath.Join(a.WorkingDir, "state"), nil, 0o600)
 	}
 	ctx, kill := context.WithCancel(t.Context())
-	weak := &mortal{Letterbox: p.box, die: kill, left: step, after: after, survives: survives}
+	weak := &mortal{Letterbox: p.client(), die: kill, left: step, after: after, survives: survives}
 	var running sync.WaitGroup
 	running.Go(func() { _ = p.worker(ctx, weak, 1) })
 	p.with(1, 1, func() {

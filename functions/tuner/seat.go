@@ -89,17 +89,31 @@ func (s *seat) idle(ctx context.Context) (idle bool, err error) {
 
 // trials has the module train one trial after another.
 func (s *seat) trials(ctx context.Context) error {
-	var ended *tune.Ended
+	var last *ending
 	for {
-		trial, err := s.next(ctx, ended)
+		trial, err := s.next(ctx, last)
 		if err != nil || trial == nil {
 			return err
 		}
 		s.worked = true
-		if ended, err = s.try(ctx, *trial); err != nil {
+		ended, err := s.try(ctx, *trial)
+		if err != nil {
 			return err
 		}
+		last = &ending{*ended, trial.Since()}
 	}
+}
+
+// ending is how a try at a trial ended. The try is known by the entry that began it: after a failure
+// the same attempt may have the trial's next try.
+type ending struct {
+	tune.Ended
+	since int
+}
+
+// of says whether the try runs in an owner's hands.
+func (e *ending) of(study tune.Study, owner tune.Owner) bool {
+	return search.Holds(study, owner, e.Trial) && study.Trial(e.Trial).Since() == e.since
 }
 
 // taken is a trial in this seat's hands.
@@ -109,23 +123,27 @@ type taken struct {
 }
 
 // next writes how the seat's last trial ended, if it had one, and takes the next; nil if there is none for it now.
-func (s *seat) next(ctx context.Context, ended *tune.Ended) (*taken, error) {
+func (s *seat) next(ctx context.Context, last *ending) (*taken, error) {
 	var wrote tune.Entry
-	report, ending := ended, false
+	var report *tune.Ended
+	if last != nil {
+		report = &last.Ended
+	}
+	reported := false
 	err := s.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
-		if report != nil && !search.Holds(study, s.me, report.Trial) {
+		if report != nil && !last.of(study, s.me) {
 			report = nil // for good: another trial may get the number of one that the bus has lost
 		}
 		if e, err = search.Plan(study, s.me, report, s.Time()); !e.Empty() {
-			wrote, ending = e, ending || e.Ended != nil
+			wrote, reported = e, reported || e.Ended != nil
 		}
 		return e, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if ended != nil && !ending {
-		s.dropped(*ended)
+	if last != nil && !reported {
+		s.dropped(last.Ended)
 	}
 	study := s.Now()
 	s.tell(study)

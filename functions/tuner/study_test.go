@@ -35,6 +35,7 @@ import (
 type plant struct {
 	*testing.T
 	box    *eventstest.Memory
+	client func() events.Letterbox // returns box as one more worker sees it
 	store  storage.Store
 	config tune.Config
 	trial  func(ctx context.Context, a module.Assignment, on func(module.Message)) (map[string]float64, error)
@@ -48,6 +49,7 @@ type plant struct {
 func newPlant(t *testing.T, c tune.Config) *plant {
 	t.Helper()
 	p := &plant{T: t, box: eventstest.NewMemory(time.Second), store: storagetest.NewMemory(), config: c, spec: studySpec}
+	p.client = func() events.Letterbox { return p.box }
 	p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 		return map[string]float64{"loss": valueOf(a, "x")}, nil
 	}
@@ -120,7 +122,7 @@ func (p *plant) with(workers, slots int, do func()) {
 	ctx, stop := context.WithCancel(p.Context())
 	var running errgroup.Group
 	for range workers {
-		running.Go(func() error { return p.worker(ctx, p.box, slots) })
+		running.Go(func() error { return p.worker(ctx, p.client(), slots) })
 	}
 	do()
 	stop()
