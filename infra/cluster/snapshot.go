@@ -67,8 +67,15 @@ func receive(chunks *nats.Subscription) (all [][]byte, err error) {
 	}
 }
 
+// knownWithin is how long Restore waits until every server knows which one takes the chunks. That one gives up after five seconds
+// without any.
+const knownWithin = 4 * time.Second
+
 // Restore makes the stream and its consumers of the snapshot, by the requests that `nats stream restore` sends. The server refuses that
-// where the stream is there.
+// where the stream is there. In a cluster the name stays taken after a Restore that was cut off, until the stream is deleted.
+//
+// The answer to the first request may be here before the client's server knows which server takes the chunks, because the two go by
+// different connections. The nats tool fails then ("no responders available for request"); Restore sends the chunk again.
 func (s Snapshot) Restore(conn *nats.Conn) error {
 	var to struct {
 		DeliverSubject string `json:"deliver_subject"`
@@ -78,6 +85,10 @@ func (s Snapshot) Restore(conn *nats.Conn) error {
 	}
 	for i, chunk := range s.Chunks {
 		answer, err := conn.Request(to.DeliverSubject, chunk, answerTime)
+		for began := time.Now(); i == 0 && errors.Is(err, nats.ErrNoResponders) && time.Since(began) < knownWithin; {
+			time.Sleep(50 * time.Millisecond)
+			answer, err = conn.Request(to.DeliverSubject, chunk, answerTime)
+		}
 		if err == nil && len(answer.Data) > 0 {
 			err = decode(answer, &struct{}{})
 		}
