@@ -132,7 +132,7 @@ var table = house.Table{
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
 		"infra/chaos/history": {TestHelp: true}, // apart from what it checks
 		"infra/frozen":        {TestHelp: true}, // formats that outlive a version
-		"infra/cluster":       {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline"},
+		"infra/cluster":       {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline functions/worker"},
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/house":         {TestHelp: true},
 		"infra/pages":         {TestHelp: true, Tests: "functions/pipeline"},

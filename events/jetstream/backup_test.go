@@ -1,7 +1,6 @@
 package jetstream_test
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/infra/cluster"
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -45,10 +45,7 @@ func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	}
 	fill(t, box)
 	conn := dial(t, lost)
-	var copies []snapshot
-	for _, stream := range streams {
-		copies = append(copies, backup(t, conn, stream))
-	}
+	copies := backup(t, conn, streams)
 	if err := lost.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +55,8 @@ func TestABusComesBackFromABackupOfItsStreams(t *testing.T) {
 	for _, one := range copies {
 		restore(t, conn, one)
 	}
-	over, err := conn.Request("$JS.API.STREAM.RESTORE."+copies[0].stream, encoded(t, copies[0]), longWait)
-	if err != nil || !strings.Contains(string(over.Data), "already in use") {
-		t.Errorf("restored over what is there: %+v, %v", over, err)
+	if err := copies[0].Restore(conn); err == nil || !strings.Contains(err.Error(), "already in use") {
+		t.Errorf("restored over what is there: %v", err)
 	}
 	isAsFilled(t, connect(t, again, jetstream.Options{Create: true}))
 }
@@ -72,10 +68,7 @@ func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
 	lost := startBus(t)
 	fill(t, connect(t, lost, jetstream.Options{Create: true}))
 	conn := dial(t, lost)
-	var copies []snapshot
-	for _, stream := range backedUp(t) {
-		copies = append(copies, backup(t, conn, stream))
-	}
+	copies := backup(t, conn, backedUp(t))
 	again := startBus(t)
 	conn = dial(t, again)
 	const came = 3
@@ -86,11 +79,10 @@ func TestARestoringThatWasCutOffIsFinished(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, one := range copies[came:] {
-		refused, err := conn.Request("$JS.API.STREAM.RESTORE."+one.stream, encoded(t, one), longWait)
-		if err != nil || !strings.Contains(string(refused.Data), "already in use") {
-			t.Errorf("%s is restored over what is there: %+v, %v", one.stream, refused, err)
+		if err := one.Restore(conn); err == nil || !strings.Contains(err.Error(), "already in use") {
+			t.Errorf("%s is restored over what is there: %v", one.Stream, err)
 		}
-		if err := clientOf(t, again).DeleteStream(t.Context(), one.stream); err != nil {
+		if err := clientOf(t, again).DeleteStream(t.Context(), one.Stream); err != nil {
 			t.Fatal(err)
 		}
 		restore(t, conn, one)
@@ -198,87 +190,21 @@ func streamsOf(t *testing.T, server *bus.Server) (names []string) {
 	return names
 }
 
-// snapshot is what JetStream gives of one stream: its configuration and state, as JSON of the server's, and a compressed archive.
-type snapshot struct {
-	Config json.RawMessage `json:"config"`
-	State  json.RawMessage `json:"state"`
-
-	stream string
-	chunks [][]byte
-}
-
-// backup asks for a snapshot, consumers included, by the request of https://docs.nats.io/reference/reference-protocols/nats_api_reference.
-func backup(t *testing.T, conn *nats.Conn, stream string) snapshot {
+func backup(t *testing.T, conn *nats.Conn, streams []string) (copies []cluster.Snapshot) {
 	t.Helper()
-	chunks, err := conn.SubscribeSync(nats.NewInbox())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := snapshot{stream: stream}
-	ask(t, conn, "$JS.API.STREAM.SNAPSHOT."+stream, map[string]string{"deliver_subject": chunks.Subject}, &s)
-	for {
-		chunk, err := chunks.NextMsg(longWait)
+	for _, stream := range streams {
+		one, err := cluster.Backup(conn, stream, 0)
 		if err != nil {
-			t.Fatalf("backup of %s: %v", stream, err)
+			t.Fatal(err)
 		}
-		if len(chunk.Data) == 0 { // the end, which has a status where something went wrong
-			if status := chunk.Header.Get("Status"); status != "" && status != "204" {
-				t.Fatalf("backup of %s: %v", stream, chunk.Header)
-			}
-			return s
-		}
-		s.chunks = append(s.chunks, chunk.Data)
-		if chunk.Reply != "" {
-			if err := chunk.Respond(nil); err != nil {
-				t.Fatal(err)
-			}
-		}
+		copies = append(copies, one)
 	}
+	return copies
 }
 
-// restore makes a stream of a snapshot.
-func restore(t *testing.T, conn *nats.Conn, s snapshot) {
+func restore(t *testing.T, conn *nats.Conn, one cluster.Snapshot) {
 	t.Helper()
-	var to struct {
-		DeliverSubject string `json:"deliver_subject"`
-	}
-	ask(t, conn, "$JS.API.STREAM.RESTORE."+s.stream, s, &to)
-	for _, chunk := range s.chunks {
-		if answer, err := conn.Request(to.DeliverSubject, chunk, longWait); err != nil || len(answer.Data) > 0 {
-			t.Fatalf("restore %s: %v, %v", s.stream, answer, err)
-		}
-	}
-	end, err := conn.Request(to.DeliverSubject, nil, longWait)
-	if err != nil {
-		t.Fatalf("restore %s: %v", s.stream, err)
-	}
-	answered(t, s.stream, end, &struct{}{})
-}
-
-// ask is a request, of JSON and answered with it, that must not be refused.
-func ask(t *testing.T, conn *nats.Conn, subject string, request, into any) {
-	t.Helper()
-	answer, err := conn.Request(subject, encoded(t, request), longWait)
-	if err != nil {
-		t.Fatalf("%s: %v", subject, err)
-	}
-	answered(t, subject, answer, into)
-}
-
-func answered(t *testing.T, what string, answer *nats.Msg, into any) {
-	t.Helper()
-	var refused struct{ Error *js.APIError }
-	err := errors.Join(json.Unmarshal(answer.Data, &refused), json.Unmarshal(answer.Data, into))
-	if err != nil || refused.Error != nil {
-		t.Fatalf("%s: %v, %v", what, refused.Error, err)
-	}
-}
-
-func encoded(t *testing.T, v any) []byte {
-	t.Helper()
-	body, err := json.Marshal(v)
-	if err != nil {
+	if err := one.Restore(conn); err != nil {
 		t.Fatal(err)
 	}
-	return body
 }

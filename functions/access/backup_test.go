@@ -1,15 +1,13 @@
 package access_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/infra/cluster"
 )
 
 // An operator takes a snapshot of a stream, whose chunks are acknowledged one by one, and makes the stream anew of it: as
@@ -27,32 +25,16 @@ func TestAnOperatorBacksUpAndRestores(t *testing.T) {
 		}
 	}
 	conn, _ := raw(t, bus, access.Operator)
-	chunks, err := conn.SubscribeSync(conn.NewInbox())
-	if err != nil {
+	copied, err := cluster.Backup(conn, "FACTS", 1024)
+	if err != nil || len(copied.Chunks) < 2 {
+		t.Fatalf("%d chunks, %v", len(copied.Chunks), err)
+	}
+	if answer, err := conn.Request("$JS.API.STREAM.DELETE.FACTS", nil, quick); err != nil || strings.Contains(string(answer.Data), `"error"`) {
+		t.Fatalf("delete: %v, %v", answer, err)
+	}
+	if err := copied.Restore(conn); err != nil {
 		t.Fatal(err)
 	}
-	var copied struct {
-		Config json.RawMessage `json:"config"`
-		State  json.RawMessage `json:"state"`
-	}
-	mustAsk(t, conn, "$JS.API.STREAM.SNAPSHOT.FACTS", fmt.Sprintf(`{"deliver_subject": %q, "chunk_size": 1024, "window_size": 1024}`, chunks.Subject), &copied)
-	archive := received(t, chunks)
-	mustAsk(t, conn, "$JS.API.STREAM.DELETE.FACTS", "", &struct{}{})
-
-	about, err := json.Marshal(copied)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var to struct {
-		DeliverSubject string `json:"deliver_subject"`
-	}
-	mustAsk(t, conn, "$JS.API.STREAM.RESTORE.FACTS", string(about), &to)
-	for _, chunk := range archive {
-		if _, err := conn.Request(to.DeliverSubject, chunk, quick); err != nil {
-			t.Fatal(err)
-		}
-	}
-	mustAsk(t, conn, to.DeliverSubject, "", &struct{}{})
 	read := 0
 	for _, err := range box.Read(t.Context(), events.Query{}) {
 		if err != nil {
@@ -62,42 +44,5 @@ func TestAnOperatorBacksUpAndRestores(t *testing.T) {
 	}
 	if read != facts {
 		t.Errorf("%d facts came back, want %d", read, facts)
-	}
-}
-
-// received acknowledges chunks until the end.
-func received(t *testing.T, chunks *nats.Subscription) (all [][]byte) {
-	t.Helper()
-	for {
-		chunk, err := chunks.NextMsg(2 * quick)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(chunk.Data) == 0 {
-			if status := chunk.Header.Get("Status"); status != "204" || len(all) < 2 {
-				t.Fatalf("%d chunks, then %v", len(all), chunk.Header)
-			}
-			return all
-		}
-		all = append(all, chunk.Data)
-		if chunk.Reply != "" {
-			if err := chunk.Respond(nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-func mustAsk(t *testing.T, conn *nats.Conn, subject, body string, into any) {
-	t.Helper()
-	answer, err := conn.Request(subject, []byte(body), quick)
-	if err != nil {
-		t.Fatalf("%s: %v", subject, err)
-	}
-	if strings.Contains(string(answer.Data), `"error"`) {
-		t.Fatalf("%s: %s", subject, answer.Data)
-	}
-	if err := json.Unmarshal(answer.Data, into); err != nil {
-		t.Fatalf("%s: %v", subject, err)
 	}
 }

@@ -381,16 +381,20 @@ func (s *step) lostQueueStory(ctx context.Context) error {
 	return s.await(ctx, r, events.KindModelTrained)
 }
 
-// restartStory restarts one server after another while runs come, as an upgrade does.
+// restartStory restarts one server after another, as an upgrade does. A run is trained while a server is down, and another one, whose
+// events are published then, while it comes back.
 func (s *step) restartStory(ctx context.Context) error {
 	for i, server := range s.cluster.Servers {
-		r := s.run("tiny", fmt.Sprintf("upgrade-%d", i))
-		s.ledger.trains(r)
-		if err := errors.Join(server.Kill(), s.tell(ctx, s.transform(r), s.hparams(r)), server.Start(), s.cluster.Await(ctx)); err != nil {
-			return err
+		down, back := s.run("tiny", fmt.Sprintf("down-%d", i)), s.run("tiny", fmt.Sprintf("back-%d", i))
+		s.ledger.trains(down)
+		s.ledger.trains(back)
+		err := errors.Join(server.Kill(), s.tell(ctx, s.transform(down), s.hparams(down)), s.await(ctx, down, events.KindModelTrained))
+		if err != nil {
+			return fmt.Errorf("%s is down: %w", server.Name, err)
 		}
-		if err := s.await(ctx, r, events.KindModelTrained); err != nil {
-			return err
+		err = errors.Join(s.tell(ctx, s.transform(back), s.hparams(back)), server.Start(), s.cluster.Await(ctx), s.await(ctx, back, events.KindModelTrained))
+		if err != nil {
+			return fmt.Errorf("%s is back: %w", server.Name, err)
 		}
 	}
 	return nil

@@ -1,0 +1,516 @@
+//go:build cluster
+
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/worker"
+)
+
+// A backup of three servers, taken and restored through a server that the leader reaches late, brings back every message and every
+// consumer's position on all three servers of another cluster. Dispatchers and workers go on there, and no run is trained twice.
+func TestABackupOfThreeServersComesBack(t *testing.T) {
+	page := readPage(t)
+	streams := strings.Fields(regexp.MustCompile(`for stream in ([A-Z_ ]+); do`).FindStringSubmatch(page.backup)[1])
+	tools := t.TempDir()
+	if err := BuildTool(tools); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(tools, "stoker"), "../../functions/stoker").CombinedOutput(); err != nil {
+		t.Fatalf("build stoker: %v\n%s", err, said)
+	}
+
+	lost := startLagging(t)
+	saved := lost.fill(t, streams)
+	var copies []Snapshot
+	for _, stream := range streams {
+		one, err := Backup(lost.conn, stream, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies = append(copies, one)
+	}
+	operator := shell{tools, t.TempDir()}
+	operator.run(t, page.backup, lost.URL(2))
+	for _, s := range lost.Servers {
+		must(t, s.Kill())
+	}
+
+	for name, back := range map[string]func(*testing.T, *Cluster){
+		"by requests to JetStream": func(t *testing.T, c *Cluster) {
+			conn, _ := connect(t, c, 2)
+			for _, one := range copies {
+				must(t, one.Restore(conn))
+			}
+			if _, err := jetstream.Setup(t.Context(), c.URL(2), jetstream.Options{Replicas: Size}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"by the commands of the page": func(t *testing.T, c *Cluster) {
+			conn, _ := connect(t, c, 2)
+			must(t, ask(conn, "$JS.API.STREAM.RESTORE."+copies[3].Stream, copies[3], &struct{}{})) // and no data: a restore that is cut off
+			missing := notRestored(operator.run(t, page.restore, c.URL(2)))
+			if !slices.Contains(missing, copies[3].Stream) {
+				t.Errorf("%q are not restored; the restore of %s was cut off", missing, copies[3].Stream)
+			}
+			for _, stream := range missing {
+				operator.repeat(t, strings.ReplaceAll(page.repeat, "FACTS", stream), c.URL(2))
+			}
+			operator.run(t, page.apply, c.URL(2))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Start(t, t.TempDir())
+			c.Slow(0, 2, slowLink)
+			back(t, c)
+			isEverywhere(t, c, streams)
+			for server := range Size {
+				isAsSaved(t, c, server, saved)
+			}
+			c.goesOn(t, saved)
+		})
+	}
+}
+
+// page is what infra/pages/backup.md has an operator type.
+type page struct{ backup, restore, repeat, apply string }
+
+func readPage(t *testing.T) page {
+	t.Helper()
+	text, err := os.ReadFile("../pages/backup.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, block := range regexp.MustCompile("(?s)```\n( +\\S.*?)```").FindAllStringSubmatch(string(text), -1) { // those in steps
+		found = append(found, block[1])
+	}
+	first := []string{"for stream in ", "for stream in ", "nats --inbox-prefix _INBOX.operator stream rm --force FACTS\n", "stoker streams apply --replicas 3\n"}
+	if !slices.EqualFunc(found, first, func(block, begin string) bool { return strings.HasPrefix(strings.TrimSpace(block)+"\n", begin) }) {
+		t.Fatalf("the page has the commands %q, want some that begin with %q", found, first)
+	}
+	return page{found[0], found[1], found[2], found[3]}
+}
+
+// notRestored are the streams that the page's loop says are not restored.
+func notRestored(said string) (streams []string) {
+	for _, found := range regexp.MustCompile(`(?m)^not restored: (\w+)$`).FindAllStringSubmatch(said, -1) {
+		streams = append(streams, found[1])
+	}
+	return streams
+}
+
+// shell runs commands as an operator does, who has the tools and has set NATS_URL.
+type shell struct{ tools, folder string }
+
+func (s shell) run(t *testing.T, script, address string) string {
+	t.Helper()
+	said, err := s.try(t, script, address)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, said)
+	}
+	return said
+}
+
+// repeat runs a script until it succeeds, five times at most: a restore may fail for the same reason again.
+func (s shell) repeat(t *testing.T, script, address string) {
+	t.Helper()
+	for range 4 {
+		said, err := s.try(t, script, address)
+		if err == nil {
+			return
+		}
+		t.Logf("%s: %v\n%s", script, err, said)
+	}
+	s.run(t, script, address)
+}
+
+func (s shell) try(t *testing.T, script, address string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
+	cmd.Dir = s.folder
+	cmd.Env = append(os.Environ(), "PATH="+s.tools+string(filepath.ListSeparator)+os.Getenv("PATH"), "NATS_URL="+address, "HOME="+s.folder, "XDG_CONFIG_HOME="+s.folder)
+	said, err := cmd.CombinedOutput()
+	return string(said), err
+}
+
+// Pipelines of the backup: one that trains at once, one that waits for two events, and one that is paused.
+const (
+	plain  = "penguin"
+	paired = "paired"
+	paused = "paused"
+)
+
+// contents is what the bus holds when it is backed up.
+type contents struct {
+	lines map[string][]string // of each stream
+	jobs  uint64              // sequence of the last job that was enqueued
+	study []uint64            // sequences of its entries
+}
+
+var savedStudy = events.Study{Pipeline: plain, ID: fmt.Sprintf("%064x", 1)}
+
+// fill has a bus do all that leaves something on it: a run that is trained, one whose job a worker has, one whose job waits, one that
+// waits for a second event, one at the gate of a paused pipeline, and one whose event nobody has handled; a pipeline of two revisions,
+// a dead letter, a study and a bucket notification.
+func (l lagging) fill(t *testing.T, streams []string) contents {
+	t.Helper()
+	two := pipelineOf(t, "pipeline: "+paired+"\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n")
+	for _, p := range []pipeline.Pipeline{spec(t, plain, 1), spec(t, plain, 2), two, spec(t, paused, 1)} {
+		if _, _, err := dispatch.Apply(t.Context(), l.leader, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, dispatch.Pause(t.Context(), l.leader, paused))
+	stop := startDispatcher(t, l.late)
+	publish(t, l.leader, event(plain, "trained"))
+	w := &trainer{}
+	if worked, err := w.on(l.late).Once(t.Context(), longWait); err != nil || !worked {
+		t.Fatalf("the worker has worked: %t, %v", worked, err)
+	}
+	publish(t, l.leader, event(plain, "claimed"))
+	if _, err := l.leader.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, longWait); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []events.Fact{event(plain, "queued"), event(paired, "half"), event(paused, "waits"), event("unknown", "dead")} {
+		publish(t, l.leader, f)
+	}
+	l.quiet(t)
+	stop()
+	publish(t, l.leader, event(plain, "unhandled"))
+	saved := contents{lines: map[string][]string{}}
+	var after uint64
+	for range 3 {
+		var err error
+		if after, err = l.late.AppendStudy(t.Context(), savedStudy, []byte("{}"), after); err != nil {
+			t.Fatal(err)
+		}
+		saved.study = append(saved.study, after)
+	}
+	must(t, l.late.Notify(t.Context(), "store", []byte("{}")))
+	isEverywhere(t, l.Cluster, streams)
+	for _, stream := range streams {
+		if saved.lines[stream] = linesOf(t, l.Cluster, stream); len(saved.lines[stream]) < 2 {
+			t.Errorf("stream %s is backed up empty", stream)
+		}
+	}
+	saved.jobs = lastSequence(t, l.Cluster, "JOBS")
+	return saved
+}
+
+const longWait = 2 * time.Minute
+
+// quiet waits until dispatchers have handled every event.
+func (c *Cluster) quiet(t *testing.T) {
+	t.Helper()
+	_, js := connect(t, c, 0)
+	eventually(t, func() bool {
+		log, err := js.StreamInfo("FACTS")
+		if err != nil {
+			return false
+		}
+		reader, err := js.ConsumerInfo("FACTS", dispatch.Reader)
+		return err == nil && reader.AckFloor.Stream == log.State.LastSeq
+	})
+}
+
+// isEverywhere waits until the cluster has the streams of the backup and PROGRESS, and each stream and each durable consumer has a copy
+// on all three servers that lacks nothing.
+func isEverywhere(t *testing.T, c *Cluster, streams []string) {
+	t.Helper()
+	_, js := connect(t, c, 0)
+	var found []string
+	for name := range js.StreamNames() {
+		found = append(found, name)
+	}
+	slices.Sort(found)
+	if want := slices.Sorted(slices.Values(append([]string{"PROGRESS"}, streams...))); !slices.Equal(found, want) {
+		t.Errorf("the cluster has the streams %q, want %q", found, want)
+	}
+	for _, stream := range found {
+		info, err := js.StreamInfo(stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Config.Replicas != Size {
+			t.Errorf("stream %s has %d replicas", stream, info.Config.Replicas)
+		}
+		eventually(t, func() bool {
+			info, err := js.StreamInfo(stream)
+			whole := err == nil && hasAll(info.Cluster)
+			for consumer := range js.Consumers(stream) {
+				whole = whole && (consumer.Config.Durable == "" || hasAll(consumer.Cluster))
+			}
+			return whole
+		})
+	}
+}
+
+// hasAll says whether a leader has two followers that lack nothing.
+func hasAll(group *nats.ClusterInfo) bool {
+	return group != nil && group.Leader != "" && len(group.Replicas) == Size-1 &&
+		!slices.ContainsFunc(group.Replicas, func(r *nats.PeerInfo) bool { return !r.Current || r.Offline || r.Lag > 0 })
+}
+
+// linesOf describes all that the leader of a stream has: each message, and the position of each durable consumer. A message that was
+// delivered and not acknowledged is delivered again at once after a restore.
+func linesOf(t *testing.T, c *Cluster, stream string) []string {
+	t.Helper()
+	_, js := connect(t, c, 2)
+	info, err := js.StreamInfo(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{fmt.Sprintf("stream %s: %d messages, %d to %d", stream, info.State.Msgs, info.State.FirstSeq, info.State.LastSeq)}
+	for sequence := info.State.FirstSeq; sequence <= info.State.LastSeq; sequence++ {
+		m, err := js.GetMsg(stream, sequence)
+		if errors.Is(err, nats.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("message %d of %s: %s %v %q", m.Sequence, m.Time, m.Subject, m.Header, m.Data))
+	}
+	var readers []string
+	for r := range js.Consumers(stream) {
+		if r.Config.Durable != "" {
+			readers = append(readers, fmt.Sprintf("consumer %s of %s within %s: behind %d; %d not acknowledged",
+				r.Name, r.Config.FilterSubject, r.Config.AckWait, r.AckFloor.Stream, uint64(r.NumAckPending)+r.NumPending))
+		}
+	}
+	slices.Sort(readers)
+	return append(lines, readers...)
+}
+
+func lastSequence(t *testing.T, c *Cluster, stream string) uint64 {
+	t.Helper()
+	_, js := connect(t, c, 0)
+	info, err := js.StreamInfo(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.State.LastSeq
+}
+
+// isAsSaved has a server lead each stream, so that it answers from its own copy, and compares that with what was backed up.
+func isAsSaved(t *testing.T, c *Cluster, server int, saved contents) {
+	t.Helper()
+	conn, _ := connect(t, c, 2)
+	for _, stream := range slices.Sorted(maps.Keys(saved.lines)) {
+		lead(t, c, conn, stream, server)
+		was, is := saved.lines[stream], linesOf(t, c, stream)
+		for i := range max(len(was), len(is)) {
+			if i >= len(was) || i >= len(is) || was[i] != is[i] {
+				t.Errorf("stream %s of %s differs:\nbacked up %q\nrestored  %q", stream, c.Servers[server].Name, was[min(i, len(was)):], is[min(i, len(is)):])
+				break
+			}
+		}
+	}
+}
+
+// goesOn has S1 lead everything again, starts a worker and a dispatcher at the late server, and publishes what upstream would next.
+func (c *Cluster) goesOn(t *testing.T, saved contents) {
+	t.Helper()
+	conn, _ := connect(t, c, 0)
+	for stream := range saved.lines {
+		lead(t, c, conn, stream, 0)
+	}
+	boxes := c.boxes(t, Size)
+	for _, box := range []*jetstream.Letterbox{boxes[0], boxes[2]} {
+		isRead(t, box, saved)
+	}
+	late := boxes[2]
+	for _, run := range []string{"trained", "unhandled"} {
+		if receipt := publish(t, late, event(plain, run)); !receipt.Duplicate {
+			t.Errorf("the event of run %s was lost: %+v", run, receipt)
+		}
+	}
+	if sequence, err := late.AppendStudy(t.Context(), savedStudy, []byte("{}"), saved.study[2]); err != nil || sequence != saved.study[2]+1 {
+		t.Errorf("the study goes on at %d, %v", sequence, err)
+	}
+
+	w := &trainer{}
+	ctx, stop := context.WithCancel(t.Context())
+	var working sync.WaitGroup
+	working.Go(func() { _ = w.on(late).Run(ctx) })
+	defer func() { stop(); working.Wait() }()
+	defer startDispatcher(t, late)()
+	publish(t, boxes[0], events.Fact{ID: "h", Source: "/up", Pipeline: paired, Run: "half", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}})
+	must(t, dispatch.Resume(t.Context(), late, paused))
+
+	want := map[string]int{plain + "/claimed": 2, plain + "/queued": 1, plain + "/unhandled": 1, paired + "/half": 1, paused + "/waits": 1}
+	eventually(t, func() bool { return len(w.attempts()) >= len(want) && c.done(t) })
+	c.quiet(t)
+	if got := w.attempts(); !maps.Equal(got, want) {
+		t.Errorf("trained by attempt %v, want %v", got, want)
+	}
+	const enqueued = 3 // unhandled, half, waits
+	if last := lastSequence(t, c, "JOBS"); last != saved.jobs+enqueued {
+		t.Errorf("%d jobs were enqueued, want %d", last-saved.jobs, enqueued)
+	}
+	want[plain+"/trained"] = 1
+	for _, box := range boxes {
+		models := map[string]int{}
+		for r, err := range box.Read(t.Context(), events.Query{Kinds: []events.Kind{events.KindModelTrained}}) {
+			if err = errors.Join(err, r.Err); err != nil {
+				t.Fatal(err)
+			}
+			models[r.Fact.Pipeline+"/"+r.Fact.Run]++
+		}
+		for run := range want {
+			if models[run] != 1 {
+				t.Errorf("run %s has %d models", run, models[run])
+			}
+		}
+	}
+	oneDeadLetter(t, late)
+}
+
+// done says whether no job is on the queue.
+func (c *Cluster) done(t *testing.T) bool {
+	t.Helper()
+	_, js := connect(t, c, 0)
+	info, err := js.StreamInfo("JOBS")
+	return err == nil && info.State.Msgs == 0
+}
+
+// isRead reads what was backed up as Stoker's programs do.
+func isRead(t *testing.T, box *jetstream.Letterbox, saved contents) {
+	t.Helper()
+	if now, err := dispatch.Spec(t.Context(), box, plain); err != nil || now.Trainer.TrainArgs.NumSteps != 2 {
+		t.Errorf("the pipeline is %+v, %v", now.Trainer, err)
+	}
+	join, err := dispatch.ReadJoin(t.Context(), box, paired, "half")
+	if err != nil || len(join.Facts) != 1 || join.Job != "" {
+		t.Errorf("the run that waits for an event is %+v, %v", join, err)
+	}
+	if gate, err := dispatch.GateOf(t.Context(), box, paused); err != nil || !gate.Paused || len(gate.Waiting) != 1 {
+		t.Errorf("the gate is %+v, %v", gate, err)
+	}
+	var study []uint64
+	for entry, err := range box.ReadStudy(t.Context(), savedStudy, 0, false) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		study = append(study, entry.Sequence)
+	}
+	if len(study) < len(saved.study) || !slices.Equal(study[:len(saved.study)], saved.study) {
+		t.Errorf("the study has the entries %d, want %d", study, saved.study)
+	}
+	oneDeadLetter(t, box)
+}
+
+func oneDeadLetter(t *testing.T, box *jetstream.Letterbox) {
+	t.Helper()
+	count := 0
+	for letter, err := range box.Dead(t.Context()) {
+		if err != nil || letter.Reason.Kind != events.FailureInput || !strings.Contains(letter.Message.Subject, ".unknown.") {
+			t.Errorf("dead letter %+v, %v", letter, err)
+		}
+		count++
+	}
+	if count != 1 {
+		t.Errorf("%d dead letters, want 1", count)
+	}
+}
+
+// startDispatcher runs a dispatcher that sweeps often; the function that it returns ends it.
+func startDispatcher(t *testing.T, box *jetstream.Letterbox) (stop func()) {
+	t.Helper()
+	d, err := dispatch.New(t.Context(), box, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.SweepEvery = time.Second
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = d.Run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
+func publish(t *testing.T, box *jetstream.Letterbox, f events.Fact) events.Receipt {
+	t.Helper()
+	receipt, err := box.Publish(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt
+}
+
+func pipelineOf(t *testing.T, text string) pipeline.Pipeline {
+	t.Helper()
+	p, err := pipeline.Parse("p.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// trainer is a function that trains nothing and notes the attempt that announced each run's model.
+type trainer struct {
+	mu   sync.Mutex
+	runs map[string]int
+}
+
+func (f *trainer) on(box *jetstream.Letterbox) *worker.Worker {
+	return worker.New(box, worker.Options{Functions: []worker.Function{f}, Slots: 2})
+}
+
+func (*trainer) Name() events.Function { return events.FunctionTrain }
+
+func (*trainer) Limits(events.Job) worker.Limits { return worker.Limits{Attempts: 1, Crashes: 1} }
+
+func (*trainer) Failed(task worker.Task, failure *events.Failure) events.Fact {
+	return events.NewJobFailed(task.Job, task.Attempt, failure)
+}
+
+func (f *trainer) Handle(_ context.Context, task worker.Task) ([]events.Fact, error) {
+	job := task.Job
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.runs == nil {
+		f.runs = map[string]int{}
+	}
+	f.runs[job.Pipeline+"/"+job.Run] += task.Attempt.Number
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(job.ID)))
+	return []events.Fact{events.NewModelTrained(job, &events.ModelTrained{
+		Model:     events.Model{URI: "s3://bkt/" + job.ID, Digest: digest, Formats: []string{"Format-Serving"}},
+		Execution: digest, Inputs: []events.Artifact{{Type: "TransformGraph", URI: "s3://bkt/g", Digest: digest}},
+		Module: "builtin:dnn", Started: job.Created, Finished: job.Created, Attempts: task.Attempt.Number,
+	})}, nil
+}
+
+// attempts are the sums of the attempts at each run, so that a run that is trained twice shows.
+func (f *trainer) attempts() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.runs)
+}
