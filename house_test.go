@@ -135,6 +135,7 @@ var table = house.Table{
 		"infra/cluster":       {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline functions/worker"},
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/house":         {TestHelp: true},
+		"infra/licenses":      {}, // of what programs are linked from
 		"infra/pages":         {TestHelp: true, Tests: "functions/pipeline"},
 		"infra/publishers":    {TestHelp: true, Tests: "events events/jetstream functions/access"},
 		"infra/publishers/go": {}, // what upstream copies

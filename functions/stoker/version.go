@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"runtime"
@@ -18,18 +19,31 @@ type buildInfo struct {
 	Arch    string `json:"arch"`
 }
 
+// thirdParty names the components that this binary is linked from, with their licences, sources and notices.
+//
+//go:generate go run ../../infra/licenses third_party.txt
+//go:embed third_party.txt
+var thirdParty string
+
 func newVersion(app *app) *cobra.Command {
-	return &cobra.Command{
+	var licenses bool
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Say which binary this is",
 		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
+			if licenses {
+				_, err := io.WriteString(app.stdout, thirdParty)
+				return err
+			}
 			info := currentBuild()
 			return app.print(info, func(w io.Writer) {
 				fmt.Fprintf(w, "stoker %s (%s, %s/%s)\n", info.Version, info.Go, info.OS, info.Arch)
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the licences and notices of what it is made of, as text")
+	return cmd
 }
 
 // commit is set by the linker, where the toolchain doesn't look for it itself: what is built of one commit is then the same everywhere.
