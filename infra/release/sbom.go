@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -23,12 +24,15 @@ import (
 // same document.
 func sbom(archive, version, document string) error {
 	bom := cdx.NewBOM()
-	files, err := readArchive(archive, func(info *debug.BuildInfo) { addModules(bom, info, version) })
+	files, program, thirdParty, err := readArchive(archive)
 	if err != nil {
 		return fmt.Errorf("sbom of %s: %w", archive, err)
 	}
-	if bom.Metadata == nil {
+	if program == nil {
 		return fmt.Errorf("sbom of %s: no program named stoker is in it", archive)
+	}
+	if err := addModules(bom, program, readThirdParty(thirdParty), version); err != nil {
+		return fmt.Errorf("sbom of %s: %w", archive, err)
 	}
 	components := append(*bom.Components, files...)
 	bom.Components = &components
@@ -40,64 +44,104 @@ func sbom(archive, version, document string) error {
 	return errors.Join(err, out.Close())
 }
 
-// readArchive lists the files of a .tar.gz, and hands over what is written in the one that is Stoker.
-func readArchive(archive string, program func(*debug.BuildInfo)) ([]cdx.Component, error) {
+// readArchive lists the files of a .tar.gz, and returns what is written in the one that is Stoker, and THIRD_PARTY.txt.
+func readArchive(archive string) (files []cdx.Component, program *debug.BuildInfo, thirdParty string, err error) {
 	in, err := os.Open(archive)
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
 	defer in.Close()
 	plain, err := gzip.NewReader(in)
 	if err != nil {
-		return nil, err
+		return nil, nil, "", err
 	}
-	var files []cdx.Component
 	for reader := tar.NewReader(plain); ; {
 		header, err := reader.Next()
 		if err == io.EOF {
-			return files, nil
+			return files, program, thirdParty, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, "", err
 		}
 		if header.Typeflag != tar.TypeReg {
 			continue
 		}
 		content, err := io.ReadAll(reader)
 		if err != nil {
-			return nil, err
+			return nil, nil, "", err
 		}
 		digest := sha256.Sum256(content)
 		files = append(files, cdx.Component{
 			BOMRef: "file:" + header.Name, Type: cdx.ComponentTypeFile, Name: header.Name,
 			Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(digest[:])}},
 		})
-		if path.Base(header.Name) != "stoker" {
-			continue
+		switch path.Base(header.Name) {
+		case "THIRD_PARTY.txt":
+			thirdParty = string(content)
+		case "stoker":
+			if program, err = buildinfo.Read(bytes.NewReader(content)); err != nil {
+				return nil, nil, "", fmt.Errorf("%s: %w", header.Name, err)
+			}
 		}
-		info, err := buildinfo.Read(bytes.NewReader(content))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", header.Name, err)
-		}
-		program(info)
 	}
 }
 
-// addModules says what the document is of, and which modules the program was linked from.
-func addModules(bom *cdx.BOM, info *debug.BuildInfo, version string) {
+// addModules says what the document is of, which modules the program was linked from, and which parts of others' work its own module
+// holds, each with its licences. A module of which THIRD_PARTY.txt says nothing, or speaks in another version, is an error.
+func addModules(bom *cdx.BOM, info *debug.BuildInfo, known []licensed, version string) error {
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
 		BOMRef: info.Main.Path, Type: cdx.ComponentTypeApplication, Name: "stoker", Version: version,
 		PackageURL: "pkg:golang/" + info.Main.Path + "@" + version,
 		Licenses:   &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
 	}}
 	components := []cdx.Component{module("std", strings.TrimPrefix(info.GoVersion, "go"), "")}
+	components[0].Licenses = &cdx.Licenses{{Expression: "BSD-3-Clause"}}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		components = append(components, module(m.Path, m.Version, m.Sum))
+		at := slices.IndexFunc(known, func(l licensed) bool { return l.name == m.Path && l.version == m.Version })
+		if at < 0 {
+			return fmt.Errorf("THIRD_PARTY.txt does not name %s %s", m.Path, m.Version)
+		}
+		c := module(m.Path, m.Version, m.Sum)
+		c.Licenses = &cdx.Licenses{{Expression: known[at].expression}}
+		components = append(components, c)
+	}
+	for _, l := range known {
+		if url := partURLs[l.name]; url != "" {
+			c := cdx.Component{BOMRef: url + "@" + l.version, Type: cdx.ComponentTypeLibrary, Name: l.name, Version: l.version, PackageURL: url + "@" + l.version}
+			c.Licenses = &cdx.Licenses{{Expression: l.expression}}
+			c.Properties = &[]cdx.Property{{Name: "stoker:part", Value: "a copy of a part of it is in Stoker's own module"}}
+			components = append(components, c)
+		}
 	}
 	bom.Components = &components
+	return nil
+}
+
+// partURLs are the package URLs, without version, of what Stoker's own module holds copies of: scanners look for vulnerabilities by them.
+var partURLs = map[string]string{
+	"uPlot":                        "pkg:npm/uplot",
+	"github.com/versity/versitygw": "pkg:golang/github.com/versity/versitygw",
+}
+
+// licensed is a component as THIRD_PARTY.txt names it.
+type licensed struct{ name, version, expression string }
+
+// readThirdParty reads the list that THIRD_PARTY.txt begins with, up to the first text: a line with name and version, and below it, indented,
+// one with the licences and one with the address of the source.
+func readThirdParty(text string) (all []licensed) {
+	list, _, _ := strings.Cut(text, "\n====")
+	lines := strings.Split(list, "\n")
+	for i := 0; i+2 < len(lines); i++ {
+		words := strings.Fields(lines[i])
+		expression, indented := strings.CutPrefix(lines[i+1], "    ")
+		if len(words) == 2 && indented && strings.HasPrefix(lines[i+2], "    http") {
+			all = append(all, licensed{words[0], words[1], expression})
+		}
+	}
+	return all
 }
 
 // module is a component of a Go module. sum is how go.sum writes it: h1: and a hash of the hashes of its files, which is no digest of

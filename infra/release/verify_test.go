@@ -58,7 +58,7 @@ func unpack(archive string) (map[string]entry, error) {
 // verifyFiles says what is wrong with an archive's files: each is there, with the time of the commit, and of no machine's user.
 func verifyFiles(files map[string]entry, committed time.Time) error {
 	for _, name := range []string{
-		"stoker", "LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "man/stoker.1", "man/stoker-runs-show.1",
+		"stoker", "LICENSE", "NOTICE", "THIRD_PARTY.txt", "README.md", "CHANGELOG.md", "man/stoker.1", "man/stoker-runs-show.1",
 		"completions/stoker.bash", "completions/stoker.zsh", "completions/stoker.fish", "completions/stoker.powershell",
 	} {
 		if len(files[name].content) == 0 {
@@ -116,6 +116,9 @@ func verifySBOM(document []byte, goVersion string, files map[string]entry, versi
 	}
 	var named []string
 	for _, c := range *bom.Components {
+		if c.Type == cdx.ComponentTypeLibrary && (c.Licenses == nil || len(*c.Licenses) != 1 || (*c.Licenses)[0].Expression == "") {
+			return fmt.Errorf("%s %s has no licence", c.Name, c.Version)
+		}
 		switch c.Type {
 		case cdx.ComponentTypeLibrary:
 			named = append(named, c.Name+" "+c.Version)
@@ -125,6 +128,14 @@ func verifySBOM(document []byte, goVersion string, files map[string]entry, versi
 	}
 	first, _, _ := strings.Cut(goVersion, "\n")
 	want := []string{"std " + strings.TrimPrefix(first[strings.LastIndex(first, " ")+1:], "go")}
+	for _, l := range readThirdParty(string(files["THIRD_PARTY.txt"].content)) {
+		if partURLs[l.name] != "" {
+			want = append(want, l.name+" "+l.version)
+		}
+	}
+	if len(want) != 1+len(partURLs) {
+		return fmt.Errorf("THIRD_PARTY.txt names %d of %d parts", len(want)-1, len(partURLs))
+	}
 	for line := range strings.Lines(goVersion) {
 		if words := strings.Fields(line); len(words) > 2 && words[0] == "dep" {
 			want = append(want, words[1]+" "+words[2])
