@@ -15,7 +15,7 @@ var table = house.Table{
 	Module: "github.com/stoker-ml/stoker",
 	TopLevel: `functions events compute storage infra local
 		go.mod go.sum Taskfile.yml staticcheck.conf README.md LICENSE NOTICE changelog doc.go house_test.go readme_test.go
-		.git .gitignore .editorconfig .ci`,
+		.git .github .gitignore .editorconfig .ci`,
 	Rooms: map[string]house.Room{
 		".": {},
 

@@ -25,6 +25,7 @@ type Options struct {
 	Binary       string    // of stoker, static, for Arch
 	Arch         string    // default: this machine's
 	Certificates string    // file with the authorities that are trusted; default: that of the machine
+	Licenses     []string  // files for /usr/share/doc/stoker: the licence, notices, and those of others
 	Created      time.Time // default: 1970, so that the same binary gives the same image
 	Config       v1.Config
 }
@@ -49,7 +50,15 @@ func Build(o Options) (v1.Image, error) {
 		o.Created = time.Unix(0, 0).UTC()
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	for _, files := range [][]file{base, {{name: "usr/bin/stoker", mode: 0o755, content: binary}}} {
+	top := []file{{name: "usr/bin/stoker", mode: 0o755, content: binary}}
+	for _, name := range o.Licenses {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		top = append(top, file{name: "usr/share/doc/stoker/" + filepath.Base(name), mode: 0o644, content: content})
+	}
+	for _, files := range [][]file{base, top} {
 		if image, err = appendLayer(image, files, o.Created); err != nil {
 			return nil, err
 		}
@@ -87,6 +96,9 @@ func baseFiles(certificates string) ([]file, error) {
 		{name: "tmp", mode: 0o1777},
 		{name: "usr", mode: 0o755},
 		{name: "usr/bin", mode: 0o755},
+		{name: "usr/share", mode: 0o755},
+		{name: "usr/share/doc", mode: 0o755},
+		{name: "usr/share/doc/stoker", mode: 0o755},
 	}, nil
 }
 

@@ -92,6 +92,8 @@ func TestTheImageIsWhatTheContainerfileSays(t *testing.T) {
 	want := []string{
 		"etc", "etc/group", "etc/nsswitch.conf", "etc/passwd", "etc/ssl", "etc/ssl/certs", "etc/ssl/certs/ca-certificates.crt",
 		"tmp", "usr", "usr/bin", "usr/bin/stoker",
+		"usr/share", "usr/share/doc", "usr/share/doc/stoker", "usr/share/doc/stoker/LICENSE", "usr/share/doc/stoker/NOTICE",
+		"usr/share/doc/stoker/third_party.txt",
 	}
 	if !slices.Equal(files, want) {
 		t.Errorf("files %v, want %v", files, want)
@@ -124,7 +126,7 @@ func TestTargetsAreFitToBeShipped(t *testing.T) {
 	for name, base := range bases {
 		target, err := ReadTarget("Containerfile", name, "v1")
 		must(t, err)
-		if want := "gcr.io/distroless/" + base + ":nonroot"; target.Base != want {
+		if want := "gcr.io/distroless/" + base + ":nonroot"; strings.Split(target.Base, "@")[0] != want {
 			t.Errorf("%s stands on %s, want %s", name, target.Base, want)
 		}
 		if target.Config.User != "65532:65532" || !slices.Equal(target.Config.Entrypoint, []string{"/usr/bin/stoker"}) {
@@ -132,6 +134,11 @@ func TestTargetsAreFitToBeShipped(t *testing.T) {
 		}
 		if len(target.Runs) > 0 || len(target.Copies[""]) > 0 {
 			t.Errorf("%s runs %v and copies %v: that is for other stages", name, target.Runs, target.Copies[""])
+		}
+		for _, legal := range []string{"/src/LICENSE", "/src/NOTICE", "/src/functions/stoker/third_party.txt"} {
+			if !slices.Contains(target.Copies["build"], legal) {
+				t.Errorf("%s does not hold %s", name, legal)
+			}
 		}
 		for _, label := range []string{"title", "description", "source", "licenses", "version"} {
 			if target.Config.Labels["org.opencontainers.image."+label] == "" {

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
@@ -19,7 +21,20 @@ func main() {
 	flag.StringVar(&o.Certificates, "certificates", "", "authorities that are trusted (default this machine's)")
 	version := flag.String("version", "dev", "version, for the label")
 	to := flag.String("to", "../../bin/image", "folder for the OCI layout; what is there is replaced")
+	pin := flag.Bool("pin", false, "write into the Containerfile the digests that its bases have now, and make nothing")
+	check := flag.Bool("check", false, "fail if a base of the Containerfile has no digest, and make nothing")
 	flag.Parse()
+	if *pin || *check {
+		do := checkFile
+		if *pin {
+			do = pinFile
+		}
+		if err := do("Containerfile"); err != nil {
+			fmt.Fprintln(os.Stderr, "images:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	digest, err := write(o, *version, *to)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "images:", err)
@@ -35,6 +50,11 @@ func write(o Options, version, to string) (v1.Hash, error) {
 		return v1.Hash{}, err
 	}
 	o.Config = target.Config
+	for _, source := range target.Copies["build"] { // as the Containerfile copies them from the sources
+		if below, ok := strings.CutPrefix(source, "/src/"); ok {
+			o.Licenses = append(o.Licenses, filepath.Join("../..", below))
+		}
+	}
 	image, err := Build(o)
 	if err != nil {
 		return v1.Hash{}, err

@@ -71,9 +71,12 @@ make_bases() {
 }
 
 make_bases
+# The bases above are made here, and so have none of the digests that the Containerfile may name.
+containerfile=$store/Containerfile
+sed 's/^\(FROM [^ @]*\)@sha256:[0-9a-f]*/\1/' "$here/Containerfile" >"$containerfile"
 for target in "$@"; do
   # Modules and what was compiled are this machine's own; the network too, since there is no other.
-  buildah build --isolation chroot --network host --pull-never --file "$here/Containerfile" --target "$target" --tag "localhost/stoker:$target" \
+  buildah build --isolation chroot --network host --pull-never --file "$containerfile" --ignorefile "$here/Containerfile.dockerignore" --target "$target" --tag "localhost/stoker:$target" \
     --volume "$(go env GOMODCACHE):/go/pkg/mod" --volume "$(go env GOCACHE):/root/.cache/go-build" \
     --build-arg VERSION="${VERSION:-dev}" "$source" >&2
 done

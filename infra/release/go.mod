@@ -4,7 +4,10 @@ go 1.26.8
 
 tool github.com/goreleaser/goreleaser/v2
 
-require github.com/CycloneDX/cyclonedx-go v0.12.0
+require (
+	github.com/CycloneDX/cyclonedx-go v0.12.0
+	gopkg.in/yaml.v3 v3.0.1
+)
 
 require (
 	al.essio.dev/pkg/shellescape v1.6.0 // indirect
@@ -338,7 +341,6 @@ require (
 	gopkg.in/alexcesaro/quotedprintable.v3 v3.0.0-20150716171945-2caba252f4dc // indirect
 	gopkg.in/mail.v2 v2.3.1 // indirect
 	gopkg.in/warnings.v0 v0.1.2 // indirect
-	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/klog/v2 v2.130.1 // indirect
 	lukechampine.com/blake3 v1.2.1 // indirect
 	sigs.k8s.io/kind v0.27.0 // indirect

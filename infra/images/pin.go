@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// from is a line that begins a stage: what it stands on, perhaps with a digest, and the rest.
+var from = regexp.MustCompile(`(?m)^FROM ([^\s@]+)(@sha256:[0-9a-f]{64})?( AS \S+)?$`)
+
+// setting is an ARG with a value, which FROM lines may use.
+var setting = regexp.MustCompile(`(?m)^ARG (\w+)=(\S+)$`)
+
+// Unpinned returns the images, outside of the Containerfile, that a Containerfile stands on without naming their digests.
+func Unpinned(text string) (images []string) {
+	for _, base := range bases(text) {
+		if base.digest == "" && !slices.Contains(images, base.image) {
+			images = append(images, base.image)
+		}
+	}
+	return images
+}
+
+// base is an image that a stage stands on.
+type base struct{ image, digest string }
+
+func bases(text string) (found []base) {
+	var stages []string
+	for _, match := range from.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(stages, match[1]) {
+			found = append(found, base{match[1], match[2]})
+		}
+		stages = append(stages, strings.TrimPrefix(match[3], " AS "))
+	}
+	return found
+}
+
+// Pin names the digest that each base's tag has now in its registry. Digests are those of an index, for all platforms, where there is one.
+func Pin(text string, options ...remote.Option) (string, error) {
+	values := map[string]string{}
+	for _, match := range setting.FindAllStringSubmatch(text, -1) {
+		values[match[1]] = match[2]
+	}
+	for _, b := range bases(text) {
+		reference, err := name.ParseReference(os.Expand(b.image, func(key string) string { return values[key] }))
+		if err != nil {
+			return "", err
+		}
+		found, err := remote.Head(reference, options...)
+		if err != nil {
+			return "", fmt.Errorf("look up %s: %w", reference, err)
+		}
+		old, pinned := "FROM "+b.image+b.digest, "FROM "+b.image+"@"+found.Digest.String()
+		text = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(old)+`( |$)`).ReplaceAllString(text, strings.ReplaceAll(pinned, "$", "$$")+"$1")
+	}
+	return text, nil
+}
+
+// pinFile pins the bases of a Containerfile.
+func pinFile(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	pinned, err := Pin(string(text))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(pinned), 0o644)
+}
+
+// checkFile is an error where a base of a Containerfile has no digest: what is pushed is built of what was looked at.
+func checkFile(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if images := Unpinned(string(text)); len(images) > 0 {
+		return fmt.Errorf("%s: no digest of %s: run task image:pin, look at what changed, and commit it", file, strings.Join(images, ", "))
+	}
+	return nil
+}

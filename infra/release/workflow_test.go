@@ -1,0 +1,109 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// workflow is what the checks read of a workflow of GitHub.
+type workflow struct {
+	Permissions map[string]string
+	Jobs        map[string]struct {
+		Permissions map[string]string
+		Steps       []struct {
+			Uses, Run string
+			With      map[string]any
+		}
+	}
+}
+
+var pinned = regexp.MustCompile(`^[\w-]+/[\w-]+@[0-9a-f]{40}$`)
+
+// faultsOf says what is wrong with a release workflow: an action that others can change, a right too many, a release that is not signed or
+// has no provenance.
+func faultsOf(text string) (faults []string, err error) {
+	var w workflow
+	if err := yaml.Unmarshal([]byte(text), &w); err != nil {
+		return nil, err
+	}
+	job := w.Jobs["release"]
+	rights := map[string]string{"contents": "write", "id-token": "write", "attestations": "write"}
+	if len(w.Permissions) > 0 || !maps.Equal(job.Permissions, rights) {
+		faults = append(faults, "permissions")
+	}
+	order := []string{}
+	for _, step := range job.Steps {
+		switch {
+		case step.Uses != "" && !pinned.MatchString(step.Uses):
+			faults = append(faults, step.Uses+" is not pinned by a commit")
+		case strings.HasPrefix(step.Uses, "actions/attest-build-provenance@"):
+			if step.With["subject-checksums"] == "bin/release/SHA256SUMS" {
+				order = append(order, "provenance")
+			}
+		case strings.HasPrefix(step.Uses, "sigstore/cosign-installer@"):
+			order = append(order, "cosign")
+		case strings.Contains(step.Run, "goreleaser release"):
+			order = append(order, "release")
+			if strings.Contains(step.Run, "--skip") || strings.Contains(step.Run, "--snapshot") {
+				faults = append(faults, "the release leaves something out")
+			}
+		}
+	}
+	if !slices.Equal(order, []string{"cosign", "release", "provenance"}) {
+		faults = append(faults, "steps are "+strings.Join(order, ", "))
+	}
+	return faults, nil
+}
+
+func TestTheWorkflowSignsAndAttests(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../.github/workflows/release.yml")
+	must(t, err)
+	faults, err := faultsOf(string(text))
+	must(t, err)
+	if len(faults) > 0 {
+		t.Error(faults)
+	}
+	for old, with := range map[string]string{
+		"@3d3c42e5aac5ba805825da76410c181273ba90b1": "@v7",
+		"release --clean":           "release --skip=sign --clean",
+		"permissions: {}":           "permissions: {packages: write}",
+		"subject-checksums":         "subject-name",
+		"sigstore/cosign-installer": "sigstore/other",
+	} {
+		if !strings.Contains(string(text), old) {
+			t.Fatalf("the workflow has no %s", old)
+		}
+		if faults, err := faultsOf(strings.Replace(string(text), old, with, 1)); err != nil || len(faults) == 0 {
+			t.Errorf("%s instead of %s is no fault: %v", with, old, err)
+		}
+	}
+}
+
+// What is signed is the file with the sums of all that is published, without a key that somebody could take.
+func TestTheSumsAreSignedWithoutAKey(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("goreleaser.yaml")
+	must(t, err)
+	var config struct {
+		Signs []struct {
+			Cmd, Artifacts, Signature string
+			Args                      []string
+		}
+	}
+	must(t, yaml.Unmarshal(text, &config))
+	if len(config.Signs) != 1 {
+		t.Fatalf("%d signatures, want 1", len(config.Signs))
+	}
+	s := config.Signs[0]
+	if want := []string{"sign-blob", "--yes", "--bundle=${signature}", "${artifact}"}; s.Cmd != "cosign" || s.Artifacts != "checksum" ||
+		s.Signature != "${artifact}.sigstore.json" || !slices.Equal(s.Args, want) {
+		t.Errorf("%+v", s)
+	}
+}
