@@ -97,8 +97,10 @@ var table = house.Table{
 			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
 			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/tuner/oracle/oraclepb"},
-		"functions/tuner/search": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
-		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
+		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
+		"functions/peer":          {Tests: "functions/peer/peertest"}, // whose process is at the other end
+		"functions/peer/peertest": {TestHelp: true},
+		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/peer functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
@@ -111,7 +113,8 @@ var table = house.Table{
 		"functions/studies":             {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/studies/studiestest": {Opens: "events", TestHelp: true},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
-			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
+			"functions/lineage functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/studies",
+			Tests: "functions/peer/peertest"},
 		"functions/stoker":          {Opens: "*"},
 		"functions/stoker/exit":     {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status
 		"functions/stoker/target":   {Opens: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},
