@@ -84,7 +84,7 @@ type ownsKey struct{}
 
 // withConnection lets requests of a connection find the user at its other end, who is looked up once, with the first request.
 func (c *Console) withConnection(ctx context.Context, connection net.Conn) context.Context {
-	return context.WithValue(ctx, ownsKey{}, sync.OnceValue(func() bool { return c.sameUser(connection) }))
+	return context.WithValue(ctx, ownsKey{}, sync.OnceValue(func() bool { return c.opts.sameUser(connection) }))
 }
 
 // trusts reports whether the sender of a request has shown the token, and may act.

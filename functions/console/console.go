@@ -35,6 +35,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Quietest time.Duration // least time between two updates of a page; default 0.5 s
+
+	sameUser func(net.Conn) bool // peer.SameUser, but for tests
 }
 
 // Console serves the page.
@@ -51,7 +53,6 @@ type Console struct {
 
 	sessions *sessions
 	streams  streamLimits
-	sameUser func(net.Conn) bool // peer.SameUser
 
 	stopped context.Context // ends with Run: pages that follow must not keep a server from stopping
 	stop    context.CancelFunc
@@ -68,12 +69,15 @@ func New(opts Options) (*Console, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	if opts.sameUser == nil {
+		opts.sameUser = peer.SameUser
+	}
 	pages, err := parseTemplates()
 	if err != nil {
 		return nil, err
 	}
 	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Box), curves: newCurveBook(opts.Store), pages: pages}
-	c.sessions, c.sameUser = newSessions(opts.Token, opts.Now), peer.SameUser
+	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
 	c.sparks = newSparkBook(c.curves.read, func() { c.model.change(func() {}) })
 	c.logs = newLogBook(opts.Box, 2*opts.Quietest, opts.Now)

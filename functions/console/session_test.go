@@ -157,8 +157,9 @@ func TestLoggingOutEndsTheSessionOnTheServer(t *testing.T) {
 func TestAStreamEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(*world, *clock, *http.Cookie){
-		"logout": func(w *world, _ *clock, cookie *http.Cookie) { w.post("/leave", nil, with(cookie)) },
-		"idle":   func(w *world, clock *clock, _ *http.Cookie) { clock.advance(13 * time.Hour) },
+		"logout":      func(w *world, _ *clock, cookie *http.Cookie) { w.post("/leave", nil, with(cookie)) },
+		"a new token": func(w *world, _ *clock, _ *http.Cookie) { w.SetToken("another token") },
+		"idle":        func(w *world, clock *clock, _ *http.Cookie) { clock.advance(13 * time.Hour) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
