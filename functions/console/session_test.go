@@ -228,6 +228,16 @@ func TestStreamsOfOthersDoNotLockOutASession(t *testing.T) {
 // opens opens a stream that stays open until the test ends, and reports whether there was a place for it.
 func (w *world) opens(path string, change ...func(*http.Request)) bool {
 	w.t.Helper()
+	answer := w.start(path, change...)
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusServiceUnavailable {
+		w.t.Fatalf("%s: %s", path, answer.Status)
+	}
+	return answer.StatusCode == http.StatusOK
+}
+
+// start sends a request whose answer stays unread until the test ends.
+func (w *world) start(path string, change ...func(*http.Request)) *http.Response {
+	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.url+path, nil)
 	if err != nil {
 		w.t.Fatal(err)
@@ -240,8 +250,5 @@ func (w *world) opens(path string, change ...func(*http.Request)) bool {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { answer.Body.Close() })
-	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusServiceUnavailable {
-		w.t.Fatalf("%s: %s", path, answer.Status)
-	}
-	return answer.StatusCode == http.StatusOK
+	return answer
 }

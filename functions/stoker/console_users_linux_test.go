@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/console"
 	"github.com/stoker-ml/stoker/functions/peer/peertest"
 )
 
@@ -23,20 +25,26 @@ type page struct {
 
 var printedConsole = regexp.MustCompile(`console:? +(http://\S+)/`)
 
-// startPage runs `stoker up` until the test ends.
-func startPage(t *testing.T) page {
+// startUp runs `stoker up` until the test ends.
+func startUp(t *testing.T) page {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
-	p := page{T: t, dataDir: filepath.Join(t.TempDir(), "data")}
+	return startPage(t, filepath.Join(t.TempDir(), "data"), "up", "--slots", "0", "--console", "127.0.0.1:0")
+}
+
+// startPage runs a command with a console until the test ends.
+func startPage(t *testing.T, dataDir string, command ...string) page {
+	t.Helper()
+	p := page{T: t, dataDir: dataDir}
 	ctx, stop := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
-	args := []string{"stoker", "up", "--data", p.dataDir, "--slots", "0", "--console", "127.0.0.1:0"}
+	args := append([]string{"stoker", "--data", dataDir}, command...)
 	go func() { ended <- run(ctx, args, io.Discard, in); _ = in.Close() }()
 	t.Cleanup(func() {
 		stop()
 		if status := <-ended; status != 0 {
-			t.Errorf("up left with %d", status)
+			t.Errorf("%s left with %d", command[0], status)
 		}
 	})
 	var said strings.Builder
@@ -108,9 +116,20 @@ func (p page) acts(session *http.Cookie) bool {
 	return p.post("/pause", url.Values{"pipeline": {"nosuch"}}, session).StatusCode != http.StatusUnauthorized
 }
 
+// endsSoon waits until a session has ended, as it does for another token.
+func (p page) endsSoon(session *http.Cookie) {
+	p.Helper()
+	const patience = 20 * time.Second
+	for began := time.Now(); p.acts(session); time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > patience {
+			p.Fatal("a session of the old token goes on")
+		}
+	}
+}
+
 // Another user of the machine reads nothing of a laptop's stack without the token.
 func TestOtherUsersNeedTheTokenToRead(t *testing.T) {
-	p := startPage(t)
+	p := startUp(t)
 	reads := []string{"/", "/dead", "/pipelines", "/studies", "/run?pipeline=a&run=b", "/artifact?ref=s3://stoker/x", "/download?ref=s3://stoker/x",
 		"/study/picture.svg?pipeline=a&id=b", "/lineage?pipeline=a", "/live/", "/live/dead", "/metrics"}
 	var requests []peertest.Request
@@ -149,7 +168,7 @@ func TestOtherUsersNeedTheTokenToRead(t *testing.T) {
 
 // However many streams another user opens, the stack's own user reads pages and follows them.
 func TestStreamsOfAnotherUserDoNotLockOutTheOwner(t *testing.T) {
-	p := startPage(t)
+	p := startUp(t)
 	requests := make([]peertest.Request, 600)
 	for i := range requests {
 		requests[i] = peertest.Request{URL: p.url + "/live/", Open: true}
@@ -164,7 +183,7 @@ func TestStreamsOfAnotherUserDoNotLockOutTheOwner(t *testing.T) {
 
 // A new token in the data folder ends the sessions of the old one, while the stack runs.
 func TestANewTokenEndsAllSessions(t *testing.T) {
-	p := startPage(t)
+	p := startUp(t)
 	old, session := p.token(), p.login(p.token())
 	if session == nil || !p.acts(session) {
 		t.Fatal("the token is refused")
@@ -173,12 +192,7 @@ func TestANewTokenEndsAllSessions(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(p.dataDir, "console.token"), []byte(renewed+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const patience = 20 * time.Second
-	for began := time.Now(); p.acts(session); time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > patience {
-			t.Fatal("a session of the old token goes on")
-		}
-	}
+	p.endsSoon(session)
 	if p.login(old) != nil {
 		t.Error("the old token is still taken")
 	}
@@ -219,5 +233,50 @@ func TestATokenIsRenewedOnlyByAWholeOne(t *testing.T) {
 	info, err := os.Stat(tokenFile(dir))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// A console by itself has the same rules, on loopback; its token is that of a file, which may change.
+func TestAConsoleByItselfKeepsOtherUsersOutToo(t *testing.T) {
+	stack := startUp(t)
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(token string) {
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("the-first-token-of-all")
+	p := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--token-file", file)
+	for _, path := range []string{"/", "/dead", "/live/", "/metrics"} {
+		answer := peertest.Send(t, peertest.Request{URL: p.url + path, Open: true})[0]
+		if answer.Status != http.StatusForbidden && answer.Status != http.StatusUnauthorized {
+			t.Errorf("another user reads %s: %d %s", path, answer.Status, answer.Error)
+		}
+		if status := p.get(path); status != http.StatusOK {
+			t.Errorf("its own user reads %s: %d", path, status)
+		}
+	}
+	session := p.login("the-first-token-of-all")
+	if session == nil {
+		t.Fatal("the token is refused")
+	}
+	write("the-second-token-of-all")
+	p.endsSoon(session)
+	open := startPage(t, stack.dataDir, "console", "--listen", "127.0.0.1:0", "--read-only", "--open") // as the chart's, behind a port-forward
+	if answer := peertest.Send(t, peertest.Request{URL: open.url + "/"})[0]; answer.Status != http.StatusOK {
+		t.Errorf("another user reads what is open to everybody: %d %s", answer.Status, answer.Error)
+	}
+}
+
+func TestReadersDependOnTheAddress(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]console.Readers{"127.0.0.1": console.SameUser, "::1": console.SameUser, "0.0.0.0": console.TokenHolders, "::": console.TokenHolders, "192.0.2.1": console.TokenHolders} {
+		at := &net.TCPAddr{IP: net.ParseIP(address), Port: 8790}
+		if got := readers(at, false); got != want {
+			t.Errorf("%s: %d, want %d", address, got, want)
+		}
+		if readers(at, true) != console.Everybody {
+			t.Errorf("%s with --open is not for everybody", address)
+		}
 	}
 }
