@@ -167,15 +167,43 @@ func TestNoMoreSessionsThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// A clock that stands still while the machine sleeps, and one that is set back, don't keep a session.
-func TestASessionEndsByEitherClock(t *testing.T) {
+// The monotonic clock stands still while the machine sleeps: a session that was measured by it would last longer.
+func TestASessionEndsByTheWallClock(t *testing.T) {
 	t.Parallel()
-	from := time.Now() // with both
-	if slept := passed(from, from.Round(0).Add(time.Hour)); slept < time.Hour {
-		t.Errorf("an hour of sleep is %s", slept)
+	s := newSessions(token, time.Now)
+	id, _ := s.login(token)
+	one := s.find(id)
+	s.use(one)
+	for _, at := range []time.Time{one.begun, one.used, s.now()} {
+		if at != at.Round(0) { // which drops the monotonic reading
+			t.Errorf("%v has a monotonic reading", at)
+		}
 	}
-	if on := passed(from, from.Add(time.Hour)); on != time.Hour {
-		t.Errorf("an hour is %s", on)
+}
+
+// What a session has under way, such as a download, ends with it.
+func TestARequestEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	session, begun, ended := w.login(), make(chan struct{}), make(chan struct{})
+	handler := w.identify(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+		close(ended)
+	}))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/download", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = request.URL.Host
+	with(session)(request)
+	go handler.ServeHTTP(httptest.NewRecorder(), request)
+	<-begun
+	w.SetToken("another token")
+	select {
+	case <-ended:
+	case <-time.After(patience / 10):
+		t.Error("the request goes on")
 	}
 }
 

@@ -37,8 +37,9 @@ type session struct {
 	begun, used time.Time
 }
 
+// newSessions returns no sessions yet. Their times are those of the wall clock: the monotonic one stands still while the machine sleeps.
 func newSessions(token string, now func() time.Time) *sessions {
-	return &sessions{token: token, now: now, open: map[[32]byte]*session{}}
+	return &sessions{token: token, now: func() time.Time { return now().Round(0) }, open: map[[32]byte]*session{}}
 }
 
 // setToken replaces the token. A new one ends all sessions; "" lets nobody log in.
@@ -148,13 +149,7 @@ func (s *sessions) endLocked(key [32]byte) {
 
 func (s *sessions) isOver(one *session) bool {
 	now := s.now()
-	return passed(one.used, now) >= sessionIdle || passed(one.begun, now) >= sessionMax
-}
-
-// passed is the time between two readings of a clock: by the clock that stands still while the machine sleeps, or by that which may be
-// set, whichever says more.
-func passed(from, to time.Time) time.Duration {
-	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
+	return now.Sub(one.used) >= sessionIdle || now.Sub(one.begun) >= sessionMax
 }
 
 // behindTLS reports whether the browser reaches the console by TLS. Nothing is permitted because of it, so that the word of whoever
