@@ -155,7 +155,7 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 
 func (e *errand) outcome(maxRSS int64) Outcome {
 	return Outcome{
-		Metrics: e.listener.metrics, Unwritten: e.listener.lacking, LogTail: e.log.tail(), LogBytes: e.log.total(),
+		Module: e.process.digest, Metrics: e.listener.metrics, Unwritten: e.listener.lacking, LogTail: e.log.tail(), LogBytes: e.log.total(),
 		MaxRSSBytes: max(e.memory.peak, maxRSS),
 	}
 }

@@ -92,7 +92,7 @@ func New(opts Options) (*Host, error) {
 		return nil, errors.Join(err, h.place.Close())
 	}
 	opts.Logger.Info("modules can be started", "memory_limited_by", h.place.LimitedBy())
-	self := append([]string{opts.Self}, opts.Args...)
+	self := program{line: append([]string{opts.Self}, opts.Args...)}
 	h.warm = newWarmPool(opts.Warm, func() (*child, error) { return h.start(self, h.env) }, opts.Logger)
 	return h, nil
 }
@@ -205,13 +205,12 @@ func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome,
 	case pythonSource:
 		return h.python.send(ctx, e)
 	}
-	path := code.path
-	if code.kind == goSource {
-		if path, err = h.build(ctx, code.path); err != nil {
-			return Outcome{}, err
-		}
+	program, err := h.program(ctx, code)
+	if err != nil {
+		return Outcome{}, err
 	}
-	if e.process, err = h.start([]string{path}, append(slices.Clip(h.env), e.assignment.Trace.Environ()...)); err != nil {
+	defer program.close()
+	if e.process, err = h.start(program, append(slices.Clip(h.env), e.assignment.Trace.Environ()...)); err != nil {
 		return Outcome{}, err
 	}
 	outcome, _, err = e.run(ctx)

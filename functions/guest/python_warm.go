@@ -89,7 +89,7 @@ func (coldProcesses) close()                                           {}
 
 // startPython starts a process in one of the driver's modes.
 func (h *Host) startPython(kind pythonKind, mode python.Mode) (*child, error) {
-	return h.start(kind.command(mode), kind.env)
+	return h.start(program{line: kind.command(mode)}, kind.env)
 }
 
 // work sees an errand through, in a warm process where there is one. setup tells the job's own part for a home.

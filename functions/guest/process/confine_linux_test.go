@@ -92,7 +92,7 @@ func confined(dir string) error {
 
 // tried is what came of trying something as a process of the place.
 func tried(place *Place, what string) (string, error) {
-	p, err := place.Start([]string{os.Args[0]}, append(os.Environ(), tryEnv+"="+what))
+	p, err := place.Start(Command{Line: []string{os.Args[0]}, Env: append(os.Environ(), tryEnv+"="+what)})
 	if err != nil {
 		return "", err
 	}

@@ -26,12 +26,27 @@ const ProgressFD = 3
 // MarkEnv names the home of the process that another one belongs to. Processes that leave its group are found by it.
 const MarkEnv = "STOKER_MODULE"
 
-// Start runs a command, which waits where it reads its standard input. Besides env it has its home and its mark in its
-// environment.
-func (l *Place) Start(line, env []string) (*Process, error) {
-	return l.begin(line[0], func(p *Process, ends *childEnds) (leader, error) {
-		cmd := exec.Command(line[0], line[1:]...)
-		cmd.Env = p.environment(env, p.Home)
+// Command is what a process runs. It waits where it reads its standard input.
+type Command struct {
+	Line    []string // the program and its arguments
+	Env     []string // besides which it has its home and its mark in its environment
+	Program *os.File // a sealed copy, which is executed in the place of Line[0]; nil: Line[0] is. It is not closed
+}
+
+// cmd makes one that can be started.
+func (c Command) cmd() *exec.Cmd {
+	cmd := exec.Command(c.Line[0], c.Line[1:]...)
+	if c.Program != nil {
+		cmd.Path, cmd.Err = programPath(c.Program), nil
+	}
+	return cmd
+}
+
+// Start runs a command.
+func (l *Place) Start(c Command) (*Process, error) {
+	return l.begin(c.Line[0], func(p *Process, ends *childEnds) (leader, error) {
+		cmd := c.cmd()
+		cmd.Env = p.environment(c.Env, p.Home)
 		return ends.run(cmd, p)
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
 	t.Parallel()
-	p, err := placeWith(t, nil).Start([]string{"/bin/echo", "out"}, nil)
+	p, err := placeWith(t, nil).Start(Command{Line: []string{"/bin/echo", "out"}})
 	if err != nil {
 		t.Fatal(err)
 	}
