@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -92,16 +93,26 @@ func (h *Host) startPython(kind pythonKind, mode python.Mode) (*child, error) {
 	return h.start(program{line: kind.command(mode)}, kind.env)
 }
 
-// work sees an errand through, in a warm process where there is one. setup tells the job's own part for a home.
-func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup func(home string) python.Setup) (Outcome, error) {
+// moduleFolder is where a process finds the files of its module, below its home. What Python compiles of them lies there too, and goes with it.
+const moduleFolder = ".module"
+
+// work sees an errand through, in a warm process where there is one.
+func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source module.Source) (Outcome, error) {
 	gpus := p.gpus.take()
 	defer p.gpus.giveBack(gpus)
+	kind := r.kind(p.host.env)
 	run := func(c *child) (Outcome, error) {
-		line := setup(c.Home)
+		own := r
+		var err error
+		if own.files, err = r.files.CopyTo(ctx, filepath.Join(c.Home, moduleFolder)); err != nil {
+			c.End()
+			return Outcome{}, fail(fault(ctx, err), fmt.Errorf("module %s: %w", e.assignment.Module, err))
+		}
+		line := own.setup(source, c.Home)
 		gpus.tell(line.Env)
 		e.process, e.setup = c, line
 		outcome, _, err := e.run(ctx)
-		return outcome, err
+		return asTheirs(own.files, outcome, err)
 	}
 	began := time.Now()
 	c, err := p.warmFor(ctx, e.assignment, kind)
