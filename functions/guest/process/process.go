@@ -117,7 +117,7 @@ func (e *childEnds) run(cmd *exec.Cmd, p *Process) (leader, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	if err := e.confined.limit(cmd.Process.Pid); err != nil {
+	if err := errors.Join(e.confined.mapUser(cmd.Process.Pid), e.confined.limit(cmd.Process.Pid)); err != nil {
 		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
 	return command{cmd}, nil
