@@ -57,6 +57,7 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 		defer stop()
 	}
 	e.process.served++
+	e.process.SetBusy(true)
 	if err := e.process.Cgroup.Limit(e.limits.MemoryBytes); err != nil {
 		e.process.End()
 		return Outcome{}, false, e.unbound(err)

@@ -18,6 +18,7 @@ type Process struct {
 
 	leader leader
 	exited chan struct{}
+	family family
 }
 
 // ProgressFD is the descriptor that a process has besides the usual three: what it writes there comes out of Progress.
@@ -31,6 +32,7 @@ type Command struct {
 	Line    []string // the program and its arguments
 	Env     []string // besides which it has its home and its mark in its environment
 	Program *os.File // a sealed copy, which is executed in the place of Line[0]; nil: Line[0] is. It is not closed
+	Access  *Access  // nil: that of this process
 }
 
 // cmd makes one that can be started.
@@ -47,6 +49,9 @@ func (l *Place) Start(c Command) (*Process, error) {
 	return l.begin(c.Line[0], func(p *Process, ends *childEnds) (leader, error) {
 		cmd := c.cmd()
 		cmd.Env = p.environment(c.Env, p.Home)
+		if c.Access != nil {
+			ends.sandbox = c.Access.Sandbox(p.Home)
+		}
 		return ends.run(cmd, p)
 	})
 }
@@ -84,6 +89,9 @@ func (l *Place) begin(name string, launch func(*Process, *childEnds) (leader, er
 	return p, p.Cgroup.adopt(p.PID())
 }
 
+// SetBusy says whether the process works for somebody just now. What it starts meanwhile is its own as long as it is busy: see orphans.
+func (p *Process) SetBusy(busy bool) { p.family.setBusy(busy) }
+
 // Exited is closed when the leader has exited. Until it is reaped, its number is no one else's.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
@@ -101,6 +109,7 @@ func (p *Process) Dead() bool {
 type childEnds struct {
 	stdin, output, progress, cgroup *os.File
 	confined                        Confinement
+	sandbox                         *Sandbox
 }
 
 // run starts a command with these ends, in the home and the cgroup of p. More files of the command come behind the progress.
@@ -114,13 +123,15 @@ func (e *childEnds) run(cmd *exec.Cmd, p *Process) (leader, error) {
 	if e.cgroup, err = p.Cgroup.startIn(cmd.SysProcAttr); err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	begun, err := p.family.launch(cmd, e.sandbox)
+	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(e.confined.mapUser(cmd.Process.Pid), e.confined.limit(cmd.Process.Pid)); err != nil {
+		p.family.leave()
 		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
-	return command{cmd}, nil
+	return command{cmd, begun}, nil
 }
 
 // open makes the pipes. Of each, the other end is p's.

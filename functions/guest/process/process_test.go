@@ -30,5 +30,8 @@ func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
 // placeWith is a place whose processes have these cgroups.
 func placeWith(t *testing.T, groups *cgroups) *Place {
 	t.Helper()
+	if err := adoptOrphans(); err != nil {
+		t.Fatal(err)
+	}
 	return &Place{dir: t.TempDir(), cgroups: groups, close: func() error { return nil }}
 }
