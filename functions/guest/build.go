@@ -24,8 +24,9 @@ const lockPeriod = 50 * time.Millisecond
 // program is what a process of a module executes.
 type program struct {
 	line   []string
-	digest string   // of the module, as Host.Digest has it; "": nothing can have changed it
-	sealed *os.File // a copy to execute in the place of line[0]; nil: that is executed
+	digest string          // of the module, as Host.Digest has it; "": nothing can have changed it
+	sealed *os.File        // a copy to execute in the place of line[0]; nil: that is executed
+	access *process.Access // to files; nil: that of this process
 }
 
 // close lets go of the copy. A process that runs it goes on.

@@ -107,6 +107,7 @@ func behaviours() map[string]behaviour {
 		"grow somewhat":      growSomewhat,
 		"grow and shrink":    growAndShrink,
 		"done twice":         doneTwice,
+		"raid":               raid,
 	}
 }
 

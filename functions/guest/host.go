@@ -26,6 +26,7 @@ import (
 type Host struct {
 	opts   Options
 	env    []string
+	access access
 	files  *fileDigests
 	warm   *warmPool
 	place  *process.Place // of the running processes
@@ -51,6 +52,10 @@ type Options struct {
 
 	// Confine is what the kernel holds modules to, besides memory; nil: what the environment says, STOKER_MODULE_NETWORK=none and so on.
 	Confine *process.Confinement
+
+	// Hidden are files and folders that modules can't read where the kernel has Landlock, besides those that usually hold credentials;
+	// Writable are those that they write to besides their own. Builtin modules are not held to it: they are Stoker's own code.
+	Hidden, Writable []string
 
 	// PythonWarm says how processes of TFX modules are kept ready, one of Warmth; default: what suits this machine. With Warm 0
 	// there are none.
@@ -81,6 +86,9 @@ func New(opts Options) (*Host, error) {
 		return nil, err
 	}
 	var err error
+	if h.access, err = newAccess(opts); err != nil {
+		return nil, err
+	}
 	if h.python, err = newPythonHost(h); err != nil {
 		return nil, err
 	}
@@ -210,6 +218,9 @@ func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome,
 		return Outcome{}, err
 	}
 	defer program.close()
+	if program.access, err = h.access.of(e.assignment); err != nil {
+		return Outcome{}, err
+	}
 	if e.process, err = h.start(program, append(slices.Clip(h.env), e.assignment.Trace.Environ()...)); err != nil {
 		return Outcome{}, err
 	}

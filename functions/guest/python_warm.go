@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -89,8 +90,8 @@ func (coldProcesses) take(context.Context, pythonKind) (*child, error) { return 
 func (coldProcesses) close()                                           {}
 
 // startPython starts a process in one of the driver's modes.
-func (h *Host) startPython(kind pythonKind, mode python.Mode) (*child, error) {
-	return h.start(program{line: kind.command(mode)}, kind.env)
+func (h *Host) startPython(kind pythonKind, mode python.Mode, access *process.Access) (*child, error) {
+	return h.start(program{line: kind.command(mode), access: access}, kind.env)
 }
 
 // moduleFolder is where a process finds the files of its module, below its home. What Python compiles of them lies there too, and goes with it.
@@ -101,6 +102,10 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 	gpus := p.gpus.take()
 	defer p.gpus.giveBack(gpus)
 	kind := r.kind(p.host.env)
+	access, err := p.host.access.of(e.assignment)
+	if err != nil {
+		return Outcome{}, err
+	}
 	run := func(c *child) (Outcome, error) {
 		own := r
 		var err error
@@ -109,6 +114,9 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 			return Outcome{}, fail(fault(ctx, err), fmt.Errorf("module %s: %w", e.assignment.Module, err))
 		}
 		line := own.setup(source, c.Home)
+		if access != nil && c.access == nil { // one that was started before the job was known
+			line.Sandbox = access.Sandbox(c.Home)
+		}
 		gpus.tell(line.Env)
 		e.process, e.setup = c, line
 		outcome, _, err := e.run(ctx)
@@ -132,7 +140,7 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 	if ctx.Err() != nil {
 		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", e.assignment.Module, context.Cause(ctx)))
 	}
-	if c, err = p.host.startPython(kind, python.ModeJob); err != nil {
+	if c, err = p.host.startPython(kind, python.ModeJob, access); err != nil {
 		return Outcome{}, err
 	}
 	return run(c)

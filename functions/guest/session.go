@@ -107,7 +107,7 @@ func (s *Session) send(ctx context.Context, e *errand) (Outcome, error) {
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", s.source, context.Cause(ctx)))
 		}
-		p, err := s.take(ctx, e.limits.MemoryBytes)
+		p, err := s.take(ctx, e)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -125,12 +125,12 @@ func (s *Session) send(ctx context.Context, e *errand) (Outcome, error) {
 	}
 }
 
-// take has a process that waits for an assignment bound to limit bytes, the session's own if that can.
-func (s *Session) take(ctx context.Context, limit int64) (*child, error) {
-	p := s.idle
+// take has a process that waits for an assignment, the session's own if that can work on it.
+func (s *Session) take(ctx context.Context, e *errand) (*child, error) {
+	p, limit := s.idle, e.limits.MemoryBytes
 	s.idle = nil
 	switch {
-	case p != nil && p.ready(limit):
+	case p != nil && p.ready(limit) && covers(p.access, e.assignment):
 		return p, nil
 	case p != nil:
 		p.End()
@@ -147,6 +147,9 @@ func (s *Session) take(ctx context.Context, limit int64) (*child, error) {
 		return nil, err
 	}
 	defer program.close()
+	if program.access, err = s.host.access.of(e.assignment); err != nil {
+		return nil, err
+	}
 	return s.host.start(program, s.host.env)
 }
 
