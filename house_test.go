@@ -75,7 +75,7 @@ var table = house.Table{
 		"functions/guest/snapshot":            {},
 		"functions/scratch":                   {},
 		"functions/settings":                  {},
-		"functions/doctor":                    {Opens: "compute/kernel events events/jetstream functions/access functions/guest/python storage"},
+		"functions/doctor":                    {Opens: "compute/kernel events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
 		"functions/access":                    {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
 		"functions/bridge":                    {Opens: "events functions/telemetry storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":                      {Opens: "events functions/pipeline"},

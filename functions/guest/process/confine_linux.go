@@ -25,6 +25,9 @@ func (c Confinement) check() error {
 	return nil
 }
 
+// CanIsolate says whether processes can be started without a network; if not, err says why.
+func CanIsolate() error { return Confinement{NoNetwork: true}.check() }
+
 // isolate has the process begin in an empty network namespace, in which not even loopback is up. Who may not make one, like every user
 // but root, makes it within a user namespace in which he is himself and has no more rights outside than before (user_namespaces(7)).
 func (c Confinement) isolate(attr *syscall.SysProcAttr) {

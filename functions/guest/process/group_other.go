@@ -35,6 +35,9 @@ func (*family) leave()       {}
 func adoptOrphans() error    { return nil }
 func endOrphans()            {}
 
+// CanTellOrphans is false: what has no parent any more is not found here.
+func CanTellOrphans() bool { return false }
+
 // CanSandbox says that processes can't be held to an Access here.
 func CanSandbox() error { return errors.New("modules are kept apart on Linux alone") }
 

@@ -99,6 +99,12 @@ func filters(pid int) int {
 	return 0
 }
 
+// CanTellOrphans says whether what a process leaves running without a parent can be told from other children: since Linux 5.9.
+func CanTellOrphans() bool {
+	status, err := os.ReadFile("/proc/self/status")
+	return err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))
+}
+
 // awaitChild returns when a child has exited, and leaves it a zombie.
 func awaitChild(pid int) {
 	for {
