@@ -80,7 +80,7 @@ func newStack(t *testing.T) *stack {
 	dir := t.TempDir()
 	s := &stack{t: t, dir: dir, hold: filepath.Join(dir, "hold")}
 	s.env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+filepath.Join(dir, "data"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
-		"STOKER_PYTHON="+tftest.Python(t), "STOKER_HOSTS_TOKEN=0123456789abcdef0123456789abcdef", "CUDA_VISIBLE_DEVICES=")
+		"STOKER_PYTHON="+tftest.Python(t), "STOKER_MODULE_WRITE="+dir, "STOKER_HOSTS_TOKEN=0123456789abcdef0123456789abcdef", "CUDA_VISIBLE_DEVICES=")
 	up := s.start("up", "--slots", "0")
 	t.Cleanup(func() { _ = up.cmd.Process.Signal(os.Interrupt); <-up.gone })
 	s.until("the stack is up", func() bool {
