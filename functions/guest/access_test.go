@@ -56,12 +56,13 @@ func newPrey(t *testing.T, a module.Assignment, cache string) prey {
 	home, stack := t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("NATS_CREDS", filepath.Join(t.TempDir(), "worker.creds"))
-	t.Setenv("STOKER_MODULE_HIDE", filepath.Join(stack, "mounted"))
+	t.Setenv("STOKER_MODULE_HIDE", filepath.Join(stack, "mounted")+":"+filepath.Join(stack, "open", "hidden"))
 	shared := t.TempDir()
-	t.Setenv("STOKER_MODULE_WRITE", shared)
+	t.Setenv("STOKER_MODULE_WRITE", shared+":"+filepath.Join(stack, "open"))
 	p := prey{
 		hidden: []string{filepath.Join(home, ".aws", "credentials"), filepath.Join(home, ".config", "stoker", "config.yaml"), os.Getenv("NATS_CREDS"),
-			filepath.Join(stack, "connection.json"), filepath.Join(stack, "mounted", "creds")},
+			filepath.Join(stack, "connection.json"), filepath.Join(stack, "mounted", "creds"),
+			filepath.Join(stack, "open", "hidden", "key")},
 		kept: []string{filepath.Join(cache, "0123", "module"), filepath.Join(stack, "other", "saved_model.pb"), filepath.Join(home, ".profile")},
 		open: []string{filepath.Join(a.WorkingDir, "checkpoint"), filepath.Join(filepath.Dir(a.ServingModelDir), "model"), filepath.Join(shared, "file")},
 	}

@@ -96,7 +96,9 @@ func (a Access) Sandbox(home string) *Sandbox {
 		s.Rules = append(s.Rules, Rule{path, readFile})
 	}
 	for _, path := range slices.Concat(a.Write, []string{home}, devices()) {
-		s.Rules = append(s.Rules, Rule{path, all & s.Handled})
+		for _, part := range around(resolve(path), hidden) {
+			s.Rules = append(s.Rules, Rule{part, all & s.Handled})
+		}
 	}
 	return s
 }
