@@ -2,7 +2,9 @@ package guest_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // These tests have the real kernel limit memory, by version 1 or 2, whichever the machine has. They skip, and say so, where this
@@ -187,4 +191,31 @@ func folders(t *testing.T, dir string) (names []string) {
 		}
 	}
 	return names
+}
+
+// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that of nobody.
+func liftLimit(_ context.Context, _ *module.Args, parent string) error {
+	own, err := filepath.Glob(filepath.Join(parent, "*", "*", "memory.*limit_in_bytes"))
+	newer, _ := filepath.Glob(filepath.Join(parent, "*", "*", "memory.max"))
+	if err != nil || len(own)+len(newer) == 0 {
+		return fmt.Errorf("no limit in %s: %w", parent, err)
+	}
+	for _, file := range append(own, newer...) {
+		fmt.Println("lift", succeeds(os.WriteFile(file, []byte("-1"), 0)))
+	}
+	return nil
+}
+
+func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
+	t.Parallel()
+	if process.CanSandbox() != nil {
+		return // see canSandbox
+	}
+	host, parent := fencedHost(t, 0)
+	a := assignment(t, "lift limit")
+	a.Module.Path, a.CustomConfig["file"] = os.Args[0], parent
+	outcome, err := host.Run(t.Context(), a, bound(1<<30), nil)
+	if err != nil || strings.Contains(outcome.LogTail, "succeeds") || !strings.Contains(outcome.LogTail, "lift fails") {
+		t.Errorf("it says %q, error %v", outcome.LogTail, err)
+	}
 }

@@ -112,6 +112,7 @@ func behaviours() map[string]behaviour {
 		"grow and shrink":    growAndShrink,
 		"done twice":         doneTwice,
 		"raid":               raid,
+		"lift limit":         liftLimit,
 	}
 }
 

@@ -82,3 +82,25 @@ def run_fn(fn_args):
 		t.Errorf("it printed %q, error %v", outcome.LogTail, err)
 	}
 }
+
+// Many jobs will have the memory of a process that imports for them. As root nothing can be tried of it: root reads all memory.
+func TestAProcessThatImportsForManyJobsHidesItsMemory(t *testing.T) {
+	t.Parallel()
+	const script = `
+import ctypes
+from stoker_guest import __main__, job, preload
+PR_GET_DUMPABLE = 3
+tell = lambda *_: print(ctypes.CDLL(None).prctl(PR_GET_DUMPABLE), flush=True)
+preload.everything = tell
+real = job.sandbox.enter
+job.sandbox.enter = lambda sandbox: (real(sandbox), tell())
+__main__.main("idle")
+`
+	cmd := exec.CommandContext(t.Context(), tftest.Python(t), "-c", script)
+	cmd.Env = append(os.Environ(), "PYTHONPATH=python/driver", "STOKER_PROGRESS_FD=1")
+	cmd.Stdin = strings.NewReader("{\"sandbox\": null}\n{}\n")
+	out, _ := cmd.Output() // it lacks all else of an assignment
+	if !strings.HasPrefix(string(out), "0\n1\n") {
+		t.Errorf("dumpable is %q, want 0 while it imports and 1 when it has a job", out)
+	}
+}
