@@ -2,9 +2,7 @@ package guest_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/process"
-	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // These tests have the real kernel limit memory, by version 1 or 2, whichever the machine has. They skip, and say so, where this
@@ -191,19 +188,6 @@ func folders(t *testing.T, dir string) (names []string) {
 		}
 	}
 	return names
-}
-
-// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that of nobody.
-func liftLimit(_ context.Context, _ *module.Args, parent string) error {
-	own, err := filepath.Glob(filepath.Join(parent, "*", "*", "memory.*limit_in_bytes"))
-	newer, _ := filepath.Glob(filepath.Join(parent, "*", "*", "memory.max"))
-	if err != nil || len(own)+len(newer) == 0 {
-		return fmt.Errorf("no limit in %s: %w", parent, err)
-	}
-	for _, file := range append(own, newer...) {
-		fmt.Println("lift", succeeds(os.WriteFile(file, []byte("-1"), 0)))
-	}
-	return nil
 }
 
 func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
