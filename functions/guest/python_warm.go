@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -94,9 +93,6 @@ func (h *Host) startPython(kind pythonKind, mode python.Mode, access *process.Ac
 	return h.start(program{line: kind.command(mode), access: access}, kind.env)
 }
 
-// moduleFolder is where a process finds the files of its module, below its home. What Python compiles of them lies there too, and goes with it.
-const moduleFolder = ".module"
-
 // work sees an errand through, in a warm process where there is one.
 func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source module.Source) (Outcome, error) {
 	gpus := p.gpus.take()
@@ -109,7 +105,7 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 	run := func(c *child) (Outcome, error) {
 		own := r
 		var err error
-		if own.files, err = r.files.CopyTo(ctx, filepath.Join(c.Home, moduleFolder)); err != nil {
+		if own.files, err = r.files.CopyTo(ctx, c.Files()); err != nil {
 			c.End()
 			return Outcome{}, fail(fault(ctx, err), fmt.Errorf("module %s: %w", e.assignment.Module, err))
 		}

@@ -89,6 +89,10 @@ func (l *Place) begin(name string, launch func(*Process, *childEnds) (leader, er
 	return p, p.Cgroup.adopt(p.PID())
 }
 
+// Files is the path of a folder for what the process is given: the caller makes it, and it goes with the home. With an Access, the process
+// can't write there.
+func (p *Process) Files() string { return p.Home + "-files" }
+
 // SetBusy says whether the process works for somebody just now. What it starts meanwhile is its own as long as it is busy: see orphans.
 func (p *Process) SetBusy(busy bool) { p.family.setBusy(busy) }
 
@@ -168,6 +172,7 @@ func (p *Process) Release() {
 	_ = p.Cgroup.end() // as with its folder
 	if p.Home != "" {
 		_ = os.RemoveAll(p.Home) // a leftover goes with the folder that it is in
+		_ = os.RemoveAll(p.Files())
 	}
 }
 
