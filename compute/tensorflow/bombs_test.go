@@ -1,6 +1,7 @@
 package tensorflow_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/tensorflow"
@@ -455,5 +457,22 @@ func TestDataSetsOfFunctionsThatCallEachOtherAreLookedAtOnce(t *testing.T) {
 		}
 	case <-time.After(soon):
 		t.Fatalf("not done after %v", soon)
+	}
+}
+
+// A file of empty messages would take a hundred times as much memory as it has bytes.
+func TestAFileOfEmptyMessagesIsNotRead(t *testing.T) {
+	nodes := bytes.Repeat([]byte{0x0a, 0}, 6<<20)                                           // GraphDef.node
+	graph := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), nodes) // MetaGraphDef.graph_def
+	data := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), graph)  // SavedModel.meta_graphs
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := tensorflow.Parse(t.TempDir(), data)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "would take more than") {
+		t.Errorf("error %v", err)
+	}
+	if made := after.TotalAlloc - before.TotalAlloc; made > 64<<20 {
+		t.Errorf("%d bytes took %d MiB", len(data), made>>20)
 	}
 }

@@ -61,6 +61,9 @@ func read(dir string) ([]byte, error) {
 // Parse reads the bytes of saved_model.pb. dir is where assets and variables will be looked for.
 func Parse(dir string, data []byte) (*Model, error) {
 	var saved corepb.SavedModel
+	if err := checkMessages(data, saved.ProtoReflect().Descriptor()); err != nil {
+		return nil, fmt.Errorf("saved_model.pb is not read: %w", err)
+	}
 	if err := proto.Unmarshal(data, &saved); err != nil {
 		return nil, fmt.Errorf("saved_model.pb does not parse: %w", err)
 	}
