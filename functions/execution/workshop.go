@@ -3,6 +3,7 @@ package execution
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
@@ -30,6 +31,8 @@ type Guest interface {
 	Digest(ctx context.Context, source module.Source) (string, error)
 	// Run works on one assignment. Errors are *guest.Errors.
 	Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error)
+	// Check answers a modelcheck.Question. Errors are *guest.Errors.
+	Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (answer json.RawMessage, err error)
 }
 
 // Options of a Workshop.
@@ -43,6 +46,8 @@ type Options struct {
 	Telemetry *telemetry.Telemetry // is told of checkpoints; nil: nothing is
 
 	Group *group.Leader // of the hosts that train one model together; nil: this one trains alone
+
+	GraphOps []string // operations that graphs which events name may have besides the usual ones
 
 	CacheDir string // holds the modules that lie at addresses; default: stoker/modules/fetched in the user's cache folder
 }

@@ -3,6 +3,7 @@ package guest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -160,6 +161,41 @@ func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on f
 		return Outcome{}, err
 	}
 	return h.attend(a, limits, on, func(e *errand) (Outcome, error) { return h.send(ctx, code, e) })
+}
+
+// Check has the compiled-in modules' program answer a question about files that others made (module.CallCheck). It runs in a process of
+// its own, which is held to what modules are held to, and ends then. Errors are *Errors; one that Check ends with has no LogTail, for
+// the files decide what is printed.
+func (h *Host) Check(ctx context.Context, question json.RawMessage, limits Limits) (answer json.RawMessage, err error) {
+	a := module.Assignment{
+		Version: module.ProtocolVersion, Module: module.Source{Path: module.BuiltinPrefix + "check"}, Call: module.CallCheck, Question: question,
+	}
+	hear := func(m module.Message) {
+		if m.Type == module.MessageAnswer {
+			answer = m.Answer
+		}
+	}
+	outcome, err := h.attend(a, limits, hear, func(e *errand) (outcome Outcome, err error) {
+		if err := ctx.Err(); err != nil {
+			return Outcome{}, fail(KindStopped, fmt.Errorf("check files: %w", context.Cause(ctx)))
+		}
+		if e.process, err = h.start(append([]string{h.opts.Self}, h.opts.Args...), h.env); err != nil {
+			return Outcome{}, err
+		}
+		outcome, _, err = e.run(ctx)
+		return outcome, err
+	})
+	printed := outcome.LogTail
+	if failed, ok := errors.AsType[*Error](err); ok {
+		printed, failed.LogTail = failed.LogTail, ""
+	}
+	if printed != "" {
+		h.opts.Logger.DebugContext(ctx, "the check of files printed this", "text", printed)
+	}
+	if err == nil && answer == nil {
+		err = fail(KindHost, errors.New("check files: the process gave no answer"))
+	}
+	return answer, err
 }
 
 // check refuses what no process could work on.

@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -28,6 +29,7 @@ import (
 
 // fakeGuest stands for a module process: it does what run says.
 type fakeGuest struct {
+	modelchecktest.Here
 	runs atomic.Int32
 	says []module.Message // besides one step of training
 	run  func(module.Assignment) (guest.Outcome, error)

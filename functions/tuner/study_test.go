@@ -25,6 +25,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -33,6 +34,7 @@ import (
 
 // plant is some workers on one bus and one store, in memory, whose module says that it wants config, and trains trials as trial says.
 type plant struct {
+	modelchecktest.Here
 	*testing.T
 	box    *eventstest.Memory
 	store  storage.Store

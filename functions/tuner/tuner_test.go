@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -45,6 +46,7 @@ func search(a module.Assignment) error {
 
 // fakeGuest is a module without a process.
 type fakeGuest struct {
+	modelchecktest.Here
 	digest string // of the module; "": sha256:module
 
 	runs  atomic.Int32
