@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -47,7 +49,7 @@ type Options struct {
 
 	Group *group.Leader // of the hosts that train one model together; nil: this one trains alone
 
-	GraphOps []string // operations that graphs which events name may have besides the usual ones
+	GraphOps []string // operations that graphs which events name may have besides the usual ones; nil: those of STOKER_GRAPH_OPS
 
 	CacheDir string // holds the modules that lie at addresses; default: stoker/modules/fetched in the user's cache folder
 }
@@ -60,6 +62,9 @@ func New(store storage.Store, g Guest, opts Options) *Workshop {
 	opts.Grace = cmp.Or(opts.Grace, guest.DefaultGrace)
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.GraphOps == nil {
+		opts.GraphOps = strings.FieldsFunc(os.Getenv("STOKER_GRAPH_OPS"), func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	return &Workshop{store: store, guest: g, opts: opts}
 }

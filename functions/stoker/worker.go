@@ -47,6 +47,8 @@ func newWorker(app *app) *cobra.Command {
 			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
 			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even this machine's. STOKER_MODULE_PROCESSES (8192),\n" +
 			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.\n\n" +
+			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
+			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n\n" +
 			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact or a pipeline brings.\n\n" + hostsHelp,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
