@@ -81,7 +81,7 @@ func (f accessFlags) user(arg string) (access.User, error) {
 
 func (a *app) printAccount(account access.Account) error {
 	if a.output == terminal.Table {
-		return asUsage(access.WriteAccounts(a.stdout, account))
+		return asUsage(access.WriteAccounts(a.stdout.Data("conf"), account))
 	}
 	permissions := map[access.Role]access.Permissions{}
 	for _, user := range account.Users {

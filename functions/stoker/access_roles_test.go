@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/access"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // needNoKey are the commands that ask nobody, or a stack of their own.
@@ -24,7 +25,7 @@ func needNoKey() []string {
 func TestEachCommandHasItsRole(t *testing.T) {
 	t.Parallel()
 	of, there := roles(), map[string]bool{}
-	root := newRoot(&app{self: "stoker", stdout: io.Discard, stderr: io.Discard})
+	root := newRoot(&app{self: "stoker", stdout: terminal.NewStream(io.Discard), stderr: terminal.NewStream(io.Discard)})
 	walkCommands(root, func(cmd *cobra.Command) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "stoker ")
 		there[path] = true

@@ -110,7 +110,7 @@ func (a *app) printPolicy(policy access.Policy) error {
 	if a.output != terminal.Table {
 		return a.print(policy, nil)
 	}
-	encoder := json.NewEncoder(a.stdout)
+	encoder := json.NewEncoder(a.stdout.Data(terminal.JSON))
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(policy)
 }

@@ -10,13 +10,14 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
 // app is what every command shares: the streams it prints to, and what was set that says which Stoker is meant.
 type app struct {
 	self           string // how this program was called
-	stdout, stderr io.Writer
+	stdout, stderr *terminal.Stream
 	flags          *pflag.FlagSet // those of all commands
 
 	configFile     string
@@ -107,7 +108,11 @@ func (a *app) openLog(found *settings.Settings) (*slog.Logger, error) {
 		level = slog.LevelError
 	}
 	format := found.Value(settings.LogFormat)
-	handler, err := telemetry.NewLog(a.stderr, format.Text, level)
+	to := io.Writer(a.stderr)
+	if format.Text == telemetry.LogJSON {
+		to = a.stderr.Data(terminal.JSON)
+	}
+	handler, err := telemetry.NewLog(to, format.Text, level)
 	if err != nil {
 		return nil, fmt.Errorf("log.format (%s) %w", format.From, err)
 	}

@@ -79,7 +79,22 @@ func (a *app) completed(cmd *cobra.Command, find func(context.Context, events.Le
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return safeNames(names), cobra.ShellCompDirectiveNoFileComp
+}
+
+// safeNames leaves out names that a shell would type with escapes in them, as another name, and makes descriptions safe.
+func safeNames(names []string) (safe []string) {
+	for _, candidate := range names {
+		name, description, described := strings.Cut(candidate, "\t")
+		if name != terminal.Line(name) {
+			continue
+		}
+		if described {
+			name = cobra.CompletionWithDesc(name, terminal.Line(description))
+		}
+		safe = append(safe, name)
+	}
+	return safe
 }
 
 func (a *app) pipelineNames(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -47,7 +47,9 @@ func newDeadShow(app *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show NUMBER",
 		Short: "Show one dead letter: the message as it came, the reason, the facts behind it",
-		Args:  exactly(1, "a number from `stoker dead`"),
+		Long: "Shows one dead letter: the message as it came, the reason, and the facts behind it. Characters that would act on the terminal\n" +
+			"are printed as escapes such as \\x1b, and long lines are cut with a note of their length; -o json has the message whole.",
+		Args: exactly(1, "a number from `stoker dead`"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			numbers, err := parseNumbers(args)
 			if err != nil {
@@ -99,7 +101,7 @@ func deadLetter(w io.Writer, line replay.Letter) {
 	}
 	fmt.Fprintf(w, "\n%s\n", line.Letter.Message.Body)
 	for _, cause := range line.Letter.Causes {
-		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, cause.Subject, cause.Body)
+		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, terminal.Line(cause.Subject), cause.Body)
 	}
 	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
 	if job, ok := replay.JobOf(line.Letter); ok {

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // settled is what became of one dead letter.
@@ -119,9 +120,9 @@ func settledTable(w io.Writer, results []settled) {
 			what += fmt.Sprintf(", run %s of pipeline %s", r.Run, r.Pipeline)
 		}
 		if r.Error != "" {
-			fmt.Fprintln(w, r.Error)
+			fmt.Fprintln(w, terminal.Lines(r.Error))
 			continue
 		}
-		fmt.Fprintf(w, "%s dead letter %d: %s\n", r.Done, r.Number, what)
+		fmt.Fprintf(w, "%s dead letter %d: %s\n", r.Done, r.Number, terminal.Line(what))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // doctorFlags say what is looked at, and for how long.
@@ -162,8 +163,8 @@ func (a *app) examine(ctx context.Context, checks []doctor.Check, limit time.Dur
 // findingLine aligns what doctor prints as it comes, which no table could.
 func findingLine(w io.Writer, f doctor.Finding) {
 	const levels, checks = 9, 22 // columns
-	fmt.Fprintf(w, "%-*s%-*s %s\n", levels, f.Level, checks, f.Check, runs.FirstLine(f.Found))
+	fmt.Fprintf(w, "%-*s%-*s %s\n", levels, f.Level, checks, f.Check, terminal.Line(runs.FirstLine(f.Found)))
 	if f.Do != "" && f.Level != doctor.OK {
-		fmt.Fprintf(w, "%-*s -> %s\n", levels+checks, "", runs.FirstLine(f.Do))
+		fmt.Fprintf(w, "%-*s -> %s\n", levels+checks, "", terminal.Line(runs.FirstLine(f.Do)))
 	}
 }

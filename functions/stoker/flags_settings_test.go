@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // A flag that is a setting has the default that `stoker config` shows, and each setting of workers and of the console is a flag somewhere.
@@ -17,7 +18,7 @@ func TestFlagsThatAreSettingsHaveTheirDefaults(t *testing.T) {
 	for _, s := range settings.All() {
 		standard[string(s.Key)] = s.Default
 	}
-	for _, cmd := range allCommands(newRoot(&app{stdout: io.Discard, stderr: io.Discard})) {
+	for _, cmd := range allCommands(newRoot(&app{stdout: terminal.NewStream(io.Discard), stderr: terminal.NewStream(io.Discard)})) {
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			if len(f.Annotations[settingOf]) == 0 {
 				return

@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/follow"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // publishAndFollow publishes a fact and shows how its run gets on, until a fact tells of its end, or timeout is over and not 0.
@@ -38,7 +39,9 @@ func (a *app) follow(ctx context.Context, box events.Letterbox, facts []events.F
 	defer show.Close()
 	return follow.Facts(ctx, box, facts, follow.Listener{
 		Progress: show.Progress,
-		Waits:    func(why string) { fmt.Fprintf(a.notes(), "run %s %s\n", facts[0].Run, why) },
+		Waits: func(why string) {
+			fmt.Fprintf(a.notes(), "run %s %s\n", terminal.Line(facts[0].Run), terminal.Line(why))
+		},
 	})
 }
 

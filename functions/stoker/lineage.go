@@ -56,7 +56,7 @@ const modelNamesHelp = "MODEL is PIPELINE@RUN, PIPELINE for its newest model, th
 func (a *app) printLineage(graph lineage.Graph, f lineageFlags) (err error) {
 	switch {
 	case f.dot:
-		_, err = a.stdout.Write([]byte(graph.Dot()))
+		_, err = a.stdout.Data("dot").Write([]byte(graph.Dot()))
 	case a.forPrograms():
 		err = a.print(graph, nil)
 	default:

@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/openlineage"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // exportFlags are the flags of `stoker lineage export`.
@@ -172,5 +173,5 @@ func (a *app) sender(c openlineage.Config) (openlineage.Sender, io.Closer, error
 		}
 		return openlineage.NewLines(file), file, nil
 	}
-	return openlineage.NewLines(a.stdout), io.NopCloser(nil), nil
+	return openlineage.NewLines(a.stdout.Data(terminal.JSON)), io.NopCloser(nil), nil
 }

@@ -52,7 +52,7 @@ func newLogs(app *app) *cobra.Command {
 	flags.IntVar(&f.tail, "tail", 0, "only the last lines, so many")
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on with what is printed until the run has ended; exit status 1 unless it has a model")
 	flags.BoolVar(&f.tuning, "tuning", false, "the log of the search for its hyperparameters")
-	flags.BoolVar(&f.raw, "raw", false, "as it was printed, with what it tells a terminal")
+	flags.BoolVar(&f.raw, "raw", false, "as it was printed, with what it tells a terminal: for modules that you trust")
 	return cmd
 }
 
@@ -64,7 +64,11 @@ func (f logsFlags) check() error {
 }
 
 func (a *app) logs(ctx context.Context, l link, key find.Key, f logsFlags) error {
-	out := &logs.Printer{To: a.stdout, Notes: a.notes(), Raw: f.raw, Tail: f.tail}
+	to := a.stdout.Long()
+	if f.raw {
+		to = a.stdout.Raw()
+	}
+	out := &logs.Printer{To: to, Notes: a.notes(), Raw: f.raw, Tail: f.tail}
 	if f.follow {
 		return a.followLog(ctx, l, key, out)
 	}

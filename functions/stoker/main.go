@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // version is set by the linker for releases.
@@ -25,12 +27,16 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	log.SetOutput(terminal.NewStream(os.Stderr)) // of libraries
 	os.Exit(run(ctx, os.Args, os.Stdout, os.Stderr))
 }
 
-// run is main with its world handed in; the first of args is how the program was called. It returns the exit status.
+// run is main with its world handed in; the first of args is how the program was called. It returns the exit status. All that the command
+// prints goes through a terminal.Stream.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot(&app{self: args[0], stdout: stdout, stderr: stderr})
+	app := &app{self: args[0], stdout: terminal.NewStream(stdout), stderr: terminal.NewStream(stderr)}
+	defer func() { _ = errors.Join(app.stdout.Flush(), app.stderr.Flush()) }() // a stream that is gone is no other's failure
+	root := newRoot(app)
 	root.SetArgs(args[1:])
 	root.InitDefaultCompletionCmd(args[1:]...)
 	refused := refusalsAreUsage(root)
@@ -43,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case refused():
 		err = exit.Usage(fmt.Errorf("%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), cmd.CommandPath()))
 	}
-	fmt.Fprintln(stderr, "stoker:", whoMay(cmd, err))
+	fmt.Fprintln(app.stderr, "stoker:", terminal.Lines(whoMay(cmd, err).Error()))
 	return exit.Code(err)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // Not parallel: it has a cache folder of its own.
@@ -37,7 +38,7 @@ func TestASyntaxErrorIsToldBeforeAnythingIsApplied(t *testing.T) {
 		{"both of others", module.Source{Path: "bad.py", RunFn: "good.run_fn", TunerFn: "good.run_fn"}, ""},
 	} {
 		tt.source.Path, tt.source.Python = filepath.Join(dir, tt.source.Path), interpreter
-		err := (&app{stderr: io.Discard}).checkModule(t.Context(), tt.source)
+		err := (&app{stderr: terminal.NewStream(io.Discard)}).checkModule(t.Context(), tt.source)
 		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}

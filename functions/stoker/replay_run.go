@@ -89,7 +89,7 @@ func (a *app) sayProgress(p replay.Progress) {
 	if p.Err != nil {
 		line += ": " + runs.FirstLine(p.Err.Error())
 	}
-	fmt.Fprintln(a.notes(), line)
+	fmt.Fprintln(a.notes(), terminal.Line(line))
 }
 
 // err counts the runs that something went wrong with.

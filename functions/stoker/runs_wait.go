@@ -12,6 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // waitFlags are those of commands that may stay until a run has ended.
@@ -47,7 +48,7 @@ func (a *app) awaitRun(ctx context.Context, box events.Letterbox, key find.Key, 
 			ended = now.Summary
 			return err
 		}
-		fmt.Fprintf(a.notes(), "run %s %s\n", key.Run, now.What())
+		fmt.Fprintf(a.notes(), "run %s %s\n", terminal.Line(key.Run), terminal.Line(now.What()))
 		ended, err = find.End(ctx, box, key, now.Last())
 		return err
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/report"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -37,9 +38,9 @@ func newStudiesExport(app *app) *cobra.Command {
 				case err != nil:
 					return err
 				case asCSV:
-					return report.Of(&s.Study).CSV(app.stdout)
+					return report.Of(&s.Study).CSV(app.stdout.Data("csv"))
 				case asJSON:
-					return report.Of(&s.Study).JSON(app.stdout)
+					return report.Of(&s.Study).JSON(app.stdout.Data(terminal.JSON))
 				}
 				if err := exportStudy(ctx, box, s, to); err != nil {
 					return err

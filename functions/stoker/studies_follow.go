@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/term"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
@@ -30,12 +28,12 @@ type studyView interface {
 }
 
 func (a *app) studyView() studyView {
-	file, ok := terminal.Drawable(a.stdout)
+	_, _, drawable := a.stdout.Size()
 	switch {
 	case a.forPrograms():
 		return quietStudy{a}
-	case ok:
-		return &liveStudy{out: file, size: func() (int, int) { return terminalSize(file) }}
+	case drawable:
+		return &liveStudy{out: a.stdout, size: a.stdout.Size}
 	}
 	return &studyLines{out: a.stdout, told: map[string]bool{}}
 }
@@ -136,7 +134,7 @@ func (l *studyLines) show(d studyDetail) {
 		if trial.Best {
 			line += "  best so far"
 		}
-		fmt.Fprintln(l.out, line)
+		fmt.Fprintln(l.out, terminal.Line(line))
 	}
 }
 
@@ -147,24 +145,16 @@ func (l *studyLines) end(d studyDetail) error {
 
 // liveStudy draws the table over itself.
 type liveStudy struct {
-	out   io.Writer
-	size  func() (width, height int)
+	out   *terminal.Stream
+	size  func() (width, height int, drawable bool)
 	drawn int // lines of what stands there
-}
-
-func terminalSize(file *os.File) (width, height int) {
-	width, height, err := term.GetSize(int(file.Fd()))
-	if err != nil || width == 0 || height == 0 {
-		return 80, 24
-	}
-	return width, height
 }
 
 // headLines are those of the table before its trials, about: a Pareto set takes more, and pushes out trials.
 const headLines = 8
 
 func (l *liveStudy) show(d studyDetail) {
-	width, height := l.size()
+	width, height, _ := l.size()
 	var frame bytes.Buffer
 	table := tabwriter.NewWriter(&frame, 0, 0, 2, ' ', 0)
 	d.table(table, max(1, height-headLines-len(d.Best)))
@@ -173,15 +163,11 @@ func (l *liveStudy) show(d studyDetail) {
 	if len(lines) > height-1 { // what has left the screen can't be drawn over
 		lines = lines[:max(1, height-1)]
 	}
-	var text strings.Builder
-	if l.drawn > 0 {
-		fmt.Fprintf(&text, "\x1b[%dA\x1b[J", l.drawn)
+	for i, line := range lines {
+		runes := []rune(terminal.Line(line))
+		lines[i] = string(runes[:min(len(runes), max(1, width-1))])
 	}
-	for _, line := range lines {
-		runes := []rune(line)
-		text.WriteString(string(runes[:min(len(runes), max(1, width-1))]) + "\n")
-	}
-	_, _ = io.WriteString(l.out, text.String()) // a table that can't be drawn is no reason to stop
+	_ = l.out.Redraw(l.drawn, lines) // a table that can't be drawn is no reason to stop
 	l.drawn = len(lines)
 }
 

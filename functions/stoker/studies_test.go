@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 	"github.com/stoker-ml/stoker/functions/studies"
 )
 
@@ -48,7 +49,7 @@ func bigStudy(t *testing.T, trials int) studies.State {
 func TestALiveStudyIsDrawnOverItself(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	live := &liveStudy{out: &out, size: func() (int, int) { return 50, 20 }}
+	live := &liveStudy{out: terminal.NewStream(&out), size: func() (int, int, bool) { return 50, 20, true }}
 	d := detailOf(bigStudy(t, 30))
 	d.steps = map[string]events.Progress{"0029": {Phase: "trial 0029", Step: 2, Steps: 9, Metrics: map[string]float64{"loss": 0.125}}}
 	live.show(d)

@@ -58,7 +58,7 @@ func newTry(app *app) *cobra.Command {
 				a = tuning(a)
 			}
 			if t.assignmentOnly {
-				return json.NewEncoder(app.stdout).Encode(a)
+				return json.NewEncoder(app.stdout.Data(terminal.JSON)).Encode(a)
 			}
 			if err := errors.Join(t.check(a), checkKernels()); err != nil {
 				return err

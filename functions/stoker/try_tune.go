@@ -161,7 +161,7 @@ func (a *app) printConfig(alone search.Alone) error {
 	if err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(a.stdout)
+	encoder := json.NewEncoder(a.stdout.Data(terminal.JSON))
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(config)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 func TestAModuleWithoutTunerFnIsToldOf(t *testing.T) {
@@ -26,7 +27,7 @@ func TestAModuleWithoutTunerFnIsToldOf(t *testing.T) {
 				t.Fatal(err)
 			}
 			var said strings.Builder
-			if err := (&app{stderr: &said}).warnOfNoTuner(t.Context(), spec); err != nil || strings.Contains(said.String(), "tuner_fn") != (want && tunes) {
+			if err := (&app{stderr: terminal.NewStream(&said)}).warnOfNoTuner(t.Context(), spec); err != nil || strings.Contains(said.String(), "tuner_fn") != (want && tunes) {
 				t.Errorf("%s, %s: said %q, %v", text, tuner, said.String(), err)
 			}
 		}

@@ -82,7 +82,7 @@ func (a *app) watch(ctx context.Context, box events.Letterbox, f watchFlags) err
 		if a.forPrograms() {
 			return terminal.PrintNext(a.stdout, a.output, line)
 		}
-		_, err := io.WriteString(a.stdout, watchedText(line)+"\n")
+		_, err := io.WriteString(a.stdout, terminal.Line(watchedText(line))+"\n")
 		return err
 	})
 }

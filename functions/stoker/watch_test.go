@@ -81,7 +81,7 @@ func watchedBy(t *testing.T, box events.Letterbox) (lines *json.Decoder, stop fu
 	t.Helper()
 	read, write := io.Pipe()
 	t.Cleanup(func() { _ = read.Close() })
-	a := &app{stdout: write, stderr: t.Output(), output: terminal.JSON}
+	a := &app{stdout: terminal.NewStream(write), stderr: terminal.NewStream(t.Output()), output: terminal.JSON}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {

@@ -20,6 +20,7 @@ var (
 	jobsFlag    = flag.Int("jobs", 24, "runs that TestOneModelForEveryCause is made of")
 	serversFlag = flag.Int("servers", 1, "of the bus in TestOneModelForEveryCause: 1 or 3")
 	minutesFlag = flag.Int("minutes", 0, "over which TestOperationsOnThreeServers spreads its operations; 0: one each second")
+	onlyFlag    = flag.String("only", "", "pattern of the operations that TestOperationsOnThreeServers does; default: all")
 	factsFlag   = flag.Int("facts", 1000, "facts that TestAFloodOfEqualFacts publishes")
 )
 

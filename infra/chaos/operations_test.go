@@ -5,6 +5,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
@@ -69,10 +70,13 @@ var seldom = map[string]bool{"purge the queue": true, "replay": true, "collect g
 
 // operations are those of a plan in their order: in each round every one comes three times, the seldom ones once.
 func (p plan) operations() (list []operation) {
-	r := p.rand(streamOperations - 1<<32)
+	r, only := p.rand(streamOperations-1<<32), regexp.MustCompile(*onlyFlag)
 	for len(list) < p.jobs {
 		var round []operation
 		for _, o := range operations() {
+			if !only.MatchString(o.name) {
+				continue
+			}
 			round = append(round, o)
 			if !seldom[o.name] {
 				round = append(round, o, o)

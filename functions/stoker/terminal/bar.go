@@ -34,7 +34,7 @@ func (d *barDisplay) Progress(p events.Progress) {
 		d.Close()
 		d.phase = p.Phase
 		if p.Steps == 0 {
-			fmt.Fprintln(d.out, p.Phase)
+			fmt.Fprintln(d.out, Line(p.Phase))
 		}
 	}
 	if p.Steps > 0 {
@@ -81,7 +81,7 @@ func (d *barDisplay) draw(p events.Progress) {
 
 // describe names the phase and its metrics, cut to what the bar leaves of the line: one that wraps can't be drawn over.
 func (d *barDisplay) describe(p events.Progress) string {
-	text := []rune(strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, runs.Metrics(p.Metrics), d.trial), " "))
+	text := []rune(Line(strings.TrimRight(fmt.Sprintf("%-10s %s  %s", p.Phase, runs.Metrics(p.Metrics), d.trial), " ")))
 	return string(text[:min(len(text), max(d.width-d.barIn(p.Steps)-figuresIn(p.Steps)-1, 0))])
 }
 

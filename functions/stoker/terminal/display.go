@@ -3,11 +3,8 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -21,22 +18,11 @@ type Display interface {
 }
 
 // NewDisplay shows progress on out: a bar where that is a terminal.
-func NewDisplay(out io.Writer) Display {
-	if file, ok := Drawable(out); ok {
-		width, _, err := term.GetSize(int(file.Fd()))
-		if err != nil || width == 0 {
-			width = 80
-		}
-		return &barDisplay{out: out, width: width}
+func NewDisplay(out *Stream) Display {
+	if width, _, ok := out.Size(); ok {
+		return &barDisplay{out: out.drawing(), width: width}
 	}
 	return &lineDisplay{out: out}
-}
-
-// Drawable is the terminal behind w, if that is one on which lines can be drawn over. Nothing is drawn in colour, so that NO_COLOR is
-// kept to without a look at it.
-func Drawable(w io.Writer) (terminal *os.File, ok bool) {
-	file, ok := w.(*os.File)
-	return file, ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // NoDisplay shows nothing.
@@ -84,7 +70,7 @@ func (d *lineDisplay) Progress(p events.Progress) {
 	default:
 		d.phase, d.shown = p.Phase, tenth
 	}
-	fmt.Fprintln(d.out, strings.TrimSpace(fmt.Sprintf("%-10s %s %s", p.Phase, runs.Step(p), runs.Metrics(p.Metrics))))
+	fmt.Fprintln(d.out, Line(strings.TrimSpace(fmt.Sprintf("%-10s %s %s", p.Phase, runs.Step(p), runs.Metrics(p.Metrics)))))
 }
 
 func (d *lineDisplay) Close() {}

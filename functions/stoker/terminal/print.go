@@ -25,22 +25,33 @@ func Formats() []string { return []string{Table, JSON, YAML} }
 func ForPrograms(format string) bool { return format == JSON || format == YAML }
 
 // Print writes a result: v as indented JSON, the same as YAML, else what table writes into aligned columns.
-func Print(out io.Writer, format string, v any, table func(w io.Writer)) error {
+func Print(out *Stream, format string, v any, table func(w io.Writer)) error {
 	switch format {
 	case JSON:
-		encoder := json.NewEncoder(out)
+		encoder := json.NewEncoder(out.Data(JSON))
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(v)
 	case YAML:
-		return printYAML(out, v)
+		return printYAML(out.Data(YAML), v)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	table(w)
+	table(safely{w})
 	return w.Flush()
 }
 
+// safely makes text safe before it is aligned, and so counted. What one call writes is whole.
+type safely struct{ to io.Writer }
+
+func (s safely) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(s.to, Safe(string(text))); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
 // PrintNext writes one of several results that come one after another: v as JSON on a line of its own, or as a YAML document.
-func PrintNext(out io.Writer, format string, v any) error {
+func PrintNext(stream *Stream, format string, v any) error {
+	out := stream.Data(format)
 	if format == YAML {
 		var document bytes.Buffer
 		document.WriteString("---\n")
@@ -66,13 +77,13 @@ func printYAML(out io.Writer, v any) error {
 	return err
 }
 
-// Row writes cells as one line of a table.
+// Row writes cells as one line of a table, each as Line returns it.
 func Row(w io.Writer, cells ...any) {
 	for i, cell := range cells {
 		if i > 0 {
 			fmt.Fprint(w, "\t")
 		}
-		fmt.Fprint(w, cell)
+		fmt.Fprint(w, Line(fmt.Sprint(cell)))
 	}
 	fmt.Fprintln(w)
 }
