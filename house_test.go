@@ -64,25 +64,27 @@ var table = house.Table{
 		"compute/tune/tpe":       {},
 		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
-		"functions/pipeline":                  {Opens: "functions/module compute/tune"},
-		"functions/module":                    {Opens: "compute/kernel compute/tune", Tests: "compute/tune/space"},
-		"functions/module/builtin":            {Opens: "functions/module compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/nn/plan compute/record"},
-		"functions/module/estimator":          {Opens: "functions/module compute/nn/initializer compute/warm compute/runlog " + learning, Tests: "compute/record"},
-		"functions/guest":                     {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
-		"functions/guest/process":             {Opens: "functions/scratch"},
-		"functions/guest/process/processtest": {TestHelp: true},
-		"functions/guest/python":              {Opens: "functions/module"},
-		"functions/guest/snapshot":            {},
-		"functions/scratch":                   {},
-		"functions/settings":                  {},
-		"functions/doctor":                    {Opens: "compute/kernel events events/jetstream functions/access functions/guest/python storage"},
-		"functions/access":                    {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
-		"functions/bridge":                    {Opens: "events functions/telemetry storage", Tests: "events/jetstream storage/s3"},
-		"functions/plan":                      {Opens: "events functions/pipeline"},
-		"functions/dispatch":                  {Opens: "events functions/pipeline functions/plan functions/telemetry", Tests: "events/jetstream"},
-		"functions/worker":                    {Opens: "events functions/telemetry"},
-		"functions/notify":                    {Opens: "events", Tests: "events/jetstream"}, // tells those outside
-		"functions/gc":                        {Opens: "events storage functions/dispatch functions/plan"},
+		"functions/pipeline":                         {Opens: "functions/module compute/tune"},
+		"functions/module":                           {Opens: "compute/kernel compute/tune", Tests: "compute/tune/space"},
+		"functions/module/modelcheck":                {Opens: "compute/export compute/savedmodel compute/skew compute/tensorflow"},
+		"functions/module/modelcheck/modelchecktest": {Opens: "functions/guest functions/module/modelcheck", TestHelp: true},
+		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/nn/plan compute/record"},
+		"functions/module/estimator":                 {Opens: "functions/module compute/nn/initializer compute/warm compute/runlog " + learning, Tests: "compute/record"},
+		"functions/guest":                            {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
+		"functions/guest/process":                    {Opens: "functions/scratch"},
+		"functions/guest/process/processtest":        {TestHelp: true},
+		"functions/guest/python":                     {Opens: "functions/module"},
+		"functions/guest/snapshot":                   {},
+		"functions/scratch":                          {},
+		"functions/settings":                         {},
+		"functions/doctor":                           {Opens: "compute/kernel events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
+		"functions/access":                           {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
+		"functions/bridge":                           {Opens: "events functions/telemetry storage", Tests: "events/jetstream storage/s3"},
+		"functions/plan":                             {Opens: "events functions/pipeline"},
+		"functions/dispatch":                         {Opens: "events functions/pipeline functions/plan functions/telemetry", Tests: "events/jetstream"},
+		"functions/worker":                           {Opens: "events functions/telemetry"},
+		"functions/notify":                           {Opens: "events", Tests: "events/jetstream"}, // tells those outside
+		"functions/gc":                               {Opens: "events storage functions/dispatch functions/plan"},
 		"functions/inspect": {Opens: "storage compute/bundle compute/example compute/example/schemapb compute/onnx compute/record " +
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/openlineage": {Opens: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
@@ -91,14 +93,16 @@ var table = house.Table{
 		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "compute/tune/space"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model
-		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module compute/example"},
-		"functions/trainer": {Opens: "events storage functions/telemetry functions/execution functions/worker functions/pipeline functions/group functions/guest functions/module " +
-			"compute/example compute/export compute/savedmodel compute/skew compute/warm",
-			Tests: "compute/nn compute/onnx compute/runlog functions/module/builtin"},
+		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
+		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
+			"compute/example compute/skew compute/warm",
+			Tests: "compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
-			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/tuner/oracle/oraclepb"},
-		"functions/tuner/search": {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
-		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/tuner/oracle/oraclepb",
+			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/tuner/oracle/oraclepb"},
+		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
+		"functions/peer":          {Tests: "functions/peer/peertest"}, // whose process is at the other end
+		"functions/peer/peertest": {TestHelp: true},
+		"functions/tuner/oracle": {Opens: "compute/tune compute/tune/space functions/peer functions/tuner/oracle/oraclepb",
 			Tests: "compute/tune/suggest compute/tftest functions/guest functions/module"},
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
@@ -111,7 +115,8 @@ var table = house.Table{
 		"functions/studies":             {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/studies/studiestest": {Opens: "events", TestHelp: true},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
-			"functions/lineage functions/pipeline functions/plan functions/replay functions/runs functions/studies"},
+			"functions/lineage functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/studies",
+			Tests: "functions/peer/peertest"},
 		"functions/stoker":          {Opens: "*"},
 		"functions/stoker/exit":     {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status
 		"functions/stoker/target":   {Opens: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},

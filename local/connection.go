@@ -32,6 +32,15 @@ var ErrNotRunning = errors.New("no local stack is running")
 
 func connectionFile(dataDir string) string { return filepath.Join(dataDir, "connection.json") }
 
+// Secrets are the files and folders of a stack's data folder that modules have no business with: how the stack is reached, and what its bus
+// and its store keep.
+func Secrets(dataDir string) []string {
+	return []string{connectionFile(dataDir), connectionFile(dataDir) + ".next", busDir(dataDir), storeDir(dataDir)}
+}
+
+func busDir(dataDir string) string   { return filepath.Join(dataDir, "bus") }
+func storeDir(dataDir string) string { return filepath.Join(dataDir, "store") }
+
 // ReadConnection finds the stack that runs on dataDir.
 func ReadConnection(dataDir string) (Connection, error) {
 	text, err := os.ReadFile(connectionFile(dataDir))

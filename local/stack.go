@@ -95,14 +95,14 @@ func withServers(ctx context.Context, opts Options, do func(context.Context, ser
 	var starting errgroup.Group
 	starting.Go(func() (err error) {
 		s.bus, err = onPort(opts.BusPort, last.Bus, func(port int) (*bus.Server, error) {
-			return bus.Start(ctx, bus.Options{Dir: filepath.Join(opts.DataDir, "bus"), Port: port, Logger: opts.Logger})
+			return bus.Start(ctx, bus.Options{Dir: busDir(opts.DataDir), Port: port, Logger: opts.Logger})
 		})
 		return err
 	})
 	starting.Go(func() (err error) {
 		s.bucket, err = onPort(opts.S3Port, last.S3, func(port int) (*bucket.Server, error) {
 			return bucket.Start(ctx, bucket.Options{
-				Dir: filepath.Join(opts.DataDir, "store"), Port: port, Tell: s.notices.tell(opts.Bridge), Logger: opts.Logger,
+				Dir: storeDir(opts.DataDir), Port: port, Tell: s.notices.tell(opts.Bridge), Logger: opts.Logger,
 			})
 		})
 		return err

@@ -20,7 +20,7 @@ import (
 func withWorkshop(opts Options, stack *Stack, box events.Letterbox, do func(...worker.Function) error) (err error) {
 	host, err := guest.New(guest.Options{
 		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, PythonWarm: opts.PythonWarm,
-		Slots: opts.Slots, Logger: opts.Logger,
+		Slots: opts.Slots, Logger: opts.Logger, Hidden: Secrets(opts.DataDir),
 	})
 	if err != nil {
 		return err

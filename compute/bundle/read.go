@@ -182,3 +182,19 @@ func (b *Bundle) read(entry *corepb.BundleEntryProto) ([]byte, error) {
 func (b *Bundle) failure(key string, err error) error {
 	return fmt.Errorf("bundle %s: variable %q: %w", b.prefix, key, err)
 }
+
+// Size is how many bytes the values of a variable take in the data files, as the index has it. Before a value is read, that is checked
+// against the length of its file.
+func (b *Bundle) Size(key string) (int64, error) {
+	entry, err := b.find(key)
+	if err != nil {
+		return 0, err
+	}
+	size := max(0, entry.GetSize())
+	for _, slice := range entry.GetSlices() {
+		if part := max(0, b.entries[sliceKey(key, slice)].GetSize()); part <= math.MaxInt64-size {
+			size += part
+		}
+	}
+	return size, nil
+}

@@ -15,6 +15,9 @@ const (
 	blockRecords = 256
 	blockBytes   = 1 << 20
 	blocksAhead  = 4
+
+	// largeBlock is from how many bytes on a block, which has one record then, is read only when all others are done with.
+	largeBlock = 16 << 20
 )
 
 // errEpochEnd comes from a source between the last record of an epoch and the first of the next.
@@ -59,7 +62,7 @@ type block struct {
 }
 
 // readAhead begins to read at the start of epoch; epochs 0 is for ever.
-func readAhead(files []string, epoch, epochs int) *ahead {
+func readAhead(files []string, epoch, epochs, maxRecord int) *ahead {
 	a := &ahead{
 		files: files,
 		full:  make(chan *block, blocksAhead),
@@ -68,6 +71,7 @@ func readAhead(files []string, epoch, epochs int) *ahead {
 
 		reader: record.NewReader("", nil),
 	}
+	a.reader.Limit(maxRecord)
 	for range cap(a.free) {
 		a.free <- &block{}
 	}
@@ -211,6 +215,9 @@ func (a *ahead) empty() *block {
 	select {
 	case b := <-a.free:
 		b.data, b.ends, b.err = b.data[:0], b.ends[:0], nil
+		if cap(b.data) > largeBlock {
+			b.data = nil
+		}
 		return b
 	case <-a.done:
 		return nil
@@ -218,10 +225,33 @@ func (a *ahead) empty() *block {
 }
 
 func (a *ahead) pass(b *block) bool {
+	if len(b.data) > largeBlock && !a.alone() {
+		return false
+	}
 	select {
 	case a.full <- b:
 		return true
 	case <-a.done:
 		return false
 	}
+}
+
+// alone waits until all blocks but the one that is being filled have been given back: large ones don't wait side by side.
+func (a *ahead) alone() bool {
+	var back []*block
+	defer func() {
+		for _, b := range back {
+			a.free <- b
+		}
+	}()
+	for range cap(a.free) - 1 {
+		select {
+		case b := <-a.free:
+			b.data = nil
+			back = append(back, b)
+		case <-a.done:
+			return false
+		}
+	}
+	return true
 }

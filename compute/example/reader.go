@@ -1,11 +1,14 @@
 package example
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/stoker-ml/stoker/compute/record"
 )
 
 // Options say what a Reader reads, and how. They follow tf.data's pipeline of TFX's DataAccessor: files in order, shuffle
@@ -23,8 +26,14 @@ type Options struct {
 	ShuffleBuffer int
 	Seed          uint64
 
+	MaxRecord int   // bytes of a record; 0 is record.DefaultLimit
+	MaxBytes  int64 // of the records of one batch, and of those in the shuffle buffer; 0 is DefaultMaxBytes
+
 	Logger *slog.Logger // nil: silent
 }
+
+// DefaultMaxBytes bounds the records that are in memory at once: a small compressed file may hold as many large ones as it likes.
+const DefaultMaxBytes = 1 << 30
 
 // Reader reads batches. It is not safe for concurrent use. A goroutine of its own reads and decompresses some records ahead;
 // Close ends it.
@@ -35,7 +44,8 @@ type Reader struct {
 	decoder *Decoder
 
 	batch     *Batch
-	delivered bool // batch was returned by Next: its rows are done with
+	delivered bool  // batch was returned by Next: its rows are done with
+	bytes     int64 // of the records in batch
 
 	ahead    *ahead
 	records  source
@@ -55,6 +65,10 @@ type Position struct {
 func Open(o Options) (*Reader, error) {
 	if o.BatchSize < 1 || o.Epochs < 0 {
 		return nil, fmt.Errorf("open examples: batch size %d must be 1 or more, epochs %d must not be negative", o.BatchSize, o.Epochs)
+	}
+	o.MaxRecord, o.MaxBytes = cmp.Or(o.MaxRecord, record.DefaultLimit), cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	if o.MaxRecord < 0 || o.MaxBytes < 0 {
+		return nil, fmt.Errorf("open examples: limits of %d and %d bytes must not be negative", o.MaxRecord, o.MaxBytes)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -88,10 +102,10 @@ func (r *Reader) Position() Position { return r.position }
 // start begins to read at the start of an epoch.
 func (r *Reader) start(epoch int) {
 	r.position = Position{Epoch: epoch}
-	r.ahead = readAhead(r.files, epoch, r.options.Epochs)
+	r.ahead = readAhead(r.files, epoch, r.options.Epochs, r.options.MaxRecord)
 	r.records = r.ahead
 	if r.options.ShuffleBuffer > 1 {
-		r.records = newShuffle(r.ahead, r.options.ShuffleBuffer, r.options.Seed, epoch)
+		r.records = newShuffle(r.ahead, r.options.ShuffleBuffer, r.options.MaxBytes, r.options.Seed, epoch)
 	}
 }
 
@@ -101,7 +115,7 @@ func (r *Reader) start(epoch int) {
 func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 	if r.delivered {
 		r.batch.Reset()
-		r.delivered = false
+		r.delivered, r.bytes = false, 0
 	}
 	for r.batch.Rows < r.options.BatchSize {
 		records, err := r.next(ctx, r.options.BatchSize-r.batch.Rows)
@@ -121,6 +135,12 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 
 // append appends records to the batch, and where they come from.
 func (r *Reader) append(records []rec) error {
+	for _, rec := range records {
+		if r.bytes += int64(len(rec.data)); r.bytes > r.options.MaxBytes {
+			r.err = r.locate(&Error{Err: fmt.Errorf("the records of a batch have more than %d bytes: choose a smaller batch", r.options.MaxBytes)}, rec)
+			return r.err
+		}
+	}
 	n, err := r.decoder.appendAll(r.batch, records)
 	if err != nil {
 		r.err = r.locate(err, records[n])
@@ -156,6 +176,7 @@ func (r *Reader) next(ctx context.Context, most int) ([]rec, error) {
 // records an epoch has, it skips whole epochs without reading them. Fewer batches than asked for are io.EOF.
 func (r *Reader) Skip(ctx context.Context, batches int64) error {
 	r.batch.Reset()
+	r.bytes = 0
 	left := batches * int64(r.options.BatchSize)
 	for r.skipEpochs(&left); left > 0; r.skipEpochs(&left) {
 		records, err := r.next(ctx, int(min(left, chunkRows)))

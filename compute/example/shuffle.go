@@ -2,6 +2,7 @@ package example
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 )
 
@@ -10,6 +11,8 @@ import (
 type shuffle struct {
 	from  source
 	size  int
+	most  int64 // bytes of the records in the buffer
+	bytes int64
 	seed  uint64
 	epoch int
 
@@ -23,8 +26,8 @@ type shuffle struct {
 	spare [][]byte // memory to use again
 }
 
-func newShuffle(from source, size int, seed uint64, epoch int) *shuffle {
-	s := &shuffle{from: from, size: size, seed: seed, room: make([]rec, chunkRows)}
+func newShuffle(from source, size int, most int64, seed uint64, epoch int) *shuffle {
+	s := &shuffle{from: from, size: size, most: most, seed: seed, room: make([]rec, chunkRows)}
 	s.begin(epoch)
 	return s
 }
@@ -65,6 +68,7 @@ func (s *shuffle) draw() rec {
 	s.held[i] = s.held[last]
 	s.held = s.held[:last]
 	s.lent = append(s.lent, drawn.data)
+	s.bytes -= int64(len(drawn.data))
 	return drawn
 }
 
@@ -82,6 +86,9 @@ func (s *shuffle) fill(ctx context.Context) error {
 			}
 			s.below = s.room[:n]
 		}
+		if s.bytes+int64(len(s.below[0].data)) > s.most {
+			return inputError{fmt.Errorf("read examples: the %d records in the shuffle buffer have more than %d bytes: choose a smaller buffer", len(s.held)+1, s.most)}
+		}
 		s.hold(s.below[0])
 		s.below = s.below[1:]
 	}
@@ -93,6 +100,10 @@ func (s *shuffle) hold(r rec) {
 	var room []byte
 	if n := len(s.spare); n > 0 {
 		room, s.spare = s.spare[n-1], s.spare[:n-1]
+	}
+	s.bytes += int64(len(r.data))
+	if cap(room) > blockBytes {
+		room = nil // for what is small
 	}
 	r.data = append(room[:0], r.data...)
 	s.held = append(s.held, r)

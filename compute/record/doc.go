@@ -9,4 +9,7 @@
 //	uint32  masked CRC-32C of data
 //
 // A compressed file is one gzip stream over all of that.
+//
+// A record is in memory as a whole, so one of more than DefaultLimit bytes, 256 MiB, is refused by its length, before anything of it is
+// read or inflated; Reader.Limit sets another limit. Memory grows with the bytes that are there.
 package record

@@ -15,7 +15,14 @@ const (
 
 	// maxLength is what a record may be long: a protocol buffer cannot be longer.
 	maxLength = math.MaxInt32
+
+	// keptBytes is how much memory of a long record is kept for the next one.
+	keptBytes = 16 << 20
 )
+
+// DefaultLimit is how many bytes a record may have, unless Limit says otherwise. A gzip file may be a thousand times as large as it
+// looks, and a record is in memory as a whole.
+const DefaultLimit = 256 << 20
 
 // Reader reads the records of one file in turn. It is not safe for concurrent use.
 type Reader struct {
@@ -28,6 +35,7 @@ type Reader struct {
 	held   int    // bytes of records that were returned, still in the buffer of in
 	ahead  []byte // what follows them there
 	large  []byte
+	limit  int   // bytes of a record
 	err    error // once set, what Next returns for ever
 }
 
@@ -46,7 +54,7 @@ func Open(path string) (*Reader, error) {
 // NewReader reads records from in, which is not closed. The name stands in errors, and decides by ".gz" at its end whether
 // in must be gzip.
 func NewReader(name string, in io.Reader) *Reader {
-	r := &Reader{stream: newStream()}
+	r := &Reader{stream: newStream(), limit: DefaultLimit}
 	r.in = bufio.NewReaderSize(r.stream, bufferSize)
 	r.Reset(name, in)
 	return r
@@ -57,8 +65,12 @@ func NewReader(name string, in io.Reader) *Reader {
 func (r *Reader) Reset(name string, in io.Reader) {
 	r.stream.reset(name, in)
 	r.in.Reset(r.stream)
-	*r = Reader{name: name, stream: r.stream, in: r.in, large: r.large, close: func() error { return nil }}
+	*r = Reader{name: name, stream: r.stream, in: r.in, large: r.large, limit: r.limit, close: func() error { return nil }}
 }
+
+// Limit sets how many bytes a record may have from now on: DefaultLimit at first, at most 2^31 - 1. A longer one is an *Error with
+// ErrTooLong in its chain. Its length is known from its head, and nothing of it is read.
+func (r *Reader) Limit(bytes int) { r.limit = min(bytes, maxLength) }
 
 // Gzip says whether the file is compressed, once Next was called.
 func (r *Reader) Gzip() bool { return r.stream.inflates() }
@@ -112,7 +124,7 @@ func (r *Reader) nextAhead() ([]byte, bool) {
 		return nil, false
 	}
 	length := binary.LittleEndian.Uint64(r.ahead)
-	if length > uint64(len(r.ahead)-frame) || checksum(r.ahead[:8]) != binary.LittleEndian.Uint32(r.ahead[8:]) {
+	if length > uint64(len(r.ahead)-frame) || length > uint64(r.limit) || checksum(r.ahead[:8]) != binary.LittleEndian.Uint32(r.ahead[8:]) {
 		return nil, false
 	}
 	size := frame + int(length)
@@ -137,8 +149,8 @@ func (r *Reader) readLength() (int, error) {
 		return 0, r.otherFormat(head)
 	}
 	length := binary.LittleEndian.Uint64(head)
-	if length > maxLength {
-		return 0, fmt.Errorf("%d bytes: %w (%d)", length, ErrTooLong, maxLength)
+	if length > uint64(r.limit) {
+		return 0, fmt.Errorf("%d bytes: %w (%d): write smaller records, or raise the limit", length, ErrTooLong, r.limit)
 	}
 	r.in.Discard(headSize)
 	return int(length), nil
@@ -169,7 +181,9 @@ func (r *Reader) peekData(length int) ([]byte, error) {
 // length promises.
 func (r *Reader) readLarge(length int) ([]byte, error) {
 	need := length + footSize
-	r.large = r.large[:0]
+	if r.large = r.large[:0]; cap(r.large) > keptBytes && need <= keptBytes {
+		r.large = nil
+	}
 	for len(r.large) < need {
 		start := len(r.large)
 		r.large = append(r.large, make([]byte, min(need-start, max(bufferSize, start)))...)

@@ -254,7 +254,7 @@ func TestSeveralGzipStreamsInOneFileAreOneFile(t *testing.T) {
 // Not parallel: it counts the memory of the whole process.
 func TestALengthAloneTakesNoMemory(t *testing.T) {
 	head := make([]byte, 12)
-	for length, want := range map[uint64]error{1 << 31: record.ErrTooLong, 1<<64 - 1: record.ErrTooLong, 1<<31 - 1: record.ErrTruncated} {
+	for length, want := range map[uint64]error{1 << 31: record.ErrTooLong, 1<<64 - 1: record.ErrTooLong, 1<<31 - 1: record.ErrTooLong, 256<<20 + 1: record.ErrTooLong, 256 << 20: record.ErrTruncated} {
 		binary.LittleEndian.PutUint64(head, length)
 		binary.LittleEndian.PutUint32(head[8:], record.Checksum(head[:8]))
 		r := record.NewReader("f", bytes.NewReader(append(bytes.Clone(head), "few bytes"...)))
@@ -366,4 +366,58 @@ func ExampleReader() {
 	// Output:
 	// one
 	// two
+}
+
+// A record that is longer than the limit is refused by its head, in a compressed file too: neither is it inflated, nor is there memory for
+// it.
+func TestRecordsOverTheLimitAreRefusedBeforeTheyAreRead(t *testing.T) {
+	zeros := make([]byte, 1<<20)
+	var head []byte
+	head = binary.LittleEndian.AppendUint64(head, record.DefaultLimit+1)
+	head = binary.LittleEndian.AppendUint32(head, record.Checksum(head))
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	z.Write(framed(t, []byte("small")))
+	z.Write(head)
+	for range record.DefaultLimit >> 20 {
+		z.Write(zeros)
+	}
+	z.Close()
+	file := filepath.Join(t.TempDir(), "bomb.gz")
+	if err := os.WriteFile(file, bomb.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	records, err := readAll(r)
+	runtime.ReadMemStats(&after)
+	var at *record.Error
+	if !errors.Is(err, record.ErrTooLong) || !errors.As(err, &at) || at.File != file || at.Record != 1 || len(records) != 1 || !record.Corrupt(err) {
+		t.Errorf("%d records, error %v, want one that names %s and record 1", len(records), err, file)
+	}
+	if made := after.TotalAlloc - before.TotalAlloc; made > 16<<20 {
+		t.Errorf("a file of %d bytes took %d MiB", bomb.Len(), made>>20)
+	}
+}
+
+func TestTheLimitOfARecordIsSet(t *testing.T) {
+	t.Parallel()
+	file := framed(t, make([]byte, 10), make([]byte, 100), make([]byte, 11))
+	for limit, want := range map[int]int{9: 0, 10: 1, 100: 3} {
+		r := record.NewReader("f", bytes.NewReader(file))
+		r.Limit(limit)
+		records, err := readAll(r)
+		if len(records) != want || (err == nil) != (want == 3) || err != nil && !errors.Is(err, record.ErrTooLong) {
+			t.Errorf("limit %d: %d records, error %v", limit, len(records), err)
+		}
+		r.Reset("again", bytes.NewReader(file)) // keeps the limit
+		if again, _ := readAll(r); len(again) != want {
+			t.Errorf("limit %d: %d records of another file", limit, len(again))
+		}
+	}
 }

@@ -5,6 +5,8 @@
 // How a model is trained doesn't live here (compute/train), nor its other file formats, nor the execution of graphs in Go
 // (compute/tensorflow): here a transform graph is carried over as it stands.
 //
+// A model that is asked in Go stays within tensorflow.Limits (Served.Limit), and ends with its context (Served.RunContext).
+//
 // Read Model first, then Write; WriteEval is for model analysis, Open for reading. Formats and semantics are TensorFlow's, as in
 // tensorflow/core/protobuf (saved_model.proto, saved_object_graph.proto and fingerprint.proto). The variables lie in a TensorBundle
 // (compute/bundle).

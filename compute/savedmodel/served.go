@@ -1,6 +1,7 @@
 package savedmodel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,6 +20,7 @@ type Served struct {
 	signatures []tensorflow.Signature
 
 	mu       sync.Mutex
+	limits   tensorflow.Limits
 	session  *tensorflow.Session // nil until something has to be executed
 	programs map[string]*tensorflow.Program
 }
@@ -68,18 +70,39 @@ func Open(dir string) (*Served, error) {
 // Signatures lists what the model can be asked, by name.
 func (s *Served) Signatures() []Signature { return slices.Clone(s.signatures) }
 
+// Limit bounds what the model takes from now on. It has no effect on what has been compiled.
+func (s *Served) Limit(limits tensorflow.Limits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limits, s.session = limits, nil
+}
+
+// CheckOps is an error for the ops of the model that the policy doesn't allow (tensorflow.Policy).
+func (s *Served) CheckOps(policy tensorflow.Policy) error { return s.model.CheckOps(policy) }
+
 // Compile restores the model's variables, fills its tables, and makes the signature ready to run; Run does it too where it
 // hasn't been done. An op that isn't known is an error that names the op, its node and the output that needs it.
 func (s *Served) Compile(signature string) error {
-	_, _, err := s.program(signature)
+	return s.CompileContext(context.Background(), signature)
+}
+
+// CompileContext is Compile until ctx ends.
+func (s *Served) CompileContext(ctx context.Context, signature string) error {
+	_, _, err := s.program(ctx, signature)
 	return err
 }
 
 // Run asks the model: inputs by name, then outputs by name. A sparse input x is three tensors, x/indices, x/values and
 // x/dense_shape, a ragged one x/values and x/row_splits, then x/row_splits_1 and so on inwards; outputs are named alike. What TensorFlow
-// has an error for is one here too.
+// has an error for is one here too. What goes beyond the limits (Limit, tensorflow.Limits) is an error with tensorflow.ErrLimit in its
+// chain.
 func (s *Served) Run(signature string, inputs map[string]Tensor) (map[string]Tensor, error) {
-	of, program, err := s.program(signature)
+	return s.RunContext(context.Background(), signature, inputs)
+}
+
+// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain.
+func (s *Served) RunContext(ctx context.Context, signature string, inputs map[string]Tensor) (map[string]Tensor, error) {
+	of, program, err := s.program(ctx, signature)
 	if err != nil {
 		return nil, err
 	}
@@ -88,18 +111,20 @@ func (s *Served) Run(signature string, inputs map[string]Tensor) (map[string]Ten
 	if err := feed(frame.Args, of.Inputs, inputs); err != nil {
 		return nil, fmt.Errorf("signature %s: %w", signature, err)
 	}
-	if err := frame.Run(); err != nil {
+	if err := frame.Run(ctx); err != nil {
 		return nil, fmt.Errorf("signature %s: %w", signature, err)
 	}
 	outputs := map[string]Tensor{}
 	for i, key := range keys(of.Outputs) {
-		outputs[key.name] = ops.Copy(frame.Result(i))
+		if outputs[key.name], err = frame.Copy(i); err != nil {
+			return nil, fmt.Errorf("signature %s: output %q: %w", signature, key.name, err)
+		}
 	}
 	return outputs, nil
 }
 
 // program is the signature, compiled.
-func (s *Served) program(name string) (Signature, *tensorflow.Program, error) {
+func (s *Served) program(ctx context.Context, name string) (Signature, *tensorflow.Program, error) {
 	of, err := tensorflow.Find(s.signatures, name)
 	if err != nil {
 		return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
@@ -110,11 +135,11 @@ func (s *Served) program(name string) (Signature, *tensorflow.Program, error) {
 		return of, p, nil
 	}
 	if s.session == nil {
-		if s.session, err = s.model.Start(); err != nil {
+		if s.session, err = s.model.Start(ctx, s.limits); err != nil {
 			return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
 		}
 	}
-	p, err := s.session.Compile(of, "output")
+	p, err := s.session.Compile(ctx, of, "output")
 	if err != nil {
 		return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
 	}

@@ -26,11 +26,11 @@ type Question struct {
 	// Labels are raw features that requests don't have. They are taken out of the rows before the model is asked for its outputs.
 	Labels []string
 
-	Rows      int     // how many are asked, at most
-	Tolerance float64 // see DefaultTolerance
-	Python    string  // an interpreter that has TensorFlow, which is asked too; "" for none
-	Fallback  string  // one that is asked only where nobody else can execute the model: it takes seconds to start; "" for none
-	Logger    *slog.Logger
+	Rows      int          // how many are asked, at most
+	Tolerance float64      // see DefaultTolerance
+	Python    string       // an interpreter that has TensorFlow, which is asked too; "" for none
+	Fallback  string       // one that is asked only where nobody else can execute the model: it takes seconds to start; "" for none
+	Logger    *slog.Logger `json:"-"`
 }
 
 // DefaultTolerance is how far two answers may lie apart: so much absolutely, and so much of the largest number that the output

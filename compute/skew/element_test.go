@@ -1,6 +1,7 @@
 package skew
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,7 @@ func TestWhatAPredictionIsGoesByWhatIsServed(t *testing.T) {
 		switch {
 		case err != nil && !strings.Contains(err.Error(), c.want):
 			t.Errorf("%s: %v", line, err)
-		case err == nil && rows[0]["y"].like(c.served).String() != c.want:
+		case err == nil && fmt.Sprintf("%q", rows[0]["y"].like(c.served).texts) != c.want:
 			t.Errorf("%s is %v, want %s", line, rows[0]["y"].like(c.served), c.want)
 		}
 	}

@@ -1,7 +1,6 @@
 package skew
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -11,7 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 //go:embed ask.py
@@ -39,7 +41,8 @@ func (p python) ask(ctx context.Context, questions []question) ([]map[string]col
 	var all []map[string]column
 	for i, q := range questions {
 		if answers[i].Error != "" {
-			return nil, errors.New(answers[i].Error)
+			return nil, fmt.Errorf("the signature %s ends with TensorFlow's %s, whose message is in no log: call it with the first rows of the evaluation data to see it",
+				q.signature.Name, errorName(answers[i].Error))
 		}
 		outputs, err := answers[i].tensors()
 		if err != nil {
@@ -72,10 +75,11 @@ func (p python) run(ctx context.Context, questions []question) (answers []wireAn
 	ctx, cancel := context.WithTimeout(ctx, pythonTime)
 	defer cancel()
 	command := exec.CommandContext(ctx, p.interpreter, "-I", script, p.model, asked, answered)
-	command.Env = append(os.Environ(), "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=2")
+	command.Env = environment(dir)
 	command.WaitDelay = time.Second
-	if out, err := command.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", p.interpreter, cmp.Or(context.Cause(ctx), err), tail(out))
+	command.Stdout, command.Stderr = os.Stderr, os.Stderr // the log of the check
+	if err := command.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.interpreter, cmp.Or(context.Cause(ctx), err))
 	}
 	text, err = os.ReadFile(answered)
 	if err == nil {
@@ -84,9 +88,24 @@ func (p python) run(ctx context.Context, questions []question) (answers []wireAn
 	return answers, err
 }
 
-// tail is the end of what a process said.
-func tail(out []byte) []byte {
-	const most = 2000
-	out = bytes.TrimSpace(out)
-	return out[max(0, len(out)-most):]
+// environment is all that TensorFlow is told of ours: the model that it executes may read it.
+func environment(home string) []string {
+	env := []string{"HOME=" + home, "TMPDIR=" + home, "CUDA_VISIBLE_DEVICES=-1", "TF_CPP_MIN_LOG_LEVEL=2"}
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// errorName keeps of the name of TensorFlow's error what a name has: the process that says it has executed a foreign model.
+func errorName(text string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return -1
+	}, text)
+	return name[:min(len(name), 60)]
 }

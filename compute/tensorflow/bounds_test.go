@@ -1,6 +1,7 @@
 package tensorflow_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -89,7 +90,7 @@ func compiled(dir string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	s, err := m.Start()
+	s, err := m.Start(context.Background(), tensorflow.Limits{})
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func compiled(dir string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Compile(signatures[0], "output")
+	_, err = s.Compile(context.Background(), signatures[0], "output")
 	return err
 }
 

@@ -87,11 +87,11 @@ func compareSaved(t *testing.T, c saved) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := m.Start()
+	session, err := m.Start(t.Context(), tensorflow.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := session.Compile(signature, "output")
+	program, err := session.Compile(t.Context(), signature, "output")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func compareSaved(t *testing.T, c saved) {
 		for i := range frame.Args {
 			frame.Args[i] = c.Inputs[i].tensor(t)
 		}
-		if err := frame.Run(); err != nil {
+		if err := frame.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(signature.Outputs) != len(c.Outputs) {

@@ -1,6 +1,7 @@
 package tensorflow
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ type compiler struct {
 // spent is what was compiled so far, in a plan and those around it.
 type spent struct {
 	nodes int
-	grown int // elements of tensors that were computed
+	grown int64 // bytes of tensors that were computed
 }
 
 // scope is one unfolded call of a function, or the top graph.
@@ -168,6 +169,9 @@ func (s *scope) compile(def *nodepb.NodeDef) error {
 	if s.spent.nodes++; s.spent.nodes > maxNodes {
 		return fmt.Errorf("graph unfolds to more than %d nodes", maxNodes)
 	}
+	if err := errors.Join(s.session.budget.Poll(), s.session.chargeNode(def)); err != nil {
+		return fmt.Errorf("node %s (%s): %w", name, def.GetOp(), err)
+	}
 	s.open[name] = true
 	defer delete(s.open, name)
 	in, err := s.inputs(def)
@@ -230,7 +234,7 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 	if !ok {
 		return nil, fmt.Errorf("node %s: op %s is not known", def.GetName(), def.GetOp())
 	}
-	n := &ops.Node{Def: def}
+	n := &ops.Node{Def: def, Budget: s.session.budget}
 	for _, slot := range in {
 		n.In, n.Fixed = append(n.In, s.types[slot]), append(n.Fixed, s.plan.start[slot])
 	}
@@ -252,8 +256,14 @@ func (s *scope) add(def *nodepb.NodeDef, in []int) ([]int, error) {
 		out = append(out, s.slot(t, nil))
 	}
 	s.plan.loops = s.plan.loops || loops
-	if !loops && s.fold(k, n, out) { // loops wait for a run
-		return out, s.grow(def, out)
+	if !loops { // which wait for a run
+		folded, err := s.fold(k, n, out)
+		if err != nil {
+			return nil, fmt.Errorf("node %s (%s): %w", def.GetName(), def.GetOp(), err)
+		}
+		if folded {
+			return out, s.grow(def, out)
+		}
 	}
 	s.plan.steps = append(s.plan.steps, step{kernel: k, in: in, out: out, node: def.GetName(), op: def.GetOp()})
 	return out, nil

@@ -30,7 +30,7 @@ func (s *Session) findDatasets(tensors map[int32]string) error {
 		if err != nil {
 			continue // no function that makes it: whoever needs it says so
 		}
-		found, err := m.datasetOps(def.GetNodeDef(), 0)
+		found, err := m.datasetOps(def.GetNodeDef(), map[string]bool{})
 		if err != nil {
 			return fmt.Errorf("object %d: %w", id, err)
 		}
@@ -49,16 +49,18 @@ func (s *Session) findDatasets(tensors map[int32]string) error {
 	return nil
 }
 
-// datasetOps tells whether there are ops of data sets, and refuses those that are not in the pipeline of tf.Transform.
-func (m *Model) datasetOps(nodes []*nodepb.NodeDef, depth int) (found bool, err error) {
+// datasetOps tells whether there are ops of data sets, and refuses those that are not in the pipeline of tf.Transform. seen are the
+// functions that were looked at: each is once.
+func (m *Model) datasetOps(nodes []*nodepb.NodeDef, seen map[string]bool) (found bool, err error) {
 	for _, n := range nodes {
 		is := strings.Contains(n.GetOp(), "Dataset")
-		if is && !slices.Contains(datasetOps, n.GetOp()) || depth > maxCalls {
+		if is && !slices.Contains(datasetOps, n.GetOp()) {
 			return true, fmt.Errorf("node %s: op %s isn't known in a table's data set", n.GetName(), n.GetOp())
 		}
 		found = found || is
-		if f := n.GetAttr()["f"].GetFunc(); f != nil {
-			inner, err := m.datasetOps(m.library[f.GetName()].GetNodeDef(), depth+1)
+		if f := n.GetAttr()["f"].GetFunc(); f != nil && !seen[f.GetName()] {
+			seen[f.GetName()] = true
+			inner, err := m.datasetOps(m.library[f.GetName()].GetNodeDef(), seen)
 			if err != nil {
 				return true, err
 			}

@@ -41,6 +41,9 @@ func (w *walk) visit(s *scope, name string) error {
 	} else {
 		w.done[at] = true
 	}
+	if err := w.session.budget.Poll(); err != nil {
+		return fmt.Errorf("node %s (%s): %w", name, def.GetOp(), err)
+	}
 	for _, in := range def.GetInput() {
 		if err := w.visit(s, nodeOf(in)); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
 )
@@ -13,22 +12,26 @@ import (
 // Bounds of what is computed before there is anything to compute it for.
 const (
 	maxFolded = 1 << 16 // elements of a tensor that is computed at once, and kept
-	maxGrown  = 1 << 26 // elements of all that are kept, but for those that the file holds
+	maxGrown  = 1 << 28 // bytes of all that are kept, but for those that the file holds
 )
 
-// fold computes a node whose inputs are known. If that is an error, it may be one in every run.
-func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) bool {
+// fold computes a node whose inputs are known, and says whether it did. If it can't, that may be an error in every run; only the end of
+// the context is one at once.
+func (s *scope) fold(k ops.Kernel, n *ops.Node, out []int) (bool, error) {
 	if slices.Contains(n.Fixed, nil) {
-		return false
+		return false, nil
 	}
-	c := &ops.Call{In: n.Fixed, Out: make([]ops.Value, len(out)), Most: maxFolded}
-	if err := k(c); err != nil {
-		return false
+	budget := s.session.budget
+	start := budget.Mark()
+	c := &ops.Call{In: n.Fixed, Out: make([]ops.Value, len(out)), Most: maxFolded, Budget: budget}
+	if err := ops.Do(k, c); err != nil {
+		budget.Reset(start)
+		return false, budget.Poll()
 	}
 	for i, slot := range out {
 		s.plan.start[slot] = c.Out[i]
 	}
-	return true
+	return true, nil
 }
 
 // grow counts what a folded node keeps. A constant has in the file what isn't repeated; what else is larger than a tensor that is
@@ -39,13 +42,13 @@ func (s *scope) grow(def *nodepb.NodeDef, out []int) error {
 		switch {
 		case !ok:
 		case def.GetOp() == "Const":
-			s.spent.grown += max(0, t.Size()-proto.Size(def))
+			s.spent.grown += max(0, ops.SizeOf(t)-s.session.sizes[def])
 		case t.Size() <= maxFolded:
-			s.spent.grown += t.Size()
+			s.spent.grown += ops.SizeOf(t)
 		}
 	}
 	if s.spent.grown > maxGrown {
-		return fmt.Errorf("node %s: constants grow to more than %d elements", def.GetName(), maxGrown)
+		return fmt.Errorf("node %s: constants grow to more than %d bytes", def.GetName(), maxGrown)
 	}
 	return nil
 }

@@ -17,19 +17,39 @@ func (s *Session) load(from origin) (ops.Tensor, error) {
 	if s.bundle == nil {
 		return nil, fmt.Errorf("%w: tensor %q was saved, but there is no %s.index", ErrFiles, from.key, variablesPrefix)
 	}
-	saved, err := s.bundle.Proto(from.key)
+	start := s.budget.Mark()
+	raw, err := s.bundle.Size(from.key)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFiles, err)
 	}
-	t, err := ops.Constant(saved)
+	if err := errors.Join(s.budget.Poll(), s.budget.Charge(raw)); err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", from.key, err)
+	}
+	saved, err := s.bundle.Proto(from.key)
+	s.budget.Reset(start)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFiles, err)
+	}
+	t, err := ops.Constant(saved, s.budget)
+	if errors.Is(err, ErrLimit) {
+		return nil, fmt.Errorf("tensor %q: %w", from.key, err)
+	}
 	if err != nil || from.part == "" {
 		return t, err
 	}
-	start, size, err := partOf(from.part, t.Shape())
+	at, size, err := partOf(from.part, t.Shape())
 	if err != nil {
 		return nil, fmt.Errorf("tensor %q: part %q: %w", from.key, from.part, err)
 	}
-	return ops.Part(t, start, size)
+	if err := s.budget.Charge(ops.SizeOf(t)); err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", from.key, err)
+	}
+	part, err := ops.Part(t, at, size)
+	if err != nil {
+		return nil, fmt.Errorf("tensor %q: part %q: %w", from.key, from.part, err)
+	}
+	s.budget.Reset(start) // the whole is garbage
+	return part, s.budget.Charge(ops.SizeOf(part) + ops.TextOf(part))
 }
 
 // partOf reads where a part of a tensor begins and how large it is: the shape of the whole, then for each dimension "start,size", or

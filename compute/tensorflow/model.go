@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ type Model struct {
 	Dir  string               // its folder, in which assets and variables lie
 	Meta *corepb.MetaGraphDef // the graph with the tag "serve", or the only one
 
+	graphs  []*corepb.MetaGraphDef // all of the file
 	assets  []*corepb.AssetFileDef
 	objects []*corepb.SavedObject
 	library map[string]*functionpb.FunctionDef
@@ -59,6 +61,9 @@ func read(dir string) ([]byte, error) {
 // Parse reads the bytes of saved_model.pb. dir is where assets and variables will be looked for.
 func Parse(dir string, data []byte) (*Model, error) {
 	var saved corepb.SavedModel
+	if err := checkMessages(data, saved.ProtoReflect().Descriptor()); err != nil {
+		return nil, fmt.Errorf("saved_model.pb is not read: %w", err)
+	}
 	if err := proto.Unmarshal(data, &saved); err != nil {
 		return nil, fmt.Errorf("saved_model.pb does not parse: %w", err)
 	}
@@ -71,7 +76,7 @@ func Parse(dir string, data []byte) (*Model, error) {
 		return nil, fmt.Errorf("saved_model.pb has %d graphs, none with the tag %q", len(graphs), servingTag)
 	}
 	m := &Model{
-		Dir: dir, Meta: graphs[i], objects: graphs[i].GetObjectGraphDef().GetNodes(),
+		Dir: dir, Meta: graphs[i], graphs: graphs, objects: graphs[i].GetObjectGraphDef().GetNodes(),
 		library: map[string]*functionpb.FunctionDef{}, top: map[string]*nodepb.NodeDef{},
 	}
 	for _, def := range m.Meta.GetGraphDef().GetLibrary().GetFunction() {
@@ -118,6 +123,19 @@ func (m *Model) child(id int32, name string) (int32, bool) {
 	}
 	to := children[i].GetNodeId()
 	return to, to >= 0 && int(to) < len(m.objects)
+}
+
+// children are the objects below another by name, the first of each.
+func (m *Model) children(id int32) map[string]int32 {
+	list := m.objects[id].GetChildren()
+	byName := make(map[string]int32, len(list))
+	for _, c := range list {
+		if _, known := byName[c.GetLocalName()]; !known {
+			byName[c.GetLocalName()] = c.GetNodeId()
+		}
+	}
+	maps.DeleteFunc(byName, func(_ string, to int32) bool { return to < 0 || int(to) >= len(m.objects) })
+	return byName
 }
 
 // traced is the function behind an object that is a function traced once.

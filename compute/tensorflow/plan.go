@@ -1,6 +1,7 @@
 package tensorflow
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -32,8 +33,8 @@ type frame struct {
 	call  ops.Call
 }
 
-func (p *plan) newFrame(most int) *frame {
-	return &frame{slots: slices.Clone(p.start), call: ops.Call{Most: most}}
+func (p *plan) newFrame(most int, b *ops.Budget) *frame {
+	return &frame{slots: slices.Clone(p.start), call: ops.Call{Most: most, Budget: b}}
 }
 
 // run does the steps. The results are in the frame's slots, and stay there until its next run.
@@ -43,6 +44,9 @@ func (p *plan) run(f *frame, args []ops.Value) error {
 	}
 	for i := range p.steps {
 		s := &p.steps[i]
+		if err := f.call.Budget.Step(); err != nil {
+			return fmt.Errorf("node %s (%s): %w", s.node, s.op, err)
+		}
 		f.call.In, f.call.Out = f.call.In[:0], f.call.Out[:0]
 		for _, slot := range s.in {
 			f.call.In = append(f.call.In, f.slots[slot])
@@ -50,7 +54,7 @@ func (p *plan) run(f *frame, args []ops.Value) error {
 		for _, slot := range s.out {
 			f.call.Out = append(f.call.Out, f.slots[slot])
 		}
-		if err := s.kernel(&f.call); err != nil {
+		if err := ops.Do(s.kernel, &f.call); err != nil {
 			return fmt.Errorf("node %s (%s): %w", s.node, s.op, err)
 		}
 		for i, slot := range s.out {
@@ -63,9 +67,17 @@ func (p *plan) run(f *frame, args []ops.Value) error {
 // Types are the dtypes of the results.
 func (p *plan) Types() []ops.DType { return p.types }
 
-// Apply runs the plan in memory of its own: in a loop, one pass works on what the last one left.
-func (p *plan) Apply(args []ops.Value, most int) ([]ops.Value, error) {
-	f := p.newFrame(most)
+// slotBytes is what a slot of a frame takes.
+const slotBytes = 16
+
+// Apply runs the plan in memory of its own: in a loop, one pass works on what the last one left. Of that memory, but the results are
+// released.
+func (p *plan) Apply(args []ops.Value, most int, b *ops.Budget) ([]ops.Value, error) {
+	start := b.Mark()
+	if err := errors.Join(b.Step(), b.Charge(slotBytes*int64(len(p.start)))); err != nil {
+		return nil, err
+	}
+	f := p.newFrame(most, b)
 	if err := p.run(f, args); err != nil {
 		return nil, err
 	}
@@ -73,5 +85,6 @@ func (p *plan) Apply(args []ops.Value, most int) ([]ops.Value, error) {
 	for i, slot := range p.results {
 		results[i] = f.slots[slot]
 	}
+	b.Rewind(start, ops.SizeOfNew(results, args))
 	return results, nil
 }

@@ -1,6 +1,7 @@
 package tensorflow
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,13 +13,16 @@ import (
 // constants and tables it captures. It may be used by any number of goroutines at once.
 type Program struct {
 	plan   *plan
+	limits Limits
+	held   int64     // by the session
 	reads  []bool    // by argument
 	frames sync.Pool // of *Frame: memory of runs that have ended
 }
 
 // CompileTrace compiles a function for the arguments of its inputs. An op that isn't known is an error that names the op,
 // its node and the output that needs it; what says what an output is, as in: transformed feature.
-func (s *Session) CompileTrace(t *Trace, what string) (*Program, error) {
+func (s *Session) CompileTrace(ctx context.Context, t *Trace, what string) (*Program, error) {
+	defer s.begin(ctx)()
 	top := s.newScope()
 	for _, in := range t.Inputs {
 		for _, dtype := range in.Types() {
@@ -46,7 +50,7 @@ func (s *Session) CompileTrace(t *Trace, what string) (*Program, error) {
 	if err := called.compileOutputs(t.Outputs, what, result); err != nil {
 		return nil, err
 	}
-	return newProgram(top.plan), nil
+	return s.newProgram(top.plan), nil
 }
 
 // compileOutputs compiles output by output, so that what goes wrong is told of the one that needs it.
@@ -66,8 +70,8 @@ func (s *scope) compileOutputs(outputs []Spec, what string, next func() (int, er
 	return nil
 }
 
-func newProgram(p *plan) *Program {
-	made := &Program{plan: p}
+func (s *Session) newProgram(p *plan) *Program {
+	made := &Program{plan: p, limits: s.limits, held: s.budget.Held()}
 	read := map[int]bool{}
 	for _, s := range p.steps {
 		for _, slot := range s.in {
@@ -81,7 +85,7 @@ func newProgram(p *plan) *Program {
 		made.reads = append(made.reads, read[slot])
 	}
 	made.frames.New = func() any {
-		return &Frame{Args: make([]ops.Value, len(p.args)), program: made, frame: p.newFrame(ops.MaxElements)}
+		return &Frame{Args: make([]ops.Value, len(p.args)), program: made, frame: p.newFrame(ops.MaxElements, nil)}
 	}
 	return made
 }
@@ -97,13 +101,41 @@ type Frame struct {
 
 	program *Program
 	frame   *frame
+	budget  *ops.Budget // of the last run
 }
 
 // Frame gives memory for a run, that of one which has ended if there is some. Release gives it back.
 func (p *Program) Frame() *Frame { return p.frames.Get().(*Frame) }
 
-// Run computes the outputs. An error is one that TensorFlow has too, or bytes that no graph of TensorFlow's makes.
-func (f *Frame) Run() error { return f.program.plan.run(f.frame, f.Args) }
+// Run computes the outputs. An error is one that TensorFlow has too, or bytes that no graph of TensorFlow's makes, or has ErrLimit in
+// its chain. When ctx ends, so does the run, soon, and the error has the cause of ctx in its chain: a kernel looks every 65,536
+// elements, which is well below 100 ms.
+func (f *Frame) Run(ctx context.Context) error {
+	p := f.program
+	ctx, end := p.limits.context(ctx)
+	defer end()
+	if f.budget.Held() > p.limits.Bytes/4 { // memory that is kept for the next run isn't counted
+		f.frame = p.plan.newFrame(ops.MaxElements, nil)
+	}
+	f.budget = ops.NewBudget(ctx, p.limits.Bytes, p.limits.Steps)
+	if err := f.budget.Charge(p.held + slotBytes*int64(len(p.plan.start))); err != nil {
+		return fmt.Errorf("constants, variables and tables: %w", err)
+	}
+	f.frame.call.Budget = f.budget
+	return p.plan.run(f.frame, f.Args)
+}
+
+// Charge takes from the limit of the last run what a copy of a tensor would take, its strings included.
+func (f *Frame) Charge(t ops.Tensor) error { return f.budget.Charge(ops.SizeOf(t) + ops.TextOf(t)) }
+
+// Copy is result i in memory of its own, which is charged to the limit of the run. Strings share their bytes.
+func (f *Frame) Copy(i int) (ops.Tensor, error) {
+	t := f.Result(i)
+	if err := f.budget.Charge(ops.SizeOf(t)); err != nil {
+		return nil, err
+	}
+	return ops.Copy(t), nil
+}
 
 // Result is tensor i of those of the outputs, one after another. It is good until the next Run, or Release.
 func (f *Frame) Result(i int) ops.Tensor {

@@ -55,7 +55,7 @@ func (s *Session) table(def *nodepb.NodeDef) (*ops.Table, error) {
 			return nil, fmt.Errorf("table %q: %w", name, err)
 		}
 		if op := def.GetOp(); op == "MutableHashTableV2" || op == "MutableHashTable" {
-			t.Fill(nil, nil) // may be asked while it is empty
+			t.Fill(nil, nil, nil) // may be asked while it is empty
 		}
 		s.tables[name] = t
 	}

@@ -41,21 +41,21 @@ func (m *Model) checkpointKeys(saved []*corepb.TrackableObjectGraph_TrackableObj
 	}
 	type pair struct{ object, saved int32 }
 	seen, open := map[pair]bool{}, []pair{{rootObject, rootObject}}
-	for len(open) > 0 && len(seen) <= maxNodes {
+	for len(open) > 0 {
 		at := open[0]
 		open = open[1:]
-		if seen[at] || at.saved < 0 || int(at.saved) >= len(saved) {
-			continue
-		}
-		seen[at] = true
 		for _, value := range saved[at.saved].GetAttributes() {
 			if value.GetName() == "VARIABLE_VALUE" && m.objects[at.object].GetVariable() != nil {
 				keys[at.object] = value.GetCheckpointKey()
 			}
 		}
+		own := m.children(at.object)
 		for _, child := range saved[at.saved].GetChildren() {
-			if id, ok := m.child(at.object, child.GetLocalName()); ok {
-				open = append(open, pair{id, child.GetNodeId()})
+			id, ok := own[child.GetLocalName()]
+			next := pair{id, child.GetNodeId()}
+			if ok && !seen[next] && next.saved >= 0 && int(next.saved) < len(saved) && len(seen) < maxNodes {
+				seen[next] = true
+				open = append(open, next)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package tensorflow
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/bundle"
 	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
@@ -27,19 +29,27 @@ type Session struct {
 	assets    map[string]string   // by tensor of the top graph that holds the path: the path
 	datasets  map[string]*dataset // by tensor of the top graph
 
+	limits Limits
+	budget *ops.Budget // of what the session holds
+	sizes  map[*nodepb.NodeDef]int64
+
 	nodes map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef // of functions that were called, by name: they may be called often
 }
 
 // variablesPrefix is where a SavedModel keeps its variables, below its folder.
 var variablesPrefix = filepath.Join("variables", "variables")
 
-// Start restores and initialises.
-func (m *Model) Start() (*Session, error) {
+// Start restores and initialises. The limits are those of all that the session does and of the programs that it compiles; ctx is that of
+// this call.
+func (m *Model) Start(ctx context.Context, limits Limits) (*Session, error) {
 	s := &Session{
 		model: m, variables: map[string]*ops.Variable{}, tables: map[string]*ops.Table{},
 		assets: map[string]string{}, datasets: map[string]*dataset{},
-		nodes: map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef{},
+		nodes: map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef{}, sizes: map[*nodepb.NodeDef]int64{},
+		limits: limits.withDefaults(m),
 	}
+	s.budget = ops.NewBudget(ctx, s.limits.Bytes, s.limits.Steps)
+	defer s.begin(ctx)()
 	captured := m.calledWith()
 	if err := errors.Join(s.findAssets(), s.findDatasets(captured)); err != nil {
 		return nil, err
@@ -64,6 +74,26 @@ func (m *Model) Start() (*Session, error) {
 		}
 	}
 	return s, nil
+}
+
+// begin makes ctx, with the time limit, bound what the session does until the function that is returned is called.
+func (s *Session) begin(ctx context.Context) (end func()) {
+	ctx, end = s.limits.context(ctx)
+	s.budget.Within(ctx)
+	return end
+}
+
+// compiledBytes is what a node that has been compiled takes, besides what its definition holds.
+const compiledBytes = 512
+
+// chargeNode takes what a node's kernel holds: it may keep all attributes.
+func (s *Session) chargeNode(def *nodepb.NodeDef) error {
+	size, ok := s.sizes[def]
+	if !ok {
+		size = int64(proto.Size(def))
+		s.sizes[def] = size
+	}
+	return s.budget.Charge(size + compiledBytes)
 }
 
 // findAssets finds the tensors that hold paths of assets.

@@ -2,6 +2,7 @@ package tensorflow
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -104,7 +105,8 @@ func compositePort(composite *corepb.TensorInfo_CompositeTensor) (Spec, []string
 
 // Compile compiles a signature. An op that isn't known is an error that names the op, its node and the output that needs it;
 // what says what an output is, as in: output. The program's arguments are the tensors of the signature's inputs, one after another, its results those of the outputs.
-func (s *Session) Compile(signature Signature, what string) (*Program, error) {
+func (s *Session) Compile(ctx context.Context, signature Signature, what string) (*Program, error) {
+	defer s.begin(ctx)()
 	top := s.newScope()
 	at := 0
 	for _, in := range signature.Inputs {
@@ -118,7 +120,7 @@ func (s *Session) Compile(signature Signature, what string) (*Program, error) {
 	if err := top.compileOutputs(signature.Outputs, what, result); err != nil {
 		return nil, fmt.Errorf("signature %s: %w", signature.Name, err)
 	}
-	return newProgram(top.plan), nil
+	return s.newProgram(top.plan), nil
 }
 
 // Find is the signature of that name, that of serving_default for "".

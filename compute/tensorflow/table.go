@@ -41,14 +41,14 @@ func (s *Session) fillFromText(in *scope, def *nodepb.NodeDef) error {
 		return errors.New("its file isn't an asset")
 	}
 	n := &ops.Node{Def: def}
-	keys, values, err := readTextTable(paths[0], textColumns{
+	keys, values, err := readTextTable(s.budget, paths[0], textColumns{
 		key: n.Integer("key_index", 0), value: n.Integer("value_index", 0), delimiter: n.Text("delimiter", "\t"),
 		offset: n.Integer("offset", 0), keyType: t.Key, valueType: t.Value,
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFiles, err)
 	}
-	return inFile(paths[0], t.Fill(keys, values))
+	return inFile(paths[0], t.Fill(s.budget, keys, values))
 }
 
 // inFile names the vocabulary that an error is about.
@@ -71,7 +71,7 @@ func (s *Session) fillFromLists(in *scope, def *nodepb.NodeDef) error {
 			return fmt.Errorf("input %d: %w", i+1, err)
 		}
 	}
-	return t.Fill(lists[0], lists[1])
+	return t.Fill(s.budget, lists[0], lists[1])
 }
 
 // known is a tensor that was saved, or is known beforehand.
@@ -107,9 +107,9 @@ func (s *Session) fillFromRecords(in *scope, def *nodepb.NodeDef) error {
 	if !ok {
 		return errors.New("its data set isn't known beforehand")
 	}
-	keys, values, err := readRecordTable(set.path)
+	keys, values, err := readRecordTable(s.budget, set.path)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFiles, err)
 	}
-	return inFile(set.path, t.Fill(keys, values))
+	return inFile(set.path, t.Fill(s.budget, keys, values))
 }

@@ -32,7 +32,7 @@ const maxLine = 16 << 20
 
 // readTextTable reads a file of a line a key. As in TensorFlow, blanks are kept, a CR before the newline isn't, the last
 // line needs no newline, and an empty line or none at all is an error.
-func readTextTable(path string, columns textColumns) (keys, values ops.Tensor, err error) {
+func readTextTable(b *ops.Budget, path string, columns textColumns) (keys, values ops.Tensor, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -45,12 +45,16 @@ func readTextTable(path string, columns textColumns) (keys, values ops.Tensor, e
 		if number < columns.offset {
 			continue
 		}
-		if lines.Text() == "" {
+		if err := chargeLine(b, number, len(lines.Bytes())); err != nil {
+			return nil, nil, fmt.Errorf("vocabulary %s: line %d: %w", filepath.Base(path), number+1, err)
+		}
+		if len(lines.Bytes()) == 0 {
 			return nil, nil, fmt.Errorf("vocabulary %s: line %d is empty", filepath.Base(path), number+1)
 		}
+		line := lines.Text()
 		err := errors.Join(
-			from.add(columns.pick(columns.key, lines.Text(), number-columns.offset)),
-			to.add(columns.pick(columns.value, lines.Text(), number-columns.offset)))
+			from.add(columns.pick(columns.key, line, number-columns.offset)),
+			to.add(columns.pick(columns.value, line, number-columns.offset)))
 		if err != nil {
 			return nil, nil, fmt.Errorf("vocabulary %s: line %d: %w", filepath.Base(path), number+1, err)
 		}
@@ -63,6 +67,19 @@ func readTextTable(path string, columns textColumns) (keys, values ops.Tensor, e
 		return nil, nil, fmt.Errorf("vocabulary %s: is empty", filepath.Base(path))
 	}
 	return keys, to.tensor(), nil
+}
+
+// entryBytes is what a line of a vocabulary takes besides its own bytes: in lists that grow.
+const entryBytes = 64
+
+// chargeLine charges a line that is about to be kept.
+func chargeLine(b *ops.Budget, number, length int) error {
+	if number%1024 == 0 {
+		if err := b.Poll(); err != nil {
+			return err
+		}
+	}
+	return b.Charge(entryBytes + int64(length))
 }
 
 func (c textColumns) pick(which int, line string, number int) (string, error) {
@@ -121,7 +138,7 @@ func (c *column) tensor() ops.Tensor {
 }
 
 // readRecordTable reads a file of records: record i is the key of i.
-func readRecordTable(path string) (keys, values ops.Tensor, err error) {
+func readRecordTable(b *ops.Budget, path string) (keys, values ops.Tensor, err error) {
 	r, err := record.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -135,6 +152,9 @@ func readRecordTable(path string) (keys, values ops.Tensor, err error) {
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("vocabulary %s: %w", filepath.Base(path), err)
+		}
+		if err := chargeLine(b, len(texts.strings), len(data)); err != nil {
+			return nil, nil, fmt.Errorf("vocabulary %s: record %d: %w", filepath.Base(path), len(texts.strings), err)
 		}
 		texts.strings, numbers.integers = append(texts.strings, string(data)), append(numbers.integers, int64(len(numbers.integers)))
 	}

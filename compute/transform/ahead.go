@@ -55,12 +55,12 @@ func (a *ahead) read(ctx context.Context, r Reader, g *Graph) {
 			return
 		}
 		s.raw = copyBatch(s.raw, b)
-		a.running.Go(func() { s.transform(g) })
+		a.running.Go(func() { s.transform(ctx, g) })
 	}
 }
 
-func (s *slot) transform(g *Graph) {
-	made, err := g.Run(s.raw, s.made)
+func (s *slot) transform(ctx context.Context, g *Graph) {
+	made, err := g.RunContext(ctx, s.raw, s.made)
 	s.made = made
 	s.done <- err
 }

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 type artifact struct {
 	model           *tensorflow.Model
 	inputs, outputs []tensorflow.Spec
-	compile         func(*tensorflow.Session) (*tensorflow.Program, error)
+	compile         func(context.Context, *tensorflow.Session) (*tensorflow.Program, error)
 }
 
 // The names of the function: in the tree of objects, and among the signatures of graphs of TensorFlow 1 (force_tf_compat_v1), which
@@ -31,8 +32,8 @@ func newArtifact(m *tensorflow.Model) (*artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &artifact{m, t.Inputs, t.Outputs, func(s *tensorflow.Session) (*tensorflow.Program, error) {
-		return s.CompileTrace(t, transformed)
+	return &artifact{m, t.Inputs, t.Outputs, func(ctx context.Context, s *tensorflow.Session) (*tensorflow.Program, error) {
+		return s.CompileTrace(ctx, t, transformed)
 	}}, nil
 }
 
@@ -46,8 +47,8 @@ func oldArtifact(m *tensorflow.Model) (*artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &artifact{m, of.Inputs, of.Outputs, func(s *tensorflow.Session) (*tensorflow.Program, error) {
-		return s.Compile(of, transformed)
+	return &artifact{m, of.Inputs, of.Outputs, func(ctx context.Context, s *tensorflow.Session) (*tensorflow.Program, error) {
+		return s.Compile(ctx, of, transformed)
 	}}, nil
 }
 

@@ -154,7 +154,7 @@ func compareGolden(t *testing.T, name string, g *Graph, rows [][]byte, want gold
 			t.Fatal(err)
 		}
 		f := g.program.Frame()
-		err = g.run(f, raw)
+		err = g.run(t.Context(), f, raw)
 		switch {
 		case batch.Error != "" && err == nil:
 			t.Errorf("rows %v: no error, TensorFlow has: %s", batch.Rows, batch.Error)

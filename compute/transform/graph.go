@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,14 +28,22 @@ type Graph struct {
 // Open reads the TransformGraph artifact in dir: the folder that holds transform_fn. An op that isn't known is an error that
 // names the op, its node and the transformed feature that needs it; nothing is left to be found out when data are there. An
 // error that has example.ErrInput in its chain is the artifact's fault.
+//
+// The graph is executed within the default limits of package tensorflow: OpenWithin sets others.
 func Open(dir string) (*Graph, error) {
+	return OpenWithin(context.Background(), dir, tensorflow.Limits{})
+}
+
+// OpenWithin is Open until ctx ends, with the limits given for opening it and for each Run. A graph or data that go beyond them have
+// tensorflow.ErrLimit in the error's chain.
+func OpenWithin(ctx context.Context, dir string, limits tensorflow.Limits) (*Graph, error) {
 	m, err := tensorflow.Open(filepath.Join(dir, "transform_fn"))
 	if err != nil {
 		return nil, fmt.Errorf("transform graph %s: %w", dir, blame(err))
 	}
-	g, err := compile(m)
+	g, err := compile(ctx, m, limits)
 	if err != nil {
-		return nil, fmt.Errorf("transform graph %s: %w", dir, inputError{err})
+		return nil, fmt.Errorf("transform graph %s: %w", dir, unlessEnded(ctx, err))
 	}
 	return g, nil
 }
@@ -47,7 +56,15 @@ func blame(err error) error {
 	return inputError{err}
 }
 
-func compile(m *tensorflow.Model) (*Graph, error) {
+// unlessEnded is the artifact's or the data's fault, unless ctx has ended.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return inputError{err}
+}
+
+func compile(ctx context.Context, m *tensorflow.Model, limits tensorflow.Limits) (*Graph, error) {
 	a, err := newArtifact(m)
 	if err != nil {
 		return nil, err
@@ -56,11 +73,11 @@ func compile(m *tensorflow.Model) (*Graph, error) {
 	for _, out := range a.outputs {
 		g.outputs = append(g.outputs, feature{out})
 	}
-	session, err := m.Start()
+	session, err := m.Start(ctx, limits)
 	if err != nil {
 		return nil, err
 	}
-	if g.program, err = a.compile(session); err != nil {
+	if g.program, err = a.compile(ctx, session); err != nil {
 		return nil, err
 	}
 	return g, g.describe(a)
@@ -110,10 +127,15 @@ func (g *Graph) Spec() example.Spec { return slices.Clone(g.spec) }
 // Run returned before and that nobody needs any more, or of its own if into is nil. A row that TensorFlow has an error for
 // is one here too, and spoils its batch.
 func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
+	return g.RunContext(context.Background(), raw, into)
+}
+
+// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain, which isn't example.ErrInput.
+func (g *Graph) RunContext(ctx context.Context, raw, into *example.Batch) (*example.Batch, error) {
 	f := g.program.Frame()
 	defer f.Release()
-	if err := g.run(f, raw); err != nil {
-		return nil, fmt.Errorf("transform: %w", inputError{err})
+	if err := g.run(ctx, f, raw); err != nil {
+		return nil, fmt.Errorf("transform: %w", unlessEnded(ctx, err))
 	}
 	if into == nil {
 		into = example.NewBatch(g.spec)
@@ -126,6 +148,9 @@ func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 		parts = parts[:0]
 		for range out.Tensors() {
 			parts = append(parts, f.Result(at))
+			if err := f.Charge(f.Result(at)); err != nil {
+				return nil, fmt.Errorf("transform: transformed feature %q: %w", out.Name, inputError{err})
+			}
 			at++
 		}
 		if err := out.write(into, g.written[i], parts); err != nil {
@@ -136,7 +161,7 @@ func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 }
 
 // run feeds the batch to the program. What comes out is in the frame then.
-func (g *Graph) run(f *tensorflow.Frame, raw *example.Batch) error {
+func (g *Graph) run(ctx context.Context, f *tensorflow.Frame, raw *example.Batch) error {
 	at := 0
 	for _, s := range g.sources {
 		args := f.Args[at : at+s.Tensors()]
@@ -148,5 +173,5 @@ func (g *Graph) run(f *tensorflow.Frame, raw *example.Batch) error {
 			return fmt.Errorf("raw feature %q: %w", s.Name, err)
 		}
 	}
-	return f.Run()
+	return f.Run(ctx)
 }

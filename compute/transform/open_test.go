@@ -189,7 +189,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		g, err := compile(m)
+		g, err := compile(t.Context(), m, tensorflow.Limits{})
 		if err != nil {
 			return
 		}

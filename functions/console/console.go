@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/peer"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -23,8 +23,8 @@ type Options struct {
 	Store storage.Store
 	Root  storage.Ref // where artifacts go: nothing beside it is shown or downloaded
 
-	Token   string   // who has it may act; "" for nobody
-	Private bool     // reading needs the token too
+	Token   string   // whoever has it may read and act, see SetToken; "" for nobody
+	Readers Readers  // those who may read without it
 	Hosts   []string // names, beside those of loopback, that a browser may know the console by: "stoker.example.org"
 
 	Probes http.Handler // answers /healthz, /readyz and /metrics; nil: nothing does
@@ -35,6 +35,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Quietest time.Duration // least time between two updates of a page; default 0.5 s
+
+	sameUser func(net.Conn) bool // peer.SameUser, but for tests
 }
 
 // Console serves the page.
@@ -49,7 +51,8 @@ type Console struct {
 	sparks  *sparkBook
 	handler http.Handler
 
-	followers atomic.Int64 // pages that follow
+	sessions *sessions
+	streams  streamLimits
 
 	stopped context.Context // ends with Run: pages that follow must not keep a server from stopping
 	stop    context.CancelFunc
@@ -66,21 +69,35 @@ func New(opts Options) (*Console, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	if opts.sameUser == nil {
+		opts.sameUser = peer.SameUser
+	}
 	pages, err := parseTemplates()
 	if err != nil {
 		return nil, err
 	}
 	c := &Console{opts: opts, model: newModel(opts.MaxRuns), studies: newStudyBook(opts.Box), curves: newCurveBook(opts.Store), pages: pages}
+	c.sessions = newSessions(opts.Token, opts.Now)
 	c.shared = newShared(opts.Quietest/2, opts.Now)
 	c.sparks = newSparkBook(c.curves.read, func() { c.model.change(func() {}) })
 	c.logs = newLogBook(opts.Box, 2*opts.Quietest, opts.Now)
 	c.stopped, c.stop = context.WithCancel(context.Background())
-	c.handler = c.withProbes(c.routes())
+	c.handler = c.identify(c.withProbes(c.routes()))
 	return c, nil
 }
 
-// Handler answers requests. Before Run has read what is on the bus, pages say that they are not complete yet.
-func (c *Console) Handler() http.Handler { return c.handler }
+// server returns a server of the console: its handler, and what that must know of connections to tell users of this machine apart. Before Run
+// has read what is on the bus, pages say that they are not complete yet.
+func (c *Console) server() *http.Server {
+	return &http.Server{
+		Handler: c.handler, ConnContext: c.withConnection,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(c.opts.Logger.Handler(), slog.LevelDebug),
+	}
+}
+
+// SetToken replaces the token while the console runs. A new one ends all sessions; "" lets nobody act.
+func (c *Console) SetToken(token string) { c.sessions.setToken(token) }
 
 // Run follows the bus until ctx ends. A bus that is away is asked again; the pages keep showing what was known last, and say so.
 func (c *Console) Run(ctx context.Context) error {
@@ -100,10 +117,7 @@ const (
 
 // Serve runs the console on a listener until ctx ends.
 func (c *Console) Serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{
-		Handler: c.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(c.opts.Logger.Handler(), slog.LevelDebug),
-	}
+	server := c.server()
 	serving, ctx := errgroup.WithContext(ctx)
 	serving.Go(func() error { return c.Run(ctx) })
 	serving.Go(func() error {

@@ -3,6 +3,6 @@
 // what happens by server-sent events.
 //
 // A follower keeps what the pages need in memory (model), built anew from the bus at every start; a page is a function of that, and of
-// what the log, the studies and the store say of the one thing it shows. Who may do what is decided in guard: everybody who reaches the
-// page may read, unless Options.Private; only who has the token may act. Read Console first.
+// what the log, the studies and the store say of the one thing it shows. What a client may do is decided in guard, by who it is (caller):
+// Options.Readers may read, and a session, which a browser gets for the token, may read and act. Read Console first.
 package console

@@ -1,10 +1,7 @@
 package console
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
+	"html/template"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,9 +10,6 @@ import (
 	"time"
 )
 
-// cookieName is that of the cookie by which a browser shows that it was given the token.
-const cookieName = "stoker_token"
-
 // policy is what a browser may load and do: nothing from elsewhere, no script and no style within a page, no frame around it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
@@ -23,8 +17,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // wrongPause is how long a wrong token is thought about.
 const wrongPause = 300 * time.Millisecond
 
-// guard stands before every request. It refuses names of the server that are not its own, against DNS rebinding; requests that other
-// sites make a browser send; reading without the token where the console is private; and acting without it always.
+// guard decides whether a request is answered. It refuses names of the server that are not its own, against DNS rebinding; requests
+// that other sites make a browser send; reading by those who are no Readers; and acting without the token always.
 func (c *Console) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,12 +28,14 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 		open := r.URL.Path == "/token" || strings.HasPrefix(r.URL.Path, "/static/")
 		switch {
-		case open, c.trusts(r), reads && !c.opts.Private:
+		case follows(r) && !isSameSite(r):
+			c.refuse(w, r, http.StatusForbidden, "This request came from another site, and was refused.")
+		case open, c.trusts(r), reads && c.mayRead(r):
 			next.ServeHTTP(w, r)
-		case c.opts.Token == "":
-			c.refuse(w, r, http.StatusForbidden, "This console is read-only: it was started without a token.")
 		case reads:
-			http.Redirect(w, r, "/token?then="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			c.askForToken(w, r)
+		case !c.sessions.hasToken():
+			c.refuse(w, r, http.StatusForbidden, "This console is read-only: it was started without a token.")
 		default:
 			c.refuse(w, r, http.StatusUnauthorized, "Enter the token first; the console printed it when it started.")
 		}
@@ -52,6 +48,35 @@ func (c *Console) guard(next http.Handler) http.Handler {
 		}
 		inner.ServeHTTP(w, r)
 	})
+}
+
+// isSameSite reports whether a page of the console itself sent a request, or no page did. A stream takes a place until it is closed:
+// other sites must not make a browser open some.
+func isSameSite(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "" || site == "same-origin" || site == "none"
+}
+
+// askForToken answers a request to read that needs the token. A client whose user could have been the right one is told why it is not.
+func (c *Console) askForToken(w http.ResponseWriter, r *http.Request) {
+	enter := "/token?then=" + url.QueryEscape(r.URL.RequestURI())
+	view := errorView{Status: http.StatusForbidden, Title: "This console is not yours to read"}
+	switch hasToken := c.sessions.hasToken(); {
+	case hasToken && !c.asksOwners():
+		http.Redirect(w, r, enter, http.StatusSeeOther)
+		return
+	case hasToken:
+		view.Message = "It belongs to another user of this machine, or a proxy has forwarded this request. To read here, enter the token: the " +
+			"console printed it when it started, and its user may give it to you."
+		view.Enter = template.URL(enter)
+	case c.asksOwners():
+		view.Message = "It belongs to another user of this machine, or a proxy has forwarded this request. It was started without a token, so that " +
+			"it is read by its own user alone."
+	default:
+		view.Message = "It was started without a token, so that nobody can show that they may read it."
+	}
+	w.Header().Set("Connection", "close") // it is of no use, and others may need its place
+	c.show(w, r, view.Status, "error", view)
 }
 
 func setHeaders(h http.Header) {
@@ -82,45 +107,31 @@ func hostOf(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// trusts says whether a request brings the cookie that only who knew the token was given.
-func (c *Console) trusts(r *http.Request) bool {
-	cookie, err := r.Cookie(cookieName)
-	return err == nil && c.opts.Token != "" && subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(c.proof())) == 1
-}
-
-// proof is what the cookie holds: not the token itself, so that who reads the browser's store can't type it elsewhere.
-func (c *Console) proof() string {
-	mac := hmac.New(sha256.New, []byte(c.opts.Token))
-	mac.Write([]byte("stoker console cookie"))
-	return hex.EncodeToString(mac.Sum(nil))
-}
-
-// isToken compares in a time that tells nothing of the token.
-func (c *Console) isToken(said string) bool {
-	a, b := sha256.Sum256([]byte(said)), sha256.Sum256([]byte(c.opts.Token))
-	return c.opts.Token != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 1
-}
-
-// enter answers the form in which the token is typed.
-func (c *Console) enter(w http.ResponseWriter, r *http.Request) {
+// login answers the form in which the token is entered. It opens a session, in place of the one that the browser had.
+func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 	then := localPath(r.FormValue("then"))
-	if !c.isToken(strings.TrimSpace(r.PostFormValue("token"))) {
+	id, ok := c.sessions.login(strings.TrimSpace(r.PostFormValue("token")))
+	if !ok {
 		c.pause(r)
 		c.show(w, r, http.StatusUnauthorized, "token", tokenView{Then: then, Wrong: true})
 		return
 	}
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: c.proof(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
-	})
+	c.endSession(r)
+	http.SetCookie(w, cookie(r, id))
 	http.Redirect(w, r, then, http.StatusSeeOther)
 }
 
-// leave forgets the token.
-func (c *Console) leave(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil, MaxAge: -1,
-	})
+// logout ends the browser's session.
+func (c *Console) logout(w http.ResponseWriter, r *http.Request) {
+	c.endSession(r)
+	http.SetCookie(w, cookie(r, ""))
 	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (c *Console) endSession(r *http.Request) {
+	for _, sent := range r.CookiesNamed(cookieName(r)) {
+		c.sessions.logout(sent.Value)
+	}
 }
 
 // pause makes guessing slow.

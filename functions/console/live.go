@@ -21,30 +21,29 @@ func shortly(any) time.Duration { return shortBreath }
 // sendTimeout is how long a client may take to read one update. One that is slower loses its connection, and nobody else waits for it.
 const sendTimeout = 20 * time.Second
 
-// maxFollowers is how many pages may follow at once. A page that finds no place can be read, says so, and asks again.
-const maxFollowers = 512
-
-// comeBack is after how long a page that found no place asks again.
+// comeBack is after how long a page that found no place (streamLimits) asks again. It can be read all the same.
 const comeBack = 15 * time.Second
 
 // live answers with server-sent events: of each part of a page that has changed, an event whose first line is the part's id and whose
 // rest is its new HTML. The event's own id says what the page has by then (seen): a browser that comes back, to this console or to one
-// that was started anew, is sent what it lacks and nothing else. It ends when the client leaves or the console stops.
+// that was started anew, is sent what it lacks and nothing else. It ends when the client leaves, its session ends or the console stops.
 func (c *Console) live(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		defer c.followers.Add(-1)
-		if c.followers.Add(1) > maxFollowers {
+		release, ok := c.streams.acquire(r)
+		if !ok {
 			w.Header().Set("Retry-After", strconv.Itoa(int(comeBack/time.Second)))
 			http.Error(w, "too many pages follow already", http.StatusServiceUnavailable)
 			return
 		}
+		defer release()
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.Header().Set("X-Accel-Buffering", "no") // a proxy must not hold events back
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(c.stopped, cancel)()
 		to := &sender{w: w, control: http.NewResponseController(w), seen: seenBy(r)}
-		for ctx.Err() == nil {
+		session := callerOf(r).session
+		for ctx.Err() == nil && (session == nil || c.sessions.lives(session)) {
 			_, changed := c.model.now()
 			pause, err := c.update(to, r.WithContext(ctx), p)
 			if err != nil || !sleep(ctx, c.opts.Quietest) {

@@ -104,7 +104,7 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 		}
 	}
 	w2 := &world{t: t, box: w.box, store: w.store}
-	other, err := New(Options{Box: w.box, Store: w.store, Root: w.opts.Root, Quietest: time.Millisecond})
+	other, err := New(Options{Box: w.box, Store: w.store, Root: w.opts.Root, Readers: Everybody, Quietest: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestAPageIsSentWhatItLacks(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	running := make(chan error, 1)
 	go func() { running <- other.Run(ctx) }()
-	server := httptest.NewServer(other.Handler())
+	server := w2.serveTest()
 	w2.url = server.URL
 	t.Cleanup(func() { stop(); <-running; server.Close() })
 	w2.sees("/", "boom")
@@ -158,7 +158,10 @@ func TestManyTabs(t *testing.T) {
 		t.Errorf("what is fresh is made again: %v", err)
 	}
 	w := setup(t, nil)
-	w.followers.Store(maxFollowers)
+	full := maxStreams[anonymousStreams]
+	w.streams.mu.Lock()
+	w.streams.classes[anonymousStreams] = full
+	w.streams.mu.Unlock()
 	status, _, header := w.ask(http.MethodGet, "/live/", nil)
 	if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
 		t.Errorf("one more follows: %d", status)
@@ -166,7 +169,9 @@ func TestManyTabs(t *testing.T) {
 	if status, _ := w.get("/"); status != http.StatusOK {
 		t.Errorf("a page that can't follow can't be read either: %d", status)
 	}
-	if n := w.followers.Load(); n != maxFollowers {
+	w.streams.mu.Lock()
+	defer w.streams.mu.Unlock()
+	if n := w.streams.classes[anonymousStreams]; n != full {
 		t.Errorf("%d follow", n)
 	}
 }

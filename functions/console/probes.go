@@ -6,8 +6,8 @@ import (
 )
 
 // withProbes answers, before the guard, those who ask how the console is. A cluster asks by its address, brings no cookie, and follows
-// no way to a form: /healthz and /readyz are for everybody. /metrics tells of what happens, as the pages do, and is for who may see
-// these, or brings the token as "Authorization: Bearer".
+// no way to a form: /healthz and /readyz are for everybody. /metrics tells of what happens, as the pages do: it is for those who may read
+// them, and for requests with the token as "Authorization: Bearer".
 func (c *Console) withProbes(next http.Handler) http.Handler {
 	if c.opts.Probes == nil {
 		return next
@@ -19,6 +19,9 @@ func (c *Console) withProbes(next http.Handler) http.Handler {
 		if c.mayScrape(r) {
 			c.probe(w, r)
 			return
+		}
+		if r.Header.Get("Authorization") != "" {
+			c.pause(r)
 		}
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		http.Error(w, "expected the console's token, as Authorization: Bearer; STOKER_LISTEN serves metrics at an address of its own", http.StatusUnauthorized)
@@ -35,7 +38,7 @@ func (c *Console) probe(w http.ResponseWriter, r *http.Request) {
 // mayScrape also keeps metrics from a site that points its name here.
 func (c *Console) mayScrape(r *http.Request) bool {
 	if said, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return c.isToken(said)
+		return c.sessions.isToken(said)
 	}
-	return c.isOurs(r.Host) && (!c.opts.Private || c.trusts(r))
+	return c.isOurs(r.Host) && c.mayRead(r)
 }

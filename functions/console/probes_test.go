@@ -15,7 +15,9 @@ func TestProbesAreAnsweredWithoutAToken(t *testing.T) {
 	}
 	for _, private := range []bool{false, true} {
 		w := setup(t, func(o *Options) {
-			o.Private = private
+			if private {
+				o.Readers = TokenHolders
+			}
 			o.Probes = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("probe " + r.URL.Path)) })
 		})
 		open := map[bool]int{false: http.StatusOK, true: http.StatusUnauthorized}[private]

@@ -88,8 +88,11 @@ func (c *Console) frame(r *http.Request, p page, view any) frame {
 	c.model.mu.RLock()
 	dead, waits := c.model.dead.count, c.model.waits()
 	c.model.mu.RUnlock()
+	if !c.mayRead(r) { // it is a page for those who may not
+		dead, waits = 0, nil
+	}
 	return frame{
-		Title: p.title(view), Nav: p.nav, Dead: dead, Waits: waits, Trusted: c.trusts(r), CanAct: c.opts.Token != "",
+		Title: p.title(view), Nav: p.nav, Dead: dead, Waits: waits, Trusted: c.trusts(r), CanAct: c.sessions.hasToken(),
 		Path: r.URL.RequestURI(), View: view, Now: c.opts.Now(), template: p.template, seen: seen{}, c: c,
 	}
 }
@@ -159,13 +162,18 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, status int, name 
 
 // refuse tells why a request is not answered.
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
-	c.show(w, r, status, "error", errorView{Status: status, Message: message})
+	title := "That did not work"
+	if status == http.StatusNotFound {
+		title = "Not here"
+	}
+	c.show(w, r, status, "error", errorView{Status: status, Title: title, Message: message})
 }
 
 // errorView is the page for what went wrong.
 type errorView struct {
-	Status  int
-	Message string
+	Status         int
+	Title, Message string
+	Enter          template.URL // where the token is entered, if that helps
 }
 
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {

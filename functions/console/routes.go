@@ -16,8 +16,8 @@ func (c *Console) routes() http.Handler {
 	mux.HandleFunc("GET /token", func(w http.ResponseWriter, r *http.Request) {
 		c.show(w, r, http.StatusOK, "token", tokenView{Then: localPath(r.FormValue("then"))})
 	})
-	mux.HandleFunc("POST /token", c.enter)
-	mux.HandleFunc("POST /leave", c.leave)
+	mux.HandleFunc("POST /token", c.login)
+	mux.HandleFunc("POST /leave", c.logout)
 	for path, do := range c.actions() {
 		mux.HandleFunc("POST "+path, c.act(do))
 	}

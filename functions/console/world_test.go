@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -40,7 +41,7 @@ type world struct {
 func setup(t *testing.T, change func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, box: eventstest.NewMemory(0), store: storagetest.NewMemory("bkt", "other")}
-	opts := Options{Box: w.box, Store: w.store, Root: storage.Ref{Bucket: "bkt"}, Token: token, Quietest: time.Millisecond}
+	opts := Options{Box: w.box, Store: w.store, Root: storage.Ref{Bucket: "bkt"}, Token: token, Readers: Everybody, Quietest: time.Millisecond}
 	if change != nil {
 		change(&opts)
 	}
@@ -51,7 +52,7 @@ func setup(t *testing.T, change func(*Options)) *world {
 	ctx, stop := context.WithCancel(context.Background())
 	followed := make(chan error, 1)
 	go func() { followed <- w.Run(ctx) }()
-	server := httptest.NewServer(w.Handler())
+	server := w.serveTest()
 	w.url = server.URL
 	t.Cleanup(func() {
 		stop()
@@ -61,6 +62,14 @@ func setup(t *testing.T, change func(*Options)) *world {
 		server.Close()
 	})
 	return w
+}
+
+// serveTest serves the console, with the settings of its own server.
+func (w *world) serveTest() *httptest.Server {
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = w.server()
+	server.Start()
+	return server
 }
 
 // apply deploys a pipeline.
@@ -157,7 +166,13 @@ func (w *world) ask(method, path string, form url.Values, change ...func(*http.R
 
 // trusted is a browser that was given the token.
 func (w *world) trusted(r *http.Request) {
-	r.AddCookie(&http.Cookie{Name: cookieName, Value: w.proof()})
+	id, ok := w.sessions.login(token)
+	if !ok {
+		w.t.Error("the token is refused")
+	}
+	named := *r
+	named.Host = cmp.Or(r.Host, r.URL.Host)
+	r.AddCookie(cookie(&named, id))
 }
 
 // patience is for what is about to come: only a failure waits so long.

@@ -51,10 +51,12 @@ func (w *Workshop) List(ctx context.Context, job events.Job, args ...pipeline.Ar
 	return nil, failures[slices.IndexFunc(failures, func(err error) bool { return err != nil })]
 }
 
-// Keys of inputs that Stoker itself may have made.
+// Keys of inputs. Stoker itself may have made the first two.
 const (
 	BaseModel       = "base_model" // the model whose weights a training starts from
 	Hyperparameters = "hyperparameters"
+
+	transformGraph = "transform_graph"
 )
 
 // remade says whether an input may have been lost and made again, by the execution that made it first.
@@ -99,7 +101,7 @@ func wanted(in events.Inputs, splits []string) ([]Input, error) {
 	for _, other := range []struct{ key, kind, uri string }{
 		{"schema", "Schema", in.Schema},
 		{"statistics", "ExampleStatistics", in.Statistics},
-		{"transform_graph", "TransformGraph", in.TransformGraph},
+		{transformGraph, "TransformGraph", in.TransformGraph},
 		{Hyperparameters, "HyperParameters", in.Hyperparameters},
 		{BaseModel, "Model", in.BaseModel},
 	} {

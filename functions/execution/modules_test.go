@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -27,6 +28,7 @@ import (
 
 // reader is a guest for which a module is the bytes at its path, and running it is to look at them.
 type reader struct {
+	modelchecktest.Here
 	ran  []module.Source
 	runs string // digest of what it has run, by its own word
 }

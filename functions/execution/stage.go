@@ -14,8 +14,16 @@ import (
 // atOnce is how many artifacts are listed or staged at a time. Small ones cost a round trip each, and that is all.
 const atOnce = 4
 
-// StageIn copies every input to the desk, exactly as it was listed when the execution was identified.
-func (a *Attempt) StageIn(ctx context.Context) (err error) {
+// StageIn copies every input to the desk, exactly as it was listed when the execution was identified, and refuses graphs among them that
+// have operations which no model needs.
+func (a *Attempt) StageIn(ctx context.Context) error {
+	if err := a.stage(ctx); err != nil {
+		return err
+	}
+	return a.checkGraphs(ctx)
+}
+
+func (a *Attempt) stage(ctx context.Context) (err error) {
 	ctx, span := telemetry.Start(ctx, "stage")
 	defer span.End(&err)
 	a.Report(events.Progress{Phase: "staging"})

@@ -3,8 +3,11 @@ package execution
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -30,6 +33,8 @@ type Guest interface {
 	Digest(ctx context.Context, source module.Source) (string, error)
 	// Run works on one assignment. Errors are *guest.Errors.
 	Run(ctx context.Context, a module.Assignment, limits guest.Limits, on func(module.Message)) (guest.Outcome, error)
+	// Check answers a modelcheck.Question. Errors are *guest.Errors.
+	Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (answer json.RawMessage, err error)
 }
 
 // Options of a Workshop.
@@ -44,6 +49,8 @@ type Options struct {
 
 	Group *group.Leader // of the hosts that train one model together; nil: this one trains alone
 
+	GraphOps []string // operations that graphs which events name may have besides the usual ones; nil: those of STOKER_GRAPH_OPS
+
 	CacheDir string // holds the modules that lie at addresses; default: stoker/modules/fetched in the user's cache folder
 }
 
@@ -55,6 +62,9 @@ func New(store storage.Store, g Guest, opts Options) *Workshop {
 	opts.Grace = cmp.Or(opts.Grace, guest.DefaultGrace)
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.GraphOps == nil {
+		opts.GraphOps = strings.FieldsFunc(os.Getenv("STOKER_GRAPH_OPS"), func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	return &Workshop{store: store, guest: g, opts: opts}
 }

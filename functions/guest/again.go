@@ -67,6 +67,7 @@ func (e *errand) unfit(resident int64) error {
 	case e.strayed():
 		return errors.New("it left other processes running")
 	}
+	p.SetBusy(false)
 	return emptied(p.Home)
 }
 

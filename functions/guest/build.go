@@ -3,48 +3,119 @@ package guest
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/stoker-ml/stoker/functions/guest/process"
 )
 
 // lockPeriod is how often a builder looks whether another one has finished.
 const lockPeriod = 50 * time.Millisecond
 
-// build makes a program of a source folder, once for each digest of its sources, and returns its path. Of several builders
-// at once, in any process, one builds and the others wait.
-func (h *Host) build(ctx context.Context, folder string) (string, error) {
-	digest, err := sourceDigest(ctx, folder)
+// program is what a process of a module executes.
+type program struct {
+	line   []string
+	digest string          // of the module, as Host.Digest has it; "": nothing can have changed it
+	sealed *os.File        // a copy to execute in the place of line[0]; nil: that is executed
+	access *process.Access // to files; nil: that of this process
+}
+
+// close lets go of the copy. A process that runs it goes on.
+func (p program) close() {
+	if p.sealed != nil {
+		_ = p.sealed.Close() // only read from
+	}
+}
+
+// program is what is executed for a binary or a source folder, to be closed. A program that this process has built is executed only as
+// it was built: others may write to the cache, modules of the same user among them.
+func (h *Host) program(ctx context.Context, code code) (program, error) {
+	if code.kind == goSource {
+		return h.build(ctx, code.path)
+	}
+	digest, err := h.files.of(code.path)
 	if err != nil {
-		return "", err
+		return program{}, fail(KindHost, fmt.Errorf("digest of module: %w", err))
+	}
+	return program{line: []string{code.path}, digest: digest}, nil
+}
+
+// builtPrograms are the sums of the programs that this process has built, by their paths. What lies in a cache and is not among them may
+// be anybody's, and is built again.
+var builtPrograms = struct {
+	sync.Mutex
+
+	sums map[string][sha256.Size]byte
+}{sums: map[string][sha256.Size]byte{}}
+
+// errOtherProgram says that a program is not the one that this process has built.
+var errOtherProgram = errors.New("is not the program that was built")
+
+// openBuilt is a copy of a program that this process has built.
+func openBuilt(path string) (*os.File, error) {
+	builtPrograms.Lock()
+	want, ok := builtPrograms.sums[path]
+	builtPrograms.Unlock()
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", path, errOtherProgram)
+	}
+	sum := sha256.New()
+	sealed, err := process.Seal(path, sum)
+	if err != nil {
+		return nil, err
+	}
+	if [sha256.Size]byte(sum.Sum(nil)) != want {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, errOtherProgram), sealed.Close())
+	}
+	return sealed, nil
+}
+
+// build makes a program of a source folder, once for each digest of its sources. Of several builders at once, one builds and the others
+// wait; those of other processes build for themselves after that.
+func (h *Host) build(ctx context.Context, folder string) (program, error) {
+	packages, err := listPackages(ctx, folder)
+	if err != nil {
+		return program{}, err
+	}
+	digest, err := packagesDigest(ctx, folder, packages)
+	if err != nil {
+		return program{}, err
 	}
 	cache, err := h.cacheDir()
 	if err != nil {
-		return "", err
+		return program{}, err
 	}
 	target := filepath.Join(cache, strings.TrimPrefix(digest, "sha256:"), "module")
-	if _, err := os.Stat(target); err == nil {
-		return target, nil
+	built := program{line: []string{target}, digest: digest}
+	if built.sealed, err = openBuilt(target); err == nil {
+		return built, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return "", fail(KindHost, fmt.Errorf("make a folder for a built module: %w", err))
+		return program{}, fail(KindHost, fmt.Errorf("make a folder for a built module: %w", err))
 	}
 	lock := flock.New(target + ".lock")
 	if _, err := lock.TryLockContext(ctx, lockPeriod); err != nil {
-		return "", fail(waiting(ctx), fmt.Errorf("wait for another build of %s: %w", folder, err))
+		return program{}, fail(waiting(ctx), fmt.Errorf("wait for another build of %s: %w", folder, err))
 	}
 	defer lock.Unlock()
-	if _, err := os.Stat(target); err == nil {
-		return target, nil
+	if built.sealed, err = openBuilt(target); err == nil {
+		return built, nil
 	}
 	h.opts.Logger.InfoContext(ctx, "building module", "module", folder, "digest", digest)
-	return target, goBuild(ctx, folder, target)
+	if err := verifyModules(packages); err != nil {
+		return program{}, fail(KindHost, fmt.Errorf("build module %s: %w", folder, err))
+	}
+	built.sealed, err = goBuild(ctx, folder, target)
+	return built, err
 }
 
 // waiting is the kind of an error while something was waited for.
@@ -55,35 +126,48 @@ func waiting(ctx context.Context) Kind {
 	return KindHost
 }
 
-// goBuild writes the program beside target and moves it there when it is whole.
-func goBuild(ctx context.Context, folder, target string) error {
+// goBuild writes the program beside target, takes the copy that is executed, and moves it to target.
+func goBuild(ctx context.Context, folder, target string) (sealed *os.File, err error) {
 	partial := target + ".partial"
 	if _, err := goCommand(ctx, folder, "build", "-trimpath", "-buildvcs=false", "-o", partial, "."); err != nil {
-		return err
+		return nil, err
+	}
+	sum := sha256.New()
+	if sealed, err = process.Seal(partial, sum); err != nil {
+		return nil, fail(KindHost, fmt.Errorf("read a built module: %w", err))
 	}
 	if err := os.Rename(partial, target); err != nil {
-		return fail(KindHost, fmt.Errorf("keep a built module: %w", err))
+		return nil, errors.Join(fail(KindHost, fmt.Errorf("keep a built module: %w", err)), sealed.Close())
 	}
-	return nil
+	builtPrograms.Lock()
+	defer builtPrograms.Unlock()
+	builtPrograms.sums[target] = [sha256.Size]byte(sum.Sum(nil))
+	return sealed, nil
 }
 
-// goCommand runs the go tool in a module's folder and returns what it printed.
-func goCommand(ctx context.Context, folder string, args ...string) ([]byte, error) {
+// goCommand runs the go tool in a module's folder and returns what it printed. It has an empty home: settings and Git's configuration lie
+// there, which modules of the same user can write.
+func goCommand(ctx context.Context, folder string, args ...string) (out []byte, err error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		return nil, fail(KindModule, fmt.Errorf("module %s is Go source, and there is no go command to build it: "+
 			"install Go, or name a built program", folder))
 	}
+	home, err := os.MkdirTemp("", "stoker-go-")
+	if err != nil {
+		return nil, fail(KindHost, fmt.Errorf("make a home for the go command: %w", err))
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = folder
-	var out, said bytes.Buffer
-	cmd.Env = withoutCredentials(os.Environ())
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var printed, said bytes.Buffer
+	cmd.Env = goEnvironment(os.Environ(), home)
+	cmd.Stdout, cmd.Stderr = &printed, &said
 	cmd.WaitDelay = time.Second // for the compilers that a killed go command leaves behind
 	err = cmd.Run()
 	switch exit := (*exec.ExitError)(nil); {
 	case err == nil:
-		return out.Bytes(), nil
+		return printed.Bytes(), nil
 	case ctx.Err() != nil:
 		return nil, fail(KindStopped, fmt.Errorf("go %s in %s: %w", args[0], folder, context.Cause(ctx)))
 	case errors.As(err, &exit):

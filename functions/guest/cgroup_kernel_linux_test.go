@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/guest/process"
 )
 
 // These tests have the real kernel limit memory, by version 1 or 2, whichever the machine has. They skip, and say so, where this
@@ -187,4 +188,18 @@ func folders(t *testing.T, dir string) (names []string) {
 		}
 	}
 	return names
+}
+
+func TestAModuleDoesNotLiftItsOwnLimit(t *testing.T) {
+	t.Parallel()
+	if process.CanSandbox() != nil {
+		return // see canSandbox
+	}
+	host, parent := fencedHost(t, 0)
+	a := assignment(t, "lift limit")
+	a.Module.Path, a.CustomConfig["file"] = os.Args[0], parent
+	outcome, err := host.Run(t.Context(), a, bound(1<<30), nil)
+	if err != nil || strings.Contains(outcome.LogTail, "succeeds") || !strings.Contains(outcome.LogTail, "lift fails") {
+		t.Errorf("it says %q, error %v", outcome.LogTail, err)
+	}
 }

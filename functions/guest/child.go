@@ -13,19 +13,21 @@ import (
 type child struct {
 	*process.Process
 
-	served int  // assignments that it has worked on
-	idled  bool // it has waited for one, and may have left meanwhile
+	digest string          // of the module that it runs, as Host.Digest has it; "" where nothing can have changed that since
+	access *process.Access // that it was started with
+	served int             // assignments that it has worked on
+	idled  bool            // it has waited for one, and may have left meanwhile
 
 	looked time.Time // when somebody last looked for processes that it left running
 }
 
-// start starts a command, which waits on its standard input.
-func (h *Host) start(command, env []string) (*child, error) {
-	p, err := h.place.Start(command, speaking(env))
+// start starts a program, which waits on its standard input.
+func (h *Host) start(p program, env []string) (*child, error) {
+	running, err := h.place.Start(process.Command{Line: p.line, Env: speaking(env), Program: p.sealed, Access: p.access})
 	if err != nil {
 		return nil, fail(KindHost, err)
 	}
-	return &child{Process: p}, nil
+	return &child{Process: running, digest: p.digest, access: p.access}, nil
 }
 
 // speaking is env with the word for where progress is told.

@@ -26,6 +26,10 @@ func TestMain(m *testing.M) {
 		os.Exit(runHost(do))
 	}
 	if os.Getenv(childEnv) == "" {
+		// What modules do in these tests they write down in folders of the tests. Those of access_test.go may not.
+		if err := os.Setenv("STOKER_MODULE_WRITE", os.TempDir()); err != nil {
+			panic(err)
+		}
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
@@ -107,6 +111,8 @@ func behaviours() map[string]behaviour {
 		"grow somewhat":      growSomewhat,
 		"grow and shrink":    growAndShrink,
 		"done twice":         doneTwice,
+		"raid":               raid,
+		"lift limit":         liftLimit,
 	}
 }
 

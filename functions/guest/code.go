@@ -93,7 +93,8 @@ func (h *Host) Digest(ctx context.Context, source module.Source) (string, error)
 	}
 }
 
-// fileDigests remembers the digests of files that did not change.
+// fileDigests remembers the digests of files that did not change. The time of a file's last change of any kind (ctime) tells of what sets
+// size and time of modification back.
 type fileDigests struct {
 	mu    sync.Mutex
 	known map[fileState]string
@@ -103,6 +104,7 @@ type fileState struct {
 	path     string
 	size     int64
 	modified time.Time
+	inode    inode
 }
 
 func newFileDigests() *fileDigests { return &fileDigests{known: map[fileState]string{}} }
@@ -112,7 +114,7 @@ func (d *fileDigests) of(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	state := fileState{path, info.Size(), info.ModTime()}
+	state := fileState{path, info.Size(), info.ModTime(), changed(info)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if digest, ok := d.known[state]; ok {

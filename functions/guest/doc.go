@@ -43,6 +43,11 @@
 // names, the kernel holds each module to its limit, and a worker that can't use what it was given does not start:
 // functions/guest/process says how that can be had.
 //
-// A module is code that its operator trusts with what the worker's user may read, the connection.json of a local stack
-// among it. Credentials are kept out of its environment, and on Linux out of its sight in the worker's; no more than that.
+// # What keeps modules apart
+//
+// Credentials are kept out of a module's environment, and on Linux out of its sight in the worker's. Where the kernel has Landlock, a module of
+// others writes to the folders of its assignment and its home alone, and can't read Options.Hidden nor the files that usually hold credentials.
+// What is run is what was digested: programs that are built here run from sealed memory, TFX modules from copies of their own. Without
+// Landlock a module is code that its operator trusts with what the worker's user may read and write; the worker then notices only what was
+// changed before it looked.
 package guest

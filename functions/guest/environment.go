@@ -35,13 +35,3 @@ func allowed(name string) bool {
 func tensorFlow() []string {
 	return []string{"TF_CPP_", "TF_NUM_", "TF_GPU_", "TF_CUDNN_", "TF_CUDA_", "TF_XLA_", "TF_ONEDNN_", "TF_TRT_", "TPU_"}
 }
-
-// withoutCredentials is the environment of what builds a module: all that a compiler may want to know, and nothing by which bus or
-// store let anybody in.
-func withoutCredentials(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
-		return slices.ContainsFunc([]string{"AWS_", "MINIO_", "MC_", "NATS_", "STOKER_"}, func(family string) bool {
-			return strings.HasPrefix(pair, family)
-		})
-	})
-}

@@ -57,6 +57,7 @@ func (e *errand) run(ctx context.Context) (outcome Outcome, kept bool, err error
 		defer stop()
 	}
 	e.process.served++
+	e.process.SetBusy(true)
 	if err := e.process.Cgroup.Limit(e.limits.MemoryBytes); err != nil {
 		e.process.End()
 		return Outcome{}, false, e.unbound(err)
@@ -155,7 +156,7 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 
 func (e *errand) outcome(maxRSS int64) Outcome {
 	return Outcome{
-		Metrics: e.listener.metrics, Unwritten: e.listener.lacking, LogTail: e.log.tail(), LogBytes: e.log.total(),
+		Module: e.process.digest, Metrics: e.listener.metrics, Unwritten: e.listener.lacking, LogTail: e.log.tail(), LogBytes: e.log.total(),
 		MaxRSSBytes: max(e.memory.peak, maxRSS),
 	}
 }

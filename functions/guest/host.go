@@ -3,6 +3,7 @@ package guest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 type Host struct {
 	opts   Options
 	env    []string
+	access access
 	files  *fileDigests
 	warm   *warmPool
 	place  *process.Place // of the running processes
@@ -51,6 +53,10 @@ type Options struct {
 
 	// Confine is what the kernel holds modules to, besides memory; nil: what the environment says, STOKER_MODULE_NETWORK=none and so on.
 	Confine *process.Confinement
+
+	// Hidden are files and folders that modules can't read where the kernel has Landlock, besides those that usually hold credentials;
+	// Writable are those that they write to besides their own. Builtin modules are not held to it: they are Stoker's own code.
+	Hidden, Writable []string
 
 	// PythonWarm says how processes of TFX modules are kept ready, one of Warmth; default: what suits this machine. With Warm 0
 	// there are none.
@@ -81,6 +87,9 @@ func New(opts Options) (*Host, error) {
 		return nil, err
 	}
 	var err error
+	if h.access, err = newAccess(opts); err != nil {
+		return nil, err
+	}
 	if h.python, err = newPythonHost(h); err != nil {
 		return nil, err
 	}
@@ -92,7 +101,7 @@ func New(opts Options) (*Host, error) {
 		return nil, errors.Join(err, h.place.Close())
 	}
 	opts.Logger.Info("modules can be started", "memory_limited_by", h.place.LimitedBy())
-	self := append([]string{opts.Self}, opts.Args...)
+	self := program{line: append([]string{opts.Self}, opts.Args...)}
 	h.warm = newWarmPool(opts.Warm, func() (*child, error) { return h.start(self, h.env) }, opts.Logger)
 	return h, nil
 }
@@ -162,6 +171,45 @@ func (h *Host) Run(ctx context.Context, a module.Assignment, limits Limits, on f
 	return h.attend(a, limits, on, func(e *errand) (Outcome, error) { return h.send(ctx, code, e) })
 }
 
+// Check has the compiled-in modules' program answer a question about files that others made (module.CallCheck). It runs in a process of
+// its own, which is held to what modules are held to, and ends then. Errors are *Errors; one that Check ends with has no LogTail, for
+// the files decide what is printed.
+func (h *Host) Check(ctx context.Context, question json.RawMessage, limits Limits) (answer json.RawMessage, err error) {
+	a := module.Assignment{
+		Version: module.ProtocolVersion, Module: module.Source{Path: module.BuiltinPrefix + "check"}, Call: module.CallCheck, Question: question,
+	}
+	hear := func(m module.Message) {
+		if m.Type == module.MessageAnswer {
+			answer = m.Answer
+		}
+	}
+	outcome, err := h.attend(a, limits, hear, func(e *errand) (outcome Outcome, err error) {
+		if err := ctx.Err(); err != nil {
+			return Outcome{}, fail(KindStopped, fmt.Errorf("check files: %w", context.Cause(ctx)))
+		}
+		self := program{line: append([]string{h.opts.Self}, h.opts.Args...)}
+		if self.access, err = h.access.of(a); err != nil {
+			return Outcome{}, err
+		}
+		if e.process, err = h.start(self, h.env); err != nil {
+			return Outcome{}, err
+		}
+		outcome, _, err = e.run(ctx)
+		return outcome, err
+	})
+	printed := outcome.LogTail
+	if failed, ok := errors.AsType[*Error](err); ok {
+		printed, failed.LogTail = failed.LogTail, ""
+	}
+	if printed != "" {
+		h.opts.Logger.DebugContext(ctx, "the check of files printed this", "text", printed)
+	}
+	if err == nil && answer == nil {
+		err = fail(KindHost, errors.New("check files: the process gave no answer"))
+	}
+	return answer, err
+}
+
 // check refuses what no process could work on.
 func (h *Host) check(kind codeKind, a module.Assignment, limits Limits) error {
 	if err := a.Validate(); err != nil {
@@ -205,13 +253,15 @@ func (h *Host) send(ctx context.Context, code code, e *errand) (outcome Outcome,
 	case pythonSource:
 		return h.python.send(ctx, e)
 	}
-	path := code.path
-	if code.kind == goSource {
-		if path, err = h.build(ctx, code.path); err != nil {
-			return Outcome{}, err
-		}
+	program, err := h.program(ctx, code)
+	if err != nil {
+		return Outcome{}, err
 	}
-	if e.process, err = h.start([]string{path}, append(slices.Clip(h.env), e.assignment.Trace.Environ()...)); err != nil {
+	defer program.close()
+	if program.access, err = h.access.of(e.assignment); err != nil {
+		return Outcome{}, err
+	}
+	if e.process, err = h.start(program, append(slices.Clip(h.env), e.assignment.Trace.Environ()...)); err != nil {
 		return Outcome{}, err
 	}
 	outcome, _, err = e.run(ctx)

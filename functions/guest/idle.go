@@ -32,7 +32,7 @@ type idleKind struct {
 
 func newIdlePool(h *Host, rules warmRules) *idlePool {
 	return &idlePool{
-		size: h.opts.Warm, start: func(kind pythonKind) (*child, error) { return h.startPython(kind, python.ModeIdle) },
+		size: h.opts.Warm, start: func(kind pythonKind) (*child, error) { return h.startPython(kind, python.ModeIdle, nil) },
 		rules: rules, log: h.opts.Logger, pools: map[string]*idleKind{},
 	}
 }

@@ -65,7 +65,7 @@ func (l *listener) line(line []byte) {
 	}
 	over := l.over()
 	switch {
-	case (m.Type == module.MessageProgress || m.Type == module.MessageCheckpoint || m.Type == module.MessageStudy) && !over:
+	case (m.Type == module.MessageProgress || m.Type == module.MessageCheckpoint || m.Type == module.MessageStudy || m.Type == module.MessageAnswer) && !over:
 		if l.on != nil {
 			l.on(m)
 		}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -44,7 +43,7 @@ func (p *pythonHost) tried(ctx context.Context, e *errand, r prepared, source mo
 // try is one run, in a process that has the Keras of choice.
 func (p *pythonHost) try(ctx context.Context, e *errand, r prepared, source module.Source) (Outcome, error) {
 	e.note("%s", r.keras.line(r.environment))
-	return p.work(ctx, e, r.kind(p.host.env), func(home string) python.Setup { return r.setup(source, home) })
+	return p.work(ctx, e, r, source)
 }
 
 // asOtherKeras is err if the other Keras may do better.

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 func TestATFXModuleThatMisbehavesInAForkHarmsNobodyElse(t *testing.T) {
@@ -95,8 +97,12 @@ func TestAJobWhoseWarmProcessIsKilledCrashesAndTheNextOneRuns(t *testing.T) {
 	host := warmHost(t, guest.WarmFork)
 	server := serverOf(t, host)
 	for victim, number := range map[string]string{"the job's": "os.getpid()", "the one that it was forked from": "os.getppid()"} {
-		a := pythonAssignment(t, "import os, time\n\ndef run_fn(fn_args):\n    os.kill("+number+", 9)\n    time.sleep(600)\n")
-		_, err := host.Run(t.Context(), a, guest.Limits{}, nil)
+		a := pythonAssignment(t, "import os, stoker, time\n\ndef run_fn(fn_args):\n    stoker.report("+number+")\n    time.sleep(600)\n")
+		_, err := host.Run(t.Context(), a, guest.Limits{}, func(m module.Message) {
+			if err := syscall.Kill(m.Step, syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		})
 		if failed, ok := errors.AsType[*guest.Error](err); !ok || failed.Kind != guest.KindCrash {
 			t.Errorf("%s: %v", victim, err)
 		}

@@ -29,9 +29,10 @@ def run_fn(fn_args):
     model.layer = layer
     model.serve = tf.function(layer, input_signature=[tf.TensorSpec([None, 1], tf.float32)])
     tf.saved_model.save(model, fn_args.serving_model_dir, signatures={"serving_default": model.serve})
-    before = os.readlink("/proc/%d/cwd" % os.getppid())
+    home = os.environ["HOME"]
+    homes = home[:home.rindex("-") + 1]
     strange = [f"{name}.{key}" for name, module in list(sys.modules.items()) for key, value in list(getattr(module, "__dict__", {}).items())
-               if isinstance(value, str) and before in value]
+               if isinstance(value, str) and homes in value and home not in value and value != homes]
     assert tempfile.gettempdir() == os.getcwd() == os.environ["HOME"], tempfile.gettempdir()
     with open(os.path.join(fn_args.serving_model_dir, "told"), "w") as file:
         json.dump({"numbers": numbers, "server": os.getppid(), "strange": strange, "keras": "2" if "tf_keras" in type(layer).__module__ else "3",

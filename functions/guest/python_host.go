@@ -132,7 +132,7 @@ func (p *pythonHost) send(ctx context.Context, e *errand) (Outcome, error) {
 	}
 	outcome, err := p.tried(ctx, e, ready, source)
 	outcome.Module = digest
-	return asTheirs(ready.files, outcome, err)
+	return outcome, err
 }
 
 // kind is what the process of this module has in common with that of others.

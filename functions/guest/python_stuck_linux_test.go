@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/compute/tftest"
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -90,7 +91,7 @@ func TestATFXModuleSeesItsShareOfTheGPUs(t *testing.T) {
 // A process that shows no life is ended at once: what hangs hears no request to leave.
 func TestAProcessWithoutASignOfLifeIsEnded(t *testing.T) {
 	t.Parallel()
-	p, err := placeForTest(t).Start([]string{"/bin/sh", "-c", "trap '' TERM; sleep 600 & wait"}, nil)
+	p, err := placeForTest(t).Start(process.Command{Line: []string{"/bin/sh", "-c", "trap '' TERM; sleep 600 & wait"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -88,20 +89,34 @@ func (coldProcesses) take(context.Context, pythonKind) (*child, error) { return 
 func (coldProcesses) close()                                           {}
 
 // startPython starts a process in one of the driver's modes.
-func (h *Host) startPython(kind pythonKind, mode python.Mode) (*child, error) {
-	return h.start(kind.command(mode), kind.env)
+func (h *Host) startPython(kind pythonKind, mode python.Mode, access *process.Access) (*child, error) {
+	return h.start(program{line: kind.command(mode), access: access}, kind.env)
 }
 
-// work sees an errand through, in a warm process where there is one. setup tells the job's own part for a home.
-func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup func(home string) python.Setup) (Outcome, error) {
+// work sees an errand through, in a warm process where there is one.
+func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source module.Source) (Outcome, error) {
 	gpus := p.gpus.take()
 	defer p.gpus.giveBack(gpus)
+	kind := r.kind(p.host.env)
+	access, err := p.host.access.of(e.assignment)
+	if err != nil {
+		return Outcome{}, err
+	}
 	run := func(c *child) (Outcome, error) {
-		line := setup(c.Home)
+		own := r
+		var err error
+		if own.files, err = r.files.CopyTo(ctx, c.Files()); err != nil {
+			c.End()
+			return Outcome{}, fail(fault(ctx, err), fmt.Errorf("module %s: %w", e.assignment.Module, err))
+		}
+		line := own.setup(source, c.Home)
+		if access != nil && c.access == nil { // one that was started before the job was known
+			line.Sandbox = access.Sandbox(c.Home)
+		}
 		gpus.tell(line.Env)
 		e.process, e.setup = c, line
 		outcome, _, err := e.run(ctx)
-		return outcome, err
+		return asTheirs(own.files, outcome, err)
 	}
 	began := time.Now()
 	c, err := p.warmFor(ctx, e.assignment, kind)
@@ -121,7 +136,7 @@ func (p *pythonHost) work(ctx context.Context, e *errand, kind pythonKind, setup
 	if ctx.Err() != nil {
 		return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", e.assignment.Module, context.Cause(ctx)))
 	}
-	if c, err = p.host.startPython(kind, python.ModeJob); err != nil {
+	if c, err = p.host.startPython(kind, python.ModeJob, access); err != nil {
 		return Outcome{}, err
 	}
 	return run(c)

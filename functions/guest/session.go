@@ -20,7 +20,7 @@ import (
 type Session struct {
 	host   *Host
 	source module.Source
-	code   code      // what is to be built is
+	code   code
 	idle   *child    // waits for the next assignment; nil: none does
 	gpu    *gpuShare // of a builtin module that has one
 	asked  bool      // for a GPU
@@ -33,8 +33,9 @@ const strayLook = time.Second
 func (h *Host) Open(ctx context.Context, source module.Source) (*Session, error) {
 	code, err := h.find(source)
 	if err == nil && code.kind == goSource {
-		code.kind = binary
-		code.path, err = h.build(ctx, code.path)
+		var built program
+		built, err = h.program(ctx, code)
+		built.close()
 	}
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (s *Session) send(ctx context.Context, e *errand) (Outcome, error) {
 		if err := ctx.Err(); err != nil {
 			return Outcome{}, fail(KindStopped, fmt.Errorf("module %s: %w", s.source, context.Cause(ctx)))
 		}
-		p, err := s.take(e.limits.MemoryBytes)
+		p, err := s.take(ctx, e)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -124,12 +125,12 @@ func (s *Session) send(ctx context.Context, e *errand) (Outcome, error) {
 	}
 }
 
-// take has a process that waits for an assignment bound to limit bytes, the session's own if that can.
-func (s *Session) take(limit int64) (*child, error) {
-	p := s.idle
+// take has a process that waits for an assignment, the session's own if that can work on it.
+func (s *Session) take(ctx context.Context, e *errand) (*child, error) {
+	p, limit := s.idle, e.limits.MemoryBytes
 	s.idle = nil
 	switch {
-	case p != nil && p.ready(limit):
+	case p != nil && p.ready(limit) && covers(p.access, e.assignment):
 		return p, nil
 	case p != nil:
 		p.End()
@@ -141,7 +142,15 @@ func (s *Session) take(limit int64) (*child, error) {
 	if s.code.kind == builtin {
 		return s.host.warm.take(limit)
 	}
-	return s.host.start([]string{s.code.path}, s.host.env)
+	program, err := s.host.program(ctx, s.code)
+	if err != nil {
+		return nil, err
+	}
+	defer program.close()
+	if program.access, err = s.host.access.of(e.assignment); err != nil {
+		return nil, err
+	}
+	return s.host.start(program, s.host.env)
 }
 
 // lost tells of a process that has ended.

@@ -25,7 +25,7 @@ type goPackage struct {
 }
 
 type goModule struct {
-	Path, Version, Sum, GoVersion string
+	Path, Version, Sum, GoVersion, Dir string
 
 	Replace *goModule
 }
@@ -41,6 +41,10 @@ func sourceDigest(ctx context.Context, folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return packagesDigest(ctx, folder, packages)
+}
+
+func packagesDigest(ctx context.Context, folder string, packages []goPackage) (string, error) {
 	env, err := goCommand(ctx, folder, append([]string{"env"}, settings...)...)
 	if err != nil {
 		return "", err

@@ -59,7 +59,7 @@ func TestAnAssignmentThatAnIdleProcessNeverReadGoesToAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	gone, err := host.start([]string{"/bin/true"}, nil)
+	gone, err := host.start(program{line: []string{"/bin/true"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func catPool(t *testing.T, size int) (*warmPool, *atomic.Int64) {
 	place := placeForTest(t)
 	pool := newWarmPool(size, func() (*child, error) {
 		started.Add(1)
-		p, err := place.Start([]string{"/bin/cat"}, nil)
+		p, err := place.Start(process.Command{Line: []string{"/bin/cat"}})
 		return &child{Process: p}, err
 	}, slog.New(slog.DiscardHandler))
 	t.Cleanup(pool.close)

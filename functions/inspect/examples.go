@@ -146,7 +146,7 @@ func (l *looker) records(ctx context.Context, r *record.Reader) error {
 			return nil
 		case err != nil:
 			return err
-		case l.split.Records%1024 == 0 && ctx.Err() != nil:
+		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}
 		if l.split.Records < max(looked, int64(l.rows)) {

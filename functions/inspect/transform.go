@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/compute/tensorflow"
@@ -68,7 +69,10 @@ func inspectTransformGraph(ctx context.Context, s *Source, o Options) (*Transfor
 	if g.Domains, err = s.domains(ctx); err != nil {
 		return nil, err
 	}
-	g.execute(dir, large)
+	g.execute(ctx, dir, s.Bytes(), large)
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
 	return g, nil
 }
 
@@ -85,12 +89,21 @@ func transformPorts(model *tensorflow.Model) (in, out []Port, err error) {
 	return ports(signatures[0].Inputs), ports(signatures[0].Outputs), nil
 }
 
-func (g *TransformGraph) execute(dir string, large *TooLargeError) {
+// Bounds of the attempt to execute a transform graph: a look at a small file takes little memory, and ends.
+const (
+	tryBytes    = 256 << 20
+	tryOverFile = 4 // times the size of the artifact, besides
+	tryTime     = time.Minute
+)
+
+// execute says whether the graph in dir, of an artifact of so many bytes, can be made ready to run.
+func (g *TransformGraph) execute(ctx context.Context, dir string, bytes int64, large *TooLargeError) {
 	if large != nil {
 		g.Why = "not tried: " + large.Error()
 		return
 	}
-	if _, err := transform.Open(dir); err != nil {
+	limits := tensorflow.Limits{Bytes: tryBytes + tryOverFile*bytes, Time: tryTime}
+	if _, err := transform.OpenWithin(ctx, dir, limits); err != nil {
 		g.Why = err.Error()
 		return
 	}
@@ -127,7 +140,7 @@ func (s *Source) countWords(ctx context.Context, name string) (count int64, err 
 	}
 	defer in.Close()
 	if strings.HasSuffix(name, ".tfrecord.gz") {
-		return countRecords(name, in)
+		return countRecords(ctx, name, in)
 	}
 	lines := bufio.NewReader(in)
 	for {
@@ -144,7 +157,7 @@ func (s *Source) countWords(ctx context.Context, name string) (count int64, err 
 	}
 }
 
-func countRecords(name string, in io.Reader) (count int64, err error) {
+func countRecords(ctx context.Context, name string, in io.Reader) (count int64, err error) {
 	r := record.NewReader(name, in)
 	for {
 		if _, err := r.Next(); err == io.EOF {
@@ -152,7 +165,9 @@ func countRecords(name string, in io.Reader) (count int64, err error) {
 		} else if err != nil {
 			return count, err
 		}
-		count++
+		if count++; ctx.Err() != nil {
+			return count, context.Cause(ctx)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ const ProtocolVersion = 1
 type Assignment struct {
 	Version int    `json:"version"` // of the protocol: 1
 	Module  Source `json:"module"`  // what is run
-	Call    Call   `json:"call"`    // train, tune or trial
+	Call    Call   `json:"call"`    // train, tune, trial or check
 
 	// FnArgs, as facts of TFX 1.16 have them.
 	WorkingDir         string         `json:"working_dir"` // holds the last checkpoint of an earlier attempt, if there is one; ModelRunDir does too, where Message.All had it kept
@@ -67,6 +68,9 @@ type Assignment struct {
 	// Exports are the formats wanted beside the SavedModel, as Formats names them. They stand in folders beside ServingModelDir,
 	// Format-TFLite and Format-ONNX, in files that compute/export names. A model that lacks one fails its check.
 	Exports []string `json:"exports,omitempty"`
+
+	// Question is, of the call check, what is asked about files that others made, as JSON; nil for other calls.
+	Question json.RawMessage `json:"question,omitempty"`
 
 	// Predictions asks for what the model in memory says of some rows, to compare the exported one with. A module that can't tell
 	// leaves the file unwritten.
@@ -142,6 +146,7 @@ const (
 	CallTrain Call = "train"
 	CallTune  Call = "tune"
 	CallTrial Call = "trial"
+	CallCheck Call = "check" // of files that others made; answered by compiled-in modules alone
 )
 
 // Validate says what is wrong with an assignment, naming its first bad field.
@@ -151,9 +156,11 @@ func (a Assignment) Validate() error {
 		return fmt.Errorf("version: expected %d, got %d: worker and module were built from different releases", ProtocolVersion, a.Version)
 	case a.Module.Path == "":
 		return fmt.Errorf("module: missing")
-	case a.Call != CallTrain && a.Call != CallTune && a.Call != CallTrial:
-		return fmt.Errorf("call: expected train, tune or trial, got %q", a.Call)
-	case len(a.TrainFiles) == 0:
+	case a.Call != CallTrain && a.Call != CallTune && a.Call != CallTrial && a.Call != CallCheck:
+		return fmt.Errorf("call: expected train, tune, trial or check, got %q", a.Call)
+	case (a.Call == CallCheck) != (a.Question != nil):
+		return fmt.Errorf("question: expected one for the call check, and for that call alone")
+	case len(a.TrainFiles) == 0 && a.Call != CallCheck:
 		return fmt.Errorf("train_files: missing")
 	case a.TrainSteps != nil && *a.TrainSteps < 0:
 		return fmt.Errorf("train_steps: expected 0 or more, got %d", *a.TrainSteps)

@@ -22,6 +22,9 @@ type Message struct {
 	// Study is, of a "study", what a tune is to search for and how: a tune.Config, as JSON.
 	Study json.RawMessage `json:"study,omitempty"`
 
+	// Answer is, of an "answer", what a check has found, as JSON.
+	Answer json.RawMessage `json:"answer,omitempty"`
+
 	// Unwritten are, of a "done", formats that were asked for and that the model can't be written in, with the reason of each. It is for
 	// the worker to say whether the job can do without.
 	Unwritten map[string]string `json:"unwritten,omitempty"`
@@ -36,5 +39,6 @@ const (
 	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are whole: another attempt may go on from them; see All
 	MessageDone       MessageType = "done"       // with the metrics that the model is known by
 	MessageError      MessageType = "error"
-	MessageStudy      MessageType = "study" // of a tune: its trials are the worker's to have made, one assignment each
+	MessageAnswer     MessageType = "answer" // of a check
+	MessageStudy      MessageType = "study"  // of a tune: its trials are the worker's to have made, one assignment each
 )

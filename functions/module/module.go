@@ -2,6 +2,7 @@ package module
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/signal"
@@ -26,6 +27,10 @@ type Module struct {
 	// Tune says what to search for, and how: at least a space and an objective. It trains nothing: each trial is a call of
 	// Train. What a pipeline says under tuner.study goes before. nil: the module can't tune.
 	Tune func(ctx context.Context, a *Args) (tune.Config, error)
+
+	// Check answers a question about files that others made. The answer is written as JSON, of at most MaxMessageBytes. nil, but for
+	// compiled-in modules: the worker asks no others.
+	Check func(ctx context.Context, question json.RawMessage) (answer any, err error)
 }
 
 // ProgressEnv names the environment variable that holds the number of the progress descriptor.

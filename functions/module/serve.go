@@ -88,9 +88,11 @@ func (m Module) work(ctx context.Context, a Assignment, out *sender) (err error)
 	a.Trace.export()
 	args := &Args{Assignment: a, out: out}
 	switch {
+	case a.Call == CallCheck && m.Check != nil:
+		return m.answer(ctx, args)
 	case a.Call == CallTune && m.Tune != nil:
 		return m.study(ctx, args)
-	case a.Call == CallTune || m.Train == nil:
+	case a.Call == CallCheck || a.Call == CallTune || m.Train == nil:
 		return fmt.Errorf("module %s can't %s", a.Module, a.Call)
 	}
 	return m.Train(ctx, args)
@@ -107,6 +109,19 @@ func (m Module) study(ctx context.Context, a *Args) error {
 		return fmt.Errorf("write what to search for: %w", err)
 	}
 	return a.out.send(Message{Type: MessageStudy, Study: text})
+}
+
+// answer checks what is asked, and sends what was found.
+func (m Module) answer(ctx context.Context, a *Args) error {
+	found, err := m.Check(ctx, a.Question)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(found)
+	if err != nil {
+		return fmt.Errorf("write what a check has found: %w", err)
+	}
+	return a.out.send(Message{Type: MessageAnswer, Answer: text})
 }
 
 // panicSite keeps the frames of a stack next to the panic: those of the code that raised it.

@@ -141,7 +141,7 @@ func TestABadAssignmentNamesItsField(t *testing.T) {
 	}{
 		"version": {func(a *module.Assignment) { a.Version = 2 }, "version: expected 1, got 2"},
 		"module":  {func(a *module.Assignment) { a.Module = module.Source{} }, "module: missing"},
-		"call":    {func(a *module.Assignment) { a.Call = "guess" }, `call: expected train, tune or trial, got "guess"`},
+		"call":    {func(a *module.Assignment) { a.Call = "guess" }, `call: expected train, tune, trial or check, got "guess"`},
 		"tune": {func(a *module.Assignment) {
 			a.Call, a.BestHyperparametersDir, a.TunerResultsDir = module.CallTune, "/best", "/results"
 		}, "module builtin:dnn can't tune"},

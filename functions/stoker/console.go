@@ -9,11 +9,14 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/functions/console"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/peer"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
@@ -31,6 +34,17 @@ type consoleFlags struct {
 	readOnly, open    bool
 }
 
+// readers are those who may read without the token at an address: on loopback processes of this user, elsewhere nobody.
+func readers(at net.Addr, open bool) console.Readers {
+	switch {
+	case open:
+		return console.Everybody
+	case isLoopback(at) && peer.Supported:
+		return console.SameUser
+	}
+	return console.TokenHolders
+}
+
 func newConsole(app *app) *cobra.Command {
 	var f consoleFlags
 	cmd := &cobra.Command{
@@ -38,11 +52,15 @@ func newConsole(app *app) *cobra.Command {
 		Short: "Serve the web page: runs, curves, studies, lineage, dead letters",
 		Long: "Serves a web page of what happens: runs and what each waits for, loss and metrics as they come, studies, the lineage of models,\n" +
 			"pipelines, dead letters. `stoker up` serves it too.\n\n" +
-			"Who reaches it may read. To retry, pause and cancel, a browser needs the token: that of " + consoleTokenEnv + " or --token-file, or\n" +
-			"one that is made and printed now. It listens on loopback; elsewhere (--listen 0.0.0.0:8790) reading needs the token too, unless\n" +
-			"--open, and the name that browsers know it by is given by --host. There, put a proxy with TLS before it.\n\n" +
-			"/healthz and /readyz are served to everybody, for probes; /metrics, in Prometheus's format, to who may read, or brings the token\n" +
-			"as `Authorization: Bearer`. STOKER_LISTEN is an address for these three alone.",
+			"It listens on loopback, where processes of the same user read without a token (Linux; other systems don't say whose a connection\n" +
+			"is). Other users of the machine, clients that come through a proxy, and everybody at another address (--listen 0.0.0.0:8790)\n" +
+			"need the token to read, unless --open. To retry, pause and cancel, every browser needs it: that of " + consoleTokenEnv + " or\n" +
+			"--token-file, or one that is made and printed now. Beyond loopback, --host gives the name that browsers know the console by;\n" +
+			"put a proxy with TLS before it that sends X-Forwarded-Proto.\n\n" +
+			"A browser that is given the token has a session. It ends when the user leaves, after 12 hours without a request, after 7 days, and\n" +
+			"with the console. Another token in --token-file is taken within seconds, and ends all sessions.\n\n" +
+			"/healthz and /readyz are served to everybody, for probes; /metrics, in Prometheus's format, to those who may read, and for the\n" +
+			"token as `Authorization: Bearer`. STOKER_LISTEN is an address for these three alone.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, made, err := f.token()
@@ -57,19 +75,19 @@ func newConsole(app *app) *cobra.Command {
 				return exit.Usage(fmt.Errorf("--listen %s: %w", f.listen, err))
 			}
 			defer listener.Close()
-			private := !f.open && !isLoopback(listener.Addr())
-			if private && token == "" {
-				return exit.Usage(errors.New("--read-only beyond loopback: who may read? --open for everybody who reaches it, or leave out --read-only"))
+			readers := readers(listener.Addr(), f.open)
+			if readers == console.TokenHolders && token == "" {
+				return exit.Usage(errors.New("--read-only: who may read here? --open for everybody who reaches it, or leave out --read-only"))
 			}
 			return operated{app: app, what: "console", page: true}.run(cmd.Context(), func(ctx context.Context, o *operated) error {
 				return app.withLink(ctx, func(ctx context.Context, l link) error {
 					opts := app.consoleOptions(l)
-					opts.Token, opts.Hosts, opts.Private = token, f.hosts, private
+					opts.Token, opts.Hosts, opts.Readers = token, f.hosts, readers
 					fmt.Fprintf(app.notes(), "console: http://%s/\n", listener.Addr())
 					if made {
 						fmt.Fprintf(app.stderr, "  token      %s (made now; %s or --token-file keeps one)\n", token, consoleTokenEnv)
 					}
-					return o.console(ctx, l, listener, opts)
+					return o.console(ctx, l, listener, opts, f.renewed)
 				})
 			})
 		},
@@ -78,7 +96,7 @@ func newConsole(app *app) *cobra.Command {
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token; default: "+consoleTokenEnv+", else one is made")
 	cmd.Flags().StringSliceVar(&f.hosts, "host", nil, "name that browsers know it by, beside those of loopback")
 	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "nobody may act: there is no token")
-	cmd.Flags().BoolVar(&f.open, "open", false, "beyond loopback, let everybody who reaches it read")
+	cmd.Flags().BoolVar(&f.open, "open", false, "let everybody who reaches it read, without the token")
 	setElsewhere(cmd, "listen", settings.ConsoleListen)
 	setElsewhere(cmd, "host", settings.ConsoleHosts)
 	return cmd
@@ -86,6 +104,15 @@ func newConsole(app *app) *cobra.Command {
 
 // minToken is how long a token must be that people choose.
 const minToken = 12
+
+// renewed is the token for now: another one in the token's file takes the place of the first. "" if none can come.
+func (f consoleFlags) renewed() (string, error) {
+	if f.readOnly || f.tokenFile == "" {
+		return "", nil
+	}
+	token, _, err := f.token()
+	return token, err
+}
 
 // token is the one to ask for; "" for nobody. made says that it was made up now.
 func (f consoleFlags) token() (token string, made bool, err error) {
@@ -118,18 +145,51 @@ func (a *app) consoleOptions(l link) console.Options {
 }
 
 // console serves the page, and how it is. It needs the bus; without the store, most of what it shows is there all the same.
-func (o *operated) console(ctx context.Context, l link, listener net.Listener, opts console.Options) error {
+func (o *operated) console(ctx context.Context, l link, listener net.Listener, opts console.Options, renewed func() (string, error)) error {
 	needs := asOnlooker(l.box.FactLag, dispatch.Reader)
 	opts.Probes = o.probes(ctx, needs)
-	return o.while(ctx, needs, func(ctx context.Context) error { return serveConsole(ctx, listener, opts) })
+	return o.while(ctx, needs, func(ctx context.Context) error { return serveConsole(ctx, listener, opts, renewed) })
 }
 
-func serveConsole(ctx context.Context, listener net.Listener, opts console.Options) error {
+// serveConsole serves a console, and gives it a new token when renewed returns another one than before. An error of renewed leaves the token
+// as it is.
+func serveConsole(ctx context.Context, listener net.Listener, opts console.Options, renewed func() (string, error)) error {
 	c, err := console.New(opts)
 	if err != nil {
 		return err
 	}
-	return c.Serve(ctx, listener)
+	serving, ctx := errgroup.WithContext(ctx)
+	serving.Go(func() error { return c.Serve(ctx, listener) })
+	serving.Go(func() error {
+		renewToken(ctx, c, opts, renewed)
+		return nil
+	})
+	return serving.Wait()
+}
+
+// renewTime is how often a token's file is read again.
+const renewTime = 2 * time.Second
+
+func renewToken(ctx context.Context, c *console.Console, opts console.Options, renewed func() (string, error)) {
+	token, failed := opts.Token, false
+	for tick := time.NewTicker(renewTime); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		read, err := renewed()
+		if err != nil && !failed {
+			opts.Logger.WarnContext(ctx, "console token not read again; the one before stays", "error", err)
+		}
+		if failed = err != nil; failed || read == "" || read == token {
+			continue
+		}
+		token = read
+		c.SetToken(token)
+		opts.Logger.WarnContext(ctx, "console has a new token; all sessions have ended")
+	}
 }
 
 func isLoopback(at net.Addr) bool {

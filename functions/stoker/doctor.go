@@ -71,7 +71,7 @@ func (a *app) checks(f doctorFlags) ([]doctor.Check, error) {
 	}
 	checks := []doctor.Check{
 		a.checkSettings(found), doctor.Secrets("settings file", secretFile(found)), a.checkBus(), doctor.Durable(f.monitor), doctor.Store(a.withStore),
-		doctor.Processor(), doctor.Files(), doctor.Space("jobs", os.TempDir()), doctor.Space("modules", cache),
+		doctor.Processor(), doctor.Files(), doctor.Modules(), doctor.Space("jobs", os.TempDir()), doctor.Space("modules", cache),
 	}
 	if at, err := a.target(); err == nil && at.IsLocal {
 		checks = append(checks, doctor.Space("data", a.dataDir))

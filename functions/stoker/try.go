@@ -17,9 +17,10 @@ import (
 	"github.com/stoker-ml/stoker/compute/export"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/functions/trainer"
 )
 
 // tried is what try reports.
@@ -134,7 +135,7 @@ func (t tried) table(w io.Writer) {
 // checkTried refuses what a worker would. Without a pipeline that requires them, a module may say of formats that its model can't be
 // written so.
 func checkTried(a module.Assignment, wanted string, unwritten map[string]string) error {
-	if err := trainer.CheckModel(a.ServingModelDir, wanted); err != nil {
+	if err := modelcheck.CheckModel(a.ServingModelDir, wanted == pipeline.ModelAny); err != nil {
 		return fmt.Errorf("the module wrote no model that can be served: %w", err)
 	}
 	there := slices.DeleteFunc(slices.Clone(a.Exports), func(format string) bool { _, lacks := unwritten[format]; return lacks })

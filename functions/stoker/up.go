@@ -86,7 +86,7 @@ func (a *app) announce(stack *local.Stack, console, token string) {
 	fmt.Fprintf(a.notes(), "  bus        %s\n", stack.BusAddress())
 	fmt.Fprintf(a.notes(), "  store      %s (artifacts in %s)\n", c.S3, c.Root)
 	if console != "" {
-		fmt.Fprintf(a.notes(), "  console    %s (to act there: token %s)\n", console, token)
+		fmt.Fprintf(a.notes(), "  console    %s (to act there, or read as another user: token %s)\n", console, token)
 	}
 	fmt.Fprintln(a.notes(), "  in another terminal: stoker apply FILE, stoker publish FACT, stoker runs, stoker models")
 	fmt.Fprintln(a.notes(), "  Ctrl-C stops it; the data stays")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
+	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -47,6 +49,11 @@ func newWorker(app *app) *cobra.Command {
 			"own, for the one it is in (systemd: Delegate=yes, DelegateSubgroup=stoker-worker), or the path of another.\n\n" +
 			"On Linux STOKER_MODULE_NETWORK=none gives modules no network, not even this machine's. STOKER_MODULE_PROCESSES (8192),\n" +
 			"STOKER_MODULE_OPEN_FILES (65536) and STOKER_MODULE_FILE_BYTES (no limit) bound what each may have.\n\n" +
+			"Where the kernel has Landlock, modules write to their own folders alone and can't read files that usually hold credentials.\n" +
+			"STOKER_MODULE_HIDE and STOKER_MODULE_WRITE name more paths that they can't read, and that they can write, separated as in\n" +
+			"PATH. STOKER_MODULE_SANDBOX=required has a worker not start without, off does without; stoker doctor says what this machine has.\n\n" +
+			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
+			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n\n" +
 			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact or a pipeline brings.\n\n" + hostsHelp,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -174,13 +181,44 @@ func (a *app) withWorkshop(
 	}), host)
 }
 
+// secretFiles are those with credentials that the settings name, and those of the local stack.
+func (a *app) secretFiles() ([]string, error) {
+	found, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	files := []string{found.File}
+	for _, key := range []settings.Key{settings.BusCreds, settings.BusNKey, settings.BusKey} {
+		files = append(files, found.Value(key).Text)
+	}
+	data, err := filepath.Abs(found.Value(settings.Data).Text)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		if file, err = filepath.Abs(file); err != nil {
+			return nil, err
+		}
+		all = append(all, file)
+	}
+	return append(all, local.Secrets(data)...), nil
+}
+
 // newGuest starts module processes of this same binary, and keeps built Go modules in the user's cache.
 func (a *app) newGuest(warm warmFlags, slots int) (*guest.Host, error) {
 	cache, err := moduleCache()
 	if err != nil {
 		return nil, err
 	}
+	hidden, err := a.secretFiles()
+	if err != nil {
+		return nil, err
+	}
 	return guest.New(guest.Options{
-		CacheDir: cache, Builtins: builtins(), Warm: warm.processes, PythonWarm: warm.python, Slots: slots, Logger: a.logger(),
+		Hidden: hidden, CacheDir: cache, Builtins: builtins(), Warm: warm.processes, PythonWarm: warm.python, Slots: slots, Logger: a.logger(),
 	})
 }

@@ -43,8 +43,8 @@ func TestAFailureNamesInputsByTheirAddresses(t *testing.T) {
 func TestABaseModelOfWhichOneCannotBeChosenIsNamedByItsAddress(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
-	b.put(t, "up/models/export/taxi/1/saved_model.pb", "one")
-	b.put(t, "up/models/export/taxi/2/saved_model.pb", "two")
+	b.put(t, "up/models/export/taxi/1/saved_model.pb", "\x08\x01")
+	b.put(t, "up/models/export/taxi/2/saved_model.pb", "\x08\x02")
 	j := job(t, "j1", "monday", spec)
 	j.Inputs.BaseModel = "s3://stoker/up/models"
 	_, err := b.handle(t, j, "a1")

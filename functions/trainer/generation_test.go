@@ -147,13 +147,13 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	}
 	// A model that others made is known by what it holds.
 	j := job(t, "j5", "friday", spec)
-	b.put(t, "up/model/saved_model.pb", "one")
+	b.put(t, "up/model/saved_model.pb", "\x08\x01")
 	j.Inputs.BaseModel = "s3://stoker/up/model"
 	one, err := b.handle(t, j, "a5")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.put(t, "up/model/saved_model.pb", "two")
+	b.put(t, "up/model/saved_model.pb", "\x08\x02")
 	if two, err := b.handle(t, j, "a6"); err != nil || two.Execution == one.Execution || one.BaseModel != j.Inputs.BaseModel {
 		t.Errorf("%+v, %v", two, err)
 	}

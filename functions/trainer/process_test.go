@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 	"github.com/stoker-ml/stoker/local/bucket/buckettest"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	os.Exit(module.Process(ctx, module.Module{Train: suicidal}))
+	os.Exit(module.Process(ctx, module.Module{Train: suicidal, Check: modelcheck.Serve}))
 }
 
 // suicidal is a builtin module that dies without a word when it is told to.

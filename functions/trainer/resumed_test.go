@@ -15,11 +15,13 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/storage"
 )
 
 // runner is a module that is taken to have checkpoints: it leaves a file in each of its folders, says so, and dies once.
 type runner struct {
+	modelchecktest.Here
 	died bool
 	all  bool              // its message says that model_run belongs to it
 	seen map[string]string // what it found in its folders the second time

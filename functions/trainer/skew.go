@@ -15,6 +15,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 )
 
 // predictions asks the module for what it says of evaluation rows, if that is to be compared.
@@ -26,20 +27,36 @@ func predictions(a attempt) *module.Predictions {
 	return &module.Predictions{Path: a.Desk.Beside("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Desk.Beside("labels.json")}
 }
 
-// checkSkew refuses a model whose files answer otherwise than the model that was trained. What could not be compared is told,
-// and is no reason to refuse.
-func (t *Trainer) checkSkew(ctx context.Context, a *attempt) error {
-	settings := a.Execution.Spec.Trainer.Skew
-	if !settings.Check {
-		return nil
+// skewQuestion asks how the model's files compare with the model that was trained; nil where that can't be asked, and why.
+func (t *Trainer) skewQuestion(ctx context.Context, a attempt) (q *skew.Question, why string, err error) {
+	if payload := execution.Payload(a.Job); payload != events.PayloadExample {
+		return nil, fmt.Sprintf("not checked: the rows are %s", payload), nil
 	}
-	report, err := t.compare(ctx, *a)
-	if ctx.Err() != nil {
-		return events.Fail(events.FailureUnavailable, fmt.Errorf("compare the model with its files: %w", context.Cause(ctx)))
+	if !modelcheck.IsSavedModel(a.assignment.ServingModelDir) {
+		return nil, "not checked: the model is no SavedModel", nil
 	}
+	labels, err := labelsOf(a)
 	if err != nil {
-		return execution.CheckFailure(fmt.Errorf("train/serve skew: %w", err))
+		return nil, "", err
 	}
+	settings := a.Execution.Spec.Trainer.Skew
+	q = &skew.Question{
+		Model: a.assignment.ServingModelDir, Raw: a.assignment.EvalFiles, Predictions: a.assignment.Predictions.Path, Labels: labels,
+		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python,
+	}
+	if t.opts.Fallback != nil {
+		q.Fallback = t.opts.Fallback(ctx, a.assignment.Module)
+	}
+	if a.assignment.Transformed {
+		q.Raw, q.Transformed = a.raw, a.assignment.EvalFiles
+	}
+	return q, "", nil
+}
+
+// compared refuses a model whose files answer otherwise than the model that was trained. What could not be compared is noted, and is no
+// reason to refuse.
+func (a *attempt) compared(ctx context.Context, report skew.Report) error {
+	settings := a.Execution.Spec.Trainer.Skew
 	a.skew = &events.Skew{
 		Rows: report.Rows, MaxAbs: report.MaxAbs, Tolerance: settings.Tolerance, Raw: report.Raw, By: report.By,
 		Note: shortened(report.Note),
@@ -54,31 +71,6 @@ func (t *Trainer) checkSkew(ctx context.Context, a *attempt) error {
 	a.Execution.Log.InfoContext(ctx, "model compared with its files", "rows", report.Rows, "max_abs", report.MaxAbs, "tolerance", settings.Tolerance,
 		"raw", report.Raw, "by", report.By, "note", report.Note)
 	return nil
-}
-
-func (t *Trainer) compare(ctx context.Context, a attempt) (skew.Report, error) {
-	if payload := execution.Payload(a.Job); payload != events.PayloadExample {
-		return skew.Report{Note: fmt.Sprintf("not checked: the rows are %s", payload)}, nil
-	}
-	if !isSaved(a.assignment.ServingModelDir) {
-		return skew.Report{Note: "not checked: the model is no SavedModel"}, nil
-	}
-	labels, err := labelsOf(a)
-	if err != nil {
-		return skew.Report{}, err
-	}
-	settings := a.Execution.Spec.Trainer.Skew
-	q := skew.Question{
-		Model: a.assignment.ServingModelDir, Raw: a.assignment.EvalFiles, Predictions: a.assignment.Predictions.Path, Labels: labels,
-		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python, Logger: a.Execution.Log,
-	}
-	if t.opts.Fallback != nil {
-		q.Fallback = t.opts.Fallback(ctx, a.assignment.Module)
-	}
-	if a.assignment.Transformed {
-		q.Raw, q.Transformed = a.raw, a.assignment.EvalFiles
-	}
-	return skew.Check(ctx, q)
 }
 
 // labelsOf are features that requests don't have: those that the module names, and those that the schema keeps from serving.

@@ -17,6 +17,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -24,6 +25,7 @@ import (
 
 // stepper is a module that takes steps, saves where it is, and goes on from there. When it is told to leave it saves once more.
 type stepper struct {
+	modelchecktest.Here
 	steps, every int
 	after        func(ctx context.Context, step int) error // each step; an error is how the module ends
 

@@ -2,6 +2,7 @@ package trainer_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/group"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -85,6 +87,10 @@ func twoHosts(t *testing.T) []string {
 
 // plays is a guest whose module does what it says, told to end by ctx.
 type plays func(ctx context.Context, a module.Assignment) (guest.Outcome, error)
+
+func (plays) Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (json.RawMessage, error) {
+	return modelchecktest.Here{}.Check(ctx, question, limits)
+}
 
 func (plays) Digest(context.Context, module.Source) (string, error) { return "python:1", nil }
 

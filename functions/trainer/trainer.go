@@ -9,7 +9,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/worker"
 )
 
@@ -128,7 +127,7 @@ func (t *Trainer) finish(ctx context.Context, a attempt, take execution.Take) (_
 	if a.outcome, err = a.Run(ctx, a.assignment, a.Execution.Spec.Trainer.Resources, take); err != nil {
 		return nil, err
 	}
-	if err := t.checkAll(ctx, &a); err != nil {
+	if err := t.check(ctx, &a); err != nil {
 		return nil, err
 	}
 	manifest, err := a.Publish(ctx, tell(a, a.Now()))
@@ -136,16 +135,6 @@ func (t *Trainer) finish(ctx context.Context, a attempt, take execution.Take) (_
 		return nil, err
 	}
 	return a.Commit(ctx, manifest)
-}
-
-// checkAll refuses a model that is not what was asked for, and one whose files answer otherwise than it did.
-func (t *Trainer) checkAll(ctx context.Context, a *attempt) (err error) {
-	ctx, span := telemetry.Start(ctx, "check")
-	defer span.End(&err)
-	if err := check(a); err != nil {
-		return err
-	}
-	return t.checkSkew(ctx, a)
 }
 
 // attempt is one try at a training, filled in as it goes on.

@@ -19,6 +19,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -28,6 +29,7 @@ import (
 
 // fakeGuest stands for a module process: it does what run says.
 type fakeGuest struct {
+	modelchecktest.Here
 	runs atomic.Int32
 	says []module.Message // besides one step of training
 	run  func(module.Assignment) (guest.Outcome, error)
@@ -86,7 +88,7 @@ func setup(t *testing.T, run func(module.Assignment) (guest.Outcome, error)) *be
 		"up/tx/Split-train/data-0":                   "train rows",
 		"up/tx/Split-eval/data-0":                    "eval rows",
 		"up/graph/transformed_metadata/schema.pbtxt": "",
-		"up/graph/transform_fn/saved_model.pb":       "graph",
+		"up/graph/transform_fn/saved_model.pb":       "\x08\x01",
 		"up/hp/best_hyperparameters.txt":             `{"space": [], "values": {"units": 8}}`,
 	} {
 		b.put(t, key, body)

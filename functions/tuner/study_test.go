@@ -25,6 +25,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
 	"github.com/stoker-ml/stoker/storage"
@@ -33,6 +34,7 @@ import (
 
 // plant is some workers on one bus and one store, in memory, whose module says that it wants config, and trains trials as trial says.
 type plant struct {
+	modelchecktest.Here
 	*testing.T
 	box    *eventstest.Memory
 	client func() events.Letterbox // returns box as one more worker sees it
@@ -55,7 +57,7 @@ func newPlant(t *testing.T, c tune.Config) *plant {
 	}
 	for key, body := range map[string]string{
 		"up/tx/Split-train/data-0": "train rows", "up/tx/Split-eval/data-0": "eval rows",
-		"up/graph/transformed_metadata/schema.pbtxt": "", "up/graph/transform_fn/saved_model.pb": "graph",
+		"up/graph/transformed_metadata/schema.pbtxt": "", "up/graph/transform_fn/saved_model.pb": "\x08\x01",
 	} {
 		if _, err := p.store.Put(t.Context(), storage.Ref{Bucket: "stoker", Key: key}, strings.NewReader(body), int64(len(body))); err != nil {
 			t.Fatal(err)

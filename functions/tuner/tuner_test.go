@@ -18,6 +18,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/execution"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck/modelchecktest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
@@ -45,6 +46,7 @@ func search(a module.Assignment) error {
 
 // fakeGuest is a module without a process.
 type fakeGuest struct {
+	modelchecktest.Here
 	digest string // of the module; "": sha256:module
 
 	runs  atomic.Int32
@@ -79,7 +81,7 @@ func setup(t *testing.T, run func(module.Assignment) error) *bench {
 		"up/tx/Split-train/data-0":                   "train rows",
 		"up/tx/Split-eval/data-0":                    "eval rows",
 		"up/graph/transformed_metadata/schema.pbtxt": "",
-		"up/graph/transform_fn/saved_model.pb":       "graph",
+		"up/graph/transform_fn/saved_model.pb":       "\x08\x01",
 	} {
 		ref := storage.Ref{Bucket: "stoker", Key: key}
 		if _, err := b.store.Put(t.Context(), ref, strings.NewReader(body), int64(len(body))); err != nil {

@@ -42,6 +42,10 @@ func newModules(c *cutter, log *slog.Logger) (modules, error) {
 	return modules{host, c}, err
 }
 
+func (m modules) Check(ctx context.Context, question json.RawMessage, limits guest.Limits) (json.RawMessage, error) {
+	return m.host.Check(ctx, question, limits)
+}
+
 func (m modules) Digest(ctx context.Context, source module.Source) (string, error) {
 	if isTiny(source) {
 		return "builtin:tiny@1", nil

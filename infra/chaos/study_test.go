@@ -72,7 +72,7 @@ func TestAStudySurvivesKills(t *testing.T) {
 }
 
 func (w *world) tinyInputs() {
-	w.put("tiny/graph/transform_fn/saved_model.pb", "a graph that tiny does not read")
+	w.put("tiny/graph/transform_fn/saved_model.pb", "\x08\x01")
 	w.put("tiny/rows/Split-train/data", "rows")
 	w.put("tiny/rows/Split-eval/data", "eval rows")
 }

@@ -68,7 +68,7 @@ func newUpstream(w *world, jobs int) *upstream {
 	w.apply(tinyPipeline)
 	w.apply(narrowPipeline)
 	w.apply(tunedPipeline)
-	w.put("tiny/graph/transform_fn/saved_model.pb", "a graph that tiny does not read")
+	w.put("tiny/graph/transform_fn/saved_model.pb", "\x08\x01")
 	w.put("tiny/hp/best_hyperparameters.txt", hyperparameters)
 	real := jobs / 12
 	u.penguins(real)

@@ -29,11 +29,6 @@ var parts = []part{
 		source:    "https://registry.npmjs.org/uplot/-/uplot-VERSION.tgz",
 		versionIn: "functions/console/vendor.sh", version: regexp.MustCompile(`(?m)^version=(\S+)$`),
 	},
-	{
-		name: "github.com/versity/versitygw", folder: "local/bucket/internal/versitygw", texts: []string{"LICENSE", "NOTICE"},
-		source:    "https://proxy.golang.org/github.com/versity/versitygw/@v/VERSION.zip",
-		versionIn: "go.mod", version: regexp.MustCompile(`(?m)^\tgithub\.com/versity/versitygw (\S+)$`),
-	},
 }
 
 func (p part) component(root string) (component, error) {

@@ -234,6 +234,39 @@ func TestValuesThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
+// Modules run as the worker's user. Where the kernel has Landlock they can't read what STOKER_MODULE_HIDE names.
+func TestWhatIsMountedIntoAWorkerIsHiddenFromItsModules(t *testing.T) {
+	t.Parallel()
+	workers := 0
+	pods(t, func(name string, object manifests.Object, pod corev1.PodTemplateSpec) {
+		for _, c := range pod.Spec.Containers {
+			if c.Name != "worker" {
+				continue
+			}
+			workers++
+			hidden := ""
+			for _, e := range c.Env {
+				if e.Name == "STOKER_MODULE_HIDE" {
+					hidden = e.Value
+				}
+			}
+			for _, volume := range pod.Spec.Volumes {
+				for _, m := range c.VolumeMounts {
+					if m.Name == volume.Name && volume.Secret != nil && !strings.HasPrefix(m.MountPath, hidden+"/") {
+						t.Errorf("%s: %s: secret %s at %s, hidden is %q", name, object, volume.Secret.SecretName, m.MountPath, hidden)
+					}
+				}
+			}
+			if hidden == "" {
+				t.Errorf("%s: %s: nothing is hidden", name, object)
+			}
+		}
+	})
+	if workers == 0 {
+		t.Error("no worker was looked at")
+	}
+}
+
 // pods visits every pod template of every case.
 func pods(t *testing.T, visit func(name string, object manifests.Object, pod corev1.PodTemplateSpec)) {
 	t.Helper()

@@ -122,8 +122,7 @@ func addModules(bom *cdx.BOM, info *debug.BuildInfo, known []licensed, version s
 
 // partURLs are the package URLs, without version, of what Stoker's own module holds copies of: scanners look for vulnerabilities by them.
 var partURLs = map[string]string{
-	"uPlot":                        "pkg:npm/uplot",
-	"github.com/versity/versitygw": "pkg:golang/github.com/versity/versitygw",
+	"uPlot": "pkg:npm/uplot",
 }
 
 // licensed is a component as THIRD_PARTY.txt names it.

@@ -1,6 +1,9 @@
 package ops
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Value is what a node gives or takes: a Tensor, a *Table, a *Variable or a list of tensors.
 type Value any
@@ -20,10 +23,11 @@ type Tensor interface {
 	room(old Value, dims []int) Tensor
 
 	copy(at int, from Tensor, start, count int) // elements from start on to place at
-	take(from Tensor, places []int)             // element i is the one at places[i]
-	put(from Tensor, places []int)              // the inverse: places[i] is for element i
+	take(at int, from Tensor, places []int)     // element at+i is the one at places[i]
+	put(from Tensor, start int, places []int)   // the inverse: places[i] is for element start+i
 	fill(from Tensor, place int)                // all elements are the one at place
 	zero()
+	width() int64 // bytes of an element, but for those of strings
 }
 
 // Array is a tensor: its elements row major. What is in it is never changed once it has been handed on.
@@ -44,15 +48,15 @@ func (a *Array[T]) copy(at int, from Tensor, start, count int) {
 	copy(a.Data[at:at+count], from.(*Array[T]).Data[start:start+count])
 }
 
-func (a *Array[T]) take(from Tensor, places []int) {
-	data := from.(*Array[T]).Data
+func (a *Array[T]) take(at int, from Tensor, places []int) {
+	data, to := from.(*Array[T]).Data, a.Data[at:]
 	for i, p := range places {
-		a.Data[i] = data[p]
+		to[i] = data[p]
 	}
 }
 
-func (a *Array[T]) put(from Tensor, places []int) {
-	data := from.(*Array[T]).Data
+func (a *Array[T]) put(from Tensor, start int, places []int) {
+	data := from.(*Array[T]).Data[start:]
 	for i, p := range places {
 		a.Data[p] = data[i]
 	}
@@ -66,6 +70,8 @@ func (a *Array[T]) fill(from Tensor, place int) {
 }
 
 func (a *Array[T]) zero() { clear(a.Data) }
+
+func (a *Array[T]) width() int64 { return widthOf[T]() }
 
 // Copy is a tensor in memory of its own.
 func Copy(t Tensor) Tensor {
@@ -87,14 +93,14 @@ func Part(t Tensor, start, size []int) (Tensor, error) {
 		first += start[i] * steps[i]
 	}
 	part := t.room(nil, size)
-	part.take(t, places(first, size, steps))
+	part.take(0, t, places(first, size, steps))
 	return part, nil
 }
 
 // Reordered is a tensor of one dimension whose element i is that at order[i].
 func Reordered(t Tensor, order []int) Tensor {
 	moved := t.room(nil, t.Shape())
-	moved.take(t, order)
+	moved.take(0, t, order)
 	return moved
 }
 
@@ -132,6 +138,9 @@ const MaxElements = 1 << 27
 
 // allow is an error for a shape that is impossible, or of more elements than most.
 func allow(dims []int, most int) error {
+	if len(dims) > maxRank {
+		return fmt.Errorf("a tensor of %d dimensions, %d are allowed", len(dims), maxRank)
+	}
 	n := 1
 	for _, d := range dims {
 		if d < 0 {
@@ -166,9 +175,12 @@ func convertInts[T int32 | int64](data []T) []int {
 
 // integer1 is the one element of a tensor of int32 or int64.
 func integer1(v Value) (int, error) {
+	if t, ok := v.(Tensor); ok && t.Size() != 1 {
+		return 0, fmt.Errorf("has %d elements, wants one", t.Size())
+	}
 	list := Integers(v)
 	if len(list) != 1 {
-		return 0, fmt.Errorf("has %d elements, wants one", len(list))
+		return 0, errors.New("is no integer")
 	}
 	return list[0], nil
 }

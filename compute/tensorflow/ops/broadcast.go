@@ -36,18 +36,17 @@ func fromEnd(dims []int, i int) int {
 
 // spread is the elements of a, repeated to fill dims, which it broadcasts to. The mask is for the index: 0 where a has one
 // element that stands for all, -1 otherwise.
-func spread[T Element](a *Array[T], dims []int) (data []T, mask int) {
+func spread[T Element](c *Call, a *Array[T], dims []int) (data []T, mask int) {
 	if len(a.Data) == 1 {
 		return a.Data, 0
 	}
 	if len(a.Data) == Count(dims) {
 		return a.Data, -1
 	}
-	data = make([]T, Count(dims))
-	for i, p := range places(0, dims, repeatSteps(a.Dims, dims)) {
-		data[i] = a.Data[p]
-	}
-	return data, -1
+	c.use(shapeBytes(dims, widthOf[T]()))
+	all := &Array[T]{Dims: dims, Data: make([]T, Count(dims))}
+	c.take(all, a, c.places(0, dims, repeatSteps(a.Dims, dims)))
+	return all.Data, -1
 }
 
 // repeatSteps are the steps of a view of a tensor that is broadcast: 0 along what is repeated.
@@ -75,6 +74,11 @@ func rowMajor(dims []int) []int {
 
 // places are the positions of the elements of a view, row major: its dims, with a step along each, from start on.
 func places(start int, dims, steps []int) []int {
+	return placesTicking(start, dims, steps, func(int) {})
+}
+
+// placesTicking tells tick of how many elements come next.
+func placesTicking(start int, dims, steps []int, tick func(elements int)) []int {
 	list := make([]int, Count(dims))
 	if len(list) == 0 {
 		return list
@@ -82,6 +86,7 @@ func places(start int, dims, steps []int) []int {
 	list[0] = start
 	for filled, d := 1, len(dims)-1; d >= 0; d-- {
 		for k := 1; k < dims[d]; k++ { // what there is so far, once more, k steps on
+			tick(filled)
 			for i := range filled {
 				list[k*filled+i] = list[i] + k*steps[d]
 			}

@@ -1,7 +1,13 @@
 package ops
 
+import (
+	"fmt"
+	"math"
+)
+
 // Kernel computes the outputs of a node from its inputs, whose types were checked when it was built. It doesn't change its
-// inputs, and keeps nothing.
+// inputs, and keeps nothing. It charges what it allocates to the budget of the call, and panics with a value that Do recovers
+// where that is spent: a kernel is run by Do.
 type Kernel func(c *Call) error
 
 // Call is what a kernel works on.
@@ -13,6 +19,9 @@ type Call struct {
 	Out []Value
 
 	Most int // elements that a tensor may have
+
+	Budget  *Budget // of the execution; nil bounds nothing but Most
+	scratch int64   // bytes charged until the kernel returns
 }
 
 // arg is input i as a tensor of a type that was checked when the kernel was built.
@@ -20,8 +29,9 @@ func arg[T Element](c *Call, i int) *Array[T] { return c.In[i].(*Array[T]) }
 
 func (c *Call) tensor(i int) Tensor { return c.In[i].(Tensor) }
 
-// room is output i with that shape.
+// room is output i with that shape. Its bytes are charged.
 func room[T Element](c *Call, i int, dims ...int) *Array[T] {
+	c.chargeShape(dims, widthOf[T]())
 	a := RoomIn[T](c.Out[i], dims...)
 	c.Out[i] = a
 	return a
@@ -39,9 +49,60 @@ func (c *Call) broadcast(a, b []int) ([]int, error) {
 	return dims, c.allow(dims)
 }
 
-// roomLike is output i of the type of a tensor.
+// roomLike is output i of the type of a tensor. Its bytes are charged.
 func (c *Call) roomLike(i int, t Tensor, dims ...int) Tensor {
+	c.chargeShape(dims, t.width())
 	out := t.room(c.Out[i], dims)
 	c.Out[i] = out
 	return out
+}
+
+func (c *Call) chargeShape(dims []int, width int64) {
+	if len(dims) > maxRank {
+		must(fmt.Errorf("a tensor of %d dimensions, %d are allowed", len(dims), maxRank))
+	}
+	if bytes := shapeBytes(dims, width); bytes > math.MaxInt64-arrayBytes {
+		must(fmt.Errorf("shape %v is impossible", dims))
+	} else {
+		c.charge(bytes + arrayBytes)
+	}
+}
+
+// ints are the integers of input i.
+func (c *Call) ints(i int) []int { return c.integers(c.In[i]) }
+
+func (c *Call) integers(v Value) []int {
+	if t, ok := v.(Tensor); ok {
+		c.use(8 * int64(t.Size()))
+		c.tick(t.Size())
+	}
+	return Integers(v)
+}
+
+// places are those of a view.
+func (c *Call) places(start int, dims, steps []int) []int {
+	c.use(shapeBytes(dims, 8))
+	return placesTicking(start, dims, steps, c.tick)
+}
+
+// counting is 0, 1, 2, ...
+func (c *Call) counting(n int) []int {
+	c.use(8 * int64(n))
+	return counting(n)
+}
+
+// take makes element i of out the one of from at places[i].
+func (c *Call) take(out, from Tensor, places []int) {
+	for at := 0; at < len(places); at += pollEvery {
+		c.tick(pollEvery)
+		out.take(at, from, places[at:min(len(places), at+pollEvery)])
+	}
+}
+
+// put makes the element of out at places[i] that of from at i.
+func (c *Call) put(out, from Tensor, places []int) {
+	for at := 0; at < len(places); at += pollEvery {
+		c.tick(pollEvery)
+		out.put(from, at, places[at:min(len(places), at+pollEvery)])
+	}
 }

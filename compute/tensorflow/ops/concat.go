@@ -53,6 +53,7 @@ func joined(c *Call, parts []Value, at int) error {
 		part := p.(Tensor)
 		w := Count(part.Shape()[at:])
 		for r := range rows {
+			c.tick(w)
 			out.copy(r*width+place, part, r*w, w)
 		}
 		place += w
@@ -80,6 +81,7 @@ func buildPack(n *Node) (Kernel, error) {
 		width := Count(shape[at:])
 		for i := range c.In {
 			for r := range rows {
+				c.tick(width)
 				out.copy((r*parts+i)*width, c.tensor(i), r*width, width)
 			}
 		}
@@ -125,6 +127,7 @@ func divided(c *Call, t Tensor, at int, sizes, shape []int) error {
 		}
 		out, w := c.roomLike(i, t, dims...), size*inner
 		for r := range rows {
+			c.tick(w)
 			out.copy(r*w, t, r*width+place, w)
 		}
 		place += w
@@ -171,9 +174,9 @@ func buildSplitV(n *Node) (Kernel, error) {
 		if err != nil {
 			return err
 		}
-		sizes, err := inferSizes(t.Shape()[at], Integers(c.In[1]))
+		sizes, err := inferSizes(t.Shape()[at], c.ints(1))
 		if err != nil || len(sizes) != parts {
-			return fmt.Errorf("sizes %v for dimension %d of %v", Integers(c.In[1]), at, t.Shape())
+			return fmt.Errorf("sizes %v for dimension %d of %v", c.ints(1), at, t.Shape())
 		}
 		return divided(c, t, at, sizes, nil)
 	}, anyThenInts(n, 1, 2)

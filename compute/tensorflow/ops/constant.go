@@ -10,7 +10,7 @@ import (
 )
 
 func buildConst(n *Node) (Kernel, error) {
-	v, err := Constant(n.attr("value").GetTensor())
+	v, err := Constant(n.attr("value").GetTensor(), n.Budget)
 	if err != nil {
 		return nil, err
 	}
@@ -19,11 +19,20 @@ func buildConst(n *Node) (Kernel, error) {
 }
 
 // Constant reads a tensor that stands in a graph: its bytes if it has some, else a typed list, whose last value fills the
-// rest.
-func Constant(p *tensorpb.TensorProto) (Tensor, error) {
+// rest. Its bytes are charged to b.
+func Constant(p *tensorpb.TensorProto, b *Budget) (Tensor, error) {
 	dims, err := fixedShape(p.GetTensorShape())
 	if err != nil {
 		return nil, err
+	}
+	if like := newTensor(p.GetDtype()); like != nil {
+		bytes := arrayBytes + shapeBytes(dims, like.width())
+		for _, s := range p.GetStringVal() {
+			bytes += int64(len(s))
+		}
+		if err := b.Charge(bytes); err != nil {
+			return nil, err
+		}
 	}
 	switch p.GetDtype() {
 	case Float32:

@@ -10,8 +10,9 @@ type Function interface {
 	// Types are the dtypes of its results.
 	Types() []DType
 
-	// Apply runs it in memory of its own. most bounds the elements that a tensor may have.
-	Apply(args []Value, most int) ([]Value, error)
+	// Apply runs it in memory of its own, of which but the results are released from the budget. most bounds the elements that a
+	// tensor may have.
+	Apply(args []Value, most int, b *Budget) ([]Value, error)
 }
 
 // buildIf runs one of two functions.
@@ -40,7 +41,7 @@ func buildIf(n *Node) (Kernel, error) {
 		if yes {
 			branch = then
 		}
-		results, err := branch.Apply(c.In[1:], c.Most)
+		results, err := branch.Apply(c.In[1:], c.Most, c.Budget)
 		if err != nil {
 			return err
 		}
@@ -95,8 +96,9 @@ func buildWhile(n *Node) (Kernel, error) {
 	}
 	return func(c *Call) error {
 		state := append([]Value(nil), c.In...)
+		start := c.Budget.Mark()
 		for range maxPasses {
-			answer, err := condition.Apply(state, c.Most)
+			answer, err := condition.Apply(state, c.Most, c.Budget)
 			if err != nil {
 				return err
 			}
@@ -108,10 +110,22 @@ func buildWhile(n *Node) (Kernel, error) {
 				copy(c.Out, state)
 				return nil
 			}
-			if state, err = body.Apply(state, c.Most); err != nil {
+			if state, err = body.Apply(state, c.Most, c.Budget); err != nil {
 				return err
 			}
+			c.Budget.Rewind(start, SizeOfNew(state, c.In)) // what the last pass left is garbage
 		}
 		return fmt.Errorf("loops more than %d times", maxPasses)
 	}, nil
+}
+
+// SizeOfNew is what values take that aren't those that were there before, each at its place.
+func SizeOfNew(values, old []Value) int64 {
+	total := int64(0)
+	for i, v := range values {
+		if i >= len(old) || v != old[i] {
+			total += SizeOf(v)
+		}
+	}
+	return total
 }

@@ -34,12 +34,13 @@ func cumulateProduct(exclusive, reverse bool) byType {
 func cumulate[T number](start T, f func(a, b T) T, exclusive, reverse bool) Kernel {
 	return func(c *Call) error {
 		a := arg[T](c, 0)
-		g, err := group(a.Dims, Integers(c.In[1]))
+		g, err := group(c, a.Dims, c.ints(1))
 		if err != nil {
 			return err
 		}
 		out := room[T](c, 0, a.Dims...)
-		for _, first := range places(0, g.outer, g.outerSteps) {
+		for _, first := range c.places(0, g.outer, g.outerSteps) {
+			c.tick(len(g.within))
 			sum := start
 			for k := range g.within {
 				at := first + g.within[k]

@@ -17,18 +17,36 @@ func pairwise[T, R Element](f loop[T, R]) Kernel {
 		if err != nil {
 			return err
 		}
-		x, mx := spread(a, dims)
-		y, my := spread(b, dims)
-		f(room[R](c, 0, dims...).Data, x, y, mx, my)
+		out := room[R](c, 0, dims...).Data
+		x, mx := spread(c, a, dims)
+		y, my := spread(c, b, dims)
+		for start := 0; start < len(out); {
+			end := chunk(c, x, mx, start, len(out))
+			f(out[start:end], part(x, mx, start, end), part(y, my, start, end), mx, my)
+			start = end
+		}
 		return nil
 	}
+}
+
+// part are the elements from start to end, or the one that stands for all.
+func part[T Element](data []T, mask, start, end int) []T {
+	if mask == 0 {
+		return data
+	}
+	return data[start:end]
 }
 
 // each is the kernel of an op on one tensor.
 func each[T, R Element](f func(out []R, in []T)) Kernel {
 	return func(c *Call) error {
 		a := arg[T](c, 0)
-		f(room[R](c, 0, a.Dims...).Data, a.Data)
+		out := room[R](c, 0, a.Dims...).Data
+		for start := 0; start < len(out); {
+			end := chunk(c, a.Data, -1, start, len(out))
+			f(out[start:end], a.Data[start:end])
+			start = end
+		}
 		return nil
 	}
 }
@@ -189,9 +207,12 @@ func buildAddN(n *Node) (Kernel, error) {
 	return func(c *Call) error {
 		sum := c.In[0]
 		for _, v := range c.In[1:] {
-			step := Call{In: []Value{sum, v}, Out: []Value{nil}, Most: c.Most}
-			if err := plus(&step); err != nil {
+			step := c.inner([]Value{sum, v}, []Value{nil})
+			if err := Do(plus, step); err != nil {
 				return err
+			}
+			if sum != c.In[0] {
+				c.Budget.Release(SizeOf(sum))
 			}
 			sum = step.Out[0]
 		}

@@ -15,7 +15,7 @@ func buildFill(n *Node) (Kernel, error) {
 	}
 	n.Out = n.In[1:2]
 	return func(c *Call) error {
-		dims := Integers(c.In[0])
+		dims := c.ints(0)
 		if err := c.allow(dims); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func buildOneHot(n *Node) (Kernel, error) {
 }
 
 func oneHot(c *Call, at, depth int) error {
-	indices, shape := Integers(c.In[0]), c.tensor(0).Shape()
+	indices, shape := c.ints(0), c.tensor(0).Shape()
 	at, err := axis(at, len(shape)+1)
 	if err != nil {
 		return err

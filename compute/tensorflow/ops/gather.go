@@ -43,10 +43,10 @@ func gatherRows(c *Call, t, indices Tensor, at int) error {
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	return gathered(c.roomLike(0, t, dims...), t, at, Integers(indices))
+	return gathered(c, c.roomLike(0, t, dims...), t, at, c.integers(indices))
 }
 
-func gathered(out, t Tensor, at int, indices []int) error {
+func gathered(c *Call, out, t Tensor, at int, indices []int) error {
 	dim, inner := t.Shape()[at], Count(t.Shape()[at+1:])
 	for i, index := range indices {
 		if index < 0 || index >= dim {
@@ -55,12 +55,13 @@ func gathered(out, t Tensor, at int, indices []int) error {
 	}
 	rows := Count(t.Shape()[:at])
 	if rows == 1 && inner == 1 {
-		out.take(t, indices)
+		c.take(out, t, indices)
 		return nil
 	}
 	to := 0
 	for r := range rows {
 		for _, index := range indices {
+			c.tick(inner)
 			out.copy(to, t, (r*dim+index)*inner, inner)
 			to += inner
 		}
@@ -88,12 +89,13 @@ func buildGatherNd(n *Node) (Kernel, error) {
 		if err := c.allow(dims); err != nil {
 			return err
 		}
-		out, indices, inner := c.roomLike(0, t, dims...), Integers(by), Count(t.Shape()[depth:])
+		out, indices, inner := c.roomLike(0, t, dims...), c.ints(1), Count(t.Shape()[depth:])
 		for i := range Count(by.Shape()[:last]) {
 			from, err := flatIndex(indices[i*depth:(i+1)*depth], t.Shape())
 			if err != nil {
 				return err
 			}
+			c.tick(depth + inner)
 			out.copy(i*inner, t, from*inner, inner)
 		}
 		return nil

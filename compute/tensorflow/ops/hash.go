@@ -24,7 +24,7 @@ func buildHashFast(n *Node) (Kernel, error) { return buckets(n, fingerprint) }
 // fingerprint is FarmHash's Fingerprint64, which never changes.
 func fingerprint(s string) uint64 { return farm.Fingerprint64(bytesOf(s)) }
 
-// bytesOf is s without a copy, for libraries that take bytes and only read them: hashing is much of what a graph does.
+// shapeBytes is s without a copy, for libraries that take bytes and only read them: hashing is much of what a graph does.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // buildHashStrong hashes with SipHash and a key of two numbers.

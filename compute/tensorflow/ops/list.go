@@ -10,6 +10,17 @@ import (
 type list struct {
 	elements []Tensor
 	shape    []int // of each tensor, -1 for what is not known
+	bytes    int64 // of all of it
+}
+
+// elementBytes is what a place of a list takes.
+const elementBytes = 16
+
+// newList is a list of that many tensors, which are charged when they are set.
+func newList(c *Call, size int, shape []int) *list {
+	bytes := elementBytes * int64(size)
+	c.charge(bytes)
+	return &list{elements: make([]Tensor, size), shape: shape, bytes: bytes}
 }
 
 func buildListReserve(n *Node) (Kernel, error) {
@@ -19,7 +30,7 @@ func buildListReserve(n *Node) (Kernel, error) {
 		if err != nil || size < 0 || size > c.Most {
 			return fmt.Errorf("list of %d tensors", size)
 		}
-		c.Out[0] = &list{elements: make([]Tensor, size), shape: Integers(c.In[0])}
+		c.Out[0] = newList(c, size, Integers(c.In[0]))
 		return nil
 	}, n.wantInts(0, 1)
 }
@@ -39,9 +50,15 @@ func buildListSet(n *Node) (Kernel, error) {
 		if at < 0 || at >= len(l.elements) {
 			return fmt.Errorf("place %d of a list of %d", at, len(l.elements))
 		}
-		elements := slices.Clone(l.elements)
-		elements[at] = c.tensor(2)
-		c.Out[0] = &list{elements: elements, shape: l.shape}
+		made := newList(c, len(l.elements), l.shape)
+		c.tick(len(l.elements))
+		copy(made.elements, l.elements)
+		made.elements[at] = c.tensor(2)
+		made.bytes = l.bytes + SizeOf(c.In[2])
+		if before := l.elements[at]; before != nil {
+			made.bytes -= SizeOf(before)
+		}
+		c.Out[0] = made
 		return nil
 	}, n.want(Variant, Int32, 0)
 }
@@ -86,12 +103,17 @@ func buildListFromTensor(n *Node) (Kernel, error) {
 		if len(t.Shape()) == 0 {
 			return errors.New("a scalar has no rows")
 		}
-		l := &list{shape: slices.Clone(t.Shape()[1:])}
-		width := Count(l.shape)
-		for row := range t.Shape()[0] {
-			element := t.room(nil, l.shape)
+		rows, shape := t.Shape()[0], slices.Clone(t.Shape()[1:])
+		width := Count(shape)
+		l := newList(c, rows, shape)
+		content := int64(rows) * (arrayBytes + 8*int64(len(shape)) + int64(width)*t.width())
+		c.charge(content)
+		l.bytes += content
+		for row := range rows {
+			c.tick(width)
+			element := t.room(nil, shape)
 			element.copy(0, t, row*width, width)
-			l.elements = append(l.elements, element)
+			l.elements[row] = element
 		}
 		c.Out[0] = l
 		return nil
@@ -121,7 +143,7 @@ func buildListConcat(n *Node) (Kernel, error) {
 			lengths.Data[i] = int64(p.(Tensor).Shape()[0])
 		}
 		if len(parts) == 0 {
-			dims := Integers(c.In[1])
+			dims := c.ints(1)
 			if len(dims) == 0 || len(c.tensor(1).Shape()) == 0 {
 				return errors.New("the shape of nothing isn't known")
 			}
@@ -148,7 +170,7 @@ func buildListStack(n *Node) (Kernel, error) {
 		if err != nil {
 			return err
 		}
-		dims := Integers(c.In[1])
+		dims := c.ints(1)
 		if len(parts) > 0 {
 			dims = parts[0].(Tensor).Shape()
 		}
@@ -161,6 +183,7 @@ func buildListStack(n *Node) (Kernel, error) {
 			if !slices.Equal(p.(Tensor).Shape(), dims[1:]) {
 				return fmt.Errorf("shapes %v and %v can't be stacked", dims[1:], p.(Tensor).Shape())
 			}
+			c.tick(width)
 			out.copy(i*width, p.(Tensor), 0, width)
 		}
 		return nil
@@ -173,6 +196,7 @@ func listParts(c *Call, t Tensor) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.use(elementBytes * int64(len(l.elements)))
 	parts := make([]Value, len(l.elements))
 	for i, e := range l.elements {
 		if e == nil || e.DType() != t.DType() {

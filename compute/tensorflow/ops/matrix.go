@@ -53,18 +53,19 @@ func products[T floating](c *Call, a, b *Array[T], turnedA, turnedB bool) error 
 		return err
 	}
 	out, size := room[T](c, 0, dims...), x.rows*y.columns
-	placesA, placesB := places(0, before, repeatSteps(beforeA, before)), places(0, before, repeatSteps(beforeB, before))
+	placesA, placesB := c.places(0, before, repeatSteps(beforeA, before)), c.places(0, before, repeatSteps(beforeB, before))
 	for i := range placesA {
-		product(out.Data[i*size:(i+1)*size], a.Data[placesA[i]*x.size():], b.Data[placesB[i]*y.size():], x, y)
+		product(c, out.Data[i*size:(i+1)*size], a.Data[placesA[i]*x.size():], b.Data[placesB[i]*y.size():], x, y)
 	}
 	return nil
 }
 
 // product adds up, for each element, in the order of the terms.
-func product[T floating](out, a, b []T, x, y matrix) {
+func product[T floating](c *Call, out, a, b []T, x, y matrix) {
 	clear(out)
 	for i := range x.rows {
 		to := out[i*y.columns : (i+1)*y.columns]
+		c.tick(x.columns * y.columns)
 		for k := range x.columns {
 			factor := a[i*x.rowStep+k*x.columnStep]
 			if y.columnStep == 1 {
@@ -96,6 +97,9 @@ func side(dims []int, turned bool) matrix {
 func buildSparseMatMul(n *Node) (Kernel, error) {
 	if n.Boolean("adjoint_a", false) || n.Boolean("adjoint_b", false) {
 		return nil, fmt.Errorf("adjoint matrices aren't executed")
+	}
+	if err := n.takes(4); err != nil {
+		return nil, err
 	}
 	if err := n.want(n.In[0], n.In[1], Int64, n.In[1]); err != nil {
 		return nil, err
@@ -131,6 +135,7 @@ func multiplySparse[T floating](c *Call) error {
 		if at[0] < 0 || at[0] >= s.Dims[0] || at[1] < 0 || at[1] >= s.Dims[1] {
 			return fmt.Errorf("index %v is not in shape %v", at, s.Dims)
 		}
+		c.tick(width)
 		to := out.Data[at[0]*width:]
 		for j, v := range b.Data[at[1]*width : (at[1]+1)*width] {
 			to[j] += factor * v

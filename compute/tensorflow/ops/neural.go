@@ -21,6 +21,7 @@ func biasAdd[T number](c *Call) error {
 	}
 	out, width := room[T](c, 0, a.Dims...).Data, len(bias.Data)
 	for row := 0; row+width <= len(out) && width > 0; row += width {
+		c.tick(width)
 		for i, b := range bias.Data {
 			out[row+i] = a.Data[row+i] + b
 		}
@@ -48,6 +49,7 @@ func rowwise[T floating](f func(to, from []T)) Kernel {
 		}
 		out, width := room[T](c, 0, in.Dims...), in.Dims[last]
 		for row := range Count(in.Dims[:last]) {
+			c.tick(width)
 			f(out.Data[row*width:(row+1)*width], in.Data[row*width:(row+1)*width])
 		}
 		return nil

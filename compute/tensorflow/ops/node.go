@@ -42,6 +42,7 @@ type Node struct {
 	Out   []DType // set by Build
 
 	Function func(attr string, args []DType) (Function, error) // compiles the function that an attribute names
+	Budget   *Budget                                           // of the compilation
 }
 
 // errType is the end of an error about an input's type.

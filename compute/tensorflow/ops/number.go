@@ -33,15 +33,15 @@ func buildAsString(n *Node) (Kernel, error) {
 		f.precision = defaultPrecision
 	}
 	kernels := byType{
-		Float32: each(mapping(func(v float32) string { return f.float(float64(v)) })),
-		Float64: each(mapping(f.float)),
-		Int8:    each(mapping(func(v int8) string { return f.integer(int64(v)) })),
-		Int16:   each(mapping(func(v int16) string { return f.integer(int64(v)) })),
-		Int32:   each(mapping(func(v int32) string { return f.integer(int64(v)) })),
-		Int64:   each(mapping(f.integer)),
-		Uint8:   each(mapping(func(v uint8) string { return f.integer(int64(v)) })),
-		Bool:    each(mapping(strconv.FormatBool)),
-		String:  each(mapping(f.pad)),
+		Float32: eachText(func(v float32) string { return f.float(float64(v)) }),
+		Float64: eachText(f.float),
+		Int8:    eachText(func(v int8) string { return f.integer(int64(v)) }),
+		Int16:   eachText(func(v int16) string { return f.integer(int64(v)) }),
+		Int32:   eachText(func(v int32) string { return f.integer(int64(v)) }),
+		Int64:   eachText(f.integer),
+		Uint8:   eachText(func(v uint8) string { return f.integer(int64(v)) }),
+		Bool:    eachText(strconv.FormatBool),
+		String:  eachText(f.pad),
 	}
 	n.Out = []DType{String}
 	if err := n.want(0); err != nil {
@@ -110,6 +110,7 @@ func parsing[T Element](parse func(string) (T, error)) Kernel {
 		in := arg[string](c, 0)
 		out := room[T](c, 0, in.Dims...).Data
 		for i, s := range in.Data {
+			c.tick(len(s))
 			v, err := parse(s)
 			if err != nil {
 				return fmt.Errorf("%.100q is no number", s)

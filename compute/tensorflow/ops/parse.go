@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -175,18 +176,63 @@ func (p *parser) run(c *Call) error {
 		return err
 	}
 	b := example.NewBatch(p.spec)
+	fixed := p.fixedBytes()
+	held := int64(0)
 	for i, record := range records.Data {
+		most := fixed + grownBytes*int64(len(record))
+		c.charge(most)
+		c.tick(len(record) + len(p.spec))
 		if err := d.Append(b, []byte(record)); err != nil {
 			return fmt.Errorf("record %d: %w", i, err)
 		}
+		now := columnBytes(b)
+		c.Budget.Release(most)
+		c.charge(now - held)
+		held = now
 	}
 	p.put(c, b)
 	return nil
 }
 
+// grownBytes is how many times as large the columns of a record are as it is: an integer of one byte has eight, and columns grow.
+const grownBytes = 16
+
+// columnBytes is what the columns of a batch take.
+func columnBytes(b *example.Batch) int64 {
+	bytes := 0
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		bytes += 4*(cap(c.Offsets)+cap(c.Inner)+cap(c.Floats)+cap(c.Ends)) + 8*cap(c.Ints) + cap(c.Data)
+	}
+	return int64(bytes)
+}
+
+// fixedBytes is what a row takes, whatever it holds.
+func (p *parser) fixedBytes() int64 {
+	bytes := int64(0)
+	for _, f := range p.spec {
+		if bytes += 16; f.Shape == nil {
+			continue
+		}
+		width := int64(8)
+		if f.Default != nil {
+			width += int64(len(f.Default.Bytes))
+		}
+		own := shapeBytes(f.Shape, 2*width)
+		if own > math.MaxInt64/4-bytes {
+			return math.MaxInt64 / 4
+		}
+		bytes += own
+	}
+	return bytes
+}
+
 // put makes the outputs of a batch, which is theirs.
 func (p *parser) put(c *Call, b *example.Batch) {
 	s, d, r := len(p.sparse), len(p.dense), len(p.ragged)
+	for _, column := range b.Columns {
+		c.charge(48*int64(column.Len()) + int64(len(column.Data))) // strings, and indices or splits
+	}
 	for i, f := range p.sparse {
 		column := &b.Columns[f.column]
 		c.Out[i], c.Out[2*s+i] = ColumnIndices(c.Out[i], b.Rows, column)

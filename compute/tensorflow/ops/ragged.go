@@ -94,7 +94,7 @@ func partitions(c *Call, kinds []string) (rows, error) {
 	var r rows
 	number := 0
 	for i, kind := range kinds {
-		list := Integers(c.In[3+i])
+		list := c.ints(3 + i)
 		switch {
 		case kind == "ROW_SPLITS":
 			r = append(r, list)
@@ -105,6 +105,7 @@ func partitions(c *Call, kinds []string) (rows, error) {
 			if i > 1 {
 				number = r[len(r)-1][len(r[len(r)-1])-1]
 			}
+			c.use(8 * int64(max(0, min(number, c.Most))))
 			splits, err := splitsOfRows(list, number, c.Most)
 			if err != nil {
 				return nil, err
@@ -123,7 +124,7 @@ func partitions(c *Call, kinds []string) (rows, error) {
 // raggedToTensor cuts and fills up the rows to the shape of input 0, in which -1 means as long as the longest.
 func raggedToTensor(c *Call, r rows, values Tensor) error {
 	inner := values.Shape()[1:]
-	want := Integers(c.In[0])
+	want := c.ints(0)
 	dims := []int{len(r[0]) - 1}
 	for level := range r {
 		dims = append(dims, r.widest(level))
@@ -145,7 +146,7 @@ func raggedToTensor(c *Call, r rows, values Tensor) error {
 	}
 	out := c.roomLike(0, values, dims...)
 	out.fill(c.tensor(2), 0)
-	f := filler{r, dims, rowMajor(dims), out, values, Count(inner)}
+	f := filler{c, r, dims, rowMajor(dims), out, values, Count(inner)}
 	for row := range min(dims[0], len(r[0])-1) {
 		f.row(0, row, row*f.steps[0])
 	}
@@ -154,6 +155,7 @@ func raggedToTensor(c *Call, r rows, values Tensor) error {
 
 // filler copies rows of a ragged tensor to their places in a dense one.
 type filler struct {
+	call        *Call
 	rows        rows
 	dims, steps []int
 	out, values Tensor
@@ -163,6 +165,7 @@ type filler struct {
 func (f filler) row(level, row, at int) {
 	start, end := f.rows[level][row], f.rows[level][row+1]
 	end = min(end, start+f.dims[level+1])
+	f.call.tick(end - start)
 	if level+1 == len(f.rows) {
 		f.out.copy(at, f.values, start*f.inner, (end-start)*f.inner)
 		return
@@ -186,7 +189,7 @@ func buildRaggedToSparse(n *Node) (Kernel, error) {
 	return func(c *Call) error {
 		var r rows
 		for i := range levels {
-			r = append(r, Integers(c.In[i]))
+			r = append(r, c.ints(i))
 		}
 		values := c.tensor(levels)
 		if len(values.Shape()) != 1 {
@@ -199,11 +202,13 @@ func buildRaggedToSparse(n *Node) (Kernel, error) {
 		for level := range r {
 			dims = append(dims, r.widest(level))
 		}
+		c.use(8 * int64(values.Size()) * int64(len(dims)))
 		indices := make([]int, 0, values.Size()*len(dims))
 		for row := range len(r[0]) - 1 {
+			c.tick(len(dims))
 			indices = r.appendIndices(indices, 0, row, []int{row})
 		}
-		putSparse(c, Coords{Values: values}, counting(values.Size()), indices, dims)
+		putSparse(c, Coords{Values: values}, c.counting(values.Size()), indices, dims)
 		return nil
 	}, n.wantAt(levels, 0)
 }
@@ -255,6 +260,7 @@ func raggedRange[S, T int32 | int64](c *Call) error {
 		}
 	}
 	at := func(i, row int) int64 { return int64(lists[i][min(row, len(lists[i])-1)]) }
+	c.use(4 * int64(number) * widthOf[S]())
 	splits, values := []S{0}, []T{}
 	for row := range number {
 		start, limit, delta := at(0, row), at(1, row), at(2, row)
@@ -262,6 +268,10 @@ func raggedRange[S, T int32 | int64](c *Call) error {
 			return errors.New("a delta is 0")
 		}
 		for v := start; delta > 0 && v < limit || delta < 0 && v > limit; v += delta {
+			if len(values)%1024 == 0 {
+				c.use(4 * 1024 * widthOf[T]()) // values grow
+				c.tick(1024)
+			}
 			if values = append(values, T(v)); len(values) > c.Most {
 				return fmt.Errorf("more than %d values", c.Most)
 			}

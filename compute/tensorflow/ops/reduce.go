@@ -15,13 +15,15 @@ func reduced[T, R Element](f reducer[T, R]) func(keep bool) Kernel {
 	return func(keep bool) Kernel {
 		return func(c *Call) error {
 			a := arg[T](c, 0)
-			g, err := group(a.Dims, Integers(c.In[1]))
+			g, err := group(c, a.Dims, c.ints(1))
 			if err != nil {
 				return err
 			}
 			out := room[R](c, 0, g.shape(keep)...)
+			c.use(shapeBytes(g.inner, widthOf[T]()))
 			values := make([]T, Count(g.inner))
-			for i, start := range places(0, g.outer, g.outerSteps) {
+			for i, start := range c.places(0, g.outer, g.outerSteps) {
+				c.tick(len(values))
 				for k, p := range g.within {
 					values[k] = a.Data[start+p]
 				}
@@ -39,18 +41,28 @@ type groups struct {
 	gone                           []bool
 }
 
-func group(dims, axes []int) (*groups, error) {
-	g := &groups{full: dims, gone: make([]bool, len(dims))}
+// goneOf says which of some dimensions are among the axes.
+func goneOf(dimensions int, axes []int) ([]bool, error) {
+	gone := make([]bool, dimensions)
 	for _, d := range axes {
-		at, err := axis(d, len(dims))
+		at, err := axis(d, dimensions)
 		if err != nil {
 			return nil, err
 		}
-		if g.gone[at] {
+		if gone[at] {
 			return nil, fmt.Errorf("axis %d stands twice in %v", at, axes)
 		}
-		g.gone[at] = true
+		gone[at] = true
 	}
+	return gone, nil
+}
+
+func group(c *Call, dims, axes []int) (*groups, error) {
+	gone, err := goneOf(len(dims), axes)
+	if err != nil {
+		return nil, err
+	}
+	g := &groups{full: dims, gone: gone}
 	var innerSteps []int
 	for i, step := range rowMajor(dims) {
 		if g.gone[i] {
@@ -59,7 +71,7 @@ func group(dims, axes []int) (*groups, error) {
 			g.outer, g.outerSteps = append(g.outer, dims[i]), append(g.outerSteps, step)
 		}
 	}
-	g.within = places(0, g.inner, innerSteps)
+	g.within = c.places(0, g.inner, innerSteps)
 	return g, nil
 }
 
@@ -150,11 +162,11 @@ func extreme(start32 float32, better32 func(a, b float32) bool, start64 float64,
 
 func placed[T number](start T, better func(a, b T) bool, out DType) Kernel {
 	return func(c *Call) error {
-		a, axes := arg[T](c, 0), Integers(c.In[1])
+		a, axes := arg[T](c, 0), c.ints(1)
 		if len(axes) != 1 {
 			return errors.New("wants one axis")
 		}
-		g, err := group(a.Dims, axes)
+		g, err := group(c, a.Dims, axes)
 		if err != nil {
 			return err
 		}
@@ -162,7 +174,9 @@ func placed[T number](start T, better func(a, b T) bool, out DType) Kernel {
 			return fmt.Errorf("dimension %d of %v is empty", axes[0], a.Dims)
 		}
 		var list []int
-		for _, first := range places(0, g.outer, g.outerSteps) {
+		c.use(shapeBytes(g.outer, 16)) // list grows
+		for _, first := range c.places(0, g.outer, g.outerSteps) {
+			c.tick(len(g.within))
 			best, place := start, 0
 			for k, p := range g.within {
 				if v := a.Data[first+p]; better(v, best) {

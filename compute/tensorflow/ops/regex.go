@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // pattern is a regular expression as RE2 has it, of whose syntax Go's is a copy. They differ about bytes that are no UTF-8:
@@ -14,17 +15,55 @@ import (
 type pattern struct {
 	plain *regexp.Regexp // for texts that are UTF-8
 	torn  *regexp.Regexp // never matches stray, which stands for bytes that are no UTF-8
+	size  int            // of its program
+}
+
+// maxProgram bounds the program of a pattern, in instructions. RE2 stops at some 350,000 (its max_mem, 8 MB).
+const maxProgram = 1 << 16
+
+// parseBytes is what a byte of a pattern takes while it is parsed: a class of characters may name hundreds of ranges.
+const parseBytes = 8 << 10
+
+// instructionBytes is what an instruction of a program takes, in both programs of a pattern.
+const instructionBytes = 128
+
+// measure is how many instructions the program of an expression has, about, and how many characters its classes name.
+func measure(re *syntax.Regexp) (instructions, runes int) {
+	instructions, runes = 1+len(re.Rune), len(re.Rune)
+	if re.Op == syntax.OpCharClass {
+		instructions = 1
+	}
+	for _, sub := range re.Sub {
+		i, r := measure(sub)
+		instructions, runes = min(instructions+i, maxProgram+1), runes+r
+	}
+	if re.Op == syntax.OpRepeat {
+		instructions = min(instructions*max(re.Min, re.Max, 1), maxProgram+1)
+	}
+	return instructions, runes
 }
 
 // stray is a code point that isn't and never will be a character.
 const stray = '\U0010FFFF'
 
-func newPattern(text string) (*pattern, error) {
-	plain, err := regexp.Compile(text)
+func (n *Node) newPattern(text string) (*pattern, error) {
+	parsing := parseBytes * int64(len(text))
+	if err := n.Budget.Charge(parsing); err != nil {
+		return nil, fmt.Errorf("pattern of %d bytes: %w", len(text), err)
+	}
+	defer n.Budget.Release(parsing)
+	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
+		return nil, fmt.Errorf("error parsing regexp: %w", err)
+	}
+	size, runes := measure(tree)
+	if size > maxProgram {
+		return nil, fmt.Errorf("a pattern of more than %d instructions", maxProgram)
+	}
+	if err := n.Budget.Charge(instructionBytes*int64(size) + 8*int64(runes)); err != nil {
 		return nil, err
 	}
-	tree, err := syntax.Parse(text, syntax.Perl)
+	plain, err := regexp.Compile(text)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +72,7 @@ func newPattern(text string) (*pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pattern{plain, torn}, nil
+	return &pattern{plain, torn, size}, nil
 }
 
 // forbid takes stray out of what an expression matches. It is the last code point, so it can only be the end of a range.
@@ -56,11 +95,53 @@ func forbid(re *syntax.Regexp) {
 	}
 }
 
-// find gives the places of all matches and their groups in s, or of the first.
-func (p *pattern) find(s string, most int) [][]int {
+// matchBytes is what a match takes, with its groups, in a list that grows.
+func (p *pattern) matchBytes() int64 { return 48 + 32*int64(p.plain.NumSubexp()+1) }
+
+// longMatch is from what number of bytes times instructions on a search runs beside the kernel, which can leave it then.
+const longMatch = 1 << 20
+
+// find gives the places of all matches and their groups in s, or of the first. They are charged; done gives that back.
+func (p *pattern) find(c *Call, s string, most int) (matches [][]int, done func()) {
+	if fit := c.Budget.left()/p.matchBytes() + 1; most < 0 && fit < int64(len(s))+2 {
+		most = int(fit) // one more than there is memory for
+	}
+	c.tick(len(s))
+	if len(s)*p.size < longMatch {
+		matches = p.findNow(c, s, most)
+	} else {
+		matches = p.findBeside(c, s, most)
+	}
+	bytes := int64(len(matches)) * p.matchBytes()
+	c.use(bytes)
+	return matches, func() { c.drop(bytes) }
+}
+
+// findBeside looks for matches in a goroutine of its own: nothing stops a search, whose time may grow with the square of the text. When
+// the context ends, the search goes on until it is done, or the process is.
+func (p *pattern) findBeside(c *Call, s string, most int) [][]int {
+	if c.Budget == nil {
+		return p.findNow(c, s, most)
+	}
+	found := make(chan [][]int, 1)
+	apart := c.inner(nil, nil)
+	apart.Budget = nil
+	go func() { found <- p.findNow(apart, s, most) }()
+	select {
+	case matches := <-found:
+		return matches
+	case <-c.Budget.done:
+		must(c.Budget.Poll())
+		return nil
+	}
+}
+
+func (p *pattern) findNow(c *Call, s string, most int) [][]int {
 	if utf8.ValidString(s) {
 		return p.plain.FindAllStringSubmatchIndex(s, most)
 	}
+	c.use(12 * int64(len(s)))
+	defer c.drop(12 * int64(len(s)))
 	mended, from := mend(s)
 	matches := p.torn.FindAllStringSubmatchIndex(mended, most)
 	for _, m := range matches {
@@ -131,24 +212,52 @@ func (r rewrite) appendTo(b []byte, s string, match []int) []byte {
 	return b
 }
 
-func (p *pattern) replace(s string, by rewrite, most int) string {
-	matches := p.find(s, most)
+func (r rewrite) size(match []int) int {
+	size := 0
+	for _, part := range r {
+		switch v := part.(type) {
+		case string:
+			size += len(v)
+		case int:
+			if match[2*v] >= 0 {
+				size += match[2*v+1] - match[2*v]
+			}
+		}
+	}
+	return size
+}
+
+func (p *pattern) replace(c *Call, s string, by rewrite, most int) string {
+	matches, end := p.find(c, s, most)
+	defer end()
 	if len(matches) == 0 {
 		return s
 	}
-	var b []byte
+	size := len(s)
+	for _, m := range matches {
+		added := by.size(m)
+		c.chargeText(added)
+		size += added - (m[1] - m[0])
+	}
+	c.chargeText(len(s))
+	c.tick(size)
+	b := make([]byte, 0, size)
 	done := 0
 	for _, m := range matches {
 		b = by.appendTo(append(b, s[done:m[0]]...), s, m)
 		done = m[1]
 	}
-	return string(append(b, s[done:]...))
+	b = append(b, s[done:]...)
+	return unsafe.String(unsafe.SliceData(b), len(b)) // nothing else has these bytes
 }
 
 // replacer makes a kernel of the pattern and the rewrite.
-func replacer(n *Node, text, by string) (func(string) string, error) {
-	p, err := newPattern(text)
+func replacer(n *Node, text, by string) (func(*Call, string) string, error) {
+	p, err := n.newPattern(text)
 	if err != nil {
+		return nil, err
+	}
+	if err := n.Budget.Charge(64 * int64(len(by))); err != nil {
 		return nil, err
 	}
 	r, err := newRewrite(by, p.plain.NumSubexp())
@@ -159,7 +268,7 @@ func replacer(n *Node, text, by string) (func(string) string, error) {
 	if n.Boolean("replace_global", true) {
 		most = -1
 	}
-	return func(s string) string { return p.replace(s, r, most) }, nil
+	return func(c *Call, s string) string { return p.replace(c, s, r, most) }, nil
 }
 
 func buildStaticRegexReplace(n *Node) (Kernel, error) {
@@ -167,7 +276,8 @@ func buildStaticRegexReplace(n *Node) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mapStrings(n, f)
+	n.Out = []DType{String}
+	return eachCharged(f), n.want(String)
 }
 
 // buildRegexReplace is the same with pattern and rewrite as inputs, which have to be known beforehand.
@@ -188,7 +298,7 @@ func buildRegexReplace(n *Node) (Kernel, error) {
 		return nil, err
 	}
 	n.Out = []DType{String}
-	return each(mapping(f)), nil
+	return eachCharged(f), nil
 }
 
 func (n *Node) fixedText(i int) (string, error) {
@@ -215,13 +325,26 @@ func fullMatch(n *Node, text string, err error) (Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := regexp.Compile(text); err != nil {
+	p, err := n.newPattern(text)
+	if errors.Is(err, ErrLimit) {
+		return nil, err
+	}
+	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
-	p, err := newPattern(`\A(?:` + text + `)\z`)
+	p, err = n.newPattern(`\A(?:` + text + `)\z`)
 	if err != nil {
 		return nil, err
 	}
 	n.Out = []DType{Bool}
-	return each(mapping(func(s string) bool { return len(p.find(s, 1)) > 0 })), nil
+	return func(c *Call) error {
+		in := arg[string](c, 0)
+		out := room[bool](c, 0, in.Dims...).Data
+		for i, s := range in.Data {
+			matches, end := p.find(c, s, 1)
+			out[i] = len(matches) > 0
+			end()
+		}
+		return nil
+	}, nil
 }

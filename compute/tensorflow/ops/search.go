@@ -77,6 +77,7 @@ func searchInto[T number, I int32 | int64](find place[T]) Kernel {
 		width, across := sorted.Dims[1], values.Dims[1]
 		for row := range values.Dims[0] {
 			boundaries := sorted.Data[row*width : (row+1)*width]
+			c.tick(across)
 			for i := row * across; i < (row+1)*across; i++ {
 				out[i] = I(find(boundaries, values.Data[i]))
 			}
@@ -140,8 +141,9 @@ func topOf[T number](c *Call) error {
 	values, indices := room[T](c, 0, dims...), room[int32](c, 1, dims...)
 	for row := range Count(in.Dims[:last]) {
 		from := in.Data[row*width : (row+1)*width]
-		order := counting(width)
+		order := c.counting(width)
 		slices.SortStableFunc(order, func(i, j int) int {
+			c.tick(1)
 			switch {
 			case from[i] > from[j]:
 				return -1
@@ -153,6 +155,7 @@ func topOf[T number](c *Call) error {
 		for i, at := range order[:k] {
 			values.Data[row*k+i], indices.Data[row*k+i] = from[at], int32(at)
 		}
+		c.drop(8 * int64(width))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 )
 
 // unsorted is an op that reduces the rows of input 0 that have the same segment in input 1, of as many segments as input 2
@@ -33,7 +34,7 @@ func intoSegments[T number](start T, f func(a, b T) T) Kernel {
 		if err != nil {
 			return fmt.Errorf("number of segments %w", err)
 		}
-		return foldSegments(c, a, Integers(c.In[1]), segments, start, f)
+		return foldSegments(c, a, c.ints(1), segments, start, f)
 	}
 }
 
@@ -58,6 +59,7 @@ func foldSegments[T number](c *Call, a *Array[T], ids []int, segments int, start
 		if id < 0 {
 			continue
 		}
+		c.tick(inner)
 		for k := range inner {
 			at := &out.Data[id*inner+k]
 			*at = f(*at, a.Data[i*inner+k])
@@ -97,7 +99,7 @@ func sortedSegments(kernels byType) Op {
 }
 
 func addSegments[T number](c *Call) error {
-	ids := Integers(c.In[1])
+	ids := c.ints(1)
 	if len(c.tensor(1).Shape()) != 1 || len(c.tensor(0).Shape()) == 0 {
 		return fmt.Errorf("segments of shape %v", c.tensor(1).Shape())
 	}
@@ -122,7 +124,7 @@ func buildSegmentJoin(n *Node) (Kernel, error) {
 		return nil, err
 	}
 	return func(c *Call) error {
-		a, ids := arg[string](c, 0), Integers(c.In[1])
+		a, ids := arg[string](c, 0), c.ints(1)
 		segments, err := integer1(c.In[2])
 		if err != nil {
 			return fmt.Errorf("number of segments %w", err)
@@ -132,16 +134,36 @@ func buildSegmentJoin(n *Node) (Kernel, error) {
 		}
 		out := room[string](c, 0, segments).Data
 		clear(out)
+		c.use(32 * int64(segments))
+		sizes, texts := make([]int, segments), make([][]byte, segments)
 		for i, id := range ids {
+			c.tick(1)
 			if id >= segments {
 				return fmt.Errorf("segment %d of %d", id, segments)
 			}
-			if id >= 0 && out[id] != "" { // TensorFlow leaves the separator out after nothing but empty strings
-				out[id] += separator
+			if id >= 0 && sizes[id] > 0 { // TensorFlow leaves the separator out after nothing but empty strings
+				c.chargeText(len(separator))
+				sizes[id] += len(separator)
 			}
 			if id >= 0 {
-				out[id] += a.Data[i]
+				c.chargeText(len(a.Data[i]))
+				sizes[id] += len(a.Data[i])
 			}
+		}
+		for i, id := range ids {
+			if id < 0 {
+				continue
+			}
+			c.tick(len(a.Data[i]))
+			if texts[id] == nil {
+				texts[id] = make([]byte, 0, sizes[id])
+			} else if len(texts[id]) > 0 {
+				texts[id] = append(texts[id], separator...)
+			}
+			texts[id] = append(texts[id], a.Data[i]...)
+		}
+		for id, text := range texts {
+			out[id] = unsafe.String(unsafe.SliceData(text), len(text)) // nothing else has these bytes
 		}
 		return nil
 	}, n.wantInts(1, 2)

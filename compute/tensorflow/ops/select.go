@@ -46,8 +46,7 @@ func buildSelectRows(n *Node) (Kernel, error) {
 		for len(dims) > 0 && len(dims) < len(a) {
 			dims = append(dims, 1)
 		}
-		rows := Call{In: []Value{when.As(dims), c.In[1], c.In[2]}, Out: c.Out, Most: c.Most}
-		return pick(&rows)
+		return Do(pick, c.inner([]Value{when.As(dims), c.In[1], c.In[2]}, c.Out))
 	}, nil
 }
 
@@ -60,11 +59,14 @@ func selected[T Element](c *Call) error {
 	if dims, err = c.broadcast(when.Dims, dims); err != nil {
 		return err
 	}
-	w, mw := spread(when, dims)
-	x, mx := spread(a, dims)
-	y, my := spread(b, dims)
 	out := room[T](c, 0, dims...).Data
+	w, mw := spread(c, when, dims)
+	x, mx := spread(c, a, dims)
+	y, my := spread(c, b, dims)
 	for i := range out {
+		if i%pollEvery == 0 {
+			c.tick(pollEvery)
+		}
 		if w[i&mw] {
 			out[i] = x[i&mx]
 		} else {
@@ -89,11 +91,12 @@ func buildClip(n *Node) (Kernel, error) {
 	}
 	lowest := numbers(smaller, smaller, smaller, smaller)[n.In[0]]
 	return func(c *Call) error {
-		low := Call{In: []Value{c.In[0], c.In[2]}, Out: []Value{nil}, Most: c.Most}
-		if err := lowest(&low); err != nil {
+		low := c.inner([]Value{c.In[0], c.In[2]}, []Value{nil})
+		if err := Do(lowest, low); err != nil {
 			return err
 		}
-		high := Call{In: []Value{low.Out[0], c.In[1]}, Out: c.Out, Most: c.Most}
-		return highest(&high)
+		err := Do(highest, c.inner([]Value{low.Out[0], c.In[1]}, c.Out))
+		c.Budget.Release(SizeOf(low.Out[0]))
+		return err
 	}, nil
 }

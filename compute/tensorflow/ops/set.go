@@ -47,10 +47,16 @@ func setKernel[T setElement](keep func(inA, inB bool) bool) Kernel {
 		var indices, values = []int64{}, []T{}
 		widest, number := 0, Count(a.Dims[:last])
 		for row := range number {
+			sets := 96 * int64(a.Dims[last]+b.Dims[last]) // both, and both together
+			c.use(sets)
+			c.tick(a.Dims[last] + b.Dims[last])
 			left := setOf(a.Data[row*a.Dims[last] : (row+1)*a.Dims[last]])
 			right := setOf(b.Data[row*b.Dims[last] : (row+1)*b.Dims[last]])
 			kept := keptOf(left, right, keep)
+			c.drop(sets)
+			c.use(2 * int64(len(kept)) * (8*int64(last+1) + widthOf[T]()))
 			for i := range kept {
+				c.tick(last)
 				for d, step := range rowMajor(a.Dims[:last]) {
 					indices = append(indices, int64(row/step%a.Dims[d]))
 				}
@@ -107,7 +113,7 @@ func buildBincount(n *Node) (Kernel, error) {
 
 func bincount[T number](binary bool) Kernel {
 	return func(c *Call) error {
-		numbers, shape, weights := Integers(c.In[0]), c.tensor(0).Shape(), arg[T](c, 2).Data
+		numbers, shape, weights := c.ints(0), c.tensor(0).Shape(), arg[T](c, 2).Data
 		size, err := integer1(c.In[1])
 		if err != nil {
 			return fmt.Errorf("size %w", err)

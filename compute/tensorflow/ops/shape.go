@@ -96,13 +96,16 @@ func reshaped(n *Node, inputs int, dims func(c *Call, t Tensor) ([]int, error)) 
 		if err != nil {
 			return err
 		}
+		if len(shape) > maxRank {
+			return fmt.Errorf("a tensor of %d dimensions, %d are allowed", len(shape), maxRank)
+		}
 		c.Out[0] = t.As(shape)
 		return nil
 	}, n.wantAt(0, 0)
 }
 
 func buildReshape(n *Node) (Kernel, error) {
-	return reshaped(n, 2, func(c *Call, t Tensor) ([]int, error) { return inferShape(t.Shape(), Integers(c.In[1])) })
+	return reshaped(n, 2, func(c *Call, t Tensor) ([]int, error) { return inferShape(t.Shape(), c.ints(1)) })
 }
 
 // inferShape fills in the dimension -1, of which there may be one. Where another is 0, so is the number of elements, and
@@ -189,7 +192,7 @@ func buildBroadcastArgs(n *Node) (Kernel, error) {
 	n.Out = n.In[:1]
 	out := n.In[0]
 	return func(c *Call) error {
-		dims, err := broadcast(Integers(c.In[0]), Integers(c.In[1]))
+		dims, err := broadcast(c.ints(0), c.ints(1))
 		if err != nil {
 			return err
 		}

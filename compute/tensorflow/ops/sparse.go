@@ -16,7 +16,7 @@ type Coords struct {
 
 // sparseArg is a sparse tensor as ops take it: in three inputs from place at on.
 func sparseArg(c *Call, at int) (Coords, error) {
-	s := Coords{indices: Integers(c.In[at]), Values: c.tensor(at + 1), Dims: Integers(c.In[at+2])}
+	s := Coords{indices: c.ints(at), Values: c.tensor(at + 1), Dims: c.ints(at + 2)}
 	shape := c.tensor(at).Shape()
 	if len(shape) != 2 || shape[0] != s.Values.Size() || shape[1] != len(s.Dims) || len(c.tensor(at+2).Shape()) != 1 ||
 		len(s.Values.Shape()) != 1 {
@@ -47,7 +47,7 @@ var sparseOutputs = []string{"output_indices", "output_values", "output_shape"}
 // putSparse makes outputs 0, 1 and 2 of the values at places of the sparse tensor, with the indices and the shape given.
 func putSparse(c *Call, s Coords, from, indices, dims []int) {
 	copyInts(room[int64](c, 0, len(from), len(dims)).Data, indices)
-	c.roomLike(1, s.Values, len(from)).take(s.Values, from)
+	c.take(c.roomLike(1, s.Values, len(from)), s.Values, from)
 	copyInts(room[int64](c, 2, len(dims)).Data, dims)
 }
 
@@ -73,7 +73,7 @@ func buildSparseToDense(n *Node) (Kernel, error) {
 
 // sparseToDense refuses indices out of bounds, and if they are to be validated, those that repeat or don't ascend.
 func sparseToDense(c *Call, validate bool) error {
-	indices, dims, values := c.tensor(0), Integers(c.In[1]), c.tensor(2)
+	indices, dims, values := c.tensor(0), c.ints(1), c.tensor(2)
 	if err := c.allow(dims); err != nil {
 		return err
 	}
@@ -85,6 +85,7 @@ func sparseToDense(c *Call, validate bool) error {
 		c.tensor(3).Size() != 1 {
 		return fmt.Errorf("indices of shape %v, %d values, shape %v", indices.Shape(), values.Size(), dims)
 	}
+	c.use(8 * int64(entries))
 	places, err := placesOf(indices, dims, validate)
 	if err != nil {
 		return err
@@ -92,10 +93,11 @@ func sparseToDense(c *Call, validate bool) error {
 	out := c.roomLike(0, values, dims...)
 	out.fill(c.tensor(3), 0)
 	if values.Size() == 1 {
+		c.use(int64(entries) * values.width())
 		values = values.room(nil, []int{entries})
 		values.fill(c.tensor(2), 0)
 	}
-	out.put(values, places)
+	c.put(out, values, places)
 	return nil
 }
 
@@ -142,13 +144,16 @@ func buildSparseReorder(n *Node) (Kernel, error) {
 		if err != nil {
 			return err
 		}
-		order := counting(s.Values.Size())
-		slices.SortStableFunc(order, func(i, j int) int { return slices.Compare(s.Index(i), s.Index(j)) })
+		order := c.counting(s.Values.Size())
+		slices.SortStableFunc(order, func(i, j int) int {
+			c.tick(len(s.Dims))
+			return slices.Compare(s.Index(i), s.Index(j))
+		})
 		out := room[int64](c, 0, len(order), len(s.Dims)).Data
 		for i, from := range order {
 			copyInts(out[i*len(s.Dims):], s.Index(from))
 		}
-		c.roomLike(1, s.Values, len(order)).take(s.Values, order)
+		c.take(c.roomLike(1, s.Values, len(order)), s.Values, order)
 		return nil
 	}, n.wantSparse(0)
 }
@@ -166,20 +171,21 @@ func counting(n int) []int {
 func buildSparseReshape(n *Node) (Kernel, error) {
 	n.Out = []DType{Int64, Int64}
 	return func(c *Call) error {
-		from := Integers(c.In[1])
+		from := c.ints(1)
 		if shape := c.tensor(0).Shape(); len(shape) != 2 || shape[1] != len(from) {
 			return fmt.Errorf("indices of shape %v for %d dimensions", shape, len(from))
 		}
 		if err := allow(from, math.MaxInt); err != nil {
 			return err
 		}
-		to, err := inferShape(from, Integers(c.In[2]))
+		to, err := inferShape(from, c.ints(2))
 		if err != nil {
 			return err
 		}
-		indices, entries := Integers(c.In[0]), c.tensor(0).Shape()[0]
+		indices, entries := c.ints(0), c.tensor(0).Shape()[0]
 		out := room[int64](c, 0, entries, len(to)).Data
 		for i := range entries {
+			c.tick(len(from) + len(to))
 			flat, err := flatIndex(indices[i*len(from):(i+1)*len(from)], from)
 			if err != nil {
 				return err
@@ -205,7 +211,7 @@ func buildSparseSlice(n *Node) (Kernel, error) {
 		if err != nil {
 			return err
 		}
-		start, size := Integers(c.In[3]), Integers(c.In[4])
+		start, size := c.ints(3), c.ints(4)
 		if len(start) != len(s.Dims) || len(size) != len(s.Dims) {
 			return fmt.Errorf("slice from %v of size %v of shape %v", start, size, s.Dims)
 		}
@@ -217,7 +223,9 @@ func buildSparseSlice(n *Node) (Kernel, error) {
 			dims[d] = max(0, min(size[d], s.Dims[d]-start[d]))
 		}
 		var from, indices []int
+		c.use(16 * int64(s.Values.Size()) * int64(1+len(dims))) // they grow
 		for i := range s.Values.Size() {
+			c.tick(len(dims))
 			if at, inside := shifted(s.Index(i), start, dims); inside {
 				from, indices = append(from, i), append(indices, at...)
 			}
@@ -253,8 +261,9 @@ func buildSparseConcat(n *Node) (Kernel, error) {
 	return func(c *Call) error {
 		var list []Coords
 		for i := range parts {
-			one := Call{In: []Value{c.In[i], c.In[parts+i], c.In[2*parts+i]}}
-			s, err := sparseArg(&one, 0)
+			one := c.inner([]Value{c.In[i], c.In[parts+i], c.In[2*parts+i]}, nil)
+			s, err := sparseArg(one, 0)
+			c.scratch += one.scratch
 			if err != nil {
 				return err
 			}
@@ -281,13 +290,18 @@ func sparseConcat(c *Call, parts []Coords, dim int) error {
 			return fmt.Errorf("shapes %v and %v can't be joined", parts[0].Dims, s.Dims)
 		}
 		for i := range s.Values.Size() {
+			c.use(8*int64(len(dims)) + 128) // entries grow
+			c.tick(len(dims))
 			index := slices.Clone(s.Index(i))
 			index[dim] += dims[dim]
 			entries = append(entries, entry{index, p, i})
 		}
 		dims[dim] += s.Dims[dim]
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return slices.Compare(a.index, b.index) })
+	slices.SortStableFunc(entries, func(a, b entry) int {
+		c.tick(len(dims))
+		return slices.Compare(a.index, b.index)
+	})
 	indices, values := room[int64](c, 0, len(entries), len(dims)).Data, c.roomLike(1, parts[0].Values, len(entries))
 	for i, e := range entries {
 		copyInts(indices[i*len(dims):], e.index)

@@ -37,9 +37,12 @@ func buildSparseCrossV2(n *Node) (Kernel, error) {
 		if len(separator.Data) != 1 {
 			return fmt.Errorf("%d separators", len(separator.Data))
 		}
-		columns := Call{In: c.In[:last], Out: c.Out, Most: c.Most}
-		join := func(combination []string) string { return strings.Join(combination, separator.Data[0]) }
-		return crossed(&columns, parts, textAt, join)
+		join := func(combination []string) string {
+			c.chargeText(joinedSize(combination, separator.Data[0]))
+			return strings.Join(combination, separator.Data[0])
+		}
+		columns := c.inner(c.In[:last], c.Out)
+		return Do(func(columns *Call) error { return crossed(columns, parts, textAt, join) }, columns)
 	}
 	if err := n.wantAt(last, String); err != nil {
 		return nil, err
@@ -103,8 +106,9 @@ func crossColumns[T any](c *Call, parts int, at func(Tensor, int) T) (columns []
 		return nil
 	}
 	for i := range parts {
-		one := Call{In: []Value{c.In[i], c.In[parts+i], c.In[2*parts+i]}}
-		s, err := sparseArg(&one, 0)
+		one := c.inner([]Value{c.In[i], c.In[parts+i], c.In[2*parts+i]}, nil)
+		s, err := sparseArg(one, 0)
+		c.scratch += one.scratch
 		if err == nil && len(s.Dims) != 2 {
 			err = fmt.Errorf("column of shape %v", s.Dims)
 		}
@@ -117,8 +121,10 @@ func crossColumns[T any](c *Call, parts int, at func(Tensor, int) T) (columns []
 		if err != nil {
 			return nil, 0, err
 		}
+		c.use(24*int64(rows) + 48*int64(s.Values.Size()))
 		column := make(crossing[T], rows)
 		for k := range s.Values.Size() {
+			c.tick(1)
 			row := s.Index(k)[0]
 			if row < 0 || row >= rows {
 				return nil, 0, fmt.Errorf("row %d of %d", row, rows)
@@ -135,8 +141,10 @@ func crossColumns[T any](c *Call, parts int, at func(Tensor, int) T) (columns []
 		if err := sized(t.Shape()[0]); err != nil {
 			return nil, 0, err
 		}
+		c.use(24*int64(rows) + 48*int64(t.Size()))
 		column := make(crossing[T], rows)
 		for k := range t.Size() {
+			c.tick(1)
 			row := k / t.Shape()[1]
 			column[row] = append(column[row], at(t, k))
 		}
@@ -166,7 +174,9 @@ func cross[T any, R Element](c *Call, columns []crossing[T], rows int, join func
 				return fmt.Errorf("up to row %d there are more than %d combinations", row, c.Most)
 			}
 		}
+		c.use(2 * int64(total) * (16 + widthOf[R]())) // both grow
 		for k := range total {
+			c.tick(len(columns))
 			rest := k
 			for i := len(columns) - 1; i >= 0; i-- {
 				of := columns[i][row]

@@ -24,6 +24,7 @@ func buildFillEmptyRows(n *Node) (Kernel, error) {
 		if err := c.allow(s.Dims[:1]); err != nil {
 			return err
 		}
+		c.use(24*int64(s.Dims[0]) + 32*int64(s.Values.Size()))
 		order, err := s.byRow()
 		if err != nil {
 			return err
@@ -58,6 +59,7 @@ func fillEmptyRows(c *Call, s Coords, order [][]int) error {
 	went := room[int64](c, 3, s.Values.Size()).Data
 	at := 0
 	for row, list := range order {
+		c.tick(rank * (1 + len(list)))
 		if len(list) == 0 {
 			index := slices.Repeat([]int{0}, rank)
 			index[0] = row

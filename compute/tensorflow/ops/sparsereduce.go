@@ -51,11 +51,11 @@ func reduceSparse[T number](r sparseReducer, f func(a, b T) T) Kernel {
 		if err != nil {
 			return err
 		}
-		g, err := group(s.Dims[:len(s.Dims):len(s.Dims)], Integers(c.In[3]))
+		gone, err := goneOf(len(s.Dims), c.ints(3))
 		if err != nil {
 			return err
 		}
-		return foldSparse(c, r, s, g.gone, f)
+		return foldSparse(c, r, s, gone, f)
 	}
 }
 
@@ -71,7 +71,8 @@ func foldSparse[T number](c *Call, r sparseReducer, s Coords, gone []bool, f fun
 	if err := c.allow(dims); err != nil {
 		return err
 	}
-	sums, order, err := sumsByPlace(s, gone, r.keep, dims, f)
+	c.use(64 * int64(s.Values.Size()))
+	sums, order, err := sumsByPlace(c, s, gone, r.keep, dims, f)
 	if err != nil {
 		return err
 	}
@@ -98,11 +99,12 @@ func foldSparse[T number](c *Call, r sparseReducer, s Coords, gone []bool, f fun
 }
 
 // sumsByPlace folds by the place in the outcome, and lists the places.
-func sumsByPlace[T number](s Coords, gone []bool, keep bool, dims []int, f func(a, b T) T) (map[int]T, []int, error) {
+func sumsByPlace[T number](c *Call, s Coords, gone []bool, keep bool, dims []int, f func(a, b T) T) (map[int]T, []int, error) {
 	values := s.Values.(*Array[T]).Data
 	sums, order := map[int]T{}, []int{}
 	for i, v := range values {
 		var index []int
+		c.tick(len(s.Dims))
 		for d, at := range s.Index(i) {
 			if !gone[d] {
 				index = append(index, at)

@@ -37,7 +37,7 @@ func sparseSegments(by scale, numbered bool) Op {
 }
 
 func sumRows[T floating](c *Call, by scale) error {
-	a, indices, ids := arg[T](c, 0), Integers(c.In[1]), Integers(c.In[2])
+	a, indices, ids := arg[T](c, 0), c.ints(1), c.ints(2)
 	if len(a.Dims) == 0 || len(indices) != len(ids) {
 		return fmt.Errorf("%d indices and %d segments for shape %v", len(indices), len(ids), a.Dims)
 	}
@@ -62,6 +62,7 @@ func sumRows[T floating](c *Call, by scale) error {
 			if index < 0 || index >= a.Dims[0] {
 				return fmt.Errorf("indices[%d] = %d is not in [0, %d)", start+i, index, a.Dims[0])
 			}
+			c.tick(width)
 			for k, v := range a.Data[index*width : (index+1)*width] {
 				to[k] += v
 			}

@@ -15,7 +15,7 @@ func buildStridedSlice(n *Node) (Kernel, error) {
 		newAxis: n.Integer("new_axis_mask", 0), shrink: n.Integer("shrink_axis_mask", 0),
 	}
 	return func(c *Call) error {
-		start, dims, steps, err := s.view(c.tensor(0).Shape(), Integers(c.In[1]), Integers(c.In[2]), Integers(c.In[3]))
+		start, dims, steps, err := s.view(c.tensor(0).Shape(), c.ints(1), c.ints(2), c.ints(3))
 		if err != nil {
 			return err
 		}

@@ -6,15 +6,50 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
 )
 
-// mapStrings is an op from strings to strings, one by one.
+// mapStrings is an op from strings to strings, one by one, each not many times as long as it was.
 func mapStrings(n *Node, f func(string) string) (Kernel, error) {
 	n.Out = []DType{String}
-	return each(mapping(f)), n.want(String)
+	return eachText(f), n.want(String)
+}
+
+// eachText is the kernel of a function that makes one string of an element. A string that is made is charged when it is there, so f
+// must not make one that is large of little.
+func eachText[T Element](f func(T) string) Kernel {
+	return eachCharged(func(c *Call, v T) string {
+		s := f(v)
+		if from, ok := any(v).(string); !ok || unsafe.StringData(from) != unsafe.StringData(s) {
+			c.chargeText(len(s))
+		}
+		c.tick(len(s))
+		return s
+	})
+}
+
+// eachCharged is the kernel of a function that charges itself for the string it makes of an element.
+func eachCharged[T Element](f func(*Call, T) string) Kernel {
+	return func(c *Call) error {
+		in := arg[T](c, 0)
+		out := room[string](c, 0, in.Dims...).Data
+		for i, v := range in.Data {
+			out[i] = f(c, v)
+		}
+		return nil
+	}
+}
+
+// joinedSize is how long strings are together, with what stands between them.
+func joinedSize(parts []string, separator string) int {
+	size := len(separator) * max(0, len(parts)-1)
+	for _, p := range parts {
+		size += len(p)
+	}
+	return size
 }
 
 func buildLower(n *Node) (Kernel, error) { return changeCase(n, lowerASCII, cases.Lower(language.Und)) }
@@ -113,6 +148,9 @@ func buildStringJoin(n *Node) (Kernel, error) {
 				a := arg[string](c, k)
 				parts[k] = a.Data[min(i, len(a.Data)-1)]
 			}
+			size := joinedSize(parts, separator)
+			c.chargeText(size)
+			c.tick(size + len(parts))
 			out[i] = strings.Join(parts, separator)
 		}
 		return nil
@@ -165,7 +203,11 @@ func splitting(n *Node, split func(line, separator string) []string) (Kernel, er
 		var indices []int64
 		widest := 0
 		for row, line := range lines.Data {
+			c.tick(len(line))
+			most := 48 * (int64(len(line)) + 1) // a word of each byte; they grow
+			c.use(most)
 			parts := split(line, separator.Data[0])
+			c.drop(most - 96*int64(min(len(parts), len(line)/2)))
 			for i := range parts {
 				indices = append(indices, int64(row), int64(i))
 			}
@@ -209,7 +251,7 @@ func buildSubstr(n *Node) (Kernel, error) {
 		return nil, err
 	}
 	return func(c *Call) error {
-		lines, position, length := arg[string](c, 0), Integers(c.In[1]), Integers(c.In[2])
+		lines, position, length := arg[string](c, 0), c.ints(1), c.ints(2)
 		dims := lines.Dims
 		if shape := c.tensor(1).Shape(); Count(shape) != 1 && (len(shape) != len(dims) || Count(shape) != Count(dims)) ||
 			len(position) != len(length) || len(position) == 0 && len(lines.Data) > 0 {

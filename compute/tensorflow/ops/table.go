@@ -22,8 +22,12 @@ func EmptyTable(name string, key, value DType) (*Table, error) {
 	return &Table{Key: key, Value: value, name: name}, nil
 }
 
-// Fill fills the table with keys and values, which are as many. To fill it again with the same changes nothing.
-func (t *Table) Fill(keys, values Tensor) (err error) {
+// mapBytes is what an entry of a table takes, but for the bytes of its strings.
+const mapBytes = 96
+
+// Fill fills the table with keys and values, which are as many. To fill it again with the same changes nothing. What it takes is charged
+// to b.
+func (t *Table) Fill(b *Budget, keys, values Tensor) (err error) {
 	if keys == nil {
 		keys = newTensor(t.Key)
 	}
@@ -36,40 +40,48 @@ func (t *Table) Fill(keys, values Tensor) (err error) {
 	if keys.Size() != values.Size() {
 		return fmt.Errorf("table of %d keys and %d values", keys.Size(), values.Size())
 	}
+	if err := b.Charge(mapBytes * int64(keys.Size())); err != nil {
+		return fmt.Errorf("table %q: %w", t.name, err)
+	}
 	switch k := keys.(type) {
 	case *Array[string]:
-		t.impl, err = mapTo(k.Data, values)
+		t.impl, err = mapTo(b, k.Data, values)
 	case *Array[int64]:
-		t.impl, err = mapTo(k.Data, values)
+		t.impl, err = mapTo(b, k.Data, values)
 	case *Array[int32]:
-		t.impl, err = mapTo(k.Data, values)
+		t.impl, err = mapTo(b, k.Data, values)
 	}
 	t.size = keys.Size()
 	return err
 }
 
-func mapTo[K Element](keys []K, values Tensor) (Value, error) {
+func mapTo[K Element](b *Budget, keys []K, values Tensor) (Value, error) {
 	switch v := values.(type) {
 	case *Array[int64]:
-		return entries(keys, v.Data)
+		return entries(b, keys, v.Data)
 	case *Array[int32]:
-		return entries(keys, v.Data)
+		return entries(b, keys, v.Data)
 	case *Array[float32]:
-		return entries(keys, v.Data)
+		return entries(b, keys, v.Data)
 	case *Array[float64]:
-		return entries(keys, v.Data)
+		return entries(b, keys, v.Data)
 	case *Array[string]:
-		return entries(keys, v.Data)
+		return entries(b, keys, v.Data)
 	case *Array[bool]:
-		return entries(keys, v.Data)
+		return entries(b, keys, v.Data)
 	}
 	return nil, fmt.Errorf("table with values of type %v", values.DType())
 }
 
 // entries refuses a key that has two values, as TensorFlow does.
-func entries[K, V Element](keys []K, values []V) (Value, error) {
+func entries[K, V Element](b *Budget, keys []K, values []V) (Value, error) {
 	m := &mapped[K, V]{entries: make(map[K]V, len(keys))}
 	for i, k := range keys {
+		if i%pollEvery == 0 {
+			if err := b.Poll(); err != nil {
+				return nil, err
+			}
+		}
 		if have, ok := m.entries[k]; ok && have != values[i] {
 			return nil, fmt.Errorf("key %q has values %v and %v", fmt.Sprint(k), have, values[i])
 		}
@@ -138,6 +150,7 @@ func (m *mapped[K, V]) find(c *Call) error {
 	}
 	out := room[V](c, 0, c.tensor(1).Shape()...).Data
 	for i, k := range keys {
+		c.tick(8)
 		v, ok := m.entries[k]
 		if !ok {
 			v = absent.Data[0]

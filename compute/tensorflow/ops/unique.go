@@ -47,11 +47,13 @@ func uniqueInto[T Element, I int32 | int64](counts bool) Kernel {
 		if len(in.Dims) != 1 {
 			return fmt.Errorf("shape %v, wants a vector", in.Dims)
 		}
-		seen := make(map[T]I, len(in.Data))
+		c.use(int64(len(in.Data)) * (64 + 2*widthOf[T]())) // all that follow
+		seen := make(map[T]I)
 		var list []T
 		var times []I
 		which := room[I](c, 1, len(in.Data)).Data
 		for i, v := range in.Data {
+			c.tick(8)
 			place, ok := seen[v]
 			if !ok {
 				place = I(len(list))

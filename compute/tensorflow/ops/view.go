@@ -13,7 +13,7 @@ func viewed(c *Call, start int, dims, steps []int) {
 		out.copy(0, t, start, out.Size())
 		return
 	}
-	out.take(t, places(start, dims, steps))
+	c.take(out, t, c.places(start, dims, steps))
 }
 
 func buildBroadcastTo(n *Node) (Kernel, error) {
@@ -22,7 +22,7 @@ func buildBroadcastTo(n *Node) (Kernel, error) {
 	}
 	n.Out = n.In[:1]
 	return func(c *Call) error {
-		from, to := c.tensor(0).Shape(), Integers(c.In[1])
+		from, to := c.tensor(0).Shape(), c.ints(1)
 		if err := c.allow(to); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func buildTranspose(n *Node) (Kernel, error) {
 	}
 	n.Out = n.In[:1]
 	return func(c *Call) error {
-		from, order := c.tensor(0).Shape(), Integers(c.In[1])
+		from, order := c.tensor(0).Shape(), c.ints(1)
 		sorted := slices.Sorted(slices.Values(order))
 		dims, steps := make([]int, len(order)), make([]int, len(order))
 		for i, d := range order {
@@ -74,7 +74,7 @@ func buildReverse(n *Node) (Kernel, error) {
 	return func(c *Call) error {
 		dims := c.tensor(0).Shape()
 		start, steps := 0, rowMajor(dims)
-		for _, d := range Integers(c.In[1]) {
+		for _, d := range c.ints(1) {
 			at, err := axis(d, len(dims))
 			if err != nil {
 				return err
@@ -93,7 +93,7 @@ func buildSlice(n *Node) (Kernel, error) {
 	}
 	n.Out = n.In[:1]
 	return func(c *Call) error {
-		from, begin, size := c.tensor(0).Shape(), Integers(c.In[1]), Integers(c.In[2])
+		from, begin, size := c.tensor(0).Shape(), c.ints(1), c.ints(2)
 		if len(begin) != len(from) || len(size) != len(from) {
 			return fmt.Errorf("slice of shape %v begins at %v and has size %v", from, begin, size)
 		}
@@ -119,7 +119,7 @@ func buildTile(n *Node) (Kernel, error) {
 	}
 	n.Out = n.In[:1]
 	return func(c *Call) error {
-		t, multiples := c.tensor(0), Integers(c.In[1])
+		t, multiples := c.tensor(0), c.ints(1)
 		if len(multiples) != len(t.Shape()) {
 			return fmt.Errorf("multiples %v for shape %v", multiples, t.Shape())
 		}
@@ -133,7 +133,7 @@ func buildTile(n *Node) (Kernel, error) {
 		for i, d := range t.Shape() {
 			dims = append(dims, d*multiples[i])
 		}
-		c.roomLike(0, t, dims...).take(t, places(0, split, steps))
+		c.take(c.roomLike(0, t, dims...), t, c.places(0, split, steps))
 		return nil
 	}, anyThenInts(n, 1)
 }
@@ -149,7 +149,7 @@ func buildPad(n *Node) (Kernel, error) {
 	}
 	n.Out = n.In[:1]
 	return func(c *Call) error {
-		t, pads := c.tensor(0), Integers(c.In[1])
+		t, pads := c.tensor(0), c.ints(1)
 		if len(pads) != 2*len(t.Shape()) {
 			return fmt.Errorf("paddings %v for shape %v", pads, t.Shape())
 		}
@@ -176,7 +176,7 @@ func buildPad(n *Node) (Kernel, error) {
 		} else {
 			out.zero()
 		}
-		out.put(t, places(start, t.Shape(), steps))
+		c.put(out, t, c.places(start, t.Shape(), steps))
 		return nil
 	}, anyThenInts(n, 1)
 }

@@ -23,7 +23,15 @@ func buildWhere(n *Node) (Kernel, error) {
 func whereKernel[T Element](holds func(T) bool) Kernel {
 	return func(c *Call) error {
 		in := arg[T](c, 0)
-		var found []int
+		number := 0
+		for _, v := range in.Data {
+			if holds(v) {
+				number++
+			}
+		}
+		c.tick(len(in.Data))
+		c.use(8 * int64(number))
+		found := make([]int, 0, number)
 		for i, v := range in.Data {
 			if holds(v) {
 				found = append(found, i)
@@ -32,6 +40,7 @@ func whereKernel[T Element](holds func(T) bool) Kernel {
 		rank := len(in.Dims)
 		out := room[int64](c, 0, len(found), rank).Data
 		for i, at := range found {
+			c.tick(rank)
 			for d := rank - 1; d >= 0; d-- {
 				out[i*rank+d] = int64(at % in.Dims[d])
 				at /= in.Dims[d]

@@ -113,7 +113,7 @@ function rest() {
 function miss() {
   rest();
   if (document.hidden) return;
-  const said = 'The console does not answer, or has no place for one more page that follows. What stands here is what was known at ' + new Date(heard).toLocaleTimeString() + '; it is asked again.';
+  const said = 'The console does not answer, has no place for one more page that follows, or this session has ended: load the page again to see. What stands here is what was known at ' + new Date(heard).toLocaleTimeString() + '; it is asked again.';
   if (away.textContent !== said) away.textContent = said;
   away.hidden = false;
   again = setTimeout(follow, pause * (1 + Math.random()));

@@ -163,7 +163,7 @@ func TestAProcessBeginsInItsCgroupOfVersion2AndEndsWithIt(t *testing.T) {
 	t.Parallel()
 	dir := unifiedCgroup(t)
 	groups := &cgroups{dir: dir, v2: true, mkdir: makeCgroup, rmdir: os.Remove}
-	p, err := placeWith(t, groups).Start([]string{"/bin/sh", "-c", "setsid sleep 600 & while read line; do echo $line; done < /proc/self/cgroup; wait"}, nil)
+	p, err := placeWith(t, groups).Start(Command{Line: []string{"/bin/sh", "-c", "setsid sleep 600 & while read line; do echo $line; done < /proc/self/cgroup; wait"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,9 @@ func (c Confinement) check() error {
 	return nil
 }
 
+// CanIsolate says whether processes can be started without a network; if not, err says why.
+func CanIsolate() error { return Confinement{NoNetwork: true}.check() }
+
 // isolate has the process begin in an empty network namespace, in which not even loopback is up. Who may not make one, like every user
 // but root, makes it within a user namespace in which he is himself and has no more rights outside than before (user_namespaces(7)).
 func (c Confinement) isolate(attr *syscall.SysProcAttr) {
@@ -36,8 +39,34 @@ func (c Confinement) isolate(attr *syscall.SysProcAttr) {
 		return
 	}
 	attr.Cloneflags |= syscall.CLONE_NEWUSER
-	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
-	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+}
+
+// mapUser makes this user and group known within the user namespace of a process that has just begun to execute its program, and those
+// alone. Until then the process has none; it waits for its assignment.
+//
+// Package syscall would write the same before the program is executed, which fails here: the child has the memory of this process then,
+// which is not dumpable (HideSecrets), so that only root may write the child's files in /proc (proc_pid_uid_map(5)).
+func (c Confinement) mapUser(pid int) error {
+	if !c.NoNetwork || os.Geteuid() == 0 {
+		return nil
+	}
+	for _, file := range []struct{ name, text string }{
+		{"setgroups", "deny"}, // without it nobody may map a group
+		{"uid_map", fmt.Sprintf("%d %[1]d 1", os.Geteuid())},
+		{"gid_map", fmt.Sprintf("%d %[1]d 1", os.Getegid())},
+	} {
+		if err := os.WriteFile(fmt.Sprintf("/proc/%d/%s", pid, file.name), []byte(file.text), 0); err != nil && !hasExited(pid) {
+			return fmt.Errorf("map user and group of a process without a network: %w", err)
+		}
+	}
+	return nil
+}
+
+// hasExited says whether a child has exited, which it is not waited for by that.
+func hasExited(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err == nil && info.Signo != 0
 }
 
 // limit sets the limits of a process that has just started. It waits for its assignment then, and what it starts before that is

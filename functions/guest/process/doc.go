@@ -4,8 +4,12 @@
 // It knows nothing of what it is started for: what goes through the pipes, and how long it may run, is its caller's. A Server is a
 // Process that forks others, and a Place is where all of them live. Read Place first, then Process.
 //
-// A process that leaves its group (setsid) is found by the mark, on Linux; one that takes off the mark too is found by its
-// cgroup. Where there is none, it leaves our reach, and only a container around this process holds it.
+// A process that leaves its group (setsid) is found by the mark, on Linux. One that takes off the mark too is found by its cgroup; where
+// there is none, by its brand, a filter of system calls that each process inherits and none gets rid of, once it has become an orphan and so
+// a child of this process. It is ended when no process is busy any more that was so when it began.
+//
+// With an Access, the kernel holds a process to what it may do with files, sends its signals to no others, and has it look into the memory of
+// none, by Landlock: see CanSandbox.
 //
 // # Memory
 //

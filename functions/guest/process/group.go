@@ -22,6 +22,8 @@ func (p *Process) Reap() Exit {
 	<-p.exited
 	p.Signal(syscall.SIGKILL)
 	how := p.leader.reap()
+	p.family.leave()
 	endStrays(p.Home)
+	endOrphans()
 	return how
 }

@@ -2,13 +2,10 @@ package process
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"strconv"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // rssUnit is that of ru_maxrss: kibibytes (getrusage(2)).
@@ -17,17 +14,6 @@ const rssUnit = 1 << 10
 // groupOfItsOwn makes the child the leader of a new group, killed by the kernel if the worker dies without a word.
 func groupOfItsOwn() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
-
-// await leaves it a zombie.
-func (c command) await() {
-	for {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, c.pid(), &info, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
-	}
 }
 
 // CanMeasureMemory says whether limits of memory can hold here.

@@ -5,6 +5,7 @@ package process
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"syscall"
 	"time"
 )
@@ -15,9 +16,36 @@ const rssUnit = 1
 // groupOfItsOwn makes the child the leader of a new group.
 func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// await means waiting for it here, so its number is free when the rest of its group is killed: a very small chance to hit a
+// launch starts a command, and waits for it, so that its number is free when the rest of its group is killed: a very small chance to hit a
 // stranger, which Linux does not have.
-func (c command) await() { _ = c.cmd.Wait() }
+func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err error) {
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	over := make(chan struct{})
+	go func() { defer close(over); _ = cmd.Wait() }() // how it ended stands in ProcessState
+	return over, nil
+}
+
+// family is of no use where orphans can't be adopted.
+type family struct{}
+
+func (*family) setBusy(bool) {}
+func (*family) leave()       {}
+func adoptOrphans() error    { return nil }
+func endOrphans()            {}
+
+// CanTellOrphans is false: what has no parent any more is not found here.
+func CanTellOrphans() bool { return false }
+
+// CanSandbox says that processes can't be held to an Access here.
+func CanSandbox() error { return errors.New("modules are kept apart on Linux alone") }
+
+// SandboxLacks is asked where CanSandbox has no error.
+func SandboxLacks() []string { return nil }
+
+// Sandbox is nil: processes can't be held to an Access here.
+func (Access) Sandbox(string) *Sandbox { return nil }
 
 // CanMeasureMemory says whether limits of memory can hold here.
 const CanMeasureMemory = false

@@ -28,10 +28,15 @@ type Exit struct {
 }
 
 // command is a leader that we started ourselves.
-type command struct{ cmd *exec.Cmd }
+type command struct {
+	cmd    *exec.Cmd
+	exited <-chan struct{}
+}
 
 func (c command) pid() int   { return c.cmd.Process.Pid }
 func (c command) held() bool { return true }
+
+func (c command) await() { <-c.exited }
 
 func (c command) reap() Exit {
 	_ = c.cmd.Wait() // how it ended stands in ProcessState

@@ -23,6 +23,9 @@ func Open(cgroup string) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := adoptOrphans(); err != nil {
+		return nil, errors.Join(err, cgroups.end())
+	}
 	homes, err := scratch.Open("", endStrays)
 	if err != nil {
 		return nil, errors.Join(err, cgroups.end())

@@ -18,6 +18,7 @@ type Process struct {
 
 	leader leader
 	exited chan struct{}
+	family family
 }
 
 // ProgressFD is the descriptor that a process has besides the usual three: what it writes there comes out of Progress.
@@ -26,12 +27,31 @@ const ProgressFD = 3
 // MarkEnv names the home of the process that another one belongs to. Processes that leave its group are found by it.
 const MarkEnv = "STOKER_MODULE"
 
-// Start runs a command, which waits where it reads its standard input. Besides env it has its home and its mark in its
-// environment.
-func (l *Place) Start(line, env []string) (*Process, error) {
-	return l.begin(line[0], func(p *Process, ends *childEnds) (leader, error) {
-		cmd := exec.Command(line[0], line[1:]...)
-		cmd.Env = p.environment(env, p.Home)
+// Command is what a process runs. It waits where it reads its standard input.
+type Command struct {
+	Line    []string // the program and its arguments
+	Env     []string // besides which it has its home and its mark in its environment
+	Program *os.File // a sealed copy, which is executed in the place of Line[0]; nil: Line[0] is. It is not closed
+	Access  *Access  // nil: that of this process
+}
+
+// cmd makes one that can be started.
+func (c Command) cmd() *exec.Cmd {
+	cmd := exec.Command(c.Line[0], c.Line[1:]...)
+	if c.Program != nil {
+		cmd.Path, cmd.Err = programPath(c.Program), nil
+	}
+	return cmd
+}
+
+// Start runs a command.
+func (l *Place) Start(c Command) (*Process, error) {
+	return l.begin(c.Line[0], func(p *Process, ends *childEnds) (leader, error) {
+		cmd := c.cmd()
+		cmd.Env = p.environment(c.Env, p.Home)
+		if c.Access != nil {
+			ends.sandbox = c.Access.Sandbox(p.Home)
+		}
 		return ends.run(cmd, p)
 	})
 }
@@ -69,6 +89,13 @@ func (l *Place) begin(name string, launch func(*Process, *childEnds) (leader, er
 	return p, p.Cgroup.adopt(p.PID())
 }
 
+// Files is the path of a folder for what the process is given: the caller makes it, and it goes with the home. With an Access, the process
+// can't write there.
+func (p *Process) Files() string { return p.Home + "-files" }
+
+// SetBusy says whether the process works for somebody just now. What it starts meanwhile is its own as long as it is busy: see orphans.
+func (p *Process) SetBusy(busy bool) { p.family.setBusy(busy) }
+
 // Exited is closed when the leader has exited. Until it is reaped, its number is no one else's.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
@@ -86,6 +113,7 @@ func (p *Process) Dead() bool {
 type childEnds struct {
 	stdin, output, progress, cgroup *os.File
 	confined                        Confinement
+	sandbox                         *Sandbox
 }
 
 // run starts a command with these ends, in the home and the cgroup of p. More files of the command come behind the progress.
@@ -99,13 +127,15 @@ func (e *childEnds) run(cmd *exec.Cmd, p *Process) (leader, error) {
 	if e.cgroup, err = p.Cgroup.startIn(cmd.SysProcAttr); err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	begun, err := p.family.launch(cmd, e.sandbox)
+	if err != nil {
 		return nil, err
 	}
-	if err := e.confined.limit(cmd.Process.Pid); err != nil {
+	if err := errors.Join(e.confined.mapUser(cmd.Process.Pid), e.confined.limit(cmd.Process.Pid)); err != nil {
+		p.family.leave()
 		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
-	return command{cmd}, nil
+	return command{cmd, begun}, nil
 }
 
 // open makes the pipes. Of each, the other end is p's.
@@ -142,6 +172,7 @@ func (p *Process) Release() {
 	_ = p.Cgroup.end() // as with its folder
 	if p.Home != "" {
 		_ = os.RemoveAll(p.Home) // a leftover goes with the folder that it is in
+		_ = os.RemoveAll(p.Files())
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
 	t.Parallel()
-	p, err := placeWith(t, nil).Start([]string{"/bin/echo", "out"}, nil)
+	p, err := placeWith(t, nil).Start(Command{Line: []string{"/bin/echo", "out"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,5 +30,8 @@ func TestOnlyTheChildHoldsItsEndsOfThePipes(t *testing.T) {
 // placeWith is a place whose processes have these cgroups.
 func placeWith(t *testing.T, groups *cgroups) *Place {
 	t.Helper()
+	if err := adoptOrphans(); err != nil {
+		t.Fatal(err)
+	}
 	return &Place{dir: t.TempDir(), cgroups: groups, close: func() error { return nil }}
 }

@@ -33,7 +33,7 @@ func endStrays(home string) {
 // Alone says whether nothing but the leader runs on the process's behalf.
 func (p *Process) Alone() bool {
 	only := []int{p.PID()}
-	return slices.Equal(findStrays(p.Home), only) && !p.hasChildren() && (p.Cgroup == nil || slices.Equal(p.Cgroup.processes(), only))
+	return slices.Equal(findStrays(p.Home), only) && !p.hasChildren() && !p.family.hasOrphans() && (p.Cgroup == nil || slices.Equal(p.Cgroup.processes(), only))
 }
 
 // hasChildren finds what has no mark yet: for a moment of its exec a process has no environment.

@@ -14,9 +14,9 @@ func (e Environment) Env(layout Layout, keras string) []string {
 	return env
 }
 
-// Command starts the driver in a mode.
+// Command starts the driver in a mode. Compiled code that says it was made of a source with a certain hash is used only if it was.
 func (e Environment) Command(mode Mode) []string {
-	return []string{e.Interpreter, "-m", "stoker_guest", string(mode)}
+	return []string{e.Interpreter, "--check-hash-based-pycs", "always", "-m", "stoker_guest", string(mode)}
 }
 
 // Mode is how the driver is started; see the package comment.

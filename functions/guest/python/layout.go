@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,14 +26,17 @@ type Layout struct {
 	Digest string // sha256:<hex> of them all
 }
 
-// Lay puts the embedded files below cache, in a folder for each content, and what has changed there back in its place: such folders are
-// swept by others, and modules can write to them.
+// Lay puts the embedded files below cache, in a folder for each content, what has changed there back in its place, and removes what else is
+// there, compiled code too: such folders are swept by others, modules can write to them, and Python imports whatever it finds there.
 func Lay(cache string) (Layout, error) {
 	digest, err := embedded()
 	if err != nil {
 		return Layout{}, err
 	}
 	dir := filepath.Join(cache, "driver-"+digest[:16])
+	if err := removeOthers(dir); err != nil {
+		return Layout{}, fmt.Errorf("remove what is not the driver's: %w", err)
+	}
 	err = eachEmbedded(func(path string, text []byte) error {
 		path = filepath.Join(dir, filepath.FromSlash(path))
 		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
@@ -43,6 +48,46 @@ func Lay(cache string) (Layout, error) {
 		return writeWhole(path, text)
 	})
 	return Layout{Driver: filepath.Join(dir, "driver"), Shim: filepath.Join(dir, "shim"), Digest: "sha256:" + digest}, err
+}
+
+// removeOthers removes from a folder what is not embedded, links among it. A process that compiles what it imports there may add to it
+// meanwhile.
+func removeOthers(dir string) (err error) {
+	embedded := map[string]fs.FileMode{}
+	if err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		embedded[path] = entry.Type()
+		return err
+	}); err != nil {
+		return err
+	}
+	for range 10 {
+		err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(dir, path)
+			if err != nil {
+				return err
+			}
+			if kind, ok := embedded[filepath.ToSlash(name)]; ok && kind == entry.Type() {
+				return nil
+			}
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		})
+		if err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 func eachEmbedded(do func(path string, text []byte) error) error {

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,6 +38,19 @@ func TestWhatIsLaidOutIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone, changed := filepath.Join(layout.Shim, "tfx", "v1", "__init__.py"), filepath.Join(layout.Driver, "stoker_guest", "job.py")
+	foreign := []string{
+		filepath.Join(layout.Driver, "json.py"), filepath.Join(layout.Driver, "stoker_guest", "__pycache__", "job.cpython-311.pyc"),
+		filepath.Join(layout.Shim, "tfx", "evil", "__init__.py"), filepath.Join(layout.Driver, "stoker_guest", "said.cpython-311-x86_64-linux-gnu.so"),
+	}
+	for _, path := range foreign {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(layout.Driver, "stoker")
+	if err := errors.Join(os.Rename(link, link+"-other"), os.Symlink(link+"-other", link)); err != nil {
+		t.Fatal(err)
+	}
 	untouched := filepath.Join(layout.Driver, "stoker_guest", "fork.py")
 	old := time.Now().Add(-time.Hour)
 	for _, err := range []error{
@@ -53,6 +67,14 @@ func TestWhatIsLaidOutIsWhole(t *testing.T) {
 		if text, err := os.ReadFile(path); err != nil || len(text) == 0 {
 			t.Errorf("%s: %d bytes, %v", path, len(text), err)
 		}
+	}
+	for _, path := range append(foreign, link+"-other") {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	if info, err := os.Lstat(link); err != nil || !info.IsDir() {
+		t.Errorf("the folder that was a link is %v, %v", info, err)
 	}
 	if info, err := os.Stat(untouched); err != nil || time.Since(info.ModTime()) < time.Minute {
 		t.Error("what was whole was written again, and Python compiles it anew")

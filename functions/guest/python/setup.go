@@ -11,4 +11,5 @@ type Setup struct {
 	Keras     string            `json:"keras"`      // "2" or "3", as the process was started with
 	KerasAuto bool              `json:"keras_auto"` // nobody chose it: where the other one is needed, it may be tried
 	Autograph string            `json:"autograph"`  // as in module.Source
+	Sandbox   any               `json:"sandbox"`    // a process.Sandbox that it is to enter, see sandbox.py; nil: none, or it is within one
 }

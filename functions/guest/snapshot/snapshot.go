@@ -1,6 +1,6 @@
 // Package snapshot keeps the files of a TFX module as they were when its digest was taken: a .py file with the .py files beside
-// it, as TFX packs them; a folder; or an archive. What is run is a copy named by its content, which nobody changes, so
-// that what was digested is what is imported, and Python compiles it once. Read Take.
+// it, as TFX packs them; a folder; or an archive. It is a copy named by its content, below a cache. What is run is a copy of that, see
+// CopyTo, for modules of the same user can write to the cache. Read Take.
 //
 // Left out are what begins with a dot, __pycache__, and a wheel's *.dist-info: none of them is imported. Names decide what is
 // imported, so they stay as they are: a folder that is alone at the top of an archive is not taken away.
@@ -52,6 +52,23 @@ func take(ctx context.Context, kept store, path string, within limits) (Snapshot
 	s := Snapshot{Dir: dir, Digest: "sha256:" + digest, path: path}
 	err = s.findFile()
 	return s, err
+}
+
+// CopyTo copies the files into a folder, which is made, and returns the snapshot that they are there: what is run has been compared with its
+// digest then, and is no other process's.
+func (s Snapshot) CopyTo(ctx context.Context, dir string) (Snapshot, error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return Snapshot{}, keeping(err)
+	}
+	digest, err := copyTo(ctx, dir, folder(s.Dir), wide)
+	if err != nil {
+		return Snapshot{}, keeping(err)
+	}
+	if got := "sha256:" + digest; got != s.Digest {
+		return Snapshot{}, keeping(fmt.Errorf("%s was changed since its digest was taken: %s, expected %s", s.Dir, got, s.Digest))
+	}
+	s.Dir = dir
+	return s, nil
 }
 
 // Names lists the files, with slashes, without what Python has compiled.

@@ -17,7 +17,7 @@ import (
 
 // store is a folder of snapshots, each in a folder named by its digest:
 //
-//	<hex>/     a snapshot. Its files can't be written to; Python adds __pycache__
+//	<hex>/     a snapshot. Its files can't be written to
 //	partial-*  one that is being made, or was when its process was killed
 //	.lock      held by whoever makes, looks at or removes one
 type store struct{ dir string }

@@ -210,3 +210,25 @@ func kinds(t *testing.T, cache string) string {
 	}
 	return fmt.Sprintf("%d snapshots, %d partial", whole, partials)
 }
+
+func TestACopyIsTakenOnlyOfWhatWasDigested(t *testing.T) {
+	t.Parallel()
+	cache, path := store{t.TempDir()}, module(t, "VERSION = 1\n")
+	taken := mustTake(t, cache, path)
+	own, err := taken.CopyTo(t.Context(), filepath.Join(t.TempDir(), "own"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(taken.Dir, "m.py")
+	for _, err := range []error{os.Remove(kept), os.WriteFile(kept, []byte("VERSION = 2\n"), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(own.Dir, "m.py")); err != nil || string(text) != "VERSION = 1\n" || own.File != "m.py" {
+		t.Errorf("the copy of %q has %q, %v", own.File, text, err)
+	}
+	if _, err := taken.CopyTo(t.Context(), filepath.Join(t.TempDir(), "own")); err == nil || !strings.Contains(err.Error(), "was changed since") {
+		t.Errorf("the changed files are copied: %v", err)
+	}
+}

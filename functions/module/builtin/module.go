@@ -9,6 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/functions/module"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 )
 
 // Digests are the builtin modules by name, with what stands for the digest of their code. The number goes up whenever the
@@ -37,6 +38,7 @@ func ModuleOn(machines nn.Machines) module.Module {
 		Tune: func(ctx context.Context, a *module.Args) (tune.Config, error) {
 			return study(ctx, nameOf(a.Assignment), a.Assignment)
 		},
+		Check: modelcheck.Serve,
 	}
 }
 

@@ -7,6 +7,6 @@
 // scores are the float64s that UpdateTrial brings, not the float32s of a trial; a try's values are forgotten when it begins
 // again; nobody is told to ask again at once. oraclepb has the messages. Read Desk, then Server.
 //
-// The service has no credentials, as KerasTuner has none to give: it listens on this machine alone, to processes of this user's
-// where that can be told, and takes words on trials that run at its own desk only.
+// The service has no credentials, as KerasTuner has none to give: it listens on this machine alone, to processes of the same user
+// where the system names it (functions/peer), and takes words on trials that run at its own desk only.
 package oracle

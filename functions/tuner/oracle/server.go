@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/functions/peer"
 	"github.com/stoker-ml/stoker/functions/tuner/oracle/oraclepb"
 )
 
@@ -43,7 +44,7 @@ func With(ctx context.Context, desk Desk, use func(*Server) error) error {
 	server := grpc.NewServer()
 	oraclepb.RegisterOracleServer(server, s)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(neighbours{listener, ours}) }()
+	go func() { served <- server.Serve(peer.Listener{Listener: listener}) }()
 	used := use(s)
 	server.Stop()                                                              // which ends the calls that wait
 	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // which it is where use was faster

@@ -64,6 +64,8 @@ spec:
         {{- end }}
       env:
         {{- include "stoker.env" (list $root "worker") | nindent 8 }}
+        # Modules run as the worker's user, who can read what is mounted there.
+        - {name: STOKER_MODULE_HIDE, value: /etc/stoker}
         {{- if .several }}
         - name: STOKER_JOB
           valueFrom: {fieldRef: {fieldPath: "metadata.labels['batch.kubernetes.io/job-name']"}}

@@ -2,11 +2,12 @@
 import os
 import sys
 
-from stoker_guest import ending, job, said
+from stoker_guest import ending, job, said, sandbox
 
 
 def main(mode):
     if mode in ("idle", "fork"):
+        sandbox.hide_memory()
         from stoker_guest import preload
         preload.everything()
     if mode == "fork":

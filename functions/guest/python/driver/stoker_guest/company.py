@@ -31,7 +31,7 @@ class Worker:
         self.done = self.status = None  # its last word, once it is said; how it left
         listener, speaker = os.pipe()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "stoker_guest", "job"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [sys.executable, "--check-hash-based-pycs", "always", "-m", "stoker_guest", "job"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, pass_fds=[speaker], preexec_fn=functools.partial(_go_with, os.getpid()),
             env={**os.environ, **job[0]["env"], "STOKER_PROGRESS_FD": str(speaker)})
         os.close(speaker)

@@ -4,7 +4,7 @@ import os
 import sys
 
 from stoker_guest import (
-    cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, said, sparing, train, tune,
+    cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, said, sandbox, sparing, train, tune,
 )
 
 
@@ -46,6 +46,8 @@ def become(setup):
     """Makes this process that of one job, whenever it was started."""
     for stream in (sys.stdout, sys.stderr):  # a crash loses no line that was printed, and none is refused
         stream.reconfigure(line_buffering=True, write_through=False, errors="backslashreplace")
+    sandbox.show_memory()
+    sandbox.enter(setup["sandbox"])
     os.environ.update(setup["env"])
     os.chdir(setup["dir"])
     precedence.give_way(setup["path"])

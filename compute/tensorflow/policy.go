@@ -1,0 +1,328 @@
+package tensorflow
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
+)
+
+// Policy says which ops a graph may have before TensorFlow, or a server of models, is given it. Graphs are programs: ReadFile and
+// WriteFile read and write any file of the process, PyFunc runs Python. The ops that are allowed are listed: those of mathematics,
+// arrays, strings, control flow, variables and tables; an op that isn't known is refused.
+//
+// A few ops reach files and are allowed for their one purpose:
+//
+//   - RestoreV2, SaveV2 and MergeV2Checkpoints, where nothing but the saver of the SavedModel runs them, and RestoreV2 reads the path that
+//     the loader feeds;
+//   - InitializeTableFromTextFile, its V2 and TFRecordDataset, where the path is that of an asset in the model's own folder;
+//   - PrintV2, to the process's own output.
+//
+// The policy is about graphs only. Python that Keras keeps in a model (Lambda layers) is no graph, and isn't looked at.
+type Policy struct {
+	Extra []string // ops that the operator allows besides
+	Help  string   // ends the error: how the operator allows one; "" is a sentence that names Policy.Extra
+}
+
+// ErrOps is in the chain of the error of CheckOps.
+var ErrOps = errors.New("ops that are not allowed")
+
+// OpsError lists the nodes that a Policy refuses.
+type OpsError struct {
+	Dir     string
+	Refused []Refusal
+	help    string
+}
+
+// Refusal is a node that is refused.
+type Refusal struct {
+	Tags     []string // of the graph in the SavedModel
+	Function string   // "" for the graph itself
+	Node, Op string
+	Why      string
+}
+
+func (r Refusal) String() string {
+	where := "the graph"
+	if r.Function != "" {
+		where = fmt.Sprintf("function %.200q", r.Function)
+	}
+	return fmt.Sprintf("%s, node %.200q: op %.100q %s", where, r.Node, r.Op, r.Why)
+}
+
+// mostRefusals is how many nodes an error names.
+const mostRefusals = 10
+
+func (e *OpsError) Error() string {
+	var list []string
+	for _, r := range e.Refused[:min(len(e.Refused), mostRefusals)] {
+		list = append(list, r.String())
+	}
+	if more := len(e.Refused) - mostRefusals; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%s: %v: %s; %s", filepath.Join(e.Dir, modelFile), ErrOps, strings.Join(list, "; "), e.help)
+}
+
+func (e *OpsError) Unwrap() error { return ErrOps }
+
+// modelFile is the file of a SavedModel that is read.
+const modelFile = "saved_model.pb"
+
+// otherModelFiles are files that TensorFlow reads in the place of saved_model.pb, or might.
+var otherModelFiles = []string{"saved_model.cpb", "saved_model.pbtxt"}
+
+// CheckOps walks all graphs of the SavedModel in m.Dir, with all functions of their libraries, reached or not, and returns an *OpsError
+// that names file, function, node and op of each node that the policy refuses. Assets outside of the model's folder are refused, and a
+// folder with a second file of graphs that a loader may take for the first.
+func (m *Model) CheckOps(policy Policy) error {
+	for _, name := range otherModelFiles {
+		if _, err := os.Lstat(filepath.Join(m.Dir, name)); err == nil {
+			return fmt.Errorf("%s: %w: %s lies beside %s, and may be loaded in its place", m.Dir, ErrOps, name, modelFile)
+		}
+	}
+	extra := map[string]bool{}
+	for _, op := range policy.Extra {
+		extra[op] = true
+	}
+	e := &OpsError{Dir: m.Dir, help: cmp.Or(policy.Help, "remove them from the graph, or allow them in Policy.Extra if who made the graph is trusted")}
+	for _, meta := range m.graphs {
+		c := newOpsCheck(meta, extra)
+		refused, err := c.run()
+		if err != nil {
+			return fmt.Errorf("%s: %w: %w", filepath.Join(m.Dir, modelFile), ErrOps, err)
+		}
+		e.Refused = append(e.Refused, refused...)
+	}
+	if len(e.Refused) > 0 {
+		return e
+	}
+	return nil
+}
+
+// opsCheck checks one graph.
+type opsCheck struct {
+	meta   *corepb.MetaGraphDef
+	extra  map[string]bool
+	bodies map[string]*body // by function; "" is the graph itself
+	names  []string         // of bodies, in their order
+	calls  map[string][]callSite
+	takers map[string][]*nodepb.NodeDef // nodes of the graph, by a node that they take
+	assets map[string]bool              // nodes of the graph that hold paths of assets
+	files  map[string]bool              // names of assets
+	saver  map[nodeAt]bool              // what the saver runs
+	served map[nodeAt]bool              // what anything else runs
+	asked  map[nodeAt]bool              // what a request runs, with no path of an asset in its place
+}
+
+// body is the nodes of a function, or of the graph itself.
+type body struct {
+	function string
+	args     map[string]int // of a function
+	argNames []string
+	nodes    map[string]*nodepb.NodeDef
+	list     []*nodepb.NodeDef
+}
+
+// nodeAt is a node of a body.
+type nodeAt struct{ function, node string }
+
+// callSite is a node that names a function.
+type callSite struct {
+	in   *body
+	node *nodepb.NodeDef
+}
+
+func newOpsCheck(meta *corepb.MetaGraphDef, extra map[string]bool) *opsCheck {
+	c := &opsCheck{
+		meta: meta, extra: extra, bodies: map[string]*body{}, calls: map[string][]callSite{}, assets: map[string]bool{}, files: map[string]bool{},
+		takers: map[string][]*nodepb.NodeDef{},
+	}
+	for _, n := range meta.GetGraphDef().GetNode() {
+		for _, in := range dataInputs(n.GetInput()) {
+			c.takers[nodeOf(in)] = append(c.takers[nodeOf(in)], n)
+		}
+	}
+	c.add("", meta.GetGraphDef().GetNode(), nil)
+	for _, f := range meta.GetGraphDef().GetLibrary().GetFunction() {
+		var args []string
+		for _, a := range f.GetSignature().GetInputArg() {
+			args = append(args, a.GetName())
+		}
+		c.add(f.GetSignature().GetName(), f.GetNodeDef(), args)
+	}
+	for _, name := range c.names {
+		b := c.bodies[name]
+		for _, n := range b.list {
+			for _, called := range c.functionsOf(n) {
+				c.calls[called] = append(c.calls[called], callSite{b, n})
+			}
+		}
+	}
+	return c
+}
+
+func (c *opsCheck) add(function string, nodes []*nodepb.NodeDef, args []string) {
+	b := &body{function: function, list: nodes, argNames: args, args: map[string]int{}, nodes: make(map[string]*nodepb.NodeDef, len(nodes))}
+	for i, a := range args {
+		b.args[a] = i
+	}
+	for _, n := range nodes {
+		b.nodes[n.GetName()] = n
+	}
+	c.bodies[function] = b
+	c.names = append(c.names, function)
+}
+
+// functionsOf are the functions that a node names, in any attribute or as its op.
+func (c *opsCheck) functionsOf(n *nodepb.NodeDef) []string {
+	var list []string
+	if _, ok := c.bodies[n.GetOp()]; ok && n.GetOp() != "" {
+		list = append(list, n.GetOp())
+	}
+	for _, a := range n.GetAttr() {
+		list = appendFunctions(list, a, 0)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// appendFunctions adds the functions of an attribute, and those of its own attributes.
+func appendFunctions(list []string, a *attrpb.AttrValue, depth int) []string {
+	all := a.GetList().GetFunc()
+	if f := a.GetFunc(); f != nil {
+		all = append(slices.Clone(all), f)
+	}
+	for _, f := range all {
+		list = append(list, f.GetName())
+		for _, inner := range f.GetAttr() {
+			if depth < maxCalls {
+				list = appendFunctions(list, inner, depth+1)
+			}
+		}
+	}
+	return list
+}
+
+// run checks each node.
+func (c *opsCheck) run() ([]Refusal, error) {
+	if err := c.findAssets(); err != nil {
+		return nil, err
+	}
+	c.saver, c.served, c.asked = c.reach(c.saverRoots()), c.reach(c.servedRoots()), c.reach(c.signatureRoots())
+	var refused []Refusal
+	for _, name := range c.names {
+		b := c.bodies[name]
+		for _, n := range b.list {
+			if why := c.refuses(b, n); why != "" {
+				refused = append(refused, Refusal{c.meta.GetMetaInfoDef().GetTags(), name, n.GetName(), n.GetOp(), why})
+			}
+		}
+	}
+	return refused, nil
+}
+
+// findAssets finds the nodes whose values the loader replaces by the paths of assets.
+func (c *opsCheck) findAssets() error {
+	m := &Model{Meta: c.meta}
+	if err := m.findAssets(); err != nil {
+		return err
+	}
+	for i, a := range m.assets {
+		if _, err := m.assetPath(i); err != nil {
+			return err
+		}
+		c.assets[nodeOf(a.GetTensorInfo().GetName())] = true
+		c.files[path.Base(a.GetFilename())] = true
+	}
+	return nil
+}
+
+// temporaryFolder is where tf.Transform makes vocabularies, before they are assets. Of those that are records, the path there stays in
+// the graph.
+const temporaryFolder = "tftransform_tmp"
+
+// temporary tells whether a node of the graph is the path that an asset had when tf.Transform made it.
+func (c *opsCheck) temporary(node string) bool {
+	n := c.bodies[""].nodes[node]
+	text := n.GetAttr()["value"].GetTensor().GetStringVal()
+	if n.GetOp() != "Const" || len(text) != 1 {
+		return false
+	}
+	dir, file := path.Split(string(text[0]))
+	return path.Base(dir) == temporaryFolder && c.files[file]
+}
+
+const notListed = "is not in the list of allowed ops, and may read or write files, run code or use the network"
+
+// refuses says why a node is refused; "" if it isn't.
+func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
+	op := n.GetOp()
+	if c.extra[op] || pureOps[op] {
+		return ""
+	}
+	switch op {
+	case "RestoreV2", "SaveV2", "MergeV2Checkpoints":
+		return c.refusesSaver(b, n)
+	case "InitializeTableFromTextFile", "InitializeTableFromTextFileV2":
+		return c.wantsAsset(b, n, 1)
+	case "TFRecordDataset":
+		return c.wantsAsset(b, n, 0)
+	case "PrintV2":
+		if stream := string(n.GetAttr()["output_stream"].GetS()); stream != "" && !slices.Contains(ownStreams, stream) {
+			return "prints to what is not the process's own output"
+		}
+		return ""
+	case "ShardedFilename", "ShardedFilespec":
+		return "" // only makes a name
+	}
+	if _, known := ops.Find(op); known {
+		return ""
+	}
+	if _, ok := c.bodies[op]; ok && op != "" {
+		return "" // a call of a function, as TensorFlow 1 writes it: TensorFlow lets no function have the name of an op
+	}
+	return notListed
+}
+
+// ownStreams are the streams of PrintV2 that are no files: tensorflow/core/kernels/logging_ops.cc.
+var ownStreams = []string{"stdout", "stderr", "log(info)", "log(warning)", "log(error)"}
+
+// refusesSaver allows the saver's own ops: a loader runs those that restore, with the path of the model's variables, and nothing runs
+// those that save.
+func (c *opsCheck) refusesSaver(b *body, n *nodepb.NodeDef) string {
+	at := nodeAt{b.function, n.GetName()}
+	switch {
+	case c.served[at]:
+		return "reads or writes checkpoints, and is run by more than the model's saver"
+	case n.GetOp() == "RestoreV2" && c.saver[at]:
+		filename := nodeOf(c.meta.GetSaverDef().GetFilenameTensorName())
+		f := &flow{opsCheck: c, isSource: func(node string) bool { return node == filename && filename != "" }, seen: map[string]bool{}}
+		if inputs := dataInputs(n.GetInput()); len(inputs) == 0 || !f.derives(b, inputs[0]) {
+			return "restores from a path that isn't that of the model's variables"
+		}
+	}
+	return ""
+}
+
+// wantsAsset allows a path that is an asset's. Loaders put it in its place while the model is initialised, and then only.
+func (c *opsCheck) wantsAsset(b *body, n *nodepb.NodeDef, input int) string {
+	f := &flow{
+		opsCheck: c, isSource: func(node string) bool { return c.assets[node] || c.temporary(node) }, objects: true,
+		asked: c.asked[nodeAt{b.function, n.GetName()}], seen: map[string]bool{},
+	}
+	if inputs := dataInputs(n.GetInput()); len(inputs) <= input || !f.derives(b, inputs[input]) {
+		return "reads a file that isn't an asset of the model"
+	}
+	return ""
+}

@@ -1,0 +1,223 @@
+package tensorflow
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+)
+
+// root is a node of the graph that is run, or a function that is called.
+type root struct{ node, function string }
+
+// saverRoots are what the model's saver runs.
+func (c *opsCheck) saverRoots() []root {
+	saver := c.meta.GetSaverDef()
+	return []root{{node: nodeOf(saver.GetSaveTensorName())}, {node: nodeOf(saver.GetRestoreOpName())}}
+}
+
+// signatureRoots are the outputs of signatures.
+func (c *opsCheck) signatureRoots() []root {
+	var roots []root
+	for name, signature := range c.meta.GetSignatureDef() {
+		if name == initSignature {
+			continue
+		}
+		for _, info := range signature.GetOutputs() {
+			for _, tensor := range tensorsOf(info) {
+				roots = append(roots, root{node: nodeOf(tensor)})
+			}
+		}
+	}
+	return roots
+}
+
+// servedRoots are what anything but the saver may run: signatures, what initialises, the functions that objects name.
+func (c *opsCheck) servedRoots() []root {
+	roots := c.signatureRoots()
+	for _, info := range c.meta.GetSignatureDef()[initSignature].GetOutputs() {
+		roots = append(roots, root{node: nodeOf(info.GetName())})
+	}
+	for _, collection := range c.meta.GetCollectionDef() {
+		for _, reference := range collection.GetNodeList().GetValue() {
+			if c.bodies[""].nodes[nodeOf(reference)] != nil {
+				roots = append(roots, root{node: nodeOf(reference)})
+			}
+		}
+	}
+	for function := range c.meta.GetObjectGraphDef().GetConcreteFunctions() {
+		roots = append(roots, root{function: function})
+	}
+	return roots
+}
+
+// tensorsOf are the tensors of an output.
+func tensorsOf(info *corepb.TensorInfo) []string {
+	sparse := info.GetCooSparse()
+	list := []string{info.GetName(), sparse.GetIndicesTensorName(), sparse.GetValuesTensorName(), sparse.GetDenseShapeTensorName()}
+	for _, part := range info.GetCompositeTensor().GetComponents() {
+		list = append(list, part.GetName())
+	}
+	return slices.DeleteFunc(list, func(t string) bool { return t == "" })
+}
+
+// reach are the nodes that the roots need, by data and by control; of a function that is named, all.
+func (c *opsCheck) reach(roots []root) map[nodeAt]bool {
+	reached, functions := map[nodeAt]bool{}, map[string]bool{}
+	var open []nodeAt
+	visit := func(at nodeAt) {
+		if b := c.bodies[at.function]; b != nil && b.nodes[at.node] != nil && !reached[at] {
+			reached[at] = true
+			open = append(open, at)
+		}
+	}
+	call := func(function string) {
+		if b := c.bodies[function]; b != nil && !functions[function] {
+			functions[function] = true
+			for _, n := range b.list {
+				visit(nodeAt{function, n.GetName()})
+			}
+		}
+	}
+	for _, r := range roots {
+		if r.function != "" {
+			call(r.function)
+		} else if r.node != "" {
+			visit(nodeAt{"", r.node})
+		}
+	}
+	for len(open) > 0 {
+		at := open[len(open)-1]
+		open = open[:len(open)-1]
+		n := c.bodies[at.function].nodes[at.node]
+		for _, in := range n.GetInput() {
+			visit(nodeAt{at.function, nodeOf(in)})
+		}
+		for _, called := range c.functionsOf(n) {
+			call(called)
+		}
+	}
+	return reached
+}
+
+// flow follows a path back to where it is from.
+type flow struct {
+	*opsCheck
+	isSource func(node string) bool // nodes of the graph whose values the loader replaces while it initialises
+	objects  bool                   // objects that are assets are sources too
+	asked    bool                   // it is a request, in which the loader replaces nothing
+	seen     map[string]bool
+}
+
+// derives tells whether a tensor is from nothing but sources, in whatever way it gets to the reference: handed on, in a variable, as an
+// argument of each call of the function, and as an element of a data set. What nothing calls is no fault.
+func (f *flow) derives(b *body, reference string) bool {
+	name := nodeOf(reference)
+	key := b.function + "\x00" + name
+	if f.seen[key] {
+		return true // decided where it was met first
+	}
+	f.seen[key] = true
+	n := b.nodes[name]
+	if n == nil {
+		i, ok := b.args[name]
+		return ok && f.argument(b, i)
+	}
+	if b.function == "" && f.isSource(name) {
+		return !f.asked
+	}
+	inputs := dataInputs(n.GetInput())
+	if len(inputs) == 0 {
+		return false
+	}
+	switch n.GetOp() {
+	case "Identity", "ExpandDims", "Reshape", "Squeeze":
+		return f.derives(b, inputs[0])
+	case "TensorSliceDataset":
+		return f.all(b, inputs)
+	case "ReadVariableOp":
+		return b.function == "" && f.variable(b, inputs[0])
+	}
+	return false
+}
+
+func (f *flow) all(b *body, references []string) bool {
+	return !slices.ContainsFunc(references, func(in string) bool { return !f.derives(b, in) })
+}
+
+// argument is derives for argument i of a function.
+func (f *flow) argument(b *body, i int) bool {
+	for _, site := range f.calls[b.function] {
+		if !f.site(site, b.function, i) {
+			return false
+		}
+	}
+	concrete := f.meta.GetObjectGraphDef().GetConcreteFunctions()[b.function]
+	if concrete == nil {
+		return true
+	}
+	bound := concrete.GetBoundInputs()
+	k := i - (len(b.argNames) - len(bound))
+	objects := f.meta.GetObjectGraphDef().GetNodes()
+	return f.objects && k >= 0 && k < len(bound) && bound[k] >= 0 && int(bound[k]) < len(objects) && objects[bound[k]].GetAsset() != nil
+}
+
+// site is derives for argument i where a node names the function. The arguments of a loop are results of its body too, and those of a
+// map are elements or other inputs.
+func (f *flow) site(site callSite, function string, i int) bool {
+	inputs, first := dataInputs(site.node.GetInput()), 0
+	switch op := site.node.GetOp(); op {
+	case "FlatMapDataset", "MapDataset":
+		return f.all(site.in, inputs)
+	case "If", "StatelessIf", "Case", "StatelessCase":
+		first = 1
+	case "PartitionedCall", "StatefulPartitionedCall":
+	default:
+		if op != function {
+			return false
+		}
+	}
+	return first+i < len(inputs) && f.derives(site.in, inputs[first+i])
+}
+
+// variable tells whether a variable of the graph holds nothing but sources: all that sets it are nodes of the graph, which do it while
+// the model is initialised.
+func (f *flow) variable(b *body, handle string) bool {
+	n := b.nodes[nodeOf(handle)]
+	if n.GetOp() != "VarHandleOp" {
+		return false
+	}
+	for _, name := range f.names {
+		for _, other := range f.bodies[name].list {
+			if other.GetOp() != "VarHandleOp" || sharedName(other) != sharedName(n) {
+				continue
+			}
+			if name != "" || !f.handle(b, other.GetName()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// handle looks at all that takes the handle of a variable.
+func (f *flow) handle(b *body, handle string) bool {
+	initialised := &flow{opsCheck: f.opsCheck, isSource: f.isSource, objects: f.objects, seen: map[string]bool{}}
+	for _, n := range f.takers[handle] {
+		inputs := dataInputs(n.GetInput())
+		switch n.GetOp() {
+		case "ReadVariableOp", "VarIsInitializedOp", "DisableCopyOnRead":
+		case "AssignVariableOp":
+			if len(inputs) != 2 || f.opsCheck.asked[nodeAt{"", n.GetName()}] || !initialised.derives(b, inputs[1]) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// PureOps lists the ops that a Policy allows anywhere, sorted.
+func PureOps() []string { return slices.SortedFunc(maps.Keys(pureOps), strings.Compare) }

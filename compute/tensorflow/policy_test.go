@@ -1,0 +1,291 @@
+package tensorflow_test
+
+import (
+	"archive/zip"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
+	graphpb "github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
+	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stoker-ml/stoker/compute/tensorflow"
+)
+
+// Graphs of tf.Transform and Keras, of TensorFlow 1 and 2, with savers, vocabularies in text and in records, have allowed ops only.
+func TestOpsOfGraphsThatTensorFlowSavedAreAllowed(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, dir := range []string{
+		"savedmodel/testdata/penguin/model", "savedmodel/testdata/penguin/transform_graph/transform_fn",
+		"savedmodel/testdata/taxi/transform_graph/transform_fn", "warm/testdata/penguin/model/Format-Serving",
+	} {
+		m, err := tensorflow.Open(filepath.Join("..", filepath.FromSlash(dir)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed(t, dir, m)
+		checked++
+	}
+	graphs, err := filepath.Glob(filepath.Join("..", "transform", "testdata", "graphs", "*.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range graphs {
+		archive, err := zip.OpenReader(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := fs.ReadFile(archive, "transform_fn/saved_model.pb")
+		archive.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := tensorflow.Parse("nowhere", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		allowed(t, filepath.Base(path), m)
+		checked++
+	}
+	if checked < 60 {
+		t.Errorf("%d graphs were checked", checked)
+	}
+}
+
+func allowed(t *testing.T, name string, m *tensorflow.Model) {
+	t.Helper()
+	if err := m.CheckOps(tensorflow.Policy{}); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// A graph that reaches a file, a script or the network is refused, wherever in it that op stands.
+func TestOpsThatReachFilesScriptsAndTheNetworkAreRefused(t *testing.T) {
+	t.Parallel()
+	text := func(name, value string) *nodepb.NodeDef { return textNode(name, value) }
+	node := func(name, op string, in ...string) *nodepb.NodeDef {
+		return &nodepb.NodeDef{Name: name, Op: op, Input: in}
+	}
+	out := func(in ...string) *nodepb.NodeDef { return node("out", "Identity", in...) }
+	library := func(list ...*functionpb.FunctionDef) *functionpb.FunctionDefLibrary {
+		return &functionpb.FunctionDefLibrary{Function: list}
+	}
+	same := []typepb.DataType{typepb.DataType_DT_BOOL}
+	loop := func(name string) *nodepb.NodeDef {
+		return &nodepb.NodeDef{Name: name, Op: "While", Input: []string{"true"}, Attr: attrs(map[string]any{"cond": "same", "body": "body", "T": same})}
+	}
+	table := node("table", "HashTableV2")
+	fill := node("fill", "InitializeTableFromTextFileV2", "table", "path")
+	asset := []*corepb.AssetFileDef{{TensorInfo: tensorAt("path:0"), Filename: "words.txt"}}
+	for name, c := range map[string]struct {
+		meta *corepb.MetaGraphDef
+		want []string // in the error; none: it is allowed
+	}{
+		"arithmetic": {meta: served(truth, out("true"))},
+		"a file that is read, and one that is written behind a control edge": {
+			meta: served(text("from", "/proc/self/environ"), text("to", "/tmp/x"), node("read", "ReadFile", "from"),
+				node("write", "WriteFile", "to", "read"), out("from", "^write")),
+			want: []string{`node "read": op "ReadFile"`, `node "write": op "WriteFile"`},
+		},
+		"Python in a function of a function": {
+			meta: withLibrary(served(truth, call("c", "outer", "true"), out("c")), library(
+				ofBool("outer", "c:output:0", call("c", "inner", "x")), ofBool("inner", "p:output:0", node("p", "EagerPyFunc", "x")))),
+			want: []string{`function "inner", node "p": op "EagerPyFunc"`},
+		},
+		"a body of a loop": {
+			meta: withLibrary(served(truth, loop("w"), out("w")), library(ofBool("same", "x"), ofBool("body", "x", node("glob", "MatchingFiles", "x")))),
+			want: []string{`function "body", node "glob": op "MatchingFiles"`},
+		},
+		"a function that nothing calls": {
+			meta: withLibrary(served(truth, out("true")), library(ofBool("idle", "x", node("r", "RemoteCall", "x")))),
+			want: []string{`function "idle", node "r": op "RemoteCall"`},
+		},
+		"an op that nobody knows":     {meta: served(truth, node("own", "MyCustomOp", "true"), out("own")), want: []string{`op "MyCustomOp"`}},
+		"an op that ends the process": {meta: served(truth, node("end", "Abort"), out("true", "^end")), want: []string{`op "Abort"`}},
+		"memory of a file":            {meta: served(node("m", "ImmutableConst"), out("m")), want: []string{`op "ImmutableConst"`}},
+		"a call as TensorFlow 1 has it": {
+			meta: withLibrary(served(truth, node("c", "inner", "true"), out("c")), library(ofBool("inner", "x"))),
+		},
+		"a vocabulary that is an asset": {
+			meta: initialised(asset, text("path", "/anywhere/words.txt"), table, fill, truth, out("true")),
+		},
+		"a vocabulary that isn't": {
+			meta: initialised(nil, text("path", "/etc/passwd"), table, fill, truth, out("true")),
+			want: []string{`node "fill": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
+		},
+		"an asset outside of its folder": {
+			meta: initialised([]*corepb.AssetFileDef{{TensorInfo: tensorAt("path:0"), Filename: "../../key"}}, text("path", "x"), table, fill, truth, out("true")),
+			want: []string{`"../../key" is outside of its folder`},
+		},
+		"a vocabulary that a request reads": {
+			meta: withAssets(asset, served(text("path", "/etc/passwd"), table, fill, truth, out("true", "^fill"))),
+			want: []string{`node "fill": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
+		},
+		"a path that a loop changes": {
+			meta: withLibrary(initialised(asset, text("path", "x"), table, truth, out("true"), &nodepb.NodeDef{
+				Name: "fill", Op: "While", Input: []string{"path"}, Attr: attrs(map[string]any{"cond": "same", "body": "body", "T": same}),
+			}), library(ofBool("same", "x"), ofBool("body", "x", node("f", "InitializeTableFromTextFileV2", "x", "x")))),
+			want: []string{`function "body", node "f": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
+		},
+		"a path beside an asset": {
+			meta: withLibrary(initialised(asset, text("path", "x"), text("secret", "/etc/passwd"), truth, out("true"),
+				node("rows", "TensorSliceDataset", "path", "secret"), &nodepb.NodeDef{
+					Name: "fill", Op: "FlatMapDataset", Input: []string{"rows", "path"}, Attr: attrs(map[string]any{"f": "read"}),
+				}), library(ofBool("read", "r:handle:0", node("r", "TFRecordDataset", "x")))),
+			want: []string{`op "TFRecordDataset" reads a file that isn't an asset`},
+		},
+		"a saver": {
+			meta: withSaver(served(truth, out("true"), text("prefix", "model"), node("restore", "RestoreV2", "prefix"), node("save", "SaveV2", "prefix"))),
+		},
+		"a saver that reads another checkpoint": {
+			meta: withSaver(served(truth, out("true"), text("prefix", "model"), text("other", "/home/x/model"), node("restore", "RestoreV2", "other"), node("save", "SaveV2", "prefix"))),
+			want: []string{`node "restore": op "RestoreV2" restores from a path that isn't`},
+		},
+		"a request that saves": {
+			meta: withSaver(served(truth, text("prefix", "/etc/x"), node("restore", "RestoreV2", "prefix"), node("save", "SaveV2", "prefix"), out("true", "^save"))),
+			want: []string{`node "save": op "SaveV2" reads or writes checkpoints`},
+		},
+		"prints to a file": {
+			meta: served(truth, &nodepb.NodeDef{Name: "p", Op: "PrintV2", Input: []string{"true"}, Attr: map[string]*attrpb.AttrValue{
+				"output_stream": {Value: &attrpb.AttrValue_S{S: []byte("file:///tmp/x")}},
+			}}, out("true", "^p")),
+			want: []string{`op "PrintV2" prints`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := parsed(t, t.TempDir(), c.meta)
+			err := m.CheckOps(tensorflow.Policy{})
+			if len(c.want) == 0 && err != nil {
+				t.Errorf("is refused: %v", err)
+			}
+			for _, want := range c.want {
+				if !errors.Is(err, tensorflow.ErrOps) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "saved_model.pb") {
+					t.Errorf("error is %v, want one that says %s", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestTheOperatorAllowsMoreOps(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m := parsed(t, dir, served(truth, &nodepb.NodeDef{Name: "own", Op: "MyCustomOp", Input: []string{"true"}}, &nodepb.NodeDef{Name: "out", Op: "Identity", Input: []string{"own"}}))
+	err := m.CheckOps(tensorflow.Policy{Help: "set graph_ops"})
+	refused, ok := errors.AsType[*tensorflow.OpsError](err)
+	if !ok || len(refused.Refused) != 1 || refused.Refused[0].Op != "MyCustomOp" || !strings.HasSuffix(err.Error(), "; set graph_ops") {
+		t.Errorf("error %v", err)
+	}
+	if err := m.CheckOps(tensorflow.Policy{Extra: []string{"MyCustomOp"}}); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "saved_model.cpb"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.CheckOps(tensorflow.Policy{Extra: []string{"MyCustomOp"}}); !errors.Is(err, tensorflow.ErrOps) {
+		t.Errorf("error %v, want one of the second file", err)
+	}
+}
+
+// The graph that isn't served is checked too.
+func TestAllGraphsOfASavedModelAreChecked(t *testing.T) {
+	t.Parallel()
+	bad := served(truth, &nodepb.NodeDef{Name: "read", Op: "ReadFile", Input: []string{"true"}})
+	bad.MetaInfoDef = &corepb.MetaGraphDef_MetaInfoDef{Tags: []string{"eval"}}
+	m := parsed(t, t.TempDir(), served(truth), bad)
+	if err := m.CheckOps(tensorflow.Policy{}); !errors.Is(err, tensorflow.ErrOps) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestNoOpOfTheListReachesBeyondTheProcess(t *testing.T) {
+	t.Parallel()
+	list := tensorflow.PureOps()
+	if len(list) < 900 {
+		t.Errorf("%d ops", len(list))
+	}
+	for _, op := range []string{ // of TensorFlow 2.21
+		"Abort", "CacheDataset", "CacheDatasetV2", "CollectiveReduceV2", "Copy", "CreateSummaryDbWriter", "CreateSummaryFileWriter",
+		"CSVDataset", "DataServiceDataset", "DatasetFromGraph", "DebugIdentity", "DebugIdentityV3", "DecodeProtoV2", "DeserializeIterator",
+		"EagerPyFunc", "EncodeProto", "FileSystemSetConfiguration", "FixedLengthRecordDatasetV2", "GenerateVocabRemapping",
+		"IdentityReaderV2", "ImmutableConst", "IteratorFromStringHandle", "LMDBDataset", "LMDBReader", "ListDataset", "LoadAndRemapMatrix",
+		"LoadDataset", "MatchingFiles", "MatchingFilesDataset", "NcclAllReduce", "PyFunc", "PyFuncStateless", "ReadFile", "Recv", "RemoteCall",
+		"Restore", "RestoreSlice", "Save", "SaveDataset", "SaveDatasetV2", "SaveSlices", "SdcaOptimizer", "Send", "SnapshotDataset",
+		"SqlDataset", "TFRecordReaderV2", "TPUExecute", "TextLineDataset", "TextLineReader", "WholeFileReaderV2", "WriteFile", "WriteScalarSummary",
+		"XlaLaunch", "_Recv", "_Send",
+	} {
+		if slices.Contains(list, op) {
+			t.Errorf("%s is allowed", op)
+		}
+	}
+}
+
+func textNode(name, value string) *nodepb.NodeDef {
+	return &nodepb.NodeDef{Name: name, Op: "Const", Attr: attrs(map[string]any{"value": &tensorpb.TensorProto{
+		Dtype: typepb.DataType_DT_STRING, TensorShape: &shapepb.TensorShapeProto{}, StringVal: [][]byte{[]byte(value)},
+	}})}
+}
+
+func tensorAt(reference string) *corepb.TensorInfo {
+	return &corepb.TensorInfo{Encoding: &corepb.TensorInfo_Name{Name: reference}}
+}
+
+// served is a graph whose signature gives the tensor out.
+func served(nodes ...*nodepb.NodeDef) *corepb.MetaGraphDef {
+	return &corepb.MetaGraphDef{
+		MetaInfoDef:  &corepb.MetaGraphDef_MetaInfoDef{Tags: []string{"serve"}},
+		GraphDef:     &graphpb.GraphDef{Node: nodes},
+		SignatureDef: map[string]*corepb.SignatureDef{"f": {Outputs: map[string]*corepb.TensorInfo{"y": tensorAt("out:0")}}},
+	}
+}
+
+func withLibrary(meta *corepb.MetaGraphDef, library *functionpb.FunctionDefLibrary) *corepb.MetaGraphDef {
+	meta.GraphDef.Library = library
+	return meta
+}
+
+func withAssets(assets []*corepb.AssetFileDef, meta *corepb.MetaGraphDef) *corepb.MetaGraphDef {
+	meta.AssetFileDef = assets
+	return meta
+}
+
+// initialised is a graph that runs the node fill when it is loaded.
+func initialised(assets []*corepb.AssetFileDef, nodes ...*nodepb.NodeDef) *corepb.MetaGraphDef {
+	meta := withAssets(assets, served(nodes...))
+	meta.CollectionDef = map[string]*corepb.CollectionDef{"saved_model_main_op": {
+		Kind: &corepb.CollectionDef_NodeList_{NodeList: &corepb.CollectionDef_NodeList{Value: []string{"fill"}}},
+	}}
+	return meta
+}
+
+// withSaver is a graph whose saver is its nodes prefix, restore and save.
+func withSaver(meta *corepb.MetaGraphDef) *corepb.MetaGraphDef {
+	meta.SaverDef = &corepb.SaverDef{FilenameTensorName: "prefix:0", RestoreOpName: "restore", SaveTensorName: "save:0"}
+	return meta
+}
+
+func parsed(t *testing.T, dir string, graphs ...*corepb.MetaGraphDef) *tensorflow.Model {
+	t.Helper()
+	data, err := proto.Marshal(&corepb.SavedModel{MetaGraphs: graphs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := tensorflow.Parse(dir, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

@@ -1,0 +1,22 @@
+package console
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/peer/peertest"
+)
+
+// The user of a connection is asked of the system; where the tests are not run by root, the tests in caller_test.go say whose it is.
+func TestARealProcessOfAnotherUserIsRefused(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(o *Options) { o.Readers = SameUser })
+	for _, path := range []string{"/", "/live/"} {
+		if answer := w.start(path); answer.StatusCode != http.StatusOK {
+			t.Errorf("the same user gets %s: %s", path, answer.Status)
+		}
+		if answer := peertest.Send(t, peertest.Request{URL: w.url + path, Open: true})[0]; answer.Status != http.StatusForbidden {
+			t.Errorf("another user gets %s: %d %s", path, answer.Status, answer.Error)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package execution
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/telemetry"
+)
+
+// Bounds of a check where the pipeline sets none.
+const (
+	checkTime   = 15 * time.Minute
+	checkMemory = 4 << 30 // bytes
+)
+
+// Check has files that others made checked in a child process, within the limits of r. An answer that refuses them is returned as it is;
+// errors are *events.Failures. It never fails for what the process printed: a graph decides that.
+func (a *Attempt) Check(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (answer modelcheck.Answer, err error) {
+	ctx, span := telemetry.Start(ctx, "check")
+	defer span.End(&err)
+	q.ExtraOps = a.shop.opts.GraphOps
+	question, err := json.Marshal(q)
+	if err != nil {
+		return answer, fmt.Errorf("write what is to be checked: %w", err)
+	}
+	limits := guest.Limits{
+		Timeout: cmp.Or(r.Timeout.Duration(), checkTime), MemoryBytes: cmp.Or(r.Memory.Bytes(), checkMemory), Grace: a.shop.opts.Grace,
+	}
+	text, err := a.shop.guest.Check(ctx, question, limits)
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	if err != nil {
+		return modelcheck.Answer{}, checkFailure(err)
+	}
+	return answer, nil
+}
+
+// checkFailure says whose fault it is that a check did not end. Files that need more memory or time than the job may have, or break the
+// process that reads them, are refused: another attempt would find the same.
+func checkFailure(err error) error {
+	failed, ok := errors.AsType[*guest.Error](err)
+	if !ok {
+		return events.Fail(events.FailureUnavailable, err)
+	}
+	switch failed.Kind {
+	case guest.KindStopped, guest.KindHost:
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("check files: %w", failed.Err))
+	case guest.KindCrash:
+		return events.Fail(events.FailureCrash, fmt.Errorf("check files: %w", failed.Err))
+	default:
+		return CheckFailure(fmt.Errorf("check files: %w", failed.Err))
+	}
+}
+
+// checkGraphs refuses graphs that events name if they have operations that a model has no use for: ones that reach files, scripts or
+// other processes would do so wherever the published model is served.
+func (a *Attempt) checkGraphs(ctx context.Context) error {
+	var q modelcheck.Question
+	for _, in := range a.Execution.Inputs {
+		if in.Key == transformGraph || in.Key == BaseModel {
+			q.Graphs = append(q.Graphs, modelcheck.Graph{Dir: a.Desk.In(in.Dir), Name: in.Listing.Ref.String()})
+		}
+	}
+	if len(q.Graphs) == 0 {
+		return nil
+	}
+	answer, err := a.Check(ctx, q, a.Execution.Spec.Trainer.Resources)
+	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck {
+		return InputFailure(failure.Err)
+	}
+	if err == nil && answer.Refused != "" {
+		err = InputFailure(errors.New(answer.Refused))
+	}
+	return err
+}

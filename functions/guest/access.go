@@ -1,0 +1,126 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stoker-ml/stoker/functions/guest/process"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// The environment's words for what modules may do with files.
+const (
+	sandboxEnv = "STOKER_MODULE_SANDBOX" // auto, the default; required: no worker without; off
+	hideEnv    = "STOKER_MODULE_HIDE"    // paths, separated as in PATH, that modules can't read
+	writeEnv   = "STOKER_MODULE_WRITE"   // paths, separated as in PATH, that modules write to besides their own folders
+)
+
+// access is what the modules of a host may do with files. The zero one is as much as the worker may.
+type access struct {
+	on            bool
+	hidden, write []string
+}
+
+// newAccess reads what Options and the worker's environment say.
+func newAccess(opts Options) (access, error) {
+	a := access{hidden: slices.Concat(credentialPaths(os.Environ()), opts.Hidden, filepath.SplitList(os.Getenv(hideEnv))),
+		write: slices.Concat(opts.Writable, filepath.SplitList(os.Getenv(writeEnv)))}
+	for _, path := range slices.Concat(a.hidden, a.write) {
+		if !filepath.IsAbs(path) {
+			return access{}, fmt.Errorf("what modules may read and write: %q: expected an absolute path", path)
+		}
+	}
+	cannot := process.CanSandbox()
+	switch how := os.Getenv(sandboxEnv); how {
+	case "", "auto":
+		a.on = cannot == nil
+	case "off":
+	case "required":
+		if a.on = cannot == nil; !a.on {
+			return access{}, fmt.Errorf("%s=required: %w", sandboxEnv, cannot)
+		}
+	default:
+		return access{}, fmt.Errorf("%s is %q: expected auto, required or off", sandboxEnv, how)
+	}
+	return a, nil
+}
+
+// credentialPaths are where the programs that a worker's user runs keep credentials: by their defaults, and as the environment says.
+func credentialPaths(environ []string) (paths []string) {
+	home := ""
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		switch name {
+		case "HOME":
+			home = value
+		case "NATS_CREDS", "NATS_NKEY", "NATS_KEY", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+			"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "GOOGLE_APPLICATION_CREDENTIALS", "NETRC", "DOCKER_CONFIG", "STOKER_CONFIG":
+			paths = append(paths, value)
+		case "KUBECONFIG":
+			paths = append(paths, filepath.SplitList(value)...)
+		case "XDG_CONFIG_HOME":
+			paths = append(paths, filepath.Join(value, "stoker"), filepath.Join(value, "nats"))
+		}
+	}
+	if home != "" {
+		for _, name := range []string{".aws", ".azure", ".docker", ".gnupg", ".kube", ".mc", ".netrc", ".ssh", ".git-credentials", ".pypirc",
+			".config/gcloud", ".config/gh", ".config/nats", ".config/rclone", ".config/stoker"} {
+			paths = append(paths, filepath.Join(home, filepath.FromSlash(name)))
+		}
+	}
+	paths = append(paths, "/var/run/secrets")
+	return slices.DeleteFunc(paths, func(path string) bool { return !filepath.IsAbs(path) })
+}
+
+// of is the access of a process that works on an assignment, whose folders are made where they are missing; nil: that of the worker.
+func (a access) of(told module.Assignment) (*process.Access, error) {
+	if !a.on {
+		return nil, nil
+	}
+	own := ownFolders(told)
+	var errs []error
+	for _, folder := range own {
+		errs = append(errs, os.MkdirAll(folder, 0o755))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fail(KindHost, fmt.Errorf("module %s: make its folders: %w", told.Module, err))
+	}
+	return &process.Access{Hidden: a.hidden, Write: slices.Concat(own, a.write)}, nil
+}
+
+// ownFolders are those that the module of an assignment writes to. What is its own to make has the folder that it is made in. Those of all
+// trials of a job are in one folder.
+func ownFolders(told module.Assignment) (folders []string) {
+	for _, path := range []string{told.WorkingDir, told.ModelRunDir} {
+		if path != "" {
+			folders = append(folders, path)
+		}
+	}
+	made := []string{told.ServingModelDir, told.EvalModelDir, told.BestHyperparametersDir, told.TunerResultsDir}
+	if told.Predictions != nil {
+		made = append(made, told.Predictions.Path, told.Predictions.LabelsPath)
+	}
+	if told.Trial != nil && told.WorkingDir != "" {
+		made = append(made, filepath.Dir(told.WorkingDir))
+	}
+	for _, path := range made {
+		if path != "" {
+			folders = append(folders, filepath.Dir(path))
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
+// covers says whether a process with this access can work on an assignment.
+func covers(granted *process.Access, told module.Assignment) bool {
+	return granted == nil || !slices.ContainsFunc(ownFolders(told), func(folder string) bool {
+		return !slices.ContainsFunc(granted.Write, func(path string) bool {
+			return folder == path || strings.HasPrefix(folder, strings.TrimSuffix(path, "/")+"/")
+		})
+	})
+}

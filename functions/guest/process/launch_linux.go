@@ -1,0 +1,117 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// launch starts a command from a thread of its own, on which it puts what the child shall inherit: no new privileges by set-user-ID
+// programs, the brand, and the sandbox. The thread lives as long as the child, for the kernel takes it for the parent (PR_SET_PDEATHSIG). No
+// descriptors reach the child but those that the command names. exited is closed when the child has exited; it is a zombie then.
+func launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}, err error) {
+	started, over := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // and never unlocked, so that the thread ends with the goroutine
+		if unix.Gettid() == os.Getpid() {
+			// The first thread stands for the process in /proc. While it is locked, another goroutine has another thread.
+			inner := make(chan struct{})
+			go func() { defer close(inner); runtime.LockOSThread(); hold(cmd, sandbox, started) }()
+			<-inner
+			runtime.UnlockOSThread()
+		} else {
+			hold(cmd, sandbox, started)
+		}
+		close(over)
+	}()
+	return over, <-started
+}
+
+// launch starts a leader, and makes it known.
+func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}, err error) {
+	families.starting.RLock()
+	defer families.starting.RUnlock()
+	if exited, err = launch(cmd, sandbox); err == nil {
+		f.join(cmd.Process.Pid)
+	}
+	return exited, err
+}
+
+// hold starts a command from this thread, tells how that went, and returns when the child has exited.
+func hold(cmd *exec.Cmd, sandbox *Sandbox, started chan<- error) {
+	err := errors.Join(unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC), brand(), sandbox.enter())
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		started <- err
+		return
+	}
+	pid := cmd.Process.Pid
+	started <- nil
+	awaitChild(pid)
+}
+
+// brand is what tells a process that was started here, and all that it ever starts, from other children of this one: a filter of system
+// calls that lets every call pass. No process gets rid of one, and the kernel tells how many it has.
+func brand() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("forbid new privileges: %w", err)
+	}
+	const allow, specAllow = 0x7fff0000, 1 << 2 // SECCOMP_RET_ALLOW, SECCOMP_FILTER_FLAG_SPEC_ALLOW
+	pass := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: allow}
+	program := unix.SockFprog{Len: 1, Filter: &pass}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, specAllow, uintptr(unsafe.Pointer(&program)))
+	runtime.KeepAlive(&pass)
+	if errno != 0 && errno != unix.ENOSYS && errno != unix.EINVAL { // a kernel without
+		return fmt.Errorf("mark a thread for its children: %w", errno)
+	}
+	return nil
+}
+
+// ownFilters is how many filters this process was started with.
+var ownFilters = sync.OnceValue(func() int { return filters(os.Getpid()) })
+
+// branded says whether a process, which may be a zombie, has more filters than this one.
+func branded(pid int) bool { return filters(pid) > ownFilters() }
+
+// filters reads proc_pid_status(5). It is 0 before Linux 5.9.
+func filters(pid int) int {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(status) {
+		if text, ok := bytes.CutPrefix(line, []byte("Seccomp_filters:")); ok {
+			n, _ := strconv.Atoi(string(bytes.TrimSpace(text)))
+			return n
+		}
+	}
+	return 0
+}
+
+// CanTellOrphans says whether what a process leaves running without a parent can be told from other children: since Linux 5.9.
+func CanTellOrphans() bool {
+	status, err := os.ReadFile("/proc/self/status")
+	return err == nil && bytes.Contains(status, []byte("\nSeccomp_filters:"))
+}
+
+// awaitChild returns when a child has exited, and leaves it a zombie.
+func awaitChild(pid int) {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}

@@ -1,0 +1,148 @@
+// Package modelcheck reads and executes models and graphs that others made: those that a module left, and those that events name.
+//
+// Its functions are called in a child process of the worker, by the module protocol's call "check", and not in the worker itself: a
+// model is code, and the child has a clean environment, the job's memory and time limits, and the rights of a module. The worker
+// sends a Question and gets an Answer; see guest.Host.Check.
+package modelcheck
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/stoker-ml/stoker/compute/export"
+	"github.com/stoker-ml/stoker/compute/savedmodel"
+	"github.com/stoker-ml/stoker/compute/skew"
+)
+
+// Question says what is checked, in this order: Graphs, Model, Exports, Skew. Paths are local and absolute.
+type Question struct {
+	Graphs   []Graph  `json:"graphs,omitempty"`    // that may have no operations but the usual ones
+	ExtraOps []string `json:"extra_ops,omitempty"` // operations that the operator allows besides
+
+	Model   *Model         `json:"model,omitempty"`
+	Exports []string       `json:"exports,omitempty"` // formats that stand beside Model.Dir, as compute/export names them
+	Skew    *skew.Question `json:"skew,omitempty"`
+}
+
+// Graph is a SavedModel that an event names.
+type Graph struct {
+	Dir  string `json:"dir"`
+	Name string `json:"name"` // in messages: transform_graph
+}
+
+// Model is what a module left.
+type Model struct {
+	Dir string `json:"dir"` // Format-Serving
+	Any bool   `json:"any"` // files of any kind will do, not only a SavedModel
+}
+
+// Answer is what was found.
+type Answer struct {
+	Refused string       `json:"refused,omitempty"` // why a graph or the model is refused; what comes after it was not checked
+	Skew    *skew.Report `json:"skew,omitempty"`
+}
+
+// Serve is module.Module's Check.
+func Serve(ctx context.Context, question json.RawMessage) (any, error) {
+	var q Question
+	if err := json.Unmarshal(question, &q); err != nil {
+		return nil, fmt.Errorf("read what is to be checked: %w", err)
+	}
+	return Do(ctx, q)
+}
+
+// Do checks. What is wrong with the files is in the answer; an error is one of checking.
+func Do(ctx context.Context, q Question) (Answer, error) {
+	for _, g := range q.Graphs {
+		if err := checkGraph(g, q.ExtraOps); err != nil {
+			return Answer{Refused: fmt.Sprintf("%s: %v", g.Name, err)}, nil
+		}
+	}
+	if q.Model != nil {
+		if err := CheckModel(q.Model.Dir, q.Model.Any); err != nil {
+			return Answer{Refused: err.Error()}, nil
+		}
+		if err := export.Check(filepath.Dir(q.Model.Dir), q.Exports); err != nil {
+			return Answer{Refused: err.Error()}, nil
+		}
+	}
+	if q.Skew == nil {
+		return Answer{}, nil
+	}
+	q.Skew.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)) // which is the log of the check
+	report, err := skew.Check(ctx, *q.Skew)
+	if ctx.Err() != nil {
+		return Answer{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return Answer{Refused: fmt.Sprintf("train/serve skew: %v", err)}, nil
+	}
+	return Answer{Skew: &report}, nil
+}
+
+// CheckModel refuses what a training left in the folder of its model. A SavedModel must be one that can be served. A
+// model of another kind passes where any is wanted: there must be something in it, and nobody here can say whether that is
+// any good.
+func CheckModel(serving string, any bool) error {
+	name := filepath.Base(serving)
+	found, err := survey(serving)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, err)
+	case found.files == 0:
+		return fmt.Errorf("run_fn failed to generate model. %s holds no file", name) // so says TFX where that folder is missing
+	case found.saved:
+		if err := savedmodel.Check(serving); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	case !any:
+		return fmt.Errorf("%s holds no saved_model.pb but %s: for a model that is no SavedModel set trainer.model: any",
+			name, found.first)
+	case found.bytes == 0:
+		return fmt.Errorf("run_fn failed to generate model. %s holds only empty files", name)
+	}
+	return nil
+}
+
+// content is what lies in a model's folder.
+type content struct {
+	saved bool   // a SavedModel, by its file
+	first string // of the files
+	files int
+	bytes int64
+}
+
+func survey(dir string) (content, error) {
+	var found content
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if found.files == 0 {
+			found.first, err = filepath.Rel(dir, path)
+		}
+		found.files, found.bytes = found.files+1, found.bytes+info.Size()
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	found.saved = IsSavedModel(dir)
+	return found, err
+}
+
+// IsSavedModel says whether a folder means to be a SavedModel.
+func IsSavedModel(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "saved_model.pb"))
+	return err == nil
+}
