@@ -46,7 +46,13 @@ var outlets = map[string]string{
 	"compute/tftest/server.go: os.Stderr":             "tests",
 	"compute/tftest/server.go: /dev/tty":              "tests",
 
+	"functions/module/modelcheck/modelcheck.go: os.Stderr": "the log of a check",
+	"compute/skew/python.go: os.Stderr":                    "the log of a check",
+
 	"functions/guest/process/server_linux.go: os.NewFile":              "a socket to a module's process",
+	"functions/guest/process/program_linux.go: os.NewFile":             "a module's program, in memory",
+	"functions/peer/peertest/client_linux.go: os.Stdout":               "tests",
+	"functions/peer/peertest/client_linux.go: os.Stderr":               "tests",
 	"functions/guest/process/processtest/server_linux.go: os.NewFile":  "tests",
 	"functions/guest/process/processtest/server_linux.go: fmt.Println": "tests",
 }
