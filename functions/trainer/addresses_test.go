@@ -43,8 +43,8 @@ func TestAFailureNamesInputsByTheirAddresses(t *testing.T) {
 func TestABaseModelOfWhichOneCannotBeChosenIsNamedByItsAddress(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
-	b.put(t, "up/models/export/taxi/1/saved_model.pb", "\x08\x01")
-	b.put(t, "up/models/export/taxi/2/saved_model.pb", "\x08\x02")
+	b.put(t, "up/models/export/taxi/1/saved_model.pb", "\x08\x01\x12\x09\x0a\x07\x22\x05serve")
+	b.put(t, "up/models/export/taxi/2/saved_model.pb", "\x08\x02\x12\x09\x0a\x07\x22\x05serve")
 	j := job(t, "j1", "monday", spec)
 	j.Inputs.BaseModel = "s3://stoker/up/models"
 	_, err := b.handle(t, j, "a1")

@@ -147,13 +147,13 @@ func TestABaseModelIsKnownByItsExecution(t *testing.T) {
 	}
 	// A model that others made is known by what it holds.
 	j := job(t, "j5", "friday", spec)
-	b.put(t, "up/model/saved_model.pb", "\x08\x01")
+	b.put(t, "up/model/saved_model.pb", "\x08\x01\x12\x09\x0a\x07\x22\x05serve")
 	j.Inputs.BaseModel = "s3://stoker/up/model"
 	one, err := b.handle(t, j, "a5")
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.put(t, "up/model/saved_model.pb", "\x08\x02")
+	b.put(t, "up/model/saved_model.pb", "\x08\x02\x12\x09\x0a\x07\x22\x05serve")
 	if two, err := b.handle(t, j, "a6"); err != nil || two.Execution == one.Execution || one.BaseModel != j.Inputs.BaseModel {
 		t.Errorf("%+v, %v", two, err)
 	}

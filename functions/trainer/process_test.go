@@ -31,7 +31,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childEnv) == "" {
+	if os.Getenv(childEnv) == "" && !(len(os.Args) > 1 && os.Args[1] == "module") {
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

@@ -88,7 +88,7 @@ func setup(t *testing.T, run func(module.Assignment) (guest.Outcome, error)) *be
 		"up/tx/Split-train/data-0":                   "train rows",
 		"up/tx/Split-eval/data-0":                    "eval rows",
 		"up/graph/transformed_metadata/schema.pbtxt": "",
-		"up/graph/transform_fn/saved_model.pb":       "\x08\x01",
+		"up/graph/transform_fn/saved_model.pb":       "\x08\x01\x12\x09\x0a\x07\x22\x05serve",
 		"up/hp/best_hyperparameters.txt":             `{"space": [], "values": {"units": 8}}`,
 	} {
 		b.put(t, key, body)

@@ -35,7 +35,7 @@ func (b *bench) first(t *testing.T, spec string) *events.HParamsReady {
 	t.Helper()
 	b.put(t, map[string]string{
 		"up/tx2/Split-train/data-0": "other rows", "up/tx2/Split-eval/data-0": "other rows", "up/schema/schema.pbtxt": "a schema",
-		"up/graph2/transformed_metadata/schema.pbtxt": "", "up/graph2/transform_fn/saved_model.pb": "\x08\x02",
+		"up/graph2/transformed_metadata/schema.pbtxt": "", "up/graph2/transform_fn/saved_model.pb": "\x08\x02\x12\x09\x0a\x07\x22\x05serve",
 	})
 	told, err := b.handle(t, job(t, "j1", "monday", spec), events.Attempt{ID: "a1", Number: 1})
 	if err != nil || told.Reused {

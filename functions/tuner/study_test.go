@@ -57,7 +57,7 @@ func newPlant(t *testing.T, c tune.Config) *plant {
 	}
 	for key, body := range map[string]string{
 		"up/tx/Split-train/data-0": "train rows", "up/tx/Split-eval/data-0": "eval rows",
-		"up/graph/transformed_metadata/schema.pbtxt": "", "up/graph/transform_fn/saved_model.pb": "\x08\x01",
+		"up/graph/transformed_metadata/schema.pbtxt": "", "up/graph/transform_fn/saved_model.pb": "\x08\x01\x12\x09\x0a\x07\x22\x05serve",
 	} {
 		if _, err := p.store.Put(t.Context(), storage.Ref{Bucket: "stoker", Key: key}, strings.NewReader(body), int64(len(body))); err != nil {
 			t.Fatal(err)

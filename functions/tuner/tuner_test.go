@@ -81,7 +81,7 @@ func setup(t *testing.T, run func(module.Assignment) error) *bench {
 		"up/tx/Split-train/data-0":                   "train rows",
 		"up/tx/Split-eval/data-0":                    "eval rows",
 		"up/graph/transformed_metadata/schema.pbtxt": "",
-		"up/graph/transform_fn/saved_model.pb":       "\x08\x01",
+		"up/graph/transform_fn/saved_model.pb":       "\x08\x01\x12\x09\x0a\x07\x22\x05serve",
 	} {
 		ref := storage.Ref{Bucket: "stoker", Key: key}
 		if _, err := b.store.Put(t.Context(), ref, strings.NewReader(body), int64(len(body))); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
+	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 )
 
 // noopName is that of a module that does nothing, besides saying that it runs.
@@ -16,7 +17,7 @@ const running = "running"
 // probe is a module that says at once that it runs, and then trains as builtin:dnn does. This program serves it: it links all
 // that stoker links, so it starts as stoker's own child does.
 func probe() module.Module {
-	return module.Module{Tune: sleepers, Train: func(ctx context.Context, a *module.Args) error {
+	return module.Module{Check: modelcheck.Serve, Tune: sleepers, Train: func(ctx context.Context, a *module.Args) error {
 		if a.Trial != nil {
 			return sleep(ctx, a)
 		}

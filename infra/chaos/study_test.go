@@ -72,7 +72,7 @@ func TestAStudySurvivesKills(t *testing.T) {
 }
 
 func (w *world) tinyInputs() {
-	w.put("tiny/graph/transform_fn/saved_model.pb", "\x08\x01")
+	w.put("tiny/graph/transform_fn/saved_model.pb", "\x08\x01\x12\x09\x0a\x07\x22\x05serve")
 	w.put("tiny/rows/Split-train/data", "rows")
 	w.put("tiny/rows/Split-eval/data", "eval rows")
 }

@@ -68,7 +68,7 @@ func newUpstream(w *world, jobs int) *upstream {
 	w.apply(tinyPipeline)
 	w.apply(narrowPipeline)
 	w.apply(tunedPipeline)
-	w.put("tiny/graph/transform_fn/saved_model.pb", "\x08\x01")
+	w.put("tiny/graph/transform_fn/saved_model.pb", "\x08\x01\x12\x09\x0a\x07\x22\x05serve")
 	w.put("tiny/hp/best_hyperparameters.txt", hyperparameters)
 	real := jobs / 12
 	u.penguins(real)
