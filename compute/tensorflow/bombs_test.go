@@ -226,7 +226,7 @@ func TestGraphsThatAskForMoreThanTheLimitEnd(t *testing.T) {
 			if !errors.Is(err, tensorflow.ErrLimit) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), fmt.Sprint(limit)) {
 				t.Errorf("error %.1000v, want one of the limit that names %s and %d", err, c.want, limit)
 			}
-			if made := after.TotalAlloc - before.TotalAlloc; made > 4*limit {
+			if made := after.TotalAlloc - before.TotalAlloc; made > madeFactor*limit {
 				t.Errorf("a graph of %d bytes took %d MiB, one after another", len(data), made>>20)
 			}
 			if len(data) > 2048 && !strings.Contains(name, "text") && !strings.Contains(name, "doubled") && !strings.Contains(name, "many large") {
@@ -389,7 +389,7 @@ func TestLongKernelsEndWithTheirContext(t *testing.T) {
 			defer end()
 			start := time.Now()
 			_, err := run(ctx, t.TempDir(), g.model(t, out+":0", dtype), tensorflow.Limits{Bytes: 4 << 30}, strings.Repeat("x", 64))
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "node long") {
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "node ") { // on a slow machine a node before it
 				t.Errorf("error %v", err)
 			}
 			if took := time.Since(start); took > soon {
