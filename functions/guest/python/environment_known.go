@@ -91,8 +91,11 @@ func writeRecord(path string, r record) error {
 }
 
 // writeWhole has a file appear with all of its content, whoever writes it at the same time.
-func writeWhole(path string, text []byte) error {
-	partial, err := os.CreateTemp(filepath.Dir(path), ".partial-")
+func writeWhole(path string, text []byte) error { return writeBy(filepath.Dir(path), path, text) }
+
+// writeBy writes a file that is there as a whole or not at all, by way of a folder on the same file system.
+func writeBy(dir, path string, text []byte) error {
+	partial, err := os.CreateTemp(dir, ".partial-")
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func Lay(cache string) (Layout, error) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		return writeWhole(path, text)
+		return writeBy(cache, path, text) // in dir, another process might remove what is not whole yet
 	})
 	return Layout{Driver: filepath.Join(dir, "driver"), Shim: filepath.Join(dir, "shim"), Digest: "sha256:" + digest}, err
 }
