@@ -33,8 +33,16 @@ func TestWhatAPredictionIsGoesByWhatIsServed(t *testing.T) {
 		switch {
 		case err != nil && !strings.Contains(err.Error(), c.want):
 			t.Errorf("%s: %v", line, err)
-		case err == nil && fmt.Sprintf("%q", rows[0]["y"].like(c.served).texts) != c.want:
+		case err == nil && written(rows[0]["y"].like(c.served)) != c.want:
 			t.Errorf("%s is %v, want %s", line, rows[0]["y"].like(c.served), c.want)
 		}
 	}
+}
+
+// written is String, but for texts, which it shows.
+func written(v values) string {
+	if v.texts != nil {
+		return fmt.Sprintf("%q", v.texts)
+	}
+	return v.String()
 }
