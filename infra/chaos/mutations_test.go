@@ -46,7 +46,7 @@ var mutations = []mutation{
 	{"a run expires by one clock", "expire", []edit{
 		{"functions/plan/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},
 	}},
-	{"a worker acts on a lease that it has lost", "", []edit{
+	{"a worker acts on a lease that it has lost", "freeze", []edit{
 		{"functions/worker/attempt.go", "Prove: claim.Prove,", "Prove: func() error { return nil },"},
 		{"functions/worker/attempt.go", "err = claim.Hold(ctx, a.work)", "err = a.work(ctx)"},
 	}},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -53,6 +54,7 @@ func operations() []operation {
 		{"purge the queue", (*step).purge},
 		{"upload a folder", (*step).upload},
 		{"overwrite an input", (*step).drift},
+		{"freeze a worker past its lease", (*step).freeze},
 	}
 }
 
@@ -435,28 +437,75 @@ func (s *step) upload(ctx context.Context) error {
 	return nil
 }
 
-// drift overwrites an input of a run while its job is under way, so that a later attempt of the same job is another execution.
-func (s *step) drift(ctx context.Context) error {
-	r, folder := s.run("tiny", "drift"), fmt.Sprintf("drift/examples-%d", s.n)
-	rows := func(i int) error {
-		return s.bring(ctx, folder+"/Split-train/data", fmt.Sprintf("rows %d of %d", i, s.n))
+// drifting publishes the events of a run of which one input has a folder of its own, and returns what overwrites that.
+func (s *step) drifting(ctx context.Context, r history.Run) (overwrite func(version int) error, err error) {
+	folder := fmt.Sprintf("drift/examples-%d", s.n)
+	overwrite = func(version int) error {
+		return s.bring(ctx, folder+"/Split-train/data", fmt.Sprintf("rows %d of %d", version, s.n))
 	}
-	if err := errors.Join(rows(0), s.bring(ctx, folder+"/Split-eval/data", "eval rows")); err != nil {
-		return err
+	if err := errors.Join(overwrite(0), s.bring(ctx, folder+"/Split-eval/data", "eval rows")); err != nil {
+		return nil, err
 	}
 	f := s.transform(r)
 	f.Data.(*events.TransformReady).TransformedExamples[0].URI = s.at(folder)
 	s.ledger.trains(r)
-	if err := s.tell(ctx, f, s.hparams(r)); err != nil {
+	return overwrite, s.tell(ctx, f, s.hparams(r))
+}
+
+// drift overwrites an input of a run while its job is under way, so that a later attempt of the same job is another execution.
+func (s *step) drift(ctx context.Context) error {
+	overwrite, err := s.drifting(ctx, s.run("tiny", "drift"))
+	if err != nil {
 		return err
 	}
 	for i := range 5 {
 		sleepFor(ctx, time.Duration(s.r.IntN(1000))*time.Millisecond)
-		if err := rows(i + 1); err != nil {
+		if err := overwrite(i + 1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// freeze freezes the worker that has a run's job, overwrites an input, and wakes the worker once another one has trained: what the
+// frozen one has begun is another execution, of which nobody may hear.
+func (s *step) freeze(ctx context.Context) error {
+	r := s.run("tiny", "frozen")
+	overwrite, err := s.drifting(ctx, r)
+	if err != nil {
+		return err
+	}
+	holder, err := s.holder(ctx, r)
+	if err != nil {
+		return err
+	}
+	if holder == nil {
+		s.count("frozen too late")
+		return nil
+	}
+	holder.end(syscall.SIGSTOP)
+	defer func() { _ = holder.wake() }() // unless it was killed meanwhile
+	s.count("workers frozen")
+	if err := overwrite(1); err != nil {
+		return err
+	}
+	return s.await(ctx, r, events.OutcomeKinds()...)
+}
+
+// holder waits until a worker says that it has taken the job of a run; nil if the run has its outcome by then.
+func (s *step) holder(ctx context.Context, r history.Run) (*process, error) {
+	for ctx.Err() == nil {
+		for _, p := range s.processes {
+			if p.part.Role == roleWorker && strings.Contains(said(s.logOf(p), r), `msg="job taken"`) {
+				return p, nil
+			}
+		}
+		if s.has(ctx, r, events.OutcomeKinds()...) {
+			return nil, nil
+		}
+		sleepFor(ctx, 50*time.Millisecond)
+	}
+	return nil, fmt.Errorf("nobody takes the job of run %s: %w", r, context.Cause(ctx))
 }
 
 // has says whether the log has an event of a kind for a run.

@@ -66,7 +66,7 @@ func (c *campaign) operate(ctx context.Context) error {
 }
 
 // seldom are operations that concern everything at once, or take long.
-var seldom = map[string]bool{"purge the queue": true, "replay": true, "collect garbage": true, "search": true}
+var seldom = map[string]bool{"purge the queue": true, "replay": true, "collect garbage": true, "search": true, "freeze a worker past its lease": true}
 
 // operations are those of a plan in their order: in each round every one comes three times, the seldom ones once.
 func (p plan) operations() (list []operation) {

@@ -219,10 +219,19 @@ func (c *campaign) judge(h history.History, found []history.Violation) {
 func (c *campaign) said(run history.Run) string {
 	var out strings.Builder
 	for _, p := range c.processes {
-		for line := range strings.Lines(c.logOf(p)) {
-			if strings.Contains(line, fmt.Sprintf("run=%q", run.Run)) || strings.Contains(line, "run="+run.Run+" ") {
-				out.WriteString(p.part.Name + ": " + line)
-			}
+		for line := range strings.Lines(said(c.logOf(p), run)) {
+			out.WriteString(p.part.Name + ": " + line)
+		}
+	}
+	return out.String()
+}
+
+// said is what a log says of a run.
+func said(log string, run history.Run) string {
+	var out strings.Builder
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, fmt.Sprintf("run=%q", run.Run)) || strings.Contains(line, "run="+run.Run+" ") {
+			out.WriteString(line)
 		}
 	}
 	return out.String()

@@ -28,13 +28,13 @@ func (p *Process) ResidentBytes() (now, most int64) { return residentBytes(p.PID
 
 // GroupMemoryBytes adds up the resident memory of every process of the group. Pages that they share count once for each.
 func (p *Process) GroupMemoryBytes() (total int64) {
-	eachStat(func(_ int, stat []byte) { total += rssIfIn(p.PID(), stat) })
+	eachProcess(func(found processStat) { total += rssIfIn(p.PID(), found) })
 	return total
 }
 
 // GroupCPU adds up the CPU time of every process of the group, with that of children that they waited for.
 func (p *Process) GroupCPU() (total time.Duration) {
-	eachStat(func(_ int, stat []byte) { total += cpuIfIn(p.PID(), stat) })
+	eachProcess(func(found processStat) { total += cpuIfIn(p.PID(), found) })
 	return total
 }
 
@@ -62,60 +62,19 @@ func statusBytes(status []byte, name string) int64 {
 	return 0
 }
 
-// eachStat reads /proc/<pid>/stat of every process.
-func eachStat(do func(pid int, stat []byte)) {
-	eachPID(func(pid int) {
-		if text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil { // else it is gone by now
-			do(pid, text)
-		}
-	})
-}
-
-// eachPID goes through the processes that there are.
-func eachPID(do func(pid int)) {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return
-	}
-	defer func() { _ = proc.Close() }()
-	names, _ := proc.Readdirnames(-1) // those that could be read
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			do(pid)
-		}
-	}
-}
-
 // rssIfIn is the resident size of a process, if it is of the group: the 24th field of its stat, in pages.
-func rssIfIn(group int, stat []byte) int64 {
-	return statField(statIfIn(group, stat), 24) * int64(os.Getpagesize())
+func rssIfIn(group int, p processStat) int64 {
+	if p.group() != group {
+		return 0
+	}
+	return p.field(24) * int64(os.Getpagesize())
 }
 
 // cpuIfIn is the CPU time of a process, if it is of the group: utime, stime, cutime and cstime, the fields 14 to 17 of its stat.
 // They are in USER_HZ, which is 100 on every Linux that Go runs on (times(7)).
-func cpuIfIn(group int, stat []byte) time.Duration {
-	fields := statIfIn(group, stat)
-	return time.Duration(statField(fields, 14)+statField(fields, 15)+statField(fields, 16)+statField(fields, 17)) * 10 * time.Millisecond
-}
-
-// statIfIn reads /proc/<pid>/stat (proc_pid_stat(5)): pid (name) state ppid pgrp ... The name may hold anything, so fields are
-// counted from its closing bracket: pgrp, the fifth, is the third after it. It is nil for a process of another group.
-func statIfIn(group int, stat []byte) [][]byte {
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 22 || string(fields[2]) != strconv.Itoa(group) {
-		return nil
-	}
-	return fields
-}
-
-// statField is a field by its number in proc_pid_stat(5); 0 where there is none.
-func statField(fields [][]byte, number int) int64 {
-	if number-3 >= len(fields) {
+func cpuIfIn(group int, p processStat) time.Duration {
+	if p.group() != group {
 		return 0
 	}
-	n, err := strconv.ParseInt(string(fields[number-3]), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
+	return time.Duration(p.field(14)+p.field(15)+p.field(16)+p.field(17)) * 10 * time.Millisecond
 }

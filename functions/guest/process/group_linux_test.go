@@ -8,24 +8,46 @@ import (
 
 func TestMemoryIsCountedForTheGroupAlone(t *testing.T) {
 	t.Parallel()
-	const stat = "7 (a) b) R) S 1 42 42 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 100 1000000 256 18446744073709551615"
+	p := statOf(t, "7 (a) b) R) S 1 42 42 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 100 1000000 256 18446744073709551615")
 	page := int64(syscall.Getpagesize())
 	for group, want := range map[int]int64{42: 256 * page, 1: 0, 7: 0} {
-		if got := rssIfIn(group, []byte(stat)); got != want {
+		if got := rssIfIn(group, p); got != want {
 			t.Errorf("group %d: %d bytes, want %d", group, got, want)
 		}
-	}
-	if got := rssIfIn(42, nil); got != 0 {
-		t.Errorf("no text: %d bytes", got)
 	}
 }
 
 func TestTheCPUTimeOfAGroupIsThatOfItsProcesses(t *testing.T) {
 	t.Parallel()
-	const stat = "7 (a ) b) S 1 42 42 0 -1 0 0 0 0 0 100 20 3 4 20 0 1 0 5 1000 250"
+	p := statOf(t, "7 (a ) b) S 1 42 42 0 -1 0 0 0 0 0 100 20 3 4 20 0 1 0 5 1000 250")
 	for group, want := range map[int]time.Duration{42: 1270 * time.Millisecond, 43: 0} {
-		if got := cpuIfIn(group, []byte(stat)); got != want {
+		if got := cpuIfIn(group, p); got != want {
 			t.Errorf("group %d: %s, want %s", group, got, want)
 		}
 	}
+}
+
+func TestAProcessIsReadBehindItsName(t *testing.T) {
+	t.Parallel()
+	p := statOf(t, "7 (a) Z 1 2) R 3 42 42 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 1234 1000000 256")
+	if p.zombie() || p.parent() != 3 || p.group() != 42 || p.began() != 1234 || p.ofKernel() {
+		t.Errorf("zombie %t, parent %d, group %d, began %d, of the kernel %t", p.zombie(), p.parent(), p.group(), p.began(), p.ofKernel())
+	}
+	if p := statOf(t, "8 (kworker/0:1) Z 2 0 0 0 -1 69238880 0"); !p.zombie() || !p.ofKernel() || p.field(4000) != 0 {
+		t.Errorf("zombie %t, of the kernel %t, a field that isn't there %d", p.zombie(), p.ofKernel(), p.field(4000))
+	}
+	for _, text := range []string{"", "7", "7 (a)", ")"} {
+		if _, ok := newProcessStat(7, []byte(text)); ok {
+			t.Errorf("%q is read", text)
+		}
+	}
+}
+
+func statOf(t *testing.T, text string) processStat {
+	t.Helper()
+	p, ok := newProcessStat(7, []byte(text))
+	if !ok {
+		t.Fatalf("%q is not read", text)
+	}
+	return p
 }

@@ -1,10 +1,9 @@
 package process
 
 import (
-	"bytes"
 	"errors"
 	"os"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,20 +68,15 @@ type orphan struct {
 	began  int64 // in ticks
 }
 
-// findOrphans lists them.
-func findOrphans() (found []orphan) {
-	families.starting.Lock()
-	defer families.starting.Unlock()
+// orphansAmong lists them. The caller holds families.starting.
+func orphansAmong(all []processStat) (found []orphan) {
 	families.Lock()
 	defer families.Unlock()
-	self := strconv.Itoa(os.Getpid())
-	eachStat(func(pid int, stat []byte) {
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // state, ppid, ...
-		if len(fields) < 20 || string(fields[1]) != self || families.leaders[pid] != nil || !branded(pid) {
-			return
+	for _, p := range all {
+		if p.parent() == os.Getpid() && families.leaders[p.pid] == nil && branded(p.pid) {
+			found = append(found, orphan{pid: p.pid, zombie: p.zombie(), began: p.began()})
 		}
-		found = append(found, orphan{pid: pid, zombie: string(fields[0]) == "Z", began: statField(fields, 22)})
-	})
+	}
 	return found
 }
 
@@ -90,7 +84,8 @@ func findOrphans() (found []orphan) {
 func endOrphans() {
 	for end := time.Now().Add(strayTime); time.Now().Before(end); {
 		ended := false
-		for _, o := range findOrphans() {
+		_, orphans, _ := processes()
+		for _, o := range orphans {
 			switch {
 			case o.zombie:
 				reapOrphan(o.pid)
@@ -140,17 +135,12 @@ func reapOrphan(pid int) {
 	}
 }
 
-// hasOrphans says whether an orphan is there that may be this process's.
-func (f *family) hasOrphans() bool {
+// hasAny says whether one of the orphans may be this process's.
+func (f *family) hasAny(orphans []orphan) bool {
 	families.Lock()
 	since, busy := families.busy[f]
 	families.Unlock()
-	for _, o := range findOrphans() {
-		if !o.zombie && (!busy || o.began+1 >= since) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(orphans, func(o orphan) bool { return !o.zombie && (!busy || o.began+1 >= since) })
 }
 
 // ticks is the time since the machine started as proc_pid_stat(5) has it, in hundredths of a second.

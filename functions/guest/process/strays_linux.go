@@ -30,31 +30,55 @@ func endStrays(home string) {
 	}
 }
 
-// Alone says whether nothing but the leader runs on the process's behalf.
+// Alone says whether nothing but the leader runs on the process's behalf. It looks again where a process has ended while it looked, a few
+// times: one that ends may have started another.
 func (p *Process) Alone() bool {
-	only := []int{p.PID()}
-	return slices.Equal(findStrays(p.Home), only) && !p.hasChildren() && !p.family.hasOrphans() && (p.Cgroup == nil || slices.Equal(p.Cgroup.processes(), only))
+	for range 3 {
+		switch others, complete := p.others(); {
+		case others:
+			return false
+		case complete:
+			return true
+		}
+	}
+	return true
 }
 
-// hasChildren finds what has no mark yet: for a moment of its exec a process has no environment.
-func (p *Process) hasChildren() (found bool) {
-	leader := strconv.Itoa(p.PID())
-	eachStat(func(pid int, stat []byte) {
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // state, ppid, pgrp, ...
-		if len(fields) < 3 || pid == p.PID() || string(fields[0]) == "Z" {
-			return
-		}
-		found = found || string(fields[1]) == leader || string(fields[2]) == leader
-	})
-	return found
+// others says whether something else runs on the process's behalf: what has its mark, its children and its group, which have no mark for
+// a moment of their exec, its orphans, and what is in its cgroup.
+func (p *Process) others() (found, complete bool) {
+	all, orphans, complete := processes()
+	marked := findMarked(all, p.Home)
+	found = !slices.Equal(marked, []int{p.PID()}) || slices.ContainsFunc(all, p.isKin) || p.family.hasAny(orphans) ||
+		p.Cgroup != nil && !slices.Equal(p.Cgroup.processes(), marked)
+	return found, complete
 }
 
-func findStrays(home string) (pids []int) {
-	eachPID(func(pid int) {
-		if pid != os.Getpid() && marked(pid, home) {
-			pids = append(pids, pid)
+// isKin says whether another process is a child of the leader, or is in its group.
+func (p *Process) isKin(other processStat) bool {
+	return other.pid != p.PID() && !other.zombie() && (other.parent() == p.PID() || other.group() == p.PID())
+}
+
+// processes are all that there are, and those of them that are orphans.
+func processes() (all []processStat, orphans []orphan, complete bool) {
+	families.starting.Lock()
+	defer families.starting.Unlock()
+	complete = eachProcess(func(p processStat) { all = append(all, p) })
+	return all, orphansAmong(all), complete
+}
+
+func findStrays(home string) []int {
+	all, _, _ := processes()
+	return findMarked(all, home)
+}
+
+// findMarked are the processes with a mark, but for this one.
+func findMarked(all []processStat, home string) (pids []int) {
+	for _, p := range all {
+		if p.pid != os.Getpid() && marked(p.pid, home) {
+			pids = append(pids, p.pid)
 		}
-	})
+	}
 	return pids
 }
 
