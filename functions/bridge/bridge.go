@@ -119,8 +119,14 @@ func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
 }
 
 // handBack returns a notification to the bus that could not be handled. Others are delivered meanwhile. While bus or store are away that
-// is no notification's fault, and each is tried again soon.
+// is no notification's fault, and each is tried again soon. One that a stopping bridge was handling is free for others at once.
 func (b *Bridge) handBack(ctx context.Context, notice events.Notice, why error) error {
+	if ctx.Err() != nil {
+		b.log.InfoContext(ctx, "notification handed back: this bridge stops", "sequence", notice.Message().Sequence)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		return errors.Join(why, notice.Later(ctx, 0))
+	}
 	away := errors.Is(why, events.ErrUnavailable) || errors.Is(why, storage.ErrUnavailable)
 	delay := events.RedeliveryDelay(notice.Deliveries())
 	if away {
@@ -133,6 +139,9 @@ func (b *Bridge) handBack(ctx context.Context, notice events.Notice, why error) 
 	}
 	return handedBack{why}
 }
+
+// settleTime bounds handing back a notification when the bridge itself is stopping.
+const settleTime = 5 * time.Second
 
 // handle brings one notification to its effect. It may tell of several objects: one that can't be told of keeps none of the others
 // back.

@@ -474,3 +474,34 @@ func TestNotificationsThatAlwaysFailHoldUpNoOthers(t *testing.T) {
 		}
 	})
 }
+
+// stuckLog publishes nothing before the request is given up.
+type stuckLog struct{ *eventstest.Memory }
+
+func (stuckLog) Publish(ctx context.Context, _ events.Fact) (events.Receipt, error) {
+	<-ctx.Done()
+	return events.Receipt{}, context.Cause(ctx)
+}
+
+// A notification that a bridge was handling when it was stopped is free for another one at once.
+func TestANotificationOfAStoppingBridgeIsHandledByAnotherAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := setup(t, bridge.Options{})
+		w.folder("monday")
+		w.put("monday/_SUCCESS", `{"pipeline": "penguin"}`)
+		w.tell(w.message("monday/_SUCCESS", "1", nil))
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, stop)
+		if err := open(t, stuckLog{w.box}, w.store, bridge.Options{}).Next(ctx, time.Minute); !errors.Is(err, context.Canceled) {
+			t.Fatalf("the stopped bridge says %v", err)
+		}
+		began := time.Now()
+		if err := w.bridge.Next(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited > 0 || len(w.facts()) != 1 {
+			t.Errorf("%d events are published, %v later", len(w.facts()), waited)
+		}
+	})
+}

@@ -132,14 +132,20 @@ func (d *Dispatcher) handleSafely(ctx context.Context, recorded events.Recorded)
 }
 
 // handBack returns an event to the bus that could not be handled. While the bus itself is in trouble that is no event's fault, and
-// each is tried again soon.
+// each is tried again soon. An event that a stopping dispatcher was handling is free for others at once.
 func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why error) error {
+	recorded := delivery.Recorded()
+	if ctx.Err() != nil {
+		d.log.InfoContext(ctx, "event handed back: this dispatcher stops", "sequence", recorded.Message.Sequence, "subject", recorded.Message.Subject)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+		defer cancel()
+		return errors.Join(why, delivery.Later(ctx, 0))
+	}
 	away := errors.Is(why, events.ErrUnavailable)
 	delay := events.RedeliveryDelay(delivery.Deliveries())
 	if away {
 		delay = retryDelay
 	}
-	recorded := delivery.Recorded()
 	d.log.WarnContext(ctx, "event not handled; it will be delivered again", "sequence", recorded.Message.Sequence,
 		"subject", recorded.Message.Subject, "deliveries", delivery.Deliveries(), "again_in", delay, "error", why)
 	if err := delivery.Later(ctx, delay); err != nil || away {
@@ -147,3 +153,6 @@ func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why
 	}
 	return handedBack{why}
 }
+
+// settleTime bounds handing back an event when the dispatcher itself is stopping.
+const settleTime = 5 * time.Second

@@ -95,7 +95,7 @@ func factToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) (
 		if err != nil {
 			return err
 		}
-		return claim.Done(ctx)
+		return settle(ctx, box, claim)
 	})
 	taking.Go(func() error {
 		time.Sleep(2 * time.Millisecond) // the worker waits before there is anything, as a rule
@@ -104,6 +104,22 @@ func factToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) (
 	})
 	err = taking.Wait()
 	return taken.Sub(began), err
+}
+
+// settle publishes an outcome before it acknowledges a job: else the dispatcher takes the job for lost and enqueues it again, into the
+// next round.
+func settle(ctx context.Context, box events.Letterbox, claim events.Claim) error {
+	job, err := claim.Job()
+	if err != nil {
+		return err
+	}
+	execution := "sha256:" + events.DerivedID(job.ID) + events.DerivedID(job.ID)
+	for _, f := range unmade(job, execution) {
+		if _, err := box.Publish(ctx, f); err != nil {
+			return err
+		}
+	}
+	return claim.Done(ctx)
 }
 
 // withDispatched runs a bus with the demo's pipeline deployed, which joins two facts.

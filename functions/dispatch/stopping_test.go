@@ -1,0 +1,58 @@
+package dispatch_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+)
+
+// stuckBus enqueues no job before the request is given up.
+type stuckBus struct{ events.Letterbox }
+
+func (b *stuckBus) Offer(ctx context.Context, _ events.Job) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// An event that a dispatcher was handling when it was stopped is free for another one at once, and nobody is warned of it.
+func TestAnEventOfAStoppingDispatcherIsHandledByAnotherAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bus := &stuckBus{eventstest.NewMemory(0)}
+		apply(t, bus.Letterbox, alone)
+		var log bytes.Buffer
+		first, err := dispatch.New(t.Context(), bus, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := dispatch.New(t.Context(), bus.Letterbox, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish(t, bus.Letterbox, "run", "t", transform())
+		ctx, stop := context.WithCancelCause(t.Context())
+		go func() { time.Sleep(time.Second); stop(errors.New("interrupt signal received")) }()
+		if err := first.Next(ctx, time.Minute); err == nil {
+			t.Fatal("the event is handled")
+		}
+		began := time.Now()
+		if err := second.Next(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("the event is handled %v later", waited)
+		}
+		if strings.Contains(log.String(), "level=WARN") {
+			t.Errorf("the log has a warning:\n%s", &log)
+		}
+	})
+}
