@@ -488,6 +488,8 @@ func TestANotificationOfAStoppingBridgeIsHandledByAnotherAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := setup(t, bridge.Options{})
+		w.box = eventstest.NewMemory(time.Minute)
+		w.bridge = open(t, w.box, w.store, bridge.Options{})
 		w.folder("monday")
 		w.put("monday/_SUCCESS", `{"pipeline": "penguin"}`)
 		w.tell(w.message("monday/_SUCCESS", "1", nil))
