@@ -26,8 +26,7 @@ const (
 func (a *Attempt) Check(ctx context.Context, q modelcheck.Question, r pipeline.Resources) (answer modelcheck.Answer, err error) {
 	ctx, span := telemetry.Start(ctx, "check")
 	defer span.End(&err)
-	q.ExtraOps = a.shop.opts.GraphOps
-	question, err := json.Marshal(q)
+	question, err := json.Marshal(a.question(q))
 	if err != nil {
 		return answer, fmt.Errorf("write what is to be checked: %w", err)
 	}
@@ -42,6 +41,12 @@ func (a *Attempt) Check(ctx context.Context, q modelcheck.Question, r pipeline.R
 		return modelcheck.Answer{}, checkFailure(err)
 	}
 	return answer, nil
+}
+
+// question is q with what the operator allows.
+func (a *Attempt) question(q modelcheck.Question) modelcheck.Question {
+	q.ExtraOps = a.shop.opts.GraphOps
+	return q
 }
 
 // checkFailure says whose fault it is that a check did not end. Files that need more memory or time than the job may have, or break the
@@ -62,7 +67,7 @@ func checkFailure(err error) error {
 }
 
 // checkGraphs refuses graphs that events name if they have operations that a model has no use for: ones that reach files, scripts or
-// other processes would do so wherever the published model is served.
+// other processes would do so wherever the published model is served. What this worker has accepted before is not checked again.
 func (a *Attempt) checkGraphs(ctx context.Context) error {
 	var q modelcheck.Question
 	for _, in := range a.Execution.Inputs {
@@ -73,12 +78,23 @@ func (a *Attempt) checkGraphs(ctx context.Context) error {
 	if len(q.Graphs) == 0 {
 		return nil
 	}
-	answer, err := a.Check(ctx, q, a.Execution.Spec.Trainer.Resources)
+	resources := a.Execution.Spec.Trainer.Resources
+	key, small, err := keyOfGraphs(ctx, a.question(q), resources)
+	if err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("read graphs that were staged: %w", err))
+	}
+	if small && a.shop.accepted.has(key) {
+		return nil
+	}
+	answer, err := a.Check(ctx, q, resources)
 	if failure, ok := errors.AsType[*events.Failure](err); ok && failure.Kind == events.FailureCheck {
 		return InputFailure(failure.Err)
 	}
 	if err == nil && answer.Refused != "" {
 		err = InputFailure(errors.New(answer.Refused))
+	}
+	if err == nil && small {
+		a.shop.accepted.add(key)
 	}
 	return err
 }

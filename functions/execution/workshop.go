@@ -25,6 +25,8 @@ type Workshop struct {
 	store storage.Store
 	guest Guest
 	opts  Options
+
+	accepted acceptedGraphs
 }
 
 // Guest runs modules; functions/guest does it in child processes.
