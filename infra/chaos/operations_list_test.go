@@ -470,6 +470,8 @@ func (s *step) drift(ctx context.Context) error {
 // freeze freezes the worker that has a run's job, overwrites an input, and wakes the worker once another one has trained: what the
 // frozen one has begun is another execution, of which nobody may hear.
 func (s *step) freeze(ctx context.Context) error {
+	s.freezing.Lock()
+	defer s.freezing.Unlock()
 	r := s.run("tiny", "frozen")
 	overwrite, err := s.drifting(ctx, r)
 	if err != nil {

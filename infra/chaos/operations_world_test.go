@@ -37,6 +37,8 @@ type campaign struct {
 	// of the first try. So the queue is not lost (locked) while one is under way (read-locked).
 	retries sync.RWMutex
 
+	freezing sync.Mutex // one worker at a time is frozen until another has done its job, else all could wait for each other
+
 	mu     sync.Mutex
 	counts map[string]int
 	diary  []string
