@@ -56,7 +56,7 @@ func each(ctx context.Context, nc *nats.Conn, stream string, do func(message) er
 			}
 		}
 		ask := fmt.Appendf(nil, `{"seq":%d,"next_by_subj":">"}`, next)
-		reply, err := nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, ask)
+		reply, err := request(ctx, nc, "$JS.API.STREAM.MSG.GET."+stream, ask)
 		if err == nil {
 			err = json.Unmarshal(reply.Data, &said)
 		}
@@ -73,6 +73,15 @@ func each(ctx context.Context, nc *nats.Conn, stream string, do func(message) er
 		}
 		next = said.Message.Seq + 1
 	}
+}
+
+// answerTime is what a request may take: the leader of a stream may go while it has one.
+const answerTime = 5 * time.Second
+
+func request(ctx context.Context, nc *nats.Conn, subject string, body []byte) (*nats.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return nc.RequestWithContext(ctx, subject, body)
 }
 
 // header returns the values of a message's header by lower-case names.
