@@ -65,7 +65,7 @@ var table = house.Table{
 		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/pipeline":                         {Opens: "functions/module compute/tune"},
-		"functions/module":                           {Opens: "compute/kernel compute/tune", Tests: "compute/tune/space"},
+		"functions/module":                           {Opens: "compute/kernel compute/record compute/tune", Tests: "compute/tune/space"},
 		"functions/module/modelcheck":                {Opens: "compute/export compute/savedmodel compute/skew compute/tensorflow"},
 		"functions/module/modelcheck/modelchecktest": {Opens: "functions/guest functions/module/modelcheck", TestHelp: true},
 		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/nn/plan compute/record"},
@@ -77,7 +77,7 @@ var table = house.Table{
 		"functions/guest/snapshot":                   {},
 		"functions/scratch":                          {},
 		"functions/settings":                         {},
-		"functions/doctor":                           {Opens: "compute/kernel events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
+		"functions/doctor":                           {Opens: "compute/kernel compute/record events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
 		"functions/access":                           {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
 		"functions/bridge":                           {Opens: "events functions/telemetry storage", Tests: "events/jetstream storage/s3"},
 		"functions/plan":                             {Opens: "events functions/pipeline"},

@@ -26,7 +26,7 @@ type Options struct {
 	ShuffleBuffer int
 	Seed          uint64
 
-	MaxRecord int   // bytes of a record; 0 is record.DefaultLimit
+	MaxRecord int   // bytes of a record; 0 is record.CurrentLimit
 	MaxBytes  int64 // of the records of one batch, and of those in the shuffle buffer; 0 is DefaultMaxBytes
 
 	Logger *slog.Logger // nil: silent
@@ -66,7 +66,7 @@ func Open(o Options) (*Reader, error) {
 	if o.BatchSize < 1 || o.Epochs < 0 {
 		return nil, fmt.Errorf("open examples: batch size %d must be 1 or more, epochs %d must not be negative", o.BatchSize, o.Epochs)
 	}
-	o.MaxRecord, o.MaxBytes = cmp.Or(o.MaxRecord, record.DefaultLimit), cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.MaxRecord, o.MaxBytes = cmp.Or(o.MaxRecord, record.CurrentLimit()), cmp.Or(o.MaxBytes, DefaultMaxBytes)
 	if o.MaxRecord < 0 || o.MaxBytes < 0 {
 		return nil, fmt.Errorf("open examples: limits of %d and %d bytes must not be negative", o.MaxRecord, o.MaxBytes)
 	}

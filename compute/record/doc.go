@@ -10,6 +10,6 @@
 //
 // A compressed file is one gzip stream over all of that.
 //
-// A record is in memory as a whole, so one of more than DefaultLimit bytes, 256 MiB, is refused by its length, before anything of it is
-// read or inflated; Reader.Limit sets another limit. Memory grows with the bytes that are there.
+// A record is in memory as a whole, so one of more than CurrentLimit bytes is refused by its length, before anything of it is read or
+// inflated: 256 MiB, if neither STOKER_MAX_RECORD_MIB nor Reader.Limit sets another limit. Memory grows with the bytes that are there.
 package record

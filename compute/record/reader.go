@@ -20,10 +20,6 @@ const (
 	keptBytes = 16 << 20
 )
 
-// DefaultLimit is how many bytes a record may have, unless Limit says otherwise. A gzip file may be a thousand times as large as it
-// looks, and a record is in memory as a whole.
-const DefaultLimit = 256 << 20
-
 // Reader reads the records of one file in turn. It is not safe for concurrent use.
 type Reader struct {
 	name   string
@@ -54,7 +50,7 @@ func Open(path string) (*Reader, error) {
 // NewReader reads records from in, which is not closed. The name stands in errors, and decides by ".gz" at its end whether
 // in must be gzip.
 func NewReader(name string, in io.Reader) *Reader {
-	r := &Reader{stream: newStream(), limit: DefaultLimit}
+	r := &Reader{stream: newStream(), limit: CurrentLimit()}
 	r.in = bufio.NewReaderSize(r.stream, bufferSize)
 	r.Reset(name, in)
 	return r
@@ -68,7 +64,7 @@ func (r *Reader) Reset(name string, in io.Reader) {
 	*r = Reader{name: name, stream: r.stream, in: r.in, large: r.large, limit: r.limit, close: func() error { return nil }}
 }
 
-// Limit sets how many bytes a record may have from now on: DefaultLimit at first, at most 2^31 - 1. A longer one is an *Error with
+// Limit sets how many bytes a record may have from now on: CurrentLimit at first, at most 2^31 - 1. A longer one is an *Error with
 // ErrTooLong in its chain. Its length is known from its head, and nothing of it is read.
 func (r *Reader) Limit(bytes int) { r.limit = min(bytes, maxLength) }
 
@@ -150,7 +146,7 @@ func (r *Reader) readLength() (int, error) {
 	}
 	length := binary.LittleEndian.Uint64(head)
 	if length > uint64(r.limit) {
-		return 0, fmt.Errorf("%d bytes: %w (%d): write smaller records, or raise the limit", length, ErrTooLong, r.limit)
+		return 0, fmt.Errorf("%d bytes: %w (%d): write smaller records, or raise the limit (%s)", length, ErrTooLong, r.limit, EnvLimit)
 	}
 	r.in.Discard(headSize)
 	return int(length), nil

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/record"
 )
 
 const (
@@ -73,6 +74,9 @@ func Processor() Check {
 	return Func("processor", func(context.Context) []Finding {
 		if err := kernel.CheckLevel(); err != nil {
 			return []Finding{Wrong("unset STOKER_KERNELS, or set it to a level that there is", "%v", err)}
+		}
+		if err := record.CheckLimit(); err != nil {
+			return []Finding{Wrong("unset "+record.EnvLimit+", or set it to a number of MiB", "%v", err)}
 		}
 		return []Finding{ofKernels(kernel.CurrentLevel(), runtime.GOARCH)}
 	})

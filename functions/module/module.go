@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/compute/tune"
 )
 
@@ -65,7 +66,7 @@ func Process(ctx context.Context, m Module) (status int) {
 		syscall.CloseOnExec(fd)
 		progress = os.NewFile(uintptr(fd), "progress")
 	}
-	err := kernel.CheckLevel() // the worker's environment is this process's
+	err := errors.Join(kernel.CheckLevel(), record.CheckLimit()) // the worker's environment is this process's
 	if err != nil {
 		err = errors.Join(err, newSender(progress).send(Message{Type: MessageError, Error: asError(err)}))
 	} else {

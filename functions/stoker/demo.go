@@ -27,7 +27,7 @@ func newDemo(app *app) *cobra.Command {
 			"upstream would publish, and shows the model that comes out.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkKernels(); err != nil {
+			if err := checkCompute(); err != nil {
 				return err
 			}
 			err := app.withStack(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {

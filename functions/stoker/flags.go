@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
+	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -28,9 +30,9 @@ func within(flag string, value, low, high int) error {
 	}
 }
 
-// checkKernels refuses what the environment asks for that modules could not compute with, before one of them is started.
-func checkKernels() error {
-	if err := kernel.CheckLevel(); err != nil {
+// checkCompute refuses settings of the environment that modules could not work with, before one of them is started.
+func checkCompute() error {
+	if err := errors.Join(kernel.CheckLevel(), record.CheckLimit()); err != nil {
 		return exit.Usage(err)
 	}
 	return nil

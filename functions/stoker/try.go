@@ -60,7 +60,7 @@ func newTry(app *app) *cobra.Command {
 			if t.assignmentOnly {
 				return json.NewEncoder(app.stdout.Data(terminal.JSON)).Encode(a)
 			}
-			if err := errors.Join(t.check(a), checkKernels()); err != nil {
+			if err := errors.Join(t.check(a), checkCompute()); err != nil {
 				return err
 			}
 			if err := app.checkModule(cmd.Context(), a.Module); err != nil {

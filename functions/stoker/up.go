@@ -30,7 +30,7 @@ func newUp(app *app) *cobra.Command {
 			err = errors.Join(err, within("nats-port", busPort, 0, maxPort), within("s3-port", s3Port, 0, maxPort),
 				within("slots", slots, 0, anyCount), warm.check())
 			if slots > 0 {
-				err = errors.Join(err, checkKernels())
+				err = errors.Join(err, checkCompute())
 			}
 			if err != nil {
 				return err

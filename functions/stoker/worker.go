@@ -53,7 +53,8 @@ func newWorker(app *app) *cobra.Command {
 			"STOKER_MODULE_HIDE and STOKER_MODULE_WRITE name more paths that they can't read, and that they can write, separated as in\n" +
 			"PATH. STOKER_MODULE_SANDBOX=required has a worker not start without, off does without; stoker doctor says what this machine has.\n\n" +
 			"Graphs that events name (transform_graph, base_model) may have only the operations that models need. STOKER_GRAPH_OPS=A,B\n" +
-			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n\n" +
+			"allows more. They and the models that modules leave are checked in a child process, within the job's memory and time.\n" +
+			"STOKER_MAX_RECORD_MIB (256) is how large a record of examples may be.\n\n" +
 			"--inputs s3://uploads/acme,s3://modules has it read nothing but that and --root, whatever address a fact or a pipeline brings.\n\n" + hostsHelp,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,7 +94,7 @@ func (f *workerFlags) check() error {
 	if f.once {
 		f.warm.processes = 0 // there is no second job
 	}
-	return errors.Join(f.checkFunctions(), f.checkHosts(), within("slots", f.slots, 1, anyCount), f.warm.check(), checkKernels())
+	return errors.Join(f.checkFunctions(), f.checkHosts(), within("slots", f.slots, 1, anyCount), f.warm.check(), checkCompute())
 }
 
 func (a *app) work(ctx context.Context, f workerFlags, w *worker.Worker) error {
