@@ -14,7 +14,7 @@ const learning = "compute/example compute/nn compute/nn/optim compute/train comp
 var table = house.Table{
 	Module: "github.com/stoker-ml/stoker",
 	TopLevel: `functions events compute storage infra local
-		go.mod go.sum Taskfile.yml staticcheck.conf README.md LICENSE NOTICE changelog doc.go house_test.go readme_test.go
+		go.mod go.sum Taskfile.yml staticcheck.conf README.md SECURITY.md LICENSE NOTICE changelog doc.go house_test.go readme_test.go
 		.git .github .gitignore .editorconfig .ci`,
 	Rooms: map[string]house.Room{
 		".": {},
