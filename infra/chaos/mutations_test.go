@@ -20,33 +20,39 @@ type edit struct{ file, old, with string }
 // mutation removes one guard of the product that holds on three servers.
 type mutation struct {
 	name  string
-	only  string // pattern of the operations that the guard is for; "": all
+	tests suite
 	edits []edit
+}
+
+// suite is what is to notice that: operations of a plan here, or tests of infra/cluster, in which the moment that matters is forced.
+type suite struct {
+	operations string // pattern of those that the guard is for; "": all
+	cluster    string // pattern of names of tests; "": operations here
 }
 
 // The guards that the tests on three servers are to notice the absence of.
 var mutations = []mutation{
-	{"reads ask any copy, and absence is believed", "", []edit{
+	{"reads ask any copy, and absence is believed", suite{}, []edit{
 		{"events/jetstream/leader.go", "\tbody, err := json.Marshal(request)\n", anyCopy + "\tbody, err := json.Marshal(request)\n"},
 		{"events/jetstream/register.go", "\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n",
 			"\tif ctx.Err() == nil {\n\t\treturn nil\n\t}\n\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n"},
 	}},
-	{"the log is read from any copy", "latest|window|expire|tune", []edit{
+	{"the log is read from any copy", suite{cluster: "TestReadsSeeWhatWasAcknowledged"}, []edit{
 		{"events/jetstream/read.go", "scan.complete, scan.few = !q.Follow, ", "scan.complete, scan.few = false, false && "},
 	}},
-	{"the job of an ended run is enqueued and worked on", "cancel|supersede", []edit{
+	{"the job of an ended run is enqueued and worked on", suite{cluster: "TestARunThatIsCancelled"}, []edit{
 		{"functions/dispatch/offer.go", "\t\tcase now.State == plan.Ended:\n\t\t\treturn now, d.tell(ctx, now)\n",
 			"\t\tcase now.State == plan.Ended:\n\t\t\tnow.State, now.Job = plan.Dispatched, job.ID\n\t\t\treturn now, nil\n"},
 		{"functions/dispatch/sweep.go", "errors.Join(s.withdrawTuning(ctx, run), s.withdraw(ctx, run, deployed{}))", "error(nil)"},
 		{"functions/worker/history.go", "case events.EndsRunWithoutJob(recorded.Fact):", "case false:"},
 	}},
-	{"a job is worked on whose outcome was announced", "overwrite", []edit{
+	{"a job is worked on whose outcome was announced", suite{operations: "overwrite"}, []edit{
 		{"functions/worker/history.go", "case events.Announces(recorded.Fact, job):", "case false:"},
 	}},
-	{"a run expires by one clock", "expire", []edit{
+	{"a run expires by one clock", suite{operations: "expire"}, []edit{
 		{"functions/plan/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},
 	}},
-	{"a worker acts on a lease that it has lost", "freeze", []edit{
+	{"a worker acts on a lease that it has lost", suite{operations: "freeze"}, []edit{
 		{"functions/worker/attempt.go", "Prove: claim.Prove,", "Prove: func() error { return nil },"},
 		{"functions/worker/attempt.go", "err = claim.Hold(ctx, a.work)", "err = a.work(ctx)"},
 	}},
@@ -77,15 +83,26 @@ const mutationSeeds = 3
 func TestMutationsAreNoticed(t *testing.T) {
 	for _, m := range mutations {
 		t.Run(m.name, func(t *testing.T) {
-			binary, first := m.build(t), newPlan(t, *jobsFlag).seed
-			for i := range uint64(mutationSeeds) {
+			binary, first, seeds := m.build(t), newPlan(t, *jobsFlag).seed, uint64(mutationSeeds)
+			if m.tests.cluster != "" {
+				seeds = 1 // it has none
+			}
+			for i := range seeds {
 				if m.noticed(t, binary, first+i) {
 					return
 				}
 			}
-			t.Errorf("no test fails without this guard, with %d seeds", mutationSeeds)
+			t.Errorf("no test fails without this guard, with %d seeds", seeds)
 		})
 	}
+}
+
+// folder is where the tests are.
+func (s suite) folder() string {
+	if s.cluster != "" {
+		return "../cluster"
+	}
+	return "."
 }
 
 // build compiles the tests on three servers, and with them the product, with the edits.
@@ -126,7 +143,7 @@ func (m mutation) build(t *testing.T) (binary string) {
 		t.Fatal(err)
 	}
 	binary = filepath.Join(dir, "mutated.test")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-tags", "cluster", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-tags", "cluster", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, m.tests.folder())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build with the edits: %v\n%s", err, out)
 	}
@@ -138,8 +155,14 @@ func (m mutation) noticed(t *testing.T, binary string, seed uint64) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "-test.v", "-test.failfast", "-test.run", "OnThreeServers", "-test.timeout", "25m",
-		"-only", m.only, "-seed", fmt.Sprint(seed), "-jobs", fmt.Sprint(*jobsFlag))
+	args := []string{"-test.v", "-test.failfast", "-test.timeout", "25m", "-test.run"}
+	if m.tests.cluster != "" {
+		args = append(args, m.tests.cluster)
+	} else {
+		args = append(args, "OperationsOnThreeServers", "-only", m.tests.operations, "-seed", fmt.Sprint(seed), "-jobs", fmt.Sprint(*jobsFlag))
+	}
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Dir = m.tests.folder()
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return false

@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,7 +24,6 @@ import (
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/worker"
 )
 
 // A backup of three servers, taken and restored through a server that the leader reaches late, brings back every message and every
@@ -234,20 +232,6 @@ func claim(t *testing.T, box *jetstream.Letterbox, run string) {
 		}
 		must(t, claimed.Done(t.Context()))
 	}
-}
-
-// quiet waits until dispatchers have handled every event.
-func (c *Cluster) quiet(t *testing.T) {
-	t.Helper()
-	_, js := connect(t, c, 0)
-	eventually(t, func() bool {
-		log, err := js.StreamInfo("FACTS")
-		if err != nil {
-			return false
-		}
-		reader, err := js.ConsumerInfo("FACTS", dispatch.Reader)
-		return err == nil && reader.AckFloor.Stream == log.State.LastSeq
-	})
 }
 
 // isEverywhere waits until the cluster has the streams of the backup and PROGRESS, and each stream and each durable consumer has a copy
@@ -470,82 +454,4 @@ func missNone(t *testing.T, box *jetstream.Letterbox) {
 	if _, refused := events.AsKind(err, events.FailureInput); err != nil && !refused {
 		t.Error(err)
 	}
-}
-
-// startDispatcher runs a dispatcher; the function that it returns ends it.
-func startDispatcher(t *testing.T, box *jetstream.Letterbox) (stop func()) {
-	t.Helper()
-	d, err := dispatch.New(t.Context(), box, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { _ = d.Run(ctx) })
-	return func() { cancel(); running.Wait() }
-}
-
-func publish(t *testing.T, box *jetstream.Letterbox, f events.Fact) events.Receipt {
-	t.Helper()
-	receipt, err := box.Publish(t.Context(), f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return receipt
-}
-
-func pipelineOf(t *testing.T, text string) pipeline.Pipeline {
-	t.Helper()
-	p, err := pipeline.Parse("p.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// trainer is a function that trains nothing and notes the last attempt at each run.
-type trainer struct {
-	mu   sync.Mutex
-	runs map[string]int
-}
-
-func (f *trainer) on(box *jetstream.Letterbox) *worker.Worker {
-	return worker.New(box, worker.Options{Functions: []worker.Function{f}, Slots: 2})
-}
-
-func (*trainer) Name() events.Function { return events.FunctionTrain }
-
-func (*trainer) Limits(events.Job) worker.Limits { return worker.Limits{Attempts: 1, Crashes: 1} }
-
-func (*trainer) Failed(task worker.Task, failure *events.Failure) events.Fact {
-	return events.NewJobFailed(task.Job, task.Attempt, failure)
-}
-
-func (f *trainer) Handle(_ context.Context, task worker.Task) ([]events.Fact, error) {
-	job := task.Job
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.runs == nil {
-		f.runs = map[string]int{}
-	}
-	f.runs[job.Pipeline+"/"+job.Run] = task.Attempt.Number
-	digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(job.ID)))
-	return []events.Fact{events.NewModelTrained(job, &events.ModelTrained{
-		Model:     events.Model{URI: "s3://bkt/" + job.ID, Digest: digest, Formats: []string{"Format-Serving"}},
-		Execution: digest, Inputs: []events.Artifact{{Type: "TransformGraph", URI: "s3://bkt/g", Digest: digest}},
-		Module: "builtin:dnn", Started: job.Created, Finished: job.Created, Attempts: task.Attempt.Number,
-	})}, nil
-}
-
-func (f *trainer) attempts() map[string]int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return maps.Clone(f.runs)
 }
