@@ -181,7 +181,8 @@ func mounted(t *testing.T, name string, object manifests.Object, pod corev1.PodT
 		t.Errorf("%s: %s: volumes %v, mounts %v", name, object, volumes, mounts)
 	}
 	for _, env := range container.Env {
-		if strings.HasPrefix(env.Value, "/etc/") && !at[filepath.Dir(env.Value)] {
+		// What is hidden from modules is the folder of all mounted files, and they are hidden also where there are none.
+		if env.Name != "STOKER_MODULE_HIDE" && strings.HasPrefix(env.Value, "/etc/") && !at[filepath.Dir(env.Value)] {
 			t.Errorf("%s: %s: %s=%s: no volume is there", name, object, env.Name, env.Value)
 		}
 	}
