@@ -72,6 +72,9 @@ func (a *app) stackOptions() local.Options {
 
 // withStack runs a stack for as long as do runs, and says what to do where there is one already.
 func (a *app) withStack(ctx context.Context, options local.Options, do func(context.Context, *local.Stack) error) error {
+	if err := logStderr(a.logger()); err != nil {
+		return err
+	}
 	err := local.With(ctx, options, do)
 	if errors.Is(err, local.ErrInUse) {
 		return fmt.Errorf("%w: use it as it is, or --data FOLDER for another", err)
