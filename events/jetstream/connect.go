@@ -50,6 +50,7 @@ func connectOptions(opts Options) ([]nats.Option, error) {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.PingInterval(pingInterval), nats.MaxPingsOutstanding(2),
+		nats.ReconnectBufSize(-1), // else a request that has failed is sent once the connection is back: after its caller has lost its lease
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // nats.go's own prints; Open's logs
 	}
 	if opts.InboxPrefix != "" {

@@ -52,7 +52,18 @@ type line struct {
 
 	mu     sync.Mutex
 	conns  []net.Conn
+	closed bool          // to new connections
 	pinged chan struct{} // made by silence: closed by the client's next PING, while the server's words are lost
+}
+
+// close cuts the line, and keeps new connections out until it is opened again.
+func (l *line) close(closed bool) {
+	l.mu.Lock()
+	l.closed = closed
+	l.mu.Unlock()
+	if closed {
+		l.cut()
+	}
 }
 
 func dialThrough(t *testing.T, server string) *line {
@@ -79,8 +90,13 @@ func dialThrough(t *testing.T, server string) *line {
 				continue
 			}
 			l.mu.Lock()
+			closed := l.closed
 			l.conns = append(l.conns, near, far)
 			l.mu.Unlock()
+			if closed {
+				l.cut()
+				continue
+			}
 			go l.copy(far, near, true)
 			go l.copy(near, far, false)
 		}

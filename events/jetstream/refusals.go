@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -20,6 +21,8 @@ type refusals struct {
 	mu      sync.Mutex
 	waiting map[*waiter]struct{}
 	deaf    error // what the server said of our inbox, if it refused that
+
+	connection *nats.Conn
 }
 
 type waiter struct {
@@ -37,7 +40,7 @@ var (
 )
 
 func watchRefusals(nc *nats.Conn, log *slog.Logger) *refusals {
-	r := &refusals{waiting: map[*waiter]struct{}{}}
+	r := &refusals{waiting: map[*waiter]struct{}{}, connection: nc}
 	inbox := nc.NewInbox()
 	inbox = inbox[:strings.LastIndexByte(inbox, '.')+1]
 	next := nc.ErrorHandler()
@@ -96,12 +99,28 @@ func (w *waiter) asks(subject string) bool {
 	return false
 }
 
-// expect returns a ctx that ends when the server refuses one of subjects, or what is below it. done must be called.
+// expect returns a ctx that ends when the server refuses one of subjects, or what is below it. done must be called. While the connection
+// is lost it waits for another one, up to answerTime: what is published without one fails, and is not sent later.
 func (r *refusals) expect(ctx context.Context, subjects ...string) (_ context.Context, done func()) {
+	r.awaitConnection(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
 	forget := r.add(&waiter{subjects: subjects, cancel: cancel})
 	return ctx, func() { cancel(nil); forget() }
 }
+
+func (r *refusals) awaitConnection(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	for !r.connection.IsConnected() && !r.connection.IsClosed() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(connectionLook):
+		}
+	}
+}
+
+const connectionLook = 10 * time.Millisecond
 
 // wait is expect for what goes on with the ctx that it got: forget leaves that as it is.
 func (r *refusals) wait(ctx context.Context, subjects ...string) (_ context.Context, forget func()) {

@@ -1,0 +1,58 @@
+package jetstream_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/jetstream"
+)
+
+// A worker whose connection breaks between the proof of its lease and its event has failed to publish that event: it is not published when
+// the connection is back, for by then the job may be another worker's.
+func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	other := connect(t, server, jetstream.Options{Create: true})
+	l := dialThrough(t, server.URL())
+	cut, err := jetstream.Connect(t.Context(), l.url, jetstream.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cut.Close()
+	offer(t, other)
+	claim := take(t, cut, time.Minute)
+	job, err := claim.Job()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = claim.Hold(t.Context(), func(ctx context.Context) error {
+		l.close(true)
+		time.Sleep(200 * time.Millisecond) // so that the client has noticed, as a rule
+		if err := claim.Prove(); err != nil {
+			t.Errorf("the lease is lost at once: %v", err)
+		}
+		_, err := cut.Publish(ctx, events.NewJobFailed(job, claim.Attempt(), &events.Failure{Kind: events.FailureModule, Err: errors.New("bad")}))
+		return err
+	})
+	if !errors.Is(err, events.ErrUnavailable) && !errors.Is(err, events.ErrLeaseLost) {
+		t.Errorf("publishing without a connection: %v", err)
+	}
+	next := take(t, other, 2*time.Minute)
+	if err := next.Done(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.close(false)
+	later := events.Fact{ID: "x", Source: "/up", Pipeline: "penguin", Run: "later", Data: &events.HParamsReady{Hyperparameters: "s3://bkt/h"}}
+	receipt, err := cut.Publish(t.Context(), later) // behind all that the connection may have kept
+	if err != nil {
+		t.Fatal(err)
+	}
+	for recorded, err := range other.Read(t.Context(), events.Query{}) {
+		if err != nil || recorded.Message.Sequence != receipt.Sequence {
+			t.Errorf("published after another worker was done: %s, %v", recorded.Message.Subject, err)
+		}
+	}
+}
