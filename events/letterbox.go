@@ -57,7 +57,8 @@ const (
 // Log is the replayable stream of facts.
 type Log interface {
 	// Publish appends a valid fact once: a second Publish of the same subject (kind, pipeline, run, id) is success with
-	// Receipt.Duplicate and the sequence of the first. ErrConflict if the first was another event: CheckRepeated.
+	// Receipt.Duplicate and the sequence of the first. ErrConflict if the first was another event: CheckRepeated. After ErrUnavailable the
+	// event may have been stored, or may not.
 	Publish(ctx context.Context, f Fact) (Receipt, error)
 	// Read yields facts in order of their sequence. Messages that are no valid fact are yielded with their Message and
 	// an *Invalid as Recorded.Err; the error of the pair is for the bus itself and ends the sequence.

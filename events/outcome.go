@@ -64,6 +64,13 @@ func Announces(f Fact, job Job) bool {
 	return id != "" && id == job.ID && request == job.Request
 }
 
+// MayEnd reports whether f may say what came of the job with that id: f says what came of a job, and names that one, or none. A run has
+// another job where it is asked for again with another salt or generation, and may get events of both. job is "" where it is not known.
+func MayEnd(f Fact, job string) bool {
+	id, _ := answers(f.Data)
+	return EndsJob(f) && (id == "" || job == "" || id == job)
+}
+
 // answers returns the id and the request of the job that an event answers; "" for an event that answers none.
 func answers(data Data) (job, request string) {
 	switch d := data.(type) {

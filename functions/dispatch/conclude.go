@@ -15,8 +15,10 @@ func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) erro
 	if err != nil {
 		return err
 	}
-	if err := d.noteOutcome(ctx, run, outcome.Message.Sequence); err != nil {
-		return err
+	if events.MayEnd(outcome.Fact, run.Job) {
+		if err := d.noteOutcome(ctx, run, outcome.Message.Sequence); err != nil {
+			return err
+		}
 	}
 	return d.leave(ctx, outcome.Fact)
 }

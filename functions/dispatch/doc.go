@@ -1,7 +1,7 @@
 // Package dispatch takes facts off the log, joins them by pipeline and run, and puts the jobs that follow on the queue. What
 // follows from what is functions/plan's business; here are the effects, in the order that makes each of them repeatable:
-// the join reaches complete by compare-and-swap, the run passes its pipeline's gate, the job is offered, the join is marked
-// dispatched, the fact is acknowledged. A run of which nothing will come ends by compare-and-swap, then a fact says so, then the
+// the join reaches complete by compare-and-swap, the run passes its pipeline's gate, the join is marked dispatched by compare-and-swap,
+// the job is enqueued, the event is acknowledged. A run of which nothing will come ends by compare-and-swap, then a fact says so, then the
 // join is marked told.
 //
 // Any number of dispatchers may run, and any of them may die between two effects: whoever finds something half done, because
@@ -18,8 +18,9 @@
 //	          changeGate     settles who is admitted, who waits and who is superseded
 //	          serve          ends the superseded, and sees each admitted run to its job
 //	            admit        says whether the run keeps its place
-//	              offer      puts the job on the queue
-//	                mark     notes in the join that it is there
+//	              offer      makes the job
+//	                mark     notes in the join that the run has it, unless the run has ended
+//	                enqueue  puts the job on the queue
 //
 // A run whose pipeline tunes has two jobs. While it waits for nothing but hyperparameters, join pins its tuning, and advance sees it
 // to its tune job (tune, offerTuning, markTuning) through the same gate, where it keeps its place until it is trained. What comes of the

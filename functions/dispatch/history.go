@@ -53,7 +53,7 @@ func (d *Dispatcher) latest(ctx context.Context, join plan.Join, wants plan.Want
 	return latest, err
 }
 
-// outcome is the newest fact that tells what came of a run's last job; false if nothing has yet.
+// outcome is the newest event that says what came of a run's last job; false if there is none yet.
 func (d *Dispatcher) outcome(ctx context.Context, join plan.Join) (outcome events.Recorded, found bool, err error) {
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
@@ -63,7 +63,7 @@ func (d *Dispatcher) outcome(ctx context.Context, join plan.Join) (outcome event
 		if err != nil {
 			return outcome, false, fmt.Errorf("look up the outcome of run %s of %s: %w", join.Run, join.Pipeline, err)
 		}
-		if recorded.Err == nil && events.EndsJob(recorded.Fact) {
+		if recorded.Err == nil && events.MayEnd(recorded.Fact, join.Job) {
 			outcome, found = recorded, true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,17 +78,22 @@ func (d *Dispatcher) join(ctx context.Context, run string, fact plan.Pinned, cur
 	}
 }
 
-// decide says what becomes of a run that waits, with the facts known by now. Before anything comes of it the log is asked: several
-// dispatchers don't handle facts in its order, and what a run is must not depend on that.
+// decide says what becomes of a run that waits, with the events known by now. Before anything comes of it the log is asked: several
+// dispatchers don't handle events in its order, and what a run is must not depend on that. A run whose job has its outcome in the log
+// had a join, which the bus has lost: it gets no second job, though its pipeline may be another one by now.
 func (d *Dispatcher) decide(ctx context.Context, join plan.Join, current deployed) (plan.Join, error) {
 	known := join.Decide(current.spec, join.Facts)
 	if known.State == plan.Waiting && !known.Ready(current.spec) && !known.TuningDue() {
 		return join, nil
 	}
-	facts, err := d.factsOf(ctx, join, join.Completed()+1)
+	past, err := d.past(ctx, join.Pipeline, join.Run)
 	if err != nil {
 		return plan.Join{}, err
 	}
+	if _, had := past.Outcome(); had {
+		return d.recall(ctx, past, join.Run, current)
+	}
+	facts := append(slices.Clip(join.Facts), past.Facts(join.Completed()+1)...)
 	return d.complete(ctx, join.Decide(current.spec, facts), current)
 }
 

@@ -52,12 +52,18 @@ func (d *Dispatcher) remembered(ctx context.Context, broken held, current deploy
 	if err != nil {
 		return plan.Join{}, err
 	}
-	join := past.Join(current.spec, broken.Run)
+	return d.recall(ctx, past, broken.Run, current)
+}
+
+// recall is the join of a run that follows from all that the log holds of it.
+func (d *Dispatcher) recall(ctx context.Context, past *plan.Past, run string, current deployed) (plan.Join, error) {
+	join := past.Join(current.spec, run)
 	outcome, told := past.Outcome()
 	if ended, over := past.Ended(join); over && !told {
 		return ended, nil
 	}
-	if join, err = d.complete(ctx, join, current); err != nil || !told {
+	join, err := d.complete(ctx, join, current)
+	if err != nil || !told {
 		return join, err
 	}
 	if join.State != plan.Complete { // the pipeline has changed since: as it is now, such a run has no job

@@ -43,11 +43,13 @@ func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again p
 			return held{}, err
 		case now.State == plan.Ended:
 			return now, d.tell(ctx, now)
-		case now.State == plan.Dispatched && (run.State == plan.Complete || now.Job == job.ID):
-			return now, nil // another dispatcher has marked it
+		case now.State == plan.Dispatched && now.Job == job.ID && now.Again == again, // another dispatcher has marked it
+			now.State == plan.Dispatched && run.State == plan.Complete && again == (plan.Again{}): // or a later job
+			return now, nil
 		case now.State != plan.Complete && now.State != plan.Dispatched:
 			return now, nil // its join was lost, and is being made anew
 		}
+		now.After = max(now.After, run.After)
 		run = now // as it was, where the write that won has not arrived, or with its outcome
 		if err := pause.Wait(ctx); err != nil {
 			return held{}, fmt.Errorf("mark run %s of %s: %w", run.Run, run.Pipeline, err)

@@ -12,8 +12,8 @@ import (
 // ErrTooLate says that a run can't be cancelled any more: something has come of it.
 var ErrTooLate = errors.New("too late")
 
-// Pause keeps the runs of a pipeline at its gate from now on. Jobs that are on the queue go on. events.ErrNotFound if there is no such
-// pipeline.
+// Pause keeps the runs of a pipeline at its gate from now on. Jobs that are on the queue go on, and so does a run that a dispatcher has
+// let pass and is giving its job in this moment. events.ErrNotFound if there is no such pipeline.
 func Pause(ctx context.Context, box events.Letterbox, pipeline string) error {
 	return setPaused(ctx, box, pipeline, true)
 }
