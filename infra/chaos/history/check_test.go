@@ -137,6 +137,21 @@ func (h *History) become(run, state string) {
 }
 
 // Each history breaks one promise. The checker names that promise, and the run, and no other promise unless one follows from it.
+// What the server says of a message that is gone is no dead letter of Stoker's, and a spoiled message that was published twice has two.
+func TestLettersThatAreNoViolation(t *testing.T) {
+	t.Parallel()
+	h := meant(t)
+	h.Letters = append(h.Letters, Letter{Stream: "JOBS", Sequence: 4, Advisory: true}, Letter{Stream: "FACTS", Sequence: 4, Subject: "facts.x.pair.b.b1", Advisory: true})
+	h.Spoiled = []string{"facts.x"}
+	for sequence := range uint64(2) {
+		h.Events = append(h.Events, Event{Sequence: 40 + sequence, Subject: "facts.x", Kind: unreadable})
+		h.Letters = append(h.Letters, Letter{Stream: "FACTS", Sequence: 40 + sequence, Subject: "facts.x"})
+	}
+	if found := h.Check(); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
 func TestEachViolationIsFound(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -278,6 +293,13 @@ func TestEachViolationIsFound(t *testing.T) {
 		"a spoiled message that is no dead letter": {rule: LettersMeant, pending: true, change: func(_ *testing.T, h *History) {
 			h.intend()
 			h.Spoiled = []string{"jobs.x"}
+		}},
+		"a spoiled message with two dead letters": {rule: LettersMeant, pending: true, change: func(_ *testing.T, h *History) {
+			h.intend()
+			h.Spoiled = []string{"facts.x"}
+			for range 2 {
+				h.Letters = append(h.Letters, Letter{Stream: "FACTS", Subject: "facts.x"})
+			}
 		}},
 		"a job is left": {rule: QueueEmpty, pending: true, change: func(_ *testing.T, h *History) {
 			h.Jobs = append(h.Jobs, "jobs.train.cpu.x")
