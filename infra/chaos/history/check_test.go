@@ -136,7 +136,6 @@ func (h *History) become(run, state string) {
 	h.Joins[run] = j
 }
 
-// Each history breaks one promise. The checker names that promise, and the run, and no other promise unless one follows from it.
 // What the server says of a message that is gone is no dead letter of Stoker's, and a spoiled message that was published twice has two.
 func TestLettersThatAreNoViolation(t *testing.T) {
 	t.Parallel()
@@ -152,6 +151,7 @@ func TestLettersThatAreNoViolation(t *testing.T) {
 	}
 }
 
+// Each history breaks one promise. The checker names that promise, and the run, and no other promise unless one follows from it.
 func TestEachViolationIsFound(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
