@@ -214,26 +214,6 @@ func (l lagging) fill(t *testing.T, streams []string) contents {
 	return saved
 }
 
-const longWait = 2 * time.Minute
-
-// claim takes the job of a run and leaves it as a worker that dies. Another run's job is there only if it was enqueued once more while a
-// worker was done with it: that is acknowledged.
-func claim(t *testing.T, box *jetstream.Letterbox, run string) {
-	t.Helper()
-	for {
-		claimed, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, longWait)
-		if err != nil {
-			t.Fatal(err)
-		}
-		job, err := claimed.Job()
-		must(t, err)
-		if job.Run == run {
-			return
-		}
-		must(t, claimed.Done(t.Context()))
-	}
-}
-
 // isEverywhere waits until the cluster has the streams of the backup and PROGRESS, and each stream and each durable consumer has a copy
 // on all three servers that lacks nothing.
 func isEverywhere(t *testing.T, c *Cluster, streams []string) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
@@ -106,4 +107,24 @@ func (c *Cluster) quiet(t *testing.T) {
 		reader, err := js.ConsumerInfo("FACTS", dispatch.Reader)
 		return err == nil && reader.AckFloor.Stream == log.State.LastSeq
 	})
+}
+
+const longWait = 2 * time.Minute
+
+// claim takes the job of a run and leaves it as a worker that dies. Another run's job is there only if it was enqueued once more while a
+// worker was done with it: that is acknowledged.
+func claim(t *testing.T, box *jetstream.Letterbox, run string) {
+	t.Helper()
+	for {
+		claimed, err := box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, longWait)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := claimed.Job()
+		must(t, err)
+		if job.Run == run {
+			return
+		}
+		must(t, claimed.Done(t.Context()))
+	}
 }
