@@ -24,11 +24,15 @@ type mutation struct {
 	edits []edit
 }
 
-// suite is what is to notice that: operations of a plan here, or tests of infra/cluster, in which the moment that matters is forced.
+// suite is what is to notice that: operations of a plan, or tests in which the moment that matters is forced.
 type suite struct {
 	operations string // pattern of those that the guard is for; "": all
-	cluster    string // pattern of names of tests; "": operations here
+	cluster    string // pattern of names of tests in infra/cluster
+	processes  string // pattern of names of tests here
 }
+
+// forced is the pattern of names of tests; "": operations.
+func (s suite) forced() string { return s.cluster + s.processes }
 
 // The guards that the tests on three servers are to notice the absence of.
 var mutations = []mutation{
@@ -52,7 +56,7 @@ var mutations = []mutation{
 	{"a run expires by one clock", suite{cluster: "TestARunOutlivesAJumpOfTheLeadersClock"}, []edit{
 		{"functions/plan/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},
 	}},
-	{"a worker acts on a lease that it has lost", suite{operations: "freeze"}, []edit{
+	{"a worker acts on a lease that it has lost", suite{processes: "TestAZombiePublishesNothing"}, []edit{
 		{"functions/worker/attempt.go", "Prove: claim.Prove,", "Prove: func() error { return nil },"},
 		{"functions/worker/attempt.go", "err = claim.Hold(ctx, a.work)", "err = a.work(ctx)"},
 	}},
@@ -84,8 +88,8 @@ func TestMutationsAreNoticed(t *testing.T) {
 	for _, m := range mutations {
 		t.Run(m.name, func(t *testing.T) {
 			binary, first, seeds := m.build(t), newPlan(t, *jobsFlag).seed, uint64(mutationSeeds)
-			if m.tests.cluster != "" {
-				seeds = 1 // it has none
+			if m.tests.forced() != "" {
+				seeds = 1 // they have none
 			}
 			for i := range seeds {
 				if m.noticed(t, binary, first+i) {
@@ -156,8 +160,8 @@ func (m mutation) noticed(t *testing.T, binary string, seed uint64) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	args := []string{"-test.v", "-test.failfast", "-test.timeout", "25m", "-test.run"}
-	if m.tests.cluster != "" {
-		args = append(args, m.tests.cluster)
+	if forced := m.tests.forced(); forced != "" {
+		args = append(args, forced)
 	} else {
 		args = append(args, "OperationsOnThreeServers", "-only", m.tests.operations, "-seed", fmt.Sprint(seed), "-jobs", fmt.Sprint(*jobsFlag))
 	}
