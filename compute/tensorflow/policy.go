@@ -216,7 +216,7 @@ func appendFunctions(list []string, a *attrpb.AttrValue, depth int) []string {
 
 // run checks each node.
 func (c *opsCheck) run() ([]Refusal, error) {
-	if err := c.findAssets(); err != nil {
+	if err := errors.Join(c.checkNames(), c.findAssets()); err != nil {
 		return nil, err
 	}
 	c.saver, c.served, c.asked = c.reach(c.saverRoots()), c.reach(c.servedRoots()), c.reach(c.signatureRoots())
@@ -230,6 +230,41 @@ func (c *opsCheck) run() ([]Refusal, error) {
 		}
 	}
 	return refused, nil
+}
+
+// checkNames refuses names that stand for more than one function or node. TensorFlow and this check might choose different ones.
+func (c *opsCheck) checkNames() error {
+	seen := map[string]bool{}
+	for i, f := range c.meta.GetGraphDef().GetLibrary().GetFunction() {
+		switch name := f.GetSignature().GetName(); {
+		case name == "":
+			return fmt.Errorf("function %d of the library has no name", i)
+		case seen[name]:
+			return fmt.Errorf("the library has two functions of the name %.200q", name)
+		case pureOps[name] || reservedOps[name]:
+			return fmt.Errorf("function %.200q has the name of an op", name)
+		default:
+			seen[name] = true
+		}
+	}
+	for _, name := range c.names {
+		b := c.bodies[name]
+		if len(b.nodes) != len(b.list) || len(b.args) != len(b.argNames) {
+			return fmt.Errorf("two nodes or two arguments of function %.200q have the same name", name)
+		}
+		for _, arg := range b.argNames {
+			if b.nodes[arg] != nil {
+				return fmt.Errorf("function %.200q: argument %.200q has the name of a node", name, arg)
+			}
+		}
+	}
+	return nil
+}
+
+// reservedOps are the ops outside of pureOps that CheckOps looks at by name.
+var reservedOps = map[string]bool{
+	"InitializeTableFromTextFile": true, "InitializeTableFromTextFileV2": true, "MergeV2Checkpoints": true, "PrintV2": true,
+	"RestoreV2": true, "SaveV2": true, "ShardedFilename": true, "ShardedFilespec": true, "TFRecordDataset": true,
 }
 
 // findAssets finds the nodes whose values the loader replaces by the paths of assets.
@@ -290,7 +325,7 @@ func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
 		return ""
 	}
 	if _, ok := c.bodies[op]; ok && op != "" {
-		return "" // a call of a function, as TensorFlow 1 writes it: TensorFlow lets no function have the name of an op
+		return "" // a call of a function, as TensorFlow 1 writes it; checkNames lets no function have the name of an op
 	}
 	return notListed
 }

@@ -180,6 +180,45 @@ func TestOpsThatReachFilesScriptsAndTheNetworkAreRefused(t *testing.T) {
 	}
 }
 
+// TensorFlow and the check must mean the same function, and the same node, by a name.
+func TestAmbiguousNamesOfAGraphAreRefused(t *testing.T) {
+	t.Parallel()
+	node := func(name, op string, in ...string) *nodepb.NodeDef { return &nodepb.NodeDef{Name: name, Op: op, Input: in} }
+	for name, c := range map[string]struct {
+		library []*functionpb.FunctionDef
+		nodes   []*nodepb.NodeDef
+		want    string
+	}{
+		"a function without a name that hides the graph": {
+			library: []*functionpb.FunctionDef{ofBool("", "x")},
+			nodes:   []*nodepb.NodeDef{node("read", "ReadFile", "true"), node("out", "Identity", "read")}, want: "function 0 of the library has no name",
+		},
+		"two functions of one name": {
+			library: []*functionpb.FunctionDef{ofBool("g", "r:contents:0", node("r", "ReadFile", "x")), ofBool("g", "x")},
+			nodes:   []*nodepb.NodeDef{call("c", "g", "true"), node("out", "Identity", "c")}, want: `two functions of the name "g"`,
+		},
+		"a function with the name of an op": {
+			library: []*functionpb.FunctionDef{ofBool("Identity", "x")},
+			nodes:   []*nodepb.NodeDef{node("out", "Identity", "true")}, want: `function "Identity" has the name of an op`,
+		},
+		"two nodes of one name": {
+			nodes: []*nodepb.NodeDef{node("out", "NoOp"), node("out", "Identity", "true")}, want: "the same name",
+		},
+		"an argument with the name of a node": {
+			library: []*functionpb.FunctionDef{ofBool("g", "x", node("x", "Const"))},
+			nodes:   []*nodepb.NodeDef{call("c", "g", "true"), node("out", "Identity", "c")}, want: `argument "x" has the name of a node`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			meta := withLibrary(served(append(c.nodes, truth)...), &functionpb.FunctionDefLibrary{Function: c.library})
+			if err := parsed(t, t.TempDir(), meta).CheckOps(tensorflow.Policy{}); !errors.Is(err, tensorflow.ErrOps) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, want one that says %s", err, c.want)
+			}
+		})
+	}
+}
+
 func TestTheOperatorAllowsMoreOps(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
