@@ -3,9 +3,11 @@ package tensorflow_test
 import (
 	"archive/zip"
 	"errors"
+	"go/build"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -183,7 +185,9 @@ func TestOpsThatReachFilesScriptsAndTheNetworkAreRefused(t *testing.T) {
 // TensorFlow and the check must mean the same function, and the same node, by a name.
 func TestAmbiguousNamesOfAGraphAreRefused(t *testing.T) {
 	t.Parallel()
-	node := func(name, op string, in ...string) *nodepb.NodeDef { return &nodepb.NodeDef{Name: name, Op: op, Input: in} }
+	node := func(name, op string, in ...string) *nodepb.NodeDef {
+		return &nodepb.NodeDef{Name: name, Op: op, Input: in}
+	}
 	for name, c := range map[string]struct {
 		library []*functionpb.FunctionDef
 		nodes   []*nodepb.NodeDef
@@ -259,7 +263,7 @@ func TestNoOpOfTheListReachesBeyondTheProcess(t *testing.T) {
 	for _, op := range []string{ // of TensorFlow 2.21
 		"Abort", "CacheDataset", "CacheDatasetV2", "CollectiveReduceV2", "Copy", "CreateSummaryDbWriter", "CreateSummaryFileWriter",
 		"CSVDataset", "DataServiceDataset", "DatasetFromGraph", "DebugIdentity", "DebugIdentityV3", "DecodeProtoV2", "DeserializeIterator",
-		"EagerPyFunc", "EncodeProto", "FileSystemSetConfiguration", "FixedLengthRecordDatasetV2", "GenerateVocabRemapping",
+		"EagerPyFunc", "EncodeProto", "FixedUnigramCandidateSampler", "FileSystemSetConfiguration", "FixedLengthRecordDatasetV2", "GenerateVocabRemapping",
 		"IdentityReaderV2", "ImmutableConst", "IteratorFromStringHandle", "LMDBDataset", "LMDBReader", "ListDataset", "LoadAndRemapMatrix",
 		"LoadDataset", "MatchingFiles", "MatchingFilesDataset", "NcclAllReduce", "PyFunc", "PyFuncStateless", "ReadFile", "Recv", "RemoteCall",
 		"Restore", "RestoreSlice", "Save", "SaveDataset", "SaveDatasetV2", "SaveSlices", "SdcaOptimizer", "Send", "SnapshotDataset",
@@ -270,6 +274,47 @@ func TestNoOpOfTheListReachesBeyondTheProcess(t *testing.T) {
 			t.Errorf("%s is allowed", op)
 		}
 	}
+	// An attribute or an input that is a file, a device or an address, by its name in TensorFlow's definition of the op.
+	definitions, found := definedTexts(t), 0
+	reaches := regexp.MustCompile(`file|path|dir|url|address|server|stream$|host|script|library`)
+	for _, op := range list {
+		for _, name := range definitions[op] {
+			if found++; reaches.MatchString(name) {
+				t.Errorf("%s is allowed, and has %s", op, name)
+			}
+		}
+	}
+	if len(definitions) < 500 || found < 1000 || !slices.Contains(definitions["FixedUnigramCandidateSampler"], "vocab_file") ||
+		!slices.Contains(definitions["ReadFile"], "filename") || !slices.Contains(definitions["PrintV2"], "output_stream") {
+		t.Errorf("found %d definitions of ops, and %d names of those listed", len(definitions), found)
+	}
+}
+
+// definedTexts are the names of the inputs and the text attributes of each op, as TensorFlow's own Go functions of them have it. They are
+// generated from the definitions of the ops.
+func definedTexts(t *testing.T) map[string][]string {
+	t.Helper()
+	pkg, err := build.Import("github.com/wamuir/graft/tensorflow/op", ".", build.FindOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join(pkg.Dir, "wrappers.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string][]string{}
+	inputs := regexp.MustCompile(`(\w+) (?:\[\])?(?:tf\.Output|string)\b`)
+	for _, f := range regexp.MustCompile(`(?m)^func (\w+)\(scope \*Scope(.*?)\) (?:\(|\{)`).FindAllStringSubmatch(string(source), -1) {
+		texts[f[1]] = append(texts[f[1]], "")
+		for _, in := range inputs.FindAllStringSubmatch(f[2], -1) {
+			texts[f[1]] = append(texts[f[1]], in[1])
+		}
+	}
+	optional := regexp.MustCompile(`(?m)^func \w+\(value (?:\[\])?string\) (\w+)Attr \{\n.*\n\s*m\["(\w+)"\] = value`)
+	for _, f := range optional.FindAllStringSubmatch(string(source), -1) {
+		texts[f[1]] = append(texts[f[1]], f[2])
+	}
+	return texts
 }
 
 func textNode(name, value string) *nodepb.NodeDef {
