@@ -23,8 +23,8 @@ import (
 //
 // A few ops reach files and are allowed for their one purpose:
 //
-//   - RestoreV2, SaveV2 and MergeV2Checkpoints, where nothing but the saver of the SavedModel runs them, and RestoreV2 reads the path that
-//     the loader feeds;
+//   - RestoreV2, SaveV2 and MergeV2Checkpoints, where nothing but the saver of the SavedModel runs them, RestoreV2 reads the path that
+//     the loader feeds, and the other two are run only to save, never to restore;
 //   - InitializeTableFromTextFile, its V2 and TFRecordDataset, where the path is that of an asset in the model's own folder;
 //   - PrintV2, to the process's own output.
 //
@@ -120,9 +120,10 @@ type opsCheck struct {
 	takers map[string][]*nodepb.NodeDef // nodes of the graph, by a node that they take
 	assets map[string]bool              // nodes of the graph that hold paths of assets
 	files  map[string]bool              // names of assets
-	saver  map[nodeAt]bool              // what the saver runs
+	saved  map[nodeAt]bool              // what the saver runs to save
+	loaded map[nodeAt]bool              // what the saver runs to restore, while a model is loaded
 	served map[nodeAt]bool              // what anything else runs
-	asked  map[nodeAt]bool              // what a request runs, with no path of an asset in its place
+	asked  map[nodeAt]bool              // what a request or the saver runs, with no path of an asset in its place
 }
 
 // body is the nodes of a function, or of the graph itself.
@@ -219,7 +220,9 @@ func (c *opsCheck) run() ([]Refusal, error) {
 	if err := errors.Join(c.checkNames(), c.findAssets()); err != nil {
 		return nil, err
 	}
-	c.saver, c.served, c.asked = c.reach(c.saverRoots()), c.reach(c.servedRoots()), c.reach(c.signatureRoots())
+	save, restore := c.saverRoots()
+	c.saved, c.loaded = c.reach(save), c.reach(restore)
+	c.served, c.asked = c.reach(c.servedRoots()), c.reach(slices.Concat(c.signatureRoots(), save, restore))
 	var refused []Refusal
 	for _, name := range c.names {
 		b := c.bodies[name]
@@ -334,13 +337,16 @@ func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
 var ownStreams = []string{"stdout", "stderr", "log(info)", "log(warning)", "log(error)"}
 
 // refusesSaver allows the saver's own ops: a loader runs those that restore, with the path of the model's variables, and nothing runs
-// those that save.
+// those that save. A node of the graph that no root reaches is not run: graphs of TensorFlow 1 keep the ops of savers that their
+// training used.
 func (c *opsCheck) refusesSaver(b *body, n *nodepb.NodeDef) string {
 	at := nodeAt{b.function, n.GetName()}
 	switch {
 	case c.served[at]:
 		return "reads or writes checkpoints, and is run by more than the model's saver"
-	case n.GetOp() == "RestoreV2" && c.saver[at]:
+	case n.GetOp() != "RestoreV2" && c.loaded[at]:
+		return "writes files, and is run when the model is restored"
+	case n.GetOp() == "RestoreV2" && (c.saved[at] || c.loaded[at]):
 		filename := nodeOf(c.meta.GetSaverDef().GetFilenameTensorName())
 		f := &flow{opsCheck: c, isSource: func(node string) bool { return node == filename && filename != "" }, seen: map[string]bool{}}
 		if inputs := dataInputs(n.GetInput()); len(inputs) == 0 || !f.derives(b, inputs[0]) {

@@ -5,16 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	variablepb "github.com/wamuir/graft/tensorflow/core/framework/variable_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/proto"
 )
 
 // root is a node of the graph that is run, or a function that is called.
 type root struct{ node, function string }
 
-// saverRoots are what the model's saver runs.
-func (c *opsCheck) saverRoots() []root {
+// saverRoots are what the model's saver runs to save, and to restore.
+func (c *opsCheck) saverRoots() (save, restore []root) {
 	saver := c.meta.GetSaverDef()
-	return []root{{node: nodeOf(saver.GetSaveTensorName())}, {node: nodeOf(saver.GetRestoreOpName())}}
+	return []root{{node: nodeOf(saver.GetSaveTensorName())}}, []root{{node: nodeOf(saver.GetRestoreOpName())}}
 }
 
 // signatureRoots are the outputs of signatures.
@@ -41,8 +43,14 @@ func (c *opsCheck) servedRoots() []root {
 	}
 	for _, collection := range c.meta.GetCollectionDef() {
 		for _, reference := range collection.GetNodeList().GetValue() {
-			if c.bodies[""].nodes[nodeOf(reference)] != nil {
-				roots = append(roots, root{node: nodeOf(reference)})
+			roots = append(roots, root{node: nodeOf(reference)})
+		}
+		for _, data := range collection.GetBytesList().GetValue() {
+			v := new(variablepb.VariableDef) // a loader initialises local variables; other messages give names of no nodes
+			if proto.Unmarshal(data, v) == nil {
+				for _, reference := range []string{v.GetVariableName(), v.GetInitialValueName(), v.GetInitializerName(), v.GetSnapshotName()} {
+					roots = append(roots, root{node: nodeOf(reference)})
+				}
 			}
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
+	variablepb "github.com/wamuir/graft/tensorflow/core/framework/variable_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 	"google.golang.org/protobuf/proto"
 
@@ -158,6 +159,30 @@ func TestOpsThatReachFilesScriptsAndTheNetworkAreRefused(t *testing.T) {
 		"a request that saves": {
 			meta: withSaver(served(truth, text("prefix", "/etc/x"), node("restore", "RestoreV2", "prefix"), node("save", "SaveV2", "prefix"), out("true", "^save"))),
 			want: []string{`node "save": op "SaveV2" reads or writes checkpoints`},
+		},
+		"a restore that saves": {
+			meta: withSaver(served(truth, out("true"), text("prefix", "model"), text("other", "/home/x/y"), node("write", "SaveV2", "other"),
+				node("restore", "NoOp", "^write"), node("save", "Identity", "prefix"))),
+			want: []string{`node "write": op "SaveV2" writes files, and is run when the model is restored`},
+		},
+		"a restore that saves in a function": {
+			meta: withLibrary(withSaver(served(truth, out("true"), text("prefix", "model"), call("restore", "both", "prefix"), call("save", "both", "prefix"))),
+				library(ofBool("both", "x", node("merge", "MergeV2Checkpoints", "x", "x")))),
+			want: []string{`function "both", node "merge": op "MergeV2Checkpoints" writes files`},
+		},
+		"savers of TensorFlow 2": {
+			meta: withLibrary(withSaver(served(truth, out("true"), text("prefix", "model"), call("restore", "restored", "prefix"), call("save", "saved", "prefix"))),
+				library(ofBool("restored", "x", node("r", "RestoreV2", "x")), ofBool("saved", "x", node("s", "SaveV2", "x"), node("m", "MergeV2Checkpoints", "x", "^s")))),
+		},
+		"a vocabulary that a restore reads": {
+			meta: withAssets(asset, withSaver(served(truth, out("true"), text("prefix", "model"), text("path", "/etc/passwd"), table, fill,
+				node("restore", "NoOp", "^fill"), node("save", "SaveV2", "prefix")))),
+			want: []string{`node "fill": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
+		},
+		"a local variable whose initializer saves": {
+			meta: withLocalVariable(withSaver(served(truth, out("true"), text("prefix", "model"), node("write", "SaveV2", "prefix"),
+				node("initializer", "NoOp", "^write"), node("restore", "NoOp"), node("save", "Identity", "write")))),
+			want: []string{`node "write": op "SaveV2" reads or writes checkpoints`},
 		},
 		"prints to a file": {
 			meta: served(truth, &nodepb.NodeDef{Name: "p", Op: "PrintV2", Input: []string{"true"}, Attr: map[string]*attrpb.AttrValue{
@@ -358,6 +383,18 @@ func initialised(assets []*corepb.AssetFileDef, nodes ...*nodepb.NodeDef) *corep
 // withSaver is a graph whose saver is its nodes prefix, restore and save.
 func withSaver(meta *corepb.MetaGraphDef) *corepb.MetaGraphDef {
 	meta.SaverDef = &corepb.SaverDef{FilenameTensorName: "prefix:0", RestoreOpName: "restore", SaveTensorName: "save:0"}
+	return meta
+}
+
+// withLocalVariable is a graph with a local variable that its node initializer sets.
+func withLocalVariable(meta *corepb.MetaGraphDef) *corepb.MetaGraphDef {
+	data, err := proto.Marshal(&variablepb.VariableDef{VariableName: "v:0", InitializerName: "initializer"})
+	if err != nil {
+		panic(err)
+	}
+	meta.CollectionDef = map[string]*corepb.CollectionDef{"local_variables": {
+		Kind: &corepb.CollectionDef_BytesList_{BytesList: &corepb.CollectionDef_BytesList{Value: [][]byte{data}}},
+	}}
 	return meta
 }
 
