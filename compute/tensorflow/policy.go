@@ -123,6 +123,8 @@ type opsCheck struct {
 	saved  map[nodeAt]bool              // what the saver runs to save
 	loaded map[nodeAt]bool              // what the saver runs to restore, while a model is loaded
 	served map[nodeAt]bool              // what anything else runs
+	public map[string]bool              // functions that objects of the model name
+	open   map[string]bool              // functions that TensorFlow may call with any arguments
 	asked  map[nodeAt]bool              // what a request or the saver runs, with no path of an asset in its place
 }
 
@@ -222,6 +224,7 @@ func (c *opsCheck) run() ([]Refusal, error) {
 	}
 	save, restore := c.saverRoots()
 	c.saved, c.loaded = c.reach(save), c.reach(restore)
+	c.findCallable()
 	c.served, c.asked = c.reach(c.servedRoots()), c.reach(slices.Concat(c.signatureRoots(), save, restore))
 	var refused []Refusal
 	for _, name := range c.names {

@@ -248,6 +248,86 @@ func TestAmbiguousNamesOfAGraphAreRefused(t *testing.T) {
 	}
 }
 
+// A function may be called by more than nodes: by objects of the model, as a gradient, in the place of another.
+func TestFunctionsAreCheckedWhoeverMayCallThem(t *testing.T) {
+	t.Parallel()
+	node := func(name, op string, in ...string) *nodepb.NodeDef {
+		return &nodepb.NodeDef{Name: name, Op: op, Input: in}
+	}
+	save, fill := node("s", "SaveV2", "x"), node("f", "InitializeTableFromTextFileV2", "x", "x")
+	bare := func(name string) []*corepb.SavedObject {
+		return []*corepb.SavedObject{{Kind: &corepb.SavedObject_BareConcreteFunction{BareConcreteFunction: &corepb.SavedBareConcreteFunction{ConcreteFunctionName: name}}}}
+	}
+	text := func(value string) *attrpb.AttrValue {
+		return &attrpb.AttrValue{Value: &attrpb.AttrValue_S{S: []byte(value)}}
+	}
+	asset := []*corepb.AssetFileDef{{TensorInfo: tensorAt("path:0"), Filename: "words.txt"}}
+	type change func(*corepb.MetaGraphDef, *functionpb.FunctionDef)
+	ways := map[string]change{
+		"nothing names it": func(*corepb.MetaGraphDef, *functionpb.FunctionDef) {},
+		"an object names it, and no concrete function is of its name": func(meta *corepb.MetaGraphDef, _ *functionpb.FunctionDef) {
+			meta.ObjectGraphDef = &corepb.SavedObjectGraph{Nodes: bare("evil")}
+		},
+		"a function of objects has it": func(meta *corepb.MetaGraphDef, _ *functionpb.FunctionDef) {
+			meta.ObjectGraphDef = &corepb.SavedObjectGraph{Nodes: []*corepb.SavedObject{{Kind: &corepb.SavedObject_Function{
+				Function: &corepb.SavedFunction{ConcreteFunctions: []string{"evil"}},
+			}}}}
+		},
+		"it is a gradient": func(meta *corepb.MetaGraphDef, _ *functionpb.FunctionDef) {
+			meta.GraphDef.Library.Gradient = []*functionpb.GradientDef{{FunctionName: "good", GradientFunc: "evil"}}
+		},
+		"it is a registered gradient": func(meta *corepb.MetaGraphDef, _ *functionpb.FunctionDef) {
+			meta.GraphDef.Library.RegisteredGradients = []*functionpb.RegisteredGradient{{GradientFunc: "evil", RegisteredOpType: "Own"}}
+		},
+		"it implements what another does": func(_ *corepb.MetaGraphDef, evil *functionpb.FunctionDef) {
+			evil.Attr = map[string]*attrpb.AttrValue{"api_implements": text("good")}
+		},
+		"an attribute of a function names it": func(meta *corepb.MetaGraphDef, _ *functionpb.FunctionDef) {
+			meta.GraphDef.Library.Function[0].Attr = map[string]*attrpb.AttrValue{"backward_function_name": text("evil")}
+		},
+		"an attribute of a node names it": func(meta *corepb.MetaGraphDef, _ *functionpb.FunctionDef) {
+			meta.GraphDef.Node[0].Attr["_backward_function_name"] = text("evil")
+		},
+	}
+	for way, change := range ways {
+		for name, c := range map[string]struct {
+			body  *nodepb.NodeDef
+			saver bool // calls it too
+			path  bool // the initializer calls it too, with the path of an asset
+			want  string
+		}{
+			"that writes":                   {body: save, want: `function "evil", node "s": op "SaveV2" reads or writes checkpoints`},
+			"that the saver calls too":      {body: save, saver: true, want: `function "evil", node "s": op "SaveV2" reads or writes checkpoints`},
+			"that reads":                    {body: fill, want: `function "evil", node "f": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
+			"that reads also when it loads": {body: fill, path: true, want: `function "evil", node "f": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
+		} {
+			t.Run(way+" "+name, func(t *testing.T) {
+				t.Parallel()
+				evil := ofBool("evil", "x", proto.CloneOf(c.body))
+				nodes := []*nodepb.NodeDef{call("out", "good", "path"), textNode("path", "x"), textNode("prefix", "model"), node("restore", "NoOp"), node("save", "NoOp")}
+				if c.saver {
+					nodes[4] = call("save", "evil", "prefix")
+				}
+				meta := withSaver(served(nodes...))
+				if c.path {
+					nodes = append(nodes, call("fill", "evil", "path"))
+					meta = withSaver(initialised(asset, nodes...))
+				}
+				withLibrary(meta, &functionpb.FunctionDefLibrary{Function: []*functionpb.FunctionDef{ofBool("good", "x"), evil}})
+				change(meta, evil)
+				err := parsed(t, t.TempDir(), meta).CheckOps(tensorflow.Policy{})
+				if way == "nothing names it" && (c.saver || c.path) {
+					if err != nil {
+						t.Errorf("is refused: %v", err)
+					}
+				} else if !errors.Is(err, tensorflow.ErrOps) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("error is %v, want one that says %s", err, c.want)
+				}
+			})
+		}
+	}
+}
+
 func TestTheOperatorAllowsMoreOps(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
