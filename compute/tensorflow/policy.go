@@ -133,6 +133,7 @@ type body struct {
 	function string
 	args     map[string]int // of a function
 	argNames []string
+	attrs    map[string]string // types of the function's own attributes, by name
 	nodes    map[string]*nodepb.NodeDef
 	list     []*nodepb.NodeDef
 }
@@ -156,13 +157,17 @@ func newOpsCheck(meta *corepb.MetaGraphDef, extra map[string]bool) *opsCheck {
 			c.takers[nodeOf(in)] = append(c.takers[nodeOf(in)], n)
 		}
 	}
-	c.add("", meta.GetGraphDef().GetNode(), nil)
+	c.add("", meta.GetGraphDef().GetNode(), nil, nil)
 	for _, f := range meta.GetGraphDef().GetLibrary().GetFunction() {
 		var args []string
 		for _, a := range f.GetSignature().GetInputArg() {
 			args = append(args, a.GetName())
 		}
-		c.add(f.GetSignature().GetName(), f.GetNodeDef(), args)
+		types := map[string]string{}
+		for _, a := range f.GetSignature().GetAttr() {
+			types[a.GetName()] += a.GetType() // two of one name have no type that is known
+		}
+		c.add(f.GetSignature().GetName(), f.GetNodeDef(), args, types)
 	}
 	for _, name := range c.names {
 		b := c.bodies[name]
@@ -175,8 +180,8 @@ func newOpsCheck(meta *corepb.MetaGraphDef, extra map[string]bool) *opsCheck {
 	return c
 }
 
-func (c *opsCheck) add(function string, nodes []*nodepb.NodeDef, args []string) {
-	b := &body{function: function, list: nodes, argNames: args, args: map[string]int{}, nodes: make(map[string]*nodepb.NodeDef, len(nodes))}
+func (c *opsCheck) add(function string, nodes []*nodepb.NodeDef, args []string, attrs map[string]string) {
+	b := &body{function: function, list: nodes, argNames: args, args: map[string]int{}, attrs: attrs, nodes: make(map[string]*nodepb.NodeDef, len(nodes))}
 	for i, a := range args {
 		b.args[a] = i
 	}
@@ -308,6 +313,11 @@ const notListed = "is not in the list of allowed ops, and may read or write file
 
 // refuses says why a node is refused; "" if it isn't.
 func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
+	for _, a := range n.GetAttr() {
+		if why := refusesAttr(b, a, 0); why != "" {
+			return why
+		}
+	}
 	op := n.GetOp()
 	if c.extra[op] || pureOps[op] {
 		return ""
@@ -334,6 +344,41 @@ func (c *opsCheck) refuses(b *body, n *nodepb.NodeDef) string {
 		return "" // a call of a function, as TensorFlow 1 writes it; checkNames lets no function have the name of an op
 	}
 	return notListed
+}
+
+// refusesAttr says why an attribute is refused, whose value for TensorFlow might be another than the one that is checked. A placeholder
+// stands for an attribute of the function, which each call sets: types and shapes alone are allowed to be such.
+func refusesAttr(b *body, a *attrpb.AttrValue, depth int) string {
+	if depth >= maxCalls {
+		return "has attributes that are nested too deep"
+	}
+	switch v := a.GetValue().(type) {
+	case *attrpb.AttrValue_Placeholder:
+		switch b.attrs[v.Placeholder] {
+		case "type", "list(type)", "shape", "list(shape)":
+		default:
+			return fmt.Sprintf("has an attribute whose value is the placeholder %.100q, and no type or shape", v.Placeholder)
+		}
+	case *attrpb.AttrValue_Func:
+		return refusesAttrsOf(b, v.Func, depth)
+	case *attrpb.AttrValue_List:
+		for _, f := range v.List.GetFunc() {
+			if why := refusesAttrsOf(b, f, depth); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// refusesAttrsOf is refusesAttr for the attributes that are given to a function.
+func refusesAttrsOf(b *body, f *attrpb.NameAttrList, depth int) string {
+	for _, a := range f.GetAttr() {
+		if why := refusesAttr(b, a, depth+1); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // ownStreams are the streams of PrintV2 that are no files: tensorflow/core/kernels/logging_ops.cc.

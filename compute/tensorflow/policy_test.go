@@ -16,6 +16,7 @@ import (
 	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	graphpb "github.com/wamuir/graft/tensorflow/core/framework/graph_go_proto"
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	opdefpb "github.com/wamuir/graft/tensorflow/core/framework/op_def_go_proto"
 	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
 	shapepb "github.com/wamuir/graft/tensorflow/core/framework/tensor_shape_go_proto"
 	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
@@ -325,6 +326,61 @@ func TestFunctionsAreCheckedWhoeverMayCallThem(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What a call puts in the place of a placeholder isn't what was checked, so that none may be a text, a function or a tensor.
+func TestPlaceholdersOfAttributesAreTypesAndShapesOnly(t *testing.T) {
+	t.Parallel()
+	placeholder := func(name string) *attrpb.AttrValue {
+		return &attrpb.AttrValue{Value: &attrpb.AttrValue_Placeholder{Placeholder: name}}
+	}
+	function := func(inner *attrpb.AttrValue) *attrpb.NameAttrList {
+		return &attrpb.NameAttrList{Name: "other", Attr: map[string]*attrpb.AttrValue{"T": inner}}
+	}
+	const refused = "whose value is the placeholder"
+	for name, c := range map[string]struct {
+		op, attr string
+		value    *attrpb.AttrValue
+		kind     string // of the function's attribute a
+		graph    bool   // the node is of the graph itself
+		want     string
+	}{
+		"a type":                      {op: "Identity", attr: "T", value: placeholder("a"), kind: "type"},
+		"types":                       {op: "IdentityN", attr: "T", value: placeholder("a"), kind: "list(type)"},
+		"a shape":                     {op: "Placeholder", attr: "shape", value: placeholder("a"), kind: "shape"},
+		"shapes":                      {op: "Placeholder", attr: "shapes", value: placeholder("a"), kind: "list(shape)"},
+		"the stream of a print":       {op: "PrintV2", attr: "output_stream", value: placeholder("a"), kind: "string", want: refused},
+		"the function of a call":      {op: "PartitionedCall", attr: "f", value: placeholder("a"), kind: "func", want: refused},
+		"the name of a variable":      {op: "VarHandleOp", attr: "shared_name", value: placeholder("a"), kind: "string", want: refused},
+		"a tensor":                    {op: "Const", attr: "value", value: placeholder("a"), kind: "tensor", want: refused},
+		"of no attribute":             {op: "PrintV2", attr: "output_stream", value: placeholder("b"), kind: "type", want: refused},
+		"of the graph":                {op: "Identity", attr: "T", value: placeholder("a"), kind: "type", graph: true, want: refused},
+		"an op that the operator has": {op: "Own", attr: "path", value: placeholder("a"), kind: "string", want: refused},
+		"a type for another function": {op: "PartitionedCall", attr: "f", kind: "type", value: &attrpb.AttrValue{Value: &attrpb.AttrValue_Func{Func: function(placeholder("a"))}}},
+		"a text for another function": {op: "PartitionedCall", attr: "f", kind: "string", want: refused, value: &attrpb.AttrValue{Value: &attrpb.AttrValue_Func{Func: function(placeholder("a"))}}},
+		"a text for a list of functions": {op: "Case", attr: "branches", kind: "string", want: refused, value: &attrpb.AttrValue{Value: &attrpb.AttrValue_List{
+			List: &attrpb.AttrValue_ListValue{Func: []*attrpb.NameAttrList{function(placeholder("a"))}},
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := &nodepb.NodeDef{Name: "n", Op: c.op, Input: []string{"x"}, Attr: map[string]*attrpb.AttrValue{c.attr: c.value}}
+			g := ofBool("g", "x", n)
+			g.Signature.Attr = []*opdefpb.OpDef_AttrDef{{Name: "a", Type: c.kind}}
+			nodes := []*nodepb.NodeDef{truth, call("out", "g", "true")}
+			if c.graph {
+				g.NodeDef, n.Input, nodes = nil, []string{"true"}, append(nodes, n)
+			}
+			meta := withLibrary(served(nodes...), &functionpb.FunctionDefLibrary{Function: []*functionpb.FunctionDef{g, ofBool("other", "x")}})
+			err := parsed(t, t.TempDir(), meta).CheckOps(tensorflow.Policy{Extra: []string{"Own"}})
+			if c.want == "" && err != nil {
+				t.Errorf("is refused: %v", err)
+			}
+			if c.want != "" && (!errors.Is(err, tensorflow.ErrOps) || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error is %v, want one that says %s", err, c.want)
+			}
+		})
 	}
 }
 
