@@ -12,6 +12,8 @@ import (
 
 	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
+	tensorpb "github.com/wamuir/graft/tensorflow/core/framework/tensor_go_proto"
+	typepb "github.com/wamuir/graft/tensorflow/core/framework/types_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
 
 	"github.com/stoker-ml/stoker/compute/tensorflow/ops"
@@ -298,7 +300,8 @@ func (c *opsCheck) findAssets() error {
 // the graph.
 const temporaryFolder = "tftransform_tmp"
 
-// temporary tells whether a node of the graph is the path that an asset had when tf.Transform made it.
+// temporary tells whether a node of the graph is the local path that an asset had when tf.Transform made it. A path of another file
+// system is refused: TensorFlow would open a connection.
 func (c *opsCheck) temporary(node string) bool {
 	n := c.bodies[""].nodes[node]
 	text := n.GetAttr()["value"].GetTensor().GetStringVal()
@@ -306,7 +309,7 @@ func (c *opsCheck) temporary(node string) bool {
 		return false
 	}
 	dir, file := path.Split(string(text[0]))
-	return path.Base(dir) == temporaryFolder && c.files[file]
+	return path.Base(dir) == temporaryFolder && c.files[file] && !strings.Contains(dir, "://")
 }
 
 const notListed = "is not in the list of allowed ops, and may read or write files, run code or use the network"
@@ -359,14 +362,30 @@ func refusesAttr(b *body, a *attrpb.AttrValue, depth int) string {
 		default:
 			return fmt.Sprintf("has an attribute whose value is the placeholder %.100q, and no type or shape", v.Placeholder)
 		}
+	case *attrpb.AttrValue_Tensor:
+		return refusesTensor(v.Tensor)
 	case *attrpb.AttrValue_Func:
 		return refusesAttrsOf(b, v.Func, depth)
 	case *attrpb.AttrValue_List:
+		for _, tensor := range v.List.GetTensor() {
+			if why := refusesTensor(tensor); why != "" {
+				return why
+			}
+		}
 		for _, f := range v.List.GetFunc() {
 			if why := refusesAttrsOf(b, f, depth); why != "" {
 				return why
 			}
 		}
+	}
+	return ""
+}
+
+// refusesTensor refuses strings that are packed: TensorFlow takes tensor_content before string_val, which is what this check reads, and
+// writers of SavedModels use string_val.
+func refusesTensor(tensor *tensorpb.TensorProto) string {
+	if tensor.GetDtype() == typepb.DataType_DT_STRING && len(tensor.GetTensorContent()) > 0 {
+		return "has strings in tensor_content, and not in string_val"
 	}
 	return ""
 }

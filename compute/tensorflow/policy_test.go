@@ -150,6 +150,23 @@ func TestOpsThatReachFilesScriptsAndTheNetworkAreRefused(t *testing.T) {
 				}), library(ofBool("read", "r:handle:0", node("r", "TFRecordDataset", "x")))),
 			want: []string{`op "TFRecordDataset" reads a file that isn't an asset`},
 		},
+		"records that tf.Transform made in its temporary folder": {
+			meta: initialised(asset, text("path", "x"), text("made", "/tmp/a/tftransform_tmp/words.txt"), node("fill", "TFRecordDataset", "made"), truth, out("true")),
+		},
+		"records of another file system": {
+			meta: initialised(asset, text("path", "x"), text("made", "gs://b/tftransform_tmp/words.txt"), node("fill", "TFRecordDataset", "made"), truth, out("true")),
+			want: []string{`node "fill": op "TFRecordDataset" reads a file that isn't an asset`},
+		},
+		"a text whose packed content is another": {
+			meta: served(packed("text", "good", "\x0b/etc/passwd"), truth, out("true")),
+			want: []string{`node "text": op "Const" has strings in tensor_content`},
+		},
+		"a list of texts whose packed content is another": {
+			meta: served(truth, &nodepb.NodeDef{Name: "out", Op: "Identity", Input: []string{"true"}, Attr: map[string]*attrpb.AttrValue{
+				"texts": {Value: &attrpb.AttrValue_List{List: &attrpb.AttrValue_ListValue{Tensor: []*tensorpb.TensorProto{packed("", "", "\x01x").Attr["value"].GetTensor()}}}},
+			}}),
+			want: []string{`node "out": op "Identity" has strings in tensor_content`},
+		},
 		"a saver": {
 			meta: withSaver(served(truth, out("true"), text("prefix", "model"), node("restore", "RestoreV2", "prefix"), node("save", "SaveV2", "prefix"))),
 		},
@@ -482,6 +499,13 @@ func textNode(name, value string) *nodepb.NodeDef {
 	return &nodepb.NodeDef{Name: name, Op: "Const", Attr: attrs(map[string]any{"value": &tensorpb.TensorProto{
 		Dtype: typepb.DataType_DT_STRING, TensorShape: &shapepb.TensorShapeProto{}, StringVal: [][]byte{[]byte(value)},
 	}})}
+}
+
+// packed is a textNode with a tensor_content besides.
+func packed(name, value, content string) *nodepb.NodeDef {
+	n := textNode(name, value)
+	n.Attr["value"].GetTensor().TensorContent = []byte(content)
+	return n
 }
 
 func tensorAt(reference string) *corepb.TensorInfo {
