@@ -290,7 +290,9 @@ func (c *opsCheck) findAssets() error {
 		if _, err := m.assetPath(i); err != nil {
 			return err
 		}
-		c.assets[nodeOf(a.GetTensorInfo().GetName())] = true
+		if name := a.GetTensorInfo().GetName(); firstOutput(name) {
+			c.assets[nodeOf(name)] = true
+		}
 		c.files[path.Base(a.GetFilename())] = true
 	}
 	return nil
@@ -414,8 +416,9 @@ func (c *opsCheck) refusesSaver(b *body, n *nodepb.NodeDef) string {
 	case n.GetOp() != "RestoreV2" && c.loaded[at]:
 		return "writes files, and is run when the model is restored"
 	case n.GetOp() == "RestoreV2" && (c.saved[at] || c.loaded[at]):
-		filename := nodeOf(c.meta.GetSaverDef().GetFilenameTensorName())
-		f := &flow{opsCheck: c, isSource: func(node string) bool { return node == filename && filename != "" }, seen: map[string]bool{}}
+		saverFile := c.meta.GetSaverDef().GetFilenameTensorName()
+		filename := nodeOf(saverFile)
+		f := &flow{opsCheck: c, isSource: func(node string) bool { return node == filename && filename != "" && firstOutput(saverFile) }, seen: map[string]bool{}}
 		if inputs := dataInputs(n.GetInput()); len(inputs) == 0 || !f.derives(b, inputs[0]) {
 			return "restores from a path that isn't that of the model's variables"
 		}

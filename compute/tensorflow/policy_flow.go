@@ -174,7 +174,7 @@ func (c *opsCheck) reach(roots []root) map[nodeAt]bool {
 // flow follows a path back to where it is from.
 type flow struct {
 	*opsCheck
-	isSource func(node string) bool // nodes of the graph whose values the loader replaces while it initialises
+	isSource func(node string) bool // nodes of the graph whose first output the loader replaces while it initialises
 	objects  bool                   // objects that are assets are sources too
 	asked    bool                   // it is a request, in which the loader replaces nothing
 	seen     map[string]bool
@@ -195,7 +195,7 @@ func (f *flow) derives(b *body, reference string) bool {
 		i, ok := b.args[name]
 		return ok && f.argument(b, i)
 	}
-	if b.function == "" && f.isSource(name) {
+	if b.function == "" && firstOutput(reference) && f.isSource(name) {
 		return !f.asked
 	}
 	inputs := dataInputs(n.GetInput())
@@ -211,6 +211,11 @@ func (f *flow) derives(b *body, reference string) bool {
 		return b.function == "" && f.variable(b, inputs[0])
 	}
 	return false
+}
+
+// firstOutput tells whether a tensor of the graph is the first of its node. A loader replaces that tensor alone.
+func firstOutput(reference string) bool {
+	return reference == nodeOf(reference) || reference == nodeOf(reference)+":0"
 }
 
 func (f *flow) all(b *body, references []string) bool {

@@ -125,6 +125,21 @@ func TestOpsThatReachFilesScriptsAndTheNetworkAreRefused(t *testing.T) {
 		"a vocabulary that is an asset": {
 			meta: initialised(asset, text("path", "/anywhere/words.txt"), table, fill, truth, out("true")),
 		},
+		"a vocabulary that is another output of an asset's node": {
+			meta: initialised(asset, text("both", "/etc/passwd"), node("path", "Unpack", "both"), table,
+				node("fill", "InitializeTableFromTextFileV2", "table", "path:1"), truth, out("true")),
+			want: []string{`node "fill": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
+		},
+		"a vocabulary of a node whose other output is an asset": {
+			meta: initialised([]*corepb.AssetFileDef{{TensorInfo: tensorAt("path:1"), Filename: "words.txt"}}, text("both", "/etc/passwd"),
+				node("path", "Unpack", "both"), table, fill, truth, out("true")),
+			want: []string{`node "fill": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
+		},
+		"a saver that reads another output of the path's node": {
+			meta: withSaver(served(truth, out("true"), text("both", "/home/x/model"), node("prefix", "Unpack", "both"),
+				node("restore", "RestoreV2", "prefix:1"), node("save", "SaveV2", "prefix"))),
+			want: []string{`node "restore": op "RestoreV2" restores from a path that isn't`},
+		},
 		"a vocabulary that isn't": {
 			meta: initialised(nil, text("path", "/etc/passwd"), table, fill, truth, out("true")),
 			want: []string{`node "fill": op "InitializeTableFromTextFileV2" reads a file that isn't an asset`},
