@@ -30,6 +30,9 @@ import (
 //   - InitializeTableFromTextFile, its V2 and TFRecordDataset, where the path is that of an asset in the model's own folder;
 //   - PrintV2, to the process's own output.
 //
+// What TensorFlow might read differently than this check is refused: names that stand for two functions or nodes, attributes of other
+// kinds than types and shapes that a call sets (placeholders), and strings in tensor_content.
+//
 // The policy is about graphs only. Python that Keras keeps in a model (Lambda layers) is no graph, and isn't looked at.
 type Policy struct {
 	Extra []string // ops that the operator allows besides
