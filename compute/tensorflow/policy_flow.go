@@ -5,16 +5,19 @@ import (
 	"slices"
 	"strings"
 
+	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	variablepb "github.com/wamuir/graft/tensorflow/core/framework/variable_go_proto"
 	corepb "github.com/wamuir/graft/tensorflow/core/protobuf/for_core_protos_go_proto"
+	"google.golang.org/protobuf/proto"
 )
 
 // root is a node of the graph that is run, or a function that is called.
 type root struct{ node, function string }
 
-// saverRoots are what the model's saver runs.
-func (c *opsCheck) saverRoots() []root {
+// saverRoots are what the model's saver runs to save, and to restore.
+func (c *opsCheck) saverRoots() (save, restore []root) {
 	saver := c.meta.GetSaverDef()
-	return []root{{node: nodeOf(saver.GetSaveTensorName())}, {node: nodeOf(saver.GetRestoreOpName())}}
+	return []root{{node: nodeOf(saver.GetSaveTensorName())}}, []root{{node: nodeOf(saver.GetRestoreOpName())}}
 }
 
 // signatureRoots are the outputs of signatures.
@@ -33,7 +36,7 @@ func (c *opsCheck) signatureRoots() []root {
 	return roots
 }
 
-// servedRoots are what anything but the saver may run: signatures, what initialises, the functions that objects name.
+// servedRoots are what anything but the saver may run: signatures, what initialises, and all functions but the saver's own.
 func (c *opsCheck) servedRoots() []root {
 	roots := c.signatureRoots()
 	for _, info := range c.meta.GetSignatureDef()[initSignature].GetOutputs() {
@@ -41,15 +44,82 @@ func (c *opsCheck) servedRoots() []root {
 	}
 	for _, collection := range c.meta.GetCollectionDef() {
 		for _, reference := range collection.GetNodeList().GetValue() {
-			if c.bodies[""].nodes[nodeOf(reference)] != nil {
-				roots = append(roots, root{node: nodeOf(reference)})
+			roots = append(roots, root{node: nodeOf(reference)})
+		}
+		for _, data := range collection.GetBytesList().GetValue() {
+			v := new(variablepb.VariableDef) // a loader initialises local variables; other messages give names of no nodes
+			if proto.Unmarshal(data, v) == nil {
+				for _, reference := range []string{v.GetVariableName(), v.GetInitialValueName(), v.GetInitializerName(), v.GetSnapshotName()} {
+					roots = append(roots, root{node: nodeOf(reference)})
+				}
 			}
 		}
 	}
-	for function := range c.meta.GetObjectGraphDef().GetConcreteFunctions() {
-		roots = append(roots, root{function: function})
+	saver := map[string]bool{}
+	for _, reached := range []map[nodeAt]bool{c.saved, c.loaded} {
+		for at := range reached {
+			saver[at.function] = true
+		}
+	}
+	// Any function of the library may be run: loaders make objects callable, optimizers exchange functions. Only those that the saver
+	// calls, and nothing else names, are the saver's own: exports of TensorFlow 2 save and restore in functions.
+	for _, function := range c.names {
+		if function != "" && (!saver[function] || c.public[function] || c.open[function]) {
+			roots = append(roots, root{function: function})
+		}
 	}
 	return roots
+}
+
+// findCallable finds the functions that something other than a node calls. Objects call theirs with the inputs that are bound to them.
+// TensorFlow calls gradients for the functions that they are of, and exchanges functions that implement the same interface, which
+// attributes of functions and nodes name by text.
+func (c *opsCheck) findCallable() {
+	c.public, c.open = map[string]bool{}, map[string]bool{}
+	objects := c.meta.GetObjectGraphDef()
+	for function := range objects.GetConcreteFunctions() {
+		c.public[function] = true
+	}
+	for _, object := range objects.GetNodes() {
+		c.public[object.GetBareConcreteFunction().GetConcreteFunctionName()] = true
+		for _, function := range object.GetFunction().GetConcreteFunctions() {
+			c.public[function] = true
+		}
+	}
+	library := c.meta.GetGraphDef().GetLibrary()
+	for _, g := range library.GetGradient() {
+		c.open[g.GetGradientFunc()] = true
+	}
+	for _, g := range library.GetRegisteredGradients() {
+		c.open[g.GetGradientFunc()] = true
+	}
+	for _, f := range library.GetFunction() {
+		if f.GetAttr()["api_implements"] != nil {
+			c.open[f.GetSignature().GetName()] = true
+		}
+		for _, a := range f.GetAttr() {
+			for _, function := range appendFunctions(nil, a, 0) {
+				c.open[function] = true
+			}
+			c.openText(a)
+		}
+	}
+	for _, name := range c.names {
+		for _, n := range c.bodies[name].list {
+			for _, a := range n.GetAttr() {
+				c.openText(a)
+			}
+		}
+	}
+}
+
+// openText marks the functions whose names are texts of an attribute.
+func (c *opsCheck) openText(a *attrpb.AttrValue) {
+	for _, text := range slices.Concat(a.GetList().GetS(), [][]byte{a.GetS()}) {
+		if function := string(text); function != "" && c.bodies[function] != nil {
+			c.open[function] = true
+		}
+	}
 }
 
 // tensorsOf are the tensors of an output.
@@ -104,14 +174,15 @@ func (c *opsCheck) reach(roots []root) map[nodeAt]bool {
 // flow follows a path back to where it is from.
 type flow struct {
 	*opsCheck
-	isSource func(node string) bool // nodes of the graph whose values the loader replaces while it initialises
+	isSource func(node string) bool // nodes of the graph whose first output the loader replaces while it initialises
 	objects  bool                   // objects that are assets are sources too
 	asked    bool                   // it is a request, in which the loader replaces nothing
 	seen     map[string]bool
 }
 
 // derives tells whether a tensor is from nothing but sources, in whatever way it gets to the reference: handed on, in a variable, as an
-// argument of each call of the function, and as an element of a data set. What nothing calls is no fault.
+// argument of each call of the function, and as an element of a data set. An argument of a function that nothing is known to call may be
+// anything.
 func (f *flow) derives(b *body, reference string) bool {
 	name := nodeOf(reference)
 	key := b.function + "\x00" + name
@@ -124,7 +195,7 @@ func (f *flow) derives(b *body, reference string) bool {
 		i, ok := b.args[name]
 		return ok && f.argument(b, i)
 	}
-	if b.function == "" && f.isSource(name) {
+	if b.function == "" && firstOutput(reference) && f.isSource(name) {
 		return !f.asked
 	}
 	inputs := dataInputs(n.GetInput())
@@ -142,6 +213,11 @@ func (f *flow) derives(b *body, reference string) bool {
 	return false
 }
 
+// firstOutput tells whether a tensor of the graph is the first of its node. A loader replaces that tensor alone.
+func firstOutput(reference string) bool {
+	return reference == nodeOf(reference) || reference == nodeOf(reference)+":0"
+}
+
 func (f *flow) all(b *body, references []string) bool {
 	return !slices.ContainsFunc(references, func(in string) bool { return !f.derives(b, in) })
 }
@@ -153,10 +229,13 @@ func (f *flow) argument(b *body, i int) bool {
 			return false
 		}
 	}
-	concrete := f.meta.GetObjectGraphDef().GetConcreteFunctions()[b.function]
-	if concrete == nil {
-		return true
+	if f.open[b.function] {
+		return false
 	}
+	if !f.public[b.function] {
+		return len(f.calls[b.function]) > 0
+	}
+	concrete := f.meta.GetObjectGraphDef().GetConcreteFunctions()[b.function]
 	bound := concrete.GetBoundInputs()
 	k := i - (len(b.argNames) - len(bound))
 	objects := f.meta.GetObjectGraphDef().GetNodes()

@@ -1,9 +1,16 @@
 package ops
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	attrpb "github.com/wamuir/graft/tensorflow/core/framework/attr_value_go_proto"
+	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
 )
 
 func TestShapesThatDoNotGoTogetherAreAnError(t *testing.T) {
@@ -107,5 +114,126 @@ func TestALargeFillWaitsForARun(t *testing.T) {
 	c := &Call{In: []Value{Vector[int32](1<<15, 1<<15), Scalar[float32](0)}, Out: make([]Value, 1), Most: 1 << 16}
 	if err := fill(c); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("error %v for a tensor of 4 GiB", err)
+	}
+}
+
+// textKernel runs a kernel on a string.
+func textKernel(t *testing.T, budget *Budget, k Kernel, s string) (string, error) {
+	t.Helper()
+	c := &Call{In: []Value{Vector(s)}, Out: make([]Value, 1), Most: MaxElements, Budget: budget}
+	if err := Do(k, c); err != nil {
+		return "", err
+	}
+	return c.Out[0].(*Array[string]).Data[0], nil
+}
+
+// caseKernels are those of StringLower and StringUpper.
+func caseKernels(t *testing.T, encoding string) (lower, upper Kernel) {
+	t.Helper()
+	def := &nodepb.NodeDef{Attr: map[string]*attrpb.AttrValue{"encoding": {Value: &attrpb.AttrValue_S{S: []byte(encoding)}}}}
+	lower, err := buildLower(&Node{In: []DType{String}, Def: def})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upper, err = buildUpper(&Node{In: []DType{String}, Def: def})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lower, upper
+}
+
+func TestCaseOfText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ encoding, in, lower, upper string }{
+		{"", "aZ\x00é[`{@", "az\x00é[`{@", "AZ\x00é[`{@"},
+		{"utf-8", "", "", ""},
+		{"utf-8", "Straße ÄÖÜ", "straße äöü", "STRASSE ÄÖÜ"},
+		{"utf-8", "ab\x00CD", "ab", "AB"},
+		{"utf-8", "a\xff\x80B", "a\ufffd\ufffdb", "A\ufffd\ufffdB"},
+		{"utf-8", "ΟΔΟΣ", "οδος", "ΟΔΟΣ"},
+		{"utf-8", "ΟΔΟΣ. ΣΑΣ'Α ΑΣ'", "οδος. σασ'α ας'", "ΟΔΟΣ. ΣΑΣ'Α ΑΣ'"},
+		{"utf-8", "Σ ΣΣ 1Σ", "σ σς 1σ", "Σ ΣΣ 1Σ"},
+		{"utf-8", "ΐŉİ", "ΐŉi\u0307", "\u0399\u0308\u0301\u02bcNİ"},
+	} {
+		for _, large := range []int{0, 1, pieceSize - 3, pieceSize - 2, pieceSize - 1, pieceSize, 2*pieceSize - 1} {
+			before := strings.Repeat("-", large)
+			lower, upper := caseKernels(t, c.encoding)
+			if got, err := textKernel(t, nil, lower, before+c.in); err != nil || got != before+c.lower {
+				t.Errorf("%q after %d bytes in lower case: %q, %v", c.in, large, strings.TrimLeft(got, "-"), err)
+			}
+			if got, err := textKernel(t, nil, upper, before+c.in); err != nil || got != before+c.upper {
+				t.Errorf("%q after %d bytes in upper case: %q, %v", c.in, large, strings.TrimLeft(got, "-"), err)
+			}
+		}
+	}
+	lower, _ := caseKernels(t, "utf-8")
+	for _, c := range []struct{ in, want string }{
+		{"Α" + strings.Repeat("Σ", pieceSize) + "'", "α" + strings.Repeat("σ", pieceSize-1) + "ς'"},
+		{"Α" + strings.Repeat("'", pieceSize) + "Σ", "α" + strings.Repeat("'", pieceSize) + "ς"},
+		{"ΑΣ" + strings.Repeat("'", pieceSize) + "Α", "ασ" + strings.Repeat("'", pieceSize) + "α"},
+		{strings.Repeat("\x80", 2*pieceSize), strings.Repeat("\ufffd", 2*pieceSize)},
+	} {
+		if got, err := textKernel(t, nil, lower, c.in); err != nil || got != c.want {
+			t.Errorf("%.10q with %d bytes isn't right in lower case: %.20q, %d bytes, %v", c.in, len(c.in), got, len(got), err)
+		}
+	}
+}
+
+// A long string is charged before it is made, and holds up no context.
+func TestCaseOfLongTextStaysWithinItsLimits(t *testing.T) { // alone: it counts what the process allocates
+	for _, encoding := range []string{"", "utf-8"} {
+		for name, letter := range map[string]string{"a": "aA", "grows": "ΐ", "sigma": "Σ"} {
+			if encoding == "" && name != "a" {
+				continue
+			}
+			lower, upper := caseKernels(t, encoding)
+			s := strings.Repeat(letter, 4<<20)
+			for k, kernel := range []Kernel{lower, upper} {
+				t.Run(fmt.Sprint(encoding, name, k), func(t *testing.T) {
+					budget := NewBudget(t.Context(), 1<<20, 1)
+					made, err := allocates(func() error { _, err := textKernel(t, budget, kernel, s); return err })
+					if !errors.Is(err, ErrLimit) || made > 4<<20 {
+						t.Errorf("%d bytes were allocated with a budget of 1 MiB: %v", made, err)
+					}
+					if budget.Held() > 128 {
+						t.Errorf("%d bytes are held", budget.Held())
+					}
+					ctx, cancel := context.WithCancel(t.Context())
+					cancel()
+					made, err = allocates(func() error { _, err := textKernel(t, NewBudget(ctx, 1<<30, 1), kernel, s); return err })
+					if !errors.Is(err, context.Canceled) || made > uint64(len(s))+4<<20 {
+						t.Errorf("%d bytes were allocated after the end of the context: %v", made, err)
+					}
+					budget = NewBudget(t.Context(), 1<<30, 1)
+					got, err := textKernel(t, budget, kernel, s)
+					if err != nil || budget.Held() < int64(len(got)) || budget.Held() > 3*int64(len(s))+128 {
+						t.Errorf("%d bytes are held of a result of %d bytes: %v", budget.Held(), len(got), err)
+					}
+				})
+			}
+		}
+	}
+}
+
+// allocates is how many bytes a function allocates.
+func allocates(f func() error) (uint64, error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc, err
+}
+
+func TestPaddingIsChargedBefore(t *testing.T) {
+	t.Parallel()
+	k, err := buildAsString(&Node{In: []DType{String}, Def: &nodepb.NodeDef{Attr: map[string]*attrpb.AttrValue{"fill": {Value: &attrpb.AttrValue_S{S: []byte("+")}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := textKernel(t, NewBudget(t.Context(), 3<<20, 1), k, strings.Repeat("x", 1<<20)); !errors.Is(err, ErrLimit) {
+		t.Errorf("error %v", err)
+	}
+	if got, err := textKernel(t, NewBudget(t.Context(), 1<<20, 1), k, "x"); err != nil || got != "+x" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -41,7 +41,7 @@ func buildAsString(n *Node) (Kernel, error) {
 		Int64:   eachText(f.integer),
 		Uint8:   eachText(func(v uint8) string { return f.integer(int64(v)) }),
 		Bool:    eachText(strconv.FormatBool),
-		String:  eachText(f.pad),
+		String:  eachCharged(f.padText),
 	}
 	n.Out = []DType{String}
 	if err := n.want(0); err != nil {
@@ -87,6 +87,19 @@ func (f format) pad(s string) string {
 		return strings.Repeat("0", missing) + s
 	}
 	return strings.Repeat(" ", missing) + s
+}
+
+// padText is pad for a string of any length, which it charges before.
+func (f format) padText(c *Call, s string) string {
+	c.tick(len(s))
+	if len(s) >= f.width && f.fill != "+" && f.fill != " " {
+		return s
+	}
+	c.chargeText(max(len(s)+len(f.fill), f.width))
+	scratch := 2 * int64(len(s)+len(f.fill)+max(f.width, 0))
+	c.use(scratch)
+	defer c.drop(scratch)
+	return f.pad(s)
 }
 
 func buildToNumber(n *Node) (Kernel, error) {

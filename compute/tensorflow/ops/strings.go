@@ -7,19 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/language"
 )
 
-// mapStrings is an op from strings to strings, one by one, each not many times as long as it was.
-func mapStrings(n *Node, f func(string) string) (Kernel, error) {
-	n.Out = []DType{String}
-	return eachText(f), n.want(String)
-}
-
-// eachText is the kernel of a function that makes one string of an element. A string that is made is charged when it is there, so f
-// must not make one that is large of little.
+// eachText is the kernel of a function that makes a short string of an element, or returns a part of it. A string that is made is
+// charged afterwards: a function whose strings may be long charges them itself, with eachCharged.
 func eachText[T Element](f func(T) string) Kernel {
 	return eachCharged(func(c *Call, v T) string {
 		s := f(v)
@@ -52,48 +43,12 @@ func joinedSize(parts []string, separator string) int {
 	return size
 }
 
-func buildLower(n *Node) (Kernel, error) { return changeCase(n, lowerASCII, cases.Lower(language.Und)) }
-func buildUpper(n *Node) (Kernel, error) { return changeCase(n, upperASCII, cases.Upper(language.Und)) }
-
-// changeCase changes bytes of ASCII alone, or with the encoding utf-8 all of Unicode.
-func changeCase(n *Node, ascii func(string) string, unicode cases.Caser) (Kernel, error) {
-	switch encoding := n.Text("encoding", ""); encoding {
-	case "":
-		return mapStrings(n, ascii)
-	case "utf-8":
-		return mapStrings(n, func(s string) string {
-			s, _, _ = strings.Cut(s, "\x00") // where TensorFlow takes the string to end
-			return unicode.String(string([]rune(s)))
-		})
-	default:
-		return nil, fmt.Errorf("encoding %q isn't known", encoding)
-	}
-}
-
-func lowerASCII(s string) string { return mapASCII(s, 'A', 'Z') }
-func upperASCII(s string) string { return mapASCII(s, 'a', 'z') }
-
-// mapASCII changes the case of the letters between two. Strings without any are handed on.
-func mapASCII(s string, from, to byte) string {
-	for i := range len(s) {
-		if s[i] >= from && s[i] <= to {
-			b := []byte(s)
-			for ; i < len(b); i++ {
-				if b[i] >= from && b[i] <= to {
-					b[i] ^= 'a' - 'A'
-				}
-			}
-			return string(b)
-		}
-	}
-	return s
-}
-
 // blanks are the bytes of white space to TensorFlow.
 const blanks = " \t\n\v\f\r"
 
 func buildStrip(n *Node) (Kernel, error) {
-	return mapStrings(n, func(s string) string { return strings.Trim(s, blanks) })
+	n.Out = []DType{String}
+	return eachText(func(s string) string { return strings.Trim(s, blanks) }), n.want(String)
 }
 
 // buildStringLength counts bytes, or those that begin a character.
