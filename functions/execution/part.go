@@ -51,22 +51,44 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 // Saving runs do and sends the checkpoints of the part's folder for which it calls take, as those of an attempt are sent: what is not
 // sent when do has succeeded is not sent any more.
 func (p *Part) Saving(ctx context.Context, do func(take Take) error) error {
-	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, beside: filepath.Dir(p.dir), latest: make(chan snapshot, 1)}
+	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, latest: make(chan snapshot, 1)}
 	s.copy = func(to string, all bool) error {
 		if all {
-			return copyTree(p.dir, to, math.MaxInt64)
+			return copyTree(p.base(), p.dir, to, math.MaxInt64)
 		}
-		return copyTree(p.dir, to, copiedBytes)
+		return copyTree(p.base(), p.dir, to, copiedBytes)
 	}
+	if err := s.makeFolder(p.attempt.Desk); err != nil {
+		return err
+	}
+	defer s.removeFolder()
 	err := p.attempt.shop.saving(ctx, s, do)
 	p.saved = p.saved || s.taken > 0
 	return err
 }
 
+// base is where no module can replace a folder on the way to the part's. A module's own search names the part's folder itself, and it may
+// be anywhere.
+func (p *Part) base() string {
+	if name, err := filepath.Rel(p.attempt.Desk.dir, p.dir); err == nil && filepath.IsLocal(name) {
+		return p.attempt.Desk.dir
+	}
+	return filepath.Join(filepath.VolumeName(p.dir), string(filepath.Separator))
+}
+
 // Keep sends what the folder holds for those who go on from the part.
 func (p *Part) Keep(ctx context.Context, step int) error {
 	p.saved = true
-	if _, err := p.checkpoints.Save(ctx, p.dir, step); err != nil {
+	s := &saver{}
+	if err := s.makeFolder(p.attempt.Desk); err != nil {
+		return err
+	}
+	defer s.removeFolder()
+	whole := filepath.Join(s.beside, "whole") // what the store follows is not the module's to change
+	if err := copyTree(p.base(), p.dir, whole, copiedBytes); err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("copy what is kept: %w", err))
+	}
+	if _, err := p.checkpoints.Save(ctx, whole, step); err != nil {
 		return events.Fail(events.FailureUnavailable, err)
 	}
 	return nil

@@ -92,15 +92,15 @@ func (a access) of(told module.Assignment) (*process.Access, error) {
 	return &process.Access{Hidden: a.hidden, Write: slices.Concat(own, a.write)}, nil
 }
 
-// ownFolders are those that the module of an assignment writes to. What is its own to make has the folder that it is made in. Those of all
-// trials of a job are in one folder.
+// ownFolders are those that the module of an assignment writes to. A model and predictions have the folder that they are made in, which
+// therefore holds nothing of the worker's. Those of all trials of a job are in one folder.
 func ownFolders(told module.Assignment) (folders []string) {
-	for _, path := range []string{told.WorkingDir, told.ModelRunDir} {
+	for _, path := range []string{told.WorkingDir, told.ModelRunDir, told.BestHyperparametersDir, told.TunerResultsDir} {
 		if path != "" {
 			folders = append(folders, path)
 		}
 	}
-	made := []string{told.ServingModelDir, told.EvalModelDir, told.BestHyperparametersDir, told.TunerResultsDir}
+	made := []string{told.ServingModelDir, told.EvalModelDir}
 	if told.Predictions != nil {
 		made = append(made, told.Predictions.Path, told.Predictions.LabelsPath)
 	}

@@ -24,7 +24,7 @@ func predictions(a attempt) *module.Predictions {
 	if !settings.Check {
 		return nil
 	}
-	return &module.Predictions{Path: a.Desk.Beside("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Desk.Beside("labels.json")}
+	return &module.Predictions{Path: a.Desk.Answer("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Desk.Answer("labels.json")}
 }
 
 // skewQuestion asks how the model's files compare with the model that was trained; nil where that can't be asked, and why.

@@ -1,0 +1,114 @@
+package guest
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// OpenFolder opens a folder that modules may write to, or one below it. Below base, which modules can't replace, no link is followed: a
+// module may put one anywhere among its own files.
+func OpenFolder(base, dir string) (*os.Root, error) {
+	name, err := filepath.Rel(base, dir)
+	if err == nil && !filepath.IsLocal(name) {
+		err = fmt.Errorf("%s: is not in %s", dir, base)
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil || name == "." {
+		return root, err
+	}
+	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
+		below, err := openBelow(root, part)
+		if err := errors.Join(err, root.Close()); err != nil {
+			return nil, fmt.Errorf("open %s: %w", dir, err)
+		}
+		root = below
+	}
+	return root, nil
+}
+
+// openBelow opens a folder by its name in another.
+func openBelow(root *os.Root, name string) (*os.Root, error) {
+	there, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !there.IsDir() {
+		return nil, fmt.Errorf("%s: is no folder: %w", name, syscall.ENOTDIR)
+	}
+	below, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := below.Stat(".")
+	if err == nil && !os.SameFile(there, opened) { // it was replaced meanwhile
+		err = fmt.Errorf("%s: is no folder: %w", name, syscall.ENOTDIR)
+	}
+	if err != nil {
+		return nil, errors.Join(err, below.Close())
+	}
+	return below, nil
+}
+
+// OpenRegular opens a file that a module may have written, to read it. Only a regular file is opened: a pipe would have the worker wait,
+// and a device may have no end.
+func OpenRegular(root *os.Root, name string) (*os.File, error) {
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := file.Stat()
+	if err == nil && !opened.Mode().IsRegular() {
+		err = fmt.Errorf("%s: is no regular file", name)
+	}
+	var named os.FileInfo
+	if err == nil {
+		named, err = root.Lstat(name)
+	}
+	if err == nil && !os.SameFile(opened, named) {
+		err = fmt.Errorf("%s: is a link", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// ReadRegular reads a file that a module may have written, of at most that many bytes.
+func ReadRegular(root *os.Root, name string, most int64) ([]byte, error) {
+	file, err := OpenRegular(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s: more than %d bytes", name, most)
+	}
+	return text, err
+}
+
+// WriteRegular writes a file among those of a module. It takes the place of whatever has its name, which is not written through.
+func WriteRegular(root *os.Root, name string, text []byte) error {
+	partial := filepath.Join(filepath.Dir(name), ".stoker-"+rand.Text())
+	file, err := root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = root.Rename(partial, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(partial))
+	}
+	return nil
+}
