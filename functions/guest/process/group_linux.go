@@ -11,9 +11,10 @@ import (
 // rssUnit is that of ru_maxrss: kibibytes (getrusage(2)).
 const rssUnit = 1 << 10
 
-// groupOfItsOwn makes the child the leader of a new group, killed by the kernel if the worker dies without a word.
+// groupOfItsOwn makes the child the leader of a new session, and so of a new group, killed by the kernel if the worker dies without a word.
+// In the worker's session it could open the terminal that the worker was started from, and type into it (TIOCSTI of ioctl_tty(2)).
 func groupOfItsOwn() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // CanMeasureMemory says whether limits of memory can hold here.

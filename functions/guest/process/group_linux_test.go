@@ -1,10 +1,47 @@
 package process
 
 import (
+	"fmt"
+	"io"
+	"os"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
+
+// session says which session the process is in.
+func session(string) error {
+	own, err := unix.Getsid(0)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("session %d of process %d", own, os.Getpid())
+}
+
+// In the worker's session a module could type into the terminal that the worker was started from.
+func TestAModuleHasASessionOfItsOwn(t *testing.T) {
+	t.Parallel()
+	p, err := placeWith(t, nil).Start(Command{Line: []string{os.Args[0]}, Env: []string{tryEnv + "=session"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.End()
+	if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // far off: so that a red test ends
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(p.Output)
+	if want := fmt.Sprintf("session %d of process %d\n", p.PID(), p.PID()); err != nil || string(text) != want {
+		t.Errorf("it is in %q, want %q, error %v", text, want, err)
+	}
+	if group, err := syscall.Getpgid(p.PID()); err != nil || group != p.PID() {
+		t.Errorf("it is in group %d, %v", group, err)
+	}
+}
 
 func TestMemoryIsCountedForTheGroupAlone(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 // rssUnit is that of ru_maxrss on macOS: bytes. The BSDs count kibibytes; there the figure is too small.
 const rssUnit = 1
 
-// groupOfItsOwn makes the child the leader of a new group.
-func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// groupOfItsOwn makes the child the leader of a new session, and so of a new group: it has no way to the worker's terminal.
+func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // launch starts a command, and waits for it, so that its number is free when the rest of its group is killed: a very small chance to hit a
 // stranger, which Linux does not have.
