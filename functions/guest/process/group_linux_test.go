@@ -67,11 +67,15 @@ func TestTheCPUTimeOfAGroupIsThatOfItsProcesses(t *testing.T) {
 func TestAProcessIsReadBehindItsName(t *testing.T) {
 	t.Parallel()
 	p := statOf(t, "7 (a) Z 1 2) R 3 42 42 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 1234 1000000 256")
-	if p.zombie() || p.parent() != 3 || p.group() != 42 || p.began() != 1234 || p.ofKernel() {
+	if p.zombie() || p.headless() || p.parent() != 3 || p.group() != 42 || p.began() != 1234 || p.ofKernel() {
 		t.Errorf("zombie %t, parent %d, group %d, began %d, of the kernel %t", p.zombie(), p.parent(), p.group(), p.began(), p.ofKernel())
 	}
 	if p := statOf(t, "8 (kworker/0:1) Z 2 0 0 0 -1 69238880 0"); !p.zombie() || !p.ofKernel() || p.field(4000) != 0 {
 		t.Errorf("zombie %t, of the kernel %t, a field that isn't there %d", p.zombie(), p.ofKernel(), p.field(4000))
+	}
+	const threads = "9 (a) Z 1 42 42 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 2 0 1234 0 0"
+	if p := statOf(t, threads); p.zombie() || !p.headless() {
+		t.Error("a process whose first thread has exited before another one is taken for one that has ended")
 	}
 	for _, text := range []string{"", "7", "7 (a)", ")"} {
 		if _, ok := newProcessStat(7, []byte(text)); ok {

@@ -81,7 +81,7 @@ func brand() error {
 // ownFilters is how many filters this process was started with.
 var ownFilters = sync.OnceValue(func() int { return filters(os.Getpid()) })
 
-// branded says whether a process, which may be a zombie, has more filters than this one.
+// branded says whether a process, which may be a zombie or have lost its first thread, has more filters than this one.
 func branded(pid int) bool { return filters(pid) > ownFilters() }
 
 // filters reads proc_pid_status(5). It is 0 before Linux 5.9.

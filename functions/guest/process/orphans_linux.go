@@ -87,8 +87,7 @@ func endOrphans() {
 		_, orphans, _ := processes()
 		for _, o := range orphans {
 			switch {
-			case o.zombie:
-				reapOrphan(o.pid)
+			case o.zombie && reapOrphan(o.pid):
 			case !o.belongs():
 				ended = o.end(end) || ended
 			}
@@ -126,11 +125,12 @@ func (o orphan) end(until time.Time) bool {
 	return true
 }
 
-func reapOrphan(pid int) {
+// reapOrphan waits for an orphan that has ended, and says whether it is gone. One that has threads left is not.
+func reapOrphan(pid int) bool {
 	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG, nil)
+		reaped, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		if !errors.Is(err, unix.EINTR) {
-			return
+			return reaped == pid || err != nil
 		}
 	}
 }

@@ -109,8 +109,16 @@ func awaitPidfd(fd int, end time.Time) {
 // marked says whether a process has the mark of the one that home belongs to. It is false for one whose environment this
 // user may not read, and for one that has ended.
 func marked(pid int, home string) bool {
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && hasMark(environ, home)
+	folder := "/proc/" + strconv.Itoa(pid)
+	environ, err := os.ReadFile(folder + "/environ")
+	if err != nil || len(environ) > 0 {
+		return err == nil && hasMark(environ, home)
+	}
+	threads, _ := os.ReadDir(folder + "/task") // the first thread may have exited, and has no environment any more; the others have it
+	return slices.ContainsFunc(threads, func(thread os.DirEntry) bool {
+		environ, err := os.ReadFile(folder + "/task/" + thread.Name() + "/environ")
+		return err == nil && hasMark(environ, home)
+	})
 }
 
 // hasMark reads /proc/<pid>/environ (proc_pid_environ(5)): name=value pairs, each ended by a zero byte.
