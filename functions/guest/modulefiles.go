@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // OpenFolder opens a folder that modules may write to, or one below it. Below base, which modules can't replace, no link is followed: a
@@ -109,6 +111,71 @@ func WriteRegular(root *os.Root, name string, text []byte) error {
 	}
 	if err != nil {
 		return errors.Join(err, root.Remove(partial))
+	}
+	return nil
+}
+
+// ReadInFolder is ReadRegular of a file in a folder that OpenFolder opens.
+func ReadInFolder(base, dir, name string, most int64) ([]byte, error) {
+	root, err := OpenFolder(base, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return ReadRegular(root, name, most)
+}
+
+// WriteInFolder is WriteRegular of a file in a folder that OpenFolder opens.
+func WriteInFolder(base, dir, name string, text []byte) error {
+	root, err := OpenFolder(base, dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(WriteRegular(root, name, text), root.Close())
+}
+
+// MoveOut moves a folder from where modules may write, below base, to where they may not. What has its name has to be a folder.
+func MoveOut(base, from, to string) error {
+	err := inParent(base, from, func(parent *os.File, name string) error {
+		return unix.Renameat(int(parent.Fd()), name, unix.AT_FDCWD, to)
+	})
+	if err != nil {
+		return err
+	}
+	if info, err := os.Lstat(to); err != nil || !info.IsDir() {
+		return errors.Join(fmt.Errorf("move %s: is no folder: %w", from, syscall.ENOTDIR), os.Remove(to))
+	}
+	return nil
+}
+
+// MoveIn moves a folder to where modules may write, below base. It takes the place of whatever is there.
+func MoveIn(from, base, to string) error {
+	return inParent(base, to, func(parent *os.File, name string) error {
+		root, err := OpenFolder(base, filepath.Dir(to))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(root.RemoveAll(name), root.Close()); err != nil {
+			return err
+		}
+		return unix.Renameat(unix.AT_FDCWD, from, int(parent.Fd()), name)
+	})
+}
+
+// inParent opens the folder that a path is in.
+func inParent(base, path string, do func(parent *os.File, name string) error) error {
+	root, err := OpenFolder(base, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	parent, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	if err := do(parent, filepath.Base(path)); err != nil {
+		return fmt.Errorf("move %s: %w", path, err)
 	}
 	return nil
 }
