@@ -114,7 +114,7 @@ func (h *Host) build(ctx context.Context, folder string) (program, error) {
 	if err := verifyModules(packages); err != nil {
 		return program{}, fail(KindHost, fmt.Errorf("build module %s: %w", folder, err))
 	}
-	built.sealed, err = goBuild(ctx, folder, target)
+	built.sealed, err = h.goBuild(ctx, folder, target)
 	return built, err
 }
 
@@ -127,9 +127,16 @@ func waiting(ctx context.Context) Kind {
 }
 
 // goBuild writes the program beside target, takes the copy that is executed, and moves it to target.
-func goBuild(ctx context.Context, folder, target string) (sealed *os.File, err error) {
+//
+// The compilers of C read any file that sources name (#include, .incbin), so that the program would hold it: the build can read no more
+// than the module itself. Nothing is fetched by then.
+func (h *Host) goBuild(ctx context.Context, folder, target string) (sealed *os.File, err error) {
 	partial := target + ".partial"
-	if _, err := goCommand(ctx, folder, "build", "-trimpath", "-buildvcs=false", "-o", partial, "."); err != nil {
+	access, err := h.access.ofBuild(filepath.Dir(target), goEnvironment(os.Environ(), ""))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := goCommand(ctx, folder, access, "build", "-trimpath", "-buildvcs=false", "-o", partial, "."); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()
@@ -146,8 +153,8 @@ func goBuild(ctx context.Context, folder, target string) (sealed *os.File, err e
 }
 
 // goCommand runs the go tool in a module's folder and returns what it printed. It has an empty home: settings and Git's configuration lie
-// there, which modules of the same user can write.
-func goCommand(ctx context.Context, folder string, args ...string) (out []byte, err error) {
+// there, which modules of the same user can write. It is held to an access to files; nil: to that of the worker.
+func goCommand(ctx context.Context, folder string, access *process.Access, args ...string) (out []byte, err error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		return nil, fail(KindModule, fmt.Errorf("module %s is Go source, and there is no go command to build it: "+
@@ -164,7 +171,7 @@ func goCommand(ctx context.Context, folder string, args ...string) (out []byte, 
 	cmd.Env = goEnvironment(os.Environ(), home)
 	cmd.Stdout, cmd.Stderr = &printed, &said
 	cmd.WaitDelay = time.Second // for the compilers that a killed go command leaves behind
-	err = cmd.Run()
+	err = process.Run(cmd, home, access)
 	switch exit := (*exec.ExitError)(nil); {
 	case err == nil:
 		return printed.Bytes(), nil

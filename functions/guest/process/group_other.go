@@ -27,6 +27,9 @@ func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err er
 	return over, nil
 }
 
+// Run runs a command, and returns when it has ended. It can't be held to an access here.
+func Run(cmd *exec.Cmd, _ string, _ *Access) error { return cmd.Run() }
+
 // family is of no use where orphans can't be adopted.
 type family struct{}
 

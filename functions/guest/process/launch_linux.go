@@ -46,6 +46,21 @@ func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}
 	return exited, err
 }
 
+// Run runs a command that has a home and an access to files, and returns when it has ended. It has the descriptors that the command names and
+// no others; what it leaves running is ended with the orphans of modules.
+func Run(cmd *exec.Cmd, home string, access *Access) error {
+	var sandbox *Sandbox
+	if access != nil {
+		sandbox = access.Sandbox(home)
+	}
+	var f family
+	if _, err := f.launch(cmd, sandbox); err != nil {
+		return err
+	}
+	defer f.leave()
+	return cmd.Wait()
+}
+
 // hold starts a command from this thread, tells how that went, and returns when the child has exited.
 func hold(cmd *exec.Cmd, sandbox *Sandbox, started chan<- error) {
 	err := errors.Join(unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC), brand(), sandbox.enter())
