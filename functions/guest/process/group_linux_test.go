@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -43,14 +44,58 @@ func TestAModuleHasASessionOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestMemoryIsCountedForTheGroupAlone(t *testing.T) {
-	t.Parallel()
-	p := statOf(t, "7 (a) b) R) S 1 42 42 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 100 1000000 256 18446744073709551615")
-	page := int64(syscall.Getpagesize())
-	for group, want := range map[int]int64{42: 256 * page, 1: 0, 7: 0} {
-		if got := rssIfIn(group, p); got != want {
-			t.Errorf("group %d: %d bytes, want %d", group, got, want)
-		}
+// held is what a process has that holds memory.
+const held = 64 << 20
+
+// holdMemory has memory until it is killed.
+func holdMemory(string) error {
+	memory := make([]byte, held)
+	for i := range memory {
+		memory[i] = 1
+	}
+	fmt.Println("holds")
+	time.Sleep(time.Hour)
+	runtime.KeepAlive(memory)
+	return nil
+}
+
+// A process that leaves the group, the session and its parent, and takes off its mark, holds memory on its job's behalf all the same.
+func TestMemoryIsCountedOfAllThatAProcessHasStarted(t *testing.T) {
+	for name, leave := range map[string]string{
+		"in the group": "%s &", "in a session of its own": "setsid %s &", "an orphan with the mark": "setsid /bin/sh -c '%s &'",
+		"an orphan without": "/usr/bin/env -i setsid /bin/sh -c '%s &'", "a child of an orphan": "/usr/bin/env -i setsid /bin/sh -c '(%s; :) &'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			place := placeWith(t, nil)
+			start := func(script string) *Process {
+				p, err := place.Start(Command{Line: []string{"/bin/sh", "-c", script + " read line"}, Env: []string{"PATH=/usr/bin:/bin"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p
+			}
+			before := start("")
+			defer before.End()
+			p := start(fmt.Sprintf("read line; "+leave, "/usr/bin/env "+tryEnv+"=memory "+os.Args[0]))
+			defer p.End()
+			p.SetBusy(true)
+			if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // far off: so that a red test ends
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(p.Output, make([]byte, len("holds\n"))); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.GroupMemoryBytes(); got < held || got > 3*held {
+				t.Errorf("counted %d MiB, want those of the process that holds %d", got>>20, held>>20)
+			}
+			before.SetBusy(true) // after what holds the memory began
+			if got := before.GroupMemoryBytes(); got > held/2 {
+				t.Errorf("of another job are counted %d MiB", got>>20)
+			}
+		})
 	}
 }
 

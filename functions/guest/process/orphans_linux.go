@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -46,6 +47,13 @@ func (f *family) join(pid int) {
 	defer families.Unlock()
 	f.pid = pid
 	families.leaders[pid] = f
+}
+
+// leaders are the numbers of all leaders that are children of this process.
+func leaders() []int {
+	families.Lock()
+	defer families.Unlock()
+	return slices.Collect(maps.Keys(families.leaders))
 }
 
 // leave forgets a leader that has been waited for, or is about to be.
