@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -165,6 +166,9 @@ func goCommand(ctx context.Context, folder string, access *process.Access, args 
 		return nil, fail(KindHost, fmt.Errorf("make a home for the go command: %w", err))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	if err := withoutTelemetry(home); err != nil {
+		return nil, fail(KindHost, fmt.Errorf("make a home for the go command: %w", err))
+	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = folder
 	var printed, said bytes.Buffer
@@ -182,6 +186,16 @@ func goCommand(ctx context.Context, folder string, access *process.Access, args 
 	default:
 		return nil, fail(KindHost, fmt.Errorf("go %s in %s: %w", args[0], folder, err))
 	}
+}
+
+// withoutTelemetry has the go command count nothing in a home. It would start a process that writes there after the command has ended.
+func withoutTelemetry(home string) error {
+	config := filepath.Join(home, ".config")
+	if runtime.GOOS == "darwin" {
+		config = filepath.Join(home, "Library", "Application Support")
+	}
+	dir := filepath.Join(config, "go", "telemetry")
+	return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "mode"), []byte("off\n"), 0o600))
 }
 
 func (h *Host) cacheDir() (string, error) {
