@@ -1,6 +1,7 @@
 package example
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,13 +10,19 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/stoker-ml/stoker/compute/example/schemapb"
 )
 
-// maxSchemaSize bounds what ParseSchema reads, in bytes. String domains make schemas long, but not this long.
-const maxSchemaSize = 256 << 20
+// Bounds of what ParseSchema reads. String domains make schemas long, but not this long; of features, which take much more memory than they
+// have bytes, nobody has as many.
+const (
+	maxSchemaSize     = 16 << 20 // bytes
+	maxSchemaFeatures = 100_000
+	maxSchemaMessages = 1_000_000 // of a text, of any kind, at any depth; of a binary form, fields of the schema itself
+)
 
 // Schema is what TensorFlow Metadata knows of a data set: of its fields those that decide how examples are read.
 type Schema struct {
@@ -43,6 +50,9 @@ func ParseSchema(name string, r io.Reader) (*Schema, error) {
 	if len(text) > maxSchemaSize {
 		return nil, inputError{fmt.Errorf("read schema %s: longer than %d bytes", name, maxSchemaSize)}
 	}
+	if n := messagesIn(text); n > maxSchemaMessages {
+		return nil, inputError{fmt.Errorf("parse schema %s: %d messages in it, expected at most %d", name, n, maxSchemaMessages)}
+	}
 	s := &Schema{name: name, proto: &schemapb.Schema{}}
 	if isText(text) {
 		err = prototext.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, s.proto)
@@ -52,7 +62,26 @@ func ParseSchema(name string, r io.Reader) (*Schema, error) {
 	if err != nil {
 		return nil, inputError{fmt.Errorf("parse schema %s: %w", name, protoError(err))}
 	}
+	if n := len(s.proto.GetFeature()); n > maxSchemaFeatures {
+		return nil, inputError{fmt.Errorf("parse schema %s: %d features, expected at most %d", name, n, maxSchemaFeatures)}
+	}
 	return s, nil
+}
+
+// messagesIn is how many messages a schema has, without parsing it: empty ones take two bytes of the file, and a hundred times as much memory.
+// In a text, brackets of strings count too.
+func messagesIn(schema []byte) (n int) {
+	if isText(schema) {
+		return bytes.Count(schema, []byte("{")) + bytes.Count(schema, []byte("<"))
+	}
+	for ; len(schema) > 0; n++ {
+		_, _, size := protowire.ConsumeField(schema)
+		if size < 0 {
+			return n // the parser says why
+		}
+		schema = schema[size:]
+	}
+	return n
 }
 
 // isText tells the two forms apart: in binary a feature's type is a byte below 9, which text never holds.

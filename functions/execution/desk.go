@@ -15,10 +15,14 @@ import (
 //	out/<key>/       what is published: model/, model_run/
 //	working/         the module's own: what earlier attempts saved is in it, and it is what checkpoints are taken of; of a TFX
 //	                 module, out/model_run/ is such a folder too
-//	checkpoint-<n>/  such a copy, until it is in the store
+//	answers/         files of the module's that are not published: predictions.jsonl, labels.json
+//	trials/<id>/     the module's own folders for one trial of a search
+//	checkpoints-<x>/ copies of the module's folders, until they are in the store
+//	kept/            states of trials that others go on from
 //	log.txt          what the module printed
-//	predictions.jsonl, labels.json
-//	                 what a Kind asks for besides, which is not published
+//
+// The module may write below out/<key>, working, answers and trials. The folder itself and the rest are the worker's alone: a module that
+// could write there would replace them by links, and the worker would follow those.
 type Desk struct{ dir string }
 
 func (w *Workshop) openDesk(task worker.Task, outputs map[string]string) (Desk, error) {
@@ -27,7 +31,7 @@ func (w *Workshop) openDesk(task worker.Task, outputs map[string]string) (Desk, 
 		return Desk{}, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder to work in: %w", err))
 	}
 	d := Desk{dir: dir}
-	folders := []string{d.In(), d.Working()}
+	folders := []string{d.In(), d.Working(), d.Answer("")}
 	for key := range outputs { // what lies in them is the module's to make: some refuse to write into a folder that is there
 		folders = append(folders, d.Out(key))
 	}
@@ -53,7 +57,10 @@ func (d Desk) Out(path ...string) string {
 // Working is the module's own folder.
 func (d Desk) Working() string { return filepath.Join(d.dir, "working") }
 
-// Beside is a file that is not published.
+// Answer is a file that the module writes and that is not published.
+func (d Desk) Answer(name string) string { return filepath.Join(d.dir, "answers", name) }
+
+// Beside is a path that is not published.
 func (d Desk) Beside(name string) string { return filepath.Join(d.dir, name) }
 
 func (d Desk) log() string { return filepath.Join(d.dir, "log.txt") }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -37,7 +40,15 @@ func (a *Attempt) Part(name, dir string) *Part {
 
 // Load lays the newest checkpoint of the part out in a folder; false if there is none.
 func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
-	loaded, err := p.checkpoints.Load(ctx, dir)
+	fresh, err := os.MkdirTemp(p.attempt.Desk.dir, "loaded-") // a module can't have it written elsewhere by a link
+	if err != nil {
+		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
+	}
+	defer os.RemoveAll(fresh)
+	loaded, err := p.checkpoints.Load(ctx, fresh)
+	if err == nil && loaded.Found() {
+		err = errors.Join(os.Chmod(fresh, 0o755), guest.MoveIn(fresh, p.attempt.Desk.base(dir), dir))
+	}
 	if err != nil {
 		return false, events.Fail(events.FailureUnavailable, fmt.Errorf("resume: %w", err))
 	}
@@ -51,22 +62,44 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 // Saving runs do and sends the checkpoints of the part's folder for which it calls take, as those of an attempt are sent: what is not
 // sent when do has succeeded is not sent any more.
 func (p *Part) Saving(ctx context.Context, do func(take Take) error) error {
-	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, beside: filepath.Dir(p.dir), latest: make(chan snapshot, 1)}
+	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, latest: make(chan snapshot, 1)}
 	s.copy = func(to string, all bool) error {
 		if all {
-			return copyTree(p.dir, to, math.MaxInt64)
+			return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, math.MaxInt64)
 		}
-		return copyTree(p.dir, to, copiedBytes)
+		return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, copiedBytes)
 	}
+	if err := s.makeFolder(p.attempt.Desk); err != nil {
+		return err
+	}
+	defer s.removeFolder()
 	err := p.attempt.shop.saving(ctx, s, do)
 	p.saved = p.saved || s.taken > 0
 	return err
 }
 
+// base is where no module can replace a folder on the way to another. A module's own search names the folders of trials itself, and they
+// may be anywhere.
+func (d Desk) base(dir string) string {
+	if name, err := filepath.Rel(d.dir, dir); err == nil && filepath.IsLocal(name) {
+		return d.dir
+	}
+	return string(filepath.Separator)
+}
+
 // Keep sends what the folder holds for those who go on from the part.
 func (p *Part) Keep(ctx context.Context, step int) error {
 	p.saved = true
-	if _, err := p.checkpoints.Save(ctx, p.dir, step); err != nil {
+	s := &saver{}
+	if err := s.makeFolder(p.attempt.Desk); err != nil {
+		return err
+	}
+	defer s.removeFolder()
+	whole := filepath.Join(s.beside, "whole") // what the store follows is not the module's to change
+	if err := copyTree(p.attempt.Desk.base(p.dir), p.dir, whole, copiedBytes); err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("copy what is kept: %w", err))
+	}
+	if _, err := p.checkpoints.Save(ctx, whole, step); err != nil {
 		return events.Fail(events.FailureUnavailable, err)
 	}
 	return nil

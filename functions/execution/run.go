@@ -2,6 +2,9 @@ package execution
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"syscall"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -9,7 +12,6 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/telemetry"
-	"github.com/stoker-ml/stoker/storage"
 )
 
 // Run runs the module and passes on how it gets on. The module's log is kept whether it succeeds or fails.
@@ -31,6 +33,11 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 		Timeout: r.Timeout.Duration(), MemoryBytes: r.Memory.Bytes(), Grace: a.shop.opts.Grace, LogPath: a.Desk.log(),
 		GPU: r.WantsGPU(),
 	}
+	kept, err := a.openLog()
+	if err != nil {
+		return guest.Outcome{}, err
+	}
+	defer kept.Close()
 	live := a.tellLog()
 	limits.Live = live
 	outcome, err = a.runModule(ctx, told, limits, func(m module.Message) {
@@ -44,7 +51,7 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 		}
 	})
 	live.end()
-	a.log, a.logTail = a.keepLog(ctx), outcome.LogTail
+	a.log, a.logTail = a.keepLog(ctx, kept), outcome.LogTail
 	if err != nil {
 		return guest.Outcome{}, code.atAddress(a.AtAddresses(moduleFailure(err, a.log)))
 	}
@@ -66,13 +73,30 @@ func traced(ctx context.Context) *module.Trace {
 // keepLogTime bounds what a job that is stopping spends on its log.
 const keepLogTime = 5 * time.Second
 
-// keepLog sends the module's log to stand beside the attempt's manifest, and returns its address. A log that can't be
+// openLog makes the file of the log, and keeps it open: what is uploaded later is this file, whatever has its name by then.
+func (a *Attempt) openLog() (*os.File, error) {
+	file, err := os.OpenFile(a.Desk.log(), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	if err != nil {
+		return nil, events.Fail(events.FailureUnavailable, fmt.Errorf("make the log of a module: %w", err))
+	}
+	return file, nil
+}
+
+// keepLog uploads the module's log beside the attempt's manifest, and returns its address. A log that can't be
 // kept is no reason to fail a job.
-func (a *Attempt) keepLog(ctx context.Context) string {
+func (a *Attempt) keepLog(ctx context.Context, file *os.File) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLogTime)
 	defer cancel()
 	place := a.Execution.place(a.Task.Attempt.ID)
-	if _, err := storage.PutFile(ctx, a.Execution.fenced, place.Log(), a.Desk.log()); err != nil {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s: is no regular file", file.Name())
+	default:
+		_, err = a.Execution.fenced.Put(ctx, place.Log(), file, info.Size())
+	}
+	if err != nil {
 		a.Execution.Log.WarnContext(ctx, "the module's log is not kept", "error", err)
 		return ""
 	}

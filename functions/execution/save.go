@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 // checkpoint that can't be sent is no reason to fail a job; the next one may go.
 type saver struct {
 	copy        func(to string, all bool) error // of the module's folders
-	beside      string                          // what is copied waits here
+	beside      string                          // what is copied waits here, where the module can't write
 	checkpoints *storage.Checkpoints
 	log         *slog.Logger
 	saved       func(storage.Checkpoint)
@@ -38,9 +39,23 @@ type snapshot struct {
 	step int
 }
 
+// makeFolder makes the folder that copies wait in.
+func (s *saver) makeFolder(d Desk) (err error) {
+	if s.beside, err = os.MkdirTemp(d.dir, "checkpoints-"); err != nil {
+		return events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for checkpoints: %w", err))
+	}
+	return nil
+}
+
+func (s *saver) removeFolder() { _ = os.RemoveAll(s.beside) } // what stays goes with the Desk
+
 // saving runs finish and sends the attempt's checkpoints that it takes.
 func (a *Attempt) saving(ctx context.Context, finish func(take Take) error) error {
-	s := &saver{copy: a.Desk.copyKept, beside: a.Desk.dir, checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved, latest: make(chan snapshot, 1)}
+	s := &saver{copy: a.Desk.copyKept, checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved, latest: make(chan snapshot, 1)}
+	if err := s.makeFolder(a.Desk); err != nil {
+		return err
+	}
+	defer s.removeFolder()
 	err := a.shop.saving(ctx, s, finish)
 	a.mayHaveCheckpoints = a.mayHaveCheckpoints || s.taken > 0
 	return err

@@ -27,7 +27,7 @@ func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := copyTree(from, to, copiedBytes); err != nil {
+	if err := copyTree(from, from, to, copiedBytes); err != nil {
 		t.Fatal(err)
 	}
 	err = errors.Join( // the module goes on
@@ -55,7 +55,7 @@ func TestACopyFollowsNoLink(t *testing.T) {
 	if err := errors.Join(os.WriteFile(secret, []byte("of the worker"), 0o600), os.Symlink(secret, link)); err != nil {
 		t.Fatal(err)
 	}
-	if err := copyEntry(link, to, 0, copiedBytes); err != nil {
+	if err := copyEntry(rootOf(t, dir), "link", to, 0, copiedBytes); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -71,14 +71,46 @@ func TestACopyWaitsForNoPipe(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := copyEntry(pipe, filepath.Join(dir, "copy"), 0, copiedBytes); err != nil {
+	if err := copyEntry(rootOf(t, dir), "pipe", filepath.Join(dir, "copy"), 0, copiedBytes); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAFileThatVanishesIsLeftOut(t *testing.T) {
 	t.Parallel()
-	if err := copyEntry(filepath.Join(t.TempDir(), "gone"), filepath.Join(t.TempDir(), "copy"), 0, copiedBytes); !errors.Is(err, fs.ErrNotExist) {
+	if err := copyEntry(rootOf(t, t.TempDir()), "gone", filepath.Join(t.TempDir(), "copy"), 0, copiedBytes); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("copyTree can't know that it is gone: %v", err)
 	}
+}
+
+// A module may replace its folder by a link, or one on the way to it.
+func TestACopyFollowsNoLinkInThePlaceOfTheFolder(t *testing.T) {
+	t.Parallel()
+	secrets, desk := t.TempDir(), t.TempDir()
+	err := errors.Join(
+		os.MkdirAll(filepath.Join(secrets, "working"), 0o755), os.WriteFile(filepath.Join(secrets, "working", "key"), []byte("secret"), 0o600),
+		os.Symlink(filepath.Join(secrets, "working"), filepath.Join(desk, "working")), os.Symlink(secrets, filepath.Join(desk, "trial")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, from := range []string{filepath.Join(desk, "working"), filepath.Join(desk, "trial", "working")} {
+		to := filepath.Join(t.TempDir(), "copy")
+		if err := copyTree(desk, from, to, copiedBytes); err == nil {
+			t.Errorf("%d: a link was taken for the folder", i)
+		}
+		if _, err := os.Stat(filepath.Join(to, "key")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%d: the copy holds the secret: %v", i, err)
+		}
+	}
+}
+
+func rootOf(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	return root
 }

@@ -25,7 +25,7 @@ const (
 // copyKept copies what belongs to a checkpoint.
 func (d Desk) copyKept(to string, all bool) error {
 	if !all {
-		return copyTree(d.Working(), to, copiedBytes)
+		return copyTree(d.dir, d.Working(), to, copiedBytes)
 	}
 	return d.copyAll(to)
 }
@@ -62,7 +62,7 @@ func (d Desk) copyAll(to string) error {
 }
 
 func (d Desk) copyBoth(to string) error {
-	if err := copyTree(d.Working(), to, math.MaxInt64); err != nil {
+	if err := copyTree(d.dir, d.Working(), to, math.MaxInt64); err != nil {
 		return err
 	}
 	if _, err := os.Stat(d.Out(modelRun)); errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +72,7 @@ func (d Desk) copyBoth(to string) error {
 	if err := os.MkdirAll(filepath.Dir(inside), 0o755); err != nil {
 		return err
 	}
-	return copyTree(d.Out(modelRun), inside, math.MaxInt64)
+	return copyTree(d.dir, d.Out(modelRun), inside, math.MaxInt64)
 }
 
 // layOutRun moves what a checkpoint holds of model_run from working/ to where it belongs.

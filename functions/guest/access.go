@@ -92,15 +92,43 @@ func (a access) of(told module.Assignment) (*process.Access, error) {
 	return &process.Access{Hidden: a.hidden, Write: slices.Concat(own, a.write)}, nil
 }
 
-// ownFolders are those that the module of an assignment writes to. What is its own to make has the folder that it is made in. Those of all
-// trials of a job are in one folder.
+// ofBuild is the access of a build, in an environment, of a program in a folder; nil: that of the worker. The caches are made where they are
+// missing.
+func (a access) ofBuild(target string, environ []string) (*process.Access, error) {
+	if !a.on {
+		return nil, nil
+	}
+	write := []string{target}
+	for _, pair := range environ {
+		switch name, value, _ := strings.Cut(pair, "="); name {
+		case "GOCACHE", "GOMODCACHE":
+			write = append(write, value)
+		case "GOPATH":
+			for _, path := range filepath.SplitList(value) {
+				write = append(write, filepath.Join(path, "pkg", "mod"))
+			}
+		}
+	}
+	write = slices.DeleteFunc(write, func(path string) bool { return !filepath.IsAbs(path) })
+	var errs []error
+	for _, path := range write {
+		errs = append(errs, os.MkdirAll(path, 0o755))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fail(KindHost, fmt.Errorf("make the caches of the go command: %w", err))
+	}
+	return &process.Access{Hidden: a.hidden, Write: write}, nil
+}
+
+// ownFolders are those that the module of an assignment writes to. A model and predictions have the folder that they are made in, which
+// therefore holds nothing of the worker's. Those of all trials of a job are in one folder.
 func ownFolders(told module.Assignment) (folders []string) {
-	for _, path := range []string{told.WorkingDir, told.ModelRunDir} {
+	for _, path := range []string{told.WorkingDir, told.ModelRunDir, told.BestHyperparametersDir, told.TunerResultsDir} {
 		if path != "" {
 			folders = append(folders, path)
 		}
 	}
-	made := []string{told.ServingModelDir, told.EvalModelDir, told.BestHyperparametersDir, told.TunerResultsDir}
+	made := []string{told.ServingModelDir, told.EvalModelDir}
 	if told.Predictions != nil {
 		made = append(made, told.Predictions.Path, told.Predictions.LabelsPath)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -114,7 +115,7 @@ func (h *Host) build(ctx context.Context, folder string) (program, error) {
 	if err := verifyModules(packages); err != nil {
 		return program{}, fail(KindHost, fmt.Errorf("build module %s: %w", folder, err))
 	}
-	built.sealed, err = goBuild(ctx, folder, target)
+	built.sealed, err = h.goBuild(ctx, folder, target)
 	return built, err
 }
 
@@ -127,9 +128,16 @@ func waiting(ctx context.Context) Kind {
 }
 
 // goBuild writes the program beside target, takes the copy that is executed, and moves it to target.
-func goBuild(ctx context.Context, folder, target string) (sealed *os.File, err error) {
+//
+// The compilers of C read any file that sources name (#include, .incbin), so that the program would hold it: the build can read no more
+// than the module itself. Nothing is fetched by then.
+func (h *Host) goBuild(ctx context.Context, folder, target string) (sealed *os.File, err error) {
 	partial := target + ".partial"
-	if _, err := goCommand(ctx, folder, "build", "-trimpath", "-buildvcs=false", "-o", partial, "."); err != nil {
+	access, err := h.access.ofBuild(filepath.Dir(target), goEnvironment(os.Environ(), ""))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := goCommand(ctx, folder, access, "build", "-trimpath", "-buildvcs=false", "-o", partial, "."); err != nil {
 		return nil, err
 	}
 	sum := sha256.New()
@@ -146,8 +154,8 @@ func goBuild(ctx context.Context, folder, target string) (sealed *os.File, err e
 }
 
 // goCommand runs the go tool in a module's folder and returns what it printed. It has an empty home: settings and Git's configuration lie
-// there, which modules of the same user can write.
-func goCommand(ctx context.Context, folder string, args ...string) (out []byte, err error) {
+// there, which modules of the same user can write. It is held to an access to files; nil: to that of the worker.
+func goCommand(ctx context.Context, folder string, access *process.Access, args ...string) (out []byte, err error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		return nil, fail(KindModule, fmt.Errorf("module %s is Go source, and there is no go command to build it: "+
@@ -158,13 +166,16 @@ func goCommand(ctx context.Context, folder string, args ...string) (out []byte, 
 		return nil, fail(KindHost, fmt.Errorf("make a home for the go command: %w", err))
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	if err := withoutTelemetry(home); err != nil {
+		return nil, fail(KindHost, fmt.Errorf("make a home for the go command: %w", err))
+	}
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir = folder
 	var printed, said bytes.Buffer
 	cmd.Env = goEnvironment(os.Environ(), home)
 	cmd.Stdout, cmd.Stderr = &printed, &said
 	cmd.WaitDelay = time.Second // for the compilers that a killed go command leaves behind
-	err = cmd.Run()
+	err = process.Run(cmd, home, access)
 	switch exit := (*exec.ExitError)(nil); {
 	case err == nil:
 		return printed.Bytes(), nil
@@ -175,6 +186,16 @@ func goCommand(ctx context.Context, folder string, args ...string) (out []byte, 
 	default:
 		return nil, fail(KindHost, fmt.Errorf("go %s in %s: %w", args[0], folder, err))
 	}
+}
+
+// withoutTelemetry has the go command count nothing in a home. It would start a process that writes there after the command has ended.
+func withoutTelemetry(home string) error {
+	config := filepath.Join(home, ".config")
+	if runtime.GOOS == "darwin" {
+		config = filepath.Join(home, "Library", "Application Support")
+	}
+	dir := filepath.Join(config, "go", "telemetry")
+	return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "mode"), []byte("off\n"), 0o600))
 }
 
 func (h *Host) cacheDir() (string, error) {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/stoker-ml/stoker/functions/guest/process"
 )
 
 // goEnvironment is the environment of the go command. It has no settings but those of the worker's own environment that are named here,
@@ -19,7 +21,26 @@ func goEnvironment(environ []string, home string) []string {
 			kept = append(kept, name+"="+folder)
 		}
 	}
-	return append(kept, "HOME="+home, "GOENV=off", "GOFLAGS=", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
+	if process.CanSandbox() != nil || os.Getenv(sandboxEnv) == "off" {
+		kept = append(kept, "CGO_ENABLED="+cgo(environ))
+	}
+	return append(kept, "HOME="+home, "TMPDIR="+home, "GOTMPDIR="+home, "GOENV=off", "GOFLAGS=", "GOTOOLCHAIN=local", "GOTELEMETRY=off")
+}
+
+// cgoEnv is the environment's word for whether modules in Go may be built with C where nothing keeps the compilers from files of the worker.
+const cgoEnv = "STOKER_MODULE_CGO"
+
+// cgo is CGO_ENABLED where a build can't be kept from files of the worker: a source in C can have any of them built into the program.
+func cgo(environ []string) string {
+	if !slices.Contains(environ, cgoEnv+"=1") {
+		return "0"
+	}
+	for _, pair := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(pair, "CGO_ENABLED="); ok {
+			return value
+		}
+	}
+	return "1"
 }
 
 // goNames are the variables that a build may depend on: where the toolchain, the caches and the sources of modules are, and how C is

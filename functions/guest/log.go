@@ -2,11 +2,13 @@ package guest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Bounds of a log, whatever a module prints.
@@ -29,16 +31,31 @@ type boundedLog struct {
 	live io.Writer // who looks on; nil: nobody
 }
 
-// openLog makes the log's file; "" is a log without one.
+// openLog makes the log's file; "" is a log without one. A link in its place is not followed.
 func openLog(path string) (*boundedLog, error) {
 	if path == "" {
 		return &boundedLog{}, nil
 	}
-	file, err := os.Create(path)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
+	if err == nil {
+		err = checkRegular(file)
+	}
 	if err != nil {
 		return nil, fail(KindHost, fmt.Errorf("open the log of a module: %w", err))
 	}
 	return &boundedLog{file: file}, nil
+}
+
+// checkRegular closes what is no regular file: a pipe could have the worker wait.
+func checkRegular(file *os.File) error {
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: is no regular file", file.Name())
+	}
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return nil
 }
 
 func (l *boundedLog) Write(p []byte) (int, error) {

@@ -82,9 +82,9 @@ func (e *errand) startOver(with kerasChoice, spent time.Duration) error {
 	return nil
 }
 
-// removeOutputs removes what is not there before a module makes it.
+// removeOutputs removes what is not there before a module makes it, and what is in folders that it is given.
 func removeOutputs(a module.Assignment) error {
-	paths := []string{a.ServingModelDir, a.EvalModelDir, a.BestHyperparametersDir, a.TunerResultsDir}
+	paths := []string{a.ServingModelDir, a.EvalModelDir}
 	if a.Predictions != nil {
 		paths = append(paths, a.Predictions.Path, a.Predictions.LabelsPath)
 	}
@@ -93,7 +93,7 @@ func removeOutputs(a module.Assignment) error {
 		formats, _ := filepath.Glob(pattern) // the only error is that of a bad pattern
 		paths = append(paths, formats...)
 	}
-	var errs []error
+	errs := []error{empty(a.BestHyperparametersDir), empty(a.TunerResultsDir)}
 	for _, path := range paths {
 		if path != "" {
 			errs = append(errs, os.RemoveAll(path))

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -86,13 +85,9 @@ func markedKeras(workingDir string) (kerasChoice, bool) {
 
 // readKeras reads a choice; a file that holds none is as good as none.
 func readKeras(path string) (choice kerasChoice, ok bool) {
-	file, err := os.Open(path)
-	if err != nil {
-		return kerasChoice{}, false
-	}
-	defer file.Close()
 	const limit = 4096
-	text, err := io.ReadAll(io.LimitReader(file, limit))
+	folder, name := filepath.Split(path)
+	text, err := ReadInFolder(folder, folder, name, limit)
 	if err != nil || json.Unmarshal(text, &choice) != nil {
 		return kerasChoice{}, false
 	}

@@ -81,7 +81,7 @@ func TestOneJobsProcessIsNotAnothers(t *testing.T) {
     "umask": os.umask(0o77), "mask": sorted(__import__("signal").pthread_sigmask(0, [])), "modules": "leaked_module" in sys.modules,
     "handler": str(__import__("signal").getsignal(15)).split(" at ")[0], "limit": __import__("resource").getrlimit(7), "files": os.listdir("."),
     "home": os.getcwd() == os.environ["HOME"] == os.environ["TMPDIR"] == os.environ["STOKER_MODULE"],
-    "descriptors": sorted(int(fd) for fd in os.listdir("/proc/self/fd")), "leader": os.getpgid(0) == os.getpid(),
+    "descriptors": sorted(int(fd) for fd in os.listdir("/proc/self/fd")), "leader": os.getsid(0) == os.getpgid(0) == os.getpid(),
 }`
 	const change = `
 import resource, signal
@@ -99,7 +99,7 @@ os.umask(0o22); told = os.getpid()`
 		}
 		seen[way] = string(text)
 	}
-	if !strings.Contains(seen[guest.WarmOff], `"leaked":[null,null,[]]`) || !strings.Contains(seen[guest.WarmOff], `"home":true`) {
+	if !strings.Contains(seen[guest.WarmOff], `"leaked":[null,null,[]]`) || !strings.Contains(seen[guest.WarmOff], `"home":true`) || !strings.Contains(seen[guest.WarmOff], `"leader":true`) {
 		t.Errorf("a process of its own finds %s", seen[guest.WarmOff])
 	}
 	for way, text := range seen {

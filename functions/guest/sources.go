@@ -45,7 +45,7 @@ func sourceDigest(ctx context.Context, folder string) (string, error) {
 }
 
 func packagesDigest(ctx context.Context, folder string, packages []goPackage) (string, error) {
-	env, err := goCommand(ctx, folder, append([]string{"env"}, settings...)...)
+	env, err := goCommand(ctx, folder, nil, append([]string{"env"}, settings...)...)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func packagesDigest(ctx context.Context, folder string, packages []goPackage) (s
 // listPackages lists the program in folder and all that it imports, itself last.
 func listPackages(ctx context.Context, folder string) ([]goPackage, error) {
 	const fields = "-json=ImportPath,Dir,Name,Standard,Module,GoFiles,CgoFiles,CFiles,CXXFiles,HFiles,SFiles,SysoFiles,EmbedFiles"
-	out, err := goCommand(ctx, folder, "list", "-deps", fields, ".")
+	out, err := goCommand(ctx, folder, nil, "list", "-deps", fields, ".")
 	if err != nil {
 		return nil, err
 	}

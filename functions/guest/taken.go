@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -22,7 +21,7 @@ func taken(home string, on func(module.Message)) func(module.Message) {
 		if m.Type == module.MessageCheckpoint && m.All {
 			count++
 			// Who does not hear of it goes on after a while.
-			_ = os.WriteFile(filepath.Join(home, takenFile), []byte(strconv.Itoa(count)+"\n"), 0o600)
+			_ = WriteInFolder(filepath.Dir(home), home, takenFile, []byte(strconv.Itoa(count)+"\n"))
 		}
 	}
 }

@@ -3,7 +3,9 @@ package trainer
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -57,10 +59,11 @@ func hyperparameters(dir string) (map[string]any, error) {
 	if file == "" {
 		return nil, err
 	}
-	text, err := os.ReadFile(file)
+	text, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("hyperparameters: %w", err)
 	}
+	defer text.Close()
 	parsed, err := parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("hyperparameters %s: %w", filepath.Base(file), err)
@@ -68,13 +71,25 @@ func hyperparameters(dir string) (map[string]any, error) {
 	return parsed, nil
 }
 
+// maxHyperparameters is far more bytes than the hyperparameters of any search take. Parsed, they may take some fifty times as many.
+const maxHyperparameters = 1 << 20
+
 // parse keeps numbers as they stand: to Python, 1.0 is another value than 1.
-func parse(text []byte) (object map[string]any, err error) {
-	if err := json.Unmarshal(text, &object); err != nil { // all of it
+func parse(from io.Reader) (object map[string]any, err error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxHyperparameters+1))
+	if err != nil {
 		return nil, err
+	}
+	if len(text) > maxHyperparameters {
+		return nil, fmt.Errorf("longer than %d bytes", maxHyperparameters)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	clear(object)
-	return object, decoder.Decode(&object)
+	if err := decoder.Decode(&object); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something is behind the object")
+	}
+	return object, nil
 }

@@ -56,7 +56,7 @@ func upload(t *testing.T, store storage.Store, to storage.Ref, dir string) {
 // shift is that of a fresh worker: a trainer and a host of its own. kill is what its modules are told by killEnv.
 func (l *lab) shift(t *testing.T, store storage.Store, number int, kill string, on func(module.Message)) *shift {
 	t.Helper()
-	host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1", killEnv + "=" + kill}})
+	host, err := guest.New(guest.Options{Builtins: builtin.Digests(), Env: []string{childEnv + "=1", killEnv + "=" + kill, raidEnv + "=" + os.Getenv(raidEnv)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,9 @@ func suicidal(ctx context.Context, a *module.Args) error {
 	if _, err := fmt.Sscan(os.Getenv(killEnv), &step, &micros); err != nil {
 		step = 1 << 30
 	}
+	if os.Getenv(raidEnv) != "" {
+		defer raid(a)
+	}
 	return builtin.Run(ctx, strings.TrimPrefix(a.Module.Path, module.BuiltinPrefix), a.Assignment, func(m module.Message) {
 		a.Send(m)
 		if m.Type == module.MessageCheckpoint && m.Step >= step {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/skew"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 )
@@ -24,7 +25,7 @@ func predictions(a attempt) *module.Predictions {
 	if !settings.Check {
 		return nil
 	}
-	return &module.Predictions{Path: a.Desk.Beside("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Desk.Beside("labels.json")}
+	return &module.Predictions{Path: a.Desk.Answer("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Desk.Answer("labels.json")}
 }
 
 // skewQuestion asks how the model's files compare with the model that was trained; nil where that can't be asked, and why.
@@ -73,9 +74,13 @@ func (a *attempt) compared(ctx context.Context, report skew.Report) error {
 	return nil
 }
 
+// maxLabels is far more than the names of any model's labels take.
+const maxLabels = 1 << 20
+
 // labelsOf are features that requests don't have: those that the module names, and those that the schema keeps from serving.
 func labelsOf(a attempt) (labels []string, err error) {
-	text, err := os.ReadFile(a.assignment.Predictions.LabelsPath)
+	folder, name := filepath.Split(a.assignment.Predictions.LabelsPath)
+	text, err := guest.ReadInFolder(folder, folder, name, maxLabels)
 	if err == nil {
 		err = json.Unmarshal(text, &labels)
 	}

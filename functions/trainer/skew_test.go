@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/skew"
@@ -183,5 +184,17 @@ func TestAnotherComparisonIsAnotherExecution(t *testing.T) {
 	off, on, strict, same := execution("j1", "off"), execution("j2", "on"), execution("j3", "{tolerance: 1e-9}"), execution("j4", "{rows: 100}")
 	if off == on || on == strict || same != on {
 		t.Errorf("executions %s when off, %s when on, %s when stricter, %s as by default", off, on, strict, same)
+	}
+}
+
+// Nobody writes to the pipe, and the worker would wait for ever.
+func TestLabelsThatAreAPipeFailTheAttempt(t *testing.T) {
+	t.Parallel()
+	b := penguins(t, trains(t, func(a module.Assignment) error {
+		_ = os.Remove(a.Predictions.LabelsPath)
+		return syscall.Mkfifo(a.Predictions.LabelsPath, 0o600)
+	}))
+	if _, err := b.handle(t, skewJob(t, "j1", skewSpec, true, true), "a1"); err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -318,7 +318,7 @@ func TestWhatCouldNotBePublishedFailsItsCheck(t *testing.T) {
 func TestMoreThanAFactMayCarryFailsItsCheckBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	b := setup(t, writesModel)
-	b.put(t, "up/hp/best_hyperparameters.txt", `{"values": {"x": "`+strings.Repeat("y", 1<<20)+`"}}`)
+	b.put(t, "up/hp/best_hyperparameters.txt", `{"values": {"x": "`+strings.Repeat("y", 1<<19)+`"}}`)
 	if _, err := b.handle(t, job(t, "j1", "monday", spec), "a1"); kindOf(err) != events.FailureCheck {
 		t.Errorf("kind %q of %v", kindOf(err), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/tuner/oracle"
 	"github.com/stoker-ml/stoker/functions/tuner/search"
@@ -156,6 +157,22 @@ func (d *desk) Stop(_ context.Context, trial string, curves map[string][]tune.Po
 		return true, nil
 	}
 	return search.Early(study, trial, curves), nil
+}
+
+// Owns says whether a folder, where there is one, is the process's: below its working directory, or a temporary one as its home is. No link is
+// on the way to it.
+func (d *desk) Owns(folder string) bool {
+	for _, base := range []string{d.told.WorkingDir, os.TempDir()} {
+		if real, err := filepath.EvalSymlinks(base); err == nil {
+			base = real
+		}
+		root, err := guest.OpenFolder(base, folder)
+		if err == nil {
+			_ = root.Close() // only looked at
+			return true
+		}
+	}
+	return false
 }
 
 // Keep implements oracle.Desk.

@@ -97,7 +97,7 @@ func (s *seat) run(ctx context.Context, r *running, told module.Assignment, part
 
 // assign tells the module of one trial.
 func (s *seat) assign(study tune.Study, trial *tune.Trial) (module.Assignment, error) {
-	told, err := search.Tell(s.told, study.Config, trial, s.attempt.Desk.Beside(filepath.Join("trials", trial.ID)))
+	told, err := search.Tell(s.told, study.Config, trial, filepath.Join(s.attempt.Desk.Beside(trialsFolder), trial.ID))
 	if err == nil {
 		told.Trial.Study = s.Name().ID
 	}
@@ -124,7 +124,7 @@ func (s *seat) prepare(ctx context.Context, trial taken, told module.Assignment,
 		return search.NoStudy()
 	}
 	if local := s.attempt.Desk.Beside(keptAt(parent)); execution.There(local) != "" {
-		return unavailable(os.CopyFS(told.WorkingDir, os.DirFS(local)))
+		return unavailable(s.layKept(local, told.WorkingDir))
 	}
 	found, err := s.attempt.Part(partOf(parent), "").Load(ctx, told.WorkingDir)
 	if err == nil && !found {
@@ -134,9 +134,21 @@ func (s *seat) prepare(ctx context.Context, trial taken, told module.Assignment,
 	return err
 }
 
+// trialsFolder holds the folders of all trials. Their processes may write below it.
+const trialsFolder = "trials"
+
+// layKept copies the state of a trial to where another goes on from it.
+func (s *seat) layKept(local, working string) error {
+	copied, err := os.MkdirTemp(filepath.Dir(local), "copy-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.CopyFS(copied, os.DirFS(local)), guest.MoveIn(copied, s.attempt.Desk.Beside(trialsFolder), working))
+}
+
 // again empties the trial's folder for its next process, and lays out its newest checkpoint, or what it went on from.
 func (s *seat) again(ctx context.Context, trial taken, told module.Assignment, part *execution.Part) error {
-	if err := errors.Join(os.RemoveAll(told.WorkingDir), os.MkdirAll(told.WorkingDir, 0o755)); err != nil {
+	if err := search.Renew(told.WorkingDir, told.WorkingDir); err != nil {
 		return unavailable(err)
 	}
 	return s.prepare(ctx, taken{trial.Trial, true}, told, part)
@@ -175,7 +187,7 @@ func (s *seat) leave(ctx context.Context, trial taken, told module.Assignment, p
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		return unavailable(err)
 	}
-	return unavailable(os.Rename(told.WorkingDir, kept))
+	return unavailable(guest.MoveOut(s.attempt.Desk.Beside(trialsFolder), told.WorkingDir, kept))
 }
 
 func empty(dir string) bool {

@@ -13,7 +13,7 @@
 //
 // # Memory
 //
-// A memory limit holds for all processes of a group together. Without a cgroup somebody has to look at GroupMemoryBytes now and then;
+// A memory limit holds for all that a process starts together. Without a cgroup somebody has to look at GroupMemoryBytes now and then;
 // what grows faster than that is the kernel's, which knows no limit of ours then and may end anything.
 //
 // With a cgroup to divide, the kernel itself holds each process to its limit, page cache that can be dropped not counted. Open is

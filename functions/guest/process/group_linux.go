@@ -11,9 +11,10 @@ import (
 // rssUnit is that of ru_maxrss: kibibytes (getrusage(2)).
 const rssUnit = 1 << 10
 
-// groupOfItsOwn makes the child the leader of a new group, killed by the kernel if the worker dies without a word.
+// groupOfItsOwn makes the child the leader of a new session, and so of a new group, killed by the kernel if the worker dies without a word.
+// In the worker's session it could open the terminal that the worker was started from, and type into it (TIOCSTI of ioctl_tty(2)).
 func groupOfItsOwn() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // CanMeasureMemory says whether limits of memory can hold here.
@@ -26,9 +27,12 @@ const CanSeeStrays = true
 // known.
 func (p *Process) ResidentBytes() (now, most int64) { return residentBytes(p.PID()) }
 
-// GroupMemoryBytes adds up the resident memory of every process of the group. Pages that they share count once for each.
+// GroupMemoryBytes adds up the resident memory of every process that runs on the process's behalf: see belongings. Pages that they share count
+// once for each.
 func (p *Process) GroupMemoryBytes() (total int64) {
-	eachProcess(func(found processStat) { total += rssIfIn(p.PID(), found) })
+	for _, found := range p.belongings() {
+		total += rss(found)
+	}
 	return total
 }
 
@@ -62,12 +66,21 @@ func statusBytes(status []byte, name string) int64 {
 	return 0
 }
 
-// rssIfIn is the resident size of a process, if it is of the group: the 24th field of its stat, in pages.
-func rssIfIn(group int, p processStat) int64 {
-	if p.group() != group {
-		return 0
+// rss is the resident size of a process: the 24th field of its stat, in pages. A first thread that has exited has none any more; the others
+// of its process have it.
+func rss(p processStat) int64 {
+	pages := p.field(24)
+	if p.headless() && !p.zombie() {
+		folder := "/proc/" + strconv.Itoa(p.pid) + "/task"
+		threads, _ := os.ReadDir(folder) // none where it is gone by now
+		for _, thread := range threads {
+			text, _ := os.ReadFile(folder + "/" + thread.Name() + "/stat")
+			if of, ok := newProcessStat(p.pid, text); ok {
+				pages = max(pages, of.field(24))
+			}
+		}
 	}
-	return p.field(24) * int64(os.Getpagesize())
+	return pages * int64(os.Getpagesize())
 }
 
 // cpuIfIn is the CPU time of a process, if it is of the group: utime, stime, cutime and cstime, the fields 14 to 17 of its stat.

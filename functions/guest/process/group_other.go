@@ -13,8 +13,8 @@ import (
 // rssUnit is that of ru_maxrss on macOS: bytes. The BSDs count kibibytes; there the figure is too small.
 const rssUnit = 1
 
-// groupOfItsOwn makes the child the leader of a new group.
-func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// groupOfItsOwn makes the child the leader of a new session, and so of a new group: it has no way to the worker's terminal.
+func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // launch starts a command, and waits for it, so that its number is free when the rest of its group is killed: a very small chance to hit a
 // stranger, which Linux does not have.
@@ -26,6 +26,9 @@ func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err er
 	go func() { defer close(over); _ = cmd.Wait() }() // how it ended stands in ProcessState
 	return over, nil
 }
+
+// Run runs a command, and returns when it has ended. It can't be held to an access here.
+func Run(cmd *exec.Cmd, _ string, _ *Access) error { return cmd.Run() }
 
 // family is of no use where orphans can't be adopted.
 type family struct{}

@@ -46,6 +46,21 @@ func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}
 	return exited, err
 }
 
+// Run runs a command that has a home and an access to files, and returns when it has ended. It has the descriptors that the command names and
+// no others; what it leaves running is ended with the orphans of modules.
+func Run(cmd *exec.Cmd, home string, access *Access) error {
+	var sandbox *Sandbox
+	if access != nil {
+		sandbox = access.Sandbox(home)
+	}
+	var f family
+	if _, err := f.launch(cmd, sandbox); err != nil {
+		return err
+	}
+	defer f.leave()
+	return cmd.Wait()
+}
+
 // hold starts a command from this thread, tells how that went, and returns when the child has exited.
 func hold(cmd *exec.Cmd, sandbox *Sandbox, started chan<- error) {
 	err := errors.Join(unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC), brand(), sandbox.enter())
@@ -81,7 +96,7 @@ func brand() error {
 // ownFilters is how many filters this process was started with.
 var ownFilters = sync.OnceValue(func() int { return filters(os.Getpid()) })
 
-// branded says whether a process, which may be a zombie, has more filters than this one.
+// branded says whether a process, which may be a zombie or have lost its first thread, has more filters than this one.
 func branded(pid int) bool { return filters(pid) > ownFilters() }
 
 // filters reads proc_pid_status(5). It is 0 before Linux 5.9.

@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -48,6 +49,13 @@ func (f *family) join(pid int) {
 	families.leaders[pid] = f
 }
 
+// leaders are the numbers of all leaders that are children of this process.
+func leaders() []int {
+	families.Lock()
+	defer families.Unlock()
+	return slices.Collect(maps.Keys(families.leaders))
+}
+
 // leave forgets a leader that has been waited for, or is about to be.
 func (f *family) leave() {
 	f.setBusy(false)
@@ -87,8 +95,7 @@ func endOrphans() {
 		_, orphans, _ := processes()
 		for _, o := range orphans {
 			switch {
-			case o.zombie:
-				reapOrphan(o.pid)
+			case o.zombie && reapOrphan(o.pid):
 			case !o.belongs():
 				ended = o.end(end) || ended
 			}
@@ -126,11 +133,12 @@ func (o orphan) end(until time.Time) bool {
 	return true
 }
 
-func reapOrphan(pid int) {
+// reapOrphan waits for an orphan that has ended, and says whether it is gone. One that has threads left is not.
+func reapOrphan(pid int) bool {
 	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG, nil)
+		reaped, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		if !errors.Is(err, unix.EINTR) {
-			return
+			return reaped == pid || err != nil
 		}
 	}
 }

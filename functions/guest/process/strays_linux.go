@@ -54,6 +54,46 @@ func (p *Process) others() (found, complete bool) {
 	return found, complete
 }
 
+// belongings are the processes that run on the process's behalf: its group, what descends from it, what has its mark, and orphans that may
+// be its own, with what descends from those. An orphan without a mark counts for each process that was busy when it began.
+func (p *Process) belongings() (found []processStat) {
+	all, orphans, _ := processes()
+	known := map[int]processStat{}
+	for _, one := range all {
+		known[one.pid] = one
+	}
+	mine := map[int]bool{os.Getpid(): false, p.PID(): true}
+	for _, leader := range leaders() {
+		if leader != p.PID() {
+			mine[leader] = false
+		}
+	}
+	for _, o := range orphans {
+		mine[o.pid] = marked(o.pid, p.Home) || !hasAnyMark(o.pid) && p.family.hasAny([]orphan{o})
+	}
+	for _, one := range all { // orphans before Linux 5.9, which doesn't tell the brand
+		if _, decided := mine[one.pid]; !decided && one.parent() == os.Getpid() {
+			mine[one.pid] = marked(one.pid, p.Home)
+		}
+	}
+	var belongs func(pid int) bool
+	belongs = func(pid int) bool {
+		one, there := known[pid]
+		if is, decided := mine[pid]; decided || !there {
+			return is
+		}
+		mine[pid] = false // numbers that were given away meanwhile may make a circle
+		mine[pid] = one.group() == p.PID() || belongs(one.parent())
+		return mine[pid]
+	}
+	for _, one := range all {
+		if belongs(one.pid) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
 // isKin says whether another process is a child of the leader, or is in its group.
 func (p *Process) isKin(other processStat) bool {
 	return other.pid != p.PID() && !other.zombie() && (other.parent() == p.PID() || other.group() == p.PID())
@@ -109,8 +149,33 @@ func awaitPidfd(fd int, end time.Time) {
 // marked says whether a process has the mark of the one that home belongs to. It is false for one whose environment this
 // user may not read, and for one that has ended.
 func marked(pid int, home string) bool {
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && hasMark(environ, home)
+	return hasMark(environOf(pid), home)
+}
+
+// environOf reads proc_pid_environ(5). It is empty where it can't be read.
+func environOf(pid int) []byte {
+	folder := "/proc/" + strconv.Itoa(pid)
+	environ, err := os.ReadFile(folder + "/environ")
+	if err != nil || len(environ) > 0 {
+		return environ
+	}
+	threads, _ := os.ReadDir(folder + "/task") // the first thread may have exited, and has no environment any more; the others have it
+	for _, thread := range threads {
+		if environ, _ = os.ReadFile(folder + "/task/" + thread.Name() + "/environ"); len(environ) > 0 {
+			return environ
+		}
+	}
+	return nil
+}
+
+// hasAnyMark says whether a process has the mark of one that was started here.
+func hasAnyMark(pid int) bool {
+	for pair := range bytes.SplitSeq(environOf(pid), []byte{0}) {
+		if bytes.HasPrefix(pair, []byte(MarkEnv+"=")) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasMark reads /proc/<pid>/environ (proc_pid_environ(5)): name=value pairs, each ended by a zero byte.

@@ -29,9 +29,15 @@ func (p processStat) field(number int) int64 {
 	return 0
 }
 
-func (p processStat) zombie() bool { return len(p.rest) > 0 && p.rest[0] == 'Z' }
-func (p processStat) parent() int  { return int(p.field(4)) }
-func (p processStat) group() int   { return int(p.field(5)) }
+// zombie says whether the process has ended, and is only to be waited for. One whose first thread has exited looks so too as long as
+// others of its threads run.
+func (p processStat) zombie() bool { return p.headless() && p.field(20) <= 1 }
+
+// headless says whether the first thread of the process has exited.
+func (p processStat) headless() bool { return len(p.rest) > 0 && p.rest[0] == 'Z' }
+
+func (p processStat) parent() int { return int(p.field(4)) }
+func (p processStat) group() int  { return int(p.field(5)) }
 
 // began is in ticks since the machine started.
 func (p processStat) began() int64 { return p.field(22) }

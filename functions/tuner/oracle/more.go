@@ -31,9 +31,14 @@ func epochOf(ctx context.Context) (int, bool) {
 
 // trialFolder is where a tuner keeps what a trial leaves: trial_0000 and so on. "" if it doesn't say: then nothing is kept for
 // trials that go on from others, and they find what they need only where all tuners share their disk.
-func trialFolder(ctx context.Context, trial string) string {
+//
+// The folder is one that the tuner's process names, and the worker would read and write there: a desk may say which are the process's own.
+func (s *Server) trialFolder(ctx context.Context, trial string) string {
 	project := said(ctx, FolderKey)
 	if !filepath.IsAbs(project) {
+		return ""
+	}
+	if owner, asks := s.desk.(interface{ Owns(folder string) bool }); asks && !owner.Owns(project) {
 		return ""
 	}
 	return filepath.Join(project, "trial_"+trial)

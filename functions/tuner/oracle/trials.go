@@ -50,7 +50,7 @@ func (s *Server) CreateTrial(ctx context.Context, r *oraclepb.CreateTrialRequest
 // lay has the folder of a trial there that another goes on from: as this tuner left it, or as it is kept. Anything else that lies in
 // its place is of a try that came to nothing.
 func (s *Server) lay(ctx context.Context, study tune.Study, id string) error {
-	parent, folder := study.Trial(id), trialFolder(ctx, id)
+	parent, folder := study.Trial(id), s.trialFolder(ctx, id)
 	if parent == nil || parent.Files == "" || folder == "" {
 		return nil
 	}
@@ -182,7 +182,7 @@ func failure(ctx context.Context) string {
 
 // keep stores what a trial leaves that another may go on from.
 func (s *Server) keep(ctx context.Context, study tune.Study, ended tune.Ended) (string, error) {
-	algorithm, folder := study.Config.Algorithm, trialFolder(ctx, ended.Trial)
+	algorithm, folder := study.Config.Algorithm, s.trialFolder(ctx, ended.Trial)
 	trial := study.Trial(ended.Trial)
 	if folder == "" || trial == nil || ended.Status != tune.Completed || trial.Epochs == 0 || trial.Epochs >= algorithm.MaxEpochs {
 		return "", nil

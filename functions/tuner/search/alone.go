@@ -102,7 +102,7 @@ func (a *alone) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 	told.Trial.Study = filepath.Dir(dir)
 	if trial.Parent != "" {
 		parent := filepath.Join(a.Dir, trial.Parent, filepath.Base(told.WorkingDir))
-		if err := os.CopyFS(told.WorkingDir, os.DirFS(parent)); err != nil {
+		if err := goOnFrom(a.Dir, parent, told.WorkingDir); err != nil {
 			return nil, fmt.Errorf("go on from trial %s: %w", trial.Parent, err)
 		}
 	}
@@ -126,6 +126,21 @@ func (a *alone) try(ctx context.Context, trial *tune.Trial) (*tune.Ended, error)
 	}
 	ended := Failed(trial.ID, Said(err.Error(), failure.LogTail))
 	return &ended, nil
+}
+
+// goOnFrom copies what a trial left to where another works, both in the folder of the trials.
+func goOnFrom(trials, parent, working string) error {
+	from, err := guest.OpenFolder(trials, parent)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	copied, err := os.MkdirTemp(filepath.Dir(trials), ".stoker-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(copied)
+	return errors.Join(os.Chmod(copied, 0o755), os.CopyFS(copied, from.FS()), guest.MoveIn(copied, trials, working))
 }
 
 // leave writes TFX's files, and the study beside them.

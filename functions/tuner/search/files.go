@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/stoker-ml/stoker/compute/tune/space"
+	"github.com/stoker-ml/stoker/functions/guest"
 )
 
 // TFX's names of the files. The first is JSON too, despite its name.
@@ -86,17 +86,12 @@ func turn(scores []float64) int {
 
 // readFile reads a file that the module left.
 func readFile[T any](path string, read func([]byte) (T, error)) (value T, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return value, fmt.Errorf("%s: %w: tuner_fn left none", filepath.Base(path), os.ErrNotExist)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	text, err := guest.ReadInFolder(filepath.Dir(path), filepath.Dir(path), filepath.Base(path), maxBytes)
 	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return value, fmt.Errorf("%s: %w: tuner_fn left none", filepath.Base(path), os.ErrNotExist)
 	case err != nil:
 		return value, fmt.Errorf("read %s: %w", filepath.Base(path), err)
-	case len(text) > maxBytes:
-		return value, fmt.Errorf("%s: more than %d bytes", filepath.Base(path), maxBytes)
 	}
 	if value, err = read(text); err != nil {
 		return value, fmt.Errorf("%s: %w", filepath.Base(path), err)

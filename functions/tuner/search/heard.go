@@ -1,11 +1,12 @@
 package search
 
 import (
-	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/compute/tune/suggest"
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -74,7 +75,8 @@ func (h *Heard) End(over bool) {
 	h.over = h.over || over
 	if h.stopped == 0 {
 		h.stopped = max(1, h.step)
-		_ = os.WriteFile(h.stop, nil, 0o600) // a module that is not stopped only takes longer
+		folder := filepath.Dir(h.stop)
+		_ = guest.WriteInFolder(filepath.Dir(folder), folder, filepath.Base(h.stop), nil) // a module that is not stopped only takes longer
 	}
 }
 

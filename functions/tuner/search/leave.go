@@ -30,13 +30,29 @@ func Leave(study *tune.Study, log []byte, bestDir, resultsDir string) error {
 	if err != nil {
 		return checkFailure(err)
 	}
-	folder := filepath.Join(resultsDir, studyFolder)
 	return unavailable(errors.Join(
-		os.WriteFile(filepath.Join(bestDir, bestFile), text, 0o644),
-		os.WriteFile(filepath.Join(resultsDir, resultsFile), results, 0o644),
-		report.Write(folder, study, maxSessions),
-		os.WriteFile(filepath.Join(folder, report.LogFile), log, 0o644),
+		replaceFolder(bestDir, func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, bestFile), text, 0o644)
+		}),
+		replaceFolder(resultsDir, func(dir string) error {
+			folder := filepath.Join(dir, studyFolder)
+			return errors.Join(
+				os.WriteFile(filepath.Join(dir, resultsFile), results, 0o644),
+				report.Write(folder, study, maxSessions),
+				os.WriteFile(filepath.Join(folder, report.LogFile), log, 0o644),
+			)
+		}),
 	))
+}
+
+// replaceFolder puts a new folder in the place of one that a module may write to: what lies there may be links.
+func replaceFolder(dir string, write func(dir string) error) (err error) {
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".stoker-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(fresh)) }()
+	return errors.Join(os.Chmod(fresh, 0o755), write(fresh), os.RemoveAll(dir), os.Rename(fresh, dir))
 }
 
 // resultsOf is TFX's list of completed trials, the best first.

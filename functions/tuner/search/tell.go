@@ -18,7 +18,7 @@ func Tell(told module.Assignment, c tune.Config, trial *tune.Trial, dir string) 
 	told.Call, told.BestHyperparametersDir, told.TunerResultsDir = module.CallTrial, "", ""
 	told.WorkingDir = filepath.Join(dir, "working")
 	told.ModelRunDir = filepath.Join(dir, "model_run")
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(told.WorkingDir, 0o755)); err != nil {
+	if err := Renew(told.WorkingDir, dir); err != nil {
 		return told, events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for trial %s: %w", trial.ID, err))
 	}
 	text, err := c.Space.Encode(trial.Values)
@@ -36,6 +36,29 @@ func Tell(told module.Assignment, c tune.Config, trial *tune.Trial, dir string) 
 		StopPath: filepath.Join(dir, "stop"),
 	}
 	return told, nil
+}
+
+// Renew makes the folder that a trial works in, <trials>/<trial>/<folder>, empty, after gone is removed: that folder or the trial's whole. The
+// process of another trial may write there too: it can have nothing made or removed that is not in the folder of the trials.
+func Renew(working, gone string) error {
+	trials := filepath.Dir(filepath.Dir(working))
+	if err := os.MkdirAll(trials, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(trials)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	made, err := filepath.Rel(trials, working)
+	if err != nil {
+		return err
+	}
+	removed, err := filepath.Rel(trials, gone)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.RemoveAll(removed), root.MkdirAll(made, 0o755))
 }
 
 // steps is up to which step a trial goes that ends after some of the epochs that the longest has: its share of num_steps, at least one.

@@ -127,7 +127,7 @@ func fork(mark string, control []byte) (*exec.Cmd, error) {
 		files = append(files, file)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = files[0], files[1], files[1], files[2:]
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd, cmd.Start()
 }
 

@@ -62,19 +62,22 @@ class Server:
         sys.stdout.flush()
         sys.stderr.flush()
         self.libc.fflush(None)
+        hear, tell = os.pipe()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads: see unfit
                 pid = os.fork()
         except OSError as error:
             self.answer({"refused": str(error)})
-            close(descriptors)
+            close([*descriptors, hear, tell])
             return None
         if pid == 0:
-            self.become_child(home, descriptors)
+            os.close(hear)
+            self.become_child(home, descriptors, tell)
             return 0
-        close(descriptors)
-        set_group(pid)
+        close([*descriptors, tell])
+        os.read(hear, 1)  # ends when the child leads its session, or has ended: guest may signal its group from then on
+        os.close(hear)
         self.answer({"pid": pid})
         return pid
 
@@ -87,11 +90,12 @@ class Server:
             return f"{now} threads, {self.threads} after the imports"
         return None
 
-    def become_child(self, home, descriptors):
+    def become_child(self, home, descriptors, tell):
         self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self.pid:  # it ended before the line above
             os._exit(1)
-        set_group(0)
+        os.setsid()  # a group of its own too, and no way to the terminal of the worker
+        os.close(tell)
         self.mark.write(home)
         self.memories.become(home)
         self.socket.close()
@@ -105,14 +109,6 @@ class Server:
 def reap(pid):
     _, status, usage = os.wait4(pid, 0)
     return {"status": status, "maxrss": usage.ru_maxrss}
-
-
-def set_group(pid):
-    """Both sides do, so that it is done whoever is first; the second may find it ended."""
-    try:
-        os.setpgid(pid, pid)
-    except (PermissionError, ProcessLookupError):
-        pass
 
 
 def started_context():

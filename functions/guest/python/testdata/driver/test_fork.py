@@ -58,6 +58,15 @@ class Refusals(unittest.TestCase):
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         self.assertIn(b'"refused"', self.ours.recv(1000))
 
+    def test_a_child_leads_a_session_of_its_own_as_soon_as_it_is_told_of(self):
+        os.environ["STOKER_PROGRESS_FD"] = "50"
+        self.addCleanup(os.environ.pop, "STOKER_PROGRESS_FD")
+        pid = self.server.fork("/tmp", [os.open("/dev/null", os.O_RDWR) for _ in range(3)])
+        if pid == 0:
+            os._exit(0)
+        self.addCleanup(os.waitpid, pid, 0)
+        self.assertEqual((os.getsid(pid), os.getpgid(pid)), (pid, pid))
+
     def test_a_mark_without_room_is_refused(self):
         with self.assertRaisesRegex(ValueError, "no room"):
             self.server.mark.write("/home/much/longer")
