@@ -234,7 +234,7 @@ func (r elsewhenRegister) Get(ctx context.Context, key string) (events.Entry, er
 	return entry, err
 }
 
-func TestOnlyTheBussClockEndsARun(t *testing.T) {
+func TestHowFarOffTheBussClockIsDecidesNothing(t *testing.T) {
 	t.Parallel()
 	const years = 10 * 365 * 24 * time.Hour
 	for _, off := range []time.Duration{years, -years} {
