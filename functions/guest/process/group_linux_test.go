@@ -88,7 +88,7 @@ func TestMemoryIsCountedOfAllThatAProcessHasStarted(t *testing.T) {
 			if _, err := io.ReadFull(p.Output, make([]byte, len("holds\n"))); err != nil {
 				t.Fatal(err)
 			}
-			if got := p.GroupMemoryBytes(); got < held || got > 3*held {
+			if got := p.GroupMemoryBytes(); got < held || got > 8*held { // under the race detector it takes several times as much
 				t.Errorf("counted %d MiB, want those of the process that holds %d", got>>20, held>>20)
 			}
 			before.SetBusy(true) // after what holds the memory began
