@@ -90,8 +90,8 @@ func copyFile(root *os.Root, name, to string) (err error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return err
 	}
-	if now, err := root.Lstat(name); err != nil || !os.SameFile(info, now) {
-		return err
+	if now, err := root.Lstat(name); err == nil && !now.Mode().IsRegular() { // a link, whose target was opened
+		return nil
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

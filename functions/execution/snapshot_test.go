@@ -114,3 +114,44 @@ func rootOf(t *testing.T, dir string) *os.Root {
 	t.Cleanup(func() { _ = root.Close() })
 	return root
 }
+
+// A module replaces a file by a newer one, as it does with what must never be half written: a copy has one or the other.
+func TestACopyHasAFileThatIsReplacedMeanwhile(t *testing.T) {
+	t.Parallel()
+	from, written := t.TempDir(), make(chan error, 1)
+	state := filepath.Join(from, "state")
+	replace := func() error {
+		return errors.Join(os.WriteFile(state+".new", []byte("whole"), 0o600), os.Rename(state+".new", state))
+	}
+	if err := replace(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				written <- nil
+				return
+			default:
+			}
+			if err := replace(); err != nil {
+				written <- err
+				return
+			}
+		}
+	}()
+	for range 500 {
+		to := filepath.Join(t.TempDir(), "copy")
+		if err := copyTree(from, from, to, copiedBytes); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(to, "state")); err != nil || string(text) != "whole" {
+			t.Fatalf("the copy has %q, %v", text, err)
+		}
+	}
+	close(done)
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}
