@@ -56,8 +56,8 @@ func keyOfGraphs(ctx context.Context, q modelcheck.Question, r pipeline.Resource
 	return key, true, nil
 }
 
-// hashFiles writes the name, the size and the bytes of each file to h, and returns how many of the bytes in left it did not need: fewer
-// than 0 when there are more, and then it stops.
+// hashFiles writes the name, the size and the bytes of each file to h, and returns how many of the bytes in left it did not need. It stops
+// and returns fewer than 0 when there are more, or when something is no regular file.
 func hashFiles(ctx context.Context, h io.Writer, folder fs.FS, left int64) (int64, error) {
 	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -70,7 +70,8 @@ func hashFiles(ctx context.Context, h io.Writer, folder fs.FS, left int64) (int6
 		if err != nil {
 			return err
 		}
-		if left -= info.Size(); left < 0 {
+		if left -= info.Size(); left < 0 || !info.Mode().IsRegular() { // staging makes regular files
+			left = min(left, -1)
 			return fs.SkipAll
 		}
 		file, err := folder.Open(path)

@@ -122,3 +122,22 @@ func write(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// A link is not followed to know a graph again: with one, it is checked each time.
+func TestAGraphWithALinkIsCheckedEachTime(t *testing.T) {
+	t.Parallel()
+	c := &checker{}
+	a := &Attempt{Desk: Desk{t.TempDir()}, shop: &Workshop{guest: c}, Execution: Execution{Inputs: []Input{{Key: BaseModel, Dir: "base"}}}}
+	write(t, a.Desk.In("base", "saved_model.pb"), "graph")
+	if err := os.Symlink("saved_model.pb", a.Desk.In("base", "linked")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := a.checkGraphs(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if c.asked != 2 {
+		t.Errorf("%d checks of 2", c.asked)
+	}
+}
