@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -78,21 +77,17 @@ func linkEntry(root *os.Root, name, to string) error {
 // copyFile copies regular files. What was one a moment ago may be a pipe or a link by now, which is left out: nobody is waited for, and
 // nothing outside of the directory is read.
 func copyFile(root *os.Root, name, to string) (err error) {
-	in, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	in, err := guest.OpenRegular(root, name)
+	if errors.Is(err, guest.ErrNotRegular) {
+		return nil
+	}
 	if err != nil {
-		if now, gone := root.Lstat(name); gone == nil && !now.Mode().IsRegular() {
+		if now, gone := root.Lstat(name); gone == nil && !now.Mode().IsRegular() { // a link that leads out, or a socket
 			return nil
 		}
 		return err
 	}
 	defer in.Close()
-	info, err := in.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	if now, err := root.Lstat(name); err == nil && !now.Mode().IsRegular() { // a link, whose target was opened
-		return nil
-	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err

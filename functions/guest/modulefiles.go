@@ -60,28 +60,27 @@ func openBelow(root *os.Root, name string) (*os.Root, error) {
 	return below, nil
 }
 
+// ErrNotRegular is in the chain of the error of OpenRegular for what is no regular file, or has a link in its place.
+var ErrNotRegular = errors.New("no regular file")
+
 // OpenRegular opens a file that a module may have written, to read it. Only a regular file is opened: a pipe would have the worker wait,
-// and a device may have no end.
+// and a device may have no end. A file that is replaced by a newer one meanwhile is opened as it was.
 func OpenRegular(root *os.Root, name string) (*os.File, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	opened, err := file.Stat()
-	if err == nil && !opened.Mode().IsRegular() {
-		err = fmt.Errorf("%s: is no regular file", name)
+	if err == nil && opened.Mode().IsRegular() {
+		named, gone := root.Lstat(name)
+		if gone != nil || named.Mode().IsRegular() {
+			return file, nil
+		}
 	}
-	var named os.FileInfo
 	if err == nil {
-		named, err = root.Lstat(name)
+		err = fmt.Errorf("%s: %w", name, ErrNotRegular)
 	}
-	if err == nil && !os.SameFile(opened, named) {
-		err = fmt.Errorf("%s: is a link", name)
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
+	return nil, errors.Join(err, file.Close())
 }
 
 // ReadRegular reads a file that a module may have written, of at most that many bytes.

@@ -108,7 +108,8 @@ func processes() (all []processStat, orphans []orphan, complete bool) {
 }
 
 func findStrays(home string) []int {
-	all, _, _ := processes()
+	var all []processStat
+	eachProcess(func(p processStat) { all = append(all, p) })
 	return findMarked(all, home)
 }
 
