@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 )
 
-// Lag is how much waits for a durable consumer.
+// Lag is how much waits for a durable consumer, as its leader has counted: what was published a moment ago may be missing.
 type Lag struct {
 	Stream, Consumer string
 	Waiting          uint64 // not delivered to anybody yet

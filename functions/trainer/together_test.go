@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
@@ -114,12 +115,23 @@ func asItIs(s storage.Store) storage.Store { return s }
 func TestHostsOfAGroupTrainOnTheSameInputsAndTheLeaderAloneCommits(t *testing.T) {
 	t.Parallel()
 	assigned := make(chan module.Assignment, 2)
+	var begun atomic.Int32
+	all := make(chan struct{})
+	// No host is done before the other has begun, as in training on several: a leader that is done has a member that didn't begin yet leave it.
 	staged := func(ctx context.Context, a module.Assignment) (guest.Outcome, error) {
 		if got := read(t, a.TrainFiles); !slices.Equal(got, []string{"train rows"}) {
 			t.Errorf("worker %d has staged %q", a.Cluster.Index, got)
 		}
 		assigned <- a
-		return writesModel(a)
+		if begun.Add(1) == 2 {
+			close(all)
+		}
+		select {
+		case <-all:
+			return writesModel(a)
+		case <-ctx.Done():
+			return trainsOn(ctx, a)
+		}
 	}
 	readOnly := func(s storage.Store) storage.Store {
 		return storagetest.Faulty(s, func(c storagetest.Call) storagetest.Fault {
