@@ -23,7 +23,8 @@ type Lease struct {
 	Ended    *Ended              `json:"ended,omitempty"`
 	Lost     []string            `json:"lost,omitempty"` // attempts whose lease was taken over, and whose worker hasn't reported since
 
-	Cancelled bool `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
+	Cancelled bool     `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
+	GivenUp   *GivenUp `json:"given_up,omitempty"`  // the job is given up; what is left to do is to say so
 
 	More *More `json:"-"` // of a newer version: about Message, whoever holds the lease. What would be about one attempt has to name it
 }
@@ -33,6 +34,35 @@ type Ended struct {
 	Attempt int         `json:"attempt"` // its number
 	Kind    FailureKind `json:"kind"`
 	Why     string      `json:"why"` // for people; one line, cut at maxWhy bytes
+}
+
+// GivenUp is the failure for which a job is given up. It is written before anything else says so: whoever takes the job after a worker
+// that died then goes on with that, and doesn't work on the job.
+type GivenUp struct {
+	Reason    DeadReason `json:"reason"`
+	LogTail   string     `json:"log_tail,omitempty"`
+	Log       string     `json:"log,omitempty"`
+	Execution string     `json:"execution,omitempty"`
+}
+
+// maxGivenUp bounds each text of a GivenUp: a lease is one message.
+const maxGivenUp = 64 << 10
+
+// GivenUp is the failure as a lease holds it, with at most 64 KiB of the beginning of its message and of the end of its log.
+func (f *Failure) GivenUp() *GivenUp {
+	reason, tail := f.Reason(), f.LogTail
+	if len(reason.Message) > maxGivenUp {
+		reason.Message = strings.ToValidUTF8(reason.Message[:maxGivenUp], "")
+	}
+	if len(tail) > maxGivenUp {
+		tail = strings.ToValidUTF8(tail[len(tail)-maxGivenUp:], "")
+	}
+	return &GivenUp{Reason: reason, LogTail: tail, Log: f.Log, Execution: f.Execution}
+}
+
+// Failure is what the job was given up for.
+func (g *GivenUp) Failure() *Failure {
+	return &Failure{Kind: g.Reason.Kind, Err: reasoned(g.Reason), LogTail: g.LogTail, Log: g.Log, Execution: g.Execution}
 }
 
 // maxWhy is enough for an error with an address or two in it.
@@ -84,7 +114,7 @@ func (l Lease) Taken(attempt string) Lease {
 		}
 	}
 	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Ended: l.Ended, Lost: l.Lost,
-		Cancelled: l.Cancelled, More: l.More}
+		Cancelled: l.Cancelled, GivenUp: l.GivenUp, More: l.More}
 }
 
 // Survived is the lease once the worker of an attempt has reported that it is alive, although it could not keep or release the lease.
@@ -112,12 +142,12 @@ func (l Lease) Released(cause FailureKind, why string) Lease {
 		why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
 	}
 	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Ended: &Ended{l.Number, cause, why}, Lost: l.Lost,
-		Cancelled: l.Cancelled, More: l.More}
+		Cancelled: l.Cancelled, GivenUp: l.GivenUp, More: l.More}
 }
 
 // Attempt describes the attempt that holds the lease.
 func (l Lease) Attempt() Attempt {
-	return Attempt{ID: l.Holder, Number: l.Number, Failures: maps.Clone(l.Failures), Lost: len(l.Lost), Cancelled: l.Cancelled}
+	return Attempt{ID: l.Holder, Number: l.Number, Failures: maps.Clone(l.Failures), Lost: len(l.Lost), Cancelled: l.Cancelled, GivenUp: l.GivenUp}
 }
 
 func counted(failures map[FailureKind]int, cause FailureKind) map[FailureKind]int {

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -71,5 +72,25 @@ func TestALeaseIsCountedOnForLessThanItLasts(t *testing.T) {
 	sent := time.Now()
 	if got := terms.Until(sent).Sub(sent); got != 27*time.Second {
 		t.Errorf("counted on for %s, want 27s", got)
+	}
+}
+
+// What a lease says of a job that is given up outlives its worker, the worker's late report and a release, and ends with the message.
+func TestAJobStaysGivenUpForItsMessage(t *testing.T) {
+	t.Parallel()
+	bad := &Failure{Kind: FailureInput, Err: &Invalid{Field: "run", Expected: "a name"}, LogTail: strings.Repeat("x", 2*maxGivenUp) + "end", Log: "s3://b/log", Execution: "sha256:1"}
+	lease := Lease{}.For(1).Taken("a")
+	lease.GivenUp = bad.GivenUp()
+	later, _ := lease.Beaten().Taken("b").Released(FailureUnavailable, "drained").Taken("c").Survived("a", "")
+	given := later.For(1).Attempt().GivenUp
+	if given == nil {
+		t.Fatal("it is forgotten")
+	}
+	read := given.Failure()
+	if read.Reason() != bad.Reason() || read.Log != bad.Log || read.Execution != bad.Execution || len(read.LogTail) != maxGivenUp || !strings.HasSuffix(read.LogTail, "end") {
+		t.Errorf("read back as %+v, a reason %+v", read, read.Reason())
+	}
+	if later.For(2).GivenUp != nil {
+		t.Error("a retried job is given up")
 	}
 }

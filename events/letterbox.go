@@ -188,7 +188,8 @@ type Attempt struct {
 	Failures map[FailureKind]int `json:"failures"`       // earlier attempts that ended, by cause; died with the worker: unavailable
 	Lost     int                 `json:"lost,omitempty"` // earlier attempts that nobody released: their worker died, as far as is known
 
-	Cancelled bool `json:"cancelled,omitempty"` // when it was taken: it is there to tell that, and to do no work
+	Cancelled bool     `json:"cancelled,omitempty"` // when it was taken: it is there to tell that, and to do no work
+	GivenUp   *GivenUp `json:"given_up,omitempty"`  // by an earlier attempt, which may have died before it had told that: it is there to do so
 }
 
 // DeadReason says why a message can never be handled.

@@ -72,6 +72,9 @@ func (a attempt) work(ctx context.Context) error {
 	if err := a.mayBegin(ctx); err != nil {
 		return err
 	}
+	if given := a.task.Attempt.GivenUp; given != nil && !a.task.Attempt.Cancelled {
+		return final{given.Failure()}
+	}
 	if err := a.countLost(ctx); err != nil {
 		return err
 	}
@@ -149,9 +152,9 @@ func (a attempt) acknowledge(ctx context.Context, found over) error {
 	return a.claim.Done(ctx)
 }
 
-// giveUp ends a job that is cancelled or that can't be done. The order for the latter is dead letter, event, acknowledgement; a
-// cancelled job has no dead letter. Each step can be repeated, so that a crash between two of them only repeats the first, and each is
-// taken only while the lease is provably ours.
+// giveUp ends a job that is cancelled or that can't be done. The order for the latter is a note in the lease, dead letter, event,
+// acknowledgement; a cancelled job has but the last two. Each step can be repeated, and is taken only while the lease is provably ours. An
+// attempt that follows on a crash between two of them finds the note, and repeats the others.
 func (a attempt) giveUp(ctx context.Context, verdict fate, failure *events.Failure) error {
 	if err := a.isOver(ctx); err != nil {
 		if found, is := errors.AsType[over](err); is {
@@ -163,6 +166,9 @@ func (a attempt) giveUp(ctx context.Context, verdict fate, failure *events.Failu
 		a.log.InfoContext(ctx, "job cancelled")
 	} else {
 		a.log.ErrorContext(ctx, "job given up", "kind", failure.Kind, "error", failure)
+		if err := a.recordGivenUp(ctx, failure); err != nil {
+			return err
+		}
 		if err := a.deadLetter(ctx, failure); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func decide(err error, attempt events.Attempt, limits Limits) (fate, *events.Fai
 		return done, nil
 	}
 	failure := classify(err)
-	if _, lost := errors.AsType[workersLost](err); lost {
+	if _, is := errors.AsType[final](err); is {
 		return never, failure
 	}
 	switch failure.Kind {
@@ -39,6 +39,12 @@ func decide(err error, attempt events.Attempt, limits Limits) (fate, *events.Fai
 		return later, failure
 	}
 }
+
+// final is a failure that no further attempt mends, whatever its kind and the limits.
+type final struct{ *events.Failure }
+
+// Unwrap finds the failure itself, not only what it wraps.
+func (f final) Unwrap() error { return f.Failure }
 
 // Later is an error of Handle's by which nothing has failed: the job waits for something, and is handed back meanwhile.
 type Later struct {

@@ -3,7 +3,6 @@ package worker
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -18,13 +17,7 @@ const defaultLost = 5
 // reports and the attempt that counts them come at the same time.
 const reportTime = 15 * time.Second
 
-// workersLost is the failure of a job whose workers died with it.
-type workersLost struct{ *events.Failure }
-
-// Unwrap finds the failure itself, not only what it wraps.
-func (l workersLost) Unwrap() error { return l.Failure }
-
-// countLost returns a workersLost if as many workers as Limits.Lost have died with the job.
+// countLost returns a final failure if as many workers as Limits.Lost have died with the job.
 func (a attempt) countLost(ctx context.Context) error {
 	limit := cmp.Or(a.function.Limits(a.task.Job).Lost, defaultLost)
 	if a.task.Attempt.Cancelled || a.task.Attempt.Lost < limit {
@@ -39,7 +32,7 @@ func (a attempt) countLost(ctx context.Context) error {
 	if err != nil || lost < limit {
 		return err
 	}
-	return workersLost{&events.Failure{Kind: events.FailureCrash, Err: fmt.Errorf(
+	return final{&events.Failure{Kind: events.FailureCrash, Err: fmt.Errorf(
 		"%d workers died with this job: each was killed, or lost its machine, while it worked on it. A job that needs more memory than its worker's pod has is killed like that", lost)}}
 }
 
@@ -89,43 +82,12 @@ func outlive(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // survived writes into the lease that the attempt's worker is alive.
 func (a attempt) survived(ctx context.Context) error {
-	leases, err := a.box.Register(ctx, events.RegisterLeases)
-	if err != nil {
-		return fmt.Errorf("open the leases: %w", err)
+	err := a.rewriteLease(ctx, func(lease events.Lease) (events.Lease, bool, error) {
+		lease, changed := lease.Survived(a.task.Attempt.ID, "its worker lost the bus")
+		return lease, changed, nil
+	})
+	if errors.Is(err, events.ErrNotFound) {
+		return nil // the job is done
 	}
-	var pause events.Pause
-	for {
-		entry, err := leases.Get(ctx, a.task.Job.ID)
-		if errors.Is(err, events.ErrNotFound) {
-			return nil // the job is done
-		}
-		if err != nil {
-			return fmt.Errorf("read the lease of job %s: %w", a.task.Job.ID, err)
-		}
-		if err = a.writeSurvived(ctx, leases, entry); !errors.Is(err, events.ErrConflict) {
-			return err
-		}
-		if err := pause.Wait(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-func (a attempt) writeSurvived(ctx context.Context, leases events.Register, entry events.Entry) error {
-	lease, err := events.DecodeLease(entry)
-	if err != nil {
-		return nil // nobody wrote it who counts attempts
-	}
-	lease, changed := lease.Survived(a.task.Attempt.ID, "its worker lost the bus")
-	if !changed {
-		return nil
-	}
-	value, err := json.Marshal(lease)
-	if err != nil {
-		return fmt.Errorf("encode the lease of job %s: %w", a.task.Job.ID, err)
-	}
-	if _, err = leases.Update(ctx, a.task.Job.ID, value, entry.Revision); err != nil {
-		return fmt.Errorf("report in the lease of job %s: %w", a.task.Job.ID, err)
-	}
-	return nil
+	return err
 }

@@ -96,3 +96,31 @@ func once(t *testing.T, box events.Letterbox, f *function) {
 		t.Errorf("no work: %v", err)
 	}
 }
+
+// What an attempt has given up stays so when it dies before that is told: no later one works on the job, which might succeed beside
+// its dead letter.
+func TestAJobThatWasGivenUpIsNotWorkedOnByWhoTakesItNext(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]string{"died before the event": "dead letter", "died before the ack": "event"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				memory := offered(t)
+				bus := &frozenBus{Letterbox: memory, after: after, settles: func() { time.Sleep(2 * time.Minute) }}
+				once(t, bus, &function{handle: fails(events.FailureInput)})
+				next := &function{handle: trainsAs("1")}
+				work(t, memory, next, time.Hour)
+				told, letters := facts(t, memory, events.KindTrainingFailed), dead(t, memory)
+				if next.calls.Load() != 0 || len(facts(t, memory, events.KindModelTrained)) != 0 || left(t, memory) {
+					t.Errorf("worked on %d times more", next.calls.Load())
+				}
+				if len(told) != 1 || told[0].Data.(*events.TrainingFailed).Message != "it went wrong" {
+					t.Errorf("failures %+v", told)
+				}
+				if len(letters) != 1 || letters[0].Reason.Message != "it went wrong" {
+					t.Errorf("dead letters %+v", letters)
+				}
+			})
+		})
+	}
+}
