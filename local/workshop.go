@@ -18,14 +18,6 @@ import (
 // withWorkshop puts those who work on jobs together for as long as do runs. What a killed stack was at work on is removed first: its
 // jobs are done anew, in folders of their own.
 func withWorkshop(opts Options, stack *Stack, box events.Letterbox, do func(...worker.Function) error) (err error) {
-	host, err := guest.New(guest.Options{
-		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, PythonWarm: opts.PythonWarm,
-		Slots: opts.Slots, Logger: opts.Logger, Hidden: Secrets(opts.DataDir),
-	})
-	if err != nil {
-		return err
-	}
-	defer host.Close()
 	work := filepath.Join(opts.DataDir, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("make a folder to work in: %w", err)
@@ -35,6 +27,14 @@ func withWorkshop(opts Options, stack *Stack, box events.Letterbox, do func(...w
 		return err
 	}
 	defer func() { err = errors.Join(err, desks.Close()) }()
+	host, err := guest.New(guest.Options{
+		CacheDir: filepath.Join(opts.DataDir, "modules"), Builtins: opts.Builtins, Warm: opts.Warm, PythonWarm: opts.PythonWarm,
+		Slots: opts.Slots, Logger: opts.Logger, Hidden: Secrets(opts.DataDir), WorkDir: desks.Path(),
+	})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
 	shop := execution.New(stack.Store, host, execution.Options{
 		Root: stack.Root, WorkDir: desks.Path(), CacheDir: filepath.Join(opts.DataDir, "modules", "fetched"), Logger: opts.Logger,
 		Telemetry: opts.Telemetry,

@@ -23,12 +23,20 @@ const (
 type access struct {
 	on            bool
 	hidden, write []string
+	work          string // a folder with those of all assignments; "": not known
 }
 
 // newAccess reads what Options and the worker's environment say.
 func newAccess(opts Options) (access, error) {
 	a := access{hidden: slices.Concat(credentialPaths(os.Environ()), opts.Hidden, filepath.SplitList(os.Getenv(hideEnv))),
 		write: slices.Concat(opts.Writable, filepath.SplitList(os.Getenv(writeEnv)))}
+	if opts.WorkDir != "" {
+		work, err := filepath.Abs(opts.WorkDir)
+		if err != nil {
+			return access{}, fmt.Errorf("find where modules work: %w", err)
+		}
+		a.work = work
+	}
 	for _, path := range slices.Concat(a.hidden, a.write) {
 		if !filepath.IsAbs(path) {
 			return access{}, fmt.Errorf("what modules may read and write: %q: expected an absolute path", path)
@@ -90,6 +98,15 @@ func (a access) of(told module.Assignment) (*process.Access, error) {
 		return nil, fail(KindHost, fmt.Errorf("module %s: make its folders: %w", told.Module, err))
 	}
 	return &process.Access{Hidden: a.hidden, Write: slices.Concat(own, a.write)}, nil
+}
+
+// ofWarm is the access of a process that starts before its assignment is known, which enters another sandbox, within this one, when it is
+// told that; nil: that of the worker. homes is where those of its children are.
+func (a access) ofWarm(homes string) *process.Access {
+	if !a.on || a.work == "" {
+		return nil
+	}
+	return &process.Access{Hidden: a.hidden, Write: append([]string{homes, a.work}, a.write...)}
 }
 
 // ofBuild is the access of a build, in an environment, of a program in a folder; nil: that of the worker. The caches are made where they are

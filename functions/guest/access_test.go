@@ -192,6 +192,46 @@ func TestAModuleReadsNoCredentialsAndWritesWhatIsItsOwn(t *testing.T) {
 	}
 }
 
+// Builtin modules execute what others send in processes that serve one job after another.
+func TestABuiltinModuleReadsNoCredentialsAndWritesWhereJobsWorkAlone(t *testing.T) {
+	if !canSandbox(t) {
+		return
+	}
+	elsewhere := folderElsewhere(t, "")
+	t.Setenv("STOKER_MODULE_WRITE", "")
+	for name, free := range map[string]bool{"auto": false, "off": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("STOKER_MODULE_SANDBOX", name)
+			a := assignment(t, "raid")
+			a.Module.Path = "builtin:test"
+			key, own := filepath.Join(t.TempDir(), "key"), filepath.Join(a.WorkingDir, "checkpoint")
+			if err := errors.Join(os.WriteFile(key, []byte("secret"), 0o600), os.WriteFile(own, []byte("mine"), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			a.CustomConfig["file"] = strings.Join([]string{key, own, elsewhere}, ":")
+			host, err := guest.New(guest.Options{
+				Builtins: map[string]string{"test": "builtin:test@1"}, CacheDir: t.TempDir(), Env: []string{childEnv + "=1"}, Warm: 1,
+				Hidden: []string{key}, WorkDir: filepath.Dir(a.WorkingDir),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer host.Close()
+			for range 2 { // in the same process
+				outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil)
+				if err != nil {
+					t.Fatal(err, outcome.LogTail)
+				}
+				for what, can := range map[string]bool{"read " + key: free, "create " + elsewhere: free, "write " + own: true} {
+					if !strings.Contains(outcome.LogTail, what+map[bool]string{true: " succeeds", false: " fails"}[can]+"\n") {
+						t.Errorf("%s: want %t, it says\n%s", what, can, outcome.LogTail)
+					}
+				}
+			}
+		})
+	}
+}
+
 // raidScript is raid, of a TFX module.
 const raidScript = `
 import os

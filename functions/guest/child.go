@@ -14,7 +14,7 @@ type child struct {
 	*process.Process
 
 	digest string          // of the module that it runs, as Host.Digest has it; "" where nothing can have changed that since
-	access *process.Access // that it was started with
+	access *process.Access // that it was started with for one job; nil: it has none, or enters a sandbox when it is told its job
 	served int             // assignments that it has worked on
 	idled  bool            // it has waited for one, and may have left meanwhile
 

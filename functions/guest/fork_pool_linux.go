@@ -52,7 +52,7 @@ type vain struct {
 func newForkPool(h *Host, rules warmRules) warmProcesses {
 	return &forkPool{
 		start: func(kind pythonKind) (*process.Server, error) {
-			return h.place.StartServer(kind.command(python.ModeFork), speaking(kind.env))
+			return h.place.StartServer(kind.command(python.ModeFork), speaking(kind.env), h.access.ofWarm(h.place.Dir()))
 		},
 		rules: rules, log: h.opts.Logger, servers: map[string]*served{}, vain: map[string]vain{}, all: map[*served]bool{},
 	}

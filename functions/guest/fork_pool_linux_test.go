@@ -177,7 +177,8 @@ func fakePool(t *testing.T, do string, rules warmRules) (*forkPool, *atomic.Int6
 	pool := &forkPool{
 		start: func(pythonKind) (*process.Server, error) {
 			started.Add(1)
-			return place.StartServer(processtest.Command(t, do))
+			line, env := processtest.Command(t, do)
+			return place.StartServer(line, env, nil)
 		},
 		rules: rules, log: slog.New(slog.DiscardHandler), servers: map[string]*served{}, vain: map[string]vain{}, all: map[*served]bool{},
 	}

@@ -55,8 +55,13 @@ type Options struct {
 	Confine *process.Confinement
 
 	// Hidden are files and folders that modules can't read where the kernel has Landlock, besides those that usually hold credentials;
-	// Writable are those that they write to besides their own. Builtin modules are not held to it: they are Stoker's own code.
+	// Writable are those that they write to besides their own.
 	Hidden, Writable []string
+
+	// WorkDir is a folder below which the folders of all assignments are. Processes that start before their job is known write there alone,
+	// where the kernel has Landlock: those of builtin modules, and those of TFX modules that are kept ready, until they are told their
+	// job and write to its folders alone. Default: what starts before its job is known is held to nothing.
+	WorkDir string
 
 	// PythonWarm says how processes of TFX modules are kept ready, one of Warmth; default: what suits this machine. With Warm 0
 	// there are none.
@@ -101,7 +106,7 @@ func New(opts Options) (*Host, error) {
 		return nil, errors.Join(err, h.place.Close())
 	}
 	opts.Logger.Info("modules can be started", "memory_limited_by", h.place.LimitedBy())
-	self := program{line: append([]string{opts.Self}, opts.Args...)}
+	self := program{line: append([]string{opts.Self}, opts.Args...), access: h.access.ofWarm(h.place.Dir())}
 	h.warm = newWarmPool(opts.Warm, func() (*child, error) { return h.start(self, h.env) }, opts.Logger)
 	return h, nil
 }

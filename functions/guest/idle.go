@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
 // idlePool keeps processes that have imported everything and wait for a job, each to be used once: what has touched a
@@ -32,7 +30,7 @@ type idleKind struct {
 
 func newIdlePool(h *Host, rules warmRules) *idlePool {
 	return &idlePool{
-		size: h.opts.Warm, start: func(kind pythonKind) (*child, error) { return h.startPython(kind, python.ModeIdle, nil) },
+		size: h.opts.Warm, start: func(kind pythonKind) (*child, error) { return h.startIdle(kind) },
 		rules: rules, log: h.opts.Logger, pools: map[string]*idleKind{},
 	}
 }

@@ -63,7 +63,7 @@ func (p *pythonHost) prepare(ctx context.Context, source module.Source, names ..
 		return prepared{}, fail(KindHost, fmt.Errorf("lay out the Python driver: %w", err))
 	}
 	ready.environment, err = python.Find(ctx, python.Options{
-		Named: source.Python, Default: p.byDefault(), Requirements: source.Requirements, CacheDir: cache, Logger: p.host.opts.Logger,
+		Named: source.Python, Default: p.byDefault(), Requirements: source.Requirements, CacheDir: cache, Logger: p.host.opts.Logger, By: p.host.runPython,
 	})
 	if err != nil {
 		return prepared{}, fail(environmentFault(ctx, err), err)

@@ -3,8 +3,11 @@ package guest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 
+	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -16,7 +19,7 @@ func (h *Host) Interpreter(ctx context.Context, source module.Source) string {
 	if err != nil {
 		return ""
 	}
-	e, err := python.Find(ctx, python.Options{Named: source.Python, Default: h.python.byDefault(), CacheDir: cache})
+	e, err := python.Find(ctx, python.Options{Named: source.Python, Default: h.python.byDefault(), CacheDir: cache, By: h.runPython})
 	if err != nil {
 		h.opts.Logger.Debug("no Python to ask a model in its files", "why", err)
 		return ""
@@ -26,3 +29,19 @@ func (h *Host) Interpreter(ctx context.Context, source module.Source) string {
 
 // byDefault is the interpreter of modules that name none, where the worker's environment says which.
 func (p *pythonHost) byDefault() string { return cmp.Or(p.host.opts.Python, os.Getenv(PythonEnv)) }
+
+// runPython is the python.Runner of a host: pipelines name interpreters and packages, which run code when they start. It is held to what
+// modules are held to, but for the network and the limits of a job.
+func (h *Host) runPython(cmd *exec.Cmd, write ...string) (err error) {
+	home, err := os.MkdirTemp(h.place.Dir(), "python-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	cmd.Env = append(cmd.Env, "TMPDIR="+home)
+	var access *process.Access
+	if h.access.on {
+		access = &process.Access{Hidden: h.access.hidden, Write: write}
+	}
+	return process.Run(cmd, home, access)
+}

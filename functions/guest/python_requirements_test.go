@@ -2,8 +2,10 @@ package guest_test
 
 import (
 	"archive/zip"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tftest"
@@ -13,16 +15,24 @@ import (
 // greets is a wheel of one module.
 func greets(t *testing.T, word string) string {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "greets-1.0-py3-none-any.whl"))
+	return wheelOf(t, [2]string{"greets.py", "word = '" + word + "'"})
+}
+
+// wheelOf is a wheel of one file, by whose name it has its own.
+func wheelOf(t *testing.T, content [2]string) string {
+	t.Helper()
+	name := strings.TrimSuffix(content[0], filepath.Ext(content[0]))
+	path, info := filepath.Join(t.TempDir(), name+"-1.0-py3-none-any.whl"), name+"-1.0.dist-info/"
+	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	archive := zip.NewWriter(file)
 	for _, f := range [][2]string{
-		{"greets.py", "word = '" + word + "'"},
-		{"greets-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: greets\nVersion: 1.0\n"},
-		{"greets-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
-		{"greets-1.0.dist-info/RECORD", "greets.py,,\ngreets-1.0.dist-info/METADATA,,\ngreets-1.0.dist-info/WHEEL,,\ngreets-1.0.dist-info/RECORD,,\n"},
+		content,
+		{info + "METADATA", "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n"},
+		{info + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
+		{info + "RECORD", content[0] + ",,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n"},
 	} {
 		w, err := archive.Create(f[0])
 		if err != nil {
@@ -32,13 +42,10 @@ func greets(t *testing.T, word string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
+	if err := errors.Join(archive.Close(), file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return file.Name()
+	return path
 }
 
 func TestATFXModuleHasItsRequirements(t *testing.T) {

@@ -93,6 +93,15 @@ func (h *Host) startPython(kind pythonKind, mode python.Mode, access *process.Ac
 	return h.start(program{line: kind.command(mode), access: access}, kind.env)
 }
 
+// startIdle starts a process that imports, and waits for a job, which it enters the sandbox of.
+func (h *Host) startIdle(kind pythonKind) (*child, error) {
+	c, err := h.startPython(kind, python.ModeIdle, h.access.ofWarm(h.place.Dir()))
+	if err == nil {
+		c.access = nil
+	}
+	return c, err
+}
+
 // work sees an errand through, in a warm process where there is one.
 func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source module.Source) (Outcome, error) {
 	gpus := p.gpus.take()
@@ -146,6 +155,9 @@ func (p *pythonHost) work(ctx context.Context, e *errand, r prepared, source mod
 func (p *pythonHost) warmFor(ctx context.Context, a module.Assignment, kind pythonKind) (*child, error) {
 	if a.Workers > 1 {
 		return nil, errCold
+	}
+	if within := p.host.access.ofWarm(p.host.place.Dir()); !covers(within, a) {
+		return nil, fmt.Errorf("its folders are not below %s", p.host.access.work)
 	}
 	return p.warm.take(ctx, kind)
 }

@@ -145,7 +145,7 @@ func checkTried(a module.Assignment, wanted string, unwritten map[string]string)
 // train runs the assignment in a child process, as a worker does, with a file for its log. What the module had to say of a failure
 // is shown once.
 func (a *app) train(ctx context.Context, assignment module.Assignment, log string) (guest.Outcome, error) {
-	host, err := a.newGuest(warmFlags{}, 1)
+	host, err := a.newGuest(warmFlags{}, 1, "")
 	if err != nil {
 		return guest.Outcome{}, err
 	}

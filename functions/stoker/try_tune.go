@@ -98,7 +98,7 @@ func (a *app) trySearch(ctx context.Context, t *tryFlags, told module.Assignment
 			return err
 		}
 	}
-	host, err := a.newGuest(warmFlags{}, 1)
+	host, err := a.newGuest(warmFlags{}, 1, "")
 	if err != nil {
 		return err
 	}

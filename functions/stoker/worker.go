@@ -168,16 +168,16 @@ func (a *app) withWorker(ctx context.Context, f workerFlags, o *operated, do fun
 func (a *app) withWorkshop(
 	f workerFlags, o *operated, store storage.Store, root storage.Ref, leader *group.Leader, do func(*execution.Workshop, *guest.Host) error,
 ) (err error) {
-	host, err := a.newGuest(f.warm, f.slots)
-	if err != nil {
-		return err
-	}
-	defer host.Close()
 	desks, err := scratch.Open("", nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, desks.Close()) }()
+	host, err := a.newGuest(f.warm, f.slots, desks.Path())
+	if err != nil {
+		return err
+	}
+	defer host.Close()
 	return do(execution.New(store, host, execution.Options{
 		Root: root, WorkDir: desks.Path(), Grace: moduleGrace(f.grace), Logger: a.logger(), Telemetry: o.Telemetry, Group: leader,
 	}), host)
@@ -210,8 +210,8 @@ func (a *app) secretFiles() ([]string, error) {
 	return append(all, local.Secrets(data)...), nil
 }
 
-// newGuest starts module processes of this same binary, and keeps built Go modules in the user's cache.
-func (a *app) newGuest(warm warmFlags, slots int) (*guest.Host, error) {
+// newGuest starts module processes of this same binary, which work below a folder, and keeps built Go modules in the user's cache.
+func (a *app) newGuest(warm warmFlags, slots int, work string) (*guest.Host, error) {
 	cache, err := moduleCache()
 	if err != nil {
 		return nil, err
@@ -221,6 +221,6 @@ func (a *app) newGuest(warm warmFlags, slots int) (*guest.Host, error) {
 		return nil, err
 	}
 	return guest.New(guest.Options{
-		Hidden: hidden, CacheDir: cache, Builtins: builtins(), Warm: warm.processes, PythonWarm: warm.python, Slots: slots, Logger: a.logger(),
+		Hidden: hidden, CacheDir: cache, Builtins: builtins(), Warm: warm.processes, PythonWarm: warm.python, Slots: slots, WorkDir: work, Logger: a.logger(),
 	})
 }

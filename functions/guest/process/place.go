@@ -33,6 +33,9 @@ func Open(cgroup string) (*Place, error) {
 	return &Place{dir: homes.Path(), cgroups: cgroups, close: homes.Close}, nil
 }
 
+// Dir is the folder with the homes.
+func (l *Place) Dir() string { return l.dir }
+
 // LimitedBy says which way memory is limited here, for the log.
 func (l *Place) LimitedBy() string { return l.cgroups.String() }
 

@@ -54,8 +54,9 @@ const forkEnv = "STOKER_FORK_FD"
 // which differ by the digits of a random number.
 const markRoom = 16
 
-// StartServer runs a command that is to become a server. Attend is to be called at once.
-func (l *Place) StartServer(line, env []string) (*Server, error) {
+// StartServer runs a command that is to become a server, which is held to an access to files with all that it forks; nil: to that of this
+// process. Attend is to be called at once.
+func (l *Place) StartServer(line, env []string, access *Access) (*Server, error) {
 	ours, theirs, err := packetPair()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", line[0], err)
@@ -65,6 +66,9 @@ func (l *Place) StartServer(line, env []string) (*Server, error) {
 		cmd := exec.Command(line[0], line[1:]...)
 		cmd.Env = append(p.environment(env, p.Home+strings.Repeat("/", markRoom)), forkEnv+"=4")
 		cmd.ExtraFiles = []*os.File{theirs}
+		if access != nil {
+			ends.sandbox = access.Sandbox(p.Home)
+		}
 		return ends.run(cmd, p)
 	})
 	if err != nil {

@@ -68,7 +68,8 @@ func TestAForkedProcessIsMovedToItsCgroupOfVersion2(t *testing.T) {
 // startedServer is one that can fork.
 func startedServer(t *testing.T, groups *cgroups) *Server {
 	t.Helper()
-	server, err := placeWith(t, groups).StartServer(processtest.Command(t, processtest.Serves))
+	line, env := processtest.Command(t, processtest.Serves)
+	server, err := placeWith(t, groups).StartServer(line, env, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

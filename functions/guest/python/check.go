@@ -96,7 +96,7 @@ func importAll(ctx context.Context, e Environment, modules []dependency) (said i
 	if err != nil {
 		return imported{}, nil, err
 	}
-	out, end := run(ctx, checkTimeout, e.Interpreter, "-I", "-c", checkScript, string(names))
+	out, end := run(ctx, e.by, checkTimeout, e.Interpreter, "-I", "-c", checkScript, string(names))
 	if ctx.Err() != nil {
 		return imported{}, nil, end
 	}

@@ -21,6 +21,7 @@ type Environment struct {
 
 	modules []string // those of wanted that can be found
 	sites   []string // the folders that packages are in
+	by      Runner
 }
 
 // Options of Find.
@@ -30,6 +31,7 @@ type Options struct {
 	Requirements []string // that must be there too; where they are not, an environment with them is made once, below CacheDir
 	CacheDir     string   // of what is known of interpreters, and of environments with requirements; "": neither is kept
 	Home         string   // where Make makes environments; default: Home()
+	By           Runner   // runs the interpreter, which a pipeline may name, and what installs requirements; nil: with the rights of this process
 	Logger       *slog.Logger
 }
 
@@ -47,7 +49,7 @@ func Find(ctx context.Context, opts Options) (Environment, error) {
 		return Environment{}, err
 	}
 	used(interpreter)
-	e, err := known(ctx, opts.CacheDir, interpreter)
+	e, err := known(ctx, opts.By, opts.CacheDir, interpreter)
 	if err != nil {
 		return Environment{}, err
 	}
@@ -69,7 +71,7 @@ func Look(ctx context.Context, named string) (Environment, error) {
 	if err != nil {
 		return Environment{}, fmt.Errorf("%s: %w", named, err)
 	}
-	e, err := known(ctx, "", interpreter)
+	e, err := known(ctx, nil, "", interpreter)
 	if err != nil {
 		return Environment{}, err
 	}

@@ -59,7 +59,7 @@ func describe(ctx context.Context, named string) (base, error) {
 		return base{}, err
 	}
 	var b base
-	if err := ask(ctx, &b, path, "-I", "-c", baseScript); err != nil {
+	if err := ask(ctx, nil, &b, path, "-I", "-c", baseScript); err != nil {
 		return base{}, fmt.Errorf("ask Python %s for its version: %w", path, err)
 	}
 	return b, nil

@@ -16,7 +16,7 @@ import (
 // fill makes the venv and installs the packages of the lock as they stand: wheels alone, nothing is built, and nothing else is
 // brought along.
 func fill(ctx context.Context, from base, dir string, opts MakeOptions) error {
-	if err := venv(ctx, from.Interpreter, dir); err != nil {
+	if err := venv(ctx, nil, from.Interpreter, dir); err != nil {
 		return err
 	}
 	lock := filepath.Join(dir, "requirements.lock")
@@ -28,14 +28,14 @@ func fill(ctx context.Context, from base, dir string, opts MakeOptions) error {
 		command = []string{uv, "pip", "install", "--python", interpreterIn(dir)}
 	}
 	command = append(command, "--no-deps", "--only-binary", ":all:", "-r", lock)
-	if said, err := talk(ctx, opts.Progress, command); err != nil {
+	if said, err := talk(ctx, nil, opts.Progress, command); err != nil {
 		return fmt.Errorf("install its packages: %w: %s", err, strings.Join(said.lines(5), "; "))
 	}
 	return nil
 }
 
 // venv makes an environment with nothing but pip in it.
-func venv(ctx context.Context, python, dir string, options ...string) error {
+func venv(ctx context.Context, by Runner, python, dir string, options ...string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func venv(ctx context.Context, python, dir string, options ...string) error {
 		return err
 	}
 	command := append([]string{python, "-I", "-m", "venv"}, options...)
-	if said, err := talk(ctx, io.Discard, append(command, dir)); err != nil {
+	if said, err := talk(ctx, by, io.Discard, append(command, dir), dir); err != nil {
 		return fmt.Errorf("%s -m venv: %w: %s", python, err, strings.Join(said.lines(5), "; "))
 	}
 	return nil
@@ -55,8 +55,8 @@ func pipInstall(python string) []string {
 	}
 }
 
-// talk runs an installer, shows what it says, and keeps the end of it.
-func talk(ctx context.Context, progress io.Writer, command []string) (*tail, error) {
+// talk runs an installer, which writes to some folders, shows what it says, and keeps the end of it.
+func talk(ctx context.Context, by Runner, progress io.Writer, command []string, write ...string) (*tail, error) {
 	runtime.LockOSThread() // the kernel takes the thread that starts a process for its parent
 	defer runtime.UnlockOSThread()
 	said := &tail{}
@@ -64,7 +64,7 @@ func talk(ctx context.Context, progress io.Writer, command []string) (*tail, err
 	cmd.Env, cmd.WaitDelay, cmd.SysProcAttr = installEnv(os.Environ()), time.Second, endsWithUs()
 	cmd.Stdout = io.MultiWriter(said, progress)
 	cmd.Stderr = cmd.Stdout
-	if err := cmd.Run(); err != nil {
+	if err := by.run(cmd, write...); err != nil {
 		if ctx.Err() != nil {
 			return said, context.Cause(ctx)
 		}

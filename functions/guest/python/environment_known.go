@@ -19,12 +19,12 @@ type record struct {
 }
 
 // known tells what an interpreter has, without starting it where that is written down.
-func known(ctx context.Context, cache, interpreter string) (Environment, error) {
+func known(ctx context.Context, by Runner, cache, interpreter string) (Environment, error) {
 	path := recordPath(cache, interpreter)
 	if r, err := readRecord(path); err == nil && maps.Equal(r.Seen, seen(r.Probed.Watched)) {
-		return r.Probed.environment()
+		return r.Probed.environment(by)
 	}
-	r, err := look(ctx, interpreter)
+	r, err := look(ctx, by, interpreter)
 	if err != nil {
 		return Environment{}, err
 	}
@@ -33,14 +33,14 @@ func known(ctx context.Context, cache, interpreter string) (Environment, error) 
 			return Environment{}, fmt.Errorf("write down what Python %s has: %w", interpreter, err)
 		}
 	}
-	return r.Probed.environment()
+	return r.Probed.environment(by)
 }
 
 // look asks an interpreter what it has, and once more where that has changed meanwhile: it may have seen half of an
 // installation. What changes while it is asked again shows, for the record is of the time before.
-func look(ctx context.Context, interpreter string) (record, error) {
+func look(ctx context.Context, by Runner, interpreter string) (record, error) {
 	began := time.Now()
-	p, err := probe(ctx, interpreter)
+	p, err := probe(ctx, by, interpreter)
 	if err != nil {
 		return record{}, err
 	}
@@ -48,7 +48,7 @@ func look(ctx context.Context, interpreter string) (record, error) {
 	if !r.changedSince(began) {
 		return r, nil
 	}
-	r.Probed, err = probe(ctx, interpreter)
+	r.Probed, err = probe(ctx, by, interpreter)
 	return r, err
 }
 

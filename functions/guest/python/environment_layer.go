@@ -32,13 +32,13 @@ func withRequirements(ctx context.Context, opts Options, over Environment) (Envi
 	made, err := ensure(ctx, dir, false, io.Discard, func() (Made, error) {
 		opts.Logger.Info("installing requirements", "requirements", opts.Requirements, "over", over.Interpreter)
 		made := Made{Base: over.Interpreter, Requirements: opts.Requirements, Python: over.Version}
-		return made, lay(ctx, dir, over, requirements)
+		return made, lay(ctx, opts.By, dir, over, requirements)
 	})
 	if err != nil {
 		return Environment{}, fmt.Errorf("module.requirements: %w", err)
 	}
 	used(made.Interpreter)
-	return known(ctx, opts.CacheDir, made.Interpreter)
+	return known(ctx, opts.By, opts.CacheDir, made.Interpreter)
 }
 
 // parseRequirements are in order of their text, for the order that they are written in decides nothing. The digest is of all that
@@ -77,15 +77,15 @@ func fileSum(path string) ([]byte, error) {
 }
 
 // lay makes the environment. pip sees what the base has, and is held to it: what is imported warm stays what it is.
-func lay(ctx context.Context, dir string, over Environment, requirements []module.Requirement) error {
+func lay(ctx context.Context, by Runner, dir string, over Environment, requirements []module.Requirement) error {
 	var options []string
 	if _, ok := over.Packages["pip"]; ok {
 		options = append(options, "--without-pip") // the base's is seen
 	}
-	if err := venv(ctx, over.Interpreter, dir, options...); err != nil {
+	if err := venv(ctx, by, over.Interpreter, dir, options...); err != nil {
 		return err
 	}
-	own, err := siteOf(ctx, interpreterIn(dir))
+	own, err := siteOf(ctx, by, interpreterIn(dir))
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func lay(ctx context.Context, dir string, over Environment, requirements []modul
 	for _, r := range requirements {
 		command = append(command, r.Text)
 	}
-	said, err := talk(ctx, io.Discard, command)
+	said, err := talk(ctx, by, io.Discard, command, dir)
 	if err != nil && ctx.Err() == nil {
 		return installFailure(over, requirements, said, err)
 	}
@@ -108,8 +108,8 @@ func lay(ctx context.Context, dir string, over Environment, requirements []modul
 }
 
 // siteOf is the folder that packages of a fresh venv go to.
-func siteOf(ctx context.Context, interpreter string) (string, error) {
-	p, err := probe(ctx, interpreter)
+func siteOf(ctx context.Context, by Runner, interpreter string) (string, error) {
+	p, err := probe(ctx, by, interpreter)
 	if err != nil {
 		return "", err
 	}

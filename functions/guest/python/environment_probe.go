@@ -35,21 +35,21 @@ const (
 )
 
 // probe asks an interpreter what it has. It imports none of it.
-func probe(ctx context.Context, interpreter string) (probed, error) {
+func probe(ctx context.Context, by Runner, interpreter string) (probed, error) {
 	names, err := json.Marshal(wanted())
 	if err != nil {
 		return probed{}, err
 	}
 	var p probed
-	if err := ask(ctx, &p, interpreter, "-I", "-c", probeScript, string(names)); err != nil {
+	if err := ask(ctx, by, &p, interpreter, "-I", "-c", probeScript, string(names)); err != nil {
 		return probed{}, fmt.Errorf("ask Python %s what it has: %w", interpreter, err)
 	}
 	return p, nil
 }
 
 // ask runs a script that prints JSON.
-func ask(ctx context.Context, answer any, interpreter string, args ...string) error {
-	out, err := run(ctx, probeTimeout, interpreter, args...)
+func ask(ctx context.Context, by Runner, answer any, interpreter string, args ...string) error {
+	out, err := run(ctx, by, probeTimeout, interpreter, args...)
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func ask(ctx context.Context, answer any, interpreter string, args ...string) er
 }
 
 // run returns what an interpreter prints, also where it ends badly.
-func run(ctx context.Context, timeout time.Duration, interpreter string, args ...string) ([]byte, error) {
+func run(ctx context.Context, by Runner, timeout time.Duration, interpreter string, args ...string) ([]byte, error) {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	out, said := &capped{end: cancel}, &tail{}
 	cmd := exec.CommandContext(bounded, interpreter, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = probeEnv(os.Environ()), out, said, time.Second
-	err := cmd.Run()
+	err := by.run(cmd)
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
@@ -81,7 +81,7 @@ func run(ctx context.Context, timeout time.Duration, interpreter string, args ..
 }
 
 // environment is what others see of it.
-func (p probed) environment() (Environment, error) {
+func (p probed) environment(by Runner) (Environment, error) {
 	text, err := json.Marshal([]any{p.Version, p.Packages})
 	if err != nil {
 		return Environment{}, err
@@ -89,7 +89,7 @@ func (p probed) environment() (Environment, error) {
 	sum := sha256.Sum256(text)
 	return Environment{
 		Interpreter: p.Interpreter, Version: p.Version, Packages: p.Packages, Digest: "sha256:" + hex.EncodeToString(sum[:]),
-		modules: p.Modules, sites: p.Sites,
+		modules: p.Modules, sites: p.Sites, by: by,
 	}, nil
 }
 

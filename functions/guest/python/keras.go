@@ -39,7 +39,7 @@ func (e Environment) kerasEnv(keras string) string {
 func (e Environment) KerasSigns(ctx context.Context, layout Layout, dir string, files ...string) (map[string]string, error) {
 	script := filepath.Join(layout.Driver, "stoker_guest", "keras_choice.py")
 	var signs map[string]string
-	if err := ask(ctx, &signs, e.Interpreter, append([]string{"-I", "-S", script, dir}, files...)...); err != nil {
+	if err := ask(ctx, e.by, &signs, e.Interpreter, append([]string{"-I", "-S", script, dir}, files...)...); err != nil {
 		return nil, fmt.Errorf("read %s for the Keras that it needs: %w", dir, err)
 	}
 	return signs, nil

@@ -32,7 +32,7 @@ func (e *SyntaxError) Error() string {
 
 // CheckSyntax reads source files as the environment's Python would. The first that it would not take is a *SyntaxError.
 func CheckSyntax(ctx context.Context, e Environment, files ...string) error {
-	out, err := run(ctx, probeTimeout, e.Interpreter, append([]string{"-I", "-c", syntaxScript}, files...)...)
+	out, err := run(ctx, e.by, probeTimeout, e.Interpreter, append([]string{"-I", "-c", syntaxScript}, files...)...)
 	exit, ended := errors.AsType[*exec.ExitError](err)
 	if told := strings.SplitN(strings.TrimSpace(string(out)), "\n", 3); ended && exit.ExitCode() == 3 && len(told) == 3 {
 		return &SyntaxError{File: told[0], Line: told[1], Message: told[2]}
