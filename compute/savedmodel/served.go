@@ -21,6 +21,7 @@ type Served struct {
 
 	mu       sync.Mutex
 	limits   tensorflow.Limits
+	rounding tensorflow.Rounding
 	session  *tensorflow.Session // nil until something has to be executed
 	programs map[string]*tensorflow.Program
 }
@@ -75,6 +76,14 @@ func (s *Served) Limit(limits tensorflow.Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limits, s.session = limits, nil
+}
+
+// Rounded is the model with its variables rounded in another way (tensorflow.Rounding). It has the limits that s has by now, and restores and
+// compiles on its own.
+func (s *Served) Rounded(r tensorflow.Rounding) *Served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Served{model: s.model, signatures: s.signatures, limits: s.limits, rounding: r, programs: map[string]*tensorflow.Program{}}
 }
 
 // CheckOps is an error for the ops of the model that the policy doesn't allow (tensorflow.Policy).
@@ -138,6 +147,7 @@ func (s *Served) program(ctx context.Context, name string) (Signature, *tensorfl
 		if s.session, err = s.model.Start(ctx, s.limits); err != nil {
 			return of, nil, fmt.Errorf("SavedModel %s: %w", s.model.Dir, err)
 		}
+		s.session.Round(s.rounding)
 	}
 	p, err := s.session.Compile(ctx, of, "output")
 	if err != nil {

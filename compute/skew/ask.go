@@ -19,6 +19,9 @@ type asker interface {
 
 	// ask gives an answer to each question, or none at all. An error that is unable is about whoever asks; any other is the model's.
 	ask(ctx context.Context, questions []question) ([]map[string]column, error)
+
+	// askRounded is ask of the model with its weights rounded otherwise, in a way that seed decides.
+	askRounded(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error)
 }
 
 // unable is an error of an asker that can't execute the model.
@@ -44,6 +47,11 @@ type reader struct {
 }
 
 func (r reader) name() string { return "go" }
+
+func (r reader) askRounded(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error) {
+	r.model = r.model.Rounded(tensorflow.Rounding{Seed: seed, Relative: roundedBy})
+	return r.ask(ctx, questions)
+}
 
 func (r reader) ask(_ context.Context, questions []question) (answers []map[string]column, err error) {
 	defer func() { // a graph is foreign code: that it breaks our reader says nothing of the model

@@ -1,4 +1,4 @@
-"""Asks a SavedModel as TensorFlow serves it: python ask.py <model> <questions.json> <answers.json>."""
+"""Asks a SavedModel as TensorFlow serves it: python ask.py <model> <questions.json> <answers.json> <seed> <rounded by>."""
 import base64
 import json
 import sys
@@ -46,9 +46,22 @@ def ask(model, question):
     return {"outputs": {k: v for k, v in outputs.items() if v is not None}}
 
 
+def round_otherwise(model, seed, by):
+    """Makes each weight larger or smaller by a part of itself, at random; seed 0 leaves them as they are."""
+    if not seed:
+        return
+    random = np.random.default_rng(seed)
+    variables = {id(v): v for s in model.signatures.values() for v in s.variables}
+    for v in sorted(variables.values(), key=lambda v: v.name):
+        if v.dtype == tf.float32:
+            value = v.numpy()
+            v.assign((value * (1 + by * random.choice([-1.0, 1.0], value.shape))).astype(np.float32))
+
+
 def main():
-    folder, questions, answers = sys.argv[1:]
+    folder, questions, answers, seed, by = sys.argv[1:]
     model = tf.saved_model.load(folder)
+    round_otherwise(model, int(seed), float(by))
     with open(questions) as f:
         asked = json.load(f)
     with open(answers, "w") as f:

@@ -37,7 +37,8 @@ type Question struct {
 // has in that row, or in nine of ten rows where that is more. Both sides compute in float32, of which each step is rounded
 // to 6e-8 of its result, and add up the same terms in another order; what they differ by grows with the terms, so that a
 // row whose answer is small by chance has no smaller error. A weight, a vocabulary or a feature that is not the same shows
-// in the first digits.
+// in the first digits. Where answers lie farther apart, what rounding changes of each is found out, and allowed besides: see
+// rounding.go.
 const DefaultTolerance = 1e-5
 
 // DefaultRows is how many rows are asked: most of what a feature can look like is among them, and they cost milliseconds.
@@ -115,6 +116,7 @@ type check struct {
 	data      data
 	questions []question
 
+	rounding roundingOfAll // once it was asked for: as whoever found the first difference has found it
 	verdicts []verdict
 	notes    []string
 }
@@ -147,13 +149,31 @@ func (c *check) ask(ctx context.Context, by asker) error {
 	if err != nil {
 		return fmt.Errorf("the model in its files, asked by %s: %w", by.name(), err)
 	}
-	v := verdict{by: by.name()}
-	v.tolerance = c.question.Tolerance
-	for i, q := range c.questions {
-		q.compare(c, &v, answers[i])
+	v := c.compare(by, answers)
+	if len(v.differences) > 0 && c.rounding == nil {
+		if c.rounding, err = roundings(ctx, by, c.questions, answers); err != nil {
+			c.note("how much of that is rounding is not known: %v", err)
+		}
+	}
+	if len(v.differences) > 0 && c.rounding != nil {
+		v = c.compare(by, answers)
+	}
+	if v.undecided > 0 {
+		c.noteOnce("%d answers are not compared: rounding decides what they are", v.undecided)
 	}
 	c.verdicts = append(c.verdicts, v)
 	return nil
+}
+
+// compare compares what one asker was answered, as far as is known by now what rounding changes.
+func (c *check) compare(by asker, answers []map[string]column) verdict {
+	v := verdict{by: by.name()}
+	v.tolerance = c.question.Tolerance
+	for i, q := range c.questions {
+		v.rounding = c.rounding.of(i)
+		q.compare(c, &v, answers[i])
+	}
+	return v
 }
 
 // report sums up. Where TensorFlow has compared rows too, its word counts: it is what will serve the model.

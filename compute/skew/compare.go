@@ -10,6 +10,8 @@ import (
 // comparison gathers what is compared.
 type comparison struct {
 	tolerance   float64
+	rounding    map[string][]rounding // of the answers that are compared now, by output; nil: not asked for
+	undecided   int                   // answers that are of one kind or another by rounding alone
 	rows        int
 	maxAbs      float64
 	differences []Difference
@@ -24,9 +26,19 @@ type pair struct {
 // compare compares an output or a feature over all rows.
 func (v *verdict) compare(of, name string, pairs []pair) {
 	usual := usualSize(pairs)
+	rounded := v.rounding[name]
 	for _, p := range pairs {
-		distance, same := p.served.apart(p.want, v.tolerance*(1+max(usual, p.want.largest())))
+		size := 1 + max(usual, p.want.largest())
+		allowed := v.tolerance * size
+		if p.row < len(rounded) {
+			allowed += min(roundingFactor*rounded[p.row].distance, maxRounding*size)
+		}
+		distance, same := p.served.apart(p.want, allowed)
 		v.maxAbs = max(v.maxAbs, distance)
+		if !same && p.row < len(rounded) && rounded[p.row].other && !p.served.isLike(p.want) {
+			v.undecided++
+			continue
+		}
 		if !same && len(v.differences) < maxDifferences {
 			v.differences = append(v.differences, Difference{
 				By: v.by, Row: p.row, Name: name, Of: of, Served: p.served.String(), Want: p.want.String(),

@@ -1,6 +1,7 @@
 package skew
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -124,6 +125,46 @@ func TestADifferenceTellsNumbersInTheFewestDigitsThatTellThemApart(t *testing.T)
 	} {
 		if v.String() != want {
 			t.Errorf("%v is told as %s, not %s", v.floats, v, want)
+		}
+	}
+}
+
+// rounder is asked for a class and a number: rounding decides the class of row 0 and, in row 2, whether a number is finite.
+type rounder struct{}
+
+func (rounder) name() string { return "go" }
+
+func (rounder) ask(context.Context, []question) ([]map[string]column, error) {
+	return []map[string]column{{"class": {ints(1), ints(1), ints(1)}, "y": {floats(1), floats(1), floats(1)}}}, nil
+}
+
+func (rounder) askRounded(_ context.Context, _ []question, seed uint64) ([]map[string]column, error) {
+	off := 1e-3 * float64(seed)
+	return []map[string]column{{"class": {ints(int64(seed)), ints(1), ints(1)}, "y": {floats(1 + off), floats(1), floats(math.Inf(1))}}}, nil
+}
+
+func ints(x ...int64) values { return values{ints: x} }
+
+func TestWhatRoundingDecidesIsAllowedOfItsRowAlone(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		said []map[string]values
+		want int // differences
+		note string
+	}{
+		"the class that rounding decides":     {[]map[string]values{{"class": floats(2)}, {"class": floats(1)}, {"class": floats(1)}}, 0, "1 answers are not compared: rounding decides what they are"},
+		"another class":                       {[]map[string]values{{"class": floats(1)}, {"class": floats(2)}, {"class": floats(1)}}, 1, ""},
+		"a number that rounding moves":        {[]map[string]values{{"y": floats(1.015)}, {"y": floats(1)}, {"y": floats(1)}}, 0, ""},
+		"a number that rounding doesn't move": {[]map[string]values{{"y": floats(1)}, {"y": floats(1.015)}, {"y": floats(1)}}, 1, ""},
+		"farther than anything is allowed":    {[]map[string]values{{"y": floats(1.1)}, {"y": floats(1)}, {"y": floats(1)}}, 1, ""},
+		"no finite number, by rounding":       {[]map[string]values{{"y": floats(1)}, {"y": floats(1)}, {"y": floats(math.Inf(1))}}, 0, "1 answers are not compared: rounding decides what they are"},
+	} {
+		c := check{question: Question{Tolerance: 1e-5}, questions: []question{{compare: (*check).compareOutputs}}, data: data{predictions: tc.said}}
+		if err := c.ask(t.Context(), rounder{}); err != nil {
+			t.Fatal(err)
+		}
+		if r := c.report(); len(r.Differences) != tc.want || !strings.Contains(r.Note, tc.note) || tc.note == "" && strings.Contains(r.Note, "rounding") {
+			t.Errorf("%s: %+v", name, r)
 		}
 	}
 }

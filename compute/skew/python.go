@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -31,7 +32,16 @@ type python struct {
 func (p python) name() string { return "tensorflow" }
 
 func (p python) ask(ctx context.Context, questions []question) ([]map[string]column, error) {
-	answers, err := p.run(ctx, questions)
+	return p.answer(ctx, questions, 0)
+}
+
+func (p python) askRounded(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error) {
+	return p.answer(ctx, questions, seed)
+}
+
+// answer asks the model as it is, for seed 0, or rounded otherwise.
+func (p python) answer(ctx context.Context, questions []question, seed uint64) ([]map[string]column, error) {
+	answers, err := p.run(ctx, questions, seed)
 	if err != nil {
 		return nil, unable{err}
 	}
@@ -58,7 +68,7 @@ func (p python) ask(ctx context.Context, questions []question) ([]map[string]col
 }
 
 // run has the script answer in a folder of its own.
-func (p python) run(ctx context.Context, questions []question) (answers []wireAnswer, err error) {
+func (p python) run(ctx context.Context, questions []question, seed uint64) (answers []wireAnswer, err error) {
 	dir, err := os.MkdirTemp("", "skew-")
 	if err != nil {
 		return nil, err
@@ -74,7 +84,8 @@ func (p python) run(ctx context.Context, questions []question) (answers []wireAn
 	}
 	ctx, cancel := context.WithTimeout(ctx, pythonTime)
 	defer cancel()
-	command := exec.CommandContext(ctx, p.interpreter, "-I", script, p.model, asked, answered)
+	command := exec.CommandContext(ctx, p.interpreter, "-I", script, p.model, asked, answered,
+		strconv.FormatUint(seed, 10), strconv.FormatFloat(roundedBy, 'g', -1, 64))
 	command.Env = environment(dir)
 	command.WaitDelay = time.Second
 	command.Stdout, command.Stderr = os.Stderr, os.Stderr // the log of the check

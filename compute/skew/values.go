@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -67,6 +68,22 @@ func (v values) apart(want values, allowed float64) (distance float64, same bool
 	}
 	return distance, same
 }
+
+// isLike says whether two lists have the same texts and integers, and numbers that are not finite in the same places.
+func (v values) isLike(other values) bool {
+	if v.len() != other.len() || !slices.Equal(v.texts, other.texts) || !slices.Equal(v.ints, other.ints) {
+		return false
+	}
+	for i, a := range v.floats {
+		b := other.floats[i]
+		if isFinite(a) != isFinite(b) || !isFinite(a) && a != b && !(math.IsNaN(a) && math.IsNaN(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func (v values) String() string {
 	const most = 8 // of a list that stands in a message

@@ -34,8 +34,12 @@ func (s *Session) load(from origin) (ops.Tensor, error) {
 	if errors.Is(err, ErrLimit) {
 		return nil, fmt.Errorf("tensor %q: %w", from.key, err)
 	}
-	if err != nil || from.part == "" {
-		return t, err
+	if err != nil {
+		return nil, err
+	}
+	s.rounding.apply(from.key, t)
+	if from.part == "" {
+		return t, nil
 	}
 	at, size, err := partOf(from.part, t.Shape())
 	if err != nil {

@@ -29,9 +29,10 @@ type Session struct {
 	assets    map[string]string   // by tensor of the top graph that holds the path: the path
 	datasets  map[string]*dataset // by tensor of the top graph
 
-	limits Limits
-	budget *ops.Budget // of what the session holds
-	sizes  map[*nodepb.NodeDef]int64
+	limits   Limits
+	budget   *ops.Budget // of what the session holds
+	rounding Rounding
+	sizes    map[*nodepb.NodeDef]int64
 
 	nodes map[*functionpb.FunctionDef]map[string]*nodepb.NodeDef // of functions that were called, by name: they may be called often
 }

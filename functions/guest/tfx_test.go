@@ -49,7 +49,7 @@ var trained = map[string]example{
 	"taxi template":    {"experimental/templates/taxi", "models.keras_model.model", "taxi", false, 300, "3", "tips", 1},
 	"trainer_module":   {"components/testdata/module_file", "trainer_module", "taxi", false, 1500, "3", "tips", 2},
 	"mnist":            {"examples/mnist", "mnist_utils_native_keras", "digits", false, 300, "3", "image_class", 0.8},
-	"imdb":             {"examples/imdb", "imdb_utils_native_keras", "reviews", false, 60, "3", "label", 0.8},
+	"imdb":             {"examples/imdb", "imdb_utils_native_keras", "reviews", false, 200, "3", "label", 0.8},
 }
 
 // TFX's own example modules train unchanged, with Keras found out, and what they leave answers as it should.

@@ -1,0 +1,69 @@
+package skew
+
+import (
+	"context"
+	"fmt"
+)
+
+// What rounding changes of an answer is found out by making each weight larger or smaller by roundedBy of itself, four units in the last
+// place of a float32, some times over: two right answers lie no farther apart than roundingFactor times what the answer changes by then.
+// A sum of n products of which each step is rounded is the exact sum of products whose weights are off by at most n units, and by
+// about the root of n in fact, in whatever order a kernel adds up. Graphs that compute much without weights are not covered.
+const (
+	roundedBy      = 4.0 / (1 << 24)
+	roundedTimes   = 4
+	roundingFactor = 4
+
+	// maxRounding bounds what is allowed to it, as a part of the size of the output: beyond that nothing would be found.
+	maxRounding = 1e-2
+)
+
+// roundingOfAll says for each question, output and row what rounding changes.
+type roundingOfAll []map[string][]rounding
+
+// rounding is what it changes of one row of an output.
+type rounding struct {
+	distance float64 // at most, of the numbers that are finite
+	other    bool    // a class, a word, or a number that is not finite became another
+}
+
+// of is that of one question.
+func (r roundingOfAll) of(question int) map[string][]rounding {
+	if question >= len(r) {
+		return nil
+	}
+	return r[question]
+}
+
+// roundings asks the same questions with weights rounded otherwise, and compares with what was answered.
+func roundings(ctx context.Context, by asker, questions []question, answers []map[string]column) (roundingOfAll, error) {
+	all := make(roundingOfAll, len(questions))
+	for i := range all {
+		all[i] = map[string][]rounding{}
+	}
+	for seed := range uint64(roundedTimes) {
+		rounded, err := by.askRounded(ctx, questions, seed+1)
+		if err != nil {
+			return nil, fmt.Errorf("ask %s with rounded weights: %w", by.name(), err)
+		}
+		for i, answer := range answers {
+			for name, column := range answer {
+				all[i][name] = widen(all[i][name], column, rounded[i][name])
+			}
+		}
+	}
+	return all, nil
+}
+
+// widen adds what one rounding has changed of an output.
+func widen(sofar []rounding, answered, rounded column) []rounding {
+	if sofar == nil {
+		sofar = make([]rounding, len(answered))
+	}
+	for row := range min(len(answered), len(rounded)) {
+		distance, _ := rounded[row].apart(answered[row], 0)
+		sofar[row].distance = max(sofar[row].distance, distance)
+		sofar[row].other = sofar[row].other || !rounded[row].isLike(answered[row])
+	}
+	return sofar
+}
