@@ -236,14 +236,28 @@ func timeOfOthers(t *testing.T, name string, poison func(*testing.T, *poisonBus)
 		if name != "nothing" {
 			b.publishPoison(t, poisonEvents)
 		}
+		began := time.Now()
 		time.Sleep(30 * time.Second)
 		if name == "a pinned revision that is gone" {
 			b.applyPoison(t, "2")
 			time.Sleep(30 * time.Second)
 		}
-		took = b.othersAreDispatched(t, b.deliveries(poisonName))
+		failed := b.deliveries(poisonName)
+		if wait := time.Since(began); name != "nothing" && (failed < poisonEvents || failed > poisonEvents*rounds(wait)) {
+			t.Errorf("%d failing events were delivered %d times within %v", poisonEvents, failed, wait)
+		}
+		took = b.othersAreDispatched(t, failed)
 	})
 	return took
+}
+
+// rounds is how often an event is delivered at most in a time, where it is handed back each time for as long as events.RedeliveryDelay says.
+func rounds(within time.Duration) (n int) {
+	for delay := 3 * time.Second / 4; within > 0; delay *= 2 {
+		within -= delay
+		n++
+	}
+	return n
 }
 
 // othersAreDispatched publishes events of another pipeline and returns how long it takes until they are dispatched. The failing events,

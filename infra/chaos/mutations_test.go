@@ -76,14 +76,14 @@ var mutations = []mutation{
 		{"functions/dispatch/offer.go", "\tmarked, err := d.mark(ctx, run, job, again)\n",
 			"\tif err := d.enqueue(ctx, run, job); err != nil {\n\t\treturn job, err\n\t}\n\tmarked, err := d.mark(ctx, run, job, again)\n"},
 	}},
-	{"a dispatcher that lost a write believes what it rereads", suite{folder: ofDispatcher, tests: "TestWhateverHappensEveryRunIsWhatTheLogSays"}, []edit{
+	{"a dispatcher that lost a write believes what it rereads", suite{folder: ofDispatcher, tests: "TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon", because: "1 jobs of a run that was cancelled"}, []edit{
 		{"functions/dispatch/offer.go", "\t\tnow.After = max(now.After, run.After)\n",
 			"\t\tif now.State == plan.Complete {\n\t\t\tnow.State, now.Job = plan.Dispatched, job.ID\n\t\t\treturn now, nil\n\t\t}\n\t\tnow.After = max(now.After, run.After)\n"},
 	}},
-	{"the dispatcher delivers a failing event again after a fixed delay", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers"}, []edit{
+	{"the dispatcher delivers a failing event again after a fixed delay", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "3 failing events were delivered"}, []edit{
 		{"functions/dispatch/dispatch.go", "events.RedeliveryDelay(delivery.Deliveries())", "retryDelay"},
 	}},
-	{"the dispatcher pauses after a failing event", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers"}, []edit{
+	{"the dispatcher pauses after a failing event", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline took"}, []edit{
 		{"functions/dispatch/dispatch.go", "\treturn handedBack{why}\n", "\treturn why\n"},
 	}},
 	{"the bridge delivers a failing notification again after a fixed delay", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail"}, []edit{
@@ -101,7 +101,7 @@ var mutations = []mutation{
 	{"dead letters are named by place alone", suite{folder: ofBus, tests: "TestAJobGivenUpLeavesALetterThoughItsStreamWasMadeAnew", because: "letters: 1 one\n"}, []edit{
 		{"events/subject.go", "\tdigest := DerivedID(m.Subject, strconv.FormatInt(m.Stored.UnixNano(), 10), string(m.Body))\n", "\tdigest := DerivedID()\n"},
 	}},
-	{"a request that failed is sent once the connection is back", suite{folder: ofBus, tests: "TestAnEventThatFailedIsNotPublishedLater", because: "published after another worker was done"}, []edit{
+	{"a request that failed is sent once the connection is back", suite{folder: ofBus, tests: "TestAConnectionThatIsLostKeepsNoMessage", because: "received first: while the connection is lost"}, []edit{
 		{"events/jetstream/connect.go", "\t\tnats.ReconnectBufSize(-1),", "\t\tnats.ReconnectBufSize(nats.DefaultReconnectBufSize),"},
 	}},
 	{"entries of a study need not continue its log", suite{folder: "functions/studies", tests: "TestAWriterDoesNotTrustWhatFollowsALostEntry"}, []edit{
@@ -111,7 +111,9 @@ var mutations = []mutation{
 		{"functions/gc/work.go", "\t\tif _, queued, err := w.queued(ctx, job); queued || err != nil {\n\t\t\treturn queued, err\n\t\t}\n", ""},
 	}},
 	{"a commit overwrites another one", suite{folder: "storage", tests: "TestOneOfManyAttemptsWins"}, []edit{
-		{"storage/commit.go", "return putCommit(ctx, store, root, c, Condition{IfAbsent: true})", "return putCommit(ctx, store, root, c, Condition{})"},
+		{"storage/commit.go", "import (\n", "import (\n\t\"bytes\"\n"},
+		{"storage/commit.go", "obj, err := w.store.PutIf(ctx, w.place.Commit(), data, w.cond)",
+			"obj, err := w.store.Put(ctx, w.place.Commit(), bytes.NewReader(data), int64(len(data)))"},
 	}},
 	{"the probe lets no two writers race", suite{folder: "storage", tests: "TestProbeRefusesAStoreThatChecksAndThenWrites", because: "want ErrNoConditions"}, []edit{
 		{"storage/probe.go", "for round := range probeRounds {", "for round := range probeRounds - probeRounds {"},
