@@ -45,14 +45,17 @@ const (
 // The guards whose absence tests must notice.
 var mutations = []mutation{
 	{"reads ask any copy, and absence is believed", suite{}, []edit{
-		{"events/jetstream/leader.go", "\tbody, err := json.Marshal(request)\n", anyCopy + "\tbody, err := json.Marshal(request)\n"},
+		askAnyCopy, anyCopyImports,
 		{"events/jetstream/register.go", "\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n",
 			"\tif ctx.Err() == nil {\n\t\treturn nil\n\t}\n\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n"},
 	}},
-	{"the log is read from any copy", suite{folder: onCluster, tests: "TestReadsSeeWhatWasAcknowledged"}, []edit{
+	{"reads of a register ask any copy", suite{folder: onCluster, tests: "TestReadsSeeWhatWasAcknowledged", because: "the register: "}, []edit{
+		askAnyCopy, anyCopyImports,
+	}},
+	{"the log is read from any copy", suite{folder: onCluster, tests: "TestReadsSeeWhatWasAcknowledged", because: "the log by "}, []edit{
 		{"events/jetstream/read.go", "scan.complete, scan.few = !q.Follow, ", "scan.complete, scan.few = false, false && "},
 	}},
-	{"the job of an ended run is enqueued and worked on", suite{folder: onCluster, tests: "TestARunThatIsCancelled"}, []edit{
+	{"the job of an ended run is enqueued and worked on", suite{folder: onCluster, tests: "TestARunThatIsCancelled", because: "cancelled runs were trained|ended with"}, []edit{
 		{"functions/dispatch/offer.go", "\t\tcase now.State == plan.Ended:\n\t\t\treturn now, d.tell(ctx, now)\n",
 			"\t\tcase now.State == plan.Ended:\n\t\t\tnow.State, now.Job = plan.Dispatched, job.ID\n\t\t\treturn now, nil\n"},
 		{"functions/dispatch/sweep.go", "errors.Join(s.withdrawTuning(ctx, run), s.withdraw(ctx, run, deployed{}))", "error(nil)"},
@@ -86,16 +89,16 @@ var mutations = []mutation{
 	{"the dispatcher pauses after a failing event", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline took"}, []edit{
 		{"functions/dispatch/dispatch.go", "\treturn handedBack{why}\n", "\treturn why\n"},
 	}},
-	{"the bridge delivers a failing notification again after a fixed delay", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail"}, []edit{
+	{"the bridge delivers a failing notification again after a fixed delay", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "times in an hour"}, []edit{
 		{"functions/bridge/bridge.go", "events.RedeliveryDelay(notice.Deliveries())", "retryDelay"},
 	}},
-	{"the bridge pauses after a failing notification", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail"}, []edit{
+	{"the bridge pauses after a failing notification", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines"}, []edit{
 		{"functions/bridge/bridge.go", "\treturn handedBack{why}\n", "\treturn why\n"},
 	}},
 	{"an outcome of an earlier job is taken for that of a later one", suite{folder: ofDispatcher, tests: "TestTheOutcomeOfAnEarlierJob", because: "the join names job"}, []edit{
 		{"events/outcome.go", "return EndsJob(f) && (id == \"\" || job == \"\" || id == job)", "return EndsJob(f) && (id != \"\" || job != id || true)"},
 	}},
-	{"an event is published whatever its subject holds", suite{folder: ofBus, tests: "TestOfTenThousandIdenticalFactsOneIsStored"}, []edit{
+	{"an event is published whatever its subject holds", suite{folder: ofBus, tests: "TestOfTenThousandIdenticalFactsOneIsStored", because: "facts are stored, want 2"}, []edit{
 		{"events/jetstream/publish.go", "b.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(after))", "b.js.PublishMsg(ctx, msg)"},
 	}},
 	{"dead letters are named by place alone", suite{folder: ofBus, tests: "TestAJobGivenUpLeavesALetterThoughItsStreamWasMadeAnew", because: "letters: 1 one\n"}, []edit{
@@ -104,13 +107,13 @@ var mutations = []mutation{
 	{"a request that failed is sent once the connection is back", suite{folder: ofBus, tests: "TestAConnectionThatIsLostKeepsNoMessage", because: "received first: while the connection is lost"}, []edit{
 		{"events/jetstream/connect.go", "\t\tnats.ReconnectBufSize(-1),", "\t\tnats.ReconnectBufSize(nats.DefaultReconnectBufSize),"},
 	}},
-	{"entries of a study need not continue its log", suite{folder: "functions/studies", tests: "TestAWriterDoesNotTrustWhatFollowsALostEntry"}, []edit{
+	{"entries of a study need not continue its log", suite{folder: "functions/studies", tests: "TestAWriterDoesNotTrustWhatFollowsALostEntry", because: "the writer has"}, []edit{
 		{"compute/tune/chain.go", "if link.Previous != s.head {", "if false {"},
 	}},
 	{"garbage collection does not ask for queued jobs", suite{folder: "functions/gc", tests: "TestWhatAJobOnTheQueueGoesOnFromStays|TestTheQueueIsAsked", because: "removed"}, []edit{
 		{"functions/gc/work.go", "\t\tif _, queued, err := w.queued(ctx, job); queued || err != nil {\n\t\t\treturn queued, err\n\t\t}\n", ""},
 	}},
-	{"a commit overwrites another one", suite{folder: "storage", tests: "TestOneOfManyAttemptsWins"}, []edit{
+	{"a commit overwrites another one", suite{folder: "storage", tests: "TestOneOfManyAttemptsWins", because: "32 winners"}, []edit{
 		{"storage/commit.go", "import (\n", "import (\n\t\"bytes\"\n"},
 		{"storage/commit.go", "obj, err := w.store.PutIf(ctx, w.place.Commit(), data, w.cond)",
 			"obj, err := w.store.Put(ctx, w.place.Commit(), bytes.NewReader(data), int64(len(data)))"},
@@ -121,22 +124,28 @@ var mutations = []mutation{
 }
 
 // anyCopy has leaderMessage ask as nats.go does, which is answered by any server that has a copy.
-const anyCopy = `	if s, err := b.js.Stream(ctx, stream); err == nil && request.NextSubject == "" {
-		var raw *jetstream.RawStreamMsg
-		if request.LastSubject != "" {
-			raw, err = s.GetLastMsgForSubject(ctx, request.LastSubject)
-		} else {
-			raw, err = s.GetMsg(ctx, request.Sequence)
-		}
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return events.Message{}, fmt.Errorf("%w: %w", events.ErrNotFound, err)
-		}
+const anyCopy = `	if request.LastSubject != "" && strings.HasPrefix(stream, "KV_") {
+		found, err := b.nc.RequestWithContext(ctx, b.opts.inDomain(api+"DIRECT.GET."+stream), body)
 		if err != nil {
 			return events.Message{}, b.explain(ctx, err)
 		}
-		return events.Message{Stream: stream, Sequence: raw.Sequence, Subject: raw.Subject, Stored: raw.Time.UTC(), Body: raw.Data, Header: raw.Header}, nil
+		if found.Header.Get("Status") != "" {
+			return events.Message{}, events.ErrNotFound
+		}
+		message := events.Message{Stream: stream, Subject: found.Header.Get("Nats-Subject"), Body: found.Data, Header: found.Header}
+		if message.Stored, err = time.Parse(time.RFC3339Nano, found.Header.Get("Nats-Time-Stamp")); err == nil {
+			message.Sequence, err = strconv.ParseUint(found.Header.Get("Nats-Sequence"), 10, 64)
+		}
+		return message, err
 	}
 `
+
+// Both edits have leaderMessage ask any copy.
+var (
+	askAnyCopy = edit{"events/jetstream/leader.go", "\tctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)\n\tdefer cancel()\n\tsubject := api", anyCopy +
+		"\tctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)\n\tdefer cancel()\n\tsubject := api"}
+	anyCopyImports = edit{"events/jetstream/leader.go", "\t\"fmt\"\n", "\t\"fmt\"\n\t\"strconv\"\n\t\"strings\"\n"}
+)
 
 // mutationSeeds is how many plans may pass before a mutation counts as unnoticed: what it breaks depends on times.
 const mutationSeeds = 3
