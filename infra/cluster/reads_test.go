@@ -76,15 +76,25 @@ func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 	}
 	old := 0
 	for i := range 20 {
-		key := fmt.Sprint("k", i)
-		if _, err := leader.Create(t.Context(), key, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := copied.Get(t.Context(), key); errors.Is(err, js.ErrKeyNotFound) {
-			old++
-		}
-		if _, err := late.Get(t.Context(), key); err != nil {
-			t.Errorf("the register: %v", err)
+		for key, get := range map[string]func(string) error{
+			fmt.Sprint("copy", i): func(key string) error {
+				_, err := copied.Get(t.Context(), key)
+				if errors.Is(err, js.ErrKeyNotFound) {
+					old++
+				}
+				return nil
+			},
+			fmt.Sprint("leader", i): func(key string) error {
+				_, err := late.Get(t.Context(), key)
+				return err
+			},
+		} {
+			if _, err := leader.Create(t.Context(), key, []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+			if err := get(key); err != nil {
+				t.Errorf("the register: %v", err)
+			}
 		}
 		c.readsEvent(t, i)
 	}
