@@ -87,13 +87,19 @@ var mutations = []mutation{
 		{"functions/dispatch/dispatch.go", "events.RedeliveryDelay(delivery.Deliveries())", "retryDelay"},
 	}},
 	{"the dispatcher pauses after a failing event", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline took"}, []edit{
-		{"functions/dispatch/dispatch.go", "\treturn handedBack{why}\n", "\treturn why\n"},
+		{"functions/dispatch/dispatch.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
 	}},
 	{"the bridge delivers a failing notification again after a fixed delay", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "times in an hour"}, []edit{
 		{"functions/bridge/bridge.go", "events.RedeliveryDelay(notice.Deliveries())", "retryDelay"},
 	}},
 	{"the bridge pauses after a failing notification", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines"}, []edit{
-		{"functions/bridge/bridge.go", "\treturn handedBack{why}\n", "\treturn why\n"},
+		{"functions/bridge/bridge.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
+	}},
+	{"the dispatcher takes one unanswered request for a bus that is away", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline took"}, []edit{
+		{"functions/dispatch/dispatch.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\tsleep(ctx, retryDelay)"},
+	}},
+	{"the bridge takes one unanswered request for a store that is away", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines took"}, []edit{
+		{"functions/bridge/bridge.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\ttime.Sleep(retryDelay)"},
 	}},
 	{"an outcome of an earlier job is taken for that of a later one", suite{folder: ofDispatcher, tests: "TestTheOutcomeOfAnEarlierJob", because: "the join names job"}, []edit{
 		{"events/outcome.go", "return EndsJob(f) && (id == \"\" || job == \"\" || id == job)", "return EndsJob(f) && (id != \"\" || job != id || true)"},
