@@ -44,7 +44,7 @@ const (
 
 // The guards whose absence tests must notice.
 var mutations = []mutation{
-	{"reads ask any copy, and absence is believed", suite{}, []edit{
+	{"reads ask any copy, and absence is believed", suite{folder: onCluster, tests: "TestAnEventBehindItsPipelineIsNoDeadLetter", because: "dead letter |nothing waiting"}, []edit{
 		askAnyCopy, anyCopyImports,
 		{"events/jetstream/register.go", "\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n",
 			"\tif ctx.Err() == nil {\n\t\treturn nil\n\t}\n\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n"},
@@ -96,10 +96,10 @@ var mutations = []mutation{
 		{"functions/bridge/bridge.go", "\treturn handedBack{why, away}\n", "\treturn why\n"},
 	}},
 	{"the dispatcher takes one unanswered request for a bus that is away", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "200 events of another pipeline took"}, []edit{
-		{"functions/dispatch/dispatch.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\tsleep(ctx, retryDelay)"},
+		{"functions/dispatch/dispatch.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\t_ = pause\n\t\t\tsleep(ctx, retryDelay)"},
 	}},
 	{"the bridge takes one unanswered request for a store that is away", suite{folder: "functions/bridge", tests: "TestNotificationsThatAlwaysFail", because: "events of other pipelines took"}, []edit{
-		{"functions/bridge/bridge.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\ttime.Sleep(retryDelay)"},
+		{"functions/bridge/bridge.go", "\t\t\t_ = pause.Wait(ctx)", "\t\t\t_ = pause\n\t\t\ttime.Sleep(retryDelay)"},
 	}},
 	{"an outcome of an earlier job is taken for that of a later one", suite{folder: ofDispatcher, tests: "TestTheOutcomeOfAnEarlierJob", because: "the join names job"}, []edit{
 		{"events/outcome.go", "return EndsJob(f) && (id == \"\" || job == \"\" || id == job)", "return EndsJob(f) && (id != \"\" || job != id || true)"},
