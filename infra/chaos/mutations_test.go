@@ -44,11 +44,6 @@ const (
 
 // The guards whose absence tests must notice.
 var mutations = []mutation{
-	{"reads ask any copy, and absence is believed", suite{folder: onCluster, tests: "TestAnEventBehindItsPipelineIsNoDeadLetter", because: "dead letter |nothing waiting"}, []edit{
-		askAnyCopy, anyCopyImports,
-		{"events/jetstream/register.go", "\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n",
-			"\tif ctx.Err() == nil {\n\t\treturn nil\n\t}\n\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n"},
-	}},
 	{"reads of a register ask any copy", suite{folder: onCluster, tests: "TestReadsSeeWhatWasAcknowledged", because: "the register: "}, []edit{
 		askAnyCopy, anyCopyImports,
 	}},
