@@ -137,7 +137,7 @@ var table = house.Table{
 		"infra/chaos":         {TestHelp: true, Tests: "*"},
 		"infra/chaos/history": {TestHelp: true}, // apart from what it checks
 		"infra/frozen":        {TestHelp: true}, // formats that outlive a version
-		"infra/cluster":       {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline functions/worker"},
+		"infra/cluster":       {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline functions/worker storage/s3"},
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/house":         {TestHelp: true},
 		"infra/licenses":      {}, // of what programs are linked from

@@ -36,6 +36,7 @@ func (p *Pause) Wait(ctx context.Context) error {
 const (
 	firstRedelivery   = time.Second
 	longestRedelivery = 5 * time.Minute
+	longestAway       = 5 * time.Second
 )
 
 // RedeliveryDelay is after how long a message is to be delivered again that could not be handled,
@@ -43,9 +44,19 @@ const (
 // or take a quarter. A message that never will be handled then costs next to nothing, however many
 // there are.
 func RedeliveryDelay(deliveries int) time.Duration {
-	delay := longestRedelivery
+	return redeliveryDelay(deliveries, longestRedelivery)
+}
+
+// RedeliveryDelayAway is RedeliveryDelay for a message that could not be handled because the bus or a
+// store did not answer. It grows to five seconds only: the answer may come at any time.
+func RedeliveryDelayAway(deliveries int) time.Duration {
+	return redeliveryDelay(deliveries, longestAway)
+}
+
+func redeliveryDelay(deliveries int, longest time.Duration) time.Duration {
+	delay := longest
 	if doublings := max(deliveries, 1) - 1; doublings < 9 {
-		delay = min(firstRedelivery<<doublings, longestRedelivery)
+		delay = min(firstRedelivery<<doublings, longest)
 	}
 	return delay*3/4 + rand.N(delay/2)
 }

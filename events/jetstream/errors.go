@@ -54,7 +54,8 @@ func isAway(err error) bool {
 	}
 	const unavailable = 503
 	api, ok := errors.AsType[*jetstream.APIError](err)
-	return ok && api.Code == unavailable
+	older, isOlder := errors.AsType[*nats.APIError](err) // watches of a KV bucket subscribe by the client's older interface
+	return ok && api.Code == unavailable || isOlder && older.Code == unavailable
 }
 
 // sized adds to an explained error how large what was too large is.

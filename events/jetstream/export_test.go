@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -21,3 +22,6 @@ func DefinitionOf(file []byte) (Definition, error) { return definitions(file) }
 
 // Flush waits until the server has read what was sent.
 func (b *Letterbox) Flush(ctx context.Context) error { return b.flush(ctx) }
+
+// Connection is the connection to NATS.
+func (b *Letterbox) Connection() *nats.Conn { return b.nc }

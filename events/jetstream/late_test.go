@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 )
@@ -54,5 +56,53 @@ func TestAnEventThatFailedIsNotPublishedLater(t *testing.T) {
 		if err != nil || recorded.Message.Sequence != receipt.Sequence {
 			t.Errorf("published after another worker was done: %s, %v", recorded.Message.Subject, err)
 		}
+	}
+}
+
+// A connection that is lost keeps no message for later: publishing fails, and the message is not sent when the connection is back.
+func TestAConnectionThatIsLostKeepsNoMessage(t *testing.T) {
+	t.Parallel()
+	server := startBus(t)
+	l := dialThrough(t, server.URL())
+	cut, err := jetstream.Connect(t.Context(), l.url, jetstream.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cut.Close()
+	other := dial(t, server)
+	received, err := other.SubscribeSync("kept")
+	if err == nil {
+		err = other.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.close(true)
+	untilConnected(t, cut, false)
+	if err := cut.Connection().Publish("kept", []byte("while the connection is lost")); !errors.Is(err, nats.ErrReconnectBufExceeded) {
+		t.Errorf("publishing without a connection: %v", err)
+	}
+	l.close(false)
+	untilConnected(t, cut, true)
+	if err := cut.Connection().Publish("kept", []byte("later")); err != nil {
+		t.Fatal(err)
+	}
+	message, err := received.NextMsgWithContext(t.Context())
+	if err != nil || string(message.Data) != "later" {
+		t.Errorf("received first: %s, %v", message.Data, err)
+	}
+}
+
+func untilConnected(t *testing.T, box *jetstream.Letterbox, connected bool) {
+	t.Helper()
+	err := untilDone(t.Context(), func() error {
+		if box.Connection().IsConnected() != connected {
+			time.Sleep(10 * time.Millisecond)
+			return errors.New("it is not so yet")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("connected: %t: %v", connected, err)
 	}
 }

@@ -75,29 +75,42 @@ const (
 )
 
 // Run handles one notification after another until ctx ends, and returns nil then. It returns an error when the letterbox is
-// closed for good.
+// closed for good. It pauses while the bus delivers none. A notification that can't be handled because bus or store did not answer may be
+// the only such notification: Run pauses for a millisecond then, and for longer if the next ones fail like this too.
 func (b *Bridge) Run(ctx context.Context) error {
+	var pause events.Pause
+	var failed time.Time
 	for ctx.Err() == nil {
 		err := b.Next(ctx, followWait)
+		back, delayed := errors.AsType[handedBack](err)
 		switch {
+		case delayed && back.away:
+			if time.Since(failed) > retryDelay {
+				pause = events.Pause{}
+			}
+			_ = pause.Wait(ctx) // longer with each in a row
+			failed = time.Now()
+			continue
+		case err == nil, delayed, errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
+			failed = time.Time{}
+			continue
 		case errors.Is(err, events.ErrClosed):
 			return err
-		case err == nil, errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
-			continue
 		}
-		if _, delayed := errors.AsType[handedBack](err); !delayed {
-			b.log.WarnContext(ctx, "notifications are not followed; trying again", "error", err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(retryDelay):
-			}
+		b.log.WarnContext(ctx, "notifications are not followed; trying again", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(retryDelay):
 		}
 	}
 	return nil
 }
 
 // handedBack is the error of a notification that is to be delivered again.
-type handedBack struct{ error }
+type handedBack struct {
+	error
+	away bool // bus or store did not answer
+}
 
 func (h handedBack) Unwrap() error { return h.error }
 
@@ -118,8 +131,8 @@ func (b *Bridge) Next(ctx context.Context, wait time.Duration) error {
 	return notice.Done(ctx)
 }
 
-// handBack returns a notification to the bus that could not be handled. Others are delivered meanwhile. While bus or store are away that
-// is no notification's fault, and each is tried again soon. One that a stopping bridge was handling is free for others at once.
+// handBack returns a notification to the bus that could not be handled. Others are delivered meanwhile. While bus or store do not answer,
+// each is tried again soon. One that a stopping bridge was handling is free for others at once.
 func (b *Bridge) handBack(ctx context.Context, notice events.Notice, why error) error {
 	if ctx.Err() != nil {
 		b.log.InfoContext(ctx, "notification handed back: this bridge stops", "sequence", notice.Message().Sequence)
@@ -130,14 +143,14 @@ func (b *Bridge) handBack(ctx context.Context, notice events.Notice, why error) 
 	away := errors.Is(why, events.ErrUnavailable) || errors.Is(why, storage.ErrUnavailable)
 	delay := events.RedeliveryDelay(notice.Deliveries())
 	if away {
-		delay = retryDelay
+		delay = events.RedeliveryDelayAway(notice.Deliveries())
 	}
 	b.log.WarnContext(ctx, "notification not handled; it will be delivered again", "sequence", notice.Message().Sequence,
 		"deliveries", notice.Deliveries(), "again_in", delay, "error", why)
-	if err := notice.Later(ctx, delay); err != nil || away {
+	if err := notice.Later(ctx, delay); err != nil {
 		return errors.Join(why, err)
 	}
-	return handedBack{why}
+	return handedBack{why, away}
 }
 
 // settleTime bounds handing back a notification when the bridge itself is stopping.

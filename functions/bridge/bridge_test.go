@@ -417,64 +417,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// stubborn is a bus that takes no events of one pipeline, for good.
-type stubborn struct {
-	*eventstest.Memory
-	delivered map[uint64]int
-}
-
-func (s *stubborn) Publish(ctx context.Context, f events.Fact) (events.Receipt, error) {
-	if f.Pipeline == "poison" {
-		return events.Receipt{}, events.ErrRefused
-	}
-	return s.Memory.Publish(ctx, f)
-}
-
-func (s *stubborn) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Notice, error) {
-	notice, err := s.Memory.FollowBuckets(ctx, reader, wait)
-	if err == nil {
-		s.delivered[notice.Message().Sequence]++
-	}
-	return notice, err
-}
-
-// Time is the bubble's, which passes only while nothing can be done: a pause between the others would let those that fail come again.
-func TestNotificationsThatAlwaysFailHoldUpNoOthers(t *testing.T) {
-	t.Parallel()
-	const failing, others = 3, 100
-	synctest.Test(t, func(t *testing.T) {
-		w := setup(t, bridge.Options{})
-		box := &stubborn{w.box, map[uint64]int{}}
-		b := open(t, box, w.store, bridge.Options{})
-		for i := range failing + others {
-			name, pipeline := fmt.Sprint("folder", i), "penguin"
-			if i < failing {
-				pipeline = "poison"
-			}
-			w.folder(name)
-			w.put(name+"/"+bridge.DefaultMarker, fmt.Sprintf(`{"pipeline": %q, "run": %q}`, pipeline, name))
-			w.tell(w.message(name+"/"+bridge.DefaultMarker, "1", nil))
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- b.Run(ctx) }()
-		synctest.Wait()
-		if got := len(w.facts()); got != others {
-			t.Errorf("%d of %d events of other pipelines while %d fail", got, others, failing)
-		}
-		time.Sleep(time.Hour)
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		for sequence := range uint64(failing) {
-			if n := box.delivered[sequence+1]; n < 10 || n > 40 {
-				t.Errorf("notification %d was delivered %d times in an hour", sequence+1, n)
-			}
-		}
-	})
-}
-
 // stuckLog publishes nothing before the request is given up.
 type stuckLog struct{ *eventstest.Memory }
 

@@ -232,6 +232,37 @@ func TestARunThatIsEndedBeforeItIsMarkedHasNoJob(t *testing.T) {
 	}
 }
 
+// A dispatcher that lost the race for a join may read for a while what it knew before: it decides nothing by that.
+func TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon(t *testing.T) {
+	t.Parallel()
+	box, _ := setup(t, alone)
+	publish(t, box, "monday", "t", transform())
+	var once sync.Once
+	racing := &interrupted{Memory: box, old: 3, before: func() {
+		once.Do(func() {
+			if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
+				t.Error(err)
+			}
+		})
+	}}
+	d, err := dispatch.New(t.Context(), racing, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Next(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if racing.old != 0 {
+		t.Errorf("%d of 3 old reads are left: the test shows nothing", racing.old)
+	}
+	if join := joinOf(t, box, "monday"); join.State != plan.Ended {
+		t.Errorf("the cancelled run is %s", join.State)
+	}
+	if left := jobs(t, box); len(left) != 0 {
+		t.Errorf("%d jobs of a run that was cancelled before it had one", len(left))
+	}
+}
+
 // A run may get its job in the very moment in which it is ended. Then the job is cancelled instead, and only the worker tells.
 func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	t.Parallel()
@@ -254,10 +285,15 @@ func TestARunThatGetsItsJobWhileItIsEndedIsNotEnded(t *testing.T) {
 	}
 }
 
-// interrupted is a letterbox through which something happens right before the first write to a join.
+// interrupted is a letterbox through which something happens right before the first write to a join that exists. Where that write is
+// refused, so many reads return what the join was before.
 type interrupted struct {
 	*eventstest.Memory
 	before func()
+	old    int
+
+	known   events.Entry // what was read or created last
+	refused bool
 }
 
 func (b *interrupted) Register(ctx context.Context, name string) (events.Register, error) {
@@ -273,10 +309,28 @@ type interruptedRegister struct {
 	box *interrupted
 }
 
+func (r interruptedRegister) Get(ctx context.Context, key string) (events.Entry, error) {
+	if r.box.refused && r.box.old > 0 {
+		r.box.old--
+		return r.box.known, nil
+	}
+	entry, err := r.Register.Get(ctx, key)
+	r.box.known = entry
+	return entry, err
+}
+
+func (r interruptedRegister) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	revision, err := r.Register.Create(ctx, key, value)
+	r.box.known = events.Entry{Key: key, Value: value, Revision: revision}
+	return revision, err
+}
+
 func (r interruptedRegister) Update(ctx context.Context, key string, value []byte, at uint64) (uint64, error) {
 	if before := r.box.before; before != nil {
 		r.box.before = nil
 		before()
 	}
-	return r.Register.Update(ctx, key, value, at)
+	revision, err := r.Register.Update(ctx, key, value, at)
+	r.box.refused = r.box.refused || errors.Is(err, events.ErrConflict)
+	return revision, err
 }

@@ -67,14 +67,25 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return running.Wait()
 }
 
-// follow handles events until ctx ends. It pauses while the bus gives no answers, and for nothing
-// else: an event that can't be handled is handed back to the bus, which delivers the others meanwhile.
+// follow handles events until ctx ends. It pauses while the bus delivers none: an event that can't be handled is handed back to the bus,
+// which delivers the others meanwhile. One that can't be handled because the bus did not answer may be the only such event: it pauses for
+// a millisecond then, and for longer if the next ones fail like this too.
 func (d *Dispatcher) follow(ctx context.Context) error {
+	var pause events.Pause
+	var failed time.Time
 	for ctx.Err() == nil {
 		err := d.Next(ctx, followWait)
-		_, delayed := errors.AsType[handedBack](err)
+		back, delayed := errors.AsType[handedBack](err)
 		switch {
+		case delayed && back.away:
+			if time.Since(failed) > retryDelay {
+				pause = events.Pause{}
+			}
+			_ = pause.Wait(ctx) // longer with each in a row
+			failed = time.Now()
+			continue
 		case err == nil, delayed, errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
+			failed = time.Time{}
 			continue
 		case errors.Is(err, events.ErrClosed):
 			return err
@@ -86,7 +97,10 @@ func (d *Dispatcher) follow(ctx context.Context) error {
 }
 
 // handedBack is the error of an event that is to be delivered again.
-type handedBack struct{ error }
+type handedBack struct {
+	error
+	away bool // the bus did not answer
+}
 
 func (h handedBack) Unwrap() error { return h.error }
 
@@ -131,8 +145,8 @@ func (d *Dispatcher) handleSafely(ctx context.Context, recorded events.Recorded)
 	return d.Handle(ctx, recorded)
 }
 
-// handBack returns an event to the bus that could not be handled. While the bus itself is in trouble that is no event's fault, and
-// each is tried again soon. An event that a stopping dispatcher was handling is free for others at once.
+// handBack returns an event to the bus that could not be handled. While the bus does not answer, each is tried again soon. An event that a
+// stopping dispatcher was handling is free for others at once.
 func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why error) error {
 	recorded := delivery.Recorded()
 	if ctx.Err() != nil {
@@ -144,14 +158,14 @@ func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why
 	away := errors.Is(why, events.ErrUnavailable)
 	delay := events.RedeliveryDelay(delivery.Deliveries())
 	if away {
-		delay = retryDelay
+		delay = events.RedeliveryDelayAway(delivery.Deliveries())
 	}
 	d.log.WarnContext(ctx, "event not handled; it will be delivered again", "sequence", recorded.Message.Sequence,
 		"subject", recorded.Message.Subject, "deliveries", delivery.Deliveries(), "again_in", delay, "error", why)
-	if err := delivery.Later(ctx, delay); err != nil || away {
+	if err := delivery.Later(ctx, delay); err != nil {
 		return errors.Join(why, err)
 	}
-	return handedBack{why}
+	return handedBack{why, away}
 }
 
 // settleTime bounds handing back an event when the dispatcher itself is stopping.

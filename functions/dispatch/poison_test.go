@@ -169,6 +169,9 @@ func unreadablePipeline(t *testing.T, b *poisonBus) {
 	b.entry(t, events.RegisterPipelines, poisonName, `{"pipeline":"poison","module":"builtin:dnn","added_later":{"a":1}}`)
 }
 
+// unanswered is the class of events for which the bus does not answer: they are delivered again sooner.
+const unanswered = "a bus that does not answer"
+
 // poisons are the classes of errors, each made permanent for one pipeline.
 func poisons() map[string]func(*testing.T, *poisonBus) {
 	failing := func(err error) func(*testing.T, *poisonBus) {
@@ -192,7 +195,8 @@ func poisons() map[string]func(*testing.T, *poisonBus) {
 		},
 		"no permission to write joins":     failing(events.ErrRefused),
 		"an event too large for any join":  failing(events.ErrTooLarge),
-		"a bus that does not answer":       failing(context.DeadlineExceeded),
+		"a request that takes too long":    failing(context.DeadlineExceeded),
+		unanswered:                         failing(events.ErrUnavailable),
 		"a closed watch":                   failing(events.ErrClosed),
 		"a job queue that refuses the job": func(t *testing.T, b *poisonBus) { b.applyPoison(t, "1"); b.offer = events.ErrRefused },
 		"dead letters that are refused":    func(_ *testing.T, b *poisonBus) { b.bury = events.ErrRefused }, // the pipeline is unknown
@@ -236,14 +240,32 @@ func timeOfOthers(t *testing.T, name string, poison func(*testing.T, *poisonBus)
 		if name != "nothing" {
 			b.publishPoison(t, poisonEvents)
 		}
+		began := time.Now()
 		time.Sleep(30 * time.Second)
 		if name == "a pinned revision that is gone" {
 			b.applyPoison(t, "2")
 			time.Sleep(30 * time.Second)
 		}
-		took = b.othersAreDispatched(t, b.deliveries(poisonName))
+		failed := b.deliveries(poisonName)
+		if wait := time.Since(began); name != "nothing" && (failed < poisonEvents || failed > poisonEvents*rounds(wait, name == unanswered)) {
+			t.Errorf("%d failing events were delivered %d times within %v", poisonEvents, failed, wait)
+		}
+		took = b.othersAreDispatched(t, failed)
 	})
 	return took
+}
+
+// rounds is how often an event is delivered at most in a time, where it is handed back with the delays of events.RedeliveryDelay, or of
+// RedeliveryDelayAway.
+func rounds(within time.Duration, away bool) (n int) {
+	for delay := 3 * time.Second / 4; within > 0; delay *= 2 {
+		if away {
+			delay = min(delay, 3*time.Second)
+		}
+		within -= delay
+		n++
+	}
+	return n
 }
 
 // othersAreDispatched publishes events of another pipeline and returns how long it takes until they are dispatched. The failing events,

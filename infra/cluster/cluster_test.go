@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +125,28 @@ func lead(t *testing.T, c *Cluster, nc *nats.Conn, stream string, server int) {
 		return false
 	})
 }
+
+// metaLeader is the number of the server that leads the metadata, by what the servers log.
+func (c *Cluster) metaLeader(t *testing.T) (leader int) {
+	t.Helper()
+	eventually(t, func() bool {
+		for i, s := range c.Servers {
+			text, err := os.ReadFile(s.Log())
+			if err != nil {
+				t.Fatal(err)
+			}
+			changes := metaChange.FindAllString(string(text), -1)
+			if len(changes) > 0 && strings.HasPrefix(changes[len(changes)-1], "Self") {
+				leader = i
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+var metaChange = regexp.MustCompile("(Self is new )?JetStream cluster (new |no |new remote )?metadata leader")
 
 func eventually(t *testing.T, so func() bool) {
 	t.Helper()

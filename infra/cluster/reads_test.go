@@ -21,24 +21,29 @@ import (
 // slowLink is how much later the third server hears of what the first one leads.
 const slowLink = 100 * time.Millisecond
 
-// lagging is a cluster in which S1 leads everything and S3 hears of it late, and a bus at each of the two.
+// lagging is a cluster in which one server leads every stream and another one hears of it late, and a bus at each of the two.
 type lagging struct {
 	*Cluster
 	leader, late *jetstream.Letterbox
-	conn         *nats.Conn // to S3
+	conn         *nats.Conn // to the late server
 }
 
+// startLagging has S1 lead and S3 hear of it late.
 func startLagging(t *testing.T) lagging {
 	t.Helper()
-	c := Start(t, t.TempDir())
+	return Start(t, t.TempDir()).lag(t, 0, 2)
+}
+
+func (c *Cluster) lag(t *testing.T, leads, late int) lagging {
+	t.Helper()
 	boxes := c.boxes(t, Size)
-	nc, _ := connect(t, c, 0)
+	nc, _ := connect(t, c, leads)
 	for _, stream := range []string{"FACTS", "JOBS", "DEAD", "STUDIES", "KV_PIPELINES", "KV_JOINS", "KV_GATES", "KV_LEASES"} {
-		lead(t, c, nc, stream, 0)
+		lead(t, c, nc, stream, leads)
 	}
-	c.Slow(0, 2, slowLink)
-	late, _ := connect(t, c, 2)
-	return lagging{c, boxes[0], boxes[2], late}
+	c.Slow(leads, late, slowLink)
+	conn, _ := connect(t, c, late)
+	return lagging{c, boxes[leads], boxes[late], conn}
 }
 
 func (l lagging) registers(t *testing.T, name string) (leader, late events.Register) {
@@ -56,7 +61,10 @@ func (l lagging) registers(t *testing.T, name string) (leader, late events.Regis
 // TestReadsSeeWhatWasAcknowledged, through a server whose own copy has not got it yet: that it hasn't, a direct get of NATS's shows.
 func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 	t.Parallel()
-	c := startLagging(t)
+	started := Start(t, t.TempDir())
+	// The leader of the metadata makes consumers: where it is the late server, none is made later than what the leader of a stream sends.
+	makes := started.metaLeader(t)
+	c := started.lag(t, (makes+1)%Size, makes)
 	leader, late := c.registers(t, events.RegisterGates)
 	stream, err := js.New(c.conn)
 	if err != nil {
@@ -68,15 +76,25 @@ func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 	}
 	old := 0
 	for i := range 20 {
-		key := fmt.Sprint("k", i)
-		if _, err := leader.Create(t.Context(), key, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := copied.Get(t.Context(), key); errors.Is(err, js.ErrKeyNotFound) {
-			old++
-		}
-		if _, err := late.Get(t.Context(), key); err != nil {
-			t.Errorf("the register: %v", err)
+		for key, get := range map[string]func(string) error{
+			fmt.Sprint("copy", i): func(key string) error {
+				_, err := copied.Get(t.Context(), key)
+				if errors.Is(err, js.ErrKeyNotFound) {
+					old++
+				}
+				return nil
+			},
+			fmt.Sprint("leader", i): func(key string) error {
+				_, err := late.Get(t.Context(), key)
+				return err
+			},
+		} {
+			if _, err := leader.Create(t.Context(), key, []byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+			if err := get(key); err != nil {
+				t.Errorf("the register: %v", err)
+			}
 		}
 		c.readsEvent(t, i)
 	}
