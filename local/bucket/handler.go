@@ -1,0 +1,541 @@
+package bucket
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	requestID = "X-Amz-Request-Id"
+	namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
+	xmlTime   = "2006-01-02T15:04:05.000Z"
+	maxKeys   = 1000
+)
+
+// request is one that is signed, and what it is about.
+type request struct {
+	*http.Request
+	bucket, key string
+	query       url.Values
+	signature   *signature
+}
+
+// split separates the bucket from the key in a path.
+func split(r *http.Request) (bucket, key string) {
+	bucket, key, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return bucket, key
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(requestID, fmt.Sprintf("%016X", s.requests.Add(1)))
+	signed, err := authenticate(r, s.creds, time.Now())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	q := &request{Request: r, query: r.URL.Query(), signature: signed}
+	q.bucket, q.key = split(r)
+	if err := s.serve(w, q); err != nil {
+		s.fail(w, r, err)
+	}
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *request) error {
+	switch {
+	case r.bucket == "" && r.Method == http.MethodGet:
+		return s.listBuckets(w, r)
+	case r.bucket == "":
+		return errMethod
+	case r.key == "" && r.Method == http.MethodPut && r.only():
+		return s.createBucket(w, r)
+	}
+	if err := s.files.bucketExists(r.bucket); err != nil {
+		return err
+	}
+	if r.key == "" {
+		return s.serveBucket(w, r)
+	}
+	if err := checkKey(r.key); err != nil {
+		return err
+	}
+	if r.query.Has("uploadId") || r.query.Has("uploads") {
+		return s.serveUpload(w, r)
+	}
+	return s.serveObject(w, r)
+}
+
+// subresources are the words of queries that ask for something else than an object or a listing.
+var subresources = []string{
+	"accelerate", "acl", "analytics", "attributes", "cors", "delete", "encryption", "intelligent-tiering", "inventory", "legal-hold",
+	"lifecycle", "location", "logging", "metrics", "notification", "object-lock", "ownershipControls", "policy", "policyStatus",
+	"publicAccessBlock", "replication", "requestPayment", "restore", "retention", "select", "tagging", "torrent", "uploads", "versioning",
+	"versions", "website",
+}
+
+// sub is the subresource that is asked for, "" for the object or the bucket itself.
+func (r *request) sub() string {
+	for _, name := range subresources {
+		if r.query.Has(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+func (r *request) only() bool { return r.sub() == "" }
+
+// serveBucket answers requests for a bucket that is there.
+func (s *Server) serveBucket(w http.ResponseWriter, r *request) error {
+	switch sub := r.sub(); {
+	case sub == "" && r.Method == http.MethodHead:
+		return nil
+	case sub == "" && r.Method == http.MethodGet:
+		return s.listObjects(w, r)
+	case sub == "" && r.Method == http.MethodDelete:
+		if err := s.files.removeBucket(r.bucket); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case sub == "delete" && r.Method == http.MethodPost:
+		return s.deleteObjects(w, r)
+	case r.Method != http.MethodGet:
+		return errNotImplemented
+	case sub == "uploads":
+		return s.listUploads(w, r)
+	case sub == "location":
+		type document struct {
+			XMLName xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ LocationConstraint"`
+		}
+		writeXML(w, http.StatusOK, document{})
+		return nil
+	case sub == "versioning":
+		type document struct {
+			XMLName xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ VersioningConfiguration"`
+		}
+		writeXML(w, http.StatusOK, document{})
+		return nil
+	case notSet[sub] != nil:
+		return notSet[sub]
+	}
+	return errNotImplemented
+}
+
+func (s *Server) createBucket(w http.ResponseWriter, r *request) error {
+	body, err := newPayload(r.Request, r.signature)
+	if err != nil {
+		return err
+	}
+	if _, err := body.readAll(); err != nil { // a region, which this is whatever it be
+		return err
+	}
+	if err := s.files.makeBucket(r.bucket); err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/"+r.bucket)
+	return nil
+}
+
+func (s *Server) listBuckets(w http.ResponseWriter, r *request) error {
+	entries, err := fs.ReadDir(s.files.root.FS(), bucketsDir)
+	if err != nil {
+		return err
+	}
+	type bucket struct{ Name, CreationDate string }
+	type document struct {
+		XMLName xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListAllMyBucketsResult"`
+		Owner   struct{ ID, DisplayName string }
+		Buckets struct{ Bucket []bucket }
+		Prefix  string `xml:",omitempty"`
+	}
+	var d document
+	d.Owner.ID, d.Owner.DisplayName, d.Prefix = s.creds.AccessKey, "stoker", r.query.Get("prefix")
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && info.IsDir() && strings.HasPrefix(entry.Name(), d.Prefix) {
+			d.Buckets.Bucket = append(d.Buckets.Bucket, bucket{entry.Name(), info.ModTime().UTC().Format(xmlTime)})
+		}
+	}
+	writeXML(w, http.StatusOK, d)
+	return nil
+}
+
+// number reads a number of a query, which is 0 to most.
+func (r *request) number(name string, most int) (int, error) {
+	text := r.query.Get(name)
+	if text == "" {
+		return most, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, invalidArgument(name + " must be a number from 0.")
+	}
+	return min(n, most), nil
+}
+
+// listObjects answers ListObjects and ListObjectsV2.
+func (s *Server) listObjects(w http.ResponseWriter, r *request) error {
+	type contents struct {
+		Key, LastModified, ETag string
+		Size                    int64
+		StorageClass            string
+	}
+	type prefix struct{ Prefix string }
+	type document struct {
+		XMLName                                                          xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListBucketResult"`
+		Name, Prefix                                                     string
+		Delimiter, EncodingType                                          string `xml:",omitempty"`
+		MaxKeys                                                          int
+		KeyCount                                                         *int
+		IsTruncated                                                      bool
+		Marker                                                           *string
+		NextMarker, StartAfter, ContinuationToken, NextContinuationToken string `xml:",omitempty"`
+		Contents                                                         []contents
+		CommonPrefixes                                                   []prefix
+	}
+	most, err := r.number("max-keys", maxKeys)
+	if err != nil {
+		return err
+	}
+	text := func(s string) string { return s }
+	encoding := r.query.Get("encoding-type")
+	switch encoding {
+	case "":
+	case "url":
+		text = func(s string) string { return escape(s, true) }
+	default:
+		return invalidArgument("encoding-type must be url.")
+	}
+	second := r.query.Get("list-type") == "2"
+	l := listing{prefix: r.query.Get("prefix"), delimiter: r.query.Get("delimiter"), after: r.query.Get("marker"), max: most}
+	if second {
+		l.after = r.query.Get("start-after")
+		if token := r.query.Get("continuation-token"); token != "" {
+			if l.after, err = url.PathUnescape(token); err != nil {
+				return invalidArgument("continuation-token is none that this server has given.")
+			}
+		}
+	}
+	page, err := s.files.list(r.bucket, l)
+	if err != nil {
+		return err
+	}
+	d := document{
+		Name: r.bucket, Prefix: text(l.prefix), Delimiter: text(l.delimiter), EncodingType: encoding, MaxKeys: most, IsTruncated: page.more,
+	}
+	if second {
+		count := len(page.objects) + len(page.prefixes)
+		d.KeyCount, d.StartAfter, d.ContinuationToken = &count, text(r.query.Get("start-after")), r.query.Get("continuation-token")
+		d.NextContinuationToken = escape(page.next, false)
+	} else {
+		marker := text(l.after)
+		d.Marker, d.NextMarker = &marker, text(page.next)
+	}
+	for _, o := range page.objects {
+		d.Contents = append(d.Contents, contents{text(o.key), o.modified().Format(xmlTime), quoted(o.ETag), o.Size, "STANDARD"})
+	}
+	for _, p := range page.prefixes {
+		d.CommonPrefixes = append(d.CommonPrefixes, prefix{text(p)})
+	}
+	writeXML(w, http.StatusOK, d)
+	return nil
+}
+
+func quoted(etag string) string { return `"` + etag + `"` }
+
+// deleteObjects deletes up to 1,000.
+func (s *Server) deleteObjects(w http.ResponseWriter, r *request) error {
+	body, err := newPayload(r.Request, r.signature)
+	if err == nil {
+		err = body.expectSums(r.Header)
+	}
+	if err != nil {
+		return err
+	}
+	data, err := body.readAll()
+	if err != nil {
+		return err
+	}
+	var asked struct {
+		Quiet  bool
+		Object []struct{ Key, ETag string }
+	}
+	if xml.Unmarshal(data, &asked) != nil || len(asked.Object) > maxKeys {
+		return errMalformedXML
+	}
+	type deleted struct{ Key string }
+	type failed struct{ Key, Code, Message string }
+	type document struct {
+		XMLName xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ DeleteResult"`
+		Deleted []deleted
+		Error   []failed
+	}
+	var d document
+	for _, o := range asked.Object {
+		err := checkKey(o.Key)
+		if err == nil {
+			err = s.files.remove(r.bucket, o.Key, ifMatch(o.ETag))
+		}
+		if err != nil {
+			answer := s.answer(r.Request, err)
+			d.Error = append(d.Error, failed{o.Key, answer.code, answer.message})
+		} else if !asked.Quiet {
+			d.Deleted = append(d.Deleted, deleted{o.Key})
+		}
+	}
+	writeXML(w, http.StatusOK, d)
+	return nil
+}
+
+// serveUpload answers requests for an object that is sent in parts.
+func (s *Server) serveUpload(w http.ResponseWriter, r *request) error {
+	if r.query.Has("uploads") {
+		if r.Method != http.MethodPost {
+			return errMethod
+		}
+		return s.createUpload(w, r)
+	}
+	u, err := s.files.uploadOf(r.query.Get("uploadId"), r.bucket, r.key)
+	if err != nil {
+		if o := s.completed.of(r); r.Method == http.MethodPost && o != "" { // the answer to the first try was lost
+			return s.answerComplete(w, r, o)
+		}
+		return err
+	}
+	switch r.Method {
+	case http.MethodPut:
+		return s.uploadPart(w, r, u)
+	case http.MethodPost:
+		return s.completeUpload(w, r, u)
+	case http.MethodDelete:
+		if err := s.files.abort(u.ID); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case http.MethodGet:
+		return s.listParts(w, r, u)
+	}
+	return errMethod
+}
+
+func (s *Server) createUpload(w http.ResponseWriter, r *request) error {
+	o, err := newObject(r.Header)
+	if err != nil {
+		return err
+	}
+	id, err := s.files.beginUpload(upload{Bucket: r.bucket, Key: r.key, Initiated: time.Now().UTC(), Object: *o})
+	if err != nil {
+		return err
+	}
+	type document struct {
+		XMLName               xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ InitiateMultipartUploadResult"`
+		Bucket, Key, UploadId string
+	}
+	writeXML(w, http.StatusOK, document{Bucket: r.bucket, Key: r.key, UploadId: id})
+	return nil
+}
+
+func (s *Server) uploadPart(w http.ResponseWriter, r *request, u *upload) error {
+	number, err := strconv.Atoi(r.query.Get("partNumber"))
+	if err != nil || number < 1 || number > maxParts {
+		return invalidArgument("partNumber must be from 1 to 10000.")
+	}
+	source := r.Header.Get(copySource)
+	var received *received
+	if source != "" {
+		received, err = s.receiveCopy(r, source, r.Header.Get(copySource+"-Range"))
+	} else {
+		received, err = s.receive(r)
+	}
+	if err != nil {
+		return err
+	}
+	defer received.discard()
+	p := part{number: number, etag: received.etag}
+	if err := s.files.addPart(u.ID, p, received.name); err != nil {
+		return err
+	}
+	if source != "" {
+		writeCopyResult(w, "CopyPartResult", p.etag, time.Now())
+		return nil
+	}
+	w.Header().Set("Etag", quoted(p.etag))
+	return nil
+}
+
+func (s *Server) completeUpload(w http.ResponseWriter, r *request, u *upload) error {
+	body, err := newPayload(r.Request, r.signature) // a checksum in its header is the object's
+	if err != nil {
+		return err
+	}
+	data, err := body.readAll()
+	if err != nil {
+		return err
+	}
+	cond, err := writeCondition(r.Header)
+	if err != nil {
+		return err
+	}
+	var asked struct{ Part []wantedPart }
+	if xml.Unmarshal(data, &asked) != nil {
+		return errMalformedXML
+	}
+	o, err := s.files.complete(r.Context(), u, asked.Part, cond)
+	if err != nil {
+		return err
+	}
+	s.completed.add(r, o.ETag)
+	if err := s.created(r.Context(), r.bucket, r.key, o); err != nil {
+		return err
+	}
+	return s.answerComplete(w, r, o.ETag)
+}
+
+func (s *Server) answerComplete(w http.ResponseWriter, r *request, etag string) error {
+	type document struct {
+		XMLName                     xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ CompleteMultipartUploadResult"`
+		Location, Bucket, Key, ETag string
+	}
+	writeXML(w, http.StatusOK, document{Location: s.endpoint + r.URL.Path, Bucket: r.bucket, Key: r.key, ETag: quoted(etag)})
+	return nil
+}
+
+func (s *Server) listParts(w http.ResponseWriter, r *request, u *upload) error {
+	most, err := r.number("max-parts", maxKeys)
+	if err != nil {
+		return err
+	}
+	after, err := strconv.Atoi(r.query.Get("part-number-marker"))
+	if err != nil {
+		after = 0
+	}
+	parts, err := s.files.parts(u.ID)
+	if err != nil {
+		return err
+	}
+	type listedPart struct {
+		PartNumber         int
+		LastModified, ETag string
+		Size               int64
+	}
+	type document struct {
+		XMLName                                          xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListPartsResult"`
+		Bucket, Key, UploadId, StorageClass              string
+		PartNumberMarker, NextPartNumberMarker, MaxParts int
+		IsTruncated                                      bool
+		Part                                             []listedPart
+	}
+	d := document{Bucket: r.bucket, Key: r.key, UploadId: u.ID, StorageClass: "STANDARD", PartNumberMarker: after, MaxParts: most}
+	for _, p := range parts {
+		if p.number <= after {
+			continue
+		}
+		if d.IsTruncated = len(d.Part) == most; d.IsTruncated {
+			break
+		}
+		d.Part = append(d.Part, listedPart{p.number, p.modified.UTC().Format(xmlTime), quoted(p.etag), p.size})
+		d.NextPartNumberMarker = p.number
+	}
+	writeXML(w, http.StatusOK, d)
+	return nil
+}
+
+func (s *Server) listUploads(w http.ResponseWriter, r *request) error {
+	most, err := r.number("max-uploads", maxKeys)
+	if err != nil {
+		return err
+	}
+	uploads, err := s.files.uploads(r.bucket, r.query.Get("prefix"))
+	if err != nil {
+		return err
+	}
+	type listedUpload struct{ Key, UploadId, Initiated, StorageClass string }
+	type document struct {
+		XMLName                           xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListMultipartUploadsResult"`
+		Bucket, Prefix                    string
+		KeyMarker, UploadIdMarker         string
+		NextKeyMarker, NextUploadIdMarker string `xml:",omitempty"`
+		EncodingType                      string `xml:",omitempty"`
+		MaxUploads                        int
+		IsTruncated                       bool
+		Upload                            []listedUpload
+	}
+	text := func(s string) string { return s }
+	if r.query.Get("encoding-type") == "url" {
+		text = func(s string) string { return escape(s, true) }
+	}
+	key, id := r.query.Get("key-marker"), r.query.Get("upload-id-marker")
+	d := document{
+		Bucket: r.bucket, Prefix: text(r.query.Get("prefix")), KeyMarker: text(key), UploadIdMarker: id, EncodingType: r.query.Get("encoding-type"),
+		MaxUploads: most,
+	}
+	for _, u := range uploads {
+		if u.Key < key || (u.Key == key && (id == "" || u.ID <= id)) {
+			continue
+		}
+		if d.IsTruncated = len(d.Upload) == most; d.IsTruncated {
+			break
+		}
+		d.Upload = append(d.Upload, listedUpload{text(u.Key), u.ID, u.Initiated.Format(xmlTime), "STANDARD"})
+		d.NextKeyMarker, d.NextUploadIdMarker = text(u.Key), u.ID
+	}
+	if !d.IsTruncated {
+		d.NextKeyMarker, d.NextUploadIdMarker = "", ""
+	}
+	writeXML(w, http.StatusOK, d)
+	return nil
+}
+
+// ifMatch is the condition of a delete; "" is none.
+func ifMatch(etag string) condition {
+	if etag == "" {
+		return nil
+	}
+	return func(current *object) error {
+		if current == nil {
+			return errNoKey
+		}
+		if !matches(etag, current.ETag) {
+			return errPrecondition
+		}
+		return nil
+	}
+}
+
+// matches reports whether an ETag is among those of a header, or the header is *.
+func matches(header, etag string) bool {
+	if strings.TrimSpace(header) == "*" {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(header, ","), func(one string) bool {
+		return strings.Trim(strings.TrimPrefix(strings.TrimSpace(one), "W/"), `"`) == etag
+	})
+}
+
+// writeCondition reads If-None-Match and If-Match of a write.
+func writeCondition(header http.Header) (condition, error) {
+	none, match := header.Get("If-None-Match"), header.Get("If-Match")
+	switch {
+	case none == "" && match == "":
+		return nil, nil
+	case none != "" && (none != "*" || match != ""):
+		return nil, errNotImplemented // as on S3
+	case none != "":
+		return func(current *object) error {
+			if current != nil {
+				return errPrecondition
+			}
+			return nil
+		}, nil
+	}
+	return ifMatch(match), nil
+}
