@@ -61,7 +61,8 @@ type files struct {
 	root *os.Root
 
 	buckets sync.RWMutex // held to delete a bucket; shared to write into one
-	locks   [256]sync.RWMutex
+	locks   [256]sync.RWMutex // of keys
+	sending [64]sync.Mutex    // of uploads, held around those of keys
 	seed    maphash.Seed
 	clock   atomic.Int64 // the last time given to a file
 }
@@ -106,9 +107,14 @@ func (f *files) prepare(dir string) error {
 
 func (f *files) close() error { return f.root.Close() }
 
-// lock is the key's. Others may share it.
+// lock is the key's. Other keys may share it, so nobody may hold two.
 func (f *files) lock(bucket, key string) *sync.RWMutex {
 	return &f.locks[maphash.String(f.seed, bucket+"/"+key)%uint64(len(f.locks))]
+}
+
+// uploadLock is the upload's. Others may share it.
+func (f *files) uploadLock(id string) *sync.Mutex {
+	return &f.sending[maphash.String(f.seed, id)%uint64(len(f.sending))]
 }
 
 func (f *files) bucketExists(bucket string) error {
@@ -507,9 +513,14 @@ func (f *files) makeBucket(bucket string) error {
 	return err
 }
 
-// notFound is errNoKey where a path leads nowhere.
+// notFound is errNoKey where a path leads nowhere, or out of the folder.
 func notFound(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.ENXIO) {
+	var number syscall.Errno
+	if !errors.As(err, &number) { // os.Root's own: the path escapes
+		return errNoKey
+	}
+	switch number {
+	case syscall.ENOENT, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.ENXIO:
 		return errNoKey
 	}
 	return err

@@ -107,7 +107,7 @@ func (f *files) parts(id string) ([]part, error) {
 
 // addPart moves the file at name to an upload, in place of one with the same number.
 func (f *files) addPart(id string, p part, name string) error {
-	lock := f.lock(uploadsDir, id)
+	lock := f.uploadLock(id)
 	lock.Lock()
 	defer lock.Unlock()
 	parts, err := f.parts(id)
@@ -135,7 +135,7 @@ type wantedPart struct {
 
 // complete puts an upload's parts together, in one file, and makes that the object.
 func (f *files) complete(ctx context.Context, u *upload, wanted []wantedPart, cond condition) (*object, error) {
-	lock := f.lock(uploadsDir, u.ID)
+	lock := f.uploadLock(u.ID)
 	lock.Lock()
 	defer lock.Unlock()
 	there, err := f.parts(u.ID)
@@ -216,7 +216,7 @@ func (f *files) join(ctx context.Context, to *os.File, id string, parts []part, 
 
 // abort removes an upload and its parts.
 func (f *files) abort(id string) error {
-	lock := f.lock(uploadsDir, id)
+	lock := f.uploadLock(id)
 	lock.Lock()
 	defer lock.Unlock()
 	return f.root.RemoveAll(uploadPath(id))
