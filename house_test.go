@@ -154,7 +154,7 @@ var table = house.Table{
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                                    // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                                                        // sets buckets' policies
 		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                                                                 // profiles
-		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/access functions/bridge"},                                  // as others run it
+		{Library: "github.com/versity/versitygw", Tests: "functions/access functions/bridge storage/s3"},                                              // as others run it
 		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},                                              // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},

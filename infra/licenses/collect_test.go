@@ -28,7 +28,7 @@ func TestThirdPartyTextsAreCurrent(t *testing.T) {
 		names[c.name] = c.expression()
 	}
 	for name, want := range map[string]string{
-		"uPlot": "MIT", "Go": "BSD-3-Clause", "github.com/versity/versitygw": "Apache-2.0", "github.com/nats-io/nats-server/v2": "Apache-2.0",
+		"uPlot": "MIT", "Go": "BSD-3-Clause", "github.com/nats-io/nats-server/v2": "Apache-2.0",
 		"gorgonia.org/cu": "Apache-2.0",
 	} {
 		if names[name] != want {
