@@ -60,7 +60,7 @@ type condition func(current *object) error
 type files struct {
 	root *os.Root
 
-	buckets sync.RWMutex // held to delete a bucket; shared to write into one
+	buckets sync.RWMutex      // held to delete a bucket; shared to write into one
 	locks   [256]sync.RWMutex // of keys
 	sending [64]sync.Mutex    // of uploads, held around those of keys
 	seed    maphash.Seed
