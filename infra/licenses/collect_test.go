@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,21 @@ func TestThirdPartyTextsAreCurrent(t *testing.T) {
 	} {
 		if names[name] != want {
 			t.Errorf("%s is under %q, want %q", name, names[name], want)
+		}
+	}
+}
+
+// Servers that tests run, and clients of services that Stoker has no part of, must not come back into the programs.
+func TestNoServerOfTestsAndNoClientOfOtherServicesIsLinked(t *testing.T) {
+	t.Parallel()
+	components, err := collect("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unwanted := regexp.MustCompile("versitygw|fasthttp|fiber|minio/minio$|hashicorp|ldap|kafka|rabbitmq|statsd|aws-sdk-go-v2/service/s3$")
+	for _, c := range components {
+		if unwanted.MatchString(c.name) {
+			t.Errorf("%s is linked", c.name)
 		}
 	}
 }

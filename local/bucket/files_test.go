@@ -68,6 +68,31 @@ func TestFilesOfOtherProgramsAreObjects(t *testing.T) {
 	}
 }
 
+func TestKeysThatLeadOutAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	server, store := start(t, dir)
+	if err := store.EnsureBucket(t.Context(), "inside"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc", filepath.Join(dir, "buckets", "inside", "leads-out")); err != nil {
+		t.Fatal(err)
+	}
+	client := amazons(server, nil)
+	for _, key := range []string{"../../credentials.json", "a/../../../credentials.json", "..", "a/..", "a//b", "./a", "leads-out/hostname", strings.Repeat("x", 300)} {
+		_, err := client.GetObject(t.Context(), &awss3.GetObjectInput{Bucket: aws.String("inside"), Key: &key})
+		if err == nil || strings.Contains(err.Error(), "InternalError") {
+			t.Errorf("read of %q: %v", key, err)
+		}
+		_, err = client.PutObject(t.Context(), &awss3.PutObjectInput{Bucket: aws.String("inside"), Key: &key, Body: strings.NewReader("x")})
+		if err == nil {
+			t.Errorf("%q was written", key)
+		}
+	}
+	if got := contents(t, store, "inside"); len(got) > 0 {
+		t.Errorf("listed %q", got)
+	}
+}
+
 // A copy of the folder has the same ETags and metadata, also where it was made without the times of files.
 func TestACopyOfTheFolderIsTheSameStore(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "copy")
