@@ -167,7 +167,7 @@ func TestAnUploadOutlivesTheServer(t *testing.T) {
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	server, store = start(t, dir)
+	server, _ = start(t, dir)
 	client = amazons(server, nil)
 	send(2, "the end")
 	open, err := client.ListMultipartUploads(t.Context(), &awss3.ListMultipartUploadsInput{Bucket: name, Prefix: aws.String("a/")})
