@@ -152,9 +152,9 @@ var table = house.Table{
 		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster", Tests: "local local/bus infra/chaos infra/publishers functions/access"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access functions/stoker infra/publishers"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                                    // the SDK's own NATS binding, to compare with
-		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access"},                                                        // sets buckets' policies
+		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access local/bucket"},                                           // sets buckets' policies
 		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                                                                 // profiles
-		{Library: "github.com/versity/versitygw", Rooms: "local/bucket", Tests: "functions/access functions/bridge"},                                  // as others run it
+		{Library: "github.com/versity/versitygw", Tests: "functions/access functions/bridge storage/s3"},                                              // as others run it
 		{Library: "gorgonia.org/gorgonia", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},                                              // as its users write models
 		{Library: "gorgonia.org/tensor", Rooms: "compute/nn compute/nn/plan", Tests: "compute/export"},
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},

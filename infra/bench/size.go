@@ -33,7 +33,7 @@ func (b bench) size(ctx context.Context) ([]figure, error) {
 		idle = append(idle, float64(bytes)/1e6)
 	}
 	return []figure{
-		alone("binary-size", megabytes, binary[0], binary, "< 100"),
+		alone("binary-size", megabytes, binary[0], binary, "< 70"),
 		alone("up-idle-resident-p50", megabytes, idle.quantile(0.5), idle, "< 80"),
 	}, nil
 }

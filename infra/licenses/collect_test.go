@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,11 +29,26 @@ func TestThirdPartyTextsAreCurrent(t *testing.T) {
 		names[c.name] = c.expression()
 	}
 	for name, want := range map[string]string{
-		"uPlot": "MIT", "Go": "BSD-3-Clause", "github.com/versity/versitygw": "Apache-2.0", "github.com/nats-io/nats-server/v2": "Apache-2.0",
+		"uPlot": "MIT", "Go": "BSD-3-Clause", "github.com/nats-io/nats-server/v2": "Apache-2.0",
 		"gorgonia.org/cu": "Apache-2.0",
 	} {
 		if names[name] != want {
 			t.Errorf("%s is under %q, want %q", name, names[name], want)
+		}
+	}
+}
+
+// Servers that tests run, and clients of services that Stoker has no part of, must not come back into the programs.
+func TestNoServerOfTestsAndNoClientOfOtherServicesIsLinked(t *testing.T) {
+	t.Parallel()
+	components, err := collect("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unwanted := regexp.MustCompile("versitygw|fasthttp|fiber|minio/minio$|hashicorp|ldap|kafka|rabbitmq|statsd|aws-sdk-go-v2/service/s3$")
+	for _, c := range components {
+		if unwanted.MatchString(c.name) {
+			t.Errorf("%s is linked", c.name)
 		}
 	}
 }

@@ -27,8 +27,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestSaysNothingOnItsOwn looks at a process of its own: goroutines of the gateway outlive Close, and may look at standard output
-// whenever they like.
+// TestSaysNothingOnItsOwn looks at a process of its own, for what the server prints to standard output and error.
 func TestSaysNothingOnItsOwn(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), quietEnv+"="+t.TempDir())

@@ -1,20 +1,21 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/versity/versitygw/auth"
-	"github.com/versity/versitygw/embedgw"
-	"github.com/versity/versitygw/s3api"
 )
 
 // Options of Start.
@@ -26,23 +27,32 @@ type Options struct {
 	Logger *slog.Logger // nil logs nothing
 }
 
-// ErrInUse says that another process serves the same Dir, or that this process has a server already.
+// ErrInUse says that another server has the same Dir.
 var ErrInUse = errors.New("in use")
 
 // Server is one running S3 server. It must be closed.
 type Server struct {
-	endpoint string
-	creds    Credentials
-	stop     context.CancelFunc
-	lock     *flock.Flock
-	log      *slog.Logger
+	endpoint  string
+	creds     Credentials
+	tell      Tell
+	log       *slog.Logger
+	files     *files
+	lock      *flock.Flock
+	http      *http.Server
+	requests  atomic.Uint64
+	completed completed
+	unused    connections
 
-	done chan struct{} // closed when the server is down
-	err  error         // why; readable after done
-	once sync.Once
+	done    chan struct{} // closed when the server is down
+	failure error         // why, unless it was closed; readable after done
+	once    sync.Once
+	closing error
 }
 
-const portTries = 5
+const (
+	headerTime = 30 * time.Second // for a request's headers, so that a connection costs nothing for long
+	closeTime  = 10 * time.Second // for requests that are under way at Close
+)
 
 // Start starts a server and returns when it answers. It runs until Close, or until it fails, not until ctx ends: ctx is for
 // the start alone.
@@ -58,106 +68,128 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if ok, err := lock.TryLock(); err != nil || !ok {
 		return nil, fmt.Errorf("start bucket server: folder %s: %w", dir, errors.Join(ErrInUse, err))
 	}
-	s, err := start(ctx, dir, lock, opts)
+	s, err := start(ctx, dir, opts)
 	if err != nil {
 		return nil, fmt.Errorf("start bucket server in %s: %w", dir, errors.Join(err, lock.Unlock()))
 	}
+	s.lock = lock
+	s.log.InfoContext(ctx, "bucket server ready", "endpoint", s.endpoint, "dir", dir)
 	return s, nil
 }
 
-func start(ctx context.Context, dir string, lock *flock.Flock, opts Options) (*Server, error) {
+func start(ctx context.Context, dir string, opts Options) (*Server, error) {
 	creds, err := loadCredentials(filepath.Join(dir, "credentials.json"))
 	if err != nil {
 		return nil, err
 	}
-	for range portTries {
-		var s *Server
-		s, err = listen(ctx, dir, creds, opts)
-		if err == nil {
-			s.lock = lock
-			return s, nil
-		}
-		if opts.Port != 0 || !errors.Is(err, errPortTaken) {
-			return nil, err
-		}
-	}
-	return nil, err
-}
-
-var errPortTaken = errors.New("port is taken")
-
-// listen makes one try on one port.
-func listen(ctx context.Context, dir string, creds Credentials, opts Options) (*Server, error) {
-	addr, err := pickAddress(opts)
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", net.JoinHostPort(cmp.Or(opts.Host, "127.0.0.1"), strconv.Itoa(opts.Port)))
 	if err != nil {
 		return nil, err
 	}
-	log := opts.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	be, err := newBackend(dir, log)
+	files, err := openFiles(dir)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, listener.Close())
 	}
-	be.tell = opts.Tell
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{endpoint: "http://" + addr, creds: creds, stop: stop, log: log, done: make(chan struct{})}
-	listening := make(chan struct{})
-	cfg := gateway(addr, creds)
-	cfg.S3Options = []s3api.Option{s3api.WithOnListen(func() { close(listening) })}
+	s := &Server{
+		endpoint: "http://" + listener.Addr().String(), creds: creds, tell: opts.Tell, log: opts.Logger, files: files, done: make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.http = &http.Server{
+		Handler: s, ReadHeaderTimeout: headerTime, ConnState: s.unused.follow, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
 	go func() { // Close waits for it
 		defer close(s.done)
-		s.err = embedgw.RunVersityGW(serving, be, cfg)
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.failure = err
+		}
 	}()
-	if err := s.ready(ctx, listening); err != nil {
-		stop()
-		<-s.done
-		return nil, err
-	}
-	s.log.Info("bucket server ready", "endpoint", s.endpoint, "dir", dir)
 	return s, nil
 }
 
-func gateway(addr string, creds Credentials) *embedgw.Config {
-	root := auth.Account{Access: creds.AccessKey, Secret: creds.SecretKey, Role: auth.RoleAdmin}
-	return &embedgw.Config{
-		IAMService:        auth.NewIAMServiceSingle(root), // the gateway would make the same one, and print that it did
-		RootUserAccess:    creds.AccessKey,
-		RootUserSecret:    creds.SecretKey,
-		Ports:             []string{addr},
-		MaxConnections:    4096,
-		MaxRequests:       4096,
-		MultipartMaxParts: 10000,
-		HealthPath:        "/healthz",
-		KeepAlive:         true,
-		Quiet:             true,
+// Endpoint is the server's URL: http://127.0.0.1:<port>.
+func (s *Server) Endpoint() string { return s.endpoint }
+
+// Credentials open every bucket of the server.
+func (s *Server) Credentials() Credentials { return s.creds }
+
+// Done is closed when the server is down: after Close, or because it failed.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Close stops the server and returns when it is down and its folder is free. It can be called more than once. Requests that
+// are under way have ten seconds to end.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		s.unused.close()
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		err := s.http.Shutdown(ctx)
+		if err != nil {
+			err = s.http.Close()
+		}
+		<-s.done
+		s.closing = errors.Join(s.failure, err, s.files.close(), s.lock.Unlock())
+		s.log.Info("bucket server closed", "endpoint", s.endpoint)
+	})
+	return s.closing
+}
+
+// connections are those on which no request has come yet, which net/http would wait for.
+type connections struct {
+	mu    sync.Mutex
+	known map[net.Conn]bool
+}
+
+// follow is a hook of http.Server.
+func (c *connections) follow(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state != http.StateNew {
+		delete(c.known, conn)
+		return
+	}
+	if c.known == nil {
+		c.known = map[net.Conn]bool{}
+	}
+	c.known[conn] = true
+}
+
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.known {
+		_ = conn.Close() // nothing was said on it
 	}
 }
 
-// pickAddress finds a free port, because the gateway can't tell which one it got. Somebody else may take it first; then
-// another is tried.
-func pickAddress(opts Options) (string, error) {
-	host := opts.Host
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(opts.Port)))
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
+// completed remembers the uploads that were completed last: a client that lost the answer asks again.
+type completed struct {
+	mu    sync.Mutex
+	etags map[string]string
+	order []string
 }
 
-// ready waits until the port is bound: from then on, requests are answered.
-func (s *Server) ready(ctx context.Context, listening <-chan struct{}) error {
-	select {
-	case <-listening:
-		return nil
-	case <-s.done:
-		return s.whyDown()
-	case <-ctx.Done():
-		return fmt.Errorf("wait for %s to listen: %w", s.endpoint, context.Cause(ctx))
+const completedMost = 1000
+
+func (c *completed) add(r *request, etag string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.etags == nil {
+		c.etags = map[string]string{}
 	}
+	if len(c.order) == completedMost {
+		delete(c.etags, c.order[0])
+		c.order = c.order[1:]
+	}
+	name := r.URL.Path + "?" + r.query.Get("uploadId")
+	c.etags[name], c.order = etag, append(c.order, name)
+}
+
+// of is the ETag of the object that an upload became; "" if it is none of the last ones.
+func (c *completed) of(r *request) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.etags[r.URL.Path+"?"+r.query.Get("uploadId")]
 }

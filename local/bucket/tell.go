@@ -8,14 +8,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/versity/versitygw/backend"
 )
 
 // Tell says who is told of new objects, and of which.
-//
-// versitygw has a sender of its own for such notifications, which is not used: it sends after the answer, reads the names out of a
-// buffer that by then belongs to another request, and so mixes them up (60 of 1,600 uploads in 16 connections).
 type Tell struct {
 	Suffix string // of the keys that matter; "" for all
 	// Send gets an S3 event message once the object is in place, and returns when the message is safe. The uploader is
@@ -24,17 +19,16 @@ type Tell struct {
 }
 
 // created tells of one object, where that is wanted.
-func (r *rooted) created(ctx context.Context, bucket, key *string, etag string, metadata map[string]string) error {
-	b, k := backend.GetStringFromPtr(bucket), backend.GetStringFromPtr(key)
-	if r.tell.Send == nil || !strings.HasSuffix(k, r.tell.Suffix) {
+func (s *Server) created(ctx context.Context, bucket, key string, o *object) error {
+	if s.tell.Send == nil || !strings.HasSuffix(key, s.tell.Suffix) {
 		return nil
 	}
-	message, err := creation(b, k, strings.Trim(etag, `"`), metadata, time.Now().UTC())
+	message, err := creation(bucket, key, o.ETag, o.User, time.Now().UTC())
 	if err != nil {
 		return err
 	}
-	if err := r.tell.Send(ctx, b, message); err != nil {
-		return fmt.Errorf("tell of %s/%s: %w", b, k, err)
+	if err := s.tell.Send(ctx, bucket, message); err != nil {
+		return fmt.Errorf("tell of %s/%s: %w", bucket, key, err)
 	}
 	return nil
 }

@@ -122,7 +122,6 @@ func TestAnUploadThatCanNotBeToldIsTriedAgain(t *testing.T) {
 	}
 }
 
-// versitygw's own sender mixes up the names of uploads that come at the same time.
 func TestUploadsAtTheSameTimeAreToldByTheirOwnNames(t *testing.T) {
 	const buckets, objects = 16, 50
 	var to told

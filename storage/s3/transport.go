@@ -59,7 +59,7 @@ func trust(t *http.Transport, rootCA string) error {
 }
 
 // unusedFor is how long a new connection waits for its first request. net/http opens more than it needs when many requests come at
-// once, and the embedded server can't end before somebody closes those on which none ever came.
+// once, and some servers don't end before somebody closes those on which none ever came.
 const unusedFor = time.Second
 
 // watched ends a connection on which nothing has moved for a while: a stream can't hang for ever. Bytes in either direction

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/schollz/progressbar/v3"
+	"unicode/utf8"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -16,8 +15,8 @@ import (
 type barDisplay struct {
 	out   io.Writer
 	width int // of the terminal, in columns
-	bar   *progressbar.ProgressBar
 	phase string
+	line  int             // characters of the bar's line; 0: there is no bar
 	drawn events.Progress // what the bar shows
 	trial string
 }
@@ -48,7 +47,7 @@ func (d *barDisplay) ofTrial(p events.Progress) {
 	if p.Steps > 0 {
 		d.trial = fmt.Sprintf("%s %d/%d", p.Phase, p.Step, p.Steps)
 	}
-	if d.bar != nil {
+	if d.line > 0 {
 		d.draw(d.drawn)
 	}
 }
@@ -66,17 +65,16 @@ func (d *barDisplay) barIn(steps int) int {
 // figuresIn is what the figures behind a bar take.
 func figuresIn(steps int) int { return len(fmt.Sprintf(" 100%% || (%d/%d) ", steps, steps)) }
 
+// draw draws the line over the one before.
 func (d *barDisplay) draw(p events.Progress) {
-	if d.bar == nil {
-		d.bar = progressbar.NewOptions(p.Steps, progressbar.OptionSetWriter(d.out), progressbar.OptionSetWidth(d.barIn(p.Steps)),
-			progressbar.OptionShowCount(), progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
-	}
-	if p.Steps != d.bar.GetMax() {
-		d.bar.ChangeMax(p.Steps)
-	}
 	d.drawn = p
-	d.bar.Describe(d.describe(p))
-	_ = d.bar.Set(p.Step) // a bar that can't be drawn is no reason to stop
+	step, wide := min(max(p.Step, 0), p.Steps), d.barIn(p.Steps)
+	filled := wide * step / p.Steps
+	line := fmt.Sprintf("%s %3d%% |%s%s| (%d/%d) ", d.describe(p), 100*step/p.Steps, strings.Repeat("█", filled),
+		strings.Repeat(" ", wide-filled), step, p.Steps)
+	length := utf8.RuneCountInString(line)
+	fmt.Fprint(d.out, "\r", line, strings.Repeat(" ", max(0, d.line-length)))
+	d.line = length
 }
 
 // describe names the phase and its metrics, cut to what the bar leaves of the line: one that wraps can't be drawn over.
@@ -87,9 +85,8 @@ func (d *barDisplay) describe(p events.Progress) string {
 
 func (d *barDisplay) Close() {
 	d.trial = ""
-	if d.bar != nil {
-		_ = d.bar.Exit()
+	if d.line > 0 {
 		fmt.Fprintln(d.out)
-		d.bar = nil
+		d.line = 0
 	}
 }

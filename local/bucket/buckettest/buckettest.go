@@ -1,5 +1,5 @@
-// Package buckettest gives tests a real S3 server. There can be one in a process, so all tests of a package share it, and each
-// has a bucket of its own. It starts with the first test that asks and ends with the last one that holds it.
+// Package buckettest gives tests a real S3 server. All tests of a package share one, and each has a bucket of its own. It starts with the
+// first test that asks and ends with the last one that holds it.
 package buckettest
 
 import (
@@ -43,7 +43,7 @@ func Config(t testing.TB) s3.Config {
 	return s3.Config{Endpoint: server.Endpoint(), AccessKey: creds.AccessKey, SecretKey: creds.SecretKey}
 }
 
-// shared is the process's one server, as versitygw wants it.
+// shared is the process's one server.
 var shared process
 
 type process struct {
