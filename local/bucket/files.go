@@ -309,19 +309,42 @@ func (f *files) writeRecord(bucket, key string, objects ...object) error {
 	return nil
 }
 
-// move renames a file, into a folder that is made for it. Others may remove that folder meanwhile, for it is empty.
+// tries is how often a folder is made that others may remove meanwhile, for it is empty.
+const tries = 100
+
+// move renames a file, into a folder that is made for it.
 func (f *files) move(from, to string) error {
-	const tries = 100
 	var err error
 	for range tries {
 		if err = f.root.Rename(from, to); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err = f.root.MkdirAll(path.Dir(to), 0o755); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err = f.makeFolder(path.Dir(to)); err != nil {
 			return err
 		}
 	}
 	return err
+}
+
+// makeFolder makes a folder and those above it. os.Root says of one that others remove meanwhile that it is not there, or that it is a file.
+func (f *files) makeFolder(dir string) error {
+	var err error
+	for range tries {
+		if err = f.root.MkdirAll(dir, 0o755); err == nil || f.isBelowFile(dir) {
+			return err
+		}
+	}
+	return err
+}
+
+// isBelowFile says whether a path is a file, or one above it is.
+func (f *files) isBelowFile(dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if info, err := f.root.Lstat(dir); err == nil && !info.IsDir() {
+			return true
+		}
+	}
+	return false
 }
 
 // place makes the file at name the object of a key, if cond allows, and completes o. The file is moved or, on an error, left.
@@ -348,13 +371,13 @@ func (f *files) place(ctx context.Context, bucket, key, name string, o *object, 
 	}
 	if isFolder(key) {
 		o.Modified = f.now().UnixNano()
-		if err := f.root.MkdirAll(objectPath(bucket, key), 0o755); err != nil {
+		if err := f.makeFolder(objectPath(bucket, key)); err != nil {
 			return f.conflict(err, objectPath(bucket, key))
 		}
 		if err := f.writeRecord(bucket, key, *o); err != nil {
 			return err
 		}
-		return f.root.MkdirAll(objectPath(bucket, key), 0o755) // prune may have found it without the record
+		return f.makeFolder(objectPath(bucket, key)) // prune may have found it without the record
 	}
 	now := f.now()
 	if err := f.root.Chtimes(name, now, now); err != nil {
@@ -466,7 +489,7 @@ func (f *files) prune(bucket, folder string) {
 		}
 		// A mark may have been put on it in between. It is there again, for nobody knows that it was away.
 		if _, err := f.root.Lstat(recordPath(bucket, folder)); err == nil {
-			_ = f.root.MkdirAll(objectPath(bucket, folder), 0o755)
+			_ = f.makeFolder(objectPath(bucket, folder))
 			return
 		}
 	}
@@ -515,6 +538,9 @@ func (f *files) makeBucket(bucket string) error {
 
 // notFound is errNoKey where a path leads nowhere, or out of the folder.
 func notFound(err error) error {
+	if errors.Is(err, fs.ErrClosed) {
+		return err
+	}
 	var number syscall.Errno
 	if !errors.As(err, &number) { // os.Root's own: the path escapes
 		return errNoKey

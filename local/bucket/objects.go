@@ -210,7 +210,7 @@ func (s *Server) receiveCopy(r *request, source, bytes string) (*received, error
 		return nil, err
 	}
 	defer file.Close()
-	from, length, err := readRange(bytes, o.Size)
+	from, length, _, err := readRange(bytes, o.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -280,14 +280,14 @@ func (s *Server) getObject(w http.ResponseWriter, r *request) error {
 	if match := r.Header.Get("If-Range"); match != "" && !matches(match, o.ETag) {
 		asked = ""
 	}
-	from, length, err := readRange(asked, o.Size)
+	from, length, part, err := readRange(asked, o.Size)
 	if err != nil {
 		w.Header().Set("Content-Range", "bytes */"+strconv.FormatInt(o.Size, 10))
 		return err
 	}
 	s.describe(w.Header(), r, o)
 	w.Header().Set("Content-Length", strconv.FormatInt(length, 10))
-	if length < o.Size {
+	if part {
 		w.Header().Set("Content-Range", "bytes "+strconv.FormatInt(from, 10)+"-"+strconv.FormatInt(from+length-1, 10)+"/"+strconv.FormatInt(o.Size, 10))
 		w.WriteHeader(http.StatusPartialContent)
 	}
@@ -350,36 +350,36 @@ func conditions(header http.Header, prefix string, o *object) error {
 	return nil
 }
 
-// readRange reads a header of one range. Others are answered with the whole object, as on S3.
-func readRange(header string, size int64) (from, length int64, err error) {
+// readRange reads a header of one range. Others are answered with the whole object, as on S3; part is false then.
+func readRange(header string, size int64) (from, length int64, part bool, err error) {
 	text, found := strings.CutPrefix(header, "bytes=")
 	first, last, dash := strings.Cut(text, "-")
 	if !found || !dash || strings.Contains(text, ",") {
-		return 0, size, nil
+		return 0, size, false, nil
 	}
 	if first == "" {
 		n, err := strconv.ParseInt(last, 10, 64)
 		if err != nil {
-			return 0, size, nil
+			return 0, size, false, nil
 		}
 		if n = min(n, size); n == 0 {
-			return 0, 0, errInvalidRange
+			return 0, 0, false, errInvalidRange
 		}
-		return size - n, n, nil
+		return size - n, n, true, nil
 	}
 	if from, err = strconv.ParseInt(first, 10, 64); err != nil {
-		return 0, size, nil
+		return 0, size, false, nil
 	}
 	to := size - 1
 	if last != "" {
 		if to, err = strconv.ParseInt(last, 10, 64); err != nil || to < from {
-			return 0, size, nil
+			return 0, size, false, nil
 		}
 	}
 	if from >= size {
-		return 0, 0, errInvalidRange
+		return 0, 0, false, errInvalidRange
 	}
-	return from, min(to, size-1) - from + 1, nil
+	return from, min(to, size-1) - from + 1, true, nil
 }
 
 // serveTags answers requests for an object's tags.

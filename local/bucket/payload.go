@@ -28,6 +28,7 @@ const (
 	chunkAlgorithm   = algorithm + "-PAYLOAD"
 	trailerAlgorithm = algorithm + "-TRAILER"
 	maxChunkHeader   = 4 << 10
+	maxTrailers      = 16 // lines; clients send a checksum and a signature
 )
 
 const checksumPrefix = "X-Amz-Checksum-"
@@ -256,7 +257,7 @@ func (c *chunkReader) readTrailers() error {
 	c.trailers = map[string]string{}
 	var signed strings.Builder
 	var claimed string
-	for {
+	for lines := 0; ; lines++ {
 		line, err := c.line()
 		if err == io.ErrUnexpectedEOF && c.trailing {
 			break // some clients leave out the last empty line
@@ -264,8 +265,14 @@ func (c *chunkReader) readTrailers() error {
 		if err != nil {
 			return err
 		}
-		if line == "" {
+		if lines == maxTrailers {
+			return errIncomplete
+		}
+		if line == "" && (c.verify == nil || claimed != "" || len(c.trailers) == 0) {
 			break
+		}
+		if line == "" { // MinIO's client has one before the signature
+			continue
 		}
 		name, value, found := strings.Cut(line, ":")
 		if name = strings.ToLower(strings.TrimSpace(name)); !found || !c.trailing {
@@ -294,10 +301,10 @@ func (c *chunkReader) line() (string, error) {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	if err != nil {
+	if err != nil && err != bufio.ErrBufferFull {
 		return "", err
 	}
-	if len(line) > maxChunkHeader {
+	if err != nil || len(line) > maxChunkHeader {
 		return "", errIncomplete
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r"), nil
