@@ -66,6 +66,9 @@ var mutations = []mutation{
 		{"functions/worker/attempt.go", "Prove: claim.Prove,", "Prove: func() error { return nil },"},
 		{"functions/worker/attempt.go", "err = claim.Hold(ctx, a.work)", "err = a.work(ctx)"},
 	}},
+	{"a job that was given up is worked on again", suite{folder: "functions/worker", tests: "TestAJobThatWasGivenUpIsNotWorkedOn", because: "worked on 1 times more"}, []edit{
+		{"functions/worker/attempt.go", "given != nil && !a.task", "false && given != nil && !a.task"},
+	}},
 	{"absence is believed without a write", suite{folder: onCluster, tests: "TestALeaderThatHasLostTheOthersDecidesNothing", because: "refused|synced"}, []edit{
 		{"events/jetstream/register.go", "\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n",
 			"\tif ctx.Err() == nil {\n\t\treturn nil\n\t}\n\tsubject := \"$KV.\" + r.kv.Bucket() + \".\" + syncKey\n"},
