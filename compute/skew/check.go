@@ -151,7 +151,7 @@ func (c *check) ask(ctx context.Context, by asker) error {
 	}
 	v := c.compare(by, answers)
 	if len(v.differences) > 0 && c.rounding == nil {
-		if c.rounding, err = roundings(ctx, by, c.questions, answers); err != nil {
+		if c.rounding, err = roundings(ctx, by, c.questions, answers, c.question.Tolerance); err != nil {
 			c.note("how much of that is rounding is not known: %v", err)
 		}
 	}

@@ -130,15 +130,20 @@ func TestADifferenceTellsNumbersInTheFewestDigitsThatTellThemApart(t *testing.T)
 }
 
 // rounder is asked for a class and a number: rounding decides the class of row 0 and, in row 2, whether a number is finite.
-type rounder struct{}
-
-func (rounder) name() string { return "go" }
-
-func (rounder) ask(context.Context, []question) ([]map[string]column, error) {
-	return []map[string]column{{"class": {ints(1), ints(1), ints(1)}, "y": {floats(1), floats(1), floats(1)}}}, nil
+type rounder struct {
+	drift float64 // of y, from one answer to the next
+	asked int
 }
 
-func (rounder) askRounded(_ context.Context, _ []question, seed uint64) ([]map[string]column, error) {
+func (*rounder) name() string { return "go" }
+
+func (r *rounder) ask(context.Context, []question) ([]map[string]column, error) {
+	y := floats(1 + r.drift*float64(r.asked))
+	r.asked++
+	return []map[string]column{{"class": {ints(1), ints(1), ints(1)}, "y": {y, floats(1), floats(1)}}}, nil
+}
+
+func (*rounder) askRounded(_ context.Context, _ []question, seed uint64) ([]map[string]column, error) {
 	off := 1e-3 * float64(seed)
 	return []map[string]column{{"class": {ints(int64(seed)), ints(1), ints(1)}, "y": {floats(1 + off), floats(1), floats(math.Inf(1))}}}, nil
 }
@@ -160,11 +165,26 @@ func TestWhatRoundingDecidesIsAllowedOfItsRowAlone(t *testing.T) {
 		"no finite number, by rounding":       {[]map[string]values{{"y": floats(1)}, {"y": floats(1)}, {"y": floats(math.Inf(1))}}, 0, "1 answers are not compared: rounding decides what they are"},
 	} {
 		c := check{question: Question{Tolerance: 1e-5}, questions: []question{{compare: (*check).compareOutputs}}, data: data{predictions: tc.said}}
-		if err := c.ask(t.Context(), rounder{}); err != nil {
+		if err := c.ask(t.Context(), &rounder{}); err != nil {
 			t.Fatal(err)
 		}
 		if r := c.report(); len(r.Differences) != tc.want || !strings.Contains(r.Note, tc.note) || tc.note == "" && strings.Contains(r.Note, "rounding") {
 			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// A model that draws lots when it is served has another answer each time, and that is no rounding.
+func TestAModelThatAnswersAtRandomIsAllowedNothing(t *testing.T) {
+	t.Parallel()
+	said := []map[string]values{{"y": floats(1.001)}, {"y": floats(1)}, {"y": floats(1)}}
+	for drift, want := range map[float64]int{0: 0, 1e-6: 0, 1e-3: 1} {
+		c := check{question: Question{Tolerance: 1e-5}, questions: []question{{compare: (*check).compareOutputs}}, data: data{predictions: said}}
+		if err := c.ask(t.Context(), &rounder{drift: drift}); err != nil {
+			t.Fatal(err)
+		}
+		if r := c.report(); len(r.Differences) != want || strings.Contains(r.Note, `another output "y" for the same rows`) != (want > 0) {
+			t.Errorf("drift %g: %+v", drift, r)
 		}
 	}
 }

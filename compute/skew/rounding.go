@@ -3,6 +3,8 @@ package skew
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // What rounding changes of an answer is found out by making each weight larger or smaller by roundedBy of itself, four units in the last
@@ -35,8 +37,20 @@ func (r roundingOfAll) of(question int) map[string][]rounding {
 	return r[question]
 }
 
-// roundings asks the same questions with weights rounded otherwise, and compares with what was answered.
-func roundings(ctx context.Context, by asker, questions []question, answers []map[string]column) (roundingOfAll, error) {
+// roundings asks the same questions with weights rounded otherwise, and compares with what was answered. A model that has another answer
+// each time is an error: what its answers change by is not rounding.
+func roundings(ctx context.Context, by asker, questions []question, answers []map[string]column, tolerance float64) (roundingOfAll, error) {
+	again, err := by.ask(ctx, questions)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s again: %w", by.name(), err)
+	}
+	for i, answer := range answers {
+		for _, name := range slices.Sorted(maps.Keys(answer)) {
+			if !repeats(answer[name], again[i][name], tolerance) {
+				return nil, fmt.Errorf("asked again, %s has another output %q for the same rows", by.name(), name)
+			}
+		}
+	}
 	all := make(roundingOfAll, len(questions))
 	for i := range all {
 		all[i] = map[string][]rounding{}
@@ -53,6 +67,14 @@ func roundings(ctx context.Context, by asker, questions []question, answers []ma
 		}
 	}
 	return all, nil
+}
+
+// repeats says whether two answers to the same question are the same, but for what TensorFlow's threads make of the order of additions.
+func repeats(answer, again column, tolerance float64) bool {
+	return slices.EqualFunc(answer, again, func(a, b values) bool {
+		distance, _ := a.apart(b, 0)
+		return a.isLike(b) && distance <= tolerance*(1+a.largest())
+	})
 }
 
 // widen adds what one rounding has changed of an output.
