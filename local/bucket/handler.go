@@ -27,6 +27,18 @@ type request struct {
 	signature   *signature
 }
 
+// decodeXML verifies the body and reads it into v.
+func (r *request) decodeXML(v any) error {
+	body, err := newPayload(r.Request, r.signature)
+	if err == nil {
+		err = body.expectSums(r.Header)
+	}
+	if err != nil {
+		return err
+	}
+	return body.decodeXML(v)
+}
+
 // split separates the bucket from the key in a path.
 func split(r *http.Request) (bucket, key string) {
 	bucket, key, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
@@ -181,26 +193,30 @@ func (r *request) number(name string, most int) (int, error) {
 	return min(n, most), nil
 }
 
+// listDocument is the answer to ListObjects and ListObjectsV2.
+type listDocument struct {
+	XMLName                                                          xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListBucketResult"`
+	Name, Prefix                                                     string
+	Delimiter, EncodingType                                          string `xml:",omitempty"`
+	MaxKeys                                                          int
+	KeyCount                                                         *int
+	IsTruncated                                                      bool
+	Marker                                                           *string
+	NextMarker, StartAfter, ContinuationToken, NextContinuationToken string `xml:",omitempty"`
+	Contents                                                         []documentObject
+	CommonPrefixes                                                   []documentPrefix
+}
+
+type documentObject struct {
+	Key, LastModified, ETag string
+	Size                    int64
+	StorageClass            string
+}
+
+type documentPrefix struct{ Prefix string }
+
 // listObjects answers ListObjects and ListObjectsV2.
 func (s *Server) listObjects(w http.ResponseWriter, r *request) error {
-	type contents struct {
-		Key, LastModified, ETag string
-		Size                    int64
-		StorageClass            string
-	}
-	type prefix struct{ Prefix string }
-	type document struct {
-		XMLName                                                          xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListBucketResult"`
-		Name, Prefix                                                     string
-		Delimiter, EncodingType                                          string `xml:",omitempty"`
-		MaxKeys                                                          int
-		KeyCount                                                         *int
-		IsTruncated                                                      bool
-		Marker                                                           *string
-		NextMarker, StartAfter, ContinuationToken, NextContinuationToken string `xml:",omitempty"`
-		Contents                                                         []contents
-		CommonPrefixes                                                   []prefix
-	}
 	most, err := r.number("max-keys", maxKeys)
 	if err != nil {
 		return err
@@ -228,7 +244,7 @@ func (s *Server) listObjects(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	d := document{
+	d := listDocument{
 		Name: r.bucket, Prefix: text(l.prefix), Delimiter: text(l.delimiter), EncodingType: encoding, MaxKeys: most, IsTruncated: page.more,
 	}
 	if second {
@@ -240,10 +256,10 @@ func (s *Server) listObjects(w http.ResponseWriter, r *request) error {
 		d.Marker, d.NextMarker = &marker, text(page.next)
 	}
 	for _, o := range page.objects {
-		d.Contents = append(d.Contents, contents{text(o.key), o.modified().Format(xmlTime), quoted(o.ETag), o.Size, "STANDARD"})
+		d.Contents = append(d.Contents, documentObject{text(o.key), o.modified().Format(xmlTime), quoted(o.ETag), o.Size, "STANDARD"})
 	}
 	for _, p := range page.prefixes {
-		d.CommonPrefixes = append(d.CommonPrefixes, prefix{text(p)})
+		d.CommonPrefixes = append(d.CommonPrefixes, documentPrefix{text(p)})
 	}
 	writeXML(w, http.StatusOK, d)
 	return nil
@@ -253,22 +269,14 @@ func quoted(etag string) string { return `"` + etag + `"` }
 
 // deleteObjects deletes up to 1,000.
 func (s *Server) deleteObjects(w http.ResponseWriter, r *request) error {
-	body, err := newPayload(r.Request, r.signature)
-	if err == nil {
-		err = body.expectSums(r.Header)
-	}
-	if err != nil {
-		return err
-	}
-	data, err := body.readAll()
-	if err != nil {
-		return err
-	}
 	var asked struct {
 		Quiet  bool
 		Object []struct{ Key, ETag string }
 	}
-	if xml.Unmarshal(data, &asked) != nil || len(asked.Object) > maxKeys {
+	if err := r.decodeXML(&asked); err != nil {
+		return err
+	}
+	if len(asked.Object) > maxKeys {
 		return errMalformedXML
 	}
 	type deleted struct{ Key string }

@@ -406,19 +406,8 @@ func (s *Server) serveTags(w http.ResponseWriter, r *request) error {
 		writeXML(w, http.StatusOK, d)
 		return nil
 	case http.MethodPut:
-		body, err := newPayload(r.Request, r.signature)
-		if err == nil {
-			err = body.expectSums(r.Header)
-		}
-		if err != nil {
+		if err := r.decodeXML(&d); err != nil {
 			return err
-		}
-		data, err := body.readAll()
-		if err != nil {
-			return err
-		}
-		if xml.Unmarshal(data, &d) != nil {
-			return errMalformedXML
 		}
 	case http.MethodDelete:
 	default:

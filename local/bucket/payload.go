@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"hash"
@@ -170,6 +171,15 @@ func (p *payload) readAll() ([]byte, error) {
 		err = errMalformedXML
 	}
 	return data, err
+}
+
+// decodeXML reads a small body of XML into v.
+func (p *payload) decodeXML(v any) error {
+	data, err := p.readAll()
+	if err == nil && xml.Unmarshal(data, v) != nil {
+		err = errMalformedXML
+	}
+	return err
 }
 
 // chunkReader decodes a body that is sent in chunks of its own ("aws-chunked") and verifies their signatures, each of which covers the

@@ -89,17 +89,13 @@ func (s *Server) completeUpload(w http.ResponseWriter, r *request, u *upload) er
 	if err != nil {
 		return err
 	}
-	data, err := body.readAll()
-	if err != nil {
+	var asked struct{ Part []wantedPart }
+	if err := body.decodeXML(&asked); err != nil {
 		return err
 	}
 	cond, err := writeCondition(r.Header)
 	if err != nil {
 		return err
-	}
-	var asked struct{ Part []wantedPart }
-	if xml.Unmarshal(data, &asked) != nil {
-		return errMalformedXML
 	}
 	o, err := s.files.complete(r.Context(), u, asked.Part, cond)
 	if err != nil {
