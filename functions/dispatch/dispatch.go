@@ -72,20 +72,15 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // a millisecond then, and for longer if the next ones fail like this too.
 func (d *Dispatcher) follow(ctx context.Context) error {
 	var pause events.Pause
-	var failed time.Time
 	for ctx.Err() == nil {
 		err := d.Next(ctx, followWait)
 		back, delayed := errors.AsType[handedBack](err)
 		switch {
 		case delayed && back.away:
-			if time.Since(failed) > retryDelay {
-				pause = events.Pause{}
-			}
 			_ = pause.Wait(ctx) // longer with each in a row
-			failed = time.Now()
 			continue
 		case err == nil, delayed, errors.Is(err, events.ErrEmpty), ctx.Err() != nil:
-			failed = time.Time{}
+			pause = events.Pause{}
 			continue
 		case errors.Is(err, events.ErrClosed):
 			return err
