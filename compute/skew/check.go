@@ -159,7 +159,7 @@ func (c *check) ask(ctx context.Context, by asker) error {
 		v = c.compare(by, answers)
 	}
 	if v.undecided > 0 {
-		c.noteOnce("%d answers are not compared: rounding decides what they are", v.undecided)
+		c.noteOnce("answers that are not compared, as rounding decides what they are: %d", v.undecided)
 	}
 	c.verdicts = append(c.verdicts, v)
 	return nil

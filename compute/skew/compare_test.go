@@ -157,12 +157,12 @@ func TestWhatRoundingDecidesIsAllowedOfItsRowAlone(t *testing.T) {
 		want int // differences
 		note string
 	}{
-		"the class that rounding decides":     {[]map[string]values{{"class": floats(2)}, {"class": floats(1)}, {"class": floats(1)}}, 0, "1 answers are not compared: rounding decides what they are"},
+		"the class that rounding decides":     {[]map[string]values{{"class": floats(2)}, {"class": floats(1)}, {"class": floats(1)}}, 0, "answers that are not compared, as rounding decides what they are: 1"},
 		"another class":                       {[]map[string]values{{"class": floats(1)}, {"class": floats(2)}, {"class": floats(1)}}, 1, ""},
 		"a number that rounding moves":        {[]map[string]values{{"y": floats(1.015)}, {"y": floats(1)}, {"y": floats(1)}}, 0, ""},
 		"a number that rounding doesn't move": {[]map[string]values{{"y": floats(1)}, {"y": floats(1.015)}, {"y": floats(1)}}, 1, ""},
 		"farther than anything is allowed":    {[]map[string]values{{"y": floats(1.1)}, {"y": floats(1)}, {"y": floats(1)}}, 1, ""},
-		"no finite number, by rounding":       {[]map[string]values{{"y": floats(1)}, {"y": floats(1)}, {"y": floats(math.Inf(1))}}, 0, "1 answers are not compared: rounding decides what they are"},
+		"no finite number, by rounding":       {[]map[string]values{{"y": floats(1)}, {"y": floats(1)}, {"y": floats(math.Inf(1))}}, 0, "answers that are not compared, as rounding decides what they are: 1"},
 	} {
 		c := check{question: Question{Tolerance: 1e-5}, questions: []question{{compare: (*check).compareOutputs}}, data: data{predictions: tc.said}}
 		if err := c.ask(t.Context(), &rounder{}); err != nil {
