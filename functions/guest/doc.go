@@ -47,6 +47,8 @@
 //
 // Credentials are kept out of a module's environment, and on Linux out of its sight in the worker's. Where the kernel has Landlock, a module of
 // others writes to the folders of its assignment and its home alone, and can't read Options.Hidden nor the files that usually hold credentials.
+// The same holds for what its requirements run. Processes that start before their job is known, as those of builtin modules do, write below
+// Options.WorkDir.
 // What is run is what was digested: programs that are built here run from sealed memory, TFX modules from copies of their own. Without
 // Landlock a module is code that its operator trusts with what the worker's user may read and write; the worker then notices only what was
 // changed before it looked.
