@@ -2,6 +2,7 @@ package example_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -201,10 +202,13 @@ func TestEdgesOfStepsAreThoseOfTensorFlow(t *testing.T) {
 	}
 	var requests []sequenceRequest
 	random := rand.New(rand.NewPCG(1, 1))
-	for name, record := range records {
-		for what, f := range map[string]example.Feature{
-			"VarLen": {}, "scalar": {Shape: []int{}}, "shape [1]": {Shape: []int{1}}, "may be missing": {Shape: []int{1}, AllowMissing: true},
-		} {
+	features := map[string]example.Feature{
+		"VarLen": {}, "scalar": {Shape: []int{}}, "shape [1]": {Shape: []int{1}}, "may be missing": {Shape: []int{1}, AllowMissing: true},
+	}
+	for _, name := range slices.Sorted(maps.Keys(records)) {
+		record := records[name]
+		for _, what := range slices.Sorted(maps.Keys(features)) {
+			f := features[what]
 			f.Name, f.Kind, f.Sequence = "a", example.Int64, true
 			r := newSequenceRequest(name+", "+what, example.Spec{f}, random, record)
 			for _, layout := range layouts[f.VarLen()] {

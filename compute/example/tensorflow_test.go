@@ -160,7 +160,7 @@ func TestOddEncodingsAreReadWhereTensorFlowRefusesThem(t *testing.T) {
 	key, value, later := message(1, []byte("a")), message(2, list(7)), message(9, []byte("later"))
 	spec := example.Spec{{Name: "a", Kind: example.Float}}
 	var requests []tfRequest
-	for name, c := range map[string][]byte{
+	odd := map[string][]byte{
 		"unknown field in Example":  slices.Concat(later, exampleOf(entryA(list(7)))),
 		"unknown field in Features": message(1, later, message(1, key, value)),
 		"unknown field in entry":    message(1, message(1, later, key, value)),
@@ -173,8 +173,9 @@ func TestOddEncodingsAreReadWhereTensorFlowRefusesThem(t *testing.T) {
 		"key twice":                 message(1, message(1, key, key, value)),
 		"no value":                  message(1, message(1, key)),
 		"no key":                    message(1, message(1, value)),
-	} {
-		requests = append(requests, newRequest(name, spec, c))
+	}
+	for _, name := range slices.Sorted(maps.Keys(odd)) {
+		requests = append(requests, newRequest(name, spec, odd[name]))
 	}
 	var answers []tfAnswer
 	tftest.Run(t, parseScript, requests, &answers)

@@ -2,7 +2,9 @@ package nn_test
 
 import (
 	_ "embed"
+	"maps"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/nn"
@@ -150,7 +152,8 @@ func TestTrainingFollowsKerasStepForStep(t *testing.T) {
 	var names []string
 	var asked []*kerasCase
 	models := map[string]*nn.Model{}
-	for name, c := range cases {
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		c := cases[name]
 		m := build(t, c.net, c.loss, 11)
 		m.ClassWeights, m.Reduction = c.Classes, nn.SumOverBatchSize
 		models[name] = m

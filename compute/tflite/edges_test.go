@@ -1,9 +1,11 @@
 package tflite_test
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,7 +68,7 @@ func TestOddWeightsAreKept(t *testing.T) {
 	eight, half := tflite.Options{Quantization: tflite.Int8, Samples: in}, tflite.Options{Quantization: tflite.Float16}
 	var calls []call
 	var checks []func(map[string]answer)
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		kernel, bias []float32
 		o            tflite.Options
 	}{
@@ -76,7 +78,9 @@ func TestOddWeightsAreKept(t *testing.T) {
 		"beyond half":         {[]float32{1e5, 0, 0, 3}, []float32{3, 2}, half},
 		"nearly nothing":      {[]float32{1e-40, 0, 0, 1e-39}, []float32{0, 1}, eight},
 		"infinite, unrounded": {[]float32{inf, 1, 1, 1}, []float32{0, 1}, half},
-	} {
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		c := cases[name]
 		g := ones(c.kernel, c.bias)
 		want, err := nn.Eval(g, in)
 		if err != nil {

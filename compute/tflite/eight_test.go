@@ -72,7 +72,7 @@ func TestEachOpAnswersInInt8AsInGo(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) { checkSteps(t, got, want["out"], 6) })
 		})
 	}
-	for i, got := range runAll(t, calls) {
+	for i, got := range runAllLive(t, calls) {
 		checks[i](got)
 	}
 }

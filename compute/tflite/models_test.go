@@ -109,7 +109,7 @@ func TestWholeModelsAnswerAsInGo(t *testing.T) {
 			}
 		}
 	}
-	for i, got := range runAll(t, calls) {
+	for i, got := range runAllLive(t, calls) {
 		checks[i](got)
 	}
 }

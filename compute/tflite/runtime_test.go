@@ -42,6 +42,14 @@ func runAll(t *testing.T, calls []call) []map[string]answer {
 	return answers
 }
 
+// runAllLive is runAll of models that differ from processor to processor, by what rounding makes of their weights or scales.
+func runAllLive(t *testing.T, calls []call) []map[string]answer {
+	t.Helper()
+	var answers []map[string]answer
+	tftest.RunLive(t, runScript, calls, &answers)
+	return answers
+}
+
 // written is the file of a model.
 func written(t *testing.T, g *nn.Graph, o tflite.Options) []byte {
 	t.Helper()

@@ -6,10 +6,11 @@ import (
 )
 
 // Python is the path of a Python interpreter that has TensorFlow, tf.Transform, tfx-bsl and KerasTuner. The first call on a machine installs it, which takes
-// minutes. With -short the test is skipped; without python3 or a package registry it fails.
+// minutes: only with STOKER_TENSORFLOW=live or record. Otherwise, and with -short, the test is skipped and says so; without python3 or a package
+// registry it fails.
 func Python(t testing.TB) string {
 	t.Helper()
-	skipShort(t)
+	needLive(t)
 	python, err := installed()
 	if err != nil {
 		t.Fatal(err)
@@ -44,10 +45,24 @@ func AnalysisPython(t testing.TB) string {
 // and bytes it returns come back as JSON lists, numbers and base64; a Number takes NaN and infinities too. Inputs that may hold
 // them go in as text.
 //
+// Without STOKER_TENSORFLOW nothing is installed: the answer is the one that is kept in the test's package, in
+// testdata/tensorflow/<test>.json.gz, for this script and this input. Paths in the input stand for what lies there, and files that the
+// script wrote below them are kept and written again. A test that keeps no answers is skipped and says how to run it; one that keeps
+// answers, but none to this question, fails. With live the real TensorFlow is asked, and a kept answer that is missing or is no longer what
+// TensorFlow says fails the test; with record it is kept. Use RunLive where the input or the answer differs from run to run or between
+// processors.
+//
 // Each script runs in a process of its own, forked from one that has imported TensorFlow, one at a time, for 5 minutes at
 // most. What it prints is in the test's log. An exception fails the test with the traceback.
 func Run(t testing.TB, script string, in, out any) {
 	t.Helper()
+	decode(t, answerOf(t, request{Script: script, Input: in}), out)
+}
+
+// RunLive is Run of the real TensorFlow always; nothing is kept.
+func RunLive(t testing.TB, script string, in, out any) {
+	t.Helper()
+	needLive(t)
 	decode(t, ask(t, shared, request{Script: script, Input: in}), out)
 }
 
@@ -74,14 +89,61 @@ func decode(t testing.TB, a answer, out any) {
 	}
 }
 
-// Fail runs a script that has to raise an exception and returns the traceback's text.
+// Fail runs a script that has to raise an exception and returns the traceback's text. Its answers are kept as those of Run are.
 func Fail(t testing.TB, script string, in any) string {
 	t.Helper()
-	a := ask(t, shared, request{Script: script, Input: in})
+	a := answerOf(t, request{Script: script, Input: in})
 	if a.Error == "" {
 		t.Fatalf("script raised nothing and returned %.200s", a.Output)
 	}
 	return a.Error
+}
+
+// answerOf is the kept answer to a request, or that of the real TensorFlow, by the mode.
+func answerOf(t testing.TB, r request) answer {
+	t.Helper()
+	skipShort(t)
+	m := modeOf(t)
+	g := goldenOf(t, m)
+	q, err := questionOf(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m == golden {
+		return answerKept(t, g, q)
+	}
+	a := ask(t, shared, r)
+	k, err := q.pack(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m == record {
+		err = g.keep(q.key, k)
+	} else {
+		err = g.check(q.key, k)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	return a
+}
+
+func answerKept(t testing.TB, g *goldenFile, q question) answer {
+	t.Helper()
+	k, found, none, err := g.find(q.key)
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case none:
+		needLive(t)
+	case !found:
+		t.Fatalf("%s has no answer of TensorFlow to this question: the script, its input or a file that it names has changed; `task golden` asks TensorFlow again", g.path)
+	}
+	a, err := q.unpack(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 func ask(t testing.TB, server func() (*server, error), r request) answer {

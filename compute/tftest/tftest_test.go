@@ -17,7 +17,7 @@ func TestScriptComputesWithTensorFlow(t *testing.T) {
 		Raw     []byte
 		Version string
 	}
-	Run(t, `
+	RunLive(t, `
 def check(input):
     print("seen in the log")
     return {"sum": tf.constant(input["x"]) + 1.0, "raw": b64(input["raw"]) + b"!", "version": tf.__version__}
@@ -36,7 +36,7 @@ def check(input):
 func TestNumbersThatJSONLacksComeBack(t *testing.T) {
 	t.Parallel()
 	var out []Number
-	Run(t, "def check(_):\n    return tf.constant([float('nan'), float('inf'), -float('inf'), 0.1])", nil, &out)
+	RunLive(t, "def check(_):\n    return tf.constant([float('nan'), float('inf'), -float('inf'), 0.1])", nil, &out)
 	if len(out) != 4 || !math.IsNaN(float64(out[0])) || !math.IsInf(float64(out[1]), 1) || !math.IsInf(float64(out[2]), -1) {
 		t.Errorf("numbers %v, want NaN, both infinities and 0.1", out)
 	}
@@ -48,8 +48,8 @@ func TestNumbersThatJSONLacksComeBack(t *testing.T) {
 func TestScriptsDoNotShareState(t *testing.T) {
 	t.Parallel()
 	var first, second bool
-	Run(t, "def check(_):\n    tf.stoker_was_here = True\n    return True", nil, &first)
-	Run(t, "def check(_):\n    return hasattr(tf, 'stoker_was_here')", nil, &second)
+	RunLive(t, "def check(_):\n    tf.stoker_was_here = True\n    return True", nil, &first)
+	RunLive(t, "def check(_):\n    return hasattr(tf, 'stoker_was_here')", nil, &second)
 	if !first || second {
 		t.Errorf("a script saw what an earlier one left: %v, %v", first, second)
 	}
@@ -57,20 +57,27 @@ func TestScriptsDoNotShareState(t *testing.T) {
 
 func TestCrashEndsOnlyItsOwnScript(t *testing.T) {
 	t.Parallel()
-	text := Fail(t, "import os\ndef check(_):\n    os.abort()", nil)
+	text := failLive(t, "import os\ndef check(_):\n    os.abort()", nil)
 	if !strings.Contains(text, "signal 6") {
 		t.Errorf("error %q doesn't name signal 6", text)
 	}
 	var alive bool
-	Run(t, "def check(_):\n    return True", nil, &alive)
+	RunLive(t, "def check(_):\n    return True", nil, &alive)
 }
 
 func TestExceptionCarriesItsTraceback(t *testing.T) {
 	t.Parallel()
-	text := Fail(t, "def check(input):\n    raise ValueError(input)", "no such thing")
+	text := failLive(t, "def check(input):\n    raise ValueError(input)", "no such thing")
 	if !strings.Contains(text, "ValueError: no such thing") {
 		t.Errorf("error %q", text)
 	}
+}
+
+// failLive is Fail of the real TensorFlow.
+func failLive(t *testing.T, script string, in any) string {
+	t.Helper()
+	needLive(t)
+	return ask(t, shared, request{Script: script, Input: in}).Error
 }
 
 func TestHalfMadeEnvironmentIsMadeAgain(t *testing.T) {

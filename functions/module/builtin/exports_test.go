@@ -87,7 +87,7 @@ func checkExports(t *testing.T, a module.Assignment, e exported) {
 		t.Fatal(err)
 	}
 	var got map[string]likeness
-	tftest.Run(t, exportsScript, e, &got)
+	tftest.RunLive(t, exportsScript, e, &got)
 	for file, l := range got {
 		want := closeness[names[file]]
 		t.Logf("%s: %+v", file, l)

@@ -19,7 +19,7 @@ type loaders struct {
 	Losses         []float64          // of three epochs of further training
 }
 
-// run is tftest.Run, or another TensorFlow's.
+// run is tftest.RunLive, or another TensorFlow's.
 type runScript func(t testing.TB, script string, in, out any)
 
 // Every loader answers to raw rows, without their label, as the model answers to what TFX transformed them into: the rows of the
@@ -27,7 +27,7 @@ type runScript func(t testing.TB, script string, in, out any)
 // loaders optimise graphs each in its own way, and so add up in another order.
 func TestEveryLoaderServesWhatWasTransformedAndTrained(t *testing.T) {
 	t.Parallel()
-	servedByAll(t, tftest.Run, "2.21.0")
+	servedByAll(t, tftest.RunLive, "2.21.0")
 }
 
 func servedByAll(t *testing.T, run runScript, version string) {

@@ -35,7 +35,7 @@ func TestAModelBehindAGraphOfTensorFlow1IsServed(t *testing.T) {
 		Answers     int
 		Spread      float64
 	}
-	tftest.Run(t, oldGraphScript, map[string]any{
+	tftest.RunLive(t, oldGraphScript, map[string]any{
 		"model": a.ServingModelDir, "eval": a.EvalModelDir, "predictions": a.Predictions.Path,
 		"examples": filepath.Join(filepath.Dir(a.EvalFiles[0]), "data"), "label": "n",
 	}, &got)

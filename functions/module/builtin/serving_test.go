@@ -94,7 +94,7 @@ func checkServed(t *testing.T, a module.Assignment, s served) {
 	want := done(t, run(t, a.Module.Path[len(module.BuiltinPrefix):], a))
 	s.Model, s.Labels = a.ServingModelDir, a.EvalFiles[0]
 	var got map[string]float64
-	tftest.Run(t, serveScript, s, &got)
+	tftest.RunLive(t, serveScript, s, &got)
 	if len(got) == 0 {
 		t.Error("TensorFlow measured nothing")
 	}

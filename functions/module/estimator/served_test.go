@@ -46,7 +46,7 @@ func TestTheServedModelAnswersAsTheOneInMemory(t *testing.T) {
 		Rows   map[string][]float64
 		Labels []string
 	}
-	tftest.Run(t, servedScript, map[string]any{"model": a.ServingModelDir, "rows": raw}, &got)
+	tftest.RunLive(t, servedScript, map[string]any{"model": a.ServingModelDir, "rows": raw}, &got)
 	if len(want["logits"]) != taxiEvalRows || len(got.Keys) != 5 {
 		t.Fatalf("%d rows were predicted, the signature gives %v", len(want["logits"]), got.Keys)
 	}
