@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/tftest"
@@ -57,7 +58,10 @@ func TestAFullDiskIsNoFaultOfAPipelines(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+	syscall.ForkLock.RLock() // else a process that another test starts holds the file open: "text file busy"
+	err := os.WriteFile(path, []byte(script), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	host, err := guest.New(guest.Options{Python: path, CacheDir: t.TempDir()})

@@ -3,6 +3,7 @@ package guest_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/guest"
@@ -15,7 +16,10 @@ func TestAModelIsAskedByThePythonOfItsModule(t *testing.T) {
 	interpreter := func(modules string) string {
 		path := filepath.Join(t.TempDir(), "python")
 		script := "#!/bin/sh\necho '" + `{"interpreter": "` + path + `", "version": "3.11.7", "modules": [` + modules + "]}'\n"
-		if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
+		syscall.ForkLock.RLock() // else a process that another test starts holds the file open: "text file busy"
+		err := os.WriteFile(path, []byte(script), 0o755)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 		return path

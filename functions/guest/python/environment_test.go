@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,7 +50,10 @@ func (f fake) write(t *testing.T, dir string) string {
 
 func program(t *testing.T, path, script string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+	syscall.ForkLock.RLock() // else a process that another test starts holds the file open: "text file busy"
+	err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path
