@@ -53,6 +53,7 @@ var table = house.Table{
 		"compute/tftest":           {TestHelp: true},
 		"compute/skew": {Opens: "compute/example compute/record compute/savedmodel compute/tensorflow",
 			Tests: "compute/export compute/nn compute/train"},
+		"compute/drift":          {Opens: "compute/example compute/tensorflow", Tests: "compute/tftest"},
 		"compute/tensorflow":     {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
 		"compute/tensorflow/ops": {Opens: "compute/example"},
 		"compute/tune":           {Opens: "compute/tune/space"},
@@ -97,7 +98,7 @@ var table = house.Table{
 		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
 			"compute/example compute/skew compute/warm",
 			Tests: "compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
-		"functions/tuner": {Opens: "compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
+		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
 			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/tuner/oracle/oraclepb"},
 		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
 		"functions/peer":          {Tests: "functions/peer/peertest"}, // whose process is at the other end

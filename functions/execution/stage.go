@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -52,4 +53,26 @@ func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
 	}
 	_, err = storage.StageIn(ctx, a.shop.store, listing.Ref, a.Desk.In(in.Dir), storage.StageOptions{Listing: &listing})
 	return err
+}
+
+// ErrArtifactChanged is what StageArtifact returns of an artifact that is gone or holds something else by now.
+var ErrArtifactChanged = errors.New("the artifact is gone or has changed")
+
+// StageArtifact copies an artifact to a local folder, if it still is what an execution was identified with. Its other errors are the
+// store's.
+func (a *Attempt) StageArtifact(ctx context.Context, artifact events.Artifact, dir string) error {
+	listing, err := storage.List(ctx, a.shop.store, refOf(artifact.URI))
+	if err == nil && listing.Digest != artifact.Digest {
+		err = ErrArtifactChanged
+	}
+	if err == nil {
+		_, err = storage.StageIn(ctx, a.shop.store, listing.Ref, dir, storage.StageOptions{Listing: &listing})
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrChanged), errors.Is(err, ErrArtifactChanged):
+		return fmt.Errorf("%s: %w", artifact.URI, ErrArtifactChanged)
+	case err != nil:
+		return StoreFailure(fmt.Errorf("%s: %w", artifact.URI, err))
+	}
+	return nil
 }

@@ -12,6 +12,9 @@ import (
 // SplitFolder begins the name of a split's folder in an artifact.
 const SplitFolder = "Split-"
 
+// StatisticsFile is the name of a split's statistics in an ExampleStatistics artifact.
+const StatisticsFile = "FeatureStats.pb"
+
 // numExamples is how many records each split has, as the staged ExampleStatistics artifact says; nil if the job has none.
 func numExamples(statistics string) (map[string]int64, error) {
 	if There(statistics) == "" {
@@ -27,7 +30,7 @@ func numExamples(statistics string) (map[string]int64, error) {
 		if !ok || !folder.IsDir() {
 			continue
 		}
-		if counts[split], err = example.ReadNumExamples(filepath.Join(statistics, folder.Name(), "FeatureStats.pb")); err != nil {
+		if counts[split], err = example.ReadNumExamples(filepath.Join(statistics, folder.Name(), StatisticsFile)); err != nil {
 			return nil, fmt.Errorf("statistics: %w", err)
 		}
 	}

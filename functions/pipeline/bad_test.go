@@ -134,6 +134,8 @@ func TestABadFileNamesLineColumnAndKey(t *testing.T) {
 			`p.yaml:3:34: tuner.tune_args.num_parallel_trials: expected 0 to 1000, got 1001`},
 		{"a search now and then that nobody waits for", head + "trainer: {hyperparameters: latest}\ntuner: {when: {every: 7d}}\n",
 			`p.yaml:4:9: tuner.when: every searches for what a run trains with, and trainer.hyperparameters is latest: expected auto or run there`},
+		{"a drift beyond 1", head + "tuner: {when: changed, drift: 1.5}\n", `p.yaml:3:24: tuner.drift: expected a distance from 0 to 1, got 1.5`},
+		{"a drift that is asked by nothing", head + "tuner: {when: always, drift: 0.5}\n", `p.yaml:3:23: tuner.drift: counts with when: changed alone, which is always`},
 		{"every without a time", head + "tuner: {when: every}\n", `p.yaml:3:9: tuner.when: expected every: 7d, or another duration above 0, got "every"`},
 		{"every without a unit", head + "tuner: {when: {every: 7}}\n",
 			`p.yaml:3:9: tuner.when: expected never, always, changed or every: 7d, or another duration above 0`},

@@ -10,6 +10,7 @@ import (
 // Pipeline.Search.
 type Tuner struct {
 	When         When           `json:"when" jsonschema:"required"`
+	Drift        *float64       `json:"drift,omitempty" jsonschema:"minimum=0,maximum=1,description=With when: changed and statistics\\, how far the values of a feature may move before another search is made: Jensen-Shannon divergence of numbers\\, L-infinity distance of strings. Left out: 0.1; 1: any distance"`
 	TrainArgs    *Args          `json:"train_args,omitempty" jsonschema:"description=Of each trial. Left out: the trainer's"`
 	EvalArgs     *Args          `json:"eval_args,omitempty" jsonschema:"description=Of each trial. Left out: the trainer's"`
 	TuneArgs     TuneArgs       `json:"tune_args,omitzero"`
@@ -84,6 +85,17 @@ func (p Pipeline) Search() Search {
 	return s
 }
 
+// defaultDrift is the distance from which TensorFlow's own examples call data of another day drifted.
+const defaultDrift = 0.1
+
+// DriftAllowed is how far a feature's distribution may be from that of the last search before when: changed makes another.
+func (t Tuner) DriftAllowed() float64 {
+	if t.Drift == nil {
+		return defaultDrift
+	}
+	return *t.Drift
+}
+
 // infer fills in what follows from other keys. Splits are the trainer's.
 func (t *Tuner) infer(trainer Trainer) {
 	t.OnFailed = cmp.Or(t.OnFailed, OnFailedLatest)
@@ -108,6 +120,11 @@ func (r *report) tuner(p Pipeline) {
 		r.add("tuner.when", "missing, expected %s", t.When.forms())
 	} else {
 		r.oneOf("tuner.when", t.When.word(), string(TuneNever), string(TuneAlways), string(TuneChanged), tuneEvery)
+	}
+	if d := t.Drift; d != nil && !(*d >= 0 && *d <= 1) {
+		r.add("tuner.drift", "expected a distance from 0 to 1, got %g", *d)
+	} else if d != nil && t.When != TuneChanged {
+		r.add("tuner.drift", "counts with when: changed alone, which is %s", t.When)
 	}
 	r.oneOf("tuner.on_failed", t.OnFailed, OnFailedLatest, OnFailedFail)
 	r.tuning(p)

@@ -15,7 +15,7 @@ type When string
 const (
 	TuneNever   When = "never"   // each run is told the last best hyperparameters of the pipeline, as reused
 	TuneAlways  When = "always"  // for each run
-	TuneChanged When = "changed" // where module, schema or transform graph are not those of the last best ones; else they are reused
+	TuneChanged When = "changed" // where the module, the structure of schema or transform graph, or the distribution of the data are not those of the last search; else its best are reused
 	tuneEvery        = "every"   // where the last search is so long ago; else its best ones are reused
 )
 

@@ -26,7 +26,12 @@ func conclude(ctx context.Context, a *execution.Attempt, l *studies.Log) (*execu
 
 // publish makes what was found the outcome of the execution.
 func publish(ctx context.Context, a *execution.Attempt, f found) (*execution.Result, error) {
-	manifest, err := a.Publish(ctx, tell(a, f, a.Now()))
+	result := tell(a, f, a.Now())
+	var err error
+	if result.Shape, err = shapeOf(ctx, a); err != nil {
+		return nil, err
+	}
+	manifest, err := a.Publish(ctx, result)
 	if err != nil {
 		return nil, err
 	}

@@ -3,40 +3,153 @@ package tuner
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
-	"time"
 
+	"github.com/stoker-ml/stoker/compute/drift"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
-	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
+// TFX's types of the artifacts that say what the data is like.
+const (
+	typeSchema         = "Schema"
+	typeTransformGraph = "TransformGraph"
+	typeStatistics     = "ExampleStatistics"
+)
+
+// compared is where artifacts are staged to be compared, beside what the module sees.
+const compared = "compared"
+
 // reuse is the pipeline's last search, where its tuner makes another only now and then and this is not the time; nil if the job is to
-// search. Which one was the last is pinned in the job, so that every attempt finds the same. Who asks for a search anew gets one, as
-// does who lost what was found before; and what others found is never known to be still good.
-func (t *Tuner) reuse(ctx context.Context, e execution.Execution) (*execution.Result, error) {
+// search. Which one was the last is pinned in the job, so that every attempt finds the same. A job that asks for a new search gets
+// one, as does one whose earlier result was lost; and what others found is never known to be still good.
+func (t *Tuner) reuse(ctx context.Context, a *execution.Attempt) (*execution.Result, error) {
+	e := a.Execution
 	job, when := e.Job, e.Spec.Tuner.When
 	if !when.Reuses() || job.Inputs.Hyperparameters == "" || job.Salt != "" || job.Generation > 0 {
 		return nil, nil
 	}
-	return t.shop.Earlier(ctx, e, job.Inputs.Hyperparameters, func(last execution.Result) bool {
-		var told story
-		return json.Unmarshal(last.Manifest.Result, &told) == nil && told.stillGood(when, e, job.Created)
+	var because string
+	var failed error
+	done, err := t.shop.Earlier(ctx, e, job.Inputs.Hyperparameters, func(last execution.Result) bool {
+		var searched story
+		if json.Unmarshal(last.Manifest.Result, &searched) != nil {
+			return false
+		}
+		because, failed = searched.due(ctx, a)
+		return because == "" && failed == nil
 	})
-}
-
-// stillGood says whether no other search is due at a time, by the bus's clock.
-func (s story) stillGood(when pipeline.When, e execution.Execution, now time.Time) bool {
-	if every, timed := when.Every(); timed {
-		return now.Sub(s.Finished) < every
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
 	}
-	return s.Module == e.Module && slices.Equal(shapeOf(s.Inputs), shapeOf(execution.Artifacts(e.Inputs)))
+	if because != "" {
+		e.Log.Info("hyperparameters are searched for again", "because", because)
+	}
+	return done, nil
 }
 
-// shapeOf are the digests of what says which features there are: the schema and the transform graph.
-func shapeOf(inputs []events.Artifact) (digests []string) {
+// due says why another search is due, by the bus's clock; "" if none is.
+func (s story) due(ctx context.Context, a *execution.Attempt) (because string, err error) {
+	e := a.Execution
+	tuner := e.Spec.Tuner
+	if every, timed := tuner.When.Every(); timed {
+		if age := e.Job.Created.Sub(s.Finished); age >= every {
+			return fmt.Sprintf("the last search is %s old", age), nil
+		}
+		return "", nil
+	}
+	if s.Module != e.Module {
+		return "the module has changed", nil
+	}
+	now := execution.Artifacts(e.Inputs)
+	if !slices.Equal(digestsOf(s.Inputs, typeSchema, typeTransformGraph), digestsOf(now, typeSchema, typeTransformGraph)) {
+		shape, err := shapeOf(ctx, a)
+		if err != nil {
+			return "", err
+		}
+		if s.Shape == nil || shape == nil {
+			return "the schema or the transform graph has changed, and can't be compared", nil
+		}
+		if because := s.Shape.Differs(*shape); because != "" {
+			return because, nil
+		}
+	}
+	return s.drifted(ctx, a, now)
+}
+
+// drifted says which feature's values are spread too differently from those of the last search, where both runs have statistics.
+func (s story) drifted(ctx context.Context, a *execution.Attempt, now []events.Artifact) (because string, err error) {
+	before, after := ofType(s.Inputs, typeStatistics), ofType(now, typeStatistics)
+	if before == nil || after == nil || before.Digest == after.Digest {
+		return "", nil
+	}
+	folders := map[string]*events.Artifact{"before": before, "after": after}
+	for name, artifact := range folders {
+		err := a.StageArtifact(ctx, *artifact, a.Desk.Beside(filepath.Join(compared, name)))
+		if errors.Is(err, execution.ErrArtifactChanged) {
+			return fmt.Sprintf("statistics can't be compared: %v", err), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	spec := a.Execution.Spec
+	for _, split := range spec.Search().TrainArgs.Splits {
+		var pair []drift.Statistics
+		for _, name := range []string{"before", "after"} {
+			path := a.Desk.Beside(filepath.Join(compared, name, execution.SplitFolder+split, execution.StatisticsFile))
+			statistics, err := drift.ReadStatistics(path)
+			if err != nil {
+				return fmt.Sprintf("statistics can't be compared: %s, split %q: %v", folders[name].URI, split, err), nil
+			}
+			pair = append(pair, statistics)
+		}
+		if farthest := pair[0].Farthest(pair[1]); farthest.Value > spec.Tuner.DriftAllowed() {
+			return fmt.Sprintf("the data has drifted, %s, more than %g (tuner.drift)", farthest, spec.Tuner.DriftAllowed()), nil
+		}
+	}
+	return "", nil
+}
+
+// shapeOf reads what the schema and the transform graph of an attempt's job are like; nil where they can't be read, which is for those
+// to say who need them.
+func shapeOf(ctx context.Context, a *execution.Attempt) (*drift.Shape, error) {
+	schema, graph := a.Desk.Beside(filepath.Join(compared, "schema")), a.Desk.Beside(filepath.Join(compared, "transform_graph"))
+	artifacts := execution.Artifacts(a.Execution.Inputs)
+	for dir, artifact := range map[string]*events.Artifact{schema: ofType(artifacts, typeSchema), graph: ofType(artifacts, typeTransformGraph)} {
+		if artifact == nil {
+			continue
+		}
+		if err := a.StageArtifact(ctx, *artifact, dir); errors.Is(err, execution.ErrArtifactChanged) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	shape, err := drift.ReadShape(schema, graph)
+	if err != nil {
+		a.Execution.Log.Warn("schema and transform graph can't be compared with those of later runs", "error", err)
+		return nil, nil
+	}
+	return &shape, nil
+}
+
+// ofType is the first artifact of a type, nil if there is none.
+func ofType(artifacts []events.Artifact, kind string) *events.Artifact {
+	i := slices.IndexFunc(artifacts, func(in events.Artifact) bool { return in.Type == kind })
+	if i < 0 {
+		return nil
+	}
+	return &artifacts[i]
+}
+
+// digestsOf are those of the artifacts of some types.
+func digestsOf(inputs []events.Artifact, types ...string) (digests []string) {
 	for _, in := range inputs {
-		if in.Type == "Schema" || in.Type == "TransformGraph" {
+		if slices.Contains(types, in.Type) {
 			digests = append(digests, in.Type+" "+in.Digest)
 		}
 	}

@@ -1,9 +1,13 @@
 package tuner_test
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -35,9 +39,13 @@ func (b *bench) first(t *testing.T, spec string) *events.HParamsReady {
 	t.Helper()
 	b.put(t, map[string]string{
 		"up/tx2/Split-train/data-0": "other rows", "up/tx2/Split-eval/data-0": "other rows", "up/schema/schema.pbtxt": "a schema",
-		"up/graph2/transformed_metadata/schema.pbtxt": "", "up/graph2/transform_fn/saved_model.pb": "\x08\x02\x12\x09\x0a\x07\x22\x05serve",
+		"up/usual/Split-train/FeatureStats.pb": wordsOf(50, 50), "up/close/Split-train/FeatureStats.pb": wordsOf(52, 48), "up/far/Split-train/FeatureStats.pb": wordsOf(90, 10),
+		"up/eval/Split-eval/FeatureStats.pb":          wordsOf(50, 50),
+		"up/graph2/transformed_metadata/schema.pbtxt": "", "up/graph2/transform_fn/saved_model.pb": "\x08\x01\x12\x16\x0a\x07\x22\x05serve\x12\x0b\x0a\x09\x0a\x01n\x12\x04NoOp",
 	})
-	told, err := b.handle(t, job(t, "j1", "monday", spec), events.Attempt{ID: "a1", Number: 1})
+	j := job(t, "j1", "monday", spec)
+	j.Inputs.Statistics = "s3://stoker/up/usual"
+	told, err := b.handle(t, j, events.Attempt{ID: "a1", Number: 1})
 	if err != nil || told.Reused {
 		t.Fatalf("the first search: %+v, %v", told, err)
 	}
@@ -61,21 +69,31 @@ func TestASearchIsReusedUntilAnotherIsDue(t *testing.T) {
 		change func(t *testing.T, b *bench, j *events.Job)
 		reused bool
 	}{
-		"other data":             {changed, func(*testing.T, *bench, *events.Job) {}, true},
-		"another graph":          {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.TransformGraph = "s3://stoker/up/graph2" }, false},
-		"a schema":               {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Schema = "s3://stoker/up/schema" }, false},
-		"another module":         {changed, func(_ *testing.T, b *bench, _ *events.Job) { b.guest.digest = "sha256:other" }, false},
-		"force":                  {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Salt = "salt" }, false},
-		"a lost one made again":  {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Generation = 1 }, false},
-		"no earlier search":      {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "" }, false},
-		"found by others":        {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "s3://stoker/elsewhere/best" }, false},
-		"the values are gone":    {changed, lose("best_hyperparameters"), false},
-		"the results are gone":   {changed, lose("tuner_results"), false},
-		"younger than a week":    {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Created = searched.Add(7*day - 1) }, true},
-		"a week old":             {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Created = searched.Add(7 * day) }, false},
-		"young, another graph":   {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.TransformGraph = "s3://stoker/up/graph2" }, true},
-		"young, but force":       {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Salt = "salt" }, false},
-		"young, found by others": {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "s3://stoker/elsewhere/best" }, false},
+		"other data":                      {changed, func(*testing.T, *bench, *events.Job) {}, true},
+		"the same graph, written again":   {changed, graph("up/graph3", "\x08\x01\x12\x09\x0a\x07\x22\x05serve"), true},
+		"statistics of much the same":     {changed, statistics("up/close"), true},
+		"statistics of drifted data":      {changed, statistics("up/far"), false},
+		"drifted, but all is allowed":     {strings.Replace(changed, "when: changed", "when: changed, drift: 1", 1), statistics("up/far"), true},
+		"close, but nothing is allowed":   {strings.Replace(changed, "when: changed", "when: changed, drift: 0", 1), statistics("up/close"), false},
+		"statistics without the split":    {changed, statistics("up/eval"), false},
+		"no statistics":                   {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Statistics = "" }, true},
+		"earlier statistics are gone":     {changed, lost("up/usual", "up/close"), false},
+		"earlier ones gone, same as now":  {changed, lost("up/other", "up/usual"), true},
+		"drifted, and searched last week": {weekly, statistics("up/far"), true},
+		"another graph":                   {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.TransformGraph = "s3://stoker/up/graph2" }, false},
+		"a schema":                        {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Schema = "s3://stoker/up/schema" }, false},
+		"another module":                  {changed, func(_ *testing.T, b *bench, _ *events.Job) { b.guest.digest = "sha256:other" }, false},
+		"force":                           {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Salt = "salt" }, false},
+		"a lost one made again":           {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Generation = 1 }, false},
+		"no earlier search":               {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "" }, false},
+		"found by others":                 {changed, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "s3://stoker/elsewhere/best" }, false},
+		"the values are gone":             {changed, lose("best_hyperparameters"), false},
+		"the results are gone":            {changed, lose("tuner_results"), false},
+		"younger than a week":             {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Created = searched.Add(7*day - 1) }, true},
+		"a week old":                      {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Created = searched.Add(7 * day) }, false},
+		"young, another graph":            {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.TransformGraph = "s3://stoker/up/graph2" }, true},
+		"young, but force":                {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Salt = "salt" }, false},
+		"young, found by others":          {weekly, func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Hyperparameters = "s3://stoker/elsewhere/best" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,6 +110,43 @@ func TestASearchIsReusedUntilAnotherIsDue(t *testing.T) {
 			}
 		})
 	}
+}
+
+// graph adds a transform graph to the store and gives it to the job.
+func graph(key, saved string) func(*testing.T, *bench, *events.Job) {
+	return func(t *testing.T, b *bench, j *events.Job) {
+		t.Helper()
+		b.put(t, map[string]string{key + "/transformed_metadata/schema.pbtxt": "", key + "/transform_fn/saved_model.pb": saved, key + "/transform_fn/fingerprint.pb": key})
+		j.Inputs.TransformGraph = "s3://stoker/" + key
+	}
+}
+
+// statistics gives the job those of its data.
+func statistics(key string) func(*testing.T, *bench, *events.Job) {
+	return func(_ *testing.T, _ *bench, j *events.Job) { j.Inputs.Statistics = "s3://stoker/" + key }
+}
+
+// lost removes statistics and gives the job others.
+func lost(gone, now string) func(*testing.T, *bench, *events.Job) {
+	return func(t *testing.T, b *bench, j *events.Job) {
+		t.Helper()
+		if err := b.store.Delete(t.Context(), storage.Ref{Bucket: "stoker", Key: gone + "/Split-train/FeatureStats.pb"}); err != nil && !errors.Is(err, storage.ErrNotFound) {
+			t.Fatal(err)
+		}
+		j.Inputs.Statistics = "s3://stoker/" + now
+	}
+}
+
+// wordsOf are the statistics of a feature with two words that are there so often.
+func wordsOf(a, b byte) string {
+	bucket := func(word string, count byte) string {
+		return "\x0a\x0c\x22\x01" + word + string(protowire.AppendFixed64([]byte{0x29}, math.Float64bits(float64(count))))
+	}
+	ranks := bucket("a", a) + bucket("b", b)
+	text := "\x2a" + string(rune(len(ranks))) + ranks
+	feature := "\x0a\x01w\x22" + string(rune(len(text))) + text
+	data := "\x1a" + string(rune(len(feature))) + feature
+	return "\x0a" + string(rune(len(data))) + data
 }
 
 // lose removes an output of the first search.

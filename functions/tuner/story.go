@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/drift"
 	"github.com/stoker-ml/stoker/compute/tune"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
@@ -16,6 +17,7 @@ type story struct {
 	Job    string            `json:"job"` // that did the work
 	Module string            `json:"module"`
 	Inputs []events.Artifact `json:"inputs"`
+	Shape  *drift.Shape      `json:"shape,omitempty"` // of the inputs; none where they could not be read
 	Values map[string]any    `json:"values"`
 	Score  *float64          `json:"score,omitempty"`
 	Trials int               `json:"trials,omitempty"`

@@ -94,18 +94,18 @@ func (t *Tuner) Identify(ctx context.Context, task worker.Task) (execution.Execu
 
 // Work makes the search of an execution that nobody has made yet, and returns what was committed.
 func (t *Tuner) Work(ctx context.Context, task worker.Task, e execution.Execution) (_ *execution.Result, err error) {
-	if last, err := t.reuse(ctx, e); last != nil || err != nil {
+	a, err := t.shop.Attempt(task, e)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	if last, err := t.reuse(ctx, a); last != nil || err != nil {
 		return last, err
 	}
 	l, err := t.open(ctx, task, e)
 	if err != nil {
 		return nil, err
 	}
-	a, err := t.shop.Attempt(task, e)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
 	if study := l.Now(); study.Settled() && !reopens(study, task) {
 		return conclude(ctx, a, l)
 	}
