@@ -107,8 +107,10 @@ var table = house.Table{
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
 		"functions/runs/watch":            {Opens: "events functions/dispatch functions/plan functions/runs"},
-		"functions/runs/follow":           {Opens: "events functions/runs functions/runs/find", Tests: "events/eventstest"},
-		"functions/runs/logs":             {Opens: "events functions/runs functions/runs/find storage"},
+		"functions/runs/follow":           {Opens: "events functions/runs functions/runs/find functions/runs/submit", Tests: "events/eventstest functions/dispatch functions/pipeline"},
+		"functions/runs/submit": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/runs functions/runs/find",
+			Tests: "events/eventstest"}, // what an event will do, for who publishes it
+		"functions/runs/logs": {Opens: "events functions/runs functions/runs/find storage"},
 		"functions/runs/find": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/replay functions/runs functions/studies storage",
 			Tests: "events/eventstest"},
 		"functions/telemetry":           {Opens: "events", Tests: "*"}, // whole runs are traced
