@@ -117,7 +117,7 @@ var table = house.Table{
 		"functions/studies":             {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/studies/studiestest": {Opens: "events", TestHelp: true},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
-			"functions/lineage functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/studies",
+			"functions/lineage functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
 			Tests: "functions/peer/peertest"},
 		"functions/stoker":          {Opens: "*"},
 		"functions/stoker/exit":     {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status

@@ -46,9 +46,7 @@ type Fact struct {
 	Stored   time.Time   `json:"stored"`
 	Ignored  string      `json:"ignored,omitempty"` // why it has no effect on the run
 
-	pinned  plan.Pinned
-	counts  bool   // it is of a kind that runs take
-	refusal string // id of the event that would say that it was refused
+	event runs.RunEvent
 }
 
 // Of gathers what log, registers and dead letters say of a run.
@@ -120,32 +118,24 @@ func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 }
 
 func newFact(recorded events.Recorded) Fact {
-	f := Fact{
+	return Fact{
 		Sequence: recorded.Message.Sequence, Kind: recorded.Fact.Data.Kind(), ID: recorded.Fact.ID, Source: recorded.Fact.Source,
-		Stored: recorded.Message.Stored, refusal: events.RefusedID(recorded.Fact),
+		Stored: recorded.Message.Stored, event: runs.NewRunEvent(recorded),
 	}
-	f.pinned, f.counts = plan.Pin(recorded)
-	return f
 }
 
-// markIgnored says of each event of the run that has no effect on it why: what its dispatcher logged, derived once more from the join.
+// markIgnored says of each event of the run that has no effect on it why.
 func (d *Detail) markIgnored(ctx context.Context, known registers, join plan.Join) {
-	ids := map[string]bool{}
-	for _, f := range d.Facts {
-		ids[f.ID] = true
-	}
 	spec, err := dispatch.SpecOf(ctx, known.pipelines, plan.New(d.Pipeline, d.Run)) // the one that is applied now
 	if err != nil {
 		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
 	}
+	all := make([]runs.RunEvent, len(d.Facts))
 	for i, f := range d.Facts {
-		switch {
-		case !f.counts:
-		case ids[f.refusal] && !join.Has(f.pinned):
-			d.Facts[i].Ignored = "it was refused"
-		default:
-			d.Facts[i].Ignored = join.Ignored(spec, f.pinned)
-		}
+		all[i] = f.event
+	}
+	for i, why := range runs.Ignored(join, spec, all) {
+		d.Facts[i].Ignored = why
 	}
 }
 
