@@ -108,15 +108,17 @@ var table = house.Table{
 		"functions/tuner/oracle/oraclepb": {},
 		"functions/runs":                  {Opens: "events functions/pipeline functions/plan"}, // the state of a run, for who shows it
 		"functions/runs/watch":            {Opens: "events functions/dispatch functions/plan functions/runs"},
-		"functions/runs/follow":           {Opens: "events functions/runs functions/runs/find", Tests: "events/eventstest"},
-		"functions/runs/logs":             {Opens: "events functions/runs functions/runs/find storage"},
+		"functions/runs/follow":           {Opens: "events functions/runs functions/runs/find functions/runs/submit", Tests: "events/eventstest functions/dispatch functions/pipeline"},
+		"functions/runs/submit": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/runs functions/runs/find",
+			Tests: "events/eventstest"}, // what an event will do, for who publishes it
+		"functions/runs/logs": {Opens: "events functions/runs functions/runs/find storage"},
 		"functions/runs/find": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/replay functions/runs functions/studies storage",
 			Tests: "events/eventstest"},
 		"functions/telemetry":           {Opens: "events", Tests: "*"}, // whole runs are traced
 		"functions/studies":             {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/studies/studiestest": {Opens: "events", TestHelp: true},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
-			"functions/lineage functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/studies",
+			"functions/lineage functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
 			Tests: "functions/peer/peertest"},
 		"functions/stoker":          {Opens: "*"},
 		"functions/stoker/exit":     {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status

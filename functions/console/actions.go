@@ -10,6 +10,8 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/replay"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
 // action does one thing and says where to look then. guard has seen to it that who asks may.
@@ -18,6 +20,7 @@ type action func(r *http.Request) (then template.URL, err error)
 func (c *Console) actions() map[string]action {
 	return map[string]action{
 		"/cancel":     c.cancelRun,
+		"/rerun":      c.rerun,
 		"/pause":      c.gateAction(dispatch.Pause),
 		"/resume":     c.gateAction(dispatch.Resume),
 		"/dead/retry": c.deadAction(c.retry),
@@ -50,6 +53,27 @@ func (c *Console) cancelRun(r *http.Request) (template.URL, error) {
 		return "", &problem{http.StatusConflict, err.Error()}
 	}
 	return link("/run", "pipeline", pipeline, "run", run), err
+}
+
+// rerun starts the inputs of a run again, with the pipeline as it is applied now, and shows the new run.
+func (c *Console) rerun(r *http.Request) (template.URL, error) {
+	of := find.Key{Pipeline: r.PostFormValue("pipeline"), Run: r.PostFormValue("run")}
+	if err := errors.Join(events.CheckName("pipeline", of.Pipeline), events.CheckRun("run", of.Run)); err != nil {
+		return "", badRequest("%s", err)
+	}
+	plan, err := submit.PlanRerun(r.Context(), c.opts.Box, of, submit.RerunOptions{})
+	if errors.Is(err, events.ErrNotFound) {
+		return "", notThere("The inputs of run %s of pipeline %s can't be started again: %s", of.Run, of.Pipeline, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, event := range plan.Events {
+		if _, err := c.opts.Box.Publish(r.Context(), event); err != nil {
+			return "", err
+		}
+	}
+	return link("/run", "pipeline", of.Pipeline, "run", plan.Run), nil
 }
 
 func (c *Console) gateAction(change func(context.Context, events.Letterbox, string) error) action {

@@ -30,7 +30,12 @@ type letterLine struct {
 	Pipeline, Run string
 	URL, RunURL   template.URL
 	Why           string
+	Revision      uint64 // of the pipeline, which a retry uses; 0: of an event, whose retry uses the one that is applied then
+	Applied       uint64 // the revision that is applied now; 0: none is
 }
+
+// Rerun is what the button needs that starts the inputs of its run again.
+func (l letterLine) Rerun() rerunView { return rerunView{l.Pipeline, l.Run, l.Applied} }
 
 const lettersPerPage = 50
 
@@ -49,7 +54,7 @@ func (c *Console) deadView(r *http.Request) (view deadView, err error) {
 		if err != nil {
 			return view, err
 		}
-		if line := lineOf(letter); line.matches(view.Query) {
+		if line := c.lineOf(letter); line.matches(view.Query) {
 			all = append(all, line)
 		}
 	}
@@ -58,12 +63,18 @@ func (c *Console) deadView(r *http.Request) (view deadView, err error) {
 	return view, nil
 }
 
-func lineOf(letter events.DeadLetter) letterLine {
+func (c *Console) lineOf(letter events.DeadLetter) letterLine {
 	line := letterLine{DeadLetter: letter, URL: link("/letter", "number", strconv.FormatUint(letter.Sequence, 10))}
 	line.Pipeline, line.Run = replay.RunOf(letter)
 	if line.Run != "" {
 		line.RunURL = link("/run", "pipeline", line.Pipeline, "run", line.Run)
 	}
+	if job, ok := replay.JobOf(letter); ok {
+		line.Revision = job.Revision
+	}
+	c.model.mu.RLock()
+	line.Applied = c.model.specs[line.Pipeline].revision
+	c.model.mu.RUnlock()
 	line.Why = maskText(runs.FirstLine(letter.Reason.Message))
 	return line
 }
@@ -107,7 +118,7 @@ func (c *Console) letterPage() page {
 }
 
 func (c *Console) letterView(letter events.DeadLetter) letterView {
-	view := letterView{letterLine: lineOf(letter), Message: maskText(runs.OnPaper(letter.Reason.Message)), Body: bodyText(letter.Message)}
+	view := letterView{letterLine: c.lineOf(letter), Message: maskText(runs.OnPaper(letter.Reason.Message)), Body: bodyText(letter.Message)}
 	for _, name := range slices.Sorted(maps.Keys(letter.Message.Header)) {
 		value := strings.Join(letter.Message.Header[name], ", ")
 		if secret.MatchString(name) {
@@ -119,7 +130,12 @@ func (c *Console) letterView(letter events.DeadLetter) letterView {
 		view.Causes = append(view.Causes, causeView{cause.Sequence, cause.Subject, bodyText(cause)})
 	}
 	f, number := frame{c: c}, strconv.FormatUint(letter.Sequence, 10)
-	view.Command = []commandLine{{"Try it again, once the cause is mended", f.Command("dead retry", number)}, {"Give it up", f.Command("dead drop", number)}}
+	view.Command = []commandLine{{"Try it again" + asOf(view.Revision) + ", once the cause is mended", f.Command("dead retry", number)}}
+	if view.Revision != 0 && view.Applied != 0 {
+		rerun := f.Command("runs rerun", quoted(view.Run), "--pipeline", view.Pipeline)
+		view.Command = append(view.Command, commandLine{"Start the run's inputs again" + asOf(view.Applied) + ", which is applied now", rerun})
+	}
+	view.Command = append(view.Command, commandLine{"Give it up", f.Command("dead drop", number)})
 	return view
 }
 

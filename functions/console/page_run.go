@@ -45,6 +45,8 @@ type runView struct {
 	Letter    uint64 // its newest dead letter
 	Commands  []commandLine
 	CanCancel bool
+	CanRerun  bool   // it has ended, and its inputs may be started again
+	Applied   uint64 // the revision of its pipeline that is applied now; 0: none is
 }
 
 // factLine is one fact of a run.
@@ -54,6 +56,9 @@ type factLine struct {
 	Source   string
 	ID       string
 	Stored   time.Time
+	Ignored  string // why it has no effect on the run
+
+	event runs.RunEvent
 }
 
 // nameValue is a line of a small table.
@@ -125,6 +130,11 @@ func (c *Console) fromModel(k key, told toldOf) (view runView) {
 	view = runView{runLine: r.line(), Job: r.job(), Revision: r.join.Revision}
 	if r.join.IsTuned() {
 		view.Revision = r.join.Tuning.Revision
+	}
+	view.CanRerun = r.state.Over()
+	view.Applied = c.model.specs[k.pipeline].revision
+	if r.joined {
+		c.model.markIgnored(r, told.facts)
 	}
 	if spec, err := (known{c.model}).Spec(r.join); err == nil && r.state.State == runs.Waiting && r.joined {
 		view.Expires, _ = r.join.Deadline(spec)
@@ -214,6 +224,15 @@ func (c *Console) addStudy(ctx context.Context, view *runView, told toldOf) {
 		view.Study, view.StudyURL = &name, link("/study", "pipeline", name.Pipeline, "id", name.ID)
 	}
 }
+
+// rerunView is what the button needs that starts the inputs of a run again.
+type rerunView struct {
+	Pipeline, Run string
+	Applied       uint64
+}
+
+// Rerun is that of the run.
+func (v runView) Rerun() rerunView { return rerunView{v.Pipeline, v.Run, v.Applied} }
 
 func (v *runView) addModel(root storage.Ref) {
 	t := v.Trained

@@ -1,10 +1,19 @@
 package console
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/stoker-ml/stoker/functions/runs"
 )
+
+// asOf says with which revision of its pipeline something is done.
+func asOf(revision uint64) string {
+	if revision == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with revision %d of the pipeline", revision)
+}
 
 // addCommands are those that help a run on, or take its model somewhere.
 func (v *runView) addCommands(c *Console) {
@@ -21,9 +30,12 @@ func (v *runView) addCommands(c *Console) {
 	case runs.Failed, runs.Cancelled, runs.Expired:
 		add("All that is known of it", f.Command("runs show", name, of))
 		if v.Letter != 0 {
-			add("Try it again, once the cause is mended", f.Command("dead retry", strconv.FormatUint(v.Letter, 10)))
+			add("Try it again"+asOf(v.Revision)+", once the cause is mended", f.Command("dead retry", strconv.FormatUint(v.Letter, 10)))
 		} else if v.Job != "" {
-			add("Train it anew", f.Command("replay", "--run", name, of, "--force"))
+			add("Train it anew"+asOf(v.Revision), f.Command("replay", "--run", name, of, "--force"))
+		}
+		if v.Applied != 0 {
+			add("Start its inputs again"+asOf(v.Applied)+", which is applied now", f.Command("runs rerun", name, of))
 		}
 	case runs.Held:
 		if v.Gate != nil && v.Gate.Paused {

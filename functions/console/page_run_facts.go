@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/runs"
 )
 
 // toldOf is what the log has of one run.
@@ -35,7 +38,10 @@ func (c *Console) told(ctx context.Context, k key) (told toldOf, err error) {
 
 func (t *toldOf) add(recorded events.Recorded) {
 	fact := recorded.Fact
-	t.facts = append(t.facts, factLine{recorded.Message.Sequence, fact.Data.Kind(), fact.Source, fact.ID, recorded.Message.Stored})
+	t.facts = append(t.facts, factLine{
+		Sequence: recorded.Message.Sequence, Kind: fact.Data.Kind(), Source: fact.Source, ID: fact.ID, Stored: recorded.Message.Stored,
+		event: runs.NewRunEvent(recorded),
+	})
 	t.record.tell(recorded)
 	switch data := fact.Data.(type) {
 	case *events.ModelTrained:
@@ -46,6 +52,21 @@ func (t *toldOf) add(recorded events.Recorded) {
 		t.fail(data.Failed)
 	case *events.HParamsReady:
 		t.hparams = data
+	}
+}
+
+// markIgnored says of each event of a run that has no effect on it why. The lock of the model is held.
+func (m *model) markIgnored(r *run, facts []factLine) {
+	spec, err := known{m}.Spec(plan.New(r.pipeline, r.run))
+	if err != nil {
+		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
+	}
+	all := make([]runs.RunEvent, len(facts))
+	for i, f := range facts {
+		all[i] = f.event
+	}
+	for i, why := range runs.Ignored(r.join, spec, all) {
+		facts[i].Ignored = maskText(runs.FirstLine(why))
 	}
 }
 

@@ -106,7 +106,7 @@ func TestALateFactOfARunThatExpiredChangesNothing(t *testing.T) {
 		if join := joinOf(t, box, "monday"); join.State != plan.Ended || !join.Ending.Told || len(join.Facts) != 1 {
 			t.Errorf("the tombstone is %+v", join)
 		}
-		if !strings.Contains(log.String(), `msg="fact changes nothing" pipeline=penguin run=monday state=ended fact=h`) {
+		if !strings.Contains(log.String(), `msg="event ignored" pipeline=penguin run=monday kind=hparams.ready id=h `) {
 			t.Errorf("the log does not say so:\n%s", log.String())
 		}
 	})

@@ -30,17 +30,30 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 		return err
 	}
 	current, err := d.pipeline(ctx, recorded.Fact.Pipeline)
-	if err != nil || !fact.Starts(current.spec) {
+	if err != nil {
 		return err
+	}
+	if !fact.Starts(current.spec) {
+		d.warnIgnored(ctx, recorded, plan.Meaningless(current.spec, fact.Kind))
+		return nil
 	}
 	run, err := d.join(ctx, recorded.Fact.Run, fact, current)
 	if err != nil {
 		return err
 	}
-	if !run.Has(fact) {
-		d.log.InfoContext(ctx, "fact changes nothing", "pipeline", run.Pipeline, "run", run.Run, "state", run.State, "fact", fact.ID, "kind", fact.Kind)
-	}
+	d.warnIgnored(ctx, recorded, run.Ignored(current.spec, fact))
 	return d.advance(ctx, run, current)
+}
+
+// warnIgnored logs that an event has no effect on its run, if there is a reason. `stoker runs show` derives the same from the join and the
+// log, so that it is known for as long as both are kept.
+func (d *Dispatcher) warnIgnored(ctx context.Context, recorded events.Recorded, why string) {
+	if why == "" {
+		return
+	}
+	event := recorded.Fact
+	d.log.WarnContext(ctx, "event ignored", "pipeline", event.Pipeline, "run", event.Run, "kind", event.Data.Kind(), "id", event.ID,
+		"sequence", recorded.Message.Sequence, "why", why)
 }
 
 // advance does what the state of a run still asks for. Whoever finds a run half done may call it: each effect can be repeated.

@@ -34,7 +34,7 @@ func roles() map[string]access.Role {
 		of[looks] = access.Console
 	}
 	for _, changes := range []string{
-		"streams apply", "apply", "cancel", "pause", "resume", "dead retry", "dead drop", "replay", "reproduce", "gc", "studies stop",
+		"streams apply", "apply", "cancel", "pause", "resume", "dead retry", "dead drop", "replay", "reproduce", "gc", "studies stop", "runs rerun",
 	} {
 		of[changes] = access.Operator
 	}

@@ -50,7 +50,7 @@ func only(values ...string) cobra.CompletionFunc {
 // completeArguments tells shells what the arguments of commands may be. A model is named by its pipeline, as one of its names.
 func (a *app) completeArguments(root *cobra.Command) {
 	for path, values := range map[string]cobra.CompletionFunc{
-		"runs show": a.runNames, "cancel": a.runNames, "logs": a.runNames,
+		"runs show": a.runNames, "runs rerun": a.runNames, "cancel": a.runNames, "logs": a.runNames,
 		"pause": a.pipelineNames, "resume": a.pipelineNames, "models pull": a.pipelineNames,
 		"lineage": a.pipelineNames, "reproduce": a.pipelineNames,
 		"dead show": a.deadNumbers, "dead retry": a.deadNumbers, "dead drop": a.deadNumbers,

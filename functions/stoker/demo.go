@@ -23,8 +23,8 @@ func newDemo(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Train a real model from one event, on this machine, with nothing set up",
-		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the facts that\n" +
-			"upstream would publish, and shows the model that comes out.",
+		Long: "Starts the local stack, applies the penguin pipeline, uploads artifacts that TFX made, publishes the events that\n" +
+			"upstream would publish, and shows the model that comes out. With -o json it prints the event of the trained model alone.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkCompute(); err != nil {
@@ -50,7 +50,7 @@ func newDemo(app *app) *cobra.Command {
 func (a *app) keepDemo(ctx context.Context, stack *local.Stack, console, token string) error {
 	outcome, err := a.tryDemo(ctx, stack)
 	if err == nil {
-		err = a.reportDemo(outcome, true)
+		err = a.reportDemo(outcome, console)
 	}
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (a *app) demo(ctx context.Context, stack *local.Stack) error {
 	if err != nil {
 		return err
 	}
-	return a.reportDemo(outcome, false)
+	return a.reportDemo(outcome, "")
 }
 
 // tryDemo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
@@ -95,34 +95,43 @@ func applyDemo(ctx context.Context, box events.Letterbox) error {
 	return err
 }
 
-// reportDemo prints the event that came out and what to try next.
-func (a *app) reportDemo(outcome events.Fact, keep bool) error {
+// reportDemo prints the event that came out, for programs; else eight lines: the run, its model, where everything is, and what to
+// type next. console is the address of the console that runs, "" if none does.
+func (a *app) reportDemo(outcome events.Fact, console string) error {
 	trained, ok := outcome.Data.(*events.ModelTrained)
 	if !ok {
 		describe(a.stderr, outcome)
 		return fmt.Errorf("the demo's run ended in %s", outcome.Data.Kind())
 	}
-	if a.forPrograms() {
-		return a.print(runs.JSON(outcome), nil)
-	}
-	fmt.Fprintf(a.stdout, "%s\n\n", indent(runs.JSON(outcome)))
-	return a.print(nil, func(w io.Writer) {
+	return a.print(runs.JSON(outcome), func(w io.Writer) {
+		terminal.Row(w, "run", outcome.Run+demoNote(trained))
 		terminal.Row(w, "model", trained.Model.URI)
 		terminal.Row(w, "accuracy", fmt.Sprintf("%.3f on the eval split", trained.Metrics["accuracy"]))
-		if trained.Cached {
-			fmt.Fprint(w, "\nNothing was trained: a run before this one had the same inputs, module and settings, so that this run got its model.\n"+
-				"With an empty --data folder it trains anew.\n")
+		terminal.Row(w, "data", a.dataDir)
+		for i, row := range a.demoNext(outcome.Run, console) {
+			terminal.Row(w, map[int]string{0: "console", 1: "next"}[i], row)
 		}
-		fmt.Fprint(w, "\nTry next:\n")
-		a.nextCommands(w, keep)
 	})
 }
 
-// nextCommands are what a newcomer may want to see after the demo, ready to be typed.
-func (a *app) nextCommands(w io.Writer, keep bool) {
-	if !keep {
-		terminal.Row(w, "  "+a.command("up")+" &", "# the stack again, with what it knows")
+// demoNote says of a run that took the model of an earlier one why nothing was trained.
+func demoNote(trained *events.ModelTrained) string {
+	if !trained.Cached {
+		return ""
 	}
-	terminal.Row(w, "  "+a.command("runs"), "# every run, and what it waits for")
-	terminal.Row(w, "  "+a.command("models pull penguin --to ./penguin --serving"), "# the folder that TensorFlow Serving takes")
+	return " (nothing was trained: an earlier run has the same inputs, module and settings; an empty --data folder trains anew)"
+}
+
+// demoNext is where the console is, and three commands for a newcomer, ready to be typed.
+func (a *app) demoNext(run, console string) []string {
+	first := a.command("runs show "+quoted(run)) + "  # the run, its events and its model"
+	if console == "" {
+		console = "http://" + defaultConsole + "/ while `" + a.command("up") + "` runs"
+		first = a.command("up") + " &  # bus, store, worker and console, with the data above"
+	}
+	return []string{
+		console, first,
+		a.command("runs") + "  # all runs, and what each waits for",
+		a.command("models pull penguin --to ./penguin --serving") + "  # the folder that TensorFlow Serving takes",
+	}
 }

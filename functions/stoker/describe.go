@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -64,13 +62,4 @@ func hyperparametersLine(values map[string]any) string {
 		all = append(all, fmt.Sprintf("%s %s", name, runs.FirstLine(fmt.Sprint(values[name]))))
 	}
 	return strings.Join(all, "  ")
-}
-
-// indent lays JSON out for people.
-func indent(text json.RawMessage) string {
-	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
-		return string(text)
-	}
-	return out.String()
 }

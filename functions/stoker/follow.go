@@ -2,30 +2,34 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/follow"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
-// publishAndFollow publishes a fact and shows how its run gets on, until a fact tells of its end, or timeout is over and not 0.
-// The run goes on then.
-func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, fact events.Fact, timeout time.Duration) error {
+// publishAndFollow publishes events of one run and shows its progress, until it has ended, or timeout is over and not 0. The run goes on
+// then. An event that turns out to be ignored is an error.
+func (a *app) publishAndFollow(ctx context.Context, box events.Letterbox, facts []events.Fact, timeout time.Duration) error {
 	var outcome events.Fact
-	late := fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for", fact.Run, timeout)
+	run := facts[0].Run
+	late := fmt.Errorf("run %s: nothing came of it within %s; `stoker runs` says what it waits for", run, timeout)
 	err := exit.AtMost(ctx, timeout, late, func(ctx context.Context) (err error) {
-		outcome, err = a.follow(ctx, box, []events.Fact{fact})
+		outcome, err = a.follow(ctx, box, facts)
 		return err
 	})
+	if none, ignored := errors.AsType[*submit.NoEffect](err); ignored {
+		return a.refusal(none)
+	}
 	if err != nil {
-		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on, `stoker runs` shows it", fact.Run))
+		return exit.Interrupted(ctx, err, fmt.Sprintf("run %s goes on, `stoker runs` shows it", run))
 	}
 	if err := a.print(runs.JSON(outcome), func(w io.Writer) { describe(w, outcome) }); err != nil {
 		return err
@@ -43,13 +47,4 @@ func (a *app) follow(ctx context.Context, box events.Letterbox, facts []events.F
 			fmt.Fprintf(a.notes(), "run %s %s\n", terminal.Line(facts[0].Run), terminal.Line(why))
 		},
 	})
-}
-
-// noteHasJob warns who asks with a fact for a training anew of a run that has its job: no fact changes that.
-func (a *app) noteHasJob(ctx context.Context, box events.Letterbox, of events.Fact) {
-	join, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
-	if err == nil && join.State == plan.Dispatched {
-		fmt.Fprintf(a.notes(), "run %s has its job already: `%s`\n", of.Run,
-			a.command("replay --run "+quoted(of.Run)+" --pipeline "+of.Pipeline+" --force"))
-	}
 }

@@ -9,12 +9,12 @@ import (
 )
 
 // pinnedHelp is for whoever means to mend a pipeline and try again.
-const pinnedHelp = "A job keeps the pipeline as it was when its facts had come, whatever was applied since: for a changed pipeline publish the\n" +
-	"facts under another run."
+const pinnedHelp = "A job keeps the pipeline as it was when its facts had come, whatever was applied since: `stoker runs rerun` starts\n" +
+	"the inputs of a run again with the pipeline as it is now."
 
 // pinnedNote says the same of one job.
 func pinnedNote(revision uint64) string {
-	return fmt.Sprintf("a retry uses the pipeline as it was at revision %d; for a changed pipeline publish the facts under another run", revision)
+	return fmt.Sprintf("a retry uses the pipeline as it was at revision %d; `stoker runs rerun` uses the pipeline as it is now", revision)
 }
 
 // warnPinned warns who tries a job again that a newer revision of its pipeline is applied: that one will not be used. It is advice

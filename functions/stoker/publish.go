@@ -15,6 +15,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
 
 // published is what publish reports.
@@ -24,13 +25,14 @@ type published struct {
 	Run       string `json:"run"`
 	Sequence  uint64 `json:"sequence"`
 	Duplicate bool   `json:"duplicate"`
-	TraceID   string `json:"trace_id"` // of the run, where it is traced
+	TraceID   string `json:"trace_id"`       // of the run, where it is traced
+	Note      string `json:"note,omitempty"` // what the event does not do
 }
 
 // publishFlags are the flags of `stoker publish`.
 type publishFlags struct {
 	kind, pipeline, run string // of a file that holds data alone
-	wait, force         bool
+	wait, force, anyway bool
 	timeout             time.Duration
 }
 
@@ -38,9 +40,12 @@ func newPublish(app *app) *cobra.Command {
 	var f publishFlags
 	cmd := &cobra.Command{
 		Use:   "publish FILE",
-		Short: "Publish a fact; - reads standard input",
+		Short: "Publish an event; - reads standard input",
 		Long: "Publishes a CloudEvent given as JSON (structured mode). With --kind, --pipeline and --run the file holds the event's\n" +
-			"data alone, and the rest is filled in.\n\n" +
+			"data alone, and the rest is filled in. To publish the same event again is harmless, and adds nothing.\n\n" +
+			"An event that its run would ignore is refused: one of a pipeline that is not applied, other data of a kind that the run has, a\n" +
+			"kind that the pipeline has no use for, and any event of a run that has all it waits for or has ended. If another event comes\n" +
+			"between this check and the publication, --wait and `stoker runs show` say so.\n\n" +
 			"TRACEPARENT and TRACESTATE in the environment are where in a trace the run goes on, unless the event says so itself.",
 		Example: `  stoker publish event.json --wait
   echo '{"transform_graph": "s3://stoker/t/4"}' | stoker publish - --kind transform.ready --pipeline penguin --run monday`,
@@ -55,14 +60,17 @@ func newPublish(app *app) *cobra.Command {
 			}
 			app.goOn(&fact)
 			return app.withBus(cmd.Context(), func(ctx context.Context, box events.Letterbox) error {
-				app.noteUnknown(ctx, box, fact.Pipeline)
-				if f.force {
-					app.noteHasJob(ctx, box, fact)
+				note, err := app.checkEffect(ctx, box, fact, f.anyway)
+				if err != nil {
+					return err
+				}
+				if note != "" {
+					fmt.Fprintln(app.notes(), terminal.Line(note))
 				}
 				if !f.wait {
-					return app.publish(ctx, box, fact)
+					return app.publish(ctx, box, fact, note)
 				}
-				return app.publishAndFollow(ctx, box, fact, f.timeout)
+				return app.publishAndFollow(ctx, box, []events.Fact{fact}, f.timeout)
 			})
 		},
 	}
@@ -77,6 +85,7 @@ func (f *publishFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.run, "run", "", "run key of the fact")
 	flags.BoolVar(&f.force, "force", false,
 		"search and train even if the same was done before; for a run that has its job already there is replay --force")
+	flags.BoolVar(&f.anyway, "anyway", false, "publish what would be ignored too, as for a pipeline that is yet to be applied")
 	flags.BoolVar(&f.wait, "wait", false, "follow the run until its model is trained or it failed")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long --wait waits; default: for ever")
 }
@@ -110,18 +119,6 @@ func checkKind(kind string) error {
 		return nil
 	}
 	return exit.Usage(fmt.Errorf("--kind %s: expected one of %s", kind, strings.Join(publishedKinds(), ", ")))
-}
-
-// noteUnknown warns of a pipeline that is not applied. Its publisher may be ahead of those who deploy, so that the fact is
-// published all the same.
-func (a *app) noteUnknown(ctx context.Context, box events.Letterbox, name string) {
-	pipelines, err := box.Register(ctx, events.RegisterPipelines)
-	if err == nil {
-		_, err = pipelines.Get(ctx, name)
-	}
-	if errors.Is(err, events.ErrNotFound) {
-		fmt.Fprintf(a.notes(), "no pipeline %s is applied: `stoker apply FILE` deploys one\n", name)
-	}
 }
 
 func readInput(stdin io.Reader, name string) ([]byte, error) {
@@ -180,12 +177,12 @@ func readEvent(text []byte) (events.Fact, error) {
 	return fact, err
 }
 
-func (a *app) publish(ctx context.Context, box events.Letterbox, fact events.Fact) error {
+func (a *app) publish(ctx context.Context, box events.Letterbox, fact events.Fact, note string) error {
 	receipt, err := box.Publish(ctx, fact)
 	if err != nil {
 		return err
 	}
-	return a.print(published{fact.ID, fact.Pipeline, fact.Run, receipt.Sequence, receipt.Duplicate, traceID(fact)}, func(w io.Writer) {
+	return a.print(published{fact.ID, fact.Pipeline, fact.Run, receipt.Sequence, receipt.Duplicate, traceID(fact), note}, func(w io.Writer) {
 		if receipt.Duplicate {
 			fmt.Fprintf(w, "%s of run %s was published before, as fact %d\n", fact.Data.Kind(), fact.Run, receipt.Sequence)
 			return

@@ -52,6 +52,7 @@ func triedCommands() map[string]deed {
 
 		"runs":           {also: also(dispatcher)},
 		"runs show":      {args: "monday", also: also(exporter)},
+		"runs rerun":     {moves: true, args: "monday --as again-$ROLE"},
 		"models":         {also: also(dispatcher, exporter, worker)},
 		"models pull":    {args: "penguin --run monday --to pulled-$ROLE", also: also(dispatcher, exporter, worker)},
 		"logs":           {args: "monday"},

@@ -30,7 +30,7 @@ func newRuns(app *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&pipelineName, "pipeline", "", "only runs of this pipeline")
-	cmd.AddCommand(newRunsShow(app))
+	cmd.AddCommand(newRunsShow(app), newRunsRerun(app))
 	return cmd
 }
 

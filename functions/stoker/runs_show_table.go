@@ -33,6 +33,9 @@ func (d shownRun) table(w io.Writer) {
 	}
 	for _, f := range d.Facts {
 		terminal.Row(w, fmt.Sprintf("fact %d", f.Sequence), fmt.Sprintf("%s  %s  %s from %s", terminal.Time(f.Stored), f.Kind, f.ID, f.Source))
+		if f.Ignored != "" {
+			terminal.Row(w, "", "ignored: "+runs.FirstLine(f.Ignored))
+		}
 	}
 	if d.Job != "" {
 		terminal.Row(w, "job", d.Job)
@@ -114,9 +117,8 @@ func (a *app) nextSteps(d find.Detail) []string {
 	case runs.Trained:
 		next = append(next, a.command("models pull "+d.Pipeline+" --run "+quoted(d.Run))+"  # copies its model")
 	case runs.Cancelled, runs.Failed, runs.Expired:
-		if d.Job == "" && d.DeadLetter == 0 {
-			next = append(next, a.command("publish FACT")+"  # its facts, under another run: this one is over")
-		} else if d.DeadLetter == 0 {
+		next = append(next, a.command("runs rerun "+run)+"  # starts its inputs again, with the pipeline as it is now")
+		if d.Job != "" && d.DeadLetter == 0 {
 			next = append(next, a.command("replay --run "+run+" --force")+"  # trains anew")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -43,6 +44,9 @@ type Fact struct {
 	ID       string      `json:"id"`
 	Source   string      `json:"source"`
 	Stored   time.Time   `json:"stored"`
+	Ignored  string      `json:"ignored,omitempty"` // why it has no effect on the run
+
+	event runs.RunEvent
 }
 
 // Of gathers what log, registers and dead letters say of a run.
@@ -61,6 +65,7 @@ func Of(ctx context.Context, box events.Letterbox, key Key) (Detail, error) {
 	}
 	entry, err := known.joins.Get(ctx, dispatch.JoinKey(key.Pipeline, key.Run))
 	if errors.Is(err, events.ErrNotFound) {
+		d.markIgnored(ctx, known, plan.New(key.Pipeline, key.Run))
 		return d.withoutJoin(ctx, box, finished[key])
 	}
 	if err != nil {
@@ -96,7 +101,7 @@ func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 			continue // it lies in DEAD
 		}
 		fact := recorded.Fact
-		d.Facts = append(d.Facts, Fact{recorded.Message.Sequence, fact.Data.Kind(), fact.ID, fact.Source, recorded.Message.Stored})
+		d.Facts = append(d.Facts, newFact(recorded))
 		if len(d.Facts) == 1 {
 			d.Since = recorded.Message.Stored
 		}
@@ -110,6 +115,28 @@ func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 		}
 	}
 	return nil
+}
+
+func newFact(recorded events.Recorded) Fact {
+	return Fact{
+		Sequence: recorded.Message.Sequence, Kind: recorded.Fact.Data.Kind(), ID: recorded.Fact.ID, Source: recorded.Fact.Source,
+		Stored: recorded.Message.Stored, event: runs.NewRunEvent(recorded),
+	}
+}
+
+// markIgnored says of each event of the run that has no effect on it why.
+func (d *Detail) markIgnored(ctx context.Context, known registers, join plan.Join) {
+	spec, err := dispatch.SpecOf(ctx, known.pipelines, plan.New(d.Pipeline, d.Run)) // the one that is applied now
+	if err != nil {
+		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
+	}
+	all := make([]runs.RunEvent, len(d.Facts))
+	for i, f := range d.Facts {
+		all[i] = f.event
+	}
+	for i, why := range runs.Ignored(join, spec, all) {
+		d.Facts[i].Ignored = why
+	}
 }
 
 // readStudy finds the search that the run's hyperparameters are of. A run whose module searches by itself, or that is not tuned, has none.
@@ -140,6 +167,7 @@ func (d *Detail) readFailure(fact events.Fact) {
 }
 
 func (d *Detail) readJoin(ctx context.Context, known registers, join plan.Join) error {
+	d.markIgnored(ctx, known, join)
 	d.Job, d.Revision = join.Job, join.Revision
 	if join.IsTuned() {
 		d.Job, d.Revision = join.Tuning.Job, join.Tuning.Revision

@@ -3,11 +3,13 @@ package follow
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
 // Listener is told how a run gets on. Its functions are called one at a time each.
@@ -19,13 +21,14 @@ type Listener struct {
 // errOver ends the watching of progress once the outcome is there.
 var errOver = errors.New("run is over")
 
-// Facts publishes facts of one run and returns the fact that tells what came of it. It watches first and publishes then, so that nothing of
-// the run is missed. A run that was over before is an error: nothing comes of its facts.
+// Facts publishes events of one run and returns the event that says what came of it. It watches first and publishes then, so that nothing
+// of the run is missed. It returns a *submit.NoEffect as soon as one of the events is known to be ignored, because the run was over before
+// or another event came first: whatever comes of the run comes without it.
 func Facts(ctx context.Context, box events.Letterbox, facts []events.Fact, listen Listener) (events.Fact, error) {
 	pipeline, run := facts[0].Pipeline, facts[0].Run
 	var outcome events.Fact
-	heard := make(chan struct{})
-	tell := sync.OnceFunc(func() { close(heard) })
+	f := follower{box: box, published: make(chan struct{}), heard: make(chan struct{}), events: facts}
+	tell := sync.OnceFunc(func() { close(f.heard) })
 	watching, watchCtx := errgroup.WithContext(ctx)
 	progress := box.Watch(watchCtx, pipeline, run)
 	watching.Go(func() error {
@@ -38,9 +41,9 @@ func Facts(ctx context.Context, box events.Letterbox, facts []events.Fact, liste
 		}
 		return nil
 	})
-	watching.Go(func() error { explainQuiet(watchCtx, box, facts[0], heard, listen.Waits); return nil })
+	watching.Go(func() error { return f.explainQuiet(watchCtx, listen.Waits) })
 	watching.Go(func() (err error) {
-		if outcome, err = publishAll(watchCtx, box, facts); err != nil {
+		if outcome, err = f.publish(watchCtx); err != nil {
 			return err
 		}
 		return errOver
@@ -51,34 +54,51 @@ func Facts(ctx context.Context, box events.Letterbox, facts []events.Fact, liste
 	return outcome, nil
 }
 
-// publishAll publishes the facts and waits for the outcome of their run.
-func publishAll(ctx context.Context, box events.Letterbox, facts []events.Fact) (events.Fact, error) {
-	var first uint64
-	for _, fact := range facts {
-		receipt, err := box.Publish(ctx, fact)
+// follower is one call of Facts.
+type follower struct {
+	box       events.Letterbox
+	events    []events.Fact
+	stored    []uint64      // their sequences, once published
+	published chan struct{} // closed then
+	heard     chan struct{} // closed when the run is heard of
+}
+
+// publish publishes the events and waits for the outcome of their run.
+func (f *follower) publish(ctx context.Context) (events.Fact, error) {
+	for _, event := range f.events {
+		receipt, err := f.box.Publish(ctx, event)
 		if err != nil {
 			return events.Fact{}, err
 		}
-		if first == 0 {
-			first = receipt.Sequence
-		}
+		f.stored = append(f.stored, receipt.Sequence)
 	}
-	if err := checkGoesOn(ctx, box, facts[0], first); err != nil {
+	close(f.published)
+	if err := f.ignored(ctx); err != nil {
 		return events.Fact{}, err
 	}
 	query := events.Query{
 		Kinds:    events.OutcomeKinds(),
-		Pipeline: facts[0].Pipeline, Run: facts[0].Run, From: first, Follow: true,
+		Pipeline: f.events[0].Pipeline, Run: f.events[0].Run, From: slices.Min(f.stored), Follow: true,
 	}
-	for recorded, err := range box.Read(ctx, query) {
+	for recorded, err := range f.box.Read(ctx, query) {
 		if err != nil {
 			return events.Fact{}, err
 		}
 		if recorded.Err == nil {
-			return recorded.Fact, nil
+			return recorded.Fact, f.ignored(ctx)
 		}
 	}
 	return events.Fact{}, context.Cause(ctx)
+}
+
+// ignored returns a *submit.NoEffect if one of the published events is known to be ignored.
+func (f *follower) ignored(ctx context.Context) error {
+	for i, event := range f.events {
+		if err := submit.Ignored(ctx, f.box, event, f.stored[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ignoreEnd makes no error of a watch that was told to end.

@@ -9,8 +9,51 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs/follow"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
+
+// raced is a bus on which another publisher is faster, and the dispatcher quicker than both.
+type raced struct {
+	*eventstest.Memory
+	rival      events.Fact
+	dispatcher *dispatch.Dispatcher
+}
+
+func (r raced) Publish(ctx context.Context, event events.Fact) (events.Receipt, error) {
+	if _, err := r.Memory.Publish(ctx, r.rival); err != nil {
+		return events.Receipt{}, err
+	}
+	receipt, err := r.Memory.Publish(ctx, event)
+	return receipt, errors.Join(err, r.dispatcher.Next(ctx, 0), r.dispatcher.Next(ctx, 0))
+}
+
+func TestAnEventThatLostARaceEndsTheWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box := eventstest.NewMemory(0)
+		spec, err := pipeline.Parse("p.yaml", []byte("pipeline: penguin\nmodule: ./mine\ntrainer: {wait_for: [transform]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, applied := dispatch.Apply(t.Context(), box, spec)
+		dispatcher, err := dispatch.New(t.Context(), box, nil)
+		if err := errors.Join(applied, err); err != nil {
+			t.Fatal(err)
+		}
+		rival := fact("rival")
+		rival.Data = &events.TransformReady{TransformGraph: "s3://bkt/other"}
+		_, err = follow.Facts(t.Context(), raced{box, rival, dispatcher}, []events.Fact{fact("1")}, follow.Listener{
+			Progress: func(events.Progress) {}, Waits: func(string) {},
+		})
+		none, ok := errors.AsType[*submit.NoEffect](err)
+		if !ok || none.Stored != 2 || !strings.Contains(none.Why, "has its transform.ready already: event 1") {
+			t.Errorf("%+v, %v", none, err)
+		}
+	})
+}
 
 const digest = "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 

@@ -9,28 +9,43 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/runs/find"
+	"github.com/stoker-ml/stoker/functions/runs/submit"
 )
 
 // quiet is how long nothing may be heard of a run before who waits is told why.
 const quiet = time.Second
 
-// explainQuiet says what a run waits for, and again whenever that changes, until the run is heard of.
-func explainQuiet(ctx context.Context, box events.Letterbox, of events.Fact, heard <-chan struct{}, tell func(string)) {
+// explainQuiet says what the run waits for, and again whenever that changes, until the run is heard of. It returns a *submit.NoEffect if
+// an event of the run is ignored.
+func (f *follower) explainQuiet(ctx context.Context, tell func(string)) error {
 	ticks := time.NewTicker(quiet)
 	defer ticks.Stop()
 	for said := ""; ; {
 		select {
 		case <-ctx.Done():
-			return
-		case <-heard:
-			return
+			return nil
+		case <-f.heard:
+			return nil
 		case <-ticks.C:
 		}
-		why, err := whyQuiet(ctx, box, of)
+		if ignored, ok := errors.AsType[*submit.NoEffect](f.ignoredByNow(ctx)); ok {
+			return ignored
+		}
+		why, err := whyQuiet(ctx, f.box, f.events[0])
 		if err == nil && why != "" && why != said { // what can't be found out is no reason to stop waiting
 			tell(why)
 			said = why
 		}
+	}
+}
+
+// ignoredByNow is ignored of events that may not be published yet.
+func (f *follower) ignoredByNow(ctx context.Context) error {
+	select {
+	case <-f.published:
+		return f.ignored(ctx)
+	default:
+		return nil
 	}
 }
 
@@ -56,7 +71,7 @@ func whyQuiet(ctx context.Context, box events.Letterbox, of events.Fact) (string
 	case state.State == runs.Tuning:
 		return "is being tuned", nil
 	}
-	if _, over := whatEnded[state.State]; over {
+	if state.Over() {
 		return "", nil
 	}
 	return state.What(), nil

@@ -1,0 +1,40 @@
+package events
+
+import "fmt"
+
+// SourceRerun is the CloudEvents source of events that start the inputs of a run again.
+const SourceRerun = "/stoker/rerun"
+
+// NewRerun is an event of one run as that of another, which Causation names. It asks for a training anew with force, and for none without,
+// whatever the first event asked for. Its id follows from both runs, the first event and force: who publishes the same again adds nothing.
+func NewRerun(of Fact, run string, force bool) Fact {
+	kind := string(of.Data.Kind())
+	return Fact{
+		ID:     DerivedID("rerun", kind, of.Source, of.ID, of.Pipeline, of.Run, run, fmt.Sprint(force)),
+		Source: SourceRerun, Pipeline: of.Pipeline, Run: run, Causation: plainText(of.ID), Data: withForce(of.Data, force),
+	}
+}
+
+// withForce is a copy of data that asks for a training anew, or for none.
+func withForce(data Data, force bool) Data {
+	switch d := data.(type) {
+	case *ExamplesReady:
+		copied := *d
+		copied.Force = force
+		return &copied
+	case *TransformReady:
+		copied := *d
+		copied.Force = force
+		return &copied
+	case *HParamsReady:
+		copied := *d
+		copied.Force, copied.Job, copied.JobRequest = force, "", "" // which were the first run's
+		return &copied
+	}
+	return data
+}
+
+// FoundByStoker reports whether an event was published by Stoker's own functions, of what they found or decided.
+func FoundByStoker(f Fact) bool {
+	return f.Source == dispatchSource || f.Source == Source(FunctionTrain) || f.Source == Source(FunctionTune) || f.Source == Source(FunctionTrial)
+}

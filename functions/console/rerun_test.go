@@ -1,0 +1,65 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+)
+
+func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	w.apply(penguin)
+	w.publish(ready("monday"))
+	other := ready("monday")
+	other.ID, other.Data = "second", &events.TransformReady{TransformGraph: "s3://bkt/other"}
+	w.publish(other)
+	w.dispatched()
+	claim, err := w.box.Take(t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := claim.Never(t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "boom"}); err != nil {
+		t.Fatal(err)
+	}
+	w.publish(failed("monday", "boom"))
+	w.apply(strings.Replace(penguin, "hyperparameters: none", "hyperparameters: none, seed: 7", 1))
+	if err := w.readDead(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.sees("/letter?number=1", "A retry uses revision 1 of pipeline penguin", "Revision 2 is applied now", "Try it again with revision 1 of the pipeline",
+		"runs rerun monday --pipeline penguin")
+	const page = "/run?pipeline=penguin&run=monday"
+	body := w.sees(page, "Try it again with revision 1 of the pipeline", "again with revision 2 of the pipeline, which is applied now",
+		"ignored: the run has its transform.ready already: event 1")
+	if strings.Contains(body, `action="/rerun"`) {
+		t.Error("who can't act is shown the button")
+	}
+	for _, path := range []string{page, "/letter?number=1"} {
+		if _, body := w.get(path, w.trusted); !strings.Contains(body, `action="/rerun"`) || !strings.Contains(body, "Rerun with revision 2") {
+			t.Errorf("%s offers no rerun", path)
+		}
+	}
+	form := url.Values{"pipeline": {"penguin"}, "run": {"monday"}}
+	if status, _ := w.post("/rerun", form); status != http.StatusUnauthorized {
+		t.Errorf("rerun without the token: %d", status)
+	}
+	status, _, header := w.ask(http.MethodPost, "/rerun", form, w.trusted)
+	if status != http.StatusSeeOther || header.Get("Location") != "/run?pipeline=penguin&run=monday-2" {
+		t.Fatalf("%d, to %s", status, header.Get("Location"))
+	}
+	w.dispatched()
+	join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "monday-2")
+	if err != nil || join.Revision != 2 || join.Facts[0].Inputs.TransformGraph != "s3://bkt/graph" {
+		t.Errorf("%+v, %v", join, err)
+	}
+	w.sees("/run?pipeline=penguin&run=monday-2", "revision 2", "/stoker/rerun")
+	if status, _ := w.post("/rerun", url.Values{"pipeline": {"penguin"}, "run": {"nobody"}}, w.trusted); status != http.StatusNotFound {
+		t.Errorf("a run that never was: %d", status)
+	}
+}

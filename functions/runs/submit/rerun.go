@@ -1,0 +1,190 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/runs/find"
+)
+
+// ErrTaken is the error for a new run whose name another run has.
+var ErrTaken = errors.New("there is a run of that name")
+
+// RerunOptions say how a run is to be started again.
+type RerunOptions struct {
+	As    string // name of the new run; "": the first of RUN-2, RUN-3 and so on that is free
+	Force bool   // train even if the same was trained before
+}
+
+// Rerun is a new run that starts with the inputs of another one.
+type Rerun struct {
+	Of       find.Key
+	Run      string        // its name
+	Revision uint64        // of the pipeline as it is applied now
+	Events   []events.Fact // to be published, in this order
+	WaitsFor []events.Kind // what the pipeline waits for now that they do not bring: somebody has to publish it
+}
+
+// maxReruns bounds how many names are tried for a new run.
+const maxReruns = 1000
+
+// PlanRerun returns the events that start the inputs of a run again with the pipeline as it is applied now, and publishes nothing. They
+// are those that the run was made from, or would have been; one that was refused when it came is not among them, nor are hyperparameters
+// that Stoker has found or reused, unless the pipeline has no tuner now. Their ids follow from the new run's name and the old events: who
+// stops between two of them and plans the same again, with As, gets the same.
+//
+// The events of the old run and of the new one are read from the leader of the log, which is complete. The error is events.ErrNotFound
+// for a run without events or a pipeline that is not applied, and ErrTaken for a name in use.
+func PlanRerun(ctx context.Context, box events.Letterbox, of find.Key, opts RerunOptions) (Rerun, error) {
+	spec, revision, err := current(ctx, box, of.Pipeline)
+	if err != nil {
+		return Rerun{}, err
+	}
+	inputs, err := inputsOf(ctx, box, of, spec)
+	if err != nil {
+		return Rerun{}, err
+	}
+	plan := Rerun{Of: of, Revision: revision}
+	for n := 2; n < maxReruns+2; n++ {
+		if plan.Run = opts.As; plan.Run == "" {
+			plan.Run = fmt.Sprintf("%s-%d", of.Run, n)
+		}
+		if err := events.CheckRun("run", plan.Run); err != nil {
+			return plan, fmt.Errorf("name the new run: %w", err)
+		}
+		plan.Events = renamed(inputs, plan.Run, opts.Force)
+		free, err := isFree(ctx, box, of.Pipeline, plan)
+		switch {
+		case err != nil:
+			return plan, err
+		case free:
+			plan.WaitsFor = missing(spec, plan)
+			return plan, nil
+		case opts.As != "":
+			return plan, fmt.Errorf("start run %s of %s again as %s: %w", of.Run, of.Pipeline, opts.As, ErrTaken)
+		}
+	}
+	return plan, fmt.Errorf("start run %s of %s again: %w, and of all %d that were tried", of.Run, of.Pipeline, ErrTaken, maxReruns)
+}
+
+// current is a pipeline as it is applied now. That there is none is made sure of.
+func current(ctx context.Context, box events.Letterbox, name string) (spec pipeline.Pipeline, revision uint64, err error) {
+	pipelines, err := box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return spec, 0, fmt.Errorf("open pipelines: %w", err)
+	}
+	entry, err := pipelines.Get(ctx, name)
+	if errors.Is(err, events.ErrNotFound) {
+		if err = pipelines.Sync(ctx); err == nil {
+			entry, err = pipelines.Get(ctx, name)
+		}
+	}
+	if err == nil {
+		spec, err = pipeline.FromJSON(entry.Value)
+	}
+	if err != nil {
+		return spec, 0, fmt.Errorf("read pipeline %s: %w", name, err)
+	}
+	return spec, entry.Revision, nil
+}
+
+// inputsOf are the events that a run was made from. The join says which these are; without one the log does.
+func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipeline.Pipeline) ([]events.Fact, error) {
+	var past plan.Past
+	stored := map[uint64]events.Fact{}
+	for recorded, err := range box.Read(ctx, events.Query{Pipeline: of.Pipeline, Run: of.Run}) {
+		if err != nil {
+			return nil, fmt.Errorf("read the events of run %s of %s: %w", of.Run, of.Pipeline, err)
+		}
+		if recorded.Err == nil {
+			past.Add(recorded)
+			stored[recorded.Message.Sequence] = recorded.Fact
+		}
+	}
+	join, err := dispatch.ReadJoin(ctx, box, of.Pipeline, of.Run)
+	if errors.Is(err, events.ErrNotFound) {
+		join, err = plan.New(of.Pipeline, of.Run), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	pinned := slices.Clone(join.Facts)
+	for _, event := range past.Facts(0) { // the join may be lost, or have more to come
+		if _, has := join.Fact(event.Kind); !has && join.State == plan.Waiting {
+			pinned, join = append(pinned, event), join.Add(event)
+		}
+	}
+	var inputs []events.Fact
+	for _, event := range pinned {
+		found, kept := stored[event.Sequence]
+		if !kept {
+			return nil, fmt.Errorf("event %d (%s) of run %s of %s is gone from the log: %w", event.Sequence, event.Kind, of.Run, of.Pipeline, events.ErrNotFound)
+		}
+		if carried(spec, found) {
+			inputs = append(inputs, found)
+		}
+	}
+	if len(inputs) == 0 {
+		return nil, fmt.Errorf("run %s of %s has no event that names inputs: %w", of.Run, of.Pipeline, events.ErrNotFound)
+	}
+	return inputs, nil
+}
+
+// carried reports whether an event is among the inputs of the new run: what upstream published, and what Stoker found where nothing will
+// find it again.
+func carried(spec pipeline.Pipeline, event events.Fact) bool {
+	switch event.Data.Kind() {
+	case events.KindTuningFailed:
+		return false
+	case events.KindHParamsReady:
+		return plan.Meaningless(spec, events.KindHParamsReady) == "" && (!events.FoundByStoker(event) || !spec.AwaitsTuning())
+	}
+	return true
+}
+
+// renamed are events of one run as those of another.
+func renamed(inputs []events.Fact, run string, force bool) []events.Fact {
+	all := make([]events.Fact, len(inputs))
+	for i, event := range inputs {
+		all[i] = events.NewRerun(event, run, force)
+	}
+	return all
+}
+
+// isFree reports whether the log holds no event of the new run but some, and not all, of those that are to be published: what a rerun
+// that was interrupted has left.
+func isFree(ctx context.Context, box events.Letterbox, pipeline string, rerun Rerun) (bool, error) {
+	ours := map[string]bool{}
+	for _, event := range rerun.Events {
+		ours[event.ID] = true
+	}
+	for recorded, err := range box.Read(ctx, events.Query{Pipeline: pipeline, Run: rerun.Run}) {
+		if err != nil {
+			return false, fmt.Errorf("read the events of run %s of %s: %w", rerun.Run, pipeline, err)
+		}
+		if recorded.Err != nil || !ours[recorded.Fact.ID] {
+			return false, nil
+		}
+		delete(ours, recorded.Fact.ID)
+	}
+	return len(ours) > 0, nil
+}
+
+// missing are the kinds that the pipeline waits for and the new run's events do not bring; those that its tuner brings are none.
+func missing(spec pipeline.Pipeline, rerun Rerun) (kinds []events.Kind) {
+	join := plan.New(spec.Name, rerun.Run)
+	for i, event := range rerun.Events {
+		if pinned, ok := plan.Pin(events.Recorded{Fact: event, Message: events.Message{Sequence: uint64(i) + 1}}); ok {
+			join = join.Add(pinned)
+		}
+	}
+	return slices.DeleteFunc(join.Missing(spec), func(kind events.Kind) bool {
+		return kind == events.KindHParamsReady && spec.AwaitsTuning()
+	})
+}
