@@ -81,6 +81,7 @@ var table = house.Table{
 		"functions/doctor":                           {Opens: "compute/kernel compute/record events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
 		"functions/access":                           {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
 		"functions/bridge":                           {Opens: "events functions/telemetry storage", Tests: "events/jetstream storage/s3"},
+		"functions/bridge/endpoint":                  {Opens: "events", Tests: "events/eventstest"}, // the binding of HTTP, apart from buckets
 		"functions/plan":                             {Opens: "events functions/pipeline"},
 		"functions/dispatch":                         {Opens: "events functions/pipeline functions/plan functions/telemetry", Tests: "events/jetstream"},
 		"functions/worker":                           {Opens: "events functions/telemetry"},
@@ -144,8 +145,8 @@ var table = house.Table{
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/house":         {TestHelp: true},
 		"infra/licenses":      {}, // of what programs are linked from
-		"infra/pages":         {TestHelp: true, Tests: "functions/pipeline"},
-		"infra/publishers":    {TestHelp: true, Tests: "events events/jetstream functions/access"},
+		"infra/pages":         {TestHelp: true, Tests: "functions/pipeline infra/readme"},
+		"infra/publishers":    {TestHelp: true, Tests: "events events/jetstream functions/access functions/bridge/endpoint"},
 		"infra/publishers/go": {}, // what upstream copies
 		"infra/readme":        {TestHelp: true},
 		"infra/scale":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline local/demo storage"},
@@ -154,7 +155,7 @@ var table = house.Table{
 	Fences: []house.Fence{
 		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster", Tests: "local local/bus infra/chaos infra/publishers functions/access"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access functions/stoker infra/publishers"}, // a server with permissions
-		{Library: "github.com/cloudevents/sdk-go", Rooms: "events infra/publishers/go", Tests: "events/jetstream"},                                    // the SDK's own NATS binding, to compare with
+		{Library: "github.com/cloudevents/sdk-go", Rooms: "events functions/bridge/endpoint infra/publishers/go", Tests: "events/jetstream"},          // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access local/bucket"},                                           // sets buckets' policies
 		{Library: "github.com/aws/aws-sdk-go-v2/config", Rooms: "functions/settings"},                                                                 // profiles
 		{Library: "github.com/versity/versitygw", Tests: "functions/access functions/bridge storage/s3"},                                              // as others run it

@@ -1,113 +1,128 @@
 package events
 
 import (
-	"encoding/base64"
-	"encoding/json"
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/cloudevents/sdk-go/v2/binding"
+	"github.com/cloudevents/sdk-go/v2/binding/format"
+	"github.com/cloudevents/sdk-go/v2/binding/spec"
+	"github.com/cloudevents/sdk-go/v2/event"
+	"github.com/cloudevents/sdk-go/v2/types"
 )
 
-// The CloudEvents NATS protocol binding, version 1.0. It knows no NATS: a message is its header and its body.
+// The CloudEvents NATS protocol binding, version 1.0, as a binding of the CloudEvents SDK. It imports no NATS: a message is its header
+// and its body, and events/jetstream moves it.
+//
+// The SDK's own protocol modules for JetStream (protocol/nats_jetstream, v2 and v3) are not used, because a protocol of the SDK is a
+// pair of Send and Receive, and the bus promises more than that:
+//
+//   - Publish is a compare-and-swap on the event's subject (expected last sequence 0) that returns the sequence, and tells an event that
+//     is there already from another one. Both Senders discard the answer of JetStream. v2 creates a stream where it finds none.
+//   - Readers fetch one message each, renew it while they work, hand it back with a delay, count its deliveries, wait until the
+//     acknowledgment is confirmed, and write a dead letter before. Finish of v2 does nothing; that of v3 acknowledges without
+//     confirmation or hands back at once. Both receive ahead of the reader, and v3 creates or updates the consumer, which a reader's
+//     account may not.
+//   - A message that is no event must reach the dead letters with its bytes and the name of the bad field. Both read header names in
+//     lower case alone, do not decode percent-encoding (section 3.1.3.2 of the binding), and name no field.
 const (
 	headerPrefix     = "ce-"
 	contentType      = "content-type"
 	structuredPrefix = "application/cloudevents"
 	batchPrefix      = "application/cloudevents-batch"
-	structuredType   = "application/cloudevents+json"
+	structuredType   = event.ApplicationCloudEventsJSON
 )
+
+var attributes = spec.VS.Version(specVersion).Attributes() // of CloudEvents 1.0
 
 // Decode reads a fact from a message in either content mode: structured if the header Content-Type says so, else binary if
 // ce-specversion is there, else structured again, because sdk-go sends it without any header. Header names are read in any
 // case. What is wrong is an *Invalid.
 func Decode(header map[string][]string, body []byte) (Fact, error) {
-	fields := lowerCase(header)
-	media := strings.ToLower(fields[contentType])
+	m := natsMessage{fields: lowerCase(header), body: body, encoding: binding.EncodingBinary}
+	media := strings.ToLower(m.fields[contentType])
 	switch {
 	case strings.HasPrefix(media, batchPrefix):
 		return Fact{}, invalid("Content-Type", "one event a message; the NATS binding has no batches", media)
-	case strings.HasPrefix(media, structuredPrefix) || fields[headerPrefix+"specversion"] == "":
-		return decodeStructured(media, body)
-	default:
-		return decodeBinary(fields, body)
-	}
-}
-
-func decodeBinary(fields map[string]string, body []byte) (Fact, error) {
-	attributes := map[string]string{"datacontenttype": fields[contentType]}
-	for name, value := range fields {
-		if attribute, ok := strings.CutPrefix(name, headerPrefix); ok {
-			attributes[attribute] = percentDecode(value)
-		}
-	}
-	return envelope{attributes: attributes, data: body}.fact()
-}
-
-func decodeStructured(media string, body []byte) (Fact, error) {
-	if strings.HasPrefix(media, structuredPrefix) && !isJSON(media) {
+	case strings.HasPrefix(media, structuredPrefix) && !isJSON(media):
 		return Fact{}, invalid("Content-Type", structuredType, media)
+	case strings.HasPrefix(media, structuredPrefix) || m.fields[headerPrefix+"specversion"] == "":
+		m.encoding = binding.EncodingStructured
 	}
-	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n"), "[") {
-		return Fact{}, invalid("", "one event a message; the NATS binding has no batches", "a JSON list")
-	}
-	var members map[string]json.RawMessage
-	if err := unmarshal("", body, &members); err != nil {
-		return Fact{}, err
-	}
-	envelope, err := readMembers(members)
+	return DecodeMessage(m)
+}
+
+// DecodeMessage reads a fact from a message of any protocol binding of the CloudEvents SDK, in binary or in structured mode. Attributes in
+// headers are percent-decoded, which the bindings for NATS and HTTP ask for and the SDK leaves out. What is wrong with the event is an
+// *Invalid; an error in reading the body is returned as it is.
+func DecodeMessage(m binding.MessageReader) (Fact, error) {
+	read, err := readMessage(context.Background(), m)
 	if err != nil {
 		return Fact{}, err
 	}
-	return envelope.fact()
+	e, err := read.event()
+	if err != nil {
+		return Fact{}, err
+	}
+	return FromCloudEvent(e)
 }
 
-// readMembers splits a structured event (CloudEvents JSON format, section 3) into attributes and data.
-func readMembers(members map[string]json.RawMessage) (envelope, error) {
-	out := envelope{attributes: map[string]string{}, data: members["data"]}
-	if encoded, ok := members["data_base64"]; ok {
-		data, err := readBase64(encoded)
-		if err != nil || members["data"] != nil {
-			return envelope{}, invalid("data_base64", "base64, and no data beside it", string(encoded))
-		}
-		out.data = data
+func readMessage(ctx context.Context, m binding.MessageReader) (read eventWriter, err error) {
+	switch m.ReadEncoding() {
+	case binding.EncodingStructured:
+		err = m.ReadStructured(ctx, &read)
+	case binding.EncodingBinary, binding.EncodingEvent:
+		err = m.ReadBinary(ctx, &read)
+	default:
+		err = invalid("specversion", specVersion+", or the content type "+structuredType, "")
 	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if name == "data" || name == "data_base64" {
-			continue
-		}
-		value, err := attributeText(name, members[name])
-		if err != nil {
-			return envelope{}, err
-		}
-		out.attributes[name] = value
-	}
-	return out, nil
+	return read, err
 }
 
-func readBase64(raw json.RawMessage) ([]byte, error) {
-	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return nil, err
-	}
-	return base64.StdEncoding.DecodeString(text)
+// natsMessage is a message of NATS, read as the SDK reads messages.
+type natsMessage struct {
+	fields   map[string]string // by their names in lower case
+	body     []byte
+	encoding binding.Encoding
 }
 
-// attributeText takes an attribute as a string: in binary mode integers and booleans become strings, so they are the same.
-func attributeText(name string, raw json.RawMessage) (string, error) {
-	var value any
-	if err := json.Unmarshal(raw, &value); err != nil {
-		return "", invalid(name, "a string", string(raw))
+var _ binding.MessageReader = natsMessage{}
+
+func (m natsMessage) ReadEncoding() binding.Encoding { return m.encoding }
+
+func (m natsMessage) ReadStructured(ctx context.Context, w binding.StructuredWriter) error {
+	if m.encoding != binding.EncodingStructured {
+		return binding.ErrNotStructured
 	}
-	switch value := value.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return value, nil
-	case float64, bool:
-		return string(raw), nil
+	return w.SetStructuredEvent(ctx, format.JSON, bytes.NewBuffer(m.body))
+}
+
+func (m natsMessage) ReadBinary(_ context.Context, w binding.BinaryWriter) error {
+	rest := maps.Clone(m.fields)
+	if media, ok := rest[contentType]; ok && rest[headerPrefix+"datacontenttype"] == "" {
+		rest[headerPrefix+"datacontenttype"] = media
 	}
-	return "", invalid(name, "a string", string(raw))
+	for _, attribute := range attributes {
+		name := headerPrefix + attribute.Name()
+		if err := w.SetAttribute(attribute, rest[name]); err != nil {
+			return err
+		}
+		delete(rest, name)
+	}
+	for name, value := range rest {
+		if extension, ok := strings.CutPrefix(name, headerPrefix); ok {
+			if err := w.SetExtension(extension, value); err != nil {
+				return err
+			}
+		}
+	}
+	return w.SetData(bytes.NewBuffer(m.body))
 }
 
 // lowerCase keeps the first value of each header. Where two names differ by case only, the one that sorts first counts.
@@ -122,40 +137,145 @@ func lowerCase(header map[string][]string) map[string]string {
 	return fields
 }
 
+// eventWriter collects what the SDK reads of a message, in either mode. The SDK's own (binding.ToEvent) is not used: it trims spaces off
+// ids and subjects, and its errors name no field.
+type eventWriter struct {
+	attributes map[string]string
+	data       []byte
+}
+
+var (
+	_ binding.BinaryWriter     = (*eventWriter)(nil)
+	_ binding.StructuredWriter = (*eventWriter)(nil)
+)
+
+func (w *eventWriter) Start(context.Context) error { return nil }
+func (w *eventWriter) End(context.Context) error   { return nil }
+
+func (w *eventWriter) SetAttribute(attribute spec.Attribute, value any) error {
+	return w.SetExtension(attribute.Name(), value)
+}
+
+func (w *eventWriter) SetExtension(name string, value any) error {
+	text, err := types.Format(value)
+	if err != nil {
+		return invalid(name, "a string", fmt.Sprint(value))
+	}
+	if w.attributes == nil {
+		w.attributes = map[string]string{}
+	}
+	w.attributes[name] = percentDecode(text)
+	return nil
+}
+
+func (w *eventWriter) SetData(data io.Reader) (err error) {
+	w.data, err = readAll(data)
+	return err
+}
+
+func (w *eventWriter) SetStructuredEvent(_ context.Context, f format.Format, body io.Reader) error {
+	if f.MediaType() != structuredType {
+		return invalid("Content-Type", structuredType, f.MediaType())
+	}
+	text, err := readAll(body)
+	if err != nil {
+		return err
+	}
+	w.attributes, w.data, err = readStructured(text)
+	return err
+}
+
+// readAll copies nothing that is in memory already.
+func readAll(r io.Reader) ([]byte, error) {
+	if buffer, ok := r.(*bytes.Buffer); ok {
+		return buffer.Bytes(), nil
+	}
+	return io.ReadAll(r)
+}
+
 // Encode writes a fact in binary mode. Beside what Validate asks, id, source, causation and trace must be visible ASCII
 // without %, quotes and spaces, so that every CloudEvents implementation reads what was meant.
 func Encode(f Fact) (header map[string][]string, body []byte, err error) {
-	envelope, err := f.seal()
+	e, err := f.CloudEvent()
 	if err != nil {
 		return nil, nil, err
 	}
-	header = make(map[string][]string, len(envelope.attributes))
-	for name, value := range envelope.attributes {
-		header[headerPrefix+name] = []string{percentEncode(value)}
+	written := headerWriter{header: map[string][]string{}}
+	if _, err := binding.Write(context.Background(), binding.ToMessage(&e), nil, &written); err != nil {
+		return nil, nil, fmt.Errorf("encode event %s: %w", f.ID, err)
 	}
-	return header, envelope.data, nil
+	return written.header, written.body, nil
 }
 
 // EncodeStructured writes a fact in structured mode, for tools and for tests; Stoker itself writes binary mode.
 func EncodeStructured(f Fact) (header map[string][]string, body []byte, err error) {
-	envelope, err := f.seal()
+	e, err := f.CloudEvent()
 	if err != nil {
 		return nil, nil, err
 	}
-	if body, err = envelope.json(); err != nil {
-		return nil, nil, err
+	if body, err = format.JSON.Marshal(&e); err != nil {
+		return nil, nil, fmt.Errorf("encode event %s: %w", f.ID, err)
 	}
 	return map[string][]string{"Content-Type": {structuredType}}, body, nil
 }
 
-// seal checks a fact that is to be written.
-func (f Fact) seal() (envelope, error) {
-	if err := first(f.Validate(), f.plain(), checkSource(f.Source)); err != nil {
-		return envelope{}, err
-	}
-	data, err := json.Marshal(f.Data)
+// headerWriter makes a message of NATS of what the SDK writes.
+type headerWriter struct {
+	header map[string][]string
+	body   []byte
+}
+
+var _ binding.BinaryWriter = (*headerWriter)(nil)
+
+func (w *headerWriter) Start(context.Context) error { return nil }
+func (w *headerWriter) End(context.Context) error   { return nil }
+
+func (w *headerWriter) SetAttribute(attribute spec.Attribute, value any) error {
+	return w.SetExtension(attribute.Name(), value)
+}
+
+func (w *headerWriter) SetExtension(name string, value any) error {
+	text, err := types.Format(value)
 	if err != nil {
-		return envelope{}, fmt.Errorf("encode data of fact %s: %w", f.ID, err)
+		return err
 	}
-	return f.envelope(data), nil
+	w.header[headerPrefix+name] = []string{percentEncode(text)}
+	return nil
+}
+
+func (w *headerWriter) SetData(data io.Reader) (err error) {
+	w.body, err = readAll(data)
+	return err
+}
+
+// percentEncode encodes what the NATS binding says must be (section 3.1.3.2): space, ", % and everything outside visible ASCII.
+func percentEncode(value string) string {
+	var out strings.Builder
+	for _, b := range []byte(value) {
+		if b <= ' ' || b >= 0x7f || b == '"' || b == '%' {
+			out.Write([]byte{'%', escapeDigits[b>>4], escapeDigits[b&15]})
+			continue
+		}
+		out.WriteByte(b)
+	}
+	return out.String()
+}
+
+// percentDecode leaves what is no valid escape as it stands: other implementations send % bare.
+func percentDecode(value string) string {
+	if !strings.Contains(value, "%") {
+		return value
+	}
+	var out []byte
+	for i := 0; i < len(value); i++ {
+		if value[i] == '%' && i+2 < len(value) {
+			if b, err := strconv.ParseUint(value[i+1:i+3], 16, 8); err == nil {
+				out = append(out, byte(b))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, value[i])
+	}
+	return string(out)
 }

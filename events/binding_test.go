@@ -64,10 +64,18 @@ func TestShapesThatOtherImplementationsSend(t *testing.T) {
 		return `{"specversion":"1.0","type":"dev.stoker.examples.ready.v1","id":"1","source":"/gen","subject":"penguin","run":"r"` + extra + `}`
 	}
 	data := `,"data":` + examplesBody
+	unknown := map[string]map[string]string{ // carried along
+		"binary, with an unknown extension":       {"priority": "7"},
+		"structured, integer and null extensions": {"attempt": "3", "urgent": "true"},
+	}
 	for name, c := range map[string]struct {
 		header map[string][]string
 		body   string
 	}{
+		"binary, names that no attribute has": {binaryHeader(func(h map[string][]string) {
+			h["ce-"], h["ce-a_b"], h["ce-data"] = []string{"1"}, []string{"2"}, []string{"3"}
+		}), examplesBody},
+		"structured, names in other case":    {nil, structured(data + `,"Run":"s","":"x"`)},
 		"binary to the letter":               {binaryHeader(func(map[string][]string) {}), examplesBody},
 		"header names in other case":         {map[string][]string{"Ce-Specversion": {"1.0"}, "CE-TYPE": {"dev.stoker.examples.ready.v1"}, "cE-iD": {"1"}, "CE-Source": {"/gen"}, "Ce-Subject": {"penguin"}, "Ce-Run": {"r"}}, examplesBody},
 		"HTTP binary, with its content type": {binaryHeader(func(h map[string][]string) { h["content-type"] = []string{"application/json"} }), examplesBody},
@@ -88,7 +96,7 @@ func TestShapesThatOtherImplementationsSend(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		want := Fact{ID: "1", Source: "/gen", Pipeline: "penguin", Run: "r", Data: &ExamplesReady{Examples: []Examples{{URI: "s3://abc/x"}}}}
+		want := Fact{ID: "1", Source: "/gen", Pipeline: "penguin", Run: "r", Extensions: unknown[name], Data: &ExamplesReady{Examples: []Examples{{URI: "s3://abc/x"}}}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -192,15 +200,15 @@ func FuzzDecode(f *testing.F) {
 				f.Fatal(err)
 			}
 			fields := lowerCase(header)
-			f.Add(fields["content-type"], fields["ce-type"], fields["ce-run"], body)
+			f.Add(fields["content-type"], fields["ce-type"], fields["ce-run"], "/gen", body)
 		}
 	}
-	f.Add("application/cloudevents-batch+json", "", "", []byte("[]"))
-	f.Add("", "dev.stoker.examples.ready.v1", "%zz", []byte(`{"examples":[{"uri":3}]}`))
-	f.Fuzz(func(t *testing.T, media, kind, run string, body []byte) {
+	f.Add("application/cloudevents-batch+json", "", "", "", []byte("[]"))
+	f.Add("", "dev.stoker.examples.ready.v1", "%zz", "HTTP://x/a b%25#ä", []byte(`{"examples":[{"uri":3}]}`))
+	f.Fuzz(func(t *testing.T, media, kind, run, source string, body []byte) {
 		header := map[string][]string{"Content-Type": {media}}
 		if kind != "" {
-			maps.Copy(header, map[string][]string{"ce-specversion": {"1.0"}, "ce-type": {kind}, "ce-run": {run}, "ce-id": {"1"}, "ce-source": {"/s"}, "ce-subject": {"p"}})
+			maps.Copy(header, map[string][]string{"ce-specversion": {"1.0"}, "ce-type": {kind}, "ce-run": {run}, "ce-id": {"1"}, "ce-source": {source}, "ce-subject": {"p"}, "ce-extra": {source}})
 		}
 		fact, err := Decode(header, body)
 		if err != nil {

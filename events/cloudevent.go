@@ -1,59 +1,234 @@
 package events
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"mime"
+	"regexp"
+	"slices"
+	"strings"
 
+	"github.com/cloudevents/sdk-go/v2/binding/format"
 	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/cloudevents/sdk-go/v2/types"
 )
 
-// CloudEvent returns f as the type of the CloudEvents SDK, for programs that go on with that.
+const specVersion = event.CloudEventsVersionV1
+
+// CloudEvent returns f as the type of the CloudEvents SDK: what is written to a bus, and for programs that work with that type. It is
+// stricter than Validate, as Encode is.
 func (f Fact) CloudEvent() (event.Event, error) {
-	sealed, err := f.seal()
-	if err != nil {
+	if err := first(f.Validate(), f.plain()); err != nil {
 		return event.Event{}, err
 	}
-	out := event.New(specVersion)
-	out.SetID(f.ID)
-	out.SetSource(f.Source)
-	out.SetType(f.Data.Kind().Type())
-	out.SetSubject(f.Pipeline)
-	if !f.Time.IsZero() {
-		out.SetTime(f.Time)
+	e, err := f.cloudEvent()
+	if err == nil && e.Source() != f.Source {
+		err = invalid("source", "a URI reference in its normal form, "+e.Source(), f.Source)
 	}
-	for _, name := range []string{"run", "causationid", "traceparent", "tracestate"} {
-		if value := sealed.attributes[name]; value != "" {
-			out.SetExtension(name, value)
-		}
-	}
-	if err := out.SetData(event.ApplicationJSON, sealed.data); err != nil {
-		return event.Event{}, fmt.Errorf("set data of fact %s: %w", f.ID, err)
-	}
-	return out, nil
+	return e, err
 }
 
-// FromCloudEvent reads a fact from the type of the CloudEvents SDK. What is wrong is an *Invalid.
-func FromCloudEvent(e event.Event) (Fact, error) {
-	if e.Context == nil {
-		return Fact{}, invalid("specversion", specVersion, "")
+// JSON is the fact as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for who takes events by other ways than NATS:
+// structured mode of the HTTP binding, say. Any valid fact can be written like this, those of foreign publishers too.
+func (f Fact) JSON() ([]byte, error) {
+	e, err := f.cloudEvent()
+	if err != nil {
+		return nil, err
 	}
-	attributes := map[string]string{
-		"specversion":     e.SpecVersion(),
-		"type":            e.Type(),
-		"id":              e.ID(),
-		"source":          e.Source(),
-		"subject":         e.Subject(),
-		"datacontenttype": e.DataContentType(),
+	body, err := format.JSON.Marshal(&e)
+	if err != nil {
+		return nil, fmt.Errorf("encode event %s: %w", f.ID, err)
 	}
-	if !e.Time().IsZero() {
-		attributes["time"] = types.FormatTime(e.Time())
+	return body, nil
+}
+
+// StructuredType is the media type of JSON.
+const StructuredType = structuredType
+
+// cloudEvent is f as it stands. Attributes that are empty are left out.
+func (f Fact) cloudEvent() (event.Event, error) {
+	data, err := json.Marshal(f.Data)
+	if err != nil {
+		return event.Event{}, fmt.Errorf("encode data of event %s: %w", f.ID, err)
 	}
-	for name, value := range e.Extensions() {
-		text, err := types.Format(value)
-		if err != nil {
-			return Fact{}, invalid(name, "a string", fmt.Sprint(value))
+	attributes := maps.Clone(f.Extensions)
+	if attributes == nil {
+		attributes = map[string]string{}
+	}
+	maps.Copy(attributes, map[string]string{
+		"specversion":     specVersion,
+		"type":            f.Data.Kind().Type(),
+		"id":              f.ID,
+		"source":          f.Source,
+		"subject":         f.Pipeline,
+		"run":             f.Run,
+		"causationid":     f.Causation,
+		"traceparent":     f.Trace,
+		"tracestate":      f.TraceState,
+		"datacontenttype": event.ApplicationJSON,
+	})
+	if !f.Time.IsZero() {
+		attributes["time"] = types.FormatTime(f.Time)
+	}
+	return (&eventWriter{attributes: attributes, data: data}).event()
+}
+
+// event is the SDK's type of what was read. Its fields are set one by one, because the SDK's setters trim spaces, and two ids that
+// differ by a space are two events. A dataschema is not read: the type names the schema.
+func (w *eventWriter) event() (event.Event, error) {
+	if version := w.attributes["specversion"]; version != specVersion {
+		return event.Event{}, invalid("specversion", specVersion, version)
+	}
+	context := &event.EventContextV1{
+		ID:              w.attributes["id"],
+		Type:            w.attributes["type"],
+		Subject:         optional(w.attributes["subject"]),
+		DataContentType: optional(w.attributes["datacontenttype"]),
+	}
+	if source := w.attributes["source"]; source != "" {
+		parsed := types.ParseURIRef(source)
+		if parsed == nil {
+			return event.Event{}, invalid("source", "a URI reference", source)
 		}
-		attributes[name] = text
+		context.Source = *parsed
 	}
-	return envelope{attributes: attributes, data: e.Data()}.fact()
+	if text := w.attributes["time"]; text != "" {
+		at, err := types.ParseTime(text)
+		if err != nil {
+			return event.Event{}, invalid("time", "a timestamp of RFC 3339", text)
+		}
+		context.Time = &types.Timestamp{Time: at}
+	}
+	if err := w.extend(context); err != nil {
+		return event.Event{}, err
+	}
+	return event.Event{Context: context, DataEncoded: w.data}, nil
+}
+
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// extend sets what is neither an attribute of CloudEvents itself nor named as none can be.
+func (w *eventWriter) extend(context *event.EventContextV1) error {
+	for name, value := range w.attributes {
+		if value == "" || isAttribute(name) || !extensionRE.MatchString(name) {
+			continue
+		}
+		if err := context.SetExtension(name, value); err != nil {
+			return invalid(name, "an extension attribute", err.Error())
+		}
+	}
+	return nil
+}
+
+// isAttribute reports whether a name has a meaning in CloudEvents itself.
+func isAttribute(name string) bool {
+	if name == "data" {
+		return true
+	}
+	for _, attribute := range attributes {
+		if attribute.Name() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// FromCloudEvent reads a fact from the type of the CloudEvents SDK. What is wrong is an *Invalid naming the attribute, or the path below
+// data.
+func FromCloudEvent(e event.Event) (Fact, error) {
+	kind, err := kindOf(e)
+	if err != nil {
+		return Fact{}, err
+	}
+	fact := Fact{ID: e.ID(), Source: e.Source(), Pipeline: e.Subject(), Time: e.Time(), Data: newData(kind)}
+	if err := fact.readExtensions(e.Extensions()); err != nil {
+		return Fact{}, err
+	}
+	if len(e.Data()) == 0 || string(e.Data()) == "null" {
+		return Fact{}, invalid("data", "what the fact tells", "")
+	}
+	if err := unmarshal("data", e.Data(), fact.Data); err != nil {
+		return Fact{}, err
+	}
+	return fact, first(fact.Validate(), validation(e))
+}
+
+// kindOf checks what has to be right before the data can be read.
+func kindOf(e event.Event) (Kind, error) {
+	if e.Context == nil {
+		return "", invalid("specversion", specVersion, "")
+	}
+	if version := e.SpecVersion(); version != specVersion {
+		return "", invalid("specversion", specVersion, version)
+	}
+	if contentType := e.DataContentType(); !isJSON(contentType) {
+		return "", invalid("datacontenttype", "application/json", contentType)
+	}
+	return KindOf(e.Type())
+}
+
+func (f *Fact) readExtensions(extensions map[string]any) error {
+	known := map[string]*string{"run": &f.Run, "causationid": &f.Causation, "traceparent": &f.Trace, "tracestate": &f.TraceState}
+	for name, value := range extensions {
+		text, err := types.Format(value)
+		switch field := known[name]; {
+		case err != nil:
+			return invalid(name, "a string", fmt.Sprint(value))
+		case field != nil:
+			*field = text
+		case f.Extensions == nil:
+			f.Extensions = map[string]string{name: text}
+		default:
+			f.Extensions[name] = text
+		}
+	}
+	f.TraceState = traceState(f.TraceState)
+	return nil
+}
+
+// validation is the SDK's own, which names all bad attributes: the first by name.
+func validation(e event.Event) error {
+	bad, ok := errors.AsType[event.ValidationError](e.Validate())
+	if !ok || len(bad) == 0 {
+		return nil
+	}
+	name := slices.Min(slices.Collect(maps.Keys(bad)))
+	return &Invalid{Field: name, Expected: "what CloudEvents asks", Got: bad[name].Error()}
+}
+
+var extensionRE = regexp.MustCompile(`^[a-z0-9]+$`)
+
+// checkExtensions wants what any CloudEvents implementation can carry. In error a name may be long.
+func checkExtensions(extensions map[string]string) error {
+	if len(extensions) > maxExtensions {
+		return invalid("extensions", fmt.Sprintf("at most %d extension attributes", maxExtensions), fmt.Sprint(len(extensions)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(extensions)) {
+		if len(name) > maxName || !extensionRE.MatchString(name) || isAttribute(name) || slices.Contains(ownExtensions, name) {
+			return invalid("extensions", fmt.Sprintf("names of 1 to %d of a-z and 0-9 that have no meaning of their own", maxName), name)
+		}
+		if err := checkText(name, extensions[name], maxExtension); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownExtensions have fields of their own in a Fact.
+var ownExtensions = []string{"run", "causationid", "traceparent", "tracestate"}
+
+// isJSON says whether a media type means JSON. CloudEvents' default is JSON.
+func isJSON(contentType string) bool {
+	if contentType == "" {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json"))
 }

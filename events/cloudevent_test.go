@@ -1,10 +1,15 @@
 package events
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/cloudevents/sdk-go/v2/binding/format"
 	"github.com/cloudevents/sdk-go/v2/event"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -53,6 +58,7 @@ func TestWeReadWhatTheSDKWritesStructured(t *testing.T) {
 	t.Parallel()
 	want := sampleFact(KindTransformReady)
 	cloud, err := want.CloudEvent()
+	want.Extensions = map[string]string{"attempt": "3"}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,4 +86,129 @@ func TestEventsOfTheSDKThatAreNoFactsAreRefused(t *testing.T) {
 	other.SetType("com.example.other")
 	_, err = FromCloudEvent(other)
 	wantInvalid(t, "another's", err, "type")
+}
+
+// What others say of an event goes with it wherever it is written again.
+func TestExtensionsAreCarriedThrough(t *testing.T) {
+	t.Parallel()
+	want := sampleFact(KindExamplesReady)
+	want.Extensions = map[string]string{"partitionkey": "a b", "dataref": "s3://abc/ä", "sequence": "7"}
+	header, body, err := Encode(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := Decode(header, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := want.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	structured, err := Decode(nil, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mode, got := range map[string]Fact{"binary": binary, "structured": structured} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", mode, diff)
+		}
+	}
+}
+
+func TestExtensionsAreBounded(t *testing.T) {
+	t.Parallel()
+	many := map[string]string{}
+	for i := range 65 {
+		many[fmt.Sprintf("e%d", i)] = "x"
+	}
+	for name, c := range map[string]struct {
+		extensions map[string]string
+		field      string
+	}{
+		"too many":               {many, "extensions"},
+		"a long name":            {map[string]string{strings.Repeat("e", 64): "x"}, "extensions"},
+		"no name":                {map[string]string{"": "x"}, "extensions"},
+		"a name with a dash":     {map[string]string{"a-b": "x"}, "extensions"},
+		"an attribute":           {map[string]string{"id": "x"}, "extensions"},
+		"data":                   {map[string]string{"data": "x"}, "extensions"},
+		"one with a field":       {map[string]string{"run": "x"}, "extensions"},
+		"a long value":           {map[string]string{"e": strings.Repeat("x", 4097)}, "e"},
+		"a control character":    {map[string]string{"e": "a\nb"}, "e"},
+		"an empty value":         {map[string]string{"e": ""}, "e"},
+		"a value that's no text": {map[string]string{"e": "\xff"}, "e"},
+	} {
+		fact := sampleFact(KindExamplesReady)
+		fact.Extensions = c.extensions
+		_, _, err := Encode(fact)
+		wantInvalid(t, name, err, c.field)
+	}
+	header := binaryHeader(func(h map[string][]string) { h["ce-e"] = []string{strings.Repeat("x", 4097)} })
+	_, err := Decode(header, []byte(examplesBody))
+	wantInvalid(t, "read", err, "e")
+}
+
+// The SDK keeps a source as a parsed URI: two spellings of one are one source.
+func TestSourcesAreWrittenInTheirNormalForm(t *testing.T) {
+	t.Parallel()
+	fact := sampleFact(KindExamplesReady)
+	fact.Source = "HTTP://example.com/gen"
+	_, _, err := Encode(fact)
+	wantInvalid(t, "scheme", err, "source")
+	got, err := Decode(binaryHeader(func(h map[string][]string) { h["ce-source"] = []string{"HTTP://example.com/gen"} }), []byte(examplesBody))
+	if err != nil || got.Source != "http://example.com/gen" {
+		t.Errorf("got source %q, %v", got.Source, err)
+	}
+}
+
+// The SDK's setters trim spaces, by which two ids would be one.
+func TestSpacesBelongToAnID(t *testing.T) {
+	t.Parallel()
+	got, err := Decode(binaryHeader(func(h map[string][]string) { h["ce-id"] = []string{" 1"} }), []byte(examplesBody))
+	if err != nil || got.ID != " 1" {
+		t.Errorf("got id %q, %v", got.ID, err)
+	}
+	_, err = Decode(binaryHeader(func(h map[string][]string) { h["ce-id"] = []string{"  "} }), []byte(examplesBody))
+	wantInvalid(t, "spaces alone", err, "id")
+}
+
+// These make the SDK's own readers panic, or take a part of an event for the whole.
+func TestEventsThatTheSDKCannotReadAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ body, field string }{
+		"base64 that is a number":    {`{"specversion":"1.0","data_base64":1}`, "data_base64"},
+		"an id behind an empty name": {`{"specversion":"1.0","type":"dev.stoker.examples.ready.v1","":"","source":"/gen"}`, "data"},
+		"more behind the event":      {`{"specversion":"1.0"} {}`, ""},
+	} {
+		_, err := Decode(nil, []byte(c.body))
+		wantInvalid(t, name, err, c.field)
+	}
+}
+
+// The attributes of HTTP are percent-encoded as those of NATS are; the SDK writes and reads them bare.
+func TestMessagesOfTheSDKsHTTPBindingAreRead(t *testing.T) {
+	t.Parallel()
+	header := http.Header{}
+	for name, value := range map[string]string{
+		"specversion": "1.0", "type": "dev.stoker.examples.ready.v1", "id": "1", "source": "/gen", "subject": "penguin", "run": "50%25 %C3%A4", "priority": "7",
+	} {
+		header.Set("ce-"+name, value)
+	}
+	header.Set("Content-Type", "application/json")
+	want := Fact{
+		ID: "1", Source: "/gen", Pipeline: "penguin", Run: "50% ä", Extensions: map[string]string{"priority": "7"},
+		Data: &ExamplesReady{Examples: []Examples{{URI: "s3://abc/x"}}},
+	}
+	got, err := DecodeMessage(cehttp.NewMessage(header, io.NopCloser(strings.NewReader(examplesBody))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	_, err = DecodeMessage(cehttp.NewMessage(http.Header{}, io.NopCloser(strings.NewReader(examplesBody))))
+	wantInvalid(t, "no event", err, "specversion")
+	batch := http.Header{"Content-Type": {"application/cloudevents-batch+json"}}
+	_, err = DecodeMessage(cehttp.NewMessage(batch, io.NopCloser(strings.NewReader("[]"))))
+	wantInvalid(t, "batch", err, "specversion")
 }

@@ -15,6 +15,10 @@ type Fact struct {
 	Trace      string // extension "traceparent" (W3C), "" if none
 	TraceState string // extension "tracestate" (W3C), "" if there is none that headers carry unchanged
 
+	// Extensions are the extension attributes that mean nothing to Stoker, by name; nil if there are none. They are carried along where an
+	// event is written again.
+	Extensions map[string]string
+
 	Data Data
 }
 
@@ -40,6 +44,7 @@ func (f Fact) Validate() error {
 		CheckRun("run", f.Run),
 		optionalText("causationid", f.Causation, maxID),
 		optionalText("traceparent", f.Trace, maxID),
+		checkExtensions(f.Extensions),
 		below("data", f.Data.Validate()),
 	)
 }

@@ -2,8 +2,6 @@ package events
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 )
 
@@ -25,30 +23,4 @@ type Listeners interface {
 type Burial interface {
 	Notice
 	Letter() DeadLetter
-}
-
-// JSON is the fact as a CloudEvent in the JSON format (CloudEvents JSON format 1.0), for who takes events by other ways than NATS:
-// structured mode of the HTTP binding, say. Any valid fact can be written like this, those of foreign publishers too.
-func (f Fact) JSON() ([]byte, error) {
-	data, err := json.Marshal(f.Data)
-	if err != nil {
-		return nil, fmt.Errorf("encode data of fact %s: %w", f.ID, err)
-	}
-	return f.envelope(data).json()
-}
-
-// StructuredType is the media type of JSON.
-const StructuredType = structuredType
-
-// json is the JSON format.
-func (e envelope) json() ([]byte, error) {
-	members := map[string]any{"data": json.RawMessage(e.data)}
-	for name, value := range e.attributes {
-		members[name] = value
-	}
-	body, err := json.Marshal(members)
-	if err != nil {
-		return nil, fmt.Errorf("encode event %s: %w", e.attributes["id"], err)
-	}
-	return body, nil
 }

@@ -31,6 +31,9 @@ const (
 	maxURI    = 1100 // bytes: S3's 1024 for the key, 63 for the bucket, and s3://
 	maxSource = 1024 // bytes
 
+	maxExtensions = 64   // of one event
+	maxExtension  = 4096 // bytes
+
 	maxTraceState = 512 // bytes, which W3C Trace Context asks everyone to pass on
 )
 

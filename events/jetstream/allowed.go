@@ -32,6 +32,17 @@ func (b *Letterbox) MayFollowBuckets(ctx context.Context, reader string) error {
 	return b.mayPull(ctx, bucketConsumer(reader))
 }
 
+// MayLookAtFacts says whether the leader of the log answers us: nil, or why not. Who may publish facts may ask that.
+func (b *Letterbox) MayLookAtFacts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	_, err := b.js.Stream(ctx, events.StreamFacts)
+	if err != nil {
+		return fmt.Errorf("ask for stream %s: %w", events.StreamFacts, b.explain(ctx, err))
+	}
+	return nil
+}
+
 // mayPull asks a consumer with a request that can't be read. The server compares permissions first, and the consumer's own answer to it is
 // that it is a bad one: whoever gets that may pull, from a consumer that is there.
 func (b *Letterbox) mayPull(ctx context.Context, d ConsumerDefinition) error {

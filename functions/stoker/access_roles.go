@@ -44,6 +44,9 @@ func roles() map[string]access.Role {
 // whoMay adds to what the bus does not permit by which role's key the command is run.
 func whoMay(cmd *cobra.Command, err error) error {
 	role := roles()[strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")]
+	if flag := cmd.Flags().Lookup("http"); role == access.Bridge && flag != nil && flag.Changed {
+		role = access.Upstream // which publishes, and reads no bucket
+	}
 	if role == "" || role == anyRole || !errors.Is(err, events.ErrRefused) || !strings.Contains(err.Error(), "not permitted to ") {
 		return err
 	}

@@ -14,9 +14,10 @@ func newBridge(app *app) *cobra.Command {
 	var opts bridge.Options
 	var listen *string
 	var allow []string
+	var http endpointFlags
 	cmd := &cobra.Command{
 		Use:   "bridge",
-		Short: "Run a bridge: marker objects in buckets become facts",
+		Short: "Publish events for marker objects, or events of HTTP",
 		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
 			"The bridge then publishes examples.ready for that folder, once for each upload of the marker.\n\n" +
 			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body say what is meant; the body is a JSON object with the same\n" +
@@ -29,9 +30,21 @@ func newBridge(app *app) *cobra.Command {
 			"  MINIO_NOTIFY_NATS_ENABLE_STOKER=on MINIO_NOTIFY_NATS_ADDRESS_STOKER=host:4222 MINIO_NOTIFY_NATS_JETSTREAM_STOKER=on\n" +
 			"  MINIO_NOTIFY_NATS_SUBJECT_STOKER=buckets.minio, a user or token, and MINIO_NOTIFY_NATS_QUEUE_DIR_STOKER, so that it keeps\n" +
 			"  what it can't send; then: mc event add ALIAS/BUCKET arn:minio:sqs::STOKER:nats --event put --suffix " + bridge.DefaultMarker + "\n" +
-			"The local stack has all of this: `stoker up --bridge`.",
+			"The local stack has all of this: `stoker up --bridge`.\n\n" +
+			"With --http it takes CloudEvents over HTTP instead, for producers that know neither: POST / in binary, structured or batch\n" +
+			"mode. 202 means that the events are stored; on 503 the same request is repeated. Requests have Authorization: Bearer with the\n" +
+			"token of " + bridgeTokenEnv + " or --http-token-file, or clients a certificate (--http-client-ca). Without either it listens\n" +
+			"on loopback alone. It needs no store, and the key of an upstream.",
+		Example: "  stoker bridge --pipeline penguin\n" +
+			"  stoker bridge --http :8443 --http-token-file token --http-cert tls.crt --http-key tls.key --http-pipeline penguin",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := http.check(cmd); err != nil {
+				return err
+			}
+			if http.address != "" {
+				return app.serveEvents(cmd.Context(), http, *listen)
+			}
 			opts.Logger = app.logger()
 			for _, text := range allow {
 				rule, err := bridge.ParseRule(text)
@@ -51,6 +64,7 @@ func newBridge(app *app) *cobra.Command {
 	cmd.Flags().StringVar(&opts.Marker, "marker", bridge.DefaultMarker, "name of the marker object")
 	cmd.Flags().StringVar(&opts.Pipeline, "pipeline", "", "pipeline of markers that name none; default: they are dead letters")
 	cmd.Flags().StringArrayVar(&allow, "allow", nil, "s3://BUCKET/PREFIX=PIPELINE,...: what markers there may start (default any)")
+	http.add(cmd)
 	listen = listenFlag(cmd)
 	return cmd
 }

@@ -28,11 +28,14 @@ var (
 	taskName = regexp.MustCompile(`^task ([a-z:-]+)`)
 )
 
-// code is what a page shows as code: each line of its blocks, and what is between backticks.
+// code is what a page shows as code: each line of its blocks, and what is between backticks. In a console a line that begins with "$ " is a
+// command, and the others are what it prints.
 func code(text string) (all []string) {
 	for _, block := range fences.FindAllStringSubmatch(text, -1) {
-		if block[1] == "" || block[1] == "console" {
-			all = append(all, strings.Split(block[2], "\n")...)
+		for line := range strings.SplitSeq(block[2], "\n") {
+			if block[1] == "" || block[1] == "console" && strings.HasPrefix(line, "$ ") {
+				all = append(all, line)
+			}
 		}
 	}
 	for _, found := range inline.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {

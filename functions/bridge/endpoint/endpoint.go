@@ -1,0 +1,232 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// Bounds of a request.
+const (
+	MaxBody  = 1 << 20 // bytes of a request's body
+	MaxBatch = 128     // events of a batch
+
+	maxInProgress = 32               // requests whose body is read or whose events are stored
+	storeTime     = 15 * time.Second // for all events of one request
+	retryAfter    = "2"              // seconds
+)
+
+// Kinds are those that pipelines take from outside.
+func Kinds() []events.Kind {
+	return []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady, events.KindModelBlessed}
+}
+
+// Options of an Endpoint.
+type Options struct {
+	// Token returns the bearer token that requests must have now; nil asks for none.
+	Token func() string
+	// Certificates says that clients have shown a certificate, so that names of the host are not checked.
+	Certificates bool
+	// Pipelines are those that events may be for; empty allows all.
+	Pipelines []string
+	Logger    *slog.Logger // nil logs nothing
+}
+
+// Log is what an endpoint needs of an events.Log.
+type Log interface {
+	Publish(ctx context.Context, f events.Fact) (events.Receipt, error)
+}
+
+// Endpoint is the HTTP handler. Any number may run; it keeps no state.
+type Endpoint struct {
+	log      Log
+	opts     Options
+	logger   *slog.Logger
+	progress chan struct{} // has a value for each request in progress
+	guarded  http.Handler
+}
+
+// New returns an endpoint that publishes to log. It returns an error if an option is wrong.
+func New(log Log, opts Options) (*Endpoint, error) {
+	for _, name := range opts.Pipelines {
+		if err := events.CheckName("pipeline", name); err != nil {
+			return nil, err
+		}
+	}
+	e := &Endpoint{log: log, opts: opts, logger: opts.Logger, progress: make(chan struct{}, maxInProgress)}
+	if e.logger == nil {
+		e.logger = slog.New(slog.DiscardHandler)
+	}
+	// Browsers say where a request comes from: pages of other sites must not make them publish.
+	e.guarded = http.NewCrossOriginProtection().Handler(http.HandlerFunc(e.handle))
+	return e, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	e.guarded.ServeHTTP(w, r)
+}
+
+// handle is one request, from its first check to its answer.
+func (e *Endpoint) handle(w http.ResponseWriter, r *http.Request) {
+	if refusal := e.refuse(w, r); refusal != nil {
+		e.answer(w, r, *refusal)
+		return
+	}
+	select {
+	case e.progress <- struct{}{}:
+		defer func() { <-e.progress }()
+	default:
+		e.answer(w, r, busy)
+		return
+	}
+	facts, err := read(w, r)
+	if err != nil {
+		e.answer(w, r, problemOf(err))
+		return
+	}
+	if p := e.check(facts); p != nil {
+		e.answer(w, r, *p)
+		return
+	}
+	e.answer(w, r, e.store(r.Context(), facts))
+}
+
+// refuse returns why a request is not read at all, or nil.
+func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request) *problem {
+	switch {
+	case e.opts.Token != nil && !authorized(r, e.opts.Token()):
+		w.Header().Set("WWW-Authenticate", `Bearer realm="stoker"`)
+		return &problem{Status: http.StatusUnauthorized, Detail: "expected Authorization: Bearer with the endpoint's token"}
+	case e.opts.Token == nil && !e.opts.Certificates && !isLoopbackName(r.Host):
+		// Without this a site whose name is pointed at this machine could publish from its pages.
+		return &problem{Status: http.StatusMisdirectedRequest, Detail: "expected a request for localhost, since this endpoint asks nobody who they are"}
+	case r.URL.Path != "/":
+		return &problem{Status: http.StatusNotFound, Detail: "events are posted to /"}
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		return &problem{Status: http.StatusMethodNotAllowed, Detail: "expected POST"}
+	}
+	return nil
+}
+
+// check returns what is wrong with events before any of them is stored, or nil.
+func (e *Endpoint) check(facts []candidate) *problem {
+	var bad problem
+	for i, f := range facts {
+		status, err := http.StatusBadRequest, f.err
+		if err == nil {
+			status, err = e.permits(f.fact)
+		}
+		if err == nil {
+			continue
+		}
+		bad.Status = max(bad.Status, status)
+		bad.add(i, f.fact, err)
+	}
+	if bad.Status == 0 {
+		return nil
+	}
+	bad.Detail = "none of the request's events is stored: " + bad.Errors[0].Detail
+	return &bad
+}
+
+// permits returns why an event must not be published, and with which status.
+func (e *Endpoint) permits(f events.Fact) (status int, err error) {
+	if !slices.Contains(Kinds(), f.Data.Kind()) {
+		return http.StatusBadRequest, &events.Invalid{Field: "type", Expected: "one that pipelines take: " + types(), Got: f.Data.Kind().Type()}
+	}
+	if _, err := f.CloudEvent(); err != nil {
+		return http.StatusBadRequest, err
+	}
+	if strings.HasPrefix(f.Source, "/stoker/") {
+		return http.StatusForbidden, &events.Invalid{Field: "source", Expected: "one of your own, not one of Stoker's", Got: f.Source}
+	}
+	if len(e.opts.Pipelines) > 0 && !slices.Contains(e.opts.Pipelines, f.Pipeline) {
+		return http.StatusForbidden, &events.Invalid{
+			Field: "subject", Expected: "a pipeline that this endpoint publishes for: " + strings.Join(e.opts.Pipelines, ", "), Got: f.Pipeline,
+		}
+	}
+	if len(events.RequestOf(f.Data).PipelineSpec) > 0 {
+		return http.StatusForbidden, &events.Invalid{
+			Field: "data.pipeline_spec", Expected: "none: an event over HTTP can't bring code; name an applied pipeline", Got: "a pipeline",
+		}
+	}
+	return 0, nil
+}
+
+func types() string {
+	var all []string
+	for _, kind := range Kinds() {
+		all = append(all, kind.Type())
+	}
+	return strings.Join(all, ", ")
+}
+
+// store publishes events in order, and returns the answer to their request.
+func (e *Endpoint) store(ctx context.Context, facts []candidate) problem {
+	ctx, cancel := context.WithTimeoutCause(ctx, storeTime, errSlow)
+	defer cancel()
+	var failed problem
+	for i, f := range facts {
+		receipt, err := e.log.Publish(ctx, f.fact)
+		if err != nil {
+			failed.Status = max(failed.Status, statusOf(err))
+			failed.add(i, f.fact, shown(err))
+			e.logger.WarnContext(ctx, "event not stored", "pipeline", f.fact.Pipeline, "run", f.fact.Run, "event", f.fact.ID, "error", err)
+			continue
+		}
+		failed.Stored++
+		e.logger.InfoContext(ctx, "event stored", "kind", f.fact.Data.Kind(), "pipeline", f.fact.Pipeline, "run", f.fact.Run, "event", f.fact.ID,
+			"source", f.fact.Source, "sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
+	}
+	if failed.Status == 0 {
+		return problem{Status: http.StatusAccepted}
+	}
+	failed.Detail = fmt.Sprintf("%d of %d events are stored: %s", failed.Stored, len(facts), failed.Errors[0].Detail)
+	return failed
+}
+
+var errSlow = fmt.Errorf("%w within %s", events.ErrUnavailable, storeTime)
+
+// statusOf is the status of an event that was not stored. The largest of a batch is that of the request, so that a bus that is away
+// decides: its request is to be repeated.
+func statusOf(err error) int {
+	_, invalid := errors.AsType[*events.Invalid](err)
+	switch {
+	case invalid:
+		return http.StatusBadRequest
+	case errors.Is(err, events.ErrRefused):
+		return http.StatusForbidden
+	case errors.Is(err, events.ErrConflict):
+		return http.StatusConflict
+	case errors.Is(err, events.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusServiceUnavailable
+}
+
+// shown is what a client learns of an error of the bus: which of the documented ones it is. Names of servers and subjects are in the log.
+func shown(err error) error {
+	if _, invalid := errors.AsType[*events.Invalid](err); invalid {
+		return err
+	}
+	switch {
+	case errors.Is(err, events.ErrRefused):
+		return errors.New("the bus does not permit this endpoint to publish events of this kind and pipeline")
+	case errors.Is(err, events.ErrConflict):
+		return errors.New("another event with this id was stored before for this kind, pipeline and run: publish new data under a new id")
+	case errors.Is(err, events.ErrTooLarge):
+		return events.ErrTooLarge
+	}
+	return errors.New("the bus does not answer: repeat the request; the event may have been stored, and is stored once")
+}

@@ -1,0 +1,126 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/cloudevents/sdk-go/v2/binding"
+	"github.com/cloudevents/sdk-go/v2/event"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// candidate is one event of a request, or why it is none.
+type candidate struct {
+	fact events.Fact
+	err  error
+}
+
+const eventPrefix = "Ce-"
+
+// read returns the events of a request in any content mode. An error is about the request as a whole.
+func read(w http.ResponseWriter, r *http.Request) ([]candidate, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err != nil {
+		return nil, err
+	}
+	header, err := eventHeader(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	m := cehttp.NewMessage(header, io.NopCloser(bytes.NewReader(body)))
+	if m.ReadEncoding() == binding.EncodingBatch {
+		return readBatch(r.Header, body)
+	}
+	if media := mediaOf(header); m.ReadEncoding() == binding.EncodingUnknown {
+		return nil, unknownEncoding(header, media)
+	}
+	fact, err := events.DecodeMessage(m)
+	return []candidate{traced(fact, err, r.Header)}, nil
+}
+
+// eventHeader is the header as the SDK may see it: it panics on one named "ce-", and takes the first of several values.
+func eventHeader(from http.Header) (http.Header, error) {
+	header := from.Clone()
+	for name, values := range header {
+		if attribute, ok := strings.CutPrefix(name, eventPrefix); ok && len(values) > 1 {
+			return nil, &events.Invalid{Field: strings.ToLower(attribute), Expected: "one header " + name, Got: fmt.Sprint(len(values))}
+		}
+	}
+	delete(header, eventPrefix)
+	return header, nil
+}
+
+// readBatch reads one event after another, so that one that is wrong is named by its place.
+func readBatch(header http.Header, body []byte) ([]candidate, error) {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
+		return nil, &events.Invalid{Field: "batch", Expected: "a JSON list of events"}
+	}
+	var all []candidate
+	for decoder.More() {
+		if len(all) == MaxBatch {
+			return nil, errLongBatch
+		}
+		var one json.RawMessage
+		if err := decoder.Decode(&one); err != nil {
+			return nil, &events.Invalid{Field: "batch", Expected: "a JSON list of events", Got: err.Error()}
+		}
+		fact, err := events.Decode(nil, one)
+		all = append(all, traced(fact, err, header))
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, &events.Invalid{Field: "batch", Expected: "a JSON list of events", Got: err.Error()}
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, &events.Invalid{Field: "batch", Expected: "one JSON list of events", Got: "more behind it"}
+	}
+	return all, nil
+}
+
+var errLongBatch = fmt.Errorf("expected at most %d events in a batch", MaxBatch)
+
+// traced gives an event without a place in a trace that of its request (W3C Trace Context).
+func traced(fact events.Fact, err error, header http.Header) candidate {
+	if err == nil && fact.Trace == "" {
+		withTrace := fact
+		withTrace.Trace, withTrace.TraceState = header.Get("traceparent"), header.Get("tracestate")
+		if _, bad := withTrace.CloudEvent(); bad == nil {
+			fact = withTrace
+		}
+	}
+	return candidate{fact, err}
+}
+
+func mediaOf(header http.Header) string {
+	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil {
+		return strings.ToLower(header.Get("Content-Type"))
+	}
+	return media
+}
+
+// formatError says that the event format is none that is read.
+type formatError struct{ *events.Invalid }
+
+func (e formatError) Unwrap() error { return e.Invalid }
+
+// unknownEncoding says of a request that is no event by its header which header is missing.
+func unknownEncoding(header http.Header, media string) error {
+	const modes = event.ApplicationCloudEventsJSON + ", " + event.ApplicationCloudEventsBatchJSON + ", or headers ce-specversion, ce-id and so on"
+	version := header.Get("ce-specversion")
+	switch {
+	case strings.HasPrefix(media, "application/cloudevents"):
+		return formatError{&events.Invalid{Field: "Content-Type", Expected: modes, Got: media}}
+	case version != "":
+		return &events.Invalid{Field: "specversion", Expected: event.CloudEventsVersionV1, Got: fmt.Sprintf("%.20q", version)}
+	}
+	return &events.Invalid{Field: "specversion", Expected: "an event: content type " + modes}
+}
