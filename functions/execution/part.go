@@ -63,11 +63,11 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 // sent when do has succeeded is not sent any more.
 func (p *Part) Saving(ctx context.Context, do func(take Take) error) error {
 	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, latest: make(chan snapshot, 1)}
-	s.copy = func(to string, all bool) error {
+	s.copy = func(to string, all bool, _ selection) error {
 		if all {
-			return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, math.MaxInt64)
+			return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, math.MaxInt64, nil)
 		}
-		return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, copiedBytes)
+		return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, copiedBytes, nil)
 	}
 	if err := s.makeFolder(p.attempt.Desk); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (p *Part) Keep(ctx context.Context, step int) error {
 	}
 	defer s.removeFolder()
 	whole := filepath.Join(s.beside, "whole") // what the store follows is not the module's to change
-	if err := copyTree(p.attempt.Desk.base(p.dir), p.dir, whole, copiedBytes); err != nil {
+	if err := copyTree(p.attempt.Desk.base(p.dir), p.dir, whole, copiedBytes, nil); err != nil {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("copy what is kept: %w", err))
 	}
 	if _, err := p.checkpoints.Save(ctx, whole, step); err != nil {

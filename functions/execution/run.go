@@ -40,9 +40,11 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 	defer kept.Close()
 	live := a.tellLog()
 	limits.Live = live
+	watch := a.watchFiles(code.source, take)
 	outcome, err = a.runModule(ctx, told, limits, func(m module.Message) {
 		switch m.Type {
 		case module.MessageProgress:
+			watch.reached(m.Step)
 			a.Report(events.Progress{Phase: m.Phase, Step: m.Step, Steps: m.Steps, Metrics: m.Metrics})
 		case module.MessageCheckpoint:
 			take(m)
@@ -50,6 +52,7 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 			study(m)
 		}
 	})
+	watch.end(err != nil)
 	live.end()
 	a.log, a.logTail = a.keepLog(ctx, kept), outcome.LogTail
 	if err != nil {

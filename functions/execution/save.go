@@ -19,18 +19,20 @@ import (
 // saver sends checkpoints to the store while the module trains on: one at a time, and of those that wait the newest. A
 // checkpoint that can't be sent is no reason to fail a job; the next one may go.
 type saver struct {
-	copy        func(to string, all bool) error // of the module's folders
-	beside      string                          // what is copied waits here, where the module can't write
+	copy        func(to string, all bool, chosen selection) error // of the module's folders
+	settled     *settledFiles                                     // of these; nil where modules say themselves what is whole
+	beside      string                                            // what is copied waits here, where the module can't write
 	checkpoints *storage.Checkpoints
 	log         *slog.Logger
 	saved       func(storage.Checkpoint)
 
+	taking sync.Mutex // the module's messages and the watch
 	taken  int
 	latest chan snapshot // holds one at most
 }
 
-// Take keeps the module's folders as they are when it says, by a checkpoint message, that they are whole. The copy is
-// taken before it returns. One goroutine at a time.
+// Take keeps the module's folders as they are when it says, by a checkpoint message, that they are whole; or, of a message that says
+// Settled, what of them is. The copy is taken before it returns.
 type Take func(m module.Message)
 
 // snapshot is a copy of the module's folder at a step.
@@ -51,7 +53,10 @@ func (s *saver) removeFolder() { _ = os.RemoveAll(s.beside) } // what stays goes
 
 // saving runs finish and sends the attempt's checkpoints that it takes.
 func (a *Attempt) saving(ctx context.Context, finish func(take Take) error) error {
-	s := &saver{copy: a.Desk.copyKept, checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved, latest: make(chan snapshot, 1)}
+	s := &saver{
+		copy: a.Desk.copyKept, settled: newSettledFiles(a.Desk, time.Now), checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved,
+		latest: make(chan snapshot, 1),
+	}
 	if err := s.makeFolder(a.Desk); err != nil {
 		return err
 	}
@@ -109,12 +114,30 @@ func (w *Workshop) leave(cause error, sending context.Context, stop context.Canc
 // take keeps the module's folder as it is now, instead of one that still waits. It holds up the module's messages, so
 // it is quick.
 func (s *saver) take(m module.Message) {
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	var chosen selection
+	if s.settled != nil && m.All {
+		err := s.settled.look()
+		if m.Settled {
+			var ok bool
+			if err == nil && m.Over {
+				s.settled.stopped()
+			}
+			if chosen, ok = s.settled.choose(); err != nil || !ok {
+				return
+			}
+		}
+	}
 	s.taken++
 	snap := snapshot{dir: filepath.Join(s.beside, "checkpoint-"+strconv.Itoa(s.taken)), step: m.Step}
-	if err := s.copy(snap.dir, m.All); err != nil {
+	if err := s.copy(snap.dir, m.All, chosen); err != nil {
 		s.log.Warn("a checkpoint is not kept", "step", m.Step, "error", err)
 		snap.remove()
 		return
+	}
+	if s.settled != nil {
+		s.settled.keep(chosen)
 	}
 	select {
 	case old := <-s.latest:

@@ -18,8 +18,8 @@ const copiedBytes = 1 << 20
 
 // copyTree makes a copy of a folder of a module's, which is base or lies below it: see guest.OpenFolder. Files of more than the given number
 // of bytes are linked. A file that vanishes meanwhile is left out: its module has no use for it any more. What is neither file nor link is
-// left out too. Nothing outside of the folder is read, whatever the module does to it meanwhile.
-func copyTree(base, from, to string, copied int64) error {
+// left out too, and files of which without says so; nil is for none. Nothing outside of the folder is read, whatever the module does to it meanwhile.
+func copyTree(base, from, to string, copied int64, without func(name string) bool) error {
 	root, err := guest.OpenFolder(base, from)
 	if err != nil {
 		return err
@@ -35,6 +35,9 @@ func copyTree(base, from, to string, copied int64) error {
 		target := filepath.Join(to, filepath.FromSlash(name))
 		if entry.IsDir() {
 			return os.MkdirAll(target, 0o755)
+		}
+		if without != nil && without(filepath.FromSlash(name)) {
+			return nil
 		}
 		if err := copyEntry(root, name, target, entry.Type(), copied); !errors.Is(err, fs.ErrNotExist) {
 			return err

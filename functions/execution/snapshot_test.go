@@ -27,7 +27,7 @@ func TestACopyOfAFolderStaysAsItWas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := copyTree(from, from, to, copiedBytes); err != nil {
+	if err := copyTree(from, from, to, copiedBytes, nil); err != nil {
 		t.Fatal(err)
 	}
 	err = errors.Join( // the module goes on
@@ -96,7 +96,7 @@ func TestACopyFollowsNoLinkInThePlaceOfTheFolder(t *testing.T) {
 	}
 	for i, from := range []string{filepath.Join(desk, "working"), filepath.Join(desk, "trial", "working")} {
 		to := filepath.Join(t.TempDir(), "copy")
-		if err := copyTree(desk, from, to, copiedBytes); err == nil {
+		if err := copyTree(desk, from, to, copiedBytes, nil); err == nil {
 			t.Errorf("%d: a link was taken for the folder", i)
 		}
 		if _, err := os.Stat(filepath.Join(to, "key")); !errors.Is(err, fs.ErrNotExist) {
@@ -143,7 +143,7 @@ func TestACopyHasAFileThatIsReplacedMeanwhile(t *testing.T) {
 	}()
 	for range 500 {
 		to := filepath.Join(t.TempDir(), "copy")
-		if err := copyTree(from, from, to, copiedBytes); err != nil {
+		if err := copyTree(from, from, to, copiedBytes, nil); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := os.ReadFile(filepath.Join(to, "state")); err != nil || string(text) != "whole" {

@@ -1,8 +1,10 @@
 package execution
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -23,19 +25,19 @@ const (
 )
 
 // copyKept copies what belongs to a checkpoint.
-func (d Desk) copyKept(to string, all bool) error {
+func (d Desk) copyKept(to string, all bool, chosen selection) error {
 	if !all {
-		return copyTree(d.dir, d.Working(), to, copiedBytes)
+		return copyTree(d.dir, d.Working(), to, copiedBytes, nil)
 	}
-	return d.copyAll(to)
+	return d.copyAll(to, chosen)
 }
 
-// copyAll copies working/ and model_run/ as they are together at one moment: again, when a file has changed meanwhile. Nothing
-// is linked, as any file may be written to in place later on.
-func (d Desk) copyAll(to string) error {
+// copyAll copies the chosen files of working/ and model_run/ as they are together at one moment: again, when a file has changed
+// meanwhile. Nothing is linked, as any file may be written to in place later on.
+func (d Desk) copyAll(to string, chosen selection) error {
 	var changed string
 	for try := range steadyTries {
-		before, err := d.state()
+		before, err := d.state(chosen)
 		if err != nil {
 			return err
 		}
@@ -43,10 +45,10 @@ func (d Desk) copyAll(to string) error {
 			time.Sleep(steadyPause << try)
 			continue
 		}
-		if err := d.copyBoth(to); err != nil {
+		if err := d.copyBoth(to, chosen); err != nil {
 			return err
 		}
-		after, err := d.state()
+		after, err := d.state(chosen)
 		if err != nil {
 			return err
 		}
@@ -61,18 +63,80 @@ func (d Desk) copyAll(to string) error {
 	return fmt.Errorf("its files change all the time, like %s", changed)
 }
 
-func (d Desk) copyBoth(to string) error {
-	if err := copyTree(d.dir, d.Working(), to, math.MaxInt64); err != nil {
-		return err
-	}
-	if _, err := os.Stat(d.Out(modelRun)); errors.Is(err, fs.ErrNotExist) {
-		return nil // the job has no such output
-	}
+func (d Desk) copyBoth(to string, chosen selection) error {
 	inside := filepath.Join(to, filepath.FromSlash(runInside))
-	if err := os.MkdirAll(filepath.Dir(inside), 0o755); err != nil {
-		return err
+	for _, folder := range []struct{ from, to string }{{d.Working(), to}, {d.Out(modelRun), inside}} {
+		if _, err := os.Stat(folder.from); errors.Is(err, fs.ErrNotExist) {
+			continue // the job has no such output
+		}
+		if err := os.MkdirAll(filepath.Dir(folder.to), 0o755); err != nil {
+			return err
+		}
+		without := func(name string) bool {
+			path := filepath.Join(folder.from, name)
+			return chosen.without[path] || chosen.anew[path]
+		}
+		if err := copyTree(d.dir, folder.from, folder.to, math.MaxInt64, without); err != nil {
+			return err
+		}
+		if err := d.copyAnew(folder.from, folder.to, chosen.anew); err != nil {
+			return err
+		}
 	}
-	return copyTree(d.dir, d.Out(modelRun), inside, math.MaxInt64)
+	return nil
+}
+
+// copyAnew copies each of the files that are written anew all the time as it was at some moment; one of JSON is whole then.
+func (d Desk) copyAnew(from, to string, anew map[string]bool) error {
+	for path := range anew {
+		name, ok := strings.CutPrefix(path, from+string(filepath.Separator))
+		if !ok {
+			continue
+		}
+		if err := d.copyOneAnew(from, name, filepath.Join(to, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d Desk) copyOneAnew(from, name, to string) error {
+	for try := range steadyTries {
+		before, err := os.Lstat(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text, err := readOfModule(d.dir, from, filepath.ToSlash(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		after, err := os.Lstat(filepath.Join(from, name))
+		if err == nil && after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) && int64(len(text)) == after.Size() &&
+			len(text) > 0 && (filepath.Ext(name) != ".json" || json.Valid(text)) {
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				return err
+			}
+			return os.WriteFile(to, text, 0o644)
+		}
+		time.Sleep(steadyPause << try / 2)
+	}
+	return fmt.Errorf("%s is written anew all the time", name)
+}
+
+// readOfModule reads a small file in a folder that a module may write to.
+func readOfModule(base, dir, name string) ([]byte, error) {
+	file, err := openOfModule(base, dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxLogLines+1))
 }
 
 // layOutRun moves what a checkpoint holds of model_run from working/ to where it belongs.
@@ -90,14 +154,14 @@ func (d Desk) layOutRun() error {
 	return os.Remove(filepath.Dir(inside))
 }
 
-// folderState tells whether files change. Files of TensorBoard are left out: they only grow, and may end anywhere.
+// folderState tells whether files change. Logs are left out, since they only grow and may end anywhere, and what a checkpoint is made without.
 type folderState map[string]fs.FileInfo
 
-func (d Desk) state() (folderState, error) {
+func (d Desk) state(chosen selection) (folderState, error) {
 	state := folderState{}
 	for _, dir := range []string{d.Working(), d.Out(modelRun)} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.Type().IsRegular() && !strings.Contains(entry.Name(), ".tfevents.") {
+			if err == nil && entry.Type().IsRegular() && !logName.MatchString(path) && !chosen.logs[path] && !chosen.anew[path] && !chosen.without[path] {
 				var info fs.FileInfo
 				if info, err = entry.Info(); err == nil {
 					state[path] = info

@@ -57,7 +57,7 @@ func TestACheckpointOfAllHoldsModelRunToo(t *testing.T) {
 		"working/backup/w": "1", "out/model_run/ckpt/state": "2", "out/model_run/events.out.tfevents.1": "3", "out/model/m": "4",
 	})
 	next := lay(t, nil)
-	if err := d.copyAll(next.Working()); err != nil {
+	if err := d.copyAll(next.Working(), selection{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := next.layOutRun(); err != nil {
@@ -90,7 +90,7 @@ func TestAJobWithoutModelRunHasWorkingAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "copy")
-	if err := d.copyAll(to); err != nil {
+	if err := d.copyAll(to, selection{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := filesBelow(t, to); !maps.Equal(got, map[string]string{"oracle.json": "{}"}) {
@@ -103,7 +103,7 @@ func TestNothingIsLinkedThatMayBeWrittenTo(t *testing.T) {
 	t.Parallel()
 	weights := strings.Repeat("w", copiedBytes+1)
 	d, to := lay(t, map[string]string{"working/latest.weights.h5": weights}), filepath.Join(t.TempDir(), "copy")
-	if err := d.copyAll(to); err != nil {
+	if err := d.copyAll(to, selection{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(filepath.Join(d.Working(), "latest.weights.h5"), 3); err != nil {
@@ -146,7 +146,7 @@ func TestACopyIsOfOneMoment(t *testing.T) {
 	defer close(stop)
 	for range 5 {
 		to := filepath.Join(t.TempDir(), "copy")
-		if err := d.copyAll(to); err != nil {
+		if err := d.copyAll(to, selection{}); err != nil {
 			if !strings.Contains(err.Error(), "change all the time") { // as they may, on a busy machine
 				t.Fatal(err)
 			}
@@ -174,14 +174,14 @@ func TestWhatHasChangedIsSeen(t *testing.T) {
 		"a file that is gone": func(w string) error { return os.Remove(filepath.Join(w, "a")) },
 	} {
 		d := lay(t, map[string]string{"working/a": "", "working/b": ""})
-		was, err := d.state()
+		was, err := d.state(selection{})
 		if err != nil || was.differs(was) != "" || was.youngerThan(steadyPause) != "" || was.youngerThan(time.Hour) == "" {
 			t.Fatalf("%v, %v", was, err)
 		}
 		if err := change(d.Working()); err != nil {
 			t.Fatal(err)
 		}
-		now, err := d.state()
+		now, err := d.state(selection{})
 		if err != nil || now.differs(was) == "" {
 			t.Errorf("%s is no change, %v", name, err)
 		}

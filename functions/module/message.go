@@ -19,6 +19,13 @@ type Message struct {
 	// meanwhile, a copy is taken only when none is.
 	All bool `json:"all,omitempty"`
 
+	// Settled is, of a checkpoint of All, for a moment at which files may be being written: only what is whole is kept, if that is
+	// something new. It is for the worker to find out which files these are.
+	Settled bool `json:"settled,omitempty"`
+
+	// Over is, of a Settled checkpoint, that the module's process has ended. Modules don't send it.
+	Over bool `json:"-"`
+
 	// Study is, of a "study", what a tune is to search for and how: a tune.Config, as JSON.
 	Study json.RawMessage `json:"study,omitempty"`
 

@@ -191,3 +191,86 @@ func checkGoneOn(t *testing.T, b *bench, told *events.ModelTrained) {
 		t.Errorf("%d files of TensorBoard, want one of each attempt: %+v", logs, run.Files)
 	}
 }
+
+// busy is a training loop of its own that appends to a log and counts steps in a file five times a second, saves checkpoints of
+// TensorFlow every second, and is killed in the middle of things. It tells nothing of checkpoints.
+const busy = `
+import json, os, signal, time
+import tensorflow as tf
+
+def run_fn(fn_args):
+    step, weight = tf.Variable(0, dtype=tf.int64), tf.Variable(0.0)
+    manager = tf.train.CheckpointManager(tf.train.Checkpoint(step=step, weight=weight), os.path.join(fn_args.model_run_dir, "ckpt"), max_to_keep=2)
+    restored = manager.restore_or_initialize()
+    first = int(step.numpy())
+    log = open(os.path.join(fn_args.model_run_dir, "history"), "a")
+    while step < 60:
+        step.assign_add(1)
+        weight.assign_add(0.5)
+        log.write(f"step {int(step)}\n")
+        log.flush()
+        with open(os.path.join(fn_args.model_run_dir, "step.json"), "w") as file:
+            json.dump({"step": int(step)}, file)
+        if step % 5 == 0:
+            manager.save()
+        if not restored and step == 48:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0 if restored else 0.2)
+    with open(os.path.join(fn_args.model_run_dir, "told.json"), "w") as file:
+        json.dump({"restored": restored, "first": first, "weight": float(weight)}, file)
+    served = tf.Module()
+    served.weight = weight
+    served.serve = tf.function(lambda x: x * served.weight, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tf.saved_model.save(served, fn_args.serving_model_dir, signatures={"serving_default": served.serve})
+`
+
+func TestABusyLoopGoesOnWhereItWasKilled(t *testing.T) {
+	t.Parallel()
+	interpreter := tftest.Python(t)
+	path := filepath.Join(t.TempDir(), "busy.py")
+	if err := os.WriteFile(path, []byte(busy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	host, err := guest.New(guest.Options{Python: interpreter, CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(host.Close)
+	b := setup(t, nil)
+	attempt := func(number int) (*events.ModelTrained, error) {
+		s := b.shift(t, b.store, host, fmt.Sprint("a", number), number)
+		s.job = job(t, "j1", "monday", "pipeline: penguin\nmodule: {path: "+path+", keras: 3}\ntrainer: {wait_for: [transform], max_crashes: 3, skew: {check: off}}\n")
+		return s.handle(t.Context())
+	}
+	if _, err := attempt(1); kindOf(err) != events.FailureCrash {
+		t.Fatalf("kind %q of %v", kindOf(err), err)
+	}
+	trained, err := attempt(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := storage.ParseRef(trained.ModelRun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := storage.StageIn(t.Context(), b.store, ref, t.TempDir(), storage.StageOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(run.Path("told.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var second struct {
+		Restored string
+		First    int
+		Weight   float64
+	}
+	if err := json.Unmarshal(text, &second); err != nil {
+		t.Fatal(err)
+	}
+	// The checkpoint of step 45 was written 3 steps before the end, and the worker looks after a crash too.
+	if second.First != 45 || second.Weight != 30 {
+		t.Errorf("the second attempt: %s", text)
+	}
+}

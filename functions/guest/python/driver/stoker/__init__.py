@@ -40,8 +40,8 @@ def checkpoint(step: Any = 0) -> None:
     """Says that the files below fn_args.working_dir and fn_args.model_run_dir are whole now: another attempt may go on
     from them.
 
-    Without it Stoker goes by the ends of epochs and trials, and by files that lie still. step is that of the files; 0:
-    the one reported last.
+    Without it Stoker goes by the ends of epochs and trials, and keeps what is whole by its format or has rested for 2 s.
+    step is that of the files; 0: the one reported last.
     """
     if _kept is not None:
         _kept(_whole(step))

@@ -1,8 +1,8 @@
 """When what a module has written below its folders is whole: then a checkpoint message has the worker keep it for
 another attempt.
 
-At the ends of epochs and trials, when the module says so, and else when the files have changed and lie still. Never
-while a file is there that looks like one being written.
+At the ends of epochs and trials, and when the module says so. In between, and after a crash, the worker itself finds out
+which files are whole: functions/execution/settled.go.
 """
 import os
 import re
@@ -11,9 +11,7 @@ import time
 
 from stoker_guest import said
 
-TICK = 0.5  # seconds between looks, at least
-STILL = 2.0  # for so long files have not changed
-GLANCE = 0.3  # what does not change for so long is not being written
+TICK = 0.5  # seconds
 FRESH = 10.0  # a file that looks half written is one if it changed within so many seconds
 LONGEST = 30.0  # that a worker may take for a copy
 MAX_FILES = 50_000
@@ -26,8 +24,6 @@ _lock = threading.RLock()
 _folders = []
 _kept = {}  # what the files were when they were kept last
 _when = 0.0  # that was
-_before = None  # what the files were at the last look
-_since = 0.0  # and have been since
 _step = int  # how far the training is: 0 before start says better
 _sent = 0  # how many were sent
 _taken = None  # the file in which functions/guest says how many of them were taken
@@ -41,7 +37,7 @@ def start(folders, step, tick):
     _taken = os.path.join(home, ".stoker-taken") if home and home == os.environ.get("HOME") else None
     _folders, _step = [folder for folder in folders if folder], step
     _kept = look() or {}
-    threading.Thread(target=_watch, args=(tick,), name="stoker-checkpoints", daemon=True).start()
+    threading.Thread(target=_tick, args=(tick,), name="stoker-progress", daemon=True).start()
 
 
 def look():
@@ -83,13 +79,11 @@ def said_whole(step):
 
 def last(sure):
     """The process is about to leave: what is new now is kept, or lost. Unless it is sure that nobody is writing, only
-    what does not seem to change."""
-    files = look()
+    what the worker finds to be whole."""
     if not sure:
-        time.sleep(GLANCE)
-        if files is None or look() != files or _half_written(files):
-            said.note("no last checkpoint: files below working_dir or model_run_dir are being written")
-            return
+        said.send({"type": "checkpoint", "step": int(_step()), "all": True, "settled": True})
+        return
+    files = look()
     with _lock:
         if files and _new(files):
             _send(files, _step())
@@ -140,31 +134,7 @@ def _root(path):
     return max(len(folder) for folder in _folders if path.startswith(folder))
 
 
-def _watch(tick):
-    """Keeps what lies still. It takes a twentieth of one core at most."""
-    pause, few = TICK, True
+def _tick(tick):
     while True:
-        time.sleep(pause)
-        began = time.monotonic()
+        time.sleep(TICK)
         tick()
-        if few and not tend():
-            few = False
-            said.note(f"more than {MAX_FILES} files below working_dir and model_run_dir: "
-                      "from now on only stoker.checkpoint() has them kept")
-        pause = max(TICK, 20 * (time.monotonic() - began)) if few else TICK
-
-
-def tend():
-    """Looks once, and keeps what is new and has been still for long enough. False if there are too many files."""
-    global _before, _since
-    files = look()
-    if files is None:
-        return False
-    still, now = {path: state for path, state in files.items() if not APPENDED.search(path)}, _clock()
-    if still != _before:
-        _before, _since = still, now
-    elif now - _since >= STILL:
-        with _lock:
-            if _new(still) and not _half_written(files) and now - _when >= _pause(files):
-                _send(files, _step())
-    return True

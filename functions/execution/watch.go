@@ -1,0 +1,68 @@
+package execution
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// fileWatch keeps what has settled of the files of a module that does not say itself when they are whole.
+type fileWatch struct {
+	take Take
+	step atomic.Int64
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+// watchFiles looks after the folders of a TFX module while it runs. Other modules say when their files are whole: nil.
+func (a *Attempt) watchFiles(source module.Source, take Take) *fileWatch {
+	if take == nil || !guest.IsTFX(source.Path) {
+		return nil
+	}
+	w := &fileWatch{take: take, stop: make(chan struct{})}
+	w.step.Store(int64(a.Resumed))
+	w.done.Go(w.run)
+	return w
+}
+
+// run looks again and again, for a twentieth of one core at most.
+func (w *fileWatch) run() {
+	for pause := lookPause; ; {
+		select {
+		case <-w.stop:
+			return
+		case <-time.After(pause):
+		}
+		began := time.Now()
+		w.take(w.checkpoint())
+		pause = max(lookPause, 20*time.Since(began))
+	}
+}
+
+func (w *fileWatch) checkpoint() module.Message {
+	return module.Message{Type: module.MessageCheckpoint, Step: int(w.step.Load()), All: true, Settled: true}
+}
+
+// reached notes how far the training is.
+func (w *fileWatch) reached(step int) {
+	if w != nil && step > 0 {
+		w.step.Store(int64(step))
+	}
+}
+
+// end looks no more. Of a module that failed, what it has left is kept first: its process may have ended between two looks.
+func (w *fileWatch) end(failed bool) {
+	if w == nil {
+		return
+	}
+	close(w.stop)
+	w.done.Wait()
+	if failed {
+		last := w.checkpoint()
+		last.Over = true
+		w.take(last)
+	}
+}
