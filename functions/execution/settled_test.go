@@ -21,7 +21,6 @@ type writes struct {
 	desk    Desk
 	now     time.Time
 	settled *settledFiles
-	looks   int
 }
 
 func newWrites(t *testing.T) *writes {
