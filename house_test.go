@@ -51,7 +51,7 @@ var table = house.Table{
 		"compute/export":           {Opens: "compute/cut compute/example compute/nn compute/onnx compute/savedmodel compute/tflite compute/train"},
 		"compute/tflite":           {Opens: "compute/nn", Tests: "compute/example compute/savedmodel"},
 		"compute/tftest":           {TestHelp: true},
-		"compute/skew": {Opens: "compute/example compute/record compute/savedmodel compute/tensorflow",
+		"compute/skew": {Opens: "compute/example compute/record compute/savedmodel compute/tensorflow compute/transform",
 			Tests: "compute/export compute/nn compute/train"},
 		"compute/drift":          {Opens: "compute/example compute/tensorflow", Tests: "compute/tftest"},
 		"compute/tensorflow":     {Opens: "compute/bundle compute/record compute/tensorflow/ops"},

@@ -101,12 +101,15 @@ type Model struct {
 // Skew is what the train/serve comparison at publish found. A difference beyond the tolerance is no fact of a model, but stops the
 // job.
 type Skew struct {
-	Rows      int      `json:"rows" jsonschema:"minimum=0,description=Rows that were compared. 0: none\\, and the note says why"`
+	Rows      int      `json:"rows" jsonschema:"minimum=0,description=Rows that were compared\\, by the model's answers or by its transformed features"`
 	MaxAbs    float64  `json:"max_abs" jsonschema:"description=Largest difference between an answer of the files and what it should be"`
 	Tolerance float64  `json:"tolerance"`
 	Raw       bool     `json:"raw" jsonschema:"description=The rows went in as requests do. Else they were transformed ones\\, behind the transform graph"`
 	By        []string `json:"by,omitempty" jsonschema:"enum=go,enum=tensorflow,description=Who asked the model in its files"`
 	Note      string   `json:"note,omitempty" jsonschema:"description=What was not compared\\, and why"`
+
+	Asked       int    `json:"asked,omitempty" jsonschema:"minimum=0,description=Rows that the serving signature answered without an error\\, as requests have them: without labels. 0: it was not asked"`
+	NotCompared string `json:"not_compared,omitempty" jsonschema:"description=Why no answer of the serving signature was compared with the model in memory. Left out where some were"`
 }
 
 // ModelTrained says that a model has been trained, checked and committed.

@@ -122,6 +122,7 @@ func (s *Skew) validate() error {
 	}
 	return first(
 		checkCount("rows", int64(s.Rows)),
+		checkCount("asked", int64(s.Asked)),
 		checkFinite("max_abs", s.MaxAbs),
 		checkFinite("tolerance", s.Tolerance),
 	)

@@ -227,3 +227,14 @@ func checkShapes(specs []tensorflow.Spec, inputs map[string]Tensor) error {
 func shapeText(shape []int) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), "-1", "?")
 }
+
+// ParsesExamples says whether the model has an operation that reads serialized tf.Examples or tf.SequenceExamples, or may: of Python code
+// nobody knows.
+func (s *Served) ParsesExamples() bool {
+	return s.model.Has("ParseExample", "ParseExampleV2", "ParseSingleExample", "ParseSequenceExample", "ParseSequenceExampleV2",
+		"ParseSingleSequenceExample", "DecodeProtoV2", "PyFunc", "PyFuncStateless", "EagerPyFunc")
+}
+
+// MayFailBesides says whether the model has a node that runs for its effect alone and may have an error, such as an assertion. Run doesn't
+// run it.
+func (s *Served) MayFailBesides() bool { return s.model.MayFailBesides() }

@@ -27,6 +27,14 @@ type asker interface {
 // unable is an error of an asker that can't execute the model.
 type unable struct{ error }
 
+// modelError is an error that the model has for the rows of a question.
+type modelError struct {
+	question int // of the list that was asked
+	error
+}
+
+func (e modelError) Unwrap() error { return e.error }
+
 // askers are those that are there, he whose word counts last.
 func askers(q Question, model *savedmodel.Served) []asker {
 	list := []asker{reader{q, model}}
@@ -53,7 +61,7 @@ func (r reader) askRounded(ctx context.Context, questions []question, seed uint6
 	return r.ask(ctx, questions)
 }
 
-func (r reader) ask(_ context.Context, questions []question) (answers []map[string]column, err error) {
+func (r reader) ask(ctx context.Context, questions []question) (answers []map[string]column, err error) {
 	defer func() { // a graph is foreign code: that it breaks our reader says nothing of the model
 		if broken := recover(); broken != nil {
 			r.question.Logger.Error("our reader of SavedModels broke", "panic", broken, "stack", string(debug.Stack()))
@@ -72,18 +80,39 @@ func (r reader) ask(_ context.Context, questions []question) (answers []map[stri
 			return nil, unable{err}
 		}
 	}
-	for _, q := range questions {
-		outputs, err := r.model.Run(q.signature.Name, q.inputs)
-		if err != nil {
-			return nil, err
+	for i, q := range questions {
+		answer := map[string]column{}
+		for j, call := range q.calls {
+			outputs, err := r.model.RunContext(ctx, q.signature.Name, call.inputs)
+			if errors.Is(err, tensorflow.ErrLimit) || ctx.Err() != nil {
+				return nil, unable{err}
+			}
+			if err != nil {
+				return nil, modelError{i, err}
+			}
+			part, err := columns(q.signature, outputs, call.rows)
+			if err != nil {
+				return nil, unable{err}
+			}
+			join(answer, part, j == 0)
 		}
-		answer, err := columns(q.signature, outputs, q.rows)
-		if err != nil {
-			return nil, unable{err}
-		}
-		answers = append(answers, answer)
+		answers = append(answers, q.trimmed(answer))
 	}
 	return answers, nil
+}
+
+// join appends the rows of a call to those of the calls before it. An output that a call before has not answered with is left out.
+func join(answer, part map[string]column, first bool) {
+	for name, c := range part {
+		if _, ok := answer[name]; ok || first {
+			answer[name] = append(answer[name], c...)
+		}
+	}
+	for name := range answer {
+		if _, ok := part[name]; !ok {
+			delete(answer, name)
+		}
+	}
 }
 
 // checkSize is an error for variables that are too large to be read along with other work.

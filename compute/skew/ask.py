@@ -1,10 +1,17 @@
 """Asks a SavedModel as TensorFlow serves it: python ask.py <model> <questions.json> <answers.json> <seed> <rounded by>."""
 import base64
+import importlib
 import json
 import sys
 
 import numpy as np
 import tensorflow as tf
+
+# Packages that have ops of their own, which models of TFX modules use.
+OPS = ("tensorflow_text", "struct2tensor", "tensorflow_decision_forests", "tensorflow_addons")
+
+# What TensorFlow says of ops that have no implementation for a CPU.
+OTHER_DEVICE = ("No OpKernel was registered", "on the CPU", "platform CPU", "current platform")
 
 
 def tensor(t):
@@ -35,12 +42,18 @@ def parts(name, v):
     return {name: v}
 
 
+def of_machine(error):
+    """Whether the model was made for another device, or is too large for this one: it is no worse for that."""
+    kinds = (tf.errors.UnimplementedError, tf.errors.ResourceExhaustedError, tf.errors.UnavailableError, tf.errors.AbortedError)
+    return isinstance(error, kinds) or any(words in str(error) for words in OTHER_DEVICE)
+
+
 def ask(model, question):
     try:
         answer = model.signatures[question["signature"]](**{k: tensor(t) for k, t in question["inputs"].items()})
     except tf.errors.OpError as e:  # a graph can put anything into the message, which is published: it stays here
         print(e, file=sys.stderr)
-        return {"error": type(e).__name__}
+        return {"unable" if of_machine(e) else "error": type(e).__name__}
     tensors = {k: t for name, v in answer.items() for k, t in parts(name, v).items()}
     outputs = {k: encoded(t) for k, t in tensors.items()}
     return {"outputs": {k: v for k, v in outputs.items() if v is not None}}
@@ -58,9 +71,27 @@ def round_otherwise(model, seed, by):
             v.assign((value * (1 + by * random.choice([-1.0, 1.0], value.shape))).astype(np.float32))
 
 
+def load(folder):
+    """Loads the model, with the packages that register ops of their own if it needs one and they are installed."""
+    try:
+        return tf.saved_model.load(folder)
+    except (tf.errors.NotFoundError, KeyError) as error:  # Op type not registered
+        if not any([importable(name) for name in OPS]):
+            raise error
+        return tf.saved_model.load(folder)
+
+
+def importable(name):
+    try:
+        importlib.import_module(name)
+    except Exception:
+        return False
+    return True
+
+
 def main():
     folder, questions, answers, seed, by = sys.argv[1:]
-    model = tf.saved_model.load(folder)
+    model = load(folder)
     round_otherwise(model, int(seed), float(by))
     with open(questions) as f:
         asked = json.load(f)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stoker-ml/stoker/compute/savedmodel"
@@ -23,13 +24,20 @@ type Question struct {
 	// are any, else of Raw. It is as export.Predict writes it. "" or a file that isn't there: nobody said anything.
 	Predictions string
 
+	// Memory is a file of what the model in memory said of rows that it was evaluated on, in any order, with the features that it was
+	// given of each: see memory. It counts where there are no Predictions. "" or a file that isn't there: nobody said anything.
+	Memory string
+
+	// TransformGraph is the transform graph that Transformed rows went through, "" if there is none.
+	TransformGraph string
+
 	// Labels are raw features that requests don't have. They are taken out of the rows before the model is asked for its outputs.
 	Labels []string
 
 	Rows      int          // how many are asked, at most
 	Tolerance float64      // see DefaultTolerance
 	Python    string       // an interpreter that has TensorFlow, which is asked too; "" for none
-	Fallback  string       // one that is asked only where nobody else can execute the model: it takes seconds to start; "" for none
+	Fallback  string       // one that is asked only where Go's reader can't execute all of the model, or finds it wrong: it takes seconds to start; "" for none
 	Logger    *slog.Logger `json:"-"`
 }
 
@@ -47,10 +55,14 @@ const DefaultRows = 100
 // Report is what was found.
 type Report struct {
 	Rows   int      // that were compared
+	Asked  int      // that the serving signature answered
 	MaxAbs float64  // the largest difference that was found, of those numbers that are finite on both sides
 	Raw    bool     // whether the rows went in raw, as requests do
 	By     []string // who asked the files: go, tensorflow
 	Note   string   // what was not compared, and why
+
+	// NotCompared says why no output of the serving signature was compared with what the model in memory said, "" where one was.
+	NotCompared string
 
 	Differences []Difference // beyond the tolerance, none if all is well. The first few of them
 }
@@ -72,16 +84,17 @@ func (d Difference) String() string {
 // maxDifferences are told at most.
 const maxDifferences = 10
 
-// Check asks the model in its files, and compares. An error is one of reading what was said of the rows, or of a model that
-// has an error for a row that it was evaluated on, or whose files are damaged. Rows that aren't tf.Examples, and a model
-// that nobody here can execute, are none, and are told in the note.
+// Check asks the model in its files, and compares. Its serving signature is asked for rows without their labels, as requests are,
+// whether or not there is anything to compare its answers with. An error is one of reading what was said of the rows, or of a model
+// that has an error for a row that it was evaluated on, or needs its label, or whose files are damaged. Rows that aren't tf.Examples,
+// and a model that nobody here can execute, are none: the note says so.
 func Check(ctx context.Context, q Question) (Report, error) {
 	if q.Logger == nil {
 		q.Logger = slog.New(slog.DiscardHandler)
 	}
-	d, err := readData(q)
+	d, err := readData(ctx, q)
 	if unable, ok := errors.AsType[unable](err); ok {
-		return Report{Note: "not checked: " + unable.Error()}, nil
+		return Report{Note: "not checked: " + unable.Error(), NotCompared: unable.Error()}, nil
 	}
 	if err != nil {
 		return Report{}, err
@@ -91,23 +104,36 @@ func Check(ctx context.Context, q Question) (Report, error) {
 		return Report{}, err
 	}
 	c := &check{question: q, data: d}
+	c.addLabels(c.namedLabels(ctx))
 	if err := c.plan(model); err != nil {
 		c.note("%v", err)
+		c.uncompared("%v", err)
+	}
+	if c.refused != nil {
+		return Report{}, c.refused
 	}
 	if len(c.questions) == 0 {
 		return c.report(), nil
 	}
 	for _, by := range askers(q, model) {
-		if err := c.ask(ctx, by); err != nil {
+		if err := c.ask(ctx, by, q.Fallback != ""); err != nil {
 			return Report{}, err
 		}
 	}
-	if len(c.verdicts) == 0 && q.Fallback != "" {
-		if err := c.ask(ctx, python{q.Fallback, q.Model}); err != nil {
+	if q.Fallback != "" && (len(c.verdicts) == 0 || c.doubted() || c.alone() && model.MayFailBesides()) {
+		if err := c.ask(ctx, python{q.Fallback, q.Model}, false); err != nil {
 			return Report{}, err
 		}
 	}
 	return c.report(), nil
+}
+
+// alone says that our reader has answered and nobody else.
+func (c *check) alone() bool { return len(c.verdicts) == 1 && c.verdicts[0].by == "go" }
+
+// doubted says that our reader found a difference in a model that others wrote, with nobody to say the same.
+func (c *check) doubted() bool {
+	return c.data.memory != nil && c.alone() && len(c.verdicts[0].differences) > 0
 }
 
 // check is one comparison, as it goes on.
@@ -116,6 +142,9 @@ type check struct {
 	data      data
 	questions []question
 
+	refused error  // why the model can't be served, as its signature shows
+	outputs string // why no outputs are compared, "" if they are
+
 	rounding roundingOfAll // once it was asked for: as whoever found the first difference has found it
 	verdicts []verdict
 	notes    []string
@@ -123,7 +152,8 @@ type check struct {
 
 // verdict is what one asker found.
 type verdict struct {
-	by string
+	by    string
+	asked int // rows that the serving signature answered
 	comparison
 }
 
@@ -138,13 +168,23 @@ func (c *check) noteOnce(format string, args ...any) {
 	}
 }
 
-// ask has one of them ask the model, and compares what comes out.
-func (c *check) ask(ctx context.Context, by asker) error {
+// ask has one of them ask the model, and compares what comes out. An error of the model is none where it is doubted: another one is to be
+// asked then.
+func (c *check) ask(ctx context.Context, by asker, doubted bool) error {
 	answers, err := by.ask(ctx, c.questions)
 	if unable, ok := errors.AsType[unable](err); ok {
 		c.question.Logger.Warn("the model is not asked", "by", by.name(), "why", unable.error)
 		c.note("not asked by %s: %v", by.name(), unable.error)
 		return nil
+	}
+	if failed, ok := errors.AsType[modelError](err); ok && doubted {
+		c.question.Logger.Warn("the model has an error", "by", by.name(), "error", failed.error)
+		c.note("asked by %s, the model has an error", by.name())
+		return nil
+	}
+	if failed, ok := errors.AsType[modelError](err); ok && c.needsLabels(ctx, by, failed.question) {
+		return fmt.Errorf("the signature %s has an error for rows without the label %s, which requests don't have, and none for rows with it: %w",
+			c.questions[failed.question].signature.Name, quoted(c.questions[failed.question].without), failed.error)
 	}
 	if err != nil {
 		return fmt.Errorf("the model in its files, asked by %s: %w", by.name(), err)
@@ -165,22 +205,54 @@ func (c *check) ask(ctx context.Context, by asker) error {
 	return nil
 }
 
+// needsLabels says whether a question that the model has an error for has an answer where the rows have their labels.
+func (c *check) needsLabels(ctx context.Context, by asker, failed int) bool {
+	if len(c.questions[failed].without) == 0 {
+		return false
+	}
+	same := slices.IndexFunc(c.questions, func(q question) bool {
+		return q.signature.Name == c.questions[failed].signature.Name && len(q.without) == 0
+	})
+	if same < 0 {
+		return false
+	}
+	_, err := by.ask(ctx, c.questions[same:same+1])
+	return err == nil
+}
+
+func quoted(names []string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = strconv.Quote(name)
+	}
+	return strings.Join(list, ", ")
+}
+
 // compare compares what one asker was answered, as far as is known by now what rounding changes.
 func (c *check) compare(by asker, answers []map[string]column) verdict {
 	v := verdict{by: by.name()}
 	v.tolerance = c.question.Tolerance
 	for i, q := range c.questions {
 		v.rounding = c.rounding.of(i)
-		q.compare(c, &v, answers[i])
+		if q.signature.Name != featuresSignature {
+			v.asked = max(v.asked, q.rows)
+		}
+		if q.compare != nil {
+			q.compare(c, &v, answers[i])
+		}
 	}
 	return v
 }
 
 // report sums up. Where TensorFlow has compared rows too, its word counts: it is what will serve the model.
 func (c *check) report() Report {
-	r := Report{Raw: c.data.raw != nil}
+	r := Report{Raw: c.data.raw != nil, NotCompared: c.outputs}
+	if len(c.verdicts) == 0 && r.NotCompared == "" {
+		r.NotCompared = strings.Join(c.notes, "; ")
+	}
 	for _, v := range c.verdicts {
 		r.By = append(r.By, v.by)
+		r.Asked = max(r.Asked, v.asked)
 		r.Rows, r.MaxAbs = max(r.Rows, v.rows), max(r.MaxAbs, v.maxAbs)
 	}
 	heard := slices.DeleteFunc(slices.Clone(c.verdicts), func(v verdict) bool { return v.rows == 0 && len(v.differences) == 0 })

@@ -78,7 +78,7 @@ func rowOf(ints ...int64) row {
 	if ints != nil {
 		f["trips"] = &examplepb.Feature{Kind: &examplepb.Feature_Int64List{Int64List: &examplepb.Int64List{Value: ints}}}
 	}
-	return row{f}
+	return row{features: f}
 }
 
 // A row that lacks a feature which others have is one without values.
@@ -102,13 +102,13 @@ func TestRowsThatNothingTellsApartAreNotPaired(t *testing.T) {
 	v := verdict{}
 	c.compareFeatures(&v, map[string]column{"unkept": {floats(1), floats(1)}})
 	c.compareOutputs(&v, map[string]column{"y": {floats(2), floats(1)}})
-	if len(v.differences) > 0 || len(c.notes) == 0 {
-		t.Errorf("differences %v, notes %q", v.differences, c.notes)
+	if len(v.differences) > 0 || len(c.notes) == 0 || c.outputs == "" {
+		t.Errorf("differences %v, notes %q, outputs %q", v.differences, c.notes, c.outputs)
 	}
 	c = check{data: d} // and where the model has no signature to ask for features
 	c.compareOutputs(&v, map[string]column{"y": {floats(2), floats(1)}})
-	if len(v.differences) > 0 || len(c.notes) == 0 {
-		t.Errorf("differences %v, notes %q", v.differences, c.notes)
+	if len(v.differences) > 0 || c.outputs == "" {
+		t.Errorf("differences %v, outputs %q", v.differences, c.outputs)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestWhatRoundingDecidesIsAllowedOfItsRowAlone(t *testing.T) {
 		"no finite number, by rounding":       {[]map[string]values{{"y": floats(1)}, {"y": floats(1)}, {"y": floats(math.Inf(1))}}, 0, "answers that are not compared, as rounding decides what they are: 1"},
 	} {
 		c := check{question: Question{Tolerance: 1e-5}, questions: []question{{compare: (*check).compareOutputs}}, data: data{predictions: tc.said}}
-		if err := c.ask(t.Context(), &rounder{}); err != nil {
+		if err := c.ask(t.Context(), &rounder{}, false); err != nil {
 			t.Fatal(err)
 		}
 		if r := c.report(); len(r.Differences) != tc.want || !strings.Contains(r.Note, tc.note) || tc.note == "" && strings.Contains(r.Note, "rounding") {
@@ -180,7 +180,7 @@ func TestAModelThatAnswersAtRandomIsAllowedNothing(t *testing.T) {
 	said := []map[string]values{{"y": floats(1.001)}, {"y": floats(1)}, {"y": floats(1)}}
 	for drift, want := range map[float64]int{0: 0, 1e-6: 0, 1e-3: 1} {
 		c := check{question: Question{Tolerance: 1e-5}, questions: []question{{compare: (*check).compareOutputs}}, data: data{predictions: said}}
-		if err := c.ask(t.Context(), &rounder{drift: drift}); err != nil {
+		if err := c.ask(t.Context(), &rounder{drift: drift}, false); err != nil {
 			t.Fatal(err)
 		}
 		if r := c.report(); len(r.Differences) != want || strings.Contains(r.Note, `another output "y" for the same rows`) != (want > 0) {

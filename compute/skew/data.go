@@ -2,6 +2,7 @@ package skew
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +15,13 @@ import (
 
 // data are the rows that are asked, and those that they are compared with.
 type data struct {
-	raw         []row // nil: there are none
-	transformed []row // nil: there are none
-	predictions []map[string]values
+	raw         []row               // nil: there are none
+	transformed []row               // nil: there are none
+	predictions []map[string]values // of the first rows, in their order; nil: there are none
+	memory      *memory             // of rows that are known by their features; nil: there is none
+
+	known []known // raw rows that a row of the memory may be
+	more  []row   // the transformed rows, as many as are looked at for a row of the memory
 
 	// paired is the transformed row of each raw one, -1 for a raw row whose transformed one isn't known, or not yet.
 	paired []int
@@ -26,29 +31,72 @@ type data struct {
 // searchedRows is among how many transformed rows the one of a raw row is looked for, where they don't stand in the same order.
 const searchedRows = 20000
 
-func readData(q Question) (d data, err error) {
+func readData(ctx context.Context, q Question) (d data, err error) {
 	if d.predictions, err = readPredictions(q.Predictions, q.Rows); err != nil {
 		return d, fmt.Errorf("predictions: %w", err)
 	}
-	if len(d.predictions) == 0 && (len(q.Raw) == 0 || len(q.Transformed) == 0) {
-		return d, unable{errors.New("the module left no predictions, and there are no raw rows with their transformed ones")}
+	if d.memory, err = readMemory(q.Memory); err != nil {
+		return d, fmt.Errorf("answers of the model in memory: %w", err)
 	}
+	if len(q.Raw) == 0 && len(q.Transformed) == 0 {
+		return d, unable{errors.New("there are no rows to ask")}
+	}
+	most := q.Rows
+	if d.memory != nil && len(d.memory.rows) > 0 {
+		most = searchedRows
+	}
+	var all []row
 	if len(q.Raw) > 0 {
-		if d.raw, err = readRows(q.Raw, q.Rows); err != nil {
+		if all, err = readRows(q.Raw, most); err != nil {
 			return d, unable{fmt.Errorf("raw rows: %w", err)}
 		}
+		d.raw = all[:min(len(all), q.Rows)]
 	}
 	if len(q.Transformed) > 0 {
-		most := q.Rows
 		if d.strict = d.raw == nil || oneFile(q.Raw) && oneFile(q.Transformed); !d.strict {
 			most = searchedRows
 		}
-		if d.transformed, err = readRows(q.Transformed, most); err != nil {
+		if d.more, err = readRows(q.Transformed, most); err != nil {
 			return d, unable{fmt.Errorf("transformed rows: %w", err)}
+		}
+		d.transformed = d.more
+		if d.strict {
+			d.transformed = d.more[:min(len(d.more), q.Rows)]
 		}
 	}
 	d.pair()
+	if d.memory != nil && len(d.memory.rows) > 0 {
+		d.known = d.knownRows(ctx, q, all)
+	}
 	return d, nil
+}
+
+// searched are the transformed rows that one of the memory is looked for among.
+func (d *data) searched() []row { return d.more }
+
+// knownRows are raw rows with their features as the training had them: their own, those of the transformed row of that number, or where
+// rows stand in several files what the transform graph makes of them. There are none where that graph can't be executed.
+func (d *data) knownRows(ctx context.Context, q Question, raw []row) (all []known) {
+	switch {
+	case len(q.Transformed) == 0:
+		for _, r := range raw {
+			all = append(all, known{r, r.values})
+		}
+	case d.strict:
+		for i := range min(len(raw), len(d.more)) {
+			all = append(all, known{raw[i], d.more[i].values})
+		}
+	default:
+		transformed, err := transformedRows(ctx, q.TransformGraph, raw)
+		if err != nil {
+			q.Logger.Warn("raw rows are not transformed, and so not known", "error", err)
+			return nil
+		}
+		for i, r := range raw {
+			all = append(all, known{r, func(name string) values { return transformed[i][name] }})
+		}
+	}
+	return all
 }
 
 // pair says which transformed row belongs to each raw one, as far as their order says it.

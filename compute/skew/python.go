@@ -45,26 +45,42 @@ func (p python) answer(ctx context.Context, questions []question, seed uint64) (
 	if err != nil {
 		return nil, unable{err}
 	}
-	if len(answers) != len(questions) {
-		return nil, unable{fmt.Errorf("%d answers to %d questions", len(answers), len(questions))}
-	}
 	var all []map[string]column
 	for i, q := range questions {
-		if answers[i].Error != "" {
-			return nil, fmt.Errorf("the signature %s ends with TensorFlow's %s, whose message is in no log: call it with the first rows of the evaluation data to see it",
-				q.signature.Name, errorName(answers[i].Error))
+		if len(answers) < len(q.calls) {
+			return nil, unable{fmt.Errorf("%d answers to %d calls", len(answers), len(q.calls))}
 		}
-		outputs, err := answers[i].tensors()
-		if err != nil {
-			return nil, unable{err}
+		answer := map[string]column{}
+		for j, call := range q.calls {
+			part, err := p.columns(q, i, call, answers[j])
+			if err != nil {
+				return nil, err
+			}
+			join(answer, part, j == 0)
 		}
-		answer, err := columns(q.signature, outputs, q.rows)
-		if err != nil {
-			return nil, unable{err}
-		}
-		all = append(all, answer)
+		answers, all = answers[len(q.calls):], append(all, q.trimmed(answer))
 	}
 	return all, nil
+}
+
+// columns are the outputs of one call. An error of the model is one of the question.
+func (p python) columns(q question, number int, call call, answer wireAnswer) (map[string]column, error) {
+	if answer.Unable != "" {
+		return nil, unable{fmt.Errorf("the signature %s can't be executed on this machine's processor: %s", q.signature.Name, errorName(answer.Unable))}
+	}
+	if answer.Error != "" {
+		return nil, modelError{number, fmt.Errorf("the signature %s ends with TensorFlow's %s, whose message is in no log: "+
+			"call it with the first rows of the evaluation data to see it", q.signature.Name, errorName(answer.Error))}
+	}
+	outputs, err := answer.tensors()
+	if err != nil {
+		return nil, unable{err}
+	}
+	part, err := columns(q.signature, outputs, call.rows)
+	if err != nil {
+		return nil, unable{err}
+	}
+	return part, nil
 }
 
 // run has the script answer in a folder of its own.

@@ -17,7 +17,7 @@ func TestTensorFlowRoundsWeightsToo(t *testing.T) {
 		return []string{filepath.Join("..", "example", "testdata", "penguin", set, "Split-eval", "*")}
 	}
 	q := Question{Model: dir, Raw: split("examples"), Transformed: split("transformed_examples"), Rows: 20}
-	d, err := readData(q)
+	d, err := readData(t.Context(), q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestTensorFlowRoundsWeightsToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := check{question: q, data: d}
-	if err := c.planOutputs(serving); err != nil {
+	if err := c.planOutputs(serving, d.raw, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, by := range []asker{reader{q, model}, python{tftest.Python(t), dir}} {

@@ -13,35 +13,43 @@ import (
 	"github.com/stoker-ml/stoker/compute/record"
 )
 
-// row is one tf.Example.
-type row struct{ features map[string]*examplepb.Feature }
+// row is one tf.Example or tf.SequenceExample. The first is the second's context: the two are the same on the wire.
+type row struct {
+	features map[string]*examplepb.Feature
+	lists    map[string]*examplepb.FeatureList
+}
 
-// readRows reads the first rows of files, in the order in which a training evaluates them.
+// maxRowBytes bounds the rows that are held at once.
+const maxRowBytes = 256 << 20
+
+// readRows reads the first rows of files, in the order in which a training evaluates them: most of them at most, and fewer of those
+// that are large.
 func readRows(patterns []string, most int) ([]row, error) {
 	files, err := example.Files(patterns...)
 	if err != nil {
 		return nil, err
 	}
 	var rows []row
+	room := int64(maxRowBytes)
 	for _, file := range files {
-		more, err := readFile(file, most-len(rows))
+		more, err := readFile(file, most-len(rows), &room)
 		if err != nil {
 			return nil, err
 		}
-		if rows = append(rows, more...); len(rows) >= most {
+		if rows = append(rows, more...); len(rows) >= most || room <= 0 {
 			break
 		}
 	}
 	return rows, nil
 }
 
-func readFile(path string, most int) (rows []row, err error) {
+func readFile(path string, most int, room *int64) (rows []row, err error) {
 	r, err := record.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close() // only read: nothing can be lost
-	for len(rows) < most {
+	for len(rows) < most && *room > 0 {
 		data, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return rows, nil
@@ -49,33 +57,57 @@ func readFile(path string, most int) (rows []row, err error) {
 		if err != nil {
 			return nil, err
 		}
-		var e examplepb.Example
+		var e examplepb.SequenceExample
 		if err := proto.Unmarshal(data, &e); err != nil {
 			return nil, fmt.Errorf("%w: %s: record %d is no tf.Example: %w", example.ErrInput, path, len(rows), err)
 		}
-		rows = append(rows, row{e.GetFeatures().GetFeature()})
+		rows = append(rows, row{e.GetContext().GetFeature(), e.GetFeatureLists().GetFeatureList()})
+		*room -= int64(len(data))
 	}
 	return rows, nil
 }
 
 // request is the row as a client sends it: without the labels.
 func (r row) request(labels []string) (string, error) {
-	features := map[string]*examplepb.Feature{}
-	for name, f := range r.features {
-		if !slices.Contains(labels, name) {
-			features[name] = f
-		}
+	e := &examplepb.SequenceExample{Context: &examplepb.Features{Feature: without(r.features, labels)}}
+	if len(r.lists) > 0 {
+		e.FeatureLists = &examplepb.FeatureLists{FeatureList: without(r.lists, labels)}
 	}
-	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(&examplepb.Example{Features: &examplepb.Features{Feature: features}})
+	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(e)
 	if err != nil {
 		return "", fmt.Errorf("write a row anew: %w", err)
 	}
 	return string(text), nil
 }
 
-// values are what the row has of a feature.
+func without[T any](features map[string]T, names []string) map[string]T {
+	left := map[string]T{}
+	for name, f := range features {
+		if !slices.Contains(names, name) {
+			left[name] = f
+		}
+	}
+	return left
+}
+
+// has says whether the row has a feature, be it one value of which there are many.
+func (r row) has(name string) bool { return r.features[name] != nil || r.lists[name] != nil }
+
+// values are what the row has of a feature. Of a list of features they are those of all steps.
 func (r row) values(name string) values {
-	switch of := r.features[name].GetKind().(type) {
+	if f, ok := r.features[name]; ok {
+		return valuesIn(f)
+	}
+	all := values{}
+	for _, step := range r.lists[name].GetFeature() {
+		v := valuesIn(step)
+		all.floats, all.ints, all.texts = append(all.floats, v.floats...), append(all.ints, v.ints...), append(all.texts, v.texts...)
+	}
+	return all
+}
+
+func valuesIn(f *examplepb.Feature) values {
+	switch of := f.GetKind().(type) {
 	case *examplepb.Feature_FloatList:
 		v := values{}
 		for _, x := range of.FloatList.GetValue() {

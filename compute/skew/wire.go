@@ -16,6 +16,7 @@ type wireQuestion struct {
 
 type wireAnswer struct {
 	Error   string                `json:"error"`
+	Unable  string                `json:"unable"` // an error of the machine, not of the model
 	Outputs map[string]wireTensor `json:"outputs"`
 }
 
@@ -29,11 +30,13 @@ type wireTensor struct {
 func wireQuestions(questions []question) []wireQuestion {
 	var list []wireQuestion
 	for _, q := range questions {
-		inputs := map[string]wireTensor{}
-		for name, t := range q.inputs {
-			inputs[name] = toWire(t)
+		for _, call := range q.calls {
+			inputs := map[string]wireTensor{}
+			for name, t := range call.inputs {
+				inputs[name] = toWire(t)
+			}
+			list = append(list, wireQuestion{q.signature.Name, inputs})
 		}
-		list = append(list, wireQuestion{q.signature.Name, inputs})
 	}
 	return list
 }
@@ -48,6 +51,10 @@ func toWire(t savedmodel.Tensor) wireTensor {
 		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, floats) // of a type of fixed size there is no error
 	} else if ints, ok := savedmodel.Values[int64](t); ok {
 		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, ints)
+	} else if ints, ok := savedmodel.Values[int32](t); ok {
+		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, ints)
+	} else if floats, ok := savedmodel.Values[float64](t); ok {
+		w.Bytes, _ = binary.Append(nil, binary.LittleEndian, floats)
 	}
 	return w
 }

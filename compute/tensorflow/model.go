@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	functionpb "github.com/wamuir/graft/tensorflow/core/framework/function_go_proto"
 	nodepb "github.com/wamuir/graft/tensorflow/core/framework/node_def_go_proto"
@@ -153,4 +154,64 @@ func (m *Model) traced(id int32) (*functionpb.FunctionDef, *corepb.SavedConcrete
 		return nil, nil, fmt.Errorf("function %s isn't in the library", name)
 	}
 	return def, concrete, nil
+}
+
+// Has says whether a node of the graph or of one of its functions is of one of these kinds.
+func (m *Model) Has(kinds ...string) bool {
+	is := func(n *nodepb.NodeDef) bool { return slices.Contains(kinds, n.GetOp()) }
+	if slices.ContainsFunc(m.Meta.GetGraphDef().GetNode(), is) {
+		return true
+	}
+	for _, def := range m.library {
+		if slices.ContainsFunc(def.GetNodeDef(), is) {
+			return true
+		}
+	}
+	return false
+}
+
+// harmless are the operations that have no error of their own where they run for their effect alone, and calls, whose functions are
+// looked at by themselves.
+var harmless = []string{
+	"NoOp", "Const", "Identity", "IdentityN", "Placeholder", "PlaceholderWithDefault", "DisableCopyOnRead", "PartitionedCall",
+	"StatefulPartitionedCall", "ReadVariableOp", "ResourceGather", "VarHandleOp", "VariableV2", "Assign", "AssignVariableOp", "VarIsInitializedOp",
+	"HashTableV2", "HashTable", "MutableHashTableV2", "LookupTableFindV2", "LookupTableFind", "LookupTableSizeV2", "LookupTableImportV2",
+	"InitializeTableFromTextFileV2", "InitializeTableFromTextFile", "InitializeTableV2", "RestoreV2", "SaveV2", "MergeV2Checkpoints", "ShardedFilename", "Pack",
+	"StringJoin", "ParseExampleV2", "ParseExample", "ParseSequenceExampleV2",
+}
+
+// MayFailBesides says whether a node that runs for its effect alone may have an error, such as an assertion. A Program computes what its
+// results need, and runs no such node.
+func (m *Model) MayFailBesides() bool {
+	if mayFail(m.Meta.GetGraphDef().GetNode(), nil) {
+		return true
+	}
+	for _, def := range m.library {
+		if mayFail(def.GetNodeDef(), def.GetControlRet()) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayFail looks at the nodes that others come after, and those that a function waits for.
+func mayFail(nodes []*nodepb.NodeDef, waited map[string]string) bool {
+	kinds := make(map[string]string, len(nodes))
+	for _, n := range nodes {
+		kinds[n.GetName()] = n.GetOp()
+	}
+	bad := func(name string) bool { return kinds[name] != "" && !slices.Contains(harmless, kinds[name]) }
+	for _, name := range waited {
+		if bad(name) {
+			return true
+		}
+	}
+	for _, n := range nodes {
+		for _, in := range n.GetInput() {
+			if name, ok := strings.CutPrefix(in, "^"); ok && bad(name) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -147,7 +147,7 @@ func ownFolders(told module.Assignment) (folders []string) {
 	}
 	made := []string{told.ServingModelDir, told.EvalModelDir}
 	if told.Predictions != nil {
-		made = append(made, told.Predictions.Path, told.Predictions.LabelsPath)
+		made = append(made, told.Predictions.Path, told.Predictions.LabelsPath, told.Predictions.MemoryPath)
 	}
 	if told.Trial != nil && told.WorkingDir != "" {
 		made = append(made, filepath.Dir(told.WorkingDir))

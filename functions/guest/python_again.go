@@ -86,7 +86,7 @@ func (e *errand) startOver(with kerasChoice, spent time.Duration) error {
 func removeOutputs(a module.Assignment) error {
 	paths := []string{a.ServingModelDir, a.EvalModelDir}
 	if a.Predictions != nil {
-		paths = append(paths, a.Predictions.Path, a.Predictions.LabelsPath)
+		paths = append(paths, a.Predictions.Path, a.Predictions.LabelsPath, a.Predictions.MemoryPath)
 	}
 	if a.ServingModelDir != "" {
 		pattern := filepath.Join(filepath.Dir(a.ServingModelDir), "Format-*")

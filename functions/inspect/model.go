@@ -52,6 +52,9 @@ type Skew struct {
 	Tolerance float64 `json:"tolerance"`
 	Raw       bool    `json:"raw"`
 	Note      string  `json:"note,omitempty"`
+
+	Asked       int    `json:"asked,omitempty"`        // rows that the serving signature answered
+	NotCompared string `json:"not_compared,omitempty"` // why none of these answers was compared
 }
 
 func inspectModel(ctx context.Context, s *Source, o Options) (*Model, error) {

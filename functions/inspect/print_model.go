@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -220,11 +221,23 @@ func (l *Lineage) print(p *printer) {
 // String is the figures in one line, or why there are none.
 func (s *Skew) String() string {
 	if s.Rows == 0 {
-		return "not compared: " + strings.TrimPrefix(s.Note, "not checked: ")
+		return s.asked() + "not compared: " + cmp.Or(s.NotCompared, strings.TrimPrefix(s.Note, "not checked: "))
 	}
 	rows := "transformed rows"
 	if s.Raw {
 		rows = "raw rows"
 	}
-	return fmt.Sprintf("at most %.3g in %d %s, tolerance %v", s.MaxAbs, s.Rows, rows, s.Tolerance)
+	figures := fmt.Sprintf("at most %.3g in %d %s, tolerance %v", s.MaxAbs, s.Rows, rows, s.Tolerance)
+	if s.NotCompared != "" {
+		return fmt.Sprintf("%stransformed features alone, %s; answers are not compared: %s", s.asked(), figures, s.NotCompared)
+	}
+	return figures
+}
+
+// asked says how many rows were served without an error.
+func (s *Skew) asked() string {
+	if s.Asked == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d rows served, ", s.Asked)
 }

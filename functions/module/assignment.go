@@ -97,6 +97,11 @@ type Predictions struct {
 	Path string `json:"path"`
 	Rows int    `json:"rows"` // at most: the data may have fewer
 
+	// MemoryPath is where a module that can't say which rows its predictions are of writes them with the features that the model was
+	// given of each, in any order: package compute/skew, type memory, has the format. The Python driver does, for the model that
+	// Keras's fit, or a report, saw last.
+	MemoryPath string `json:"memory_path,omitempty"`
+
 	// LabelsPath is where a module that knows them writes the names of the raw features that requests don't have, a JSON list. The
 	// model is asked without them too.
 	LabelsPath string `json:"labels_path,omitempty"`
@@ -194,7 +199,7 @@ func (a Assignment) validatePaths() error {
 		paths = append(paths, named{"trial.stop_path", a.Trial.StopPath})
 	}
 	if p := a.Predictions; p != nil {
-		paths = append(paths, named{"predictions.path", p.Path}, named{"predictions.labels_path", p.LabelsPath})
+		paths = append(paths, named{"predictions.path", p.Path}, named{"predictions.labels_path", p.LabelsPath}, named{"predictions.memory_path", p.MemoryPath})
 	}
 	for _, p := range paths {
 		if p.path != "" && !filepath.IsAbs(p.path) {

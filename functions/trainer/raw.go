@@ -39,7 +39,7 @@ func stageRaw(ctx context.Context, a *attempt) error {
 func rawRows(in events.Inputs, eval pipeline.Args) []execution.Input {
 	var all []execution.Input
 	for i, artifact := range in.Examples {
-		if artifact.Payload() != events.PayloadExample {
+		if payload := artifact.Payload(); payload != events.PayloadExample && payload != events.PayloadSequenceExample {
 			return nil
 		}
 		for _, split := range eval.Splits {

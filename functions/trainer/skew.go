@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,12 +26,13 @@ func predictions(a attempt) *module.Predictions {
 	if !settings.Check {
 		return nil
 	}
-	return &module.Predictions{Path: a.Desk.Answer("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Desk.Answer("labels.json")}
+	return &module.Predictions{Path: a.Desk.Answer("predictions.jsonl"), Rows: settings.Rows, LabelsPath: a.Desk.Answer("labels.json"),
+		MemoryPath: a.Desk.Answer("memory.jsonl")}
 }
 
 // skewQuestion asks how the model's files compare with the model that was trained; nil where that can't be asked, and why.
 func (t *Trainer) skewQuestion(ctx context.Context, a attempt) (q *skew.Question, why string, err error) {
-	if payload := execution.Payload(a.Job); payload != events.PayloadExample {
+	if payload := execution.Payload(a.Job); payload != events.PayloadExample && payload != events.PayloadSequenceExample {
 		return nil, fmt.Sprintf("not checked: the rows are %s", payload), nil
 	}
 	if !modelcheck.IsSavedModel(a.assignment.ServingModelDir) {
@@ -43,6 +45,7 @@ func (t *Trainer) skewQuestion(ctx context.Context, a attempt) (q *skew.Question
 	settings := a.Execution.Spec.Trainer.Skew
 	q = &skew.Question{
 		Model: a.assignment.ServingModelDir, Raw: a.assignment.EvalFiles, Predictions: a.assignment.Predictions.Path, Labels: labels,
+		Memory: a.assignment.Predictions.MemoryPath, TransformGraph: a.assignment.TransformGraphPath,
 		Rows: settings.Rows, Tolerance: settings.Tolerance, Python: t.opts.Python,
 	}
 	if t.opts.Fallback != nil {
@@ -60,7 +63,7 @@ func (a *attempt) compared(ctx context.Context, report skew.Report) error {
 	settings := a.Execution.Spec.Trainer.Skew
 	a.skew = &events.Skew{
 		Rows: report.Rows, MaxAbs: report.MaxAbs, Tolerance: settings.Tolerance, Raw: report.Raw, By: report.By,
-		Note: shortened(report.Note),
+		Note: shortened(report.Note), Asked: report.Asked, NotCompared: shortened(cmp.Or(report.NotCompared, whyNotChecked(report))),
 	}
 	if len(report.Differences) > 0 {
 		return execution.CheckFailure(skewed(report, settings.Tolerance))
@@ -72,6 +75,14 @@ func (a *attempt) compared(ctx context.Context, report skew.Report) error {
 	a.Execution.Log.InfoContext(ctx, "model compared with its files", "rows", report.Rows, "max_abs", report.MaxAbs, "tolerance", settings.Tolerance,
 		"raw", report.Raw, "by", report.By, "note", report.Note)
 	return nil
+}
+
+// whyNotChecked is the note of a model that was not asked at all.
+func whyNotChecked(report skew.Report) string {
+	if report.Rows == 0 && report.Asked == 0 {
+		return strings.TrimPrefix(report.Note, "not checked: ")
+	}
+	return ""
 }
 
 // maxLabels is far more than the names of any model's labels take.

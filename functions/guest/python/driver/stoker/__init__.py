@@ -12,20 +12,30 @@ from typing import Any
 
 __all__ = ["checkpoint", "report", "stopping"]
 
-# Where Stoker runs the module, stoker_guest sets these: they take a message, and a step, and say whether to stop.
+# Where Stoker runs the module, stoker_guest sets these: they take a message, and a step, say whether to stop, and take a
+# model with the data that it is evaluated on.
 _told = None
 _kept = None
 _asked = None
+_seen = None
 
 
-def report(step: Any, metrics: Mapping[str, Any] | None = None, steps: Any = 0, phase: str = "training") -> None:
+def report(step: Any, metrics: Mapping[str, Any] | None = None, steps: Any = 0, phase: str = "training", *,
+           model: Any = None, data: Any = None) -> None:
     """Tells how a training loop of your own gets on.
 
     step is how many steps were taken, steps of how many (0: nobody knows). metrics are numbers by name: Python's,
     NumPy's, or tensors of one element; what is no number, NaN or infinite is left out. In phase "evaluating" they are
     what the model is known by: those of the last evaluation stand in ModelTrained. Call it as often as you like, from
     any thread: of reports in quick succession the newest goes.
+
+    model is the one that is trained, and data what it is evaluated on: a tf.data.Dataset of batches as model(...) takes
+    them, alone or with labels behind them. When the training is over, the model's answers for these rows are compared
+    with those of the files that the module leaves. Without data, the dataset is taken that the module has made of
+    fn_args.data_accessor's for fn_args.eval_files.
     """
+    if model is not None and _seen is not None:
+        _seen(model, data)
     message = {"type": "progress", "phase": str(phase), "step": _whole(step), "steps": _whole(steps),
                "metrics": numbers(metrics)}
     if _told is not None:

@@ -2,15 +2,21 @@
 
 It is imported at the first use: a module that reads its data in another way needs none.
 """
+from stoker_guest import reference
+
 TELEMETRY = ["Trainer"]  # what TFX's own Trainer and Tuner count their reading under
 
 
-def accessor(payload):
-    """A DataAccessor for records of a payload format, in TFX's words; the default is FORMAT_TF_EXAMPLE."""
+def accessor(payload, eval_files=None):
+    """A DataAccessor for records of a payload format, in TFX's words; the default is FORMAT_TF_EXAMPLE. Datasets of
+    eval_files are what the model may be compared on."""
     from tfx.components.trainer.fn_args_utils import DataAccessor
 
     def tf_dataset_factory(file_pattern, options, schema=None):
-        return _source(payload, file_pattern, schema).TensorFlowDataset(options)
+        dataset = _source(payload, file_pattern, schema).TensorFlowDataset(options)
+        reference.labelled(getattr(options, "label_key", None))
+        named = [file_pattern] if isinstance(file_pattern, str) else list(file_pattern)
+        return reference.evaluation(dataset) if eval_files and set(named) <= set(eval_files) else dataset
 
     def record_batch_factory(file_pattern, options, schema=None):
         return _source(payload, file_pattern, schema).RecordBatches(options)

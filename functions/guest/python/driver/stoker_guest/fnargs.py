@@ -16,7 +16,7 @@ def make(assignment):
         eval_steps=assignment.get("eval_steps") or None,
         schema_path=assignment.get("schema_path") or None,
         transform_graph_path=assignment.get("transform_graph_path") or None,
-        data_accessor=data.accessor(assignment.get("payload_format")),
+        data_accessor=data.accessor(assignment.get("payload_format"), assignment.get("eval_files")),
         base_model=assignment.get("base_model") or None,
         custom_config=assignment.get("custom_config"),
     )

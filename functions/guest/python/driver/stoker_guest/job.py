@@ -4,7 +4,8 @@ import os
 import sys
 
 from stoker_guest import (
-    cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, said, sandbox, sparing, train, tune,
+    cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, reference, said,
+    sandbox, sparing, train, tune,
 )
 
 
@@ -32,6 +33,7 @@ def serve(lines):
             faults.show(error)
             said.error(*faults.told(error, setup, assignment))
             return 1
+        reference.write(assignment)
         metrics, unwritten = progress.metrics(), convert.write(assignment)
     progress.flush(now=True)
     said.done(metrics, unwritten)

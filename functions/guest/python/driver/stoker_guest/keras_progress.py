@@ -8,7 +8,7 @@ import importlib
 import inspect
 import threading
 
-from stoker_guest import checkpoints, leaving, progress, said
+from stoker_guest import checkpoints, leaving, progress, reference, said
 from stoker_guest.arrivals import when_imported
 
 EPOCHS = 0.05  # seconds between messages at the ends of epochs
@@ -52,6 +52,8 @@ def _heard(method, keras):
             bound = signature.bind(self, *args, **kwargs)
         except TypeError:  # Keras says it better
             return method(self, *args, **kwargs)
+        if method.__name__ == "fit":
+            reference.fitting(self)
         callbacks, ours = bound.arguments.get("callbacks"), _callback(keras)()
         _here.fitting = True
         try:
@@ -64,6 +66,8 @@ def _heard(method, keras):
             return method(*bound.args, **bound.kwargs)
         finally:
             _here.fitting = False
+            if not progress.in_trial():
+                reference.seen(self, bound.arguments.get("x" if method.__name__ == "evaluate" else "validation_data"))
             if hasattr(callbacks, "callbacks") and ours in callbacks.callbacks:
                 callbacks.callbacks.remove(ours)
 

@@ -3,7 +3,7 @@ import threading
 import time
 
 import stoker
-from stoker_guest import checkpoints, leaving, said
+from stoker_guest import checkpoints, leaving, reference, said
 
 INTERVAL = 0.5  # seconds between messages, but for the ends of epochs
 
@@ -22,6 +22,8 @@ def begin(assignment):
     leaving.install()
     checkpoints.start([assignment.get("working_dir"), assignment.get("model_run_dir")], step, flush)
     stoker._told, stoker._kept, stoker._asked = tell, checkpoints.said_whole, leaving.stopping
+    stoker._seen = reference.seen
+    reference.begin(assignment)
 
 
 def metrics():

@@ -1,5 +1,5 @@
 """The call train: run_fn(fn_args) leaves a model, or trainer_fn, as Estimators have it."""
-from stoker_guest import ending, fnargs, progress
+from stoker_guest import ending, fnargs, progress, reference
 
 
 def run(module, assignment):
@@ -9,9 +9,12 @@ def run(module, assignment):
     if run_fn is None and module.function("trainer_fn") is not None:
         from stoker_guest import estimator
 
-        return estimator.run(module, assignment)
+        metrics = estimator.run(module, assignment)
+        reference.write(assignment)
+        return metrics
     if run_fn is None:
         run_fn = module.required("run_fn", "run_fn(fn_args), or trainer_fn(fn_args, schema)")
     run_fn(fnargs.make(assignment))
     ending.settle([assignment[name] for name in ("serving_model_dir", "eval_model_dir") if assignment.get(name)])
+    reference.write(assignment)
     return progress.metrics()

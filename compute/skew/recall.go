@@ -1,0 +1,265 @@
+package skew
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// recall compares what a signature answers with what the model in memory said of the same rows.
+type recall struct {
+	memory  *memory
+	matches []match
+	labels  []string
+}
+
+// fit is how one output that is served goes with one of the model in memory.
+type fit struct {
+	served, own string
+	by          relation
+	pairs       []pair
+	misses      int // pairs that are farther apart than the tolerance
+}
+
+// compare is a question's compare.
+func (r recall) compare(c *check, v *verdict, answer map[string]column) {
+	tolerance := v.tolerance
+	v.tolerance = max(v.tolerance, 4*r.memory.Precision)
+	defer func() { v.tolerance = tolerance }()
+	var right, wrong []fit
+	var neither []string
+	for _, name := range slices.Sorted(maps.Keys(answer)) {
+		best, ok := r.best(name, answer[name], v.tolerance)
+		if !ok || best.misses > 0 {
+			if class, can := r.byClass(name, answer[name]); can && (!ok || class.misses < best.misses) {
+				best, ok = class, true
+			}
+		}
+		switch {
+		case ok && best.misses == 0:
+			right = append(right, best)
+		case ok && !r.follows(best, answer[name]):
+			wrong = append(wrong, best)
+		default:
+			neither = append(neither, name)
+		}
+	}
+	// An output that is wrong by itself may be something else than the model's answer, where another one is right: but not under its name.
+	named := slices.DeleteFunc(slices.Clone(wrong), func(f fit) bool { return f.own != f.served || f.by.name != "" })
+	if len(right) == 0 || len(named) > 0 {
+		right, wrong = append(right, wrong...), nil
+	}
+	if len(right) == 0 {
+		c.uncompared("no output of the signature is one of the model in memory, nor made of one in a known way: outputs %s", strings.Join(neither, ", "))
+		return
+	}
+	for _, f := range right {
+		if f.misses > 0 && r.memory.Weights == weightsOther {
+			c.uncompared("the files hold other weights than the model that was trained last: they are those of another model, or of an earlier step")
+			continue
+		}
+		if f.by.name != "" {
+			c.noteOnce("output %q is compared as %s of the model's answer", f.served, f.by.name)
+		}
+		v.compare("output", f.served, f.pairs)
+	}
+	for _, f := range wrong {
+		neither = append(neither, f.served)
+	}
+	if len(neither) > 0 {
+		c.noteOnce("not compared, as the model in memory has no such answer: outputs %s", strings.Join(neither, ", "))
+	}
+}
+
+// best finds the output of the model in memory that a served one is, and in which way. It is false where none can be compared.
+func (r recall) best(name string, served column, tolerance float64) (best fit, ok bool) {
+	for _, own := range r.outputs(name) {
+		for _, by := range relations {
+			if f, can := r.fit(name, own, by, served, tolerance); can && (!ok || f.misses < best.misses) {
+				best, ok = f, true
+			}
+		}
+	}
+	return best, ok
+}
+
+// outputs are those of the model in memory, that of the same name first.
+func (r recall) outputs(name string) []string {
+	names := slices.Sorted(maps.Keys(r.matches[0].row.outputs))
+	if i := slices.Index(names, name); i > 0 {
+		names[0], names[i] = names[i], names[0]
+	}
+	return names
+}
+
+// fit pairs all rows by one relation.
+func (r recall) fit(name, own string, by relation, served column, tolerance float64) (fit, bool) {
+	f := fit{served: name, own: own, by: by}
+	for _, m := range r.matches {
+		want, ok := m.row.outputs[own]
+		if !ok {
+			return f, false
+		}
+		comparable := true
+		i := nearest(served, m.rows, func(v values) float64 {
+			a, b, can := by.apply(v, want.like(v))
+			comparable = comparable && can
+			if !can {
+				return math.Inf(1)
+			}
+			distance, same := a.apart(b, math.Inf(1))
+			if !same {
+				return math.MaxFloat64
+			}
+			return distance
+		})
+		if !comparable {
+			return f, false
+		}
+		a, b, _ := by.apply(served[i], want.like(served[i]))
+		f.pairs = append(f.pairs, pair{i, a, b})
+	}
+	usual := usualSize(f.pairs)
+	for _, p := range f.pairs {
+		if _, same := p.served.apart(p.want, tolerance*(1+max(usual, p.want.largest()))); !same {
+			f.misses++
+		}
+	}
+	return f, true
+}
+
+// follows says whether an output is each number of the model's answer times a number of its own and another added to it, as where a model
+// learns on another scale than it is served on. That says nothing of whether it is right: a model of one feature that isn't transformed
+// may be off so too.
+func (r recall) follows(f fit, served column) bool {
+	var x, y [][]float64 // by row
+	for _, m := range r.matches {
+		if len(m.rows) > 1 {
+			return false // rows that can't be told apart: what one of them is answered follows from nothing
+		}
+		v, want := served[m.rows[0]], m.row.outputs[f.own]
+		if v.floats == nil || want.texts != nil || v.len() != want.len() || v.len() == 0 {
+			return false
+		}
+		x, y = append(x, numbersOf(want)), append(y, v.floats)
+	}
+	for i := range y[0] {
+		if !isLinear(x, y, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// isLinear says whether column i of y is that of x times a number, with another one added, up to what float32 rounds.
+func isLinear(x, y [][]float64, i int) bool {
+	low, high := 0, 0
+	for row := range x {
+		if len(x[row]) != len(x[0]) || len(y[row]) != len(y[0]) {
+			return false
+		}
+		if x[row][i] < x[low][i] {
+			low = row
+		}
+		if x[row][i] > x[high][i] {
+			high = row
+		}
+	}
+	dx, dy := x[high][i]-x[low][i], y[high][i]-y[low][i]
+	if dx == 0 || dy == 0 || !isFinite(dx) || !isFinite(dy) || len(x) < 4 {
+		return false
+	}
+	for row := range x {
+		line := y[low][i] + dy/dx*(x[row][i]-x[low][i])
+		if math.Abs(y[row][i]-line) > 1e-4*(math.Abs(dy)+math.Abs(line)) {
+			return false
+		}
+	}
+	return true
+}
+
+// byClass takes an output of one string or integer a row for the name of the class that the model finds likeliest, or of the side of
+// a threshold that its number is on: each class has one name. It is false for what can be no such names.
+func (r recall) byClass(name string, served column) (best fit, ok bool) {
+	for _, own := range r.outputs(name) {
+		if f, can := r.named(name, own, served); can && (!ok || f.misses < best.misses) {
+			best, ok = f, true
+		}
+	}
+	return best, ok
+}
+
+// maxNames is how many different names an output may have.
+const maxNames = 1000
+
+func (r recall) named(name, own string, served column) (fit, bool) {
+	f := fit{served: name, own: own, by: relation{name: "a name of the class"}}
+	counts, values, ranges, columns := map[float64]map[string]int{}, map[string]values{}, map[string][2]float64{}, 0
+	var classes []float64
+	for _, m := range r.matches {
+		v, want := served[m.rows[0]], m.row.outputs[own]
+		if len(m.rows) > 1 || v.len() != 1 || v.floats != nil && v.floats[0] != math.Trunc(v.floats[0]) || want.texts != nil || want.len() == 0 {
+			return f, false
+		}
+		numbers, key := numbersOf(want), keyOfValues(v)
+		columns = len(numbers)
+		class := 0.0
+		if columns > 1 {
+			class = argmax(numbers)[0]
+		}
+		classes, values[key] = append(classes, class), v
+		if counts[class] == nil {
+			counts[class] = map[string]int{}
+		}
+		counts[class][key]++
+		at, ok := ranges[key]
+		if !ok {
+			at = [2]float64{numbers[0], numbers[0]}
+		}
+		ranges[key] = [2]float64{min(at[0], numbers[0]), max(at[1], numbers[0])}
+	}
+	if len(values) < 2 || len(values) > min(maxNames, max(2, columns)) {
+		return f, false
+	}
+	if columns <= 2 && apartRanges(ranges) { // a threshold of its own
+		for _, m := range r.matches {
+			f.pairs = append(f.pairs, pair{m.rows[0], served[m.rows[0]], served[m.rows[0]]})
+		}
+		return f, true
+	}
+	if columns == 1 {
+		f.misses = 1
+	}
+	for i, m := range r.matches {
+		usual := most(counts[classes[i]])
+		f.pairs = append(f.pairs, pair{m.rows[0], served[m.rows[0]], values[usual]})
+		if usual != keyOfValues(served[m.rows[0]]) {
+			f.misses++
+		}
+	}
+	return f, true
+}
+
+// most is the name that counts most, the first in order of those that count as much.
+func most(counts map[string]int) string {
+	names := slices.Sorted(maps.Keys(counts))
+	return slices.MaxFunc(names, func(a, b string) int { return counts[a] - counts[b] })
+}
+
+// apartRanges says whether no two ranges have a number in common.
+func apartRanges(ranges map[string][2]float64) bool {
+	list := slices.SortedFunc(maps.Values(ranges), func(a, b [2]float64) int { return compareNumbers(a[0], b[0]) })
+	for i := 1; i < len(list); i++ {
+		if list[i][0] <= list[i-1][1] {
+			return false
+		}
+	}
+	return len(list) <= 20
+}
+
+// uncompared says why the outputs of the model are not compared.
+func (c *check) uncompared(format string, args ...any) {
+	c.outputs = fmt.Sprintf(format, args...)
+}

@@ -1,0 +1,359 @@
+"""What the model in memory answers for rows that it is evaluated on, so that its files can be compared with it.
+
+The model is the one that Keras's fit or evaluate, or stoker.report(model=...), saw last; the rows are those that it was
+evaluated on, as it was given them. They are written with the features of each, by which the worker finds the raw rows
+that they came from: package compute/skew reads the file, and documents it. Nothing here fails a training: where nothing
+can be said, the file says why.
+"""
+import base64
+import glob
+import hashlib
+import json
+import os
+import time
+import weakref
+
+from stoker_guest import leaving, said
+from stoker_guest.arrivals import when_imported
+
+FEW = 500  # rows of a source whose features have names: some of them are found again
+MANY = 2000  # rows of a source that is to be read whole
+SECONDS = 120  # that all of it may take
+MOST_VALUES = 5000  # of one feature or output in a row
+MOST_WEIGHTS = 2 << 30  # bytes that are compared with those of the files
+
+EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}  # distances of 1 to the next number
+
+_model = None
+_sources = []  # what the model was evaluated on, the last first
+_labels = []  # names by which labels were asked for
+_before = {}  # by id of a model: the weights that it had before its first fit
+_derived = None  # the last dataset that was made of the evaluation data
+_asked = False  # whether anybody will read it
+
+
+class Nothing(Exception):
+    """Says why there is nothing to compare, in words for the user."""
+
+
+def begin(assignment):
+    """Keeps what is to be asked later, if this assignment wants it."""
+    global _asked
+    if not (assignment.get("predictions") or {}).get("memory_path") or assignment.get("workers", 0) > 1:
+        return
+    _asked = True
+    when_imported("tensorflow.python.data.ops.dataset_ops", _follow)
+
+
+def fitting(model):
+    """Keras's fit is about to train a model."""
+    if _asked and _untrained(model) is None:
+        try:
+            _before[id(model)] = weakref.ref(model), _weights(model) or set()
+        except Exception:  # it has none yet, or they can't be read: nobody compares with them then
+            pass
+
+
+def _untrained(model):
+    """The weights that a model had before it was trained; None where they are not known."""
+    of, weights = _before.get(id(model), (None, None))
+    return weights if of is not None and of() is model else None
+
+
+def seen(model, source=None):
+    """A model was trained or evaluated, on what a source holds: a dataset, or arrays as (x, y)."""
+    global _model
+    if not _asked:
+        return
+    _model = model
+    if source is not None:
+        _sources[:] = [source] + [known for known in _sources if known is not source][:2]
+
+
+def labelled(name):
+    """A dataset was asked for with the label of that name."""
+    if _asked and name and name not in _labels:
+        _labels.append(name)
+
+
+def evaluation(dataset):
+    """A dataset was made of the evaluation data."""
+    global _derived
+    if _asked:
+        dataset._stoker_evaluation = True
+        _derived = dataset
+    return dataset
+
+
+def _follow(module):
+    """Follows the datasets that a module makes of that of its evaluation data: the last is what its own loop reads."""
+    first = module.DatasetV2.__init__
+
+    def __init__(self, *args, **kwargs):
+        global _derived
+        first(self, *args, **kwargs)
+        try:
+            inputs = self._inputs()
+            if any(getattr(one, "_stoker_evaluation", False) for one in inputs) and _eager():
+                self._stoker_evaluation = True
+                _derived = self
+        except Exception:  # what it is made of is no public part of TensorFlow
+            pass
+
+    module.DatasetV2.__init__ = __init__
+
+
+def _eager():
+    import tensorflow as tf
+
+    return tf.executing_eagerly()
+
+
+def write(assignment):
+    """Writes what the model answers, once the training is over."""
+    if not _asked:
+        return
+    path = assignment["predictions"]["memory_path"]
+    head, rows = {"labels": _labels}, []
+    try:
+        rows = _answers(assignment, head)
+    except Nothing as reason:
+        head["note"] = str(reason)
+    except Exception as error:
+        head["note"] = f"the model in memory can't be asked: {type(error).__name__}"
+        said.note(f"the model in memory is not compared with its files: {type(error).__name__}: {str(error)[:2000]}")
+    if leaving.stopping():
+        leaving.go()
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            for line in [head, *rows]:
+                file.write(json.dumps(line, allow_nan=False) + "\n")
+    except (OSError, ValueError) as error:
+        said.note(f"the model in memory is not compared with its files: {error}")
+        if os.path.exists(path):
+            os.remove(path)
+
+
+def _answers(assignment, head):
+    """The lines of all rows; head gets what is known of them together."""
+    if _model is None:
+        raise Nothing("no model was seen: the module calls neither Keras's fit nor stoker.report(model=...)")
+    import tensorflow as tf
+
+    sources = [source for source in _sources if _readable(tf, source)]
+    if not sources and _derived is not None and (assignment.get("transformed") or not assignment.get("transform_graph_path")):
+        sources = [_derived]
+    if not sources:
+        raise Nothing("the model was not evaluated on a dataset or on arrays: pass one with stoker.report(model=..., data=...)")
+    _refuse_random(tf, sources)
+    head.update(weights=_compared(assignment), precision=_precision(_model))
+    end, rows, whole = time.monotonic() + SECONDS, [], False
+    for source in sources:
+        found, whole = _of_source(tf, source, assignment, end)
+        rows += found
+    head["epoch"] = whole and len(sources) == 1
+    if not rows:
+        raise Nothing("the data that the model was evaluated on hold no rows")
+    return [line for line, _ in rows]
+
+
+def _readable(tf, source):
+    return isinstance(source, tf.data.Dataset) or _arrays(source)
+
+
+def _arrays(source):
+    """Whether a source is x, or (x, y), with rows in memory."""
+    x = source[0] if isinstance(source, (list, tuple)) and source else source
+    parts = list(x.values()) if isinstance(x, dict) else [x]
+    return bool(parts) and all(hasattr(part, "shape") and hasattr(part, "__getitem__") and len(part.shape) for part in parts)
+
+
+def _batches(tf, source):
+    """What a source holds, batch by batch, as (x, y)."""
+    if isinstance(source, tf.data.Dataset):
+        for element in source:
+            yield _unpacked(element)
+        return
+    x, y = _unpacked(source)
+    rows = len(next(iter(x.values())) if isinstance(x, dict) else x)
+    for first in range(0, rows, 64):
+        yield tf.nest.map_structure(lambda part: tf.convert_to_tensor(part[first:first + 64]), (x, y))
+
+
+def _unpacked(element):
+    if isinstance(element, tuple):
+        return element[0], element[1] if len(element) > 1 else None
+    return element, None
+
+
+def _of_source(tf, source, assignment, end):
+    """Rows of a source, each with the outputs as numbers, and whether they are all of it, each once."""
+    rows, named, over = [], True, False
+    for x, y in _batches(tf, source):
+        named = isinstance(x, dict)
+        rows += _rows(tf, x, y)
+        if len(rows) >= (FEW if named else 2 * MANY) or time.monotonic() > end or leaving.stopping():
+            break
+    else:
+        over = True
+    if named and not over:
+        return rows[:FEW], False
+    if over:
+        again = [row for x, y in _batches(tf, source) for row in _rows(tf, x, y)] if len(rows) <= MANY else []
+        return rows[:MANY], bool(again) and _alike(rows, again)
+    count = _records(tf, assignment["eval_files"])
+    if 0 < count <= MANY and len(rows) >= 2 * count:
+        return rows[:count], _alike(rows[:count], rows[count:2 * count])
+    return rows[:MANY], False
+
+
+def _records(tf, patterns):
+    """How many records files hold, if they are few; a larger number than MANY else."""
+    count = 0
+    for path in (path for pattern in patterns for path in sorted(glob.glob(pattern))):
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        for _ in tf.data.TFRecordDataset(path, compression_type="GZIP" if packed else ""):
+            count += 1
+            if count > MANY:
+                return count
+    return count
+
+
+def _alike(some, others):
+    """Whether two sets of rows have the same answers, in whatever order."""
+    import numpy as np
+
+    if len(some) != len(others):
+        return False
+    a, b = (np.sort(np.array([numbers for _, numbers in rows], dtype=np.float64), axis=0) for rows in (some, others))
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=1e-4, atol=1e-5, equal_nan=True))
+
+
+def _rows(tf, x, y):
+    """The lines of a batch, each with all its numbers."""
+    outputs = _outputs(tf, _called(tf, x))
+    features = {name: _lists(tf, part) for name, part in x.items()} if isinstance(x, dict) else {}
+    labels = y if isinstance(y, dict) else {} if y is None else {"": y}
+    labels = {name: _lists(tf, part) for name, part in labels.items()}
+    count = min(len(rows) for rows in outputs.values())
+    lines = []
+    for i in range(count):
+        line = {key: {name: rows[i] for name, rows in part.items() if i < len(rows) and len(rows[i]) <= MOST_VALUES}
+                for key, part in (("features", features), ("label", labels), ("outputs", outputs))}
+        numbers = [_number(value) for name in sorted(line["outputs"]) for value in line["outputs"][name]]
+        lines.append((line, numbers))
+    return lines
+
+
+def _number(value):
+    return float(value) if isinstance(value, (int, float)) else {"NaN": float("nan")}.get(value, 0.0)
+
+
+def _called(tf, x):
+    """What the model answers, on the processor that will serve it in the check."""
+    with tf.device("/CPU:0"):
+        try:
+            return _model(x, training=False)
+        except TypeError:
+            return _model(x)
+
+
+def _outputs(tf, answer):
+    """The rows of each output by name; one without a name is the only one."""
+    if isinstance(answer, dict):
+        named = dict(answer)
+    elif isinstance(answer, (list, tuple)):
+        names = getattr(_model, "output_names", None) or []
+        if len(names) != len(answer):
+            names = [str(i) for i in range(len(answer))]
+        named = dict(zip(names, answer))
+    else:
+        named = {"": answer}
+    for name, part in named.items():
+        if not isinstance(part, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)) or not part.shape.rank:
+            raise Nothing(f"output {name!r} of the model in memory is no tensor with rows but a {type(part).__name__}")
+    return {str(name): _lists(tf, part) for name, part in named.items()}
+
+
+def _lists(tf, part):
+    """The values of each row as JSON has them."""
+    import numpy as np
+
+    if isinstance(part, tf.SparseTensor):
+        rows = [[] for _ in range(int(part.dense_shape[0]))]
+        for row, value in zip(part.indices.numpy()[:, 0].tolist(), _values(part.values.numpy())):
+            rows[row].append(value)
+        return rows
+    if isinstance(part, tf.RaggedTensor):
+        return [_values((row.flat_values if isinstance(row, tf.RaggedTensor) else row).numpy()) for row in part]
+    array = part.numpy() if hasattr(part, "numpy") else np.asarray(part)
+    if not array.ndim:
+        return []
+    return [_values(row) for row in array]
+
+
+def _values(array):
+    import numpy as np
+
+    flat = np.asarray(array).reshape(-1)
+    if flat.dtype.kind in "OSU":
+        return [_text(value) for value in flat.tolist()]
+    if flat.dtype.kind in "biu":
+        return [int(value) for value in flat.tolist()]
+    words = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+    return [words.get(str(value), value) for value in flat.astype(np.float64).tolist()]
+
+
+def _text(value):
+    if isinstance(value, str):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(value).decode()}
+
+
+def _refuse_random(tf, sources):
+    """Stops at a model that has another answer each time: what it says is nothing to compare with."""
+    for x, y in _batches(tf, sources[0]):
+        if not _alike(_rows(tf, x, y), _rows(tf, x, y)):
+            raise Nothing("the model in memory has another answer each time that it is asked")
+        return
+
+
+def _precision(model):
+    """How coarse the numbers are that the model computes in; 0 for float32 and finer ones."""
+    layers = [model, *(getattr(model, "layers", None) or [])]
+    return max(EPSILON.get(str(getattr(layer, "compute_dtype", "")), 0.0) for layer in layers)
+
+
+def _weights(model):
+    """A number for each weight of a model, which those of the same values alone share; None where they are too large."""
+    weights = getattr(model, "weights", None) or getattr(model, "variables", None) or ()
+    arrays = [weight.numpy() for weight in weights]
+    if sum(array.nbytes for array in arrays) > MOST_WEIGHTS:
+        return None
+    return {_fingerprint(array) for array in arrays}
+
+
+def _fingerprint(array):
+    return f"{array.shape} {array.dtype} {hashlib.sha256(array.tobytes()).hexdigest()}"
+
+
+def _compared(assignment):
+    """Whether the files hold the weights of the model in memory (same), or those it had before it was trained (before), or
+    neither (other); "" where that isn't known."""
+    import tensorflow as tf
+
+    prefix = os.path.join(assignment["serving_model_dir"], "variables", "variables")
+    own = _weights(_model)
+    if not own or not os.path.exists(prefix + ".index"):
+        return ""
+    reader = tf.train.load_checkpoint(prefix)
+    shapes = reader.get_variable_to_shape_map()
+    written = {_fingerprint(reader.get_tensor(name)) for name in shapes if name != "_CHECKPOINTABLE_OBJECT_GRAPH"}
+    if own <= written:
+        return "same"
+    before = _untrained(_model)
+    return "before" if before and before <= written else "other"

@@ -1,0 +1,293 @@
+"""TFX modules of many kinds in one file, right ones and broken ones: custom_config says which."""
+import os
+
+import numpy as np
+import stoker
+import tensorflow as tf
+import tensorflow_transform as tft
+from tfx_bsl.public import tfxio
+
+FEATURES = ["body_mass_g", "culmen_depth_mm", "culmen_length_mm", "flipper_length_mm"]
+LABEL = "species"
+KEYS = [f"{name}_xf" for name in FEATURES]
+
+
+class Job:
+    """What all of them have."""
+
+    def __init__(self, fn_args):
+        tf.keras.utils.set_random_seed(1)
+        self.args = fn_args
+        self.graph = tft.TFTransformOutput(fn_args.transform_graph_path) if fn_args.transform_graph_path else None
+        self.epochs = 15
+
+    def data(self, files, **options):
+        options = tfxio.TensorFlowDatasetOptions(batch_size=20, label_key=f"{LABEL}_xf", **options)
+        return self.args.data_accessor.tf_dataset_factory(files, options, self.graph.transformed_metadata.schema)
+
+    def train(self, model, change=None, loss="sparse_categorical_crossentropy", **fit):
+        change = change or (lambda data: data)
+        model.compile(optimizer=tf.keras.optimizers.Adam(0.02), loss=loss, metrics=fit.pop("metrics", ["accuracy"]))
+        model.fit(change(self.data(self.args.train_files)), steps_per_epoch=12, epochs=self.epochs, verbose=2,
+                  validation_data=change(self.data(self.args.eval_files)), validation_steps=5, **fit)
+        return model
+
+    def save(self, model, serve, name="serving_default", **more):
+        model.transform = self.graph.transform_features_layer() if self.graph else None
+        tf.saved_model.save(model, self.args.serving_model_dir, signatures={name: serve, **more})
+
+    def raw(self, examples, label=False):
+        spec = self.graph.raw_feature_spec()
+        if not label:
+            spec.pop(LABEL)
+        return tf.io.parse_example(examples, spec)
+
+
+def examples(shape=(None,)):
+    return tf.function(input_signature=[tf.TensorSpec(list(shape), tf.string, name="examples")])
+
+
+def net(activation="softmax", keys=KEYS, outputs=3):
+    inputs = {key: tf.keras.layers.Input(shape=(1,), name=key) for key in keys}
+    hidden = tf.keras.layers.Dense(8, activation="relu")(tf.keras.layers.Concatenate()(list(inputs.values())))
+    return tf.keras.Model(inputs, tf.keras.layers.Dense(outputs, activation=activation)(hidden))
+
+
+def given(features):
+    return {key: tf.cast(features[key], tf.float32) for key in KEYS}
+
+
+def untransformed(features):
+    return {key: tf.cast(features[name], tf.float32) for key, name in zip(KEYS, FEATURES)}
+
+
+def transformed(job, model):
+    return lambda texts: given(model.transform(job.raw(texts)))
+
+
+# Right ones.
+
+def plain(job):
+    model = job.train(net())
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def logits(job):
+    """A model of logits that is served as probabilities, and the name of the likeliest class."""
+    model = job.train(net(None), loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+
+    @examples()
+    def serve(texts):
+        probabilities = tf.nn.softmax(model(transformed(job, model)(texts)))
+        best = tf.math.top_k(probabilities, k=2)
+        names = tf.constant(["Adelie", "Chinstrap", "Gentoo"])
+        return {"probabilities": probabilities, "scores": best.values, "class": tf.gather(names, best.indices[:, 0]),
+                "index": tf.argmax(probabilities, axis=1)}
+
+    job.save(model, serve)
+
+
+def named(job):
+    """Only the name of the class is answered."""
+    model = job.train(net())
+    names = tf.constant(["Adelie", "Chinstrap", "Gentoo"])
+    job.save(model, examples()(lambda texts: {"class": tf.gather(names, tf.argmax(model(transformed(job, model)(texts)), axis=1))}))
+
+
+def exported(job):
+    """model.export: the signature takes transformed features."""
+    job.train(net()).export(job.args.serving_model_dir)
+
+
+def one_by_one(job):
+    model = job.train(net())
+    job.save(model, examples([1])(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def otherwise(job):
+    """A signature of another name, beside the transformation."""
+    model = job.train(net())
+    features = examples()(lambda texts: model.transform(job.raw(texts, label=True)))
+    job.save(model, examples()(lambda texts: model(transformed(job, model)(texts))), name="predict", transform_features=features)
+
+
+def heads(job):
+    """Two outputs, with labels for each."""
+    inputs = {key: tf.keras.layers.Input(shape=(1,), name=key) for key in KEYS}
+    hidden = tf.keras.layers.Dense(8, activation="relu")(tf.keras.layers.Concatenate()(list(inputs.values())))
+    model = tf.keras.Model(inputs, {"kind": tf.keras.layers.Dense(3, activation="softmax", name="kind")(hidden),
+                                    "mass": tf.keras.layers.Dense(1, name="mass")(hidden)})
+    both = lambda data: data.map(lambda x, y: (x, {"kind": y, "mass": x[KEYS[0]]}))
+    job.train(model, both, {"kind": "sparse_categorical_crossentropy", "mass": "mse"}, metrics=None)
+
+    @examples()
+    def serve(texts):
+        answer = model(transformed(job, model)(texts))
+        return {"species": answer["kind"], "body": answer["mass"], "key": texts}
+
+    job.save(model, serve)
+
+
+def column(features):
+    return tf.concat([tf.cast(features[key], tf.float32) for key in KEYS], axis=1)
+
+
+def unnamed_net():
+    return tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(3, activation="softmax")])
+
+
+def unnamed(job):
+    """The model is given one tensor, of which nobody knows the features."""
+    model = job.train(unnamed_net(), lambda data: data.map(lambda x, y: (column(x), y)))
+    job.save(model, examples()(lambda texts: {"probabilities": model(column(transformed(job, model)(texts)))}))
+
+
+def best(job):
+    """The best state of the training is read again, and saved."""
+    path = os.path.join(job.args.model_run_dir, "best.keras")
+    job.train(net(), callbacks=[tf.keras.callbacks.ModelCheckpoint(path, monitor="accuracy", mode="min", save_best_only=True)])
+    model = tf.keras.models.load_model(path)
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def loop(job, model):
+    """A loop of the module's own."""
+    optimizer, loss = tf.keras.optimizers.Adam(0.02), tf.keras.losses.SparseCategoricalCrossentropy()
+    for x, y in job.data(job.args.train_files, num_epochs=10):
+        with tf.GradientTape() as tape:
+            error = loss(y, model(given(x), training=True))
+        optimizer.apply_gradients(zip(tape.gradient(error, model.trainable_variables), model.trainable_variables))
+    return model
+
+
+def silent(job):
+    model = loop(job, net())
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def reported(job):
+    model = loop(job, net())
+    data = job.data(job.args.eval_files, num_epochs=1, shuffle=False).map(lambda x, y: (given(x), y))
+    stoker.report(10, {"loss": 0.5}, model=model)
+    assert len(list(data)) == 5
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def own_reader(job):
+    """The records are read without data_accessor, into arrays for a fit of arrays."""
+
+    def arrays(patterns):
+        data = tf.data.TFRecordDataset(tf.io.gfile.glob(patterns), compression_type="GZIP").batch(1000)
+        spec = job.graph.transformed_feature_spec()
+        features = tf.io.parse_example(next(iter(data)), spec)
+        label = features.pop(f"{LABEL}_xf")
+        return {key: value.numpy() for key, value in features.items() if key in KEYS}, label.numpy()
+
+    model = net()
+    model.compile(optimizer=tf.keras.optimizers.Adam(0.02), loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+    x, y = arrays(job.args.train_files)
+    model.fit(x, y, epochs=10, verbose=2, validation_data=arrays(job.args.eval_files))
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def scaled(job):
+    """A number that is learned on another scale than it is served on."""
+    others = lambda x: {key: x[key] for key in KEYS[1:]}
+    model = job.train(net(None, KEYS[1:], 1), lambda data: data.map(lambda x, y: (others(x), x[KEYS[0]])), "mse", metrics=None)
+
+    def serve(texts):
+        features = transformed(job, model)(texts)
+        return {"body_mass_g": 802.0 * model({key: features[key] for key in KEYS[1:]}) + 4200.0}
+
+    job.save(model, examples()(serve))
+
+
+def of_text(job):
+    """The signature takes text, and no tf.Examples."""
+    model = job.train(net())
+    lengths = lambda texts: {key: tf.cast(tf.strings.length(texts), tf.float32)[:, None] for key in KEYS}
+    serve = tf.function(lambda texts: model(lengths(texts)), input_signature=[tf.TensorSpec([None], tf.string, name="body")])
+    job.save(model, serve)
+
+
+# Broken ones.
+
+def forgets(job):
+    """The transform graph is forgotten where the model is served."""
+    model = job.train(net())
+    job.save(model, examples()(lambda texts: {"probabilities": model(untransformed(job.raw(texts)))}))
+
+
+def forgets_logits(job):
+    model = job.train(net(None), loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    job.save(model, examples()(lambda texts: {"scores": tf.nn.softmax(model(untransformed(job.raw(texts))))}))
+
+
+def forgets_names(job):
+    model = job.train(net())
+    names = tf.constant(["Adelie", "Chinstrap", "Gentoo"])
+    job.save(model, examples()(lambda texts: {"class": tf.gather(names, tf.argmax(model(untransformed(job.raw(texts))), axis=1))}))
+
+
+def forgets_unnamed(job):
+    model = job.train(unnamed_net(), lambda data: data.map(lambda x, y: (column(x), y)))
+    job.save(model, examples()(lambda texts: {"probabilities": model(column(untransformed(job.raw(texts))))}))
+
+
+def forgets_reported(job):
+    model = loop(job, net())
+    stoker.report(10, model=model, data=job.data(job.args.eval_files).map(lambda x, y: (given(x), y)))
+    job.save(model, examples()(lambda texts: {"probabilities": model(untransformed(job.raw(texts)))}))
+
+
+def needs_label(job):
+    model = job.train(net())
+    features = lambda texts: given(model.transform(job.raw(texts, label=True)))
+    job.save(model, examples()(lambda texts: {"probabilities": model(features(texts))}))
+
+
+def needs_label_silently(job):
+    """With a loop that tells nothing of its model."""
+    model = loop(job, net())
+    features = lambda texts: given(model.transform(job.raw(texts, label=True)))
+    job.save(model, examples()(lambda texts: {"probabilities": model(features(texts))}))
+
+
+def raises(job):
+    model = job.train(net())
+
+    @examples()
+    def serve(texts):
+        with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(tf.equal(texts, "")), ["broken"])]):
+            return {"probabilities": model(transformed(job, model)(tf.identity(texts)))}
+
+    job.save(model, serve)
+
+
+def untrained(job):
+    """The model is saved before it is trained."""
+    model = net()
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+    job.train(model)
+
+
+def swapped(job):
+    """Two features are taken for each other where the model is served."""
+    model = job.train(net())
+
+    def serve(texts):
+        features = transformed(job, model)(texts)
+        return {"probabilities": model({**features, KEYS[1]: features[KEYS[2]], KEYS[2]: features[KEYS[1]]})}
+
+    job.save(model, examples()(serve))
+
+
+def at_random(job):
+    """Numbers are left out at random where the model is served, as in training."""
+    model = job.train(net())
+    dropped = lambda texts: {key: tf.nn.dropout(value, 0.5) for key, value in transformed(job, model)(texts).items()}
+    job.save(model, examples()(lambda texts: {"probabilities": model(dropped(texts))}))
+
+
+def run_fn(fn_args):
+    globals()[fn_args.custom_config["variant"]](Job(fn_args))
