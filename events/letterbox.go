@@ -229,7 +229,7 @@ type Entry struct {
 	Revision uint64
 	Written  time.Time // by the clock of the server that led the bucket then
 
-	Deleted bool // of Watch alone: the key is gone
+	Deleted bool // of Watch and History alone: the key is gone
 }
 
 // Copy is one value of a register as some server had it, which may be older than what is there.
@@ -246,8 +246,8 @@ type Copy Entry
 // what the caller knew before, because the write that won is still being replicated: the loop that
 // tries again waits in between (Pause) and does not take the old value for the outcome. And a leader
 // that has lost the other servers answers from its copy until it notices, some seconds later; it
-// can't acknowledge writes in that time. Sync rules that out. All and Watch read any copy, which may
-// lack the caller's own writes.
+// can't acknowledge writes in that time. Sync rules that out. All, History and Watch read any copy,
+// which may lack the caller's own writes.
 type Register interface {
 	Get(ctx context.Context, key string) (Entry, error)                                    // ErrNotFound
 	Create(ctx context.Context, key string, value []byte) (revision uint64, err error)     // ErrConflict if it is there
@@ -259,6 +259,9 @@ type Register interface {
 	// follow from the absence of an entry, or of a change, where no write of the caller's own would
 	// be refused.
 	Sync(ctx context.Context) error
+	// History yields copies of all values that a key has had and the bucket keeps, deletions among them, the oldest first; nothing for a
+	// key that never was. It reads any copy of the bucket, which may lack the newest values. Only RegisterPipelines keeps older ones.
+	History(ctx context.Context, key string) iter.Seq2[Copy, error]
 	// All yields a copy of the newest value of every key. The copies may be of several moments.
 	All(ctx context.Context) iter.Seq2[Copy, error]
 	// Watch yields a copy of the newest value of every key, deletions among them, then a Copy without Revision, which says that these

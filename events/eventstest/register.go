@@ -157,6 +157,27 @@ func (g guarded) Sync(ctx context.Context) error {
 	return nil
 }
 
+// History implements events.Register.
+func (g guarded) History(ctx context.Context, key string) iter.Seq2[events.Copy, error] {
+	return func(yield func(events.Copy, error) bool) {
+		unlock, err := g.lock(ctx)
+		if err != nil {
+			yield(events.Copy{}, err)
+			return
+		}
+		all := slices.DeleteFunc(slices.Clone(g.r.history), func(e events.Entry) bool { return e.Key != key })
+		unlock()
+		if g.r.name != events.RegisterPipelines { // the others keep the newest value alone
+			all = all[max(0, len(all)-1):]
+		}
+		for _, entry := range all {
+			if !yield(events.Copy(entry), nil) {
+				return
+			}
+		}
+	}
+}
+
 // All implements events.Register.
 func (g guarded) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {

@@ -24,6 +24,7 @@ func registerTests() map[string]func(*testing.T, Box) {
 		"keys may be any text":                              anyKey,
 		"an older revision of a pipeline can be read":       olderRevision,
 		"a key that was deleted is gone":                    deleted,
+		"the history of a pipeline has all that it was":     wholeHistory,
 		"every register is there, and by itself":            eachRegister,
 		"an entry says when the bus wrote it":               entryWritten,
 		"a register that is not there says so":              noRegister,
@@ -156,6 +157,44 @@ func olderRevision(t *testing.T, box Box) {
 	}
 	_, err = pipelines.Revision(t.Context(), "taxi", first)
 	wantError(t, err, events.ErrNotFound)
+}
+
+func wholeHistory(t *testing.T, box Box) {
+	pipelines := open(t, box, events.RegisterPipelines)
+	first, err := pipelines.Create(t.Context(), "penguin", []byte("1"))
+	must(t, err)
+	_, err = pipelines.Create(t.Context(), "penguin 2", []byte("another"))
+	must(t, err)
+	second, err := pipelines.Update(t.Context(), "penguin", []byte("2"), first)
+	must(t, err)
+	must(t, pipelines.Delete(t.Context(), "penguin", second))
+	third, err := pipelines.Create(t.Context(), "penguin", []byte("3"))
+	must(t, err)
+	var got []string
+	eventually(t, func() string { // any copy may answer, and lack the newest
+		got = nil
+		for entry, err := range pipelines.History(t.Context(), "penguin") {
+			must(t, err)
+			if entry.Key != "penguin" || entry.Written.IsZero() {
+				t.Errorf("%+v", entry)
+			}
+			if got = append(got, string(entry.Value)); entry.Deleted {
+				got[len(got)-1] = "deleted"
+			}
+			if want := map[string]uint64{"1": first, "2": second, "3": third}[string(entry.Value)]; !entry.Deleted && entry.Revision != want {
+				t.Errorf("%s is revision %d, want %d", entry.Value, entry.Revision, want)
+			}
+		}
+		return cmp.Diff([]string{"1", "2", "deleted", "3"}, got)
+	})
+	for entry, err := range pipelines.History(t.Context(), "nobody") {
+		t.Errorf("a key that never was has %+v, %v", entry, err)
+	}
+	older, err := pipelines.Revision(t.Context(), "penguin", first) // which deleting leaves
+	must(t, err)
+	if string(older.Value) != "1" {
+		t.Errorf("revision %d is %s", first, older.Value)
+	}
 }
 
 func deleted(t *testing.T, box Box) {

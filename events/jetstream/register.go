@@ -127,6 +127,29 @@ func (r register) All(ctx context.Context) iter.Seq2[events.Copy, error] {
 	}
 }
 
+// History implements events.Register.
+func (r register) History(ctx context.Context, key string) iter.Seq2[events.Copy, error] {
+	return func(yield func(events.Copy, error) bool) {
+		watcher, err := r.kv.Watch(ctx, events.Escape(key), jetstream.IncludeHistory())
+		if err != nil {
+			yield(events.Copy{}, fmt.Errorf("list the history of %s: %w", r.name(key), r.box.explain(ctx, err)))
+			return
+		}
+		defer func() { _ = watcher.Stop() }() // what it would still send is not wanted
+		for {
+			entry, err := nextEntry(ctx, watcher.Updates())
+			if err != nil {
+				err = fmt.Errorf("list the history of %s: %w", r.name(key), r.box.explain(ctx, err))
+			} else if entry.Revision == 0 {
+				return
+			}
+			if !yield(events.Copy(entry), err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Watch implements events.Register.
 func (r register) Watch(ctx context.Context) iter.Seq2[events.Copy, error] {
 	return func(yield func(events.Copy, error) bool) {

@@ -45,6 +45,7 @@ type runView struct {
 	Letter    uint64 // its newest dead letter
 	Commands  []commandLine
 	CanCancel bool
+	Config    string // the pipeline that it is, or was, made from, with its defaults, as JSON; "" if that is not known
 	CanRerun  bool   // it has ended, and its inputs may be started again
 	Applied   uint64 // the revision of its pipeline that is applied now; 0: none is
 }
@@ -86,7 +87,7 @@ type chartView struct {
 func (c *Console) runPage() page {
 	return page{
 		nav: "runs", template: "run", title: func(view any) string { v := view.(runView); return v.Run + " · " + v.Pipeline },
-		fragments: []string{"run-head", "run-result", "run-charts", "run-facts", "run-log"},
+		fragments: []string{"run-head", "run-result", "run-charts", "run-facts", "run-log", "run-config"},
 		build:     func(r *http.Request) (any, error) { return c.runView(r) },
 		breath: func(view any) time.Duration {
 			if view.(runView).State.State == runs.Running {
@@ -108,6 +109,7 @@ func (c *Console) runView(r *http.Request) (runView, error) {
 	}
 	view := c.fromModel(k, told)
 	view.Facts, view.Trained = told.facts, told.trained
+	view.Config = c.configuration(r.Context(), k.pipeline, view.Revision)
 	c.addCharts(r.Context(), &view, told)
 	c.addStudy(r.Context(), &view, told)
 	if view.Trained != nil && view.State.State == runs.Trained {

@@ -40,6 +40,10 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	if strings.Contains(body, `action="/rerun"`) {
 		t.Error("who can't act is shown the button")
 	}
+	config := w.sees(page, "Revision 1 of pipeline penguin, with its defaults", "&#34;expire_after&#34;: &#34;168h&#34;", "&#34;seed&#34;: 0", "&#34;label&#34;: &#34;species&#34;")
+	if strings.Contains(config, "hunter2") {
+		t.Error("the configuration shows a secret")
+	}
 	for _, path := range []string{page, "/letter?number=1"} {
 		if _, body := w.get(path, w.trusted); !strings.Contains(body, `action="/rerun"`) || !strings.Contains(body, "Rerun with revision 2") {
 			t.Errorf("%s offers no rerun", path)

@@ -1,9 +1,12 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -37,6 +40,52 @@ func (k known) Spec(join plan.Join) (pipeline.Pipeline, error) {
 	}
 	k.m.lacks[at] = true
 	return pipeline.Pipeline{}, errNotRead
+}
+
+// configuration is a pipeline at a revision as JSON, with its defaults and without its secrets; "" of none, or one that can't be read.
+func (c *Console) configuration(ctx context.Context, name string, number uint64) string {
+	if number == 0 {
+		return ""
+	}
+	spec, there := c.model.specAt(revision{name, number})
+	if !there {
+		var err error
+		if spec, err = c.readRevision(ctx, revision{name, number}); err != nil {
+			c.opts.Logger.Info("revision of a pipeline not read", "pipeline", name, "revision", number, "error", err)
+			return ""
+		}
+	}
+	text, err := spec.JSON()
+	if err != nil {
+		return ""
+	}
+	return indented(masked(text))
+}
+
+// specAt is a pipeline at a revision, if that has been read.
+func (m *model) specAt(at revision) (pipeline.Pipeline, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if newest, applied := m.specs[at.pipeline]; applied && newest.revision == at.number {
+		return newest.spec, newest.bad == ""
+	}
+	spec, there := m.older[at]
+	return spec, there && spec.Name != ""
+}
+
+// readRevision reads it from the bus, and keeps it.
+func (c *Console) readRevision(ctx context.Context, at revision) (pipeline.Pipeline, error) {
+	pipelines, err := c.opts.Box.Register(ctx, events.RegisterPipelines)
+	if err != nil {
+		return pipeline.Pipeline{}, err
+	}
+	pinned := plan.New(at.pipeline, "")
+	pinned.Revision = at.number
+	spec, err := dispatch.SpecOf(ctx, pipelines, pinned)
+	if err == nil {
+		c.model.found(at, spec)
+	}
+	return spec, err
 }
 
 func (k known) Gate(name string) (plan.Gate, error) { return k.m.gates[name], nil }

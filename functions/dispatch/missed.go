@@ -29,7 +29,7 @@ func (s *sweep) overdue(run held) bool {
 // that the bus notes when that was.
 func (s *sweep) look(ctx context.Context, run held) error {
 	pipeline := s.of(ctx, run.Pipeline)
-	if pipeline.err != nil {
+	if pipeline.err != nil && !pipeline.removed { // the revision that the join has pinned is there still
 		return pipeline.err
 	}
 	outcome, told, err := s.outcome(ctx, run.Join)

@@ -56,6 +56,10 @@ type Cancelled struct {
 // events.ErrNotFound if no fact of it is known. Cancelling again is success for as long as the job has not ended.
 func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Cancelled, error) {
 	d, current, err := open(ctx, box, pipeline)
+	if errors.Is(err, events.ErrNotFound) { // it may have been removed: its runs can be cancelled still
+		d, err = New(ctx, box, nil)
+		current.spec.Name = pipeline
+	}
 	if err != nil {
 		return Cancelled{}, err
 	}

@@ -93,6 +93,7 @@ type sweep struct {
 type swept struct {
 	current deployed
 	err     error  // why current is not known
+	removed bool   // current is not known, because the pipeline was removed
 	jobless []held // runs that should have a job
 }
 
@@ -106,8 +107,14 @@ func (s *sweep) note(err error) {
 // of reads a pipeline once.
 func (s *sweep) of(ctx context.Context, pipeline string) *swept {
 	if s.seen[pipeline] == nil {
-		current, err := s.pipeline(ctx, pipeline)
-		s.seen[pipeline] = &swept{current: current, err: err}
+		found := &swept{}
+		found.current, found.err = s.pipeline(ctx, pipeline)
+		if _, missing := events.AsKind(found.err, events.FailureInput); missing {
+			removed, err := s.wasRemoved(ctx, pipeline)
+			s.note(err)
+			found.removed = removed
+		}
+		s.seen[pipeline] = found
 	}
 	return s.seen[pipeline]
 }
@@ -133,6 +140,9 @@ func (s *sweep) run(ctx context.Context, entry events.Copy) error {
 		return nil
 	}
 	pipeline := s.of(ctx, run.Pipeline)
+	if pipeline.removed && (run.State == plan.Waiting || run.State == plan.Complete) {
+		return s.endRemoved(ctx, run)
+	}
 	switch run.State {
 	case plan.Ended:
 		return errors.Join(s.tell(ctx, run), s.check(ctx, run))
@@ -163,7 +173,7 @@ func (s *sweep) isDue(ctx context.Context, run held) bool {
 	spec := pipeline.current.spec
 	switch {
 	case pipeline.err != nil:
-		return false
+		return pipeline.removed
 	case run.Ready(spec):
 		return true
 	case run.Tuning != nil:
@@ -257,6 +267,9 @@ func (s *sweep) tuned(ctx context.Context, run held, pipeline *swept) error {
 // gate lets the runs of a pipeline pass which should have a job and which nobody saw through, and takes the places of those
 // that have an outcome.
 func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
+	if pipeline.removed {
+		return nil // who is there has ended, or has a job
+	}
 	if pipeline.err != nil {
 		return pipeline.err
 	}

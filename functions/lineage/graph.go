@@ -1,6 +1,7 @@
 package lineage
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
@@ -27,7 +28,12 @@ type Node struct {
 	Run        string    `json:"run,omitempty"`      // that run; "" if no fact says so any more
 	Revision   uint64    `json:"revision,omitempty"` // of the pipeline; 0 if that is not known any more
 	Started    time.Time `json:"started,omitzero"`
-	Finished   time.Time `json:"finished,omitzero"`
+
+	// Configuration is the pipeline at Revision, with every default filled in: what the execution was asked to do. Left out where that
+	// revision is not known any more.
+	Configuration json.RawMessage `json:"configuration,omitempty"`
+
+	Finished time.Time `json:"finished,omitzero"`
 
 	Values  map[string]any     `json:"values,omitempty"`  // of hyperparameters, or of a trial
 	Metrics map[string]float64 `json:"metrics,omitempty"` // of a model, or of a trial

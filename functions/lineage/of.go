@@ -118,7 +118,7 @@ func (w *walk) behind(ctx context.Context, m made) error {
 	}
 	n := w.node(m.node)
 	n.Pipeline, n.Run, n.Revision, n.Generation = found.pipeline, found.run, found.revision, found.generation
-	n.Started, n.Finished = found.Started, found.Finished
+	n.Started, n.Finished, n.Configuration = found.Started, found.Finished, found.configuration
 	n.Name = cmp.Or(found.run, n.Name)
 	if n.Kind == Hyperparameters {
 		n.Values = found.Values

@@ -72,6 +72,9 @@ func details(n Node) (lines []string) {
 	if n.Pipeline != "" && n.Kind != Trial {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("pipeline %s%s, execution %s", n.Pipeline, revision(n), short(n.Execution))))
 	}
+	if len(n.Configuration) > 0 {
+		lines = append(lines, fmt.Sprintf("configuration: `stoker pipelines show %s --revision %d`", n.Pipeline, n.Revision))
+	}
 	if n.Trials > 0 {
 		lines = append(lines, fmt.Sprintf("%d trials", n.Trials))
 	}

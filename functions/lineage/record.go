@@ -33,6 +33,7 @@ type record struct {
 	revision      uint64
 	module        string // its path or address, as the pipeline has it
 	moduleFrom    bool   // module is an address in the store
+	configuration json.RawMessage
 }
 
 func (r record) moduleAddress() string {
@@ -216,6 +217,9 @@ func (r *records) join(ctx context.Context, found *record) error {
 	spec, err := dispatch.SpecOf(ctx, pipelines, join)
 	if err != nil || join.Revision == 0 {
 		return ctx.Err() // an older revision may not be kept
+	}
+	if found.configuration, err = spec.JSON(); err != nil {
+		return err
 	}
 	found.module, found.moduleFrom = spec.Module.Path, strings.HasPrefix(spec.Module.Path, "s3://")
 	return nil

@@ -19,7 +19,7 @@ import (
 // Args are TFX's TrainArgs and EvalArgs. A file may have them as a mapping, or as TFX users have them: a text that is the message
 // in JSON ('{"num_steps": 100}') or in proto text ("num_steps: 100 splits: 'train'").
 type Args struct {
-	NumSteps int      `json:"num_steps,omitempty" jsonschema:"minimum=0,description=Steps. 0 or left out: the module decides"`
+	NumSteps int      `json:"num_steps,omitempty" jsonschema:"minimum=1,description=Steps. Left out: the module decides"`
 	Splits   []string `json:"splits" jsonschema:"description=Splits read. Every listed one must exist in every Examples artifact"`
 }
 
@@ -64,10 +64,11 @@ func nodeValue(f protoreflect.FieldDescriptor, v protoreflect.Value, at position
 	return list
 }
 
-// argsMessage is TrainArgs, and but for its name EvalArgs, as tfx/proto/trainer.proto has it.
+// argsMessage is TrainArgs, and but for its name EvalArgs, as tfx/proto/trainer.proto has it; of version 2, which tells a number that
+// is 0 from one that is left out.
 var argsMessage = func() protoreflect.MessageDescriptor {
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
-		Name: proto.String("functions/pipeline/args.proto"), Package: proto.String("stoker.pipeline"), Syntax: proto.String("proto3"),
+		Name: proto.String("functions/pipeline/args.proto"), Package: proto.String("stoker.pipeline"), Syntax: proto.String("proto2"),
 		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Args"), Field: []*descriptorpb.FieldDescriptorProto{
 			{
 				Name: proto.String("splits"), JsonName: proto.String("splits"), Number: proto.Int32(1),

@@ -133,7 +133,18 @@ func (r *report) decodeMap(n node, target reflect.Value, key string) {
 		r.add(key, "expected a mapping, got %s", n.what())
 		return
 	}
+	r.noteAll(n, key)
 	target.Set(reflect.ValueOf(mapping))
+}
+
+// noteAll remembers where the keys of a mapping stand that is handed on unread.
+func (r *report) noteAll(n node, key string) {
+	fields, _ := n.value.([]field)
+	for _, f := range fields {
+		path := join(key, f.key)
+		r.note(path, f.at)
+		r.noteAll(f.node, path)
+	}
 }
 
 func (r *report) decodeString(n node, target reflect.Value, key string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode"
 
 	"github.com/stoker-ml/stoker/compute/tune"
 )
@@ -112,6 +113,8 @@ func (r *report) study(s *Study) {
 		r.there(at+".name", o.Name)
 		if o.Direction != "" {
 			r.oneOf(at+".direction", o.Direction, string(tune.Min), string(tune.Max))
+		} else if _, known := tune.DirectionOf(o.Name); !known && o.Name != "" {
+			r.add(at+".name", "%s: its name does not tell whether less or more of it is better: add a direction, as in {name: %[1]s, direction: max}", shorten(o.Name))
 		}
 	}
 	for i, c := range s.Constraints {
@@ -188,9 +191,13 @@ func (r *report) given(key string, value, least int) {
 	}
 }
 
+// there refuses a name that no metric can have.
 func (r *report) there(key, value string) {
-	if value == "" {
+	switch {
+	case value == "":
 		r.add(key, "missing, expected the name of a metric")
+	case strings.TrimSpace(value) != value || strings.ContainsFunc(value, unicode.IsControl):
+		r.add(key, "expected the name of a metric, got %q", shorten(value))
 	}
 }
 

@@ -19,7 +19,7 @@ tuner:
     algorithm: {name: hyperband, max_epochs: 81, factor: 3, iterations: 2}
     objective:
     - {name: val_f1_score, direction: max}
-    - latency
+    - {name: latency, direction: min}
     constraints: [{name: latency, max: 20}]
     stopping: {rule: percentile, percentile: 25, min_trials: 3, min_step: 10}
     max_trials: 50
@@ -43,7 +43,7 @@ func TestAStudyIsSaidInFull(t *testing.T) {
 	goal, limit, retries, seed, on := 0.99, 20.0, 0, int64(9), pipeline.Switch(true)
 	want := &pipeline.Study{
 		Algorithm:   &pipeline.Algorithm{Name: "hyperband", MaxEpochs: 81, Factor: 3, Iterations: 2},
-		Objective:   pipeline.Objectives{{Name: "val_f1_score", Direction: "max"}, {Name: "latency"}},
+		Objective:   pipeline.Objectives{{Name: "val_f1_score", Direction: "max"}, {Name: "latency", Direction: "min"}},
 		Constraints: []pipeline.Constraint{{Name: "latency", Max: &limit}},
 		Stopping:    &pipeline.Stopping{Rule: "percentile", Percentile: 25, MinTrials: 3, MinStep: 10},
 		MaxTrials:   50, MaxTime: pipeline.Duration(2 * time.Hour), Goal: &goal, Patience: 12, Retries: &retries, MaxFailures: 4, Defaults: &on,
@@ -72,8 +72,8 @@ func TestAStudyHasShortForms(t *testing.T) {
 	if diff := cmp.Diff(want, parse(t, wordyStudy).Tuner.Study); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	list := parse(t, "pipeline: p\nmodule: m\ntuner: {when: always, study: {objective: [a, b]}}\n").Tuner.Study.Objective
-	if diff := cmp.Diff(pipeline.Objectives{{Name: "a"}, {Name: "b"}}, list); diff != "" {
+	list := parse(t, "pipeline: p\nmodule: m\ntuner: {when: always, study: {objective: [auc, mae]}}\n").Tuner.Study.Objective
+	if diff := cmp.Diff(pipeline.Objectives{{Name: "auc"}, {Name: "mae"}}, list); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -119,31 +119,33 @@ func TestABadStudyNamesLineColumnAndKey(t *testing.T) {
 	t.Parallel()
 	const head = "pipeline: p\nmodule: m\ntuner:\n  when: always\n  study:\n"
 	for text, want := range map[string]string{
-		"    algorithm: hyperbond\n":                                `6:16: tuner.study.algorithm.name: expected one of random, grid, hyperband, asha, bayesian, tpe, bohb, got "hyperbond"; did you mean hyperband?`,
-		"    algorithm: [asha]\n":                                   `6:5: tuner.study.algorithm: expected an algorithm like hyperband, or a mapping like {name: hyperband, max_epochs: 81}, got a list`,
-		"    algorithm: {name: asha, factor: 1}\n":                  `6:29: tuner.study.algorithm.factor: expected at least 2, got 1`,
-		"    algorithm: {acquisition: ei}\n":                        `6:17: tuner.study.algorithm.acquisition: expected one of logei, ucb, got "ei"`,
-		"    algorithm: {max_epoch: 9}\n":                           `6:17: tuner.study.algorithm.max_epoch: unknown key; did you mean max_epochs?`,
-		"    algorithm: {beta: -1}\n":                               `6:17: tuner.study.algorithm.beta: expected more than 0, got -1`,
-		"    objective: {direction: min}\n":                         `6:16: tuner.study.objective[0].name: missing, expected the name of a metric`,
-		"    objective:\n    - a\n    - {name: b, direction: up}\n": `8:17: tuner.study.objective[1].direction: expected one of min, max, got "up"`,
-		"    constraints: [{name: a}]\n":                            `6:19: tuner.study.constraints[0]: expected a max or a min`,
-		"    constraints: [{max: 1}]\n":                             `6:19: tuner.study.constraints[0].name: missing, expected the name of a metric`,
-		"    stopping: mean\n":                                      `6:15: tuner.study.stopping.rule: expected one of median, percentile, none, got "mean"; did you mean median?`,
-		"    stopping: {percentile: 101}\n":                         `6:16: tuner.study.stopping.percentile: expected 0 to 100, got 101`,
-		"    stopping: {min_trials: 0}\n":                           `6:16: tuner.study.stopping.min_trials: expected at least 1, got 0`,
-		"    stopping: {min_step: -1}\n":                            `6:16: tuner.study.stopping.min_step: expected at least 0, got -1`,
-		"    max_trials: 0\n":                                       `6:5: tuner.study.max_trials: expected at least 1, got 0`,
-		"    patience: -1\n":                                        `6:5: tuner.study.patience: expected at least 1, got -1`,
-		"    max_retries_per_trial: -1\n":                           `6:5: tuner.study.max_retries_per_trial: expected 0 or more, got -1`,
-		"    max_consecutive_failed_trials: 0\n":                    `6:5: tuner.study.max_consecutive_failed_trials: expected at least 1, got 0`,
-		"    max_time: 5\n":                                         `6:5: tuner.study.max_time: expected a duration with its unit, like 6h or 90m, got "5"`,
-		"    goal: best\n":                                          `6:5: tuner.study.goal: expected a number, got text "best"`,
-		"    points: [{units: [1]}]\n":                              `6:14: tuner.study.points[0]: units: expected a number, a text or a truth`,
-		"    points: {units: 1}\n":                                  `6:5: tuner.study.points: expected a list, got a mapping`,
-		"    from: newest\n":                                        `6:5: tuner.study.from: expected latest or an address like s3://bucket/results, got "newest"`,
-		"    defaults: maybe\n":                                     `6:5: tuner.study.defaults: expected on or off, got "maybe"`,
-		"    max_trails: 5\n":                                       `6:5: tuner.study.max_trails: unknown key; did you mean max_trials?`,
+		"    algorithm: hyperbond\n":                                  `6:16: tuner.study.algorithm.name: expected one of random, grid, hyperband, asha, bayesian, tpe, bohb, got "hyperbond"; did you mean hyperband?`,
+		"    algorithm: [asha]\n":                                     `6:5: tuner.study.algorithm: expected an algorithm like hyperband, or a mapping like {name: hyperband, max_epochs: 81}, got a list`,
+		"    algorithm: {name: asha, factor: 1}\n":                    `6:29: tuner.study.algorithm.factor: expected at least 2, got 1`,
+		"    algorithm: {acquisition: ei}\n":                          `6:17: tuner.study.algorithm.acquisition: expected one of logei, ucb, got "ei"`,
+		"    algorithm: {max_epoch: 9}\n":                             `6:17: tuner.study.algorithm.max_epoch: unknown key; did you mean max_epochs?`,
+		"    algorithm: {beta: -1}\n":                                 `6:17: tuner.study.algorithm.beta: expected more than 0, got -1`,
+		"    objective: {direction: min}\n":                           `6:16: tuner.study.objective[0].name: missing, expected the name of a metric`,
+		"    objective:\n    - auc\n    - {name: b, direction: up}\n": `8:17: tuner.study.objective[1].direction: expected one of min, max, got "up"`,
+		"    objective: latency\n":                                    `6:16: tuner.study.objective[0].name: latency: its name does not tell whether less or more of it is better: add a direction, as in {name: latency, direction: max}`,
+		"    objective: 'accuracy '\n":                                `6:16: tuner.study.objective[0].name: expected the name of a metric, got "accuracy "`,
+		"    constraints: [{name: a}]\n":                              `6:19: tuner.study.constraints[0]: expected a max or a min`,
+		"    constraints: [{max: 1}]\n":                               `6:19: tuner.study.constraints[0].name: missing, expected the name of a metric`,
+		"    stopping: mean\n":                                        `6:15: tuner.study.stopping.rule: expected one of median, percentile, none, got "mean"; did you mean median?`,
+		"    stopping: {percentile: 101}\n":                           `6:16: tuner.study.stopping.percentile: expected 0 to 100, got 101`,
+		"    stopping: {min_trials: 0}\n":                             `6:16: tuner.study.stopping.min_trials: expected at least 1, got 0`,
+		"    stopping: {min_step: -1}\n":                              `6:16: tuner.study.stopping.min_step: expected at least 0, got -1`,
+		"    max_trials: 0\n":                                         `6:5: tuner.study.max_trials: expected at least 1, got 0`,
+		"    patience: -1\n":                                          `6:5: tuner.study.patience: expected at least 1, got -1`,
+		"    max_retries_per_trial: -1\n":                             `6:5: tuner.study.max_retries_per_trial: expected 0 or more, got -1`,
+		"    max_consecutive_failed_trials: 0\n":                      `6:5: tuner.study.max_consecutive_failed_trials: expected at least 1, got 0`,
+		"    max_time: 5\n":                                           `6:5: tuner.study.max_time: expected a duration with its unit, like 6h or 90m, got "5"`,
+		"    goal: best\n":                                            `6:5: tuner.study.goal: expected a number, got text "best"`,
+		"    points: [{units: [1]}]\n":                                `6:14: tuner.study.points[0]: units: expected a number, a text or a truth`,
+		"    points: {units: 1}\n":                                    `6:5: tuner.study.points: expected a list, got a mapping`,
+		"    from: newest\n":                                          `6:5: tuner.study.from: expected latest or an address like s3://bucket/results, got "newest"`,
+		"    defaults: maybe\n":                                       `6:5: tuner.study.defaults: expected on or off, got "maybe"`,
+		"    max_trails: 5\n":                                         `6:5: tuner.study.max_trails: unknown key; did you mean max_trials?`,
 	} {
 		_, err := pipeline.Parse("p.yaml", []byte(head+text))
 		if want = "p.yaml:" + want; err == nil || err.Error() != want {

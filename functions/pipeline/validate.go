@@ -84,8 +84,8 @@ func (r *report) waitFor(p Pipeline) {
 }
 
 func (r *report) args(key string, a Args) {
-	if a.NumSteps < 0 {
-		r.add(key+".num_steps", "expected 0 or more, got %d", a.NumSteps)
+	if _, said := r.places[key+".num_steps"]; (said || a.NumSteps != 0) && a.NumSteps < 1 {
+		r.add(key+".num_steps", "expected at least 1, got %d; left out, %s", a.NumSteps, unbounded(key))
 	}
 	for i, split := range a.Splits {
 		at := fmt.Sprintf("%s.splits[%d]", key, i)
@@ -96,6 +96,14 @@ func (r *report) args(key string, a Args) {
 			r.add(at, "%s is there twice", shorten(split))
 		}
 	}
+}
+
+// unbounded says what no num_steps means.
+func unbounded(key string) string {
+	if strings.HasSuffix(key, "eval_args") {
+		return "the whole split is evaluated"
+	}
+	return "the module decides"
 }
 
 func (r *report) baseModel(value string) {

@@ -29,12 +29,12 @@ func roles() map[string]access.Role {
 	}
 	for _, looks := range []string{
 		"runs", "runs show", "models", "models pull", "studies", "studies list", "studies show", "studies best", "studies export", "logs", "watch", "lineage",
-		"dead", "dead list", "dead show", "inspect",
+		"dead", "dead list", "dead show", "inspect", "pipelines", "pipelines list", "pipelines show",
 	} {
 		of[looks] = access.Console
 	}
 	for _, changes := range []string{
-		"streams apply", "apply", "cancel", "pause", "resume", "dead retry", "dead drop", "replay", "reproduce", "gc", "studies stop", "runs rerun",
+		"streams apply", "apply", "cancel", "pause", "resume", "dead retry", "dead drop", "replay", "reproduce", "gc", "studies stop", "runs rerun", "pipelines remove",
 	} {
 		of[changes] = access.Operator
 	}

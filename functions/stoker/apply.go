@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -24,16 +21,19 @@ type applied struct {
 }
 
 func newApply(app *app) *cobra.Command {
-	var upload bool
+	var upload, skipModule bool
 	cmd := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Deploy a pipeline file; each change is a revision",
 		Long: "Deploys a pipeline file. Paths in it are meant relative to its folder, and workers open the module by its path: those on other\n" +
 			"machines need it at an address. --upload puts a module of this machine into the store and applies the pipeline with its address\n" +
-			"there, which its content decides.",
+			"there, which its content decides.\n\n" +
+			"What could not work is refused, with file, line and column: a key or a value of the file, a builtin module's configuration and\n" +
+			"metrics, a TFX module file that is no Python or lacks the function that is called. Such a file is read, and not run, by the Python\n" +
+			"that modules run with on this machine, else by its python3; without one its text is searched for the function, and a note says so.",
 		Args: exactly(1, "a pipeline file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			spec, err := app.readPipeline(cmd.Context(), args[0])
+			spec, err := app.readPipeline(cmd.Context(), args[0], skipModule)
 			if err != nil {
 				return err
 			}
@@ -59,39 +59,6 @@ func newApply(app *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&upload, "upload", false, "put the module into the store, for workers on other machines")
+	cmd.Flags().BoolVar(&skipModule, "skip-module-check", false, "leave what is in a TFX module file to the workers, whose Python may be newer")
 	return cmd
-}
-
-// readPipeline parses a file, and checks what a worker would find out with the first job.
-func (a *app) readPipeline(ctx context.Context, file string) (pipeline.Pipeline, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return pipeline.Pipeline{}, err
-	}
-	spec, err := pipeline.Parse(file, text)
-	if err != nil {
-		return pipeline.Pipeline{}, err
-	}
-	source, err := relativeTo(filepath.Dir(file), spec.Module.Source())
-	if err != nil {
-		return spec, err
-	}
-	spec.Module = pipeline.Module(source)
-	if err := a.checkModule(ctx, source); err != nil {
-		return spec, fmt.Errorf("%s: module: %w", file, err)
-	}
-	if err := a.warnOfNoTuner(ctx, spec); err != nil {
-		return spec, fmt.Errorf("%s: module: %w", file, err)
-	}
-	if spec.Module.IsBuiltin() {
-		if err := builtin.CheckConfig(spec.Module.Path, spec.Trainer.CustomConfig); err != nil {
-			return spec, fmt.Errorf("%s: trainer.%w", file, err)
-		}
-	}
-	if spec.Module.IsBuiltin() && spec.Tunes() {
-		if err := builtin.CheckConfig(spec.Module.Path, spec.Search().CustomConfig); err != nil {
-			return spec, fmt.Errorf("%s: tuner.%w", file, err)
-		}
-	}
-	return spec, nil
 }

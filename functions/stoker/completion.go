@@ -52,7 +52,7 @@ func (a *app) completeArguments(root *cobra.Command) {
 	for path, values := range map[string]cobra.CompletionFunc{
 		"runs show": a.runNames, "runs rerun": a.runNames, "cancel": a.runNames, "logs": a.runNames,
 		"pause": a.pipelineNames, "resume": a.pipelineNames, "models pull": a.pipelineNames,
-		"lineage": a.pipelineNames, "reproduce": a.pipelineNames,
+		"lineage": a.pipelineNames, "pipelines show": a.pipelineNames, "pipelines remove": a.pipelineNames, "reproduce": a.pipelineNames,
 		"dead show": a.deadNumbers, "dead retry": a.deadNumbers, "dead drop": a.deadNumbers,
 	} {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil && cmd.ValidArgsFunction == nil {

@@ -75,7 +75,7 @@ func newRoot(app *app) *cobra.Command {
 	app.addFlags(root.PersistentFlags())
 	root.AddCommand(
 		newDemo(app), newUp(app), newWorker(app), newDispatch(app), newBridge(app), newConsole(app), newNotify(app),
-		newApply(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newStudies(app),
+		newApply(app), newPipelines(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newStudies(app),
 		newLogs(app), newWatch(app), newLineage(app), newReproduce(app),
 		newCancel(app), newPause(app), newResume(app), newDead(app), newReplay(app), newGC(app),
 		newTry(app), newInspect(app), newPython(app), newAccess(app), newStreams(app), newDoctor(app), newConfig(app), newMan(app), newVersion(app), newModule(app),

@@ -9,15 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 	"github.com/stoker-ml/stoker/functions/guest/snapshot"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 )
 
-// checkModule says at once what a worker would find out with the first job.
-func (a *app) checkModule(ctx context.Context, source module.Source) error {
+// checkModule says at once what a worker would find out with the first job that trains, or tunes, or both.
+func (a *app) checkModule(ctx context.Context, source module.Source, trains, tunes bool) error {
 	if own, ok := strings.CutPrefix(source.Path, module.BuiltinPrefix); ok {
 		return checkBuiltin(own, source)
 	}
@@ -28,7 +27,7 @@ func (a *app) checkModule(ctx context.Context, source module.Source) error {
 		return fmt.Errorf("%s: expected a folder with a Go program, a built one, or a TFX module file: %w", source.Path, errors.Unwrap(err))
 	}
 	if snapshot.IsPython(source.Path) {
-		return a.checkPython(ctx, source)
+		return a.checkPython(ctx, source, entryPoints(source, trains, tunes))
 	}
 	if keys := source.PythonKeys(); len(keys) > 0 {
 		return fmt.Errorf("%s is no TFX module, and %s is for those", source.Path, strings.Join(keys, ", "))
@@ -38,7 +37,7 @@ func (a *app) checkModule(ctx context.Context, source module.Source) error {
 
 func checkBuiltin(name string, source module.Source) error {
 	if !slices.Contains(builtin.Names(), name) {
-		return fmt.Errorf("%s: no such module: expected one of %s", source.Path, strings.Join(builtin.Names(), ", "))
+		return fmt.Errorf("%s: no such module: expected one of %s%s", source.Path, strings.Join(builtin.Names(), ", "), module.Suggestion(name, builtin.Names()))
 	}
 	if keys := source.PythonKeys(); len(keys) > 0 {
 		return fmt.Errorf("%s is for TFX modules, and %s is none", strings.Join(keys, ", "), source.Path)
@@ -46,39 +45,41 @@ func checkBuiltin(name string, source module.Source) error {
 	return nil
 }
 
-// checkPython takes the module's files as a worker does, and has Python read those that will be called.
-func (a *app) checkPython(ctx context.Context, source module.Source) error {
+// checkPython takes the module's files as a worker does, has Python read those that hold what is called, and looks for that.
+func (a *app) checkPython(ctx context.Context, source module.Source, calls []entryPoint) error {
 	files, err := takeModule(ctx, source.Path)
 	if err != nil {
 		return err
 	}
-	called := calledFiles(files, source)
+	called := calledFiles(files, calls)
 	if len(called) == 0 {
 		return files.Ambiguous()
 	}
-	cache, err := moduleCache()
+	read, err := a.readOutlines(ctx, source, files, called, calls)
 	if err != nil {
 		return err
 	}
-	found, err := python.Find(ctx, python.Options{Named: source.Python, Default: os.Getenv(guest.PythonEnv), CacheDir: cache})
-	if err != nil { // workers may have one where this machine has none
-		a.logger().Info("the module's syntax is not checked", "module", source.Path, "error", err)
-		return nil
+	outlines := map[string]python.Outline{}
+	for i, path := range called {
+		outlines[path] = read[i]
 	}
-	err = python.CheckSyntax(ctx, found, called...)
-	if wrong, ok := errors.AsType[*python.SyntaxError](err); ok {
-		return errors.New(files.Theirs(wrong.Error()))
+	for _, call := range calls {
+		if err := a.checkEntry(files, call, outlines); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // calledFiles are the files that hold what is called.
-func calledFiles(files snapshot.Snapshot, source module.Source) []string {
+func calledFiles(files snapshot.Snapshot, calls []entryPoint) []string {
 	var called []string
-	for _, name := range slices.Concat(files.Called(source.RunFn), files.Called(source.TunerFn)) {
-		path := filepath.Join(files.Dir, filepath.FromSlash(name))
-		if _, err := os.Stat(path); err == nil {
-			called = append(called, path)
+	for _, call := range calls {
+		for _, name := range files.Called(call.named) {
+			path := filepath.Join(files.Dir, filepath.FromSlash(name))
+			if _, err := os.Stat(path); err == nil {
+				called = append(called, path)
+			}
 		}
 	}
 	slices.Sort(called)
@@ -96,3 +97,31 @@ func takeModule(ctx context.Context, path string) (snapshot.Snapshot, error) {
 
 // isPath tells a module on disk from builtin:dnn and s3://bucket/key.
 func isPath(module string) bool { return !strings.Contains(module, ":") }
+
+// checkUpload refuses a folder that is a TFX module whose file is no Python: workers would find out with the first job. Any other folder
+// is none of its business, Python files in it or not.
+func (a *app) checkUpload(ctx context.Context, folder string) error {
+	path, err := filepath.Abs(folder)
+	if err != nil || !snapshot.IsPython(path) {
+		return err
+	}
+	files, err := takeModule(ctx, path)
+	if err != nil || files.File == "" {
+		return ctx.Err()
+	}
+	file := filepath.Join(files.Dir, files.File)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	calls := entryPoints(module.Source{}, true, true)
+	for _, found := range definition.FindAllSubmatch(text, -1) {
+		for _, call := range calls {
+			if slices.Contains(call.names, string(found[1])) {
+				_, err := a.readOutlines(ctx, module.Source{Path: path}, files, []string{file}, calls)
+				return err
+			}
+		}
+	}
+	return nil
+}

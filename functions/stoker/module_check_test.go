@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func TestASyntaxErrorIsToldBeforeAnythingIsApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wrong := filepath.Join(dir, "bad.py") + ":2: SyntaxError: "
+	wrong := filepath.Join(dir, "bad.py") + ":2:13: SyntaxError: "
 	for _, tt := range []struct {
 		name   string
 		source module.Source
@@ -38,9 +39,95 @@ func TestASyntaxErrorIsToldBeforeAnythingIsApplied(t *testing.T) {
 		{"both of others", module.Source{Path: "bad.py", RunFn: "good.run_fn", TunerFn: "good.run_fn"}, ""},
 	} {
 		tt.source.Path, tt.source.Python = filepath.Join(dir, tt.source.Path), interpreter
-		err := (&app{stderr: terminal.NewStream(io.Discard)}).checkModule(t.Context(), tt.source)
+		err := (&app{stderr: terminal.NewStream(io.Discard)}).checkModule(t.Context(), tt.source, true, tt.source.TunerFn != "")
 		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
+	}
+}
+
+// Not parallel: it has a cache folder of its own.
+func TestAModuleThatLacksWhatIsCalledIsRefused(t *testing.T) {
+	interpreter := tftest.Python(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for name, tt := range map[string]struct {
+		text   string
+		source module.Source
+		tunes  bool
+		want   string // after the file's name; "": nothing is wrong
+		blind  string // the same where no Python reads it; "=": want
+	}{
+		"all there":         {"def run_fn(fn_args): pass\ndef tuner_fn(fn_args): pass\n", module.Source{}, true, "", ""},
+		"the older way":     {"def trainer_fn(fn_args, schema): pass\n", module.Source{}, false, "", ""},
+		"a near name":       {"import os\n\ndef run_fm(fn_args): pass\n", module.Source{}, false, ":3:1: run_fm: expected run_fn(fn_args); did you mean run_fn?", "="},
+		"none":              {"def train(fn_args): pass\n", module.Source{}, false, ":1:1: it does not define run_fn(fn_args) or trainer_fn(fn_args, schema): ", "="},
+		"no tuner":          {"def run_fn(fn_args): pass\n", module.Source{}, true, ":1:1: it does not define tuner_fn(fn_args): define it, or name the function that is meant, as in module.tuner_fn: my_module.tuner_fn", "="},
+		"none is asked for": {"def run_fn(fn_args): pass\n", module.Source{}, false, "", ""},
+		"imported":          {"from other import train as run_fn\n", module.Source{}, false, "", ""},
+		"with a star":       {"from other import *\n", module.Source{}, false, "", ""},
+		"named":             {"def train(fn_args): pass\n", module.Source{RunFn: "m.train"}, false, "", ""},
+		"named wrongly":     {"def train(fn_args): pass\n", module.Source{RunFn: "m.trian"}, false, ":1:1: train: expected trian(fn_args); did you mean trian?", "="},
+		"of a package":      {"x = 1\n", module.Source{RunFn: "installed.train"}, false, "", ""},
+		"no arguments":      {"def run_fn(): pass\n", module.Source{}, false, ":1:1: run_fn: expected a function of 1 argument, as TFX calls run_fn(fn_args)", ""},
+		"too many":          {"def run_fn(a, b): pass\n", module.Source{}, false, ":1:1: run_fn: expected a function of 1 argument", ""},
+		"one to spare":      {"def run_fn(a, b=1): pass\n", module.Source{}, false, "", ""},
+		"async":             {"async def run_fn(a): pass\n", module.Source{}, false, ":1:1: run_fn: expected a plain function", ""},
+		"in a comment":      {"# run_fn\n", module.Source{}, false, ":1:1: it does not define run_fn(fn_args)", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "m.py")
+			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tt.source.Path, tt.source.Python = path, interpreter
+			check := func(want string) {
+				t.Helper()
+				err := (&app{stderr: terminal.NewStream(io.Discard)}).checkModule(t.Context(), tt.source, true, tt.tunes)
+				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), path+want)) {
+					t.Errorf("%v, want %q", err, want)
+				}
+			}
+			check(tt.want)
+			t.Setenv("PATH", t.TempDir())
+			tt.source.Python = filepath.Join(t.TempDir(), "nowhere")
+			check(map[bool]string{true: tt.want, false: tt.blind}[tt.blind == "="])
+		})
+	}
+}
+
+// A machine may have a Python without TensorFlow. Not parallel: it has an environment of its own.
+func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs python3; -short leaves it out")
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("STOKER_PYTHON", "")
+	t.Setenv("HOME", t.TempDir())
+	path := filepath.Join(t.TempDir(), "m.py")
+	if err := os.WriteFile(path, []byte("def run_fn(a:\n  pass\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own := t.TempDir() // where python3 is no shim of a home that is another now
+	real, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	if err == nil {
+		err = os.Symlink(strings.TrimSpace(string(real)), filepath.Join(own, "python3"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", own)
+	err = (&app{stderr: terminal.NewStream(io.Discard)}).checkModule(t.Context(), module.Source{Path: path}, true, false)
+	if err == nil || !strings.Contains(err.Error(), path+":1:11: SyntaxError: ") || !strings.Contains(err.Error(), "of this machine reads it)") {
+		t.Errorf("%v", err)
+	}
+	folder := filepath.Dir(path)
+	if err := (&app{stderr: terminal.NewStream(io.Discard)}).checkUpload(t.Context(), folder); err == nil || !strings.Contains(err.Error(), "m.py:1:11: SyntaxError") {
+		t.Errorf("uploaded: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("print 'no module'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&app{stderr: terminal.NewStream(io.Discard)}).checkUpload(t.Context(), folder); err != nil {
+		t.Errorf("a folder that is no module: %v", err)
 	}
 }

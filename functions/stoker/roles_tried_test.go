@@ -52,6 +52,13 @@ func triedCommands() map[string]deed {
 
 		"runs":           {also: also(dispatcher)},
 		"runs show":      {args: "monday", also: also(exporter)},
+		"pipelines":      {also: also(dispatcher, exporter)},
+		"pipelines list": {also: also(dispatcher, exporter)},
+		"pipelines show": {args: "penguin", also: also(dispatcher, exporter)},
+		"pipelines remove": { // which the role before may have done
+			moves: true, args: "$ROLE-gone",
+			ends: exit.Missing, also: also(dispatcher, console, exporter, worker),
+		},
 		"runs rerun":     {moves: true, args: "monday --as again-$ROLE"},
 		"models":         {also: also(dispatcher, exporter, worker)},
 		"models pull":    {args: "penguin --run monday --to pulled-$ROLE", also: also(dispatcher, exporter, worker)},

@@ -62,9 +62,17 @@ func (d shownRun) table(w io.Writer) {
 	if d.Job != "" && (d.State == runs.Failed || d.State == runs.Cancelled) {
 		terminal.Row(w, "", pinnedNote(d.Revision))
 	}
+	if len(d.Configuration) > 0 {
+		fmt.Fprintf(w, "\nconfiguration: pipeline %s, revision %d, with its defaults\n%s", d.Pipeline, d.Revision, indented(yamlOf(d.Configuration)))
+	}
 	if more := runs.Details(d.Failed.Message, d.Failed.LogTail); d.State == runs.Failed && more != "" {
 		fmt.Fprintln(w, more)
 	}
+}
+
+// indented is a text with two blanks before each line.
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }
 
 // attemptLine says who works on a job, and how earlier attempts ended.

@@ -63,7 +63,7 @@ func newTry(app *app) *cobra.Command {
 			if err := errors.Join(t.check(a), checkCompute()); err != nil {
 				return err
 			}
-			if err := app.checkModule(cmd.Context(), a.Module); err != nil {
+			if err := app.checkModule(cmd.Context(), a.Module, !t.searches(), t.searches()); err != nil {
 				return err
 			}
 			a.Trace = app.traceOfModule()

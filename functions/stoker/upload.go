@@ -37,6 +37,9 @@ func newUpload(app *app) *cobra.Command {
 			} else if !info.IsDir() {
 				return fmt.Errorf("%s: expected a folder", args[0])
 			}
+			if err := app.checkUpload(cmd.Context(), args[0]); err != nil {
+				return err
+			}
 			return app.withStore(cmd.Context(), func(ctx context.Context, store storage.Store, _ storage.Ref) error {
 				if err := checkEmpty(ctx, store, to); err != nil && !force {
 					return err

@@ -17,7 +17,7 @@ func TestWhateverAnInterpreterIsAskedForItsAnswerIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, signs := noise.KerasSigns(t.Context(), layout, t.TempDir(), "m.py")
-	for name, err := range map[string]error{"signs": signs, "syntax": python.CheckSyntax(t.Context(), noise, "m.py")} {
+	for name, err := range map[string]error{"signs": signs, "syntax": outlineError(t, noise, "m.py")} {
 		if err == nil || !strings.Contains(err.Error(), "it says more than 8388608 bytes") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -19,7 +19,7 @@ func TestAnInterpreterThatIsAskedLearnsNoSecrets(t *testing.T) {
 	if _, err := python.Find(t.Context(), python.Options{Named: path}); err != nil {
 		t.Fatal(err)
 	}
-	if err := python.CheckSyntax(t.Context(), python.Environment{Interpreter: path}, "m.py"); err != nil {
+	if err := outlineError(t, python.Environment{Interpreter: path}, "m.py"); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "env"))

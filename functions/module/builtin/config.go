@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -99,7 +100,7 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 		return c, err
 	}
 	if steps(a.TrainSteps) == 0 && c.Epochs == 0 {
-		return c, fmt.Errorf("neither train_args.num_steps nor custom_config.epochs says when to stop training")
+		return c, errNoEnd
 	}
 	return c, c.check()
 }
@@ -121,6 +122,21 @@ func CheckConfig(name string, customConfig map[string]any) error {
 	}
 	return err
 }
+
+// Metrics are what the builtin modules may measure of their evaluation data. Which of them depends on the label: compute/train has them.
+func Metrics() []string {
+	return []string{"loss", "accuracy", "precision", "recall", "auc", "keras_auc", "mae", "rmse", "example_count", "train_loss"}
+}
+
+// CheckSteps says whether a training that CheckConfig finds right ends: nil, or an error that names the keys.
+func CheckSteps(customConfig map[string]any, trainSteps int) error {
+	if _, epochs := customConfig["epochs"]; trainSteps == 0 && !epochs {
+		return errNoEnd
+	}
+	return nil
+}
+
+var errNoEnd = errors.New("neither train_args.num_steps nor custom_config.epochs says when to stop training")
 
 func checkName(name string) error {
 	if !slices.Contains(Names(), name) {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,11 @@ func TestTheTaskFollowsFromTheLabel(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.metrics, sorted(names)); diff != "" {
 				t.Errorf("metrics: want - got +\n%s", diff)
+			}
+			for _, name := range names {
+				if !slices.Contains(builtin.Metrics(), name) {
+					t.Errorf("an objective of that name is refused: %s", name)
+				}
 			}
 			t.Logf("metrics: %v", metrics)
 		})

@@ -33,6 +33,8 @@ type Detail struct {
 	DeadLetter uint64           `json:"dead_letter,omitempty"`
 	Outcome    json.RawMessage  `json:"outcome,omitempty"`
 
+	Configuration json.RawMessage `json:"configuration,omitempty"` // the pipeline at Revision, with every default filled in
+
 	Trained *events.ModelTrained `json:"-"` // what Outcome tells of, if that is a model
 	Failed  events.Failed        `json:"-"` // or a failure; the log is that of the search where the run ended with its tuning
 }
@@ -172,6 +174,9 @@ func (d *Detail) readJoin(ctx context.Context, known registers, join plan.Join) 
 	if join.IsTuned() {
 		d.Job, d.Revision = join.Tuning.Job, join.Tuning.Revision
 	}
+	if err := d.readConfiguration(ctx, known, join); err != nil {
+		return err
+	}
 	if d.State == runs.Waiting {
 		spec, err := dispatch.SpecOf(ctx, known.pipelines, join)
 		if err != nil {
@@ -186,6 +191,25 @@ func (d *Detail) readJoin(ctx context.Context, known registers, join plan.Join) 
 			d.Heartbeat = held.Written
 		}
 	}
+	return err
+}
+
+// readConfiguration keeps the pipeline that the run is trained with: at the revision that was pinned when its events had come. One whose
+// revision the bus has lost is shown without.
+func (d *Detail) readConfiguration(ctx context.Context, known registers, join plan.Join) error {
+	if d.Revision == 0 {
+		return nil
+	}
+	pinned := plan.New(join.Pipeline, join.Run)
+	pinned.Revision = d.Revision
+	spec, err := dispatch.SpecOf(ctx, known.pipelines, pinned)
+	if errors.Is(err, events.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.Configuration, err = spec.JSON()
 	return err
 }
 

@@ -1,0 +1,122 @@
+package dispatch_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/plan"
+)
+
+const both = "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n"
+
+func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, alone)
+	arrive(t, box, d, "queued", "trained")
+	all := wantJobs(t, box, "at first", "queued", "trained")
+	finish(t, box, d, all[1])
+	apply(t, box, both)
+	publish(t, box, "waits", "t", transform())
+	drain(t, d)
+
+	_, _, err := dispatch.Remove(t.Context(), box, "penguin", false)
+	active, ok := errors.AsType[*dispatch.ActiveRuns](err)
+	if !ok || !slices.Equal(active.Runs, []string{"queued", "waits"}) {
+		t.Fatalf("%+v, %v", active, err)
+	}
+	if _, err := dispatch.Spec(t.Context(), box, "penguin"); err != nil {
+		t.Errorf("it is gone all the same: %v", err)
+	}
+
+	removed, cancelled, err := dispatch.Remove(t.Context(), box, "penguin", true)
+	if err != nil || removed != 2 || !slices.Equal(cancelled, []string{"queued", "waits"}) {
+		t.Fatalf("revision %d, cancelled %v, %v", removed, cancelled, err)
+	}
+	if _, err := dispatch.Spec(t.Context(), box, "penguin"); !errors.Is(err, events.ErrNotFound) {
+		t.Errorf("it is applied still: %v", err)
+	}
+	if join := joinOf(t, box, "waits"); join.State != plan.Ended || join.Ending.Kind != events.FailureCancelled {
+		t.Errorf("the run that waited is %+v", join)
+	}
+	if failed := failures(t, box, "waits"); len(failed) != 1 {
+		t.Errorf("its end is told %d times", len(failed))
+	}
+	if _, _, err := dispatch.Remove(t.Context(), box, "penguin", false); !errors.Is(err, events.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+	revisions, err := dispatch.Revisions(t.Context(), box, "penguin")
+	if err != nil || len(revisions) != 3 || !revisions[2].Removed || revisions[1].Removed || revisions[0].Spec.Name != "penguin" {
+		t.Errorf("%+v, %v", revisions, err)
+	}
+	if _, err := dispatch.Revisions(t.Context(), box, "nobody"); !errors.Is(err, events.ErrNotFound) {
+		t.Errorf("a pipeline that never was: %v", err)
+	}
+
+	publish(t, box, "late", "t", transform())
+	drain(t, d)
+	if failed := failures(t, box, "late"); len(failed) != 1 || !strings.Contains(failed[0].Data.(*events.TrainingFailed).Message, "applied pipeline") {
+		t.Errorf("an event of a pipeline that was removed: %+v", failed)
+	}
+}
+
+// A run may begin while its pipeline is removed. It is ended by a sweep, or by hand; what has a job goes on.
+func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		box, d := setup(t, alone)
+		arrive(t, box, d, "queued")
+		first := wantJobs(t, box, "at first", "queued")
+		apply(t, box, both)
+		publish(t, box, "swept", "t", transform())
+		publish(t, box, "by hand", "t", transform())
+		drain(t, d)
+		pipelines, err := box.Register(t.Context(), events.RegisterPipelines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := pipelines.Delete(t.Context(), "penguin", 2); err != nil { // who removes it did not see the runs
+			t.Fatal(err)
+		}
+		if got, err := dispatch.Cancel(t.Context(), box, "penguin", "by hand"); err != nil || got.Job != "" {
+			t.Errorf("cancelled by hand: %+v, %v", got, err)
+		}
+		sweep(t, d)
+		for _, run := range []string{"swept", "by hand"} {
+			if join := joinOf(t, box, run); join.State != plan.Ended || join.Ending.Kind != events.FailureCancelled {
+				t.Errorf("%s: %+v", run, join)
+			}
+		}
+		if join := joinOf(t, box, "swept"); !strings.Contains(join.Ending.Message, "its pipeline was removed") {
+			t.Errorf("ended because %s", join.Ending.Message)
+		}
+		time.Sleep(missed)
+		sweep(t, d)
+		if again := wantJobs(t, box, "enqueued again", "queued"); again[0].ID != first[0].ID {
+			t.Errorf("job %s became %s", first[0].ID, again[0].ID)
+		}
+	})
+}
+
+// A bus that has lost its pipelines has removed none: their runs wait until somebody applies them again.
+func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
+	t.Parallel()
+	box, d := setup(t, both)
+	joins, err := box.Register(t.Context(), events.RegisterJoins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := joins.Create(t.Context(), "lost/monday", []byte(`{"pipeline": "lost", "run": "monday", "state": "waiting", "facts": []}`)); err != nil {
+		t.Fatal(err)
+	}
+	_ = d.Sweep(t.Context())
+	entry, err := joins.Get(t.Context(), "lost/monday")
+	if err != nil || !strings.Contains(string(entry.Value), `"waiting"`) {
+		t.Errorf("%s, %v", entry.Value, err)
+	}
+}

@@ -1,0 +1,94 @@
+package python
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+//go:embed outline.py
+var outlineScript string
+
+// Outline is what a source file binds at its top, as Python reads it.
+type Outline struct {
+	Names []Binding `json:"names"` // in the order of the file
+	Open  bool      `json:"open"`  // it may bind others too: by an import with a star, exec or the like
+}
+
+// Binding is a name at the top of a source file.
+type Binding struct {
+	Name         string   `json:"name"`
+	Line, Column int      // from 1
+	Function     bool     `json:"function"`  // a def without decorators, so that what stands below is known
+	Coroutine    bool     `json:"coroutine"` // an async def
+	Least        int      `json:"least"`     // positional arguments that it needs
+	Most         int      `json:"most"`      // and that it takes; -1: any number
+	Keywords     []string `json:"keywords"`  // arguments that it needs by name
+}
+
+// Binds returns what a name is bound to last; false if the file does not bind it.
+func (o Outline) Binds(name string) (last Binding, bound bool) {
+	for _, b := range o.Names {
+		if b.Name == name {
+			last, bound = b, true
+		}
+	}
+	return last, bound
+}
+
+// SyntaxError says where a source file is no Python.
+type SyntaxError struct {
+	File         string // as it was named to ReadOutlines
+	Line, Column int    // from 1
+	Message      string
+	Python       string // the version that read it
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: SyntaxError: %s", e.File, e.Line, e.Column, e.Message)
+}
+
+// ReadOutlines reads source files as the environment's Python would, and runs nothing of them. The first that it would not take is a
+// *SyntaxError. The time that it takes and what it says are bounded, and it gets no credentials from the environment of this process.
+func ReadOutlines(ctx context.Context, e Environment, files ...string) ([]Outline, error) {
+	out, err := run(ctx, e.by, probeTimeout, e.Interpreter, append([]string{"-I", "-c", outlineScript}, files...)...)
+	if err != nil {
+		return nil, fmt.Errorf("have %s read %s: %w", e.Interpreter, strings.Join(files, ", "), err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	if len(lines) != len(files) {
+		return nil, fmt.Errorf("have %s read %s: it says %.100q", e.Interpreter, strings.Join(files, ", "), out)
+	}
+	all := make([]Outline, len(files))
+	for i, line := range lines {
+		var said struct {
+			Outline
+			Error        string `json:"error"`
+			Line, Column int
+			Python       string `json:"python"`
+		}
+		if err := json.Unmarshal(line, &said); err != nil {
+			return nil, fmt.Errorf("have %s read %s: it says %.100q: %w", e.Interpreter, files[i], line, err)
+		}
+		if said.Error != "" {
+			return nil, &SyntaxError{File: files[i], Line: said.Line, Column: said.Column, Message: oneLine(said.Error), Python: said.Python}
+		}
+		all[i] = said.Outline
+	}
+	return all, nil
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// System is the machine's own python3, for ReadOutlines alone: nothing is known of its packages.
+func System() (Environment, error) {
+	interpreter, err := exec.LookPath("python3")
+	if err != nil {
+		return Environment{}, fmt.Errorf("find python3: %w", err)
+	}
+	return Environment{Interpreter: interpreter}, nil
+}
