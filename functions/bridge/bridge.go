@@ -51,8 +51,8 @@ type Letterbox interface {
 // New returns a bridge that reads markers in store. It says which option is wrong.
 func New(box Letterbox, store storage.Store, opts Options) (*Bridge, error) {
 	opts.Marker = cmp.Or(opts.Marker, DefaultMarker)
-	if strings.Contains(opts.Marker, "/") {
-		return nil, fmt.Errorf("marker %q: expected the name of an object without its folder", opts.Marker)
+	if err := checkMarker(opts.Marker); err != nil {
+		return nil, err
 	}
 	if opts.Pipeline != "" {
 		if err := events.CheckName("pipeline", opts.Pipeline); err != nil {
@@ -67,6 +67,17 @@ func New(box Letterbox, store storage.Store, opts Options) (*Bridge, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Bridge{box: box, store: store, opts: opts, log: log}, nil
+}
+
+// checkMarker refuses a name that no object that is read can have, so that no marker would ever be seen.
+func checkMarker(name string) error {
+	if strings.Contains(name, "/") {
+		return fmt.Errorf("marker %q: expected the name of an object without its folder", name)
+	}
+	if err := (storage.Ref{Bucket: "any", Key: "folder/" + name}).Validate(); err != nil {
+		return fmt.Errorf("marker %q: no object that is read has this name: %w", name, err)
+	}
+	return nil
 }
 
 const (
@@ -173,7 +184,7 @@ func (b *Bridge) handle(ctx context.Context, message events.Message) error {
 // tell publishes the fact of one upload, where it is a marker.
 func (b *Bridge) tell(ctx context.Context, u upload) (err error) {
 	if _, name := path.Split(u.at.Key); name != b.opts.Marker {
-		b.log.DebugContext(ctx, "no marker", "bucket", u.at.Bucket, "key", u.at.Key)
+		b.pass(ctx, u, name)
 		return nil
 	}
 	fact, err := b.fact(ctx, u)
@@ -189,7 +200,16 @@ func (b *Bridge) tell(ctx context.Context, u upload) (err error) {
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	b.log.InfoContext(ctx, "examples told", "marker", u.at, "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID,
+	b.log.InfoContext(ctx, "event published", "kind", fact.Data.Kind(), "marker", u.at, "pipeline", fact.Pipeline, "run", fact.Run, "fact", fact.ID,
 		"sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
 	return nil
+}
+
+// pass leaves out an upload that is no marker. One whose name could be meant as one is worth a warning.
+func (b *Bridge) pass(ctx context.Context, u upload, name string) {
+	level := slog.LevelDebug
+	if strings.EqualFold(strings.TrimSpace(name), b.opts.Marker) {
+		level = slog.LevelWarn
+	}
+	b.log.Log(ctx, level, "no marker: its name is another", "bucket", u.at.Bucket, "key", u.at.Key, "marker", b.opts.Marker)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"reflect"
 	"strings"
@@ -160,7 +161,7 @@ func TestAnEmptyMarkerTellsOfItsFolder(t *testing.T) {
 func TestAMarkerSaysInItsBodyWhatItsFolderIs(t *testing.T) {
 	t.Parallel()
 	w := setup(t, bridge.Options{Pipeline: "other"})
-	w.put("penguin/monday/_SUCCESS", `{"pipeline": "penguin", "run": "2026-01-02", "schema": "../schema", "force": true, "committer": "magic",
+	w.put("penguin/monday/_SUCCESS", `{"pipeline": "penguin", "run": "2026-01-02", "schema": "../schema", "force": true,
 		"examples": [{"uri": ".", "splits": ["train"], "span": 3}, {"uri": "more/"}, {"uri": "s3://elsewhere/x"}], "statistics": "s3://data/stats"}`)
 	w.tell(w.message("penguin/monday/_SUCCESS", "1", nil))
 	w.drain()
@@ -175,6 +176,111 @@ func TestAMarkerSaysInItsBodyWhatItsFolderIs(t *testing.T) {
 	}
 	if fact.Pipeline != "penguin" || fact.Run != "2026-01-02" || !reflect.DeepEqual(fact.Data, want) {
 		t.Errorf("got  %+v %+v\nwant %+v", fact, fact.Data, want)
+	}
+}
+
+func TestAMarkerInAnOutputOfTransformTellsOfItsGraph(t *testing.T) {
+	t.Parallel()
+	const graph = "tfx/Transform/transform_graph/5"
+	told := func(body string, more ...string) any {
+		w := setup(t, bridge.Options{Pipeline: "penguin"})
+		for _, key := range append(more, graph+"/transform_fn/saved_model.pb", graph+"/transformed_metadata/schema.pbtxt") {
+			w.put(key, "x")
+		}
+		w.put(graph+"/_SUCCESS", body)
+		w.tell(w.message(graph+"/_SUCCESS", "1", nil))
+		w.drain()
+		fact := w.only()
+		if fact.Pipeline != "penguin" || fact.Run != "5" {
+			t.Errorf("got %+v", fact)
+		}
+		return fact.Data
+	}
+	examples := []events.Examples{{URI: "s3://data/tfx/Transform/transformed_examples/5", Splits: []string{"eval", "train"}}}
+	for name, c := range map[string]struct {
+		got  any
+		want events.TransformReady
+	}{
+		"alone": {told(""), events.TransformReady{TransformGraph: "s3://data/" + graph}},
+		"with what it transformed": {
+			told("", "tfx/Transform/transformed_examples/5/Split-train/a.gz", "tfx/Transform/transformed_examples/5/Split-eval/a.gz"),
+			events.TransformReady{TransformGraph: "s3://data/" + graph, TransformedExamples: examples},
+		},
+		"with what another execution transformed": {
+			told("", "tfx/Transform/transformed_examples/4/Split-train/a.gz"), events.TransformReady{TransformGraph: "s3://data/" + graph},
+		},
+		"named": {
+			told(`{"transform_graph": ".", "transformed_examples": [{"uri": "../../other"}], "examples": [{"uri": "s3://raw/x"}], "schema": "../schema", "force": true}`),
+			events.TransformReady{
+				TransformGraph: "s3://data/" + graph, TransformedExamples: []events.Examples{{URI: "s3://data/tfx/Transform/other"}},
+				Examples: []events.Examples{{URI: "s3://raw/x"}}, Schema: "s3://data/tfx/Transform/transform_graph/schema", Request: events.Request{Force: true},
+			},
+		},
+		"with examples named": {
+			told(`{"transformed_examples": [{"uri": "../../other"}]}`, "tfx/Transform/transformed_examples/5/Split-train/a.gz"),
+			events.TransformReady{TransformGraph: "s3://data/" + graph, TransformedExamples: []events.Examples{{URI: "s3://data/tfx/Transform/other"}}},
+		},
+	} {
+		if !reflect.DeepEqual(c.got, &c.want) {
+			t.Errorf("%s: got  %+v\nwant %+v", name, c.got, &c.want)
+		}
+	}
+}
+
+func TestAMarkerInAnOutputOfATunerTellsOfItsHyperparameters(t *testing.T) {
+	t.Parallel()
+	score := 0.97
+	for body, want := range map[string]events.HParamsReady{
+		"": {Hyperparameters: "s3://data/tfx/Tuner/best_hyperparameters/7"},
+		`{"hyperparameters": "../8", "values": {"units": 8}, "score": 0.97, "objective": "accuracy", "study": "katib-1", "force": true}`: {
+			Hyperparameters: "s3://data/tfx/Tuner/best_hyperparameters/8", Values: map[string]any{"units": 8.0}, Score: &score, Objective: "accuracy",
+			Study: "katib-1", Request: events.Request{Force: true},
+		},
+	} {
+		w := setup(t, bridge.Options{Pipeline: "penguin"})
+		w.put("tfx/Tuner/best_hyperparameters/7/best_hyperparameters.txt", "{}")
+		w.put("tfx/Tuner/best_hyperparameters/7/_SUCCESS", body)
+		w.tell(w.message("tfx/Tuner/best_hyperparameters/7/_SUCCESS", "1", map[string]string{"x-amz-meta-run": "monday"}))
+		w.drain()
+		fact := w.only()
+		if fact.Pipeline != "penguin" || fact.Run != "monday" || !reflect.DeepEqual(fact.Data, &want) {
+			t.Errorf("got  %+v %+v\nwant %+v", fact, fact.Data, want)
+		}
+	}
+}
+
+// Names that only begin like those of TFX's are no artifact.
+func TestAFolderThatHoldsNoArtifactTellsNothing(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{Pipeline: "penguin"})
+	for _, key := range []string{"x/transform_fn", "x/transform_fn.bak/a", "x/best_hyperparameters.txt.old", "x/best_hyperparameters.txt/a"} {
+		w.put(key, "x")
+	}
+	w.put("x/_SUCCESS", "")
+	w.tell(w.message("x/_SUCCESS", "1", nil))
+	w.drain()
+	w.buried("got none of them", "")
+}
+
+// What a producer may have meant for a bridge, and is none for it, is logged.
+func TestWhatIsNotUsedIsLogged(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	w := setup(t, bridge.Options{Pipeline: "penguin", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	w.folder("monday")
+	w.put("monday/_SUCCESS", "")
+	w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipelin": "taxi"}))
+	w.tell(w.message("monday/_success", "1", nil))
+	w.tell(w.message("monday/data.gz", "1", nil))
+	w.drain()
+	w.only()
+	for _, want := range []string{"metadata of a marker not used", "name=pipelin", "no marker: its name is another", "key=monday/_success marker=_SUCCESS"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &log)
+		}
+	}
+	if strings.Contains(log.String(), "data.gz") {
+		t.Errorf("files are logged:\n%s", &log)
 	}
 }
 
@@ -287,18 +393,24 @@ func TestWhatCanNeverBeAFactIsBuriedWithItsReason(t *testing.T) {
 		option        string
 		reason, field string
 	}{
-		"no pipeline":   {key: key, reason: "s3://data/penguin/monday/_SUCCESS: pipeline: missing", field: "pipeline"},
-		"bad pipeline":  {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 of a-z`, field: "subject"},
-		"no JSON":       {key: key, option: "p", body: "done", reason: "_SUCCESS: expected an empty body or a JSON object"},
-		"wrong type":    {key: key, option: "p", body: `{"examples": "."}`, reason: "examples"},
-		"brings code":   {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "can't bring code", field: "pipeline_spec"},
-		"bad address":   {key: key, option: "p", body: `{"examples": [{"uri": "../../../.."}]}`, reason: "s3://bucket/key", field: "data.examples[0].uri"},
-		"another world": {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
-		"no splits":     {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files in s3://data/empty"},
-		"no folder":     {key: "_SUCCESS", option: "p", reason: "a whole bucket is no artifact"},
-		"no such thing": {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
-		"too long":      {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
-		"gone":          {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it is gone"},
+		"no pipeline":                  {key: key, reason: "s3://data/penguin/monday/_SUCCESS: pipeline: missing", field: "pipeline"},
+		"bad pipeline":                 {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 of a-z`, field: "subject"},
+		"no JSON":                      {key: key, option: "p", body: "done", reason: "_SUCCESS: expected an empty body or a JSON object"},
+		"wrong type":                   {key: key, option: "p", body: `{"examples": "."}`, reason: "examples"},
+		"brings code":                  {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "can't bring code", field: "pipeline_spec"},
+		"bad address":                  {key: key, option: "p", body: `{"examples": [{"uri": "../../../.."}]}`, reason: "s3://bucket/key", field: "data.examples[0].uri"},
+		"a member that nobody knows":   {key: key, option: "p", body: `{"committer": "magic"}`, reason: "committer: expected a member that markers have: examples, force", field: "committer"},
+		"one of an artifact":           {key: key, option: "p", body: `{"examples": [{"uri": ".", "split": "train"}]}`, reason: "split: expected a member", field: "split"},
+		"statistics of a graph":        {key: key, option: "p", body: `{"transform_graph": ".", "statistics": "../s"}`, reason: "none in a marker of transform.ready", field: "statistics"},
+		"values of examples":           {key: key, option: "p", body: `{"values": {"units": 8}}`, reason: "none in a marker of examples.ready", field: "values"},
+		"two kinds":                    {key: key, option: "p", body: `{"transform_graph": ".", "hyperparameters": "."}`, reason: "none in a marker of transform.ready", field: "hyperparameters"},
+		"transformed, without a graph": {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none in a marker of examples.ready", field: "transformed_examples"},
+		"another world":                {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
+		"no splits":                    {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn or best_hyperparameters.txt in s3://data/empty"},
+		"no folder":                    {key: "_SUCCESS", option: "p", reason: "a whole bucket is no artifact"},
+		"no such thing":                {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
+		"too long":                     {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
+		"gone":                         {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -408,8 +520,10 @@ func TestAFactThatSomebodyElseToldIsADeadLetter(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]bridge.Options{
-		"without its folder": {Marker: "a/b"},
-		"1 to 63 of a-z":     {Pipeline: "A B"},
+		"without its folder":     {Marker: "a/b"},
+		`marker "..": no object`: {Marker: ".."},
+		"no object that is read": {Marker: "a\nb"},
+		"1 to 63 of a-z":         {Pipeline: "A B"},
 	} {
 		if _, err := bridge.New(nil, nil, opts); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v", opts, err)

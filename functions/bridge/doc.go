@@ -1,5 +1,5 @@
-// Package bridge turns uploads into facts, for producers that know S3 and no NATS: when a marker object appears in a bucket,
-// ExamplesReady is published for the folder in which it lies. It is optional; dispatch sees no difference.
+// Package bridge turns uploads into facts, for producers that know S3 and no NATS: when a marker object appears in a bucket, an event is
+// published for the folder in which it lies. It is optional; dispatch sees no difference. Its package endpoint takes events over HTTP.
 //
 // # What a producer does
 //
@@ -9,14 +9,24 @@
 //	aws s3 cp --recursive monday s3://data/penguin/monday
 //	aws s3 cp /dev/null s3://data/penguin/monday/_SUCCESS --metadata pipeline=penguin
 //
-// With an empty marker the artifact is its folder, and the splits are the Split-<name> folders found in it. What else the fact
-// says comes from the first of these that says it:
+// With an empty marker the artifact is its folder, in TFX's layouts:
 //
-//   - the object's metadata: pipeline, run, schema, statistics. MinIO tells it; AWS and versitygw leave it out
-//   - the marker's body, a JSON object: pipeline, run, examples, schema, statistics as in examples.ready.v1, and force. Addresses
-//     may be relative to the folder: "." is the folder, "../schema" one beside it. Fields it does not know mean nothing:
-//     Spark's committers write such a file
-//   - Options.Pipeline for the pipeline, the folder's name for the run
+//	the folder holds           the event            with
+//	Split-<name>/              examples.ready.v1    the splits that are found
+//	transform_fn/              transform.ready.v1   in transform_graph/<id>, also the splits of ../../transformed_examples/<id>
+//	best_hyperparameters.txt   hparams.ready.v1
+//
+// What else the event says comes from the first of these that says it:
+//
+//   - the object's metadata: pipeline, run, schema, statistics, traceparent, tracestate. MinIO tells it; AWS and versitygw leave it out
+//   - the marker's body, a JSON object: pipeline, run, force, and the members of the event's data as in its schema. Addresses may be
+//     relative to the folder: "." is the folder, "../schema" one beside it. transform_graph makes it a transform.ready.v1 and
+//     hyperparameters an hparams.ready.v1, wherever the marker lies
+//   - Options.Pipeline for the pipeline, the folder's name for the run. TFX names folders by execution: where components of one run have
+//     different ids, their markers name the run
+//
+// A member of the body that the event does not have is refused by its name. The body that committers of Hadoop and Spark write counts as
+// empty. Metadata of other names, and an upload whose name differs from the marker's by case alone, are logged as warnings.
 //
 // # Who may start what
 //

@@ -31,12 +31,8 @@ func (b *Bridge) fact(ctx context.Context, u upload) (events.Fact, error) {
 		return events.Fact{}, refused(err)
 	}
 	folder := u.folder()
-	data := &events.ExamplesReady{
-		Schema:     within(folder, marker.Schema),
-		Statistics: within(folder, marker.Statistics),
-		Request:    events.Request{Force: marker.Force},
-	}
-	if data.Examples, err = b.examples(ctx, folder, marker.Examples); err != nil {
+	data, err := b.data(ctx, folder, marker)
+	if err != nil {
 		return events.Fact{}, err
 	}
 	fact := events.Fact{
@@ -69,25 +65,105 @@ func (u upload) folder() storage.Ref {
 	return storage.Ref{Bucket: u.at.Bucket, Key: strings.TrimSuffix(dir, "/")}
 }
 
-// examples are those that the marker names, else the folder.
-func (b *Bridge) examples(ctx context.Context, folder storage.Ref, named []events.Examples) ([]events.Examples, error) {
-	if len(named) > 0 {
-		for i := range named {
-			named[i].URI = within(folder, named[i].URI)
+// data is what a marker in a folder tells: what it names itself, else what lies beside it.
+func (b *Bridge) data(ctx context.Context, folder storage.Ref, m Marker) (events.Data, error) {
+	kind := m.says()
+	if kind == "" {
+		var err error
+		if kind, err = b.find(ctx, folder, &m); err != nil {
+			return nil, err
 		}
-		return named, nil
 	}
+	if err := m.only(kind); err != nil {
+		return nil, err
+	}
+	request := events.Request{Force: m.Force}
+	switch kind {
+	case events.KindTransformReady:
+		return &events.TransformReady{
+			TransformGraph: within(folder, m.TransformGraph), TransformedExamples: allWithin(folder, m.TransformedExamples),
+			Examples: allWithin(folder, m.Examples), Schema: within(folder, m.Schema), Request: request,
+		}, nil
+	case events.KindHParamsReady:
+		return &events.HParamsReady{
+			Hyperparameters: within(folder, m.Hyperparameters), Values: m.Values, Score: m.Score, Objective: m.Objective,
+			Study: m.Study, Request: request,
+		}, nil
+	}
+	return &events.ExamplesReady{
+		Examples: allWithin(folder, m.Examples), Schema: within(folder, m.Schema), Statistics: within(folder, m.Statistics), Request: request,
+	}, nil
+}
+
+// Where TFX's components leave what they make: <pipeline>/<component>/<output>/<execution>/.
+const (
+	splitPrefix      = "Split-"                   // of folders in an Examples artifact
+	transformFolder  = "transform_fn"             // in a TransformGraph artifact
+	hparamsFile      = "best_hyperparameters.txt" // in a HyperParameters artifact
+	graphOutput      = "transform_graph"          // of Transform
+	transformsOutput = "transformed_examples"     // of Transform, of the same execution
+)
+
+// find completes a marker that names no artifact with that which is its folder, and returns the kind of event.
+func (b *Bridge) find(ctx context.Context, folder storage.Ref, m *Marker) (events.Kind, error) {
 	if folder.Key == "" {
-		return nil, refused(errors.New("expected examples in its body, or a folder to lie in: a whole bucket is no artifact"))
+		return "", refused(errors.New("expected examples in its body, or a folder to lie in: a whole bucket is no artifact"))
 	}
 	splits, err := b.splits(ctx, folder)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return []events.Examples{{URI: folder.String(), Splits: splits}}, nil
+	if len(splits) > 0 {
+		m.Examples = []events.Examples{{URI: ".", Splits: splits}}
+		return events.KindExamplesReady, nil
+	}
+	there, err := b.holds(ctx, folder, transformFolder+"/")
+	if err != nil {
+		return "", err
+	}
+	if there {
+		m.TransformGraph = "."
+		return events.KindTransformReady, b.findTransformed(ctx, folder, m)
+	}
+	if there, err = b.holds(ctx, folder, hparamsFile); err != nil {
+		return "", err
+	}
+	if there {
+		m.Hyperparameters = "."
+		return events.KindHParamsReady, nil
+	}
+	return "", refused(fmt.Errorf("expected %s<name> folders with files, %s or %s in %s, or examples, transform_graph or hyperparameters in its body; got none of them",
+		splitPrefix, transformFolder, hparamsFile, folder))
 }
 
-const splitPrefix = "Split-"
+// findTransformed adds the examples that Transform's same execution has left beside its graph. A marker that names some has them already.
+func (b *Bridge) findTransformed(ctx context.Context, folder storage.Ref, m *Marker) error {
+	output := path.Dir(folder.Key)
+	if path.Base(output) != graphOutput || len(m.TransformedExamples) > 0 {
+		return nil
+	}
+	at := storage.Ref{Bucket: folder.Bucket, Key: path.Join(path.Dir(output), transformsOutput, path.Base(folder.Key))}
+	splits, err := b.splits(ctx, at)
+	if err == nil && len(splits) > 0 {
+		m.TransformedExamples = []events.Examples{{URI: at.String(), Splits: splits}}
+	}
+	return err
+}
+
+// holds reports whether a folder has an object of that name, or, of a name that ends in a slash, one below it.
+func (b *Bridge) holds(ctx context.Context, folder storage.Ref, name string) (bool, error) {
+	want := folder.Key + "/" + name
+	for object, err := range b.store.List(ctx, folder.Join(strings.TrimSuffix(name, "/"))) {
+		if err != nil {
+			return false, fmt.Errorf("list %s: %w", folder, err)
+		}
+		rest, found := strings.CutPrefix(object.Ref.Key, want)
+		if found && (rest != "") == strings.HasSuffix(name, "/") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
 
 // splits are the names of the Split-<name> folders that hold files.
 func (b *Bridge) splits(ctx context.Context, folder storage.Ref) ([]string, error) {
@@ -101,10 +177,15 @@ func (b *Bridge) splits(ctx context.Context, folder storage.Ref) ([]string, erro
 			found[name] = true
 		}
 	}
-	if len(found) == 0 {
-		return nil, refused(fmt.Errorf("expected %s<name> folders with files in %s, or examples in its body; got neither", splitPrefix, folder))
-	}
 	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// allWithin makes addresses of what a marker in folder calls artifacts.
+func allWithin(folder storage.Ref, named []events.Examples) []events.Examples {
+	for i := range named {
+		named[i].URI = within(folder, named[i].URI)
+	}
+	return named
 }
 
 // within makes an address of what a marker in folder calls one. What comes of a bad one is found by whoever validates the fact.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -94,11 +95,11 @@ func There(path string) string {
 }
 
 // OnlyFile returns the one file of a staged artifact that TFX keeps alone in its folder: a schema, hyperparameters. "" where
-// the job has no such input.
+// the job has no such input. Files whose names begin with _ or . do not count: Hadoop's tools, and bridges' markers, leave them beside data.
 func OnlyFile(dir string) (string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
+		if err == nil && !entry.IsDir() && !strings.HasPrefix(entry.Name(), "_") && !strings.HasPrefix(entry.Name(), ".") {
 			files = append(files, path)
 		}
 		return err

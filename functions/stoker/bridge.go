@@ -19,10 +19,11 @@ func newBridge(app *app) *cobra.Command {
 		Use:   "bridge",
 		Short: "Publish events for marker objects, or events of HTTP",
 		Long: "For producers that know S3 and no NATS: they upload a folder, and last an object named " + bridge.DefaultMarker + " in it.\n" +
-			"The bridge then publishes examples.ready for that folder, once for each upload of the marker.\n\n" +
+			"The bridge then publishes an event for that folder, once for each upload of the marker: examples.ready if it holds Split-<name>\n" +
+			"folders, transform.ready if it holds transform_fn, hparams.ready if it holds best_hyperparameters.txt. These are TFX's layouts.\n\n" +
 			"The marker's metadata (pipeline, run, schema, statistics, traceparent) or its body say what is meant; the body is a JSON object with the same\n" +
-			"fields and examples, as examples.ready has them. An empty one means the Split-<name> folders beside it, and a run named as\n" +
-			"the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +
+			"members, and those of the event's data: examples, transform_graph, transformed_examples, hyperparameters and so on. The run of an empty\n" +
+			"marker is named as the folder. What can't be understood is a dead letter: `stoker dead`.\n\n" +
 			"Whoever can write a marker starts the pipeline that it names. Where teams share a bucket, --allow says by prefix which they\n" +
 			"may start: --allow s3://uploads/etl=penguin,fish --allow s3://uploads/ads=taxi. The longest prefix counts; markers that\n" +
 			"no prefix covers are dead letters then.\n\n" +

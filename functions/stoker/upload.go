@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -71,13 +72,11 @@ func checkEmpty(ctx context.Context, store storage.Store, to storage.Ref) error 
 	return nil
 }
 
-// upload sends the files of a folder one after another. Nothing tells of them until a fact is published.
+// upload sends the files of a folder one after another, and a bridge's marker last. Nothing else tells of them until an event is published.
 func upload(ctx context.Context, store storage.Store, folder string, to storage.Ref) (uploaded, error) {
 	sent := uploaded{To: to.String()}
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
+	var markers []string
+	send := func(path string) error {
 		name, err := filepath.Rel(folder, path)
 		if err != nil {
 			return err
@@ -85,6 +84,21 @@ func upload(ctx context.Context, store storage.Store, folder string, to storage.
 		object, err := storage.PutFile(ctx, store, to.Join(filepath.ToSlash(name)), path)
 		sent.Files, sent.Bytes = sent.Files+1, sent.Bytes+object.Size
 		return err
+	}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || entry.IsDir():
+			return err
+		case entry.Name() == bridge.DefaultMarker:
+			markers = append(markers, path)
+			return nil
+		}
+		return send(path)
 	})
+	for _, path := range markers {
+		if err == nil {
+			err = send(path)
+		}
+	}
 	return sent, err
 }

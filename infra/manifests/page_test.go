@@ -18,7 +18,7 @@ func TestTheValuesOnThePageCanBeRendered(t *testing.T) {
 	shown := 0
 	for i, block := range strings.Split(string(page), "```") {
 		text := dedent(block)
-		if i%2 == 0 || !strings.HasPrefix(text, "bus:") && !strings.HasPrefix(text, "classes:") && !strings.HasPrefix(text, "notify:") {
+		if i%2 == 0 || !strings.HasPrefix(text, "bus:") && !strings.HasPrefix(text, "classes:") && !strings.HasPrefix(text, "notify:") && !strings.HasPrefix(text, "bridge:") {
 			continue
 		}
 		shown++
@@ -28,8 +28,8 @@ func TestTheValuesOnThePageCanBeRendered(t *testing.T) {
 			t.Errorf("%s\n%v", text, err)
 		}
 	}
-	if shown != 4 {
-		t.Errorf("the page shows %d values files, want 4", shown)
+	if shown != 5 {
+		t.Errorf("the page shows %d values files, want 5", shown)
 	}
 }
 

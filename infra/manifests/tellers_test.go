@@ -41,7 +41,9 @@ func TestNobodyIsToldUnlessValuesSaySo(t *testing.T) {
 // Each has the credentials of a role of its own, and the notifier none of the store.
 func TestWhoTellsOthersHasNoMoreThanItsRole(t *testing.T) {
 	t.Parallel()
-	want := map[string]struct{ seed, key string }{"notifier": {"notes", ""}, "exporter": {"lineage", "store-exporter"}}
+	want := map[string]struct{ seed, key string }{
+		"notifier": {"notes", ""}, "exporter": {"lineage", "store-exporter"}, "bridge": {"b", "store-bridge"}, "upstream": {"u", ""},
+	}
 	pods(t, func(name string, object manifests.Object, pod corev1.PodTemplateSpec) {
 		role, asked := want[pod.Labels["app.kubernetes.io/component"]]
 		if name != "everything" || !asked {
@@ -75,6 +77,8 @@ func TestWhoTellsOthersReachesItsReceiver(t *testing.T) {
 		"notifier":   {53, 4222, 4317, 4318, 8443},
 		"exporter":   {53, 443, 4222, 4317, 4318, 5000},
 		"dispatcher": {53, 4222, 4317, 4318},
+		"bridge":     {53, 443, 4222, 4317, 4318},
+		"upstream":   {53, 4222, 4317, 4318},
 	} {
 		labels := map[string]string{
 			"app.kubernetes.io/name": "stoker", "app.kubernetes.io/instance": "stoker", "app.kubernetes.io/component": component,

@@ -58,7 +58,9 @@ securityContext:
 - {name: {{ if eq $v.bus.secretKey "creds" }}NATS_CREDS{{ else }}NATS_NKEY{{ end }}, value: /etc/stoker/bus/{{ $v.bus.secretKey }}}
 - {name: NATS_INBOX_PREFIX, value: _INBOX.{{ $role }}}
 {{- end }}
-{{- with $v.bus.domain }}
+{{- /* Publishers have an account of their own, in which the tenant's JetStream is the domain of its name. */ -}}
+{{- $domain := ternary $v.bus.account $v.bus.domain (and (eq $role "upstream") (ne $v.bus.account "$G") (ne (index $v.bus.secrets $role) "")) }}
+{{- with $domain }}
 - {name: NATS_JETSTREAM_DOMAIN, value: {{ . | quote }}}
 {{- end }}
 {{- if $v.bus.ca.secret }}
@@ -68,7 +70,7 @@ securityContext:
 - {name: NATS_CERT, value: /etc/stoker/bus-client/tls.crt}
 - {name: NATS_KEY, value: /etc/stoker/bus-client/tls.key}
 {{- end }}
-{{- if has $role (list "worker" "console" "exporter") }}
+{{- if has $role (list "worker" "console" "exporter" "bridge") }}
 - {name: STOKER_ROOT, value: {{ $v.store.root | quote }}}
 {{- with $v.store.endpoint }}
 - {name: AWS_ENDPOINT_URL_S3, value: {{ . | quote }}}
@@ -89,7 +91,7 @@ securityContext:
 {{- if and (eq $role "worker") $v.store.inputs }}
 - {name: STOKER_INPUTS, value: {{ join "," $v.store.inputs | quote }}}
 {{- end }}
-{{- if has $role (list "dispatcher" "worker" "console" "notifier" "exporter") }}
+{{- if has $role (list "dispatcher" "worker" "console" "notifier" "exporter" "bridge" "upstream") }}
 - {name: STOKER_LISTEN, value: ":9090"}
 {{- end }}
 - {name: STOKER_LOG_FORMAT, value: {{ $v.log.format }}}
@@ -114,7 +116,7 @@ securityContext:
 {{- if $v.bus.clientCertificate.secret }}
 - {name: bus-client, mountPath: /etc/stoker/bus-client, readOnly: true}
 {{- end }}
-{{- if and $v.store.ca.secret (has $role (list "worker" "console" "exporter")) }}
+{{- if and $v.store.ca.secret (has $role (list "worker" "console" "exporter" "bridge")) }}
 - {name: store-ca, mountPath: /etc/stoker/store-ca, readOnly: true}
 {{- end }}
 {{- end }}
@@ -134,7 +136,7 @@ securityContext:
 {{- if $v.bus.clientCertificate.secret }}
 - {name: bus-client, secret: {secretName: {{ $v.bus.clientCertificate.secret }}, defaultMode: 0440}}
 {{- end }}
-{{- if and $v.store.ca.secret (has $role (list "worker" "console" "exporter")) }}
+{{- if and $v.store.ca.secret (has $role (list "worker" "console" "exporter" "bridge")) }}
 - {name: store-ca, secret: {secretName: {{ $v.store.ca.secret }}, items: [{key: {{ $v.store.ca.key }}, path: ca.crt}]}}
 {{- end }}
 {{- end }}
