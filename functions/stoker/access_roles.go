@@ -29,7 +29,7 @@ func roles() map[string]access.Role {
 	}
 	for _, looks := range []string{
 		"runs", "runs show", "models", "models pull", "studies", "studies list", "studies show", "studies best", "studies export", "logs", "watch", "lineage",
-		"dead", "dead list", "dead show", "inspect", "pipelines", "pipelines list", "pipelines show",
+		"dead", "dead list", "dead show", "inspect", "pipelines", "pipelines list", "pipelines show", "schema infer",
 	} {
 		of[looks] = access.Console
 	}

@@ -48,6 +48,7 @@ func triedCommands() map[string]deed {
 		"publish":        {args: "transform.json --kind transform.ready --pipeline penguin --run monday", also: also(bridge)},
 		"upload":         {args: "facts s3://stoker/facts-$ROLE", also: everybody}, // it asks the store alone
 		"inspect":        {args: "s3://stoker/penguin-data/schema", also: everybody},
+		"schema infer":   {args: "s3://stoker/penguin-data/examples", also: everybody},
 		"doctor":         {args: "--quick", also: everybody},
 
 		"runs":           {also: also(dispatcher)},

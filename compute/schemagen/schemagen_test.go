@@ -1,0 +1,208 @@
+package schemagen_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/compute/schemagen"
+)
+
+const keptSchemas = "testdata/tfdv.json.gz"
+
+func kept(t *testing.T) (schemas []string) {
+	t.Helper()
+	f, err := os.Open(keptSchemas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.NewDecoder(z).Decode(&schemas); err != nil {
+		t.Fatal(err)
+	}
+	return schemas
+}
+
+func writeGzip(path string, text []byte) error {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write(text)
+	return errors.Join(err, z.Close(), os.WriteFile(path, packed.Bytes(), 0o644))
+}
+
+// The schemas of 60 sets of random splits are those of TensorFlow Data Validation 1.16.1, byte for byte.
+func TestInfersWhatTensorFlowDataValidationInfers(t *testing.T) {
+	t.Parallel()
+	want := kept(t)
+	for i, c := range inferCases() {
+		var splits []*schemagen.Statistics
+		for n, records := range c.Splits {
+			s := schemagen.NewStatistics(fmt.Sprint(n))
+			for _, r := range records {
+				if err := s.Add(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			splits = append(splits, s)
+		}
+		got, err := schemagen.Infer(schemagen.Options{NoShape: !c.Shape, MaxStringDomain: c.Domain}, splits...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want[i], string(got.Text())); diff != "" {
+			t.Errorf("case %d: -TensorFlow Data Validation +ours\n%s", i, diff)
+		}
+		if _, err := example.ParseSchema("schema.pbtxt", bytes.NewReader(got.Text())); err != nil {
+			t.Errorf("case %d: not read back: %v", i, err)
+		}
+	}
+}
+
+func statisticsOf(t *testing.T, split string, pattern string) *schemagen.Statistics {
+	t.Helper()
+	files, err := example.Files(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := schemagen.NewStatistics(split)
+	for _, file := range files {
+		r, err := record.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for {
+			data, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil {
+				err = s.Add(data)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return s
+}
+
+func TestInfersTheSchemaThatSchemaGenMadeOfPenguins(t *testing.T) {
+	t.Parallel()
+	dir := "../example/testdata/penguin"
+	got, err := schemagen.Infer(schemagen.Options{MaxStringDomain: schemagen.DefaultMaxStringDomain},
+		statisticsOf(t, "train", filepath.Join(dir, "examples/Split-train/*")), statisticsOf(t, "eval", filepath.Join(dir, "examples/Split-eval/*")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(dir, "schema/schema.pbtxt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got.Text())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNamesTheFeatureAndTheRecord(t *testing.T) {
+	t.Parallel()
+	var one, other, sequence example.Builder
+	one.Int64("a", 1)
+	other.Float("a", 1)
+	sequence.FloatSteps("a", []float32{1})
+	for name, c := range map[string]struct {
+		record []byte
+		want   string
+	}{
+		"kinds":    {other.Build(), `feature "a": values are float, those of an earlier record int64`},
+		"sequence": {sequence.Build(), "tf.SequenceExample"},
+		"bytes":    {[]byte{10, 200}, "malformed"},
+		"name":     {new(example.Builder).Int64(strings.Repeat("x", 5000)).Build(), "the name of a feature has 5000 bytes"},
+		"utf8":     {new(example.Builder).Int64("\xff").Build(), "not valid UTF-8"},
+	} {
+		s := schemagen.NewStatistics("train")
+		if err := s.Add(one.Build()); err != nil {
+			t.Fatal(err)
+		}
+		err := s.Add(c.record)
+		var bad *example.Error
+		if !errors.As(err, &bad) || bad.Record != 1 || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q of record 1", name, err, c.want)
+		}
+	}
+}
+
+func TestKeepsABoundedNumberOfFeaturesAndStrings(t *testing.T) {
+	t.Parallel()
+	s := schemagen.NewStatistics("train")
+	var err error
+	for i := 0; err == nil && i < 20_000; i++ {
+		err = s.Add(new(example.Builder).Int64(fmt.Sprint("f", i), 1).Build())
+	}
+	if err == nil || !strings.Contains(err.Error(), "more than 10000 features") {
+		t.Errorf("got %v", err)
+	}
+	train, eval := schemagen.NewStatistics("train"), schemagen.NewStatistics("eval")
+	if err := train.Add(new(example.Builder).String("id", "a").String("text", "short").Build()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1001 {
+		if err := eval.Add(new(example.Builder).String("id", fmt.Sprint("w", i)).String("text", strings.Repeat(fmt.Sprint(i%3), 600_000)).Build()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := schemagen.Infer(schemagen.Options{MaxStringDomain: 100}, train, eval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(got.Text()); strings.Contains(text, "domain") || len(got.Notes) != 2 || !slices.Contains(got.Notes, `feature "id" has too many distinct values in split eval: domain dropped`) {
+		t.Errorf("%s%q", text, got.Notes)
+	}
+}
+
+func TestRefusesSplitsWithoutRecordsAndWrongLimits(t *testing.T) {
+	t.Parallel()
+	empty := schemagen.NewStatistics("eval")
+	if _, err := schemagen.Infer(schemagen.Options{}, empty); !errors.Is(err, example.ErrInput) || !strings.Contains(err.Error(), `"eval"`) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := schemagen.Infer(schemagen.Options{MaxStringDomain: 1001}, empty); err == nil || !strings.Contains(err.Error(), "expected 0 to 1000") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Whatever the bytes are, they are refused or make a schema that is read back.
+func FuzzAdd(f *testing.F) {
+	for _, c := range inferCases()[:4] {
+		f.Add(c.Splits[0][0], c.Splits[0][len(c.Splits[0])-1])
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		train, eval := schemagen.NewStatistics("train"), schemagen.NewStatistics("eval")
+		if train.Add(a) != nil || eval.Add(b) != nil {
+			return
+		}
+		s, err := schemagen.Infer(schemagen.Options{MaxStringDomain: 2}, train, eval)
+		if err != nil {
+			return
+		}
+		if _, err := example.ParseSchema("schema.pbtxt", bytes.NewReader(s.Text())); err != nil && !errors.Is(err, example.ErrInput) {
+			t.Errorf("%v:\n%s", err, s.Text())
+		}
+	})
+}
