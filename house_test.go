@@ -99,7 +99,7 @@ var table = house.Table{
 		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
 		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
 			"compute/example compute/skew compute/warm",
-			Tests: "compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
+			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
 			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/tuner/oracle/oraclepb"},
 		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},

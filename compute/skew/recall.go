@@ -12,7 +12,6 @@ import (
 type recall struct {
 	memory  *memory
 	matches []match
-	labels  []string
 }
 
 // fit is how one output that is served goes with one of the model in memory.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	examplepb "github.com/wamuir/graft/tensorflow/core/example/example_protos_go_proto"
 	"google.golang.org/protobuf/proto"
@@ -98,8 +99,12 @@ func (r row) values(name string) values {
 	if f, ok := r.features[name]; ok {
 		return valuesIn(f)
 	}
+	list, ok := r.lists[name]
+	if !ok {
+		list = r.lists[name[strings.LastIndexByte(name, '.')+1:]] // of a struct's features, the struct's name stands before it
+	}
 	all := values{}
-	for _, step := range r.lists[name].GetFeature() {
+	for _, step := range list.GetFeature() {
 		v := valuesIn(step)
 		all.floats, all.ints, all.texts = append(all.floats, v.floats...), append(all.ints, v.ints...), append(all.texts, v.texts...)
 	}

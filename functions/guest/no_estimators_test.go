@@ -11,7 +11,8 @@ import (
 // Modules that need Estimators, by where a TensorFlow without them stops them.
 var withEstimators = map[string]string{
 	"at its import":   "from tensorflow import estimator\ndef trainer_fn(fn_args, schema):\n    pass\n",
-	"before its call": "def trainer_fn(fn_args, schema):\n    raise RuntimeError('it was called')\n",
+	"in its call":     "def trainer_fn(fn_args):\n    import tensorflow as tf\n    return {'estimator': tf.estimator.LinearClassifier([])}\n",
+	"behind its call": "def trainer_fn(fn_args):\n    return {'estimator': 1, 'train_spec': 2, 'eval_spec': 3, 'eval_input_receiver_fn': 4}\n",
 }
 
 func TestAModuleOfEstimatorsIsToldWhichTensorFlowHasThem(t *testing.T) {

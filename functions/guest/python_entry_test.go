@@ -58,6 +58,18 @@ func entries() []entry {
 			files: map[string]string{"m.py": "import os, sys\ndef run_fn(a):\n    os.makedirs(a.serving_model_dir + '/x')\n" +
 				"    print('leaves')\n    sys.exit(0)\n"}, path: "m.py", logged: "leaves"},
 
+		{name: "trainer_fn that saves by itself",
+			files: map[string]string{"penguin.py": "import os\ndef trainer_fn(fn_args):\n    os.makedirs(fn_args.serving_model_dir)\n" +
+				"    open(fn_args.serving_model_dir + '/model.txt', 'w').close()\n    print('saved by itself')\n"},
+			path: "penguin.py", logged: "saved by itself"},
+		{name: "trainer_fn that saves by itself and returns something else",
+			files: map[string]string{"penguin.py": "import os\ndef trainer_fn(fn_args, schema=None):\n    os.makedirs(fn_args.serving_model_dir)\n" +
+				"    open(fn_args.serving_model_dir + '/model.txt', 'w').close()\n    print('saved, schema', schema)\n    return {'loss': 1}\n"},
+			path: "penguin.py", logged: "saved, schema None"},
+		{name: "trainer_fn that does nothing", files: map[string]string{"penguin.py": "def trainer_fn(fn_args):\n    pass\n"}, path: "penguin.py",
+			says: "ValueError: trainer_fn must return a dict of ['estimator', 'eval_input_receiver_fn', 'eval_spec', 'train_spec'], " +
+				"or leave a model in fn_args.serving_model_dir: it returned a NoneType, and left none"},
+
 		{name: "no function", files: map[string]string{"penguin.py": "X = 1"}, path: "penguin.py",
 			says: "AttributeError: module 'penguin' has no attribute 'run_fn': expected a function run_fn(fn_args), or trainer_fn(fn_args, schema); " +
 				"one of another name stands in the pipeline, as in run_fn: penguin.my_run_fn"},
@@ -93,10 +105,13 @@ func TestAFunctionIsFoundAsTFXFindsItOrAClearLineSaysWhyNot(t *testing.T) {
 	for _, e := range entries() {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			outcome, err := host.Run(t.Context(), e.assignment(t), guest.Limits{}, nil)
+			a := e.assignment(t)
+			outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil)
 			switch {
 			case e.says == "" && err != nil:
 				t.Fatalf("%v\n%s", err, asError(t, err).LogTail)
+			case strings.Contains(e.logged, "saved") && !holds(a.ServingModelDir, "model.txt"):
+				t.Errorf("no model in %s: %s", a.ServingModelDir, outcome.LogTail)
 			case e.says == "" && !strings.Contains(outcome.LogTail, e.logged):
 				t.Errorf("log: %s\nwant %q in it", outcome.LogTail, e.logged)
 			case e.says != "" && (err == nil || !strings.Contains(err.Error(), e.says) || asError(t, err).Kind != guest.KindModule):
@@ -106,6 +121,12 @@ func TestAFunctionIsFoundAsTFXFindsItOrAClearLineSaysWhyNot(t *testing.T) {
 			}
 		})
 	}
+}
+
+// holds says whether a folder has a file.
+func holds(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
 }
 
 func (e entry) assignment(t *testing.T) module.Assignment {

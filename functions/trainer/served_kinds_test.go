@@ -7,7 +7,7 @@ import "testing"
 func TestRightModulesOfAllKindsPass(t *testing.T) {
 	t.Parallel()
 	testRightModules(t, map[string]string{
-		"named": "", "exported": "", "one_by_one": "", "otherwise": "", "heads": "", "unnamed": "",
+		"named": "", "sequences": "", "exported": "", "one_by_one": "", "otherwise": "", "heads": "", "unnamed": "",
 		"best": "other weights", "reported": "", "own_reader": "", "scaled": "no output of the signature", "of_text": "takes strings",
 	})
 }
@@ -17,6 +17,6 @@ func TestBrokenModulesOfAllKindsAreRefused(t *testing.T) {
 	testBrokenModules(t, map[string]string{
 		"forgets_logits": `output "scores"`, "forgets_names": `output "class"`, "forgets_unnamed": `output "probabilities"`,
 		"forgets_reported": `output "probabilities"`, "needs_label_silently": `without the label "species"`, "untrained": `output "probabilities"`,
-		"swapped": `output "probabilities"`, "at_random": `output "probabilities"`,
+		"sequences_doubled": `output "sold"`, "sequences_label": `without the label "sold"`, "swapped": `output "probabilities"`, "at_random": `output "probabilities"`,
 	})
 }

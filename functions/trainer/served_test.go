@@ -1,12 +1,16 @@
 package trainer_test
 
 import (
+	"bytes"
 	"context"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stoker-ml/stoker/compute/example"
+	"github.com/stoker-ml/stoker/compute/record"
 	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
@@ -42,7 +46,37 @@ func serves(t *testing.T, host *guest.Host, kind, keras string) (*events.ModelTr
 	b.trainer = trainer.New(execution.New(b.store, b.guest, execution.Options{
 		Root: storage.Ref{Bucket: "stoker"}, WorkDir: t.TempDir(), Now: func() time.Time { return time.Unix(1, 0).UTC() },
 	}), trainer.Options{Fallback: func(context.Context, module.Source) string { return tftest.Python(t) }})
+	if strings.HasPrefix(kind, "sequences") {
+		return b.handle(t, sequencesJob(t, b), "a1")
+	}
 	return b.handle(t, skewJob(t, "j1", servedSpec, true, true), "a1")
+}
+
+// sequencesJob trains on tf.SequenceExamples with steps of their own number.
+func sequencesJob(t *testing.T, b *bench) events.Job {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, split := range []string{"train", "eval"} {
+		var file bytes.Buffer
+		w := record.NewWriter(&file)
+		for range 60 {
+			price, views := random.Float32(), make([][]float32, 1+random.IntN(4))
+			for i := range views {
+				views[i] = []float32{random.Float32()}
+			}
+			row := new(example.Builder).Float("price", price).Int64("sold", int64(random.IntN(2))).FloatSteps("views", views...).Build()
+			if err := w.Append(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b.put(t, "visits/Split-"+split+"/data-0", file.String())
+	}
+	j := skewJob(t, "j1", servedSpec, false, false)
+	j.Inputs.Examples = []events.Examples{{URI: "s3://stoker/visits", PayloadFormat: events.PayloadSequenceExample}}
+	return j
 }
 
 func servedHost(t *testing.T) *guest.Host {

@@ -103,6 +103,40 @@ def table_examples():
     return {"examples": np.array(rows, object)}
 
 
+class Sequences(tf.Module):
+    """SequenceExamples in, all kinds of features out."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="examples")])
+    def serve(self, examples):
+        context = {"id": tf.io.FixedLenFeature([1], tf.int64), "kind": tf.io.FixedLenFeature([], tf.string, "none"),
+                   "tags": tf.io.VarLenFeature(tf.string), "bag": tf.io.RaggedFeature(tf.float32, row_splits_dtype=tf.int64)}
+        lists = {"pair": tf.io.FixedLenSequenceFeature([2], tf.float32, allow_missing=True), "word": tf.io.FixedLenSequenceFeature([], tf.string),
+                 "count": tf.io.VarLenFeature(tf.int64), "id": tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64)}
+        c, s, lengths = tf.io.parse_sequence_example(examples, context, lists)
+        outer, inner = s["id"].nested_row_splits
+        return {"id": c["id"], "kind": c["kind"], "tags": c["tags"], "bag": c["bag"].values, "bag_splits": c["bag"].row_splits, "pair": s["pair"],
+                "pair_lengths": lengths["pair"], "word": s["word"], "word_lengths": lengths["word"], "count": s["count"], "steps": s["id"].flat_values,
+                "outer": outer, "inner": inner}
+
+
+def sequence_examples():
+    def one(number, context, **lists):
+        features = {"id": i(number), **context}
+        lists = {name: tf.train.FeatureList(feature=steps) for name, steps in lists.items()}
+        return tf.train.SequenceExample(context=tf.train.Features(feature=features),
+                                        feature_lists=tf.train.FeatureLists(feature_list=lists)).SerializeToString()
+
+    b = lambda *v: tf.train.Feature(bytes_list=tf.train.BytesList(value=v))
+    f = lambda *v: tf.train.Feature(float_list=tf.train.FloatList(value=v))
+    i = lambda *v: tf.train.Feature(int64_list=tf.train.Int64List(value=v))
+    rows = [
+        one(1, {"kind": b(b"a"), "tags": b(b"x", b"y"), "bag": f(1, 2)}, word=[b(b"red"), b(b"green")], pair=[f(1, 2)], count=[i(1), i(), i(2, 3)], id=[i(7), i(8, 9)]),
+        one(2, {}, word=[]),
+        one(3, {"bag": f(3)}, word=[b(b"blue")], pair=[f(3, 4), f(5, 6), f(7, 8)], count=[i(4, 5, 6)], id=[i()]),
+    ]
+    return {"examples": np.array(rows, object)}
+
+
 def old(folder, inputs):
     """A graph of TensorFlow 1, as an Estimator exports it: variables of both kinds, a table, no functions and no objects."""
     v1 = tf.compat.v1
@@ -180,5 +214,6 @@ def check(input):
     sparse = tf.SparseTensor([[0, 1], [0, 4], [2, 0]], floats(3), [4, 5])
     answers["parts"] = saved(folder, "parts", Parts(), {"s": sparse, "r": tf.ragged.constant([[0, 4], [], [2], [1, 1, 3]], tf.int64)})
     answers["table"] = saved(folder, "table", Table(folder), table_examples())
+    answers["sequences"] = saved(folder, "sequences", Sequences(), sequence_examples())
     answers["old"] = old(folder, table_examples())
     return answers

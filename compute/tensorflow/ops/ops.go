@@ -248,6 +248,7 @@ var modelOps = map[string]Op{
 	"LookupTableSize":         built(buildTableSize),
 	"ParseExample":            {Build: buildParseExample1, Outputs: parsedOutputs[:4], widths: parsedWidths},
 	"ParseExampleV2":          {Build: buildParseExample, Outputs: parsedOutputs, widths: parsedWidths},
+	"ParseSequenceExampleV2":  {Build: buildParseSequence, Outputs: parsedSequenceOutputs, widths: parsedSequenceWidths},
 	"PlaceholderWithDefault":  built(buildIdentity),
 	"ReadVariableOp":          built(buildReadVariable),
 	"ResourceGather":          built(buildResourceGather),

@@ -167,13 +167,22 @@ func (p *parser) kernel(features []example.Feature) (Kernel, error) {
 }
 
 func (p *parser) run(c *Call) error {
+	b, err := p.decode(c)
+	if err == nil {
+		p.put(c, b)
+	}
+	return err
+}
+
+// decode reads the records of input 0.
+func (p *parser) decode(c *Call) (*example.Batch, error) {
 	records := arg[string](c, 0)
 	if len(records.Dims) != 1 {
-		return fmt.Errorf("records of shape %v, only lists of records are parsed", records.Dims)
+		return nil, fmt.Errorf("records of shape %v, only lists of records are parsed", records.Dims)
 	}
 	d, err := example.NewDecoder(p.spec)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b := example.NewBatch(p.spec)
 	fixed := p.fixedBytes()
@@ -183,15 +192,17 @@ func (p *parser) run(c *Call) error {
 		c.charge(most)
 		c.tick(len(record) + len(p.spec))
 		if err := d.Append(b, []byte(record)); err != nil {
-			return fmt.Errorf("record %d: %w", i, err)
+			return nil, fmt.Errorf("record %d: %w", i, err)
 		}
 		now := columnBytes(b)
 		c.Budget.Release(most)
 		c.charge(now - held)
 		held = now
 	}
-	p.put(c, b)
-	return nil
+	for _, column := range b.Columns {
+		c.charge(48*int64(column.Len()) + int64(len(column.Data))) // strings, and indices or splits
+	}
+	return b, nil
 }
 
 // grownBytes is how many times as large the columns of a record are as it is: an integer of one byte has eight, and columns grow.
@@ -230,9 +241,6 @@ func (p *parser) fixedBytes() int64 {
 // put makes the outputs of a batch, which is theirs.
 func (p *parser) put(c *Call, b *example.Batch) {
 	s, d, r := len(p.sparse), len(p.dense), len(p.ragged)
-	for _, column := range b.Columns {
-		c.charge(48*int64(column.Len()) + int64(len(column.Data))) // strings, and indices or splits
-	}
 	for i, f := range p.sparse {
 		column := &b.Columns[f.column]
 		c.Out[i], c.Out[2*s+i] = ColumnIndices(c.Out[i], b.Rows, column)

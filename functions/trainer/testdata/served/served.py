@@ -210,7 +210,55 @@ def of_text(job):
     job.save(model, serve)
 
 
+def sequence_spec():
+    return ({"price": tf.io.FixedLenFeature([1], tf.float32), "sold": tf.io.FixedLenFeature([1], tf.int64)},
+            {"views": tf.io.FixedLenSequenceFeature([1], tf.float32, allow_missing=True)})
+
+
+def of_sequences(job, serve_sum, keep_label=False):
+    """tf.SequenceExamples, with a label in their context and steps of any number."""
+
+    def read(patterns):
+        context, lists = sequence_spec()
+
+        def parse(texts):
+            c, s, _ = tf.io.parse_sequence_example(texts, context, lists)
+            label = c.pop("sold")
+            return {**c, "views": s["views"]}, label
+
+        return tf.data.TFRecordDataset(tf.io.gfile.glob(patterns)).batch(16).map(parse)
+
+    inputs = {"price": tf.keras.layers.Input(shape=(1,), name="price"), "views": tf.keras.layers.Input(shape=(None, 1), name="views")}
+    both = tf.keras.layers.Concatenate()([inputs["price"], tf.keras.layers.GlobalMaxPooling1D()(inputs["views"])])
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(1, activation="sigmoid")(both))
+    model.compile(optimizer=tf.keras.optimizers.Adam(0.02), loss="binary_crossentropy", metrics=["accuracy"])
+    model.fit(read(job.args.train_files), epochs=5, verbose=2, validation_data=read(job.args.eval_files))
+
+    @examples()
+    def serve(texts):
+        context, lists = sequence_spec()
+        if not keep_label:
+            context.pop("sold")
+        c, s, _ = tf.io.parse_sequence_example(texts, context, lists)
+        return {"sold": model({"price": c["price"], "views": s["views"] * (2.0 if serve_sum else 1.0)})}
+
+    tf.saved_model.save(model, job.args.serving_model_dir, signatures={"serving_default": serve})
+
+
+def sequences(job):
+    of_sequences(job, False)
+
+
 # Broken ones.
+
+
+def sequences_doubled(job):
+    of_sequences(job, True)
+
+
+def sequences_label(job):
+    of_sequences(job, False, keep_label=True)
+
 
 def forgets(job):
     """The transform graph is forgotten where the model is served."""

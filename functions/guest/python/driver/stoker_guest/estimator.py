@@ -1,35 +1,79 @@
 """The older way of TFX: trainer_fn(fn_args, schema) describes an Estimator, which is trained, and exported.
 
+What trainer_fn returns says which way it is: a description with an Estimator, or anything else of one that trains and
+saves by itself, as run_fn does. Its parameters may be (fn_args) or (fn_args, schema) either way.
+
 Training runs below model_run_dir, where its checkpoints survive a lost worker. What it exports there, for serving and
 for evaluation, is copied to the folders of the model, flat, as TFX 1.15 did.
 """
+import inspect
 import json
 import os
 import shutil
 
 import stoker
-from stoker_guest import fnargs, no_estimators
+from stoker_guest import ending, fnargs, no_estimators, progress, reference
 
 KEYS = {"estimator", "train_spec", "eval_spec", "eval_input_receiver_fn"}
 
 
 def run(module, assignment):
     """Trains by the module's trainer_fn, and returns the metrics of the last evaluation."""
+    fn_args = fnargs.make(assignment)
+    serving, evaluation = fn_args.serving_model_dir, fn_args.eval_model_dir
+    fn_args.serving_model_dir = os.path.join(fn_args.model_run_dir, os.path.basename(serving))
+    if evaluation:
+        fn_args.eval_model_dir = os.path.join(fn_args.model_run_dir, os.path.basename(evaluation))
+    returned = _called(module.required("trainer_fn", "trainer_fn(fn_args, schema)"), fn_args)
+    if not _describes(returned):
+        return _own(returned, {fn_args.serving_model_dir: serving, **({fn_args.eval_model_dir: evaluation} if evaluation else {})},
+                    assignment)
     import tensorflow as tf
 
     if getattr(tf, "estimator", None) is None:
         raise ImportError(f"trainer_fn needs Estimators: {no_estimators.NEEDED}")
-    fn_args = fnargs.make(assignment)
-    serving, evaluation = fn_args.serving_model_dir, fn_args.eval_model_dir
-    fn_args.serving_model_dir = os.path.join(fn_args.model_run_dir, os.path.basename(serving))
-    fn_args.eval_model_dir = os.path.join(fn_args.model_run_dir, os.path.basename(evaluation))
-    spec = _checked(module.required("trainer_fn", "trainer_fn(fn_args, schema)")(fn_args, _schema(fn_args)))
+    spec = _checked(returned)
     metrics = _train(tf, spec)
     if _chief():
         _export(spec, fn_args)
         shutil.copytree(newest(os.path.join(fn_args.model_run_dir, os.path.basename(serving))), serving)
         shutil.copytree(newest(os.path.join(fn_args.model_run_dir, os.path.basename(evaluation))), evaluation)
     return metrics
+
+
+def _called(trainer_fn, fn_args):
+    """What trainer_fn returns, called with the schema if it takes one."""
+    try:
+        parameters = inspect.signature(trainer_fn).parameters.values()
+    except (TypeError, ValueError):  # of a callable that Python can't look into
+        return trainer_fn(fn_args, _schema(fn_args))
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    several = len(places) > 1 or any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    if several and (places[1:2] and places[1].default is not inspect.Parameter.empty) and not fn_args.schema_path:
+        return trainer_fn(fn_args)
+    return trainer_fn(fn_args, _schema(fn_args)) if several else trainer_fn(fn_args)
+
+
+def _describes(returned):
+    """Whether trainer_fn returned the description of an Estimator, as a dict or as an object with its fields."""
+    if isinstance(returned, dict):
+        return "estimator" in returned
+    return getattr(returned, "estimator", None) is not None
+
+
+def _own(returned, places, assignment):
+    """Takes the model of a trainer_fn that has trained and saved by itself to where it is to be."""
+    ending.settle(list(places))
+    serving = next(iter(places))
+    if not os.path.isdir(serving) or not os.listdir(serving):
+        got = f"a dict of {sorted(map(str, returned))}" if isinstance(returned, dict) else f"a {type(returned).__name__}"
+        raise ValueError(f"trainer_fn must return a dict of {sorted(KEYS)}, or leave a model in fn_args.serving_model_dir: "
+                         f"it returned {got}, and left none")
+    for left, wanted in places.items():
+        if os.path.isdir(left) and not os.path.exists(wanted):
+            shutil.move(left, wanted)
+    reference.write(assignment)
+    return progress.metrics()
 
 
 def _schema(fn_args):
@@ -44,6 +88,8 @@ def _schema(fn_args):
 
 def _checked(spec):
     """What trainer_fn returned, if it is what TFX asks for."""
+    if not isinstance(spec, dict):
+        spec = {key: getattr(spec, key, None) for key in KEYS}
     if not isinstance(spec, dict) or set(spec) != KEYS:
         got = f"a dict of {sorted(map(str, spec))}" if isinstance(spec, dict) else f"a {type(spec).__name__}"
         raise ValueError(f"trainer_fn must return a dict of {sorted(KEYS)}, and returned {got}")

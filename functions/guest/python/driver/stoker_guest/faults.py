@@ -4,7 +4,7 @@ import os
 import sys
 import traceback
 
-from stoker_guest import bad_data, entry, graph_errors, keras_choice, no_estimators, packages
+from stoker_guest import bad_data, graph_errors, keras_choice, no_estimators, packages
 
 HOST, INPUT, MODULE, RESOURCES = "host", "input", "module", "resources"  # kinds of functions/module
 OTHER_KERAS = "other-keras"  # a kind between this driver and functions/guest: the module needs the other one
@@ -23,12 +23,13 @@ def told(error, setup, assignment):
 
 
 def show(error):
-    """Puts the traceback into the log, from the first frame that isn't ours. What entry finds wrong needs none."""
+    """Puts the traceback into the log, from the first frame that isn't ours. What is wrong with what the module has or
+    returns needs none."""
     tb, last = error.__traceback__, ""
     while tb is not None and _ours(tb.tb_frame.f_code.co_filename):
         last = tb.tb_frame.f_code.co_filename if not _frozen(tb.tb_frame.f_code.co_filename) else last
         tb = tb.tb_next
-    if tb is None and last != entry.__file__:
+    if tb is None and os.path.basename(last) not in ("entry.py", "estimator.py"):
         tb = error.__traceback__
     traceback.print_exception(type(error), error, tb)
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The call train: run_fn(fn_args) leaves a model, or trainer_fn, as Estimators have it."""
+"""The call train: run_fn(fn_args) leaves a model, or trainer_fn: see estimator.py."""
 from stoker_guest import ending, fnargs, progress, reference
 
 
@@ -9,9 +9,7 @@ def run(module, assignment):
     if run_fn is None and module.function("trainer_fn") is not None:
         from stoker_guest import estimator
 
-        metrics = estimator.run(module, assignment)
-        reference.write(assignment)
-        return metrics
+        return estimator.run(module, assignment)
     if run_fn is None:
         run_fn = module.required("run_fn", "run_fn(fn_args), or trainer_fn(fn_args, schema)")
     run_fn(fnargs.make(assignment))
