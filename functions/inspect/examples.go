@@ -24,16 +24,20 @@ type Split struct {
 	Compression string    `json:"compression"` // gzip or none
 	Payload     string    `json:"payload"`     // tf.Example, tf.SequenceExample, or unknown
 	Records     int64     `json:"records"`
-	Complete    bool      `json:"complete"` // false: the limit was reached, there are more records
-	Read        int64     `json:"read"`     // bytes of files
-	Features    []Feature `json:"features"` // of the first records
+	Complete    bool      `json:"complete"`                  // false: the limit was reached, there are more records
+	Read        int64     `json:"read"`                      // bytes of files
+	Malformed   int64     `json:"malformed,omitempty"`       // records that are neither a tf.Example nor a tf.SequenceExample
+	FirstBad    string    `json:"first_malformed,omitempty"` // where the first of them is: file and number, from 0
+	Features    []Feature `json:"features"`                  // of the first records
 	Rows        []Row     `json:"rows,omitempty"`
 }
 
 // Feature is what the first records of a split show of a feature.
 type Feature struct {
 	Name     string `json:"name"`
-	Type     string `json:"type"` // bytes, float, int64; empty where no record has a value
+	Type     string `json:"type"`                 // bytes, float, int64; empty where no record has a value
+	Other    string `json:"other_type,omitempty"` // of a record with values of another type
+	OtherAt  string `json:"other_at,omitempty"`   // where the first of these is: file and number, from 0
 	Sequence bool   `json:"sequence,omitempty"`
 	Present  int    `json:"present"`    // in how many records
 	Of       int    `json:"of"`         // of so many that were looked at
@@ -121,7 +125,7 @@ func (l *looker) file(ctx context.Context, s *Source, f File) error {
 	}
 	defer in.Close()
 	r := record.NewReader(f.Path, l.budget.reader(in))
-	err = l.records(ctx, r)
+	err = l.records(ctx, r, f.Path)
 	if l.split.Compression == "" {
 		l.split.Compression = compression(r)
 	}
@@ -135,8 +139,8 @@ func compression(r *record.Reader) string {
 	return "none"
 }
 
-func (l *looker) records(ctx context.Context, r *record.Reader) error {
-	for {
+func (l *looker) records(ctx context.Context, r *record.Reader, file string) error {
+	for number := 0; ; number++ {
 		data, err := r.Next()
 		switch {
 		case err == io.EOF:
@@ -149,22 +153,26 @@ func (l *looker) records(ctx context.Context, r *record.Reader) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}
-		if l.split.Records < max(looked, int64(l.rows)) {
-			l.look(data)
-		}
+		l.look(data, fmt.Sprintf("%s, record %d", file, number))
 		l.split.Records++
 	}
 }
 
-// look tells what a record is.
-func (l *looker) look(data []byte) {
+// look notes what a record is. All records are read, since one that is broken or of another type is a fault wherever it is.
+func (l *looker) look(data []byte, at string) {
 	row, payload := decodeRow(data)
-	if l.split.Records == 0 {
-		l.split.Payload = payload
+	switch {
+	case row == nil:
+		if l.split.Malformed++; l.split.Malformed == 1 {
+			l.split.FirstBad = at
+		}
+		if l.split.Payload == "" {
+			l.split.Payload = payloadUnknown
+		}
+	case l.split.Payload == "", l.split.Payload == payloadUnknown, payload == payloadSequence:
+		l.split.Payload = payload // without lists a tf.SequenceExample can't be told from a tf.Example
 	}
-	if l.split.Records < looked {
-		l.features.add(row)
-	}
+	l.features.add(row, at, l.split.Records < looked)
 	if l.split.Records < int64(l.rows) {
 		l.split.Rows = append(l.split.Rows, row)
 	}

@@ -34,7 +34,7 @@ func FuzzRow(f *testing.F) {
 			t.Fatalf("row %v of payload %s", row, payload)
 		}
 		var set featureSet
-		set.add(row)
+		set.add(row, "f, record 0", true)
 		split := Split{Features: set.list(), Rows: []Row{row}}
 		show(t, &Report{Kind: KindExamples, Examples: &Examples{Splits: []Split{split}}})
 	})

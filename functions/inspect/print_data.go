@@ -24,6 +24,17 @@ func (e *Examples) print(p *printer) {
 		}
 	}
 	for _, s := range e.Splits {
+		if s.Malformed > 0 {
+			p.section("%s: %s that can't be read: neither a tf.Example nor a tf.SequenceExample; the first is %s",
+				plain(s.name()), plural(int(s.Malformed), "record"), plain(s.FirstBad))
+		}
+		for _, f := range s.Features {
+			if f.Other != "" {
+				p.section("%s: feature %s is %s, and %s in %s: training refuses one of them", plain(s.name()), plain(f.Name), f.Type, f.Other, plain(f.OtherAt))
+			}
+		}
+	}
+	for _, s := range e.Splits {
 		s.print(p)
 	}
 }

@@ -117,24 +117,32 @@ type featureSet struct {
 	byName map[string]*Feature
 }
 
-func (s *featureSet) add(row Row) {
-	s.rows++
+// add counts a record where it is among the first ones; of the others only types count.
+func (s *featureSet) add(row Row, at string, counted bool) {
+	if counted {
+		s.rows++
+	}
 	if s.byName == nil {
 		s.byName = map[string]*Feature{}
 	}
 	for name, v := range row {
 		count := len(v.List) + len(v.Steps)
 		f := s.byName[name]
-		if f == nil && len(s.byName) >= maxFeatures {
+		switch {
+		case f == nil && (!counted || len(s.byName) >= maxFeatures):
 			continue
-		}
-		if f == nil {
+		case f == nil:
 			f = &Feature{Name: name, Min: count, Sequence: v.Sequence}
 			s.byName[name] = f
 		}
-		f.Present++
 		f.Type = cmp.Or(f.Type, v.Type)
-		f.Min, f.Max = min(f.Min, count), max(f.Max, count)
+		if v.Type != "" && v.Type != f.Type && f.Other == "" {
+			f.Other, f.OtherAt = v.Type, at
+		}
+		if counted {
+			f.Present++
+			f.Min, f.Max = min(f.Min, count), max(f.Max, count)
+		}
 	}
 }
 

@@ -41,13 +41,19 @@ func newModelsPull(app *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				got, err := pull(ctx, l.store, model, to, serving, modelRun)
+				got, err := pull(ctx, l.store, model, to, serving)
 				if errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrIncomplete) {
 					again := app.command("replay --run " + quoted(model.Run) + " --pipeline " + model.Pipeline)
 					return exit.NotFound(fmt.Errorf("the model of run %s is gone: `%s` trains it again: %w", model.Run, again, err))
 				}
+				if err == nil && modelRun {
+					got.Run, err = pullRun(ctx, l.store, model, to)
+				}
 				if err != nil {
 					return err
+				}
+				if modelRun && got.Run == "" {
+					fmt.Fprintf(app.notes(), "the model is copied; the store has nothing of its model_run: the training of run %s left none, or it was removed\n", model.Run)
 				}
 				return app.print(got, func(w io.Writer) {
 					fmt.Fprintln(w, got.Path)
@@ -65,8 +71,8 @@ func newModelsPull(app *app) *cobra.Command {
 	return cmd
 }
 
-// pull copies a model, or of it what TensorFlow Serving takes, and its model_run where that is asked for.
-func pull(ctx context.Context, store storage.Store, model modelLine, to string, serving, modelRun bool) (got pulled, err error) {
+// pull copies a model, or of it what TensorFlow Serving takes.
+func pull(ctx context.Context, store storage.Store, model modelLine, to string, serving bool) (got pulled, err error) {
 	got.Model = model.Model
 	if serving {
 		got.Path = filepath.Join(to, strconv.FormatInt(model.Finished.Unix(), 10))
@@ -75,11 +81,23 @@ func pull(ctx context.Context, store storage.Store, model modelLine, to string, 
 		got.Path = filepath.Join(to, "model")
 		err = pullArtifact(ctx, store, model.Model, "", got.Path)
 	}
-	if err != nil || !modelRun {
-		return got, err
+	return got, err
+}
+
+// pullRun copies a model's model_run, and returns where it is: "" where the store has none.
+func pullRun(ctx context.Context, store storage.Store, model modelLine, to string) (string, error) {
+	if model.ModelRun == "" {
+		return "", nil
 	}
-	got.Run = filepath.Join(to, "model_run")
-	return got, pullArtifact(ctx, store, model.ModelRun, "", got.Run)
+	path := filepath.Join(to, "model_run")
+	err := pullArtifact(ctx, store, model.ModelRun, "", path)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("the model is copied, its model_run is not: %w", err)
+	}
+	return path, nil
 }
 
 // pullArtifact stages the artifact, or the folder source of it, beside its destination and moves it there in one step, so that a

@@ -51,6 +51,14 @@ func (a *app) checkPython(ctx context.Context, source module.Source, calls []ent
 	if err != nil {
 		return err
 	}
+	left, err := snapshot.LeftBehind(source.Path)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(a.notes(), "%s names %s, which stays behind: of a module file only the .py files beside it come along; name the folder as module for all of it\n",
+			filepath.Base(source.Path), strings.Join(left, ", "))
+	}
 	called := calledFiles(files, calls)
 	if len(called) == 0 {
 		return files.Ambiguous()
