@@ -130,8 +130,18 @@ func (g *Graph) Run(raw, into *example.Batch) (*example.Batch, error) {
 	return g.RunContext(context.Background(), raw, into)
 }
 
-// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain, which isn't example.ErrInput.
+// RunContext is Run until ctx ends: soon after that it returns an error with the cause in its chain, which isn't example.ErrInput. Where
+// the batch says where its rows come from, the error is an example.Error that names the file and the record of the first row that is at
+// fault by itself.
 func (g *Graph) RunContext(ctx context.Context, raw, into *example.Batch) (*example.Batch, error) {
+	made, err := g.runBatch(ctx, raw, into)
+	if err != nil && errors.Is(err, example.ErrInput) && len(raw.Origins) == raw.Rows && raw.Rows > 0 {
+		return nil, g.locate(ctx, raw, err)
+	}
+	return made, err
+}
+
+func (g *Graph) runBatch(ctx context.Context, raw, into *example.Batch) (*example.Batch, error) {
 	f := g.program.Frame()
 	defer f.Release()
 	if err := g.run(ctx, f, raw); err != nil {
