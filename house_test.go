@@ -92,7 +92,7 @@ var table = house.Table{
 			"compute/runlog compute/tensorflow compute/tflite compute/transform"},
 		"functions/openlineage": {Opens: "compute/tune events functions/dispatch functions/lineage functions/studies storage",
 			Tests: "compute/tune/space events/eventstest"},
-		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/plan storage"},
+		"functions/reproduce": {Opens: "compute/bundle events functions/dispatch functions/lineage functions/pipeline functions/plan storage"},
 		"functions/lineage":   {Opens: "compute/tune events functions/dispatch functions/studies storage", Tests: "compute/tune/space"},
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model

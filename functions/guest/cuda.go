@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // CUDAEnv names the environment variable that says where the program is that trains builtin modules on a GPU.
@@ -101,7 +103,8 @@ func (c *cudaHost) start(path string, share gpuShare) (*child, error) {
 func (c *cudaHost) send(ctx context.Context, e *errand) (Outcome, error) {
 	path, says := c.find()
 	fmt.Fprintln(e.log, says)
-	if path == "" {
+	if e.device = module.DeviceGPU; path == "" {
+		e.device = module.DeviceCPU
 		return c.host.sendWarm(ctx, e)
 	}
 	share := c.gpus.take()

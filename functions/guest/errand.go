@@ -40,6 +40,7 @@ type errand struct {
 	mayStray   time.Duration    // how long it may have left others running before somebody looks
 	logger     *slog.Logger
 
+	device   string // that the module trains on, as the host knows; "" where the module says it
 	listener *listener
 	memory   memoryWatch
 	unsent   error // of writing the assignment; to be read when all helpers have returned
@@ -156,9 +157,18 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 
 func (e *errand) outcome(maxRSS int64) Outcome {
 	return Outcome{
-		Module: e.process.digest, Metrics: e.listener.metrics, Unwritten: e.listener.lacking, LogTail: e.log.tail(), LogBytes: e.log.total(),
+		Module: e.process.digest, Metrics: e.listener.metrics, Unwritten: e.listener.lacking, Device: e.deviceUsed(), LogTail: e.log.tail(), LogBytes: e.log.total(),
 		MaxRSSBytes: max(e.memory.peak, maxRSS),
 	}
+}
+
+// deviceUsed is what the module says of its device, or what its host knows.
+func (e *errand) deviceUsed() string {
+	switch device := e.listener.device; device {
+	case module.DeviceCPU, module.DeviceGPU:
+		return device
+	}
+	return e.device
 }
 
 // assign writes the assignment, and closes standard input behind the last one. A process that does not read it to its end

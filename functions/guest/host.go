@@ -155,6 +155,7 @@ type Outcome struct {
 	Module      string             // what Digest says of the files and the environment that were run; "" where nothing can have changed them
 	Metrics     map[string]float64 // that came with its "done"
 	Unwritten   map[string]string  // formats that it could not write, with the reason, as its "done" has them
+	Device      string             // what it trained on, module.DeviceGPU or module.DeviceCPU; "" where nobody says
 	LogTail     string             // the last lines of its log, at most 8 KiB
 	LogBytes    int64              // how long the log is, or would be
 	MaxRSSBytes int64              // the largest resident size seen of it

@@ -25,6 +25,7 @@ type listener struct {
 	spoke    bool          // it said anything at all
 	metrics  map[string]float64
 	lacking  map[string]string // formats that it could not write
+	device   string            // that it says it trained on
 	failure  *module.Error
 }
 
@@ -70,7 +71,7 @@ func (l *listener) line(line []byte) {
 			l.on(m)
 		}
 	case m.Type == module.MessageDone && !over:
-		l.finished, l.metrics, l.lacking = true, m.Metrics, m.Unwritten
+		l.finished, l.metrics, l.lacking, l.device = true, m.Metrics, m.Unwritten, m.Device
 		close(l.done)
 	case m.Type == module.MessageError && m.Error != nil && !over:
 		l.failure = l.checked(*m.Error)

@@ -48,7 +48,12 @@ type Assignment struct {
 	Trace       *Trace `json:"trace,omitempty"` // of the work, for modules that trace theirs; nil where nobody does
 	Transformed bool   `json:"transformed"`     // the examples went through the transform graph already
 	Seed        int64  `json:"seed"`
-	Shards      int    `json:"shards"` // data-parallel parts of a batch: decides the result, so it comes with the job
+
+	// Deterministic asks for a training that gives the same bits each time. Builtin modules always do; the Python driver has
+	// TensorFlow's ops be deterministic.
+	Deterministic bool `json:"deterministic,omitempty"`
+
+	Shards int `json:"shards"` // data-parallel parts of a batch: decides the result, so it comes with the job
 
 	// Workers is how many processes train one model together, by Strategy: "", mirrored, multi_worker or tpu. TFX modules alone.
 	Workers  int    `json:"workers,omitempty"`

@@ -35,7 +35,16 @@ type Message struct {
 	// Unwritten are, of a "done", formats that were asked for and that the model can't be written in, with the reason of each. It is for
 	// the worker to say whether the job can do without.
 	Unwritten map[string]string `json:"unwritten,omitempty"`
+
+	// Device is, of a "done", what the module trained on: DeviceGPU, DeviceCPU or "" where it doesn't say.
+	Device string `json:"device,omitempty"`
 }
+
+// Devices that a module trains on.
+const (
+	DeviceCPU = "cpu"
+	DeviceGPU = "gpu"
+)
 
 // MessageType says what a message tells.
 type MessageType string

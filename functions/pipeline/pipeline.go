@@ -33,7 +33,8 @@ type Trainer struct {
 	MaxAttempts     int            `json:"max_attempts" jsonschema:"minimum=1,default=1,description=Tries when the module raised or its model failed a check"`
 	MaxCrashes      int            `json:"max_crashes" jsonschema:"minimum=1,default=3,description=Tries when the module's process crashed or went over its limits"`
 	MaxLost         int            `json:"max_lost,omitempty" jsonschema:"minimum=1,description=Tries whose worker died with them\\, as when a pod is over its memory. Left out: 5"`
-	Seed            int64          `json:"seed" jsonschema:"default=0"`
+	Seed            int64          `json:"seed" jsonschema:"default=0,description=Seeds the module's random numbers: of a TFX module those of Python\\, NumPy\\, TensorFlow and Keras"`
+	Deterministic   Switch         `json:"deterministic,omitempty" jsonschema:"default=off,description=on: a TFX module's training gives the same bits each time\\, by TensorFlow's deterministic ops. Builtin modules always do"`
 }
 
 // Resources says what a job needs and where it runs.

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -27,6 +28,7 @@ type Report struct {
 	Metrics []Metric `json:"metrics,omitempty"`
 	Weights *Weights `json:"weights,omitempty"` // nil where the files are the same
 	Note    string   `json:"note,omitempty"`    // why there are none
+	Hint    string   `json:"hint,omitempty"`    // why a model that is different may be no fault, and what to do
 }
 
 // Side is one of the two models.
@@ -84,6 +86,16 @@ func Compare(ctx context.Context, store storage.Store, then, again *events.Model
 	r.How = r.verdict(o.Tolerance)
 	r.Same = r.How != Different
 	return r, nil
+}
+
+// Explain says of a different model what its job left to chance.
+func (r *Report) Explain(job events.Job) {
+	spec, err := pipeline.FromJSON(job.Spec)
+	if r.Same || err != nil || spec.Module.IsBuiltin() || bool(spec.Trainer.Deterministic) {
+		return
+	}
+	r.Hint = "the pipeline's trainer.deterministic is off: sums that threads or a GPU add up in any order, and data read in parallel, " +
+		"may have made the difference; with deterministic: on TensorFlow gives the same bits each time"
 }
 
 func (r Report) verdict(tolerance float64) Verdict {

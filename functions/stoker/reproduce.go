@@ -73,6 +73,7 @@ func (a *app) reproduce(ctx context.Context, l link, model string, f reproduceFl
 	if err != nil {
 		return err
 	}
+	report.Explain(job)
 	if err := a.print(report, func(w io.Writer) { reportTable(w, report) }); err != nil {
 		return err
 	}
@@ -156,6 +157,9 @@ func reportTable(w io.Writer, r reproduce.Report) {
 	}
 	if r.Note != "" {
 		terminal.Row(w, "note", r.Note)
+	}
+	if r.Hint != "" {
+		terminal.Row(w, "hint", r.Hint)
 	}
 	for _, file := range r.Files {
 		terminal.Row(w, "differs", file)

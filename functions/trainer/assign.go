@@ -36,7 +36,7 @@ func assign(a attempt) (module.Assignment, error) {
 	told.Exports = pipeline.Formats(trainer.Exports)
 	told.Workers, told.Strategy = trainer.Resources.Workers, trainer.Resources.Strategy
 	told.Predictions = predictions(a)
-	told.Seed = trainer.Seed
+	told.Seed, told.Deterministic = trainer.Seed, bool(trainer.Deterministic)
 	told.Shards = shards
 	return told, nil
 }

@@ -7,9 +7,18 @@ import (
 	"github.com/stoker-ml/stoker/compute/skew"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/modelcheck"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
+
+// noteDevice notes a training that asked for a GPU and had none.
+func (a *attempt) noteDevice() {
+	if a.Execution.Spec.Trainer.Resources.WantsGPU() && a.outcome.Device == module.DeviceCPU {
+		a.notes = append(a.notes, "trained on a CPU: the class is gpu, and the worker had no GPU that the module could use")
+		a.Execution.Log.Warn("a job of class gpu trained on a CPU")
+	}
+}
 
 // check refuses what is no model, what lacks a format that was asked for, a model whose files answer otherwise than the model that was
 // trained, and what could not be published or told of: after the commit it would be too late. TFX takes an empty folder for a model.
@@ -17,6 +26,7 @@ import (
 // The files are read and executed in a child process: see functions/module/modelcheck.
 func (t *Trainer) check(ctx context.Context, a *attempt) error {
 	a.Report(events.Progress{Phase: "checking"})
+	a.noteDevice()
 	exports, err := exportsLeft(a)
 	if err != nil {
 		return execution.CheckFailure(err)

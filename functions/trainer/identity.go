@@ -28,6 +28,9 @@ type identity struct {
 	Workers     int                 `json:"workers,omitempty"`  // 0 for one
 	Strategy    string              `json:"strategy,omitempty"` // where it says more than Workers
 	Model       string              `json:"model,omitempty"`    // that passes for one, unless it is a SavedModel
+	Device      string              `json:"device,omitempty"`   // that it asks for, unless it is a CPU
+
+	Deterministic bool `json:"deterministic,omitempty"` // unless it always is
 }
 
 // shards is the number of data-parallel parts of a batch. It decides the result, so it never comes from a machine's cores.
@@ -52,6 +55,9 @@ func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []ex
 		Workers:     several(spec.Trainer.Resources),
 		Strategy:    unusualStrategy(spec.Trainer.Resources),
 		Model:       spec.Trainer.Model,
+		Device:      device(spec.Trainer.Resources),
+
+		Deterministic: bool(spec.Trainer.Deterministic) && !spec.Module.IsBuiltin(),
 	}
 }
 
@@ -73,6 +79,14 @@ func several(r pipeline.Resources) int {
 func unusualStrategy(r pipeline.Resources) string {
 	if r.Strategy == module.StrategyTPU {
 		return r.Strategy
+	}
+	return ""
+}
+
+// device is what a training asks for that no CPU gives the same result for, to the last bit.
+func device(r pipeline.Resources) string {
+	if r.WantsGPU() {
+		return module.DeviceGPU
 	}
 	return ""
 }

@@ -21,6 +21,6 @@ func base(a *execution.Attempt) (module.Assignment, error) {
 	told.Call = module.CallTrial
 	told.CustomConfig = search.CustomConfig
 	told.Strategy = search.Resources.Strategy
-	told.Seed = search.Seed
+	told.Seed, told.Deterministic = search.Seed, bool(a.Execution.Spec.Trainer.Deterministic)
 	return told, err
 }

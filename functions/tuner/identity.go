@@ -22,6 +22,9 @@ type identity struct {
 	Payload     string              `json:"payload_format,omitempty"` // unless it is tf.Example
 	Strategy    string              `json:"strategy,omitempty"`
 	Salt        string              `json:"salt,omitempty"`
+
+	Deterministic bool   `json:"deterministic,omitempty"`
+	Device        string `json:"device,omitempty"` // that trials ask for, unless it is a CPU
 }
 
 // identityOf is what the job comes down to, with the digest of its module's code.
@@ -41,5 +44,16 @@ func identityOf(job events.Job, spec pipeline.Pipeline, code string, inputs []ex
 		Payload:     execution.UnusualPayload(job),
 		Strategy:    search.Resources.Strategy,
 		Salt:        job.Salt,
+
+		Deterministic: bool(spec.Trainer.Deterministic) && !spec.Module.IsBuiltin(),
+		Device:        device(search.Resources),
 	}
+}
+
+// device is what trials ask for that no CPU gives the same scores for, to the last digit.
+func device(r pipeline.Resources) string {
+	if r.WantsGPU() {
+		return module.DeviceGPU
+	}
+	return ""
 }

@@ -4,8 +4,8 @@ import os
 import sys
 
 from stoker_guest import (
-    cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, reference, said,
-    sandbox, sparing, train, tune,
+    cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, reference,
+    repeatable, said, sandbox, sparing, train, tune,
 )
 
 
@@ -21,6 +21,7 @@ def serve(lines):
         sparing.arrange(setup["autograph"])
         progress.begin(assignment)
         keras_progress.listen()
+        repeatable.arrange(assignment)
         module = entry.load(setup, assignment["call"])
         metrics = CALLS[assignment["call"]](module, assignment)
         unwritten = convert.write(assignment)
@@ -36,7 +37,7 @@ def serve(lines):
         reference.write(assignment)
         metrics, unwritten = progress.metrics(), convert.write(assignment)
     progress.flush(now=True)
-    said.done(metrics, unwritten)
+    said.done(metrics, unwritten, repeatable.device())
     return 0
 
 

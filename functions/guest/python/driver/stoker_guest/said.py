@@ -47,9 +47,11 @@ def _line(message):
     return json.dumps(message).encode() + b"\n"
 
 
-def done(metrics, unwritten=None):
-    """The last word of a job that has come to its end; unwritten are formats that it lacks, with the reason of each."""
-    _last({"type": "done", "metrics": metrics, **({"unwritten": unwritten} if unwritten else {})})
+def done(metrics, unwritten=None, device=""):
+    """The last word of a job that has come to its end; unwritten are formats that it lacks, with the reason of each, and
+    device is what it was trained on."""
+    told = {"unwritten": unwritten, "device": device}
+    _last({"type": "done", "metrics": metrics, **{key: value for key, value in told.items() if value}})
 
 
 def error(kind, message):

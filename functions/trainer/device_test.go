@@ -1,0 +1,67 @@
+package trainer_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// A class is one of workers, and a worker without a GPU may serve gpu: then the model says so, and it is none that a CPU was asked for.
+func TestAJobOfClassGPUThatTrainedOnACPUSaysSo(t *testing.T) {
+	t.Parallel()
+	for device, noted := range map[string]bool{module.DeviceCPU: true, module.DeviceGPU: false, "": false} {
+		b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+			outcome, err := writesModel(a)
+			outcome.Device = device
+			return outcome, err
+		})
+		cpu, err := b.handle(t, job(t, "j1", "monday", spec), "a1")
+		if err != nil || len(cpu.Notes) > 0 {
+			t.Fatalf("%+v, %v", cpu, err)
+		}
+		gpu, err := b.handle(t, job(t, "j2", "tuesday", spec+"  resources: {class: gpu}\n"), "a2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gpu.Execution == cpu.Execution || gpu.Cached {
+			t.Errorf("%q: class gpu is the execution of class cpu", device)
+		}
+		says := slices.ContainsFunc(gpu.Notes, func(note string) bool { return strings.HasPrefix(note, "trained on a CPU: the class is gpu") })
+		if says != noted {
+			t.Errorf("%q: notes %q", device, gpu.Notes)
+		}
+	}
+}
+
+// A training that is asked to give the same bits is another one, but for builtin modules, which always do.
+func TestADeterministicTrainingIsAnotherExecution(t *testing.T) {
+	t.Parallel()
+	const own = `
+pipeline: penguin
+module: s3://stoker/up/penguin_utils.py
+trainer:
+  wait_for: [transform]
+  train_args: {num_steps: 3}
+`
+	for text, cached := range map[string]bool{spec: true, own: false} {
+		var asked []bool
+		b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+			asked = append(asked, a.Deterministic)
+			return writesModel(a)
+		})
+		b.put(t, "up/penguin_utils.py", "def run_fn(args): pass\n")
+		if _, err := b.handle(t, job(t, "j1", "monday", text), "a1"); err != nil {
+			t.Fatal(err)
+		}
+		second, err := b.handle(t, job(t, "j2", "tuesday", text+"  deterministic: on\n"), "a2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second.Cached != cached || !cached && !slices.Equal(asked, []bool{false, true}) {
+			t.Errorf("cached %v, asked %v", second.Cached, asked)
+		}
+	}
+}
