@@ -66,6 +66,8 @@ type Options struct {
 	// PythonWarm says how processes of TFX modules are kept ready, one of Warmth; default: what suits this machine. With Warm 0
 	// there are none.
 	PythonWarm string
+	// PythonIdle is how long processes of TFX modules stay that no job asks for; 0: ten minutes.
+	PythonIdle time.Duration
 }
 
 // New returns a Host, to be closed. It starts nothing, and clears up after hosts whose processes were killed: their
@@ -88,6 +90,9 @@ func New(opts Options) (*Host, error) {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &Host{opts: opts, env: append(allowedEnv(os.Environ()), opts.Env...), files: newFileDigests(), warmRules: usualWarmRules()}
+	if opts.PythonIdle > 0 {
+		h.warmRules.idle = opts.PythonIdle
+	}
 	if err := process.HideSecrets(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/functions/module"
 )
@@ -74,5 +75,19 @@ func TestAHostThatCanNotHaveTheCgroupItWasGivenDoesNotStart(t *testing.T) {
 	t.Parallel()
 	if _, err := New(Options{Cgroup: t.TempDir()}); err == nil {
 		t.Error("it starts all the same")
+	}
+}
+
+func TestProcessesStayAsLongAsOptionsSay(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[time.Duration]time.Duration{0: 10 * time.Minute, time.Hour: time.Hour} {
+		host, err := New(Options{CacheDir: t.TempDir(), PythonIdle: said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		host.Close()
+		if host.warmRules.idle != want {
+			t.Errorf("%s: they stay %s", said, host.warmRules.idle)
+		}
 	}
 }

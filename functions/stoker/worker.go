@@ -221,6 +221,7 @@ func (a *app) newGuest(warm warmFlags, slots int, work string) (*guest.Host, err
 		return nil, err
 	}
 	return guest.New(guest.Options{
-		Hidden: hidden, CacheDir: cache, Builtins: builtins(), Warm: warm.processes, PythonWarm: warm.python, Slots: slots, WorkDir: work, Logger: a.logger(),
+		Hidden: hidden, CacheDir: cache, Builtins: builtins(), Warm: warm.processes, PythonWarm: warm.python, PythonIdle: warm.idle, Slots: slots, WorkDir: work,
+		Logger: a.logger(),
 	})
 }

@@ -31,9 +31,10 @@ type question struct {
 	Account  string `json:"account"`
 	Stream   string `json:"stream"`
 	Consumer string `json:"consumer"`
-	PerJob   int64  `json:"per_job"` // lagThreshold
-	Max      int64  `json:"max"`     // maxReplicaCount
-	Running  int64  `json:"running"` // Jobs that have not finished
+	PerJob   int64  `json:"per_job"`  // lagThreshold
+	Max      int64  `json:"max"`      // maxReplicaCount
+	Running  int64  `json:"running"`  // Jobs that have not finished
+	Standing int64  `json:"standing"` // workers that a Deployment keeps for the same queue
 }
 
 // answer is what KEDA makes of it. Error is set instead where its scaler fails.
@@ -92,7 +93,7 @@ func (q question) ask(known map[question]scalers.Scaler) (answer, error) {
 	return answer{Lag: int64(length), Active: active, Start: q.start(active, scaleTo, maxScale)}, nil
 }
 
-// start is the number of Jobs that the strategy "default" calls for.
+// start is the number of Jobs that the strategy "default" calls for, or above standing workers "custom".
 func (q question) start(active bool, scaleTo, maxScale int64) int64 {
 	if !active {
 		return 0
@@ -100,6 +101,11 @@ func (q question) start(active bool, scaleTo, maxScale int64) int64 {
 	job := &kedav1alpha1.ScaledJob{Spec: kedav1alpha1.ScaledJobSpec{
 		ScalingStrategy: kedav1alpha1.ScalingStrategy{Strategy: "default"},
 	}}
+	if standing := int32(q.Standing); standing > 0 {
+		job.Spec.ScalingStrategy = kedav1alpha1.ScalingStrategy{
+			Strategy: "custom", CustomScalingQueueLengthDeduction: &standing, CustomScalingRunningJobPercentage: "1",
+		}
+	}
 	strategy := executor.NewScalingStrategy(logr.Discard(), job)
 	effective, scaleTo := strategy.GetEffectiveMaxScale(maxScale, q.Running, 0, q.Max, scaleTo)
 	return max(0, min(scaleTo, effective))
@@ -108,7 +114,7 @@ func (q question) start(active bool, scaleTo, maxScale int64) int64 {
 // scaler makes the scaler of a trigger, or finds it.
 func (q question) scaler(known map[question]scalers.Scaler) (scalers.Scaler, error) {
 	key := q
-	key.Running = 0
+	key.Running, key.Standing = 0, 0
 	if scaler, ok := known[key]; ok {
 		return scaler, nil
 	}

@@ -263,7 +263,7 @@ func TestWhatStaysRunningIsProbedWhereItAnswers(t *testing.T) {
 		}
 		probed[container.Name] = true
 	})
-	for _, name := range []string{"bridge", "console", "dispatcher", "exporter", "notifier", "upstream"} {
+	for _, name := range []string{"bridge", "console", "dispatcher", "exporter", "notifier", "upstream", "worker"} {
 		if !probed[name] {
 			t.Errorf("probed: %v, want %s", probed, name)
 		}

@@ -54,6 +54,7 @@ type question struct {
 	PerJob   int64  `json:"per_job"`
 	Max      int64  `json:"max"`
 	Running  int64  `json:"running"`
+	Standing int64  `json:"standing"`
 }
 
 type answer struct {
@@ -77,15 +78,18 @@ func (k *keda) ask(t *testing.T, q question) (a answer) {
 	return a
 }
 
-// decide asks both. What happens between two questions is no difference: then it asks again.
+// decide asks both, and both also what they would start above one standing worker. What happens between two questions is no difference: then
+// it asks again.
 func (k *keda) decide(t *testing.T, c scale.Consumer, s scale.ScaledJob, running int64) (lag, start int64) {
 	t.Helper()
 	q := question{
 		Monitor: c.Monitor, Account: "$G", Stream: c.Stream, Consumer: c.Name, PerJob: s.PerJob, Max: s.Max, Running: running,
 	}
+	above, aboveOne := q, s
+	above.Standing, aboveOne.Standing = 1, 1
 	for {
 		before, started := ours{}.decide(t, c, s, running)
-		theirs := k.ask(t, q)
+		theirs, theirsAbove := k.ask(t, q), k.ask(t, above)
 		after, _ := ours{}.decide(t, c, s, running)
 		if before != after {
 			continue
@@ -93,6 +97,10 @@ func (k *keda) decide(t *testing.T, c scale.Consumer, s scale.ScaledJob, running
 		if theirs.Lag != before || theirs.Start != started || theirs.Active != (before > 0) {
 			t.Errorf("%s with %d running: KEDA says lag %d, active %t, start %d; want lag %d, start %d",
 				c.Name, running, theirs.Lag, theirs.Active, theirs.Start, before, started)
+		}
+		if want := aboveOne.Start(before, running); theirsAbove.Lag != before || theirsAbove.Start != want {
+			t.Errorf("%s with %d running above a standing worker: KEDA says lag %d, start %d; want lag %d, start %d",
+				c.Name, running, theirsAbove.Lag, theirsAbove.Start, before, want)
 		}
 		return theirs.Lag, theirs.Start
 	}

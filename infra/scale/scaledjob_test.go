@@ -24,3 +24,22 @@ func TestStartsWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+func TestStandingWorkersTakeJobsFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ standing, max, lag, running, want int64 }{
+		{2, 6, 0, 0, 0},
+		{2, 6, 2, 0, 0}, // they have both
+		{2, 6, 3, 0, 1},
+		{2, 6, 3, 1, 0},
+		{2, 6, 20, 0, 4}, // six in all
+		{2, 6, 20, 4, 0},
+		{2, 6, 1, 3, 0}, // about to leave
+		{2, 2, 20, 0, 0},
+		{0, 6, 2, 0, 2}, // from zero
+	} {
+		if got := (scale.ScaledJob{PerJob: 1, Max: c.max, Standing: c.standing}).Start(c.lag, c.running); got != c.want {
+			t.Errorf("%d stay, %d at most: lag %d with %d running starts %d, want %d", c.standing, c.max, c.lag, c.running, got, c.want)
+		}
+	}
+}

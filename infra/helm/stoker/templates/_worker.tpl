@@ -15,14 +15,16 @@ parallelism: {{ .count }}
 {{- join "," $all }}
 {{- end }}
 
-{{- /* The pod of a worker: root, class, c (its values), function, hosts, several, labels, subdomain (of a group). */ -}}
+{{- /* The pod of a worker: root, class, c (its values), function, hosts, several, labels, subdomain (of a group), standing (it takes one job
+after another). */ -}}
 {{- define "stoker.worker" -}}
 {{- $root := .root }}
 {{- $c := .c }}
+{{- $stays := or .standing (and .several .hosts.standing) }}
 metadata:
   labels: {{- merge (include "stoker.labels" (list $root "worker") | fromYaml) .labels | toYaml | nindent 4 }}
 spec:
-  restartPolicy: {{ ternary "OnFailure" "Never" (and .several .hosts.standing) }}
+  restartPolicy: {{ ternary "Always" (ternary "OnFailure" "Never" $stays) .standing }}
   {{- if .several }}
   subdomain: {{ .subdomain }}
   {{- end }}
@@ -47,7 +49,7 @@ spec:
       imagePullPolicy: {{ $root.Values.image.pullPolicy }}
       args:
         - worker
-        {{- if not (and .several .hosts.standing) }}
+        {{- if not $stays }}
         - --once
         - --wait
         - {{ $root.Values.scaling.waitSeconds }}s
@@ -58,6 +60,10 @@ spec:
         - {{ .class }}
         - --grace
         - {{ $c.graceSeconds }}s
+        {{- if .standing }}
+        - --python-idle
+        - 24h
+        {{- end }}
         {{- if .several }}
         - --hosts
         - {{ include "stoker.hosts" . }}
@@ -81,7 +87,11 @@ spec:
         - {name: tensorflow, containerPort: {{ .hosts.port }}}
         - {name: group, containerPort: {{ add .hosts.port 1 }}}
         {{- end }}
+      {{- if .standing }}
+      {{- include "stoker.probes" $root | nindent 6 }}
+      {{- else }}
       livenessProbe: {httpGet: {path: /healthz, port: health}, periodSeconds: 10, failureThreshold: 3, initialDelaySeconds: 10}
+      {{- end }}
       {{- $resources := deepCopy $c.resources }}
       {{- if $c.gpus }}
       {{- $resources = mergeOverwrite $resources (dict "limits" (dict "nvidia.com/gpu" (toString $c.gpus))) }}
