@@ -54,6 +54,7 @@ var table = house.Table{
 		"compute/skew": {Opens: "compute/example compute/record compute/savedmodel compute/tensorflow compute/transform",
 			Tests: "compute/export compute/nn compute/train"},
 		"compute/schemagen":      {Opens: "compute/example compute/example/schemapb", Tests: "compute/record compute/tftest"},
+		"compute/examplegen":     {Opens: "compute/example compute/record", Tests: "compute/tftest"},
 		"compute/drift":          {Opens: "compute/example compute/tensorflow", Tests: "compute/tftest"},
 		"compute/tensorflow":     {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
 		"compute/tensorflow/ops": {Opens: "compute/example"},

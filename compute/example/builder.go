@@ -36,6 +36,12 @@ func (b *Builder) String(name string, values ...string) *Builder {
 	return b.Bytes(name, list...)
 }
 
+// Unset adds a feature without a kind, which reads as a missing one: TFX writes it for a column without any value.
+func (b *Builder) Unset(name string) *Builder {
+	b.entries = appendMessage(b.entries, 1, appendMessage(appendMessage(nil, 1, []byte(name)), 2, nil))
+	return b
+}
+
 // Build returns the serialized tf.Example, or the tf.SequenceExample once there are steps, and leaves b as it is.
 func (b *Builder) Build() []byte {
 	record := appendMessage(nil, 1, b.entries)

@@ -43,13 +43,19 @@ func newTry(app *app) *cobra.Command {
 		Long: "Runs a module as a worker would, on folders of this machine. With --assignment it only prints what the module would be\n" +
 			"given, for a debugger: start a Go module's own program with that line on its standard input.\n\n" +
 			"With --tune it searches for hyperparameters instead, in one seat, and leaves what a tune job publishes: best_hyperparameters,\n" +
-			"for --hyperparameters of the next try, and tuner_results with all trials.",
-		Example: `  stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}'
+			"for --hyperparameters of the next try, and tuner_results with all trials.\n\n" + tableHelp + " Without --schema it is inferred, as `stoker schema infer` does.",
+		Example: `  stoker try builtin:dnn --examples penguins.csv --train-steps 100 --config '{"label": "species"}'
+  stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}'
   stoker try builtin:dnn --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --config '{"label": "species"}' --tune
   stoker try ./penguin_utils.py --examples ./transformed_examples --transform-graph ./transform_graph --train-steps 100 --keras 3
   stoker try ./my_module --examples ./examples --schema ./schema.pbtxt --train-steps 100 --assignment > a.json && dlv debug ./my_module < a.json`,
 		Args: exactly(1, "a module"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			remove, err := app.tryTable(cmd.Context(), &t)
+			if err != nil {
+				return err
+			}
+			defer remove()
 			a, err := t.assignment(args[0])
 			if err != nil {
 				return err

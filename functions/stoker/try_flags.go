@@ -29,12 +29,13 @@ type tryFlags struct {
 	model                                                                    string
 	force                                                                    bool
 	workers                                                                  int
+	split splitFlags // of a table
 	searchFlags
 }
 
 func (t *tryFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&t.examples, "examples", "", "folder of an Examples artifact, with Split-train and Split-eval")
+	flags.StringVar(&t.examples, "examples", "", "folder of an Examples artifact, with Split-train and Split-eval, or a table")
 	flags.StringVar(&t.transformGraph, "transform-graph", "", "folder of a TransformGraph artifact; the examples went through it already, but for --raw")
 	flags.BoolVar(&t.raw, "raw", false, "the examples are raw beside --transform-graph: the module sends them through it")
 	flags.StringVar(&t.schema, "schema", "", "schema.pbtxt, or its folder; default: the one inside the transform graph")
@@ -49,6 +50,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&t.force, "force", false, "replace what an earlier try left in --to")
 	flags.BoolVar(&t.assignmentOnly, "assignment", false, "print the assignment and do nothing")
 	flags.StringVar(&t.model, "model", pipeline.ModelSaved, "what it must leave: saved_model, or any model that is not empty")
+	t.split.add(flags)
 	t.addPython(flags)
 	t.searchFlags.add(flags)
 	_ = cmd.MarkFlagRequired("examples")

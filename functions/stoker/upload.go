@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/compute/examplegen"
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/storage"
@@ -24,28 +25,32 @@ type uploaded struct {
 
 func newUpload(app *app) *cobra.Command {
 	var force bool
+	var split splitFlags
 	cmd := &cobra.Command{
-		Use:   "upload FOLDER s3://BUCKET/KEY",
-		Short: "Copy a local folder to the store, as upstream would leave an artifact there",
-		Args:  exactly(2, "a folder and an address"),
+		Use:   "upload FOLDER|TABLE s3://BUCKET/KEY",
+		Short: "Copy a folder, or a table as Examples, to the store",
+		Long: "Copies a local folder to the store, as upstream would leave an artifact there.\n\n" + tableHelp,
+		Example: "  stoker upload ./examples s3://stoker/own/examples\n" +
+			"  stoker upload penguins.csv s3://stoker/own/examples --split train:8,eval:2",
+		Args: exactly(2, "a folder or a table, and an address"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, err := storage.ParseRef(args[1])
 			if err != nil {
 				return exit.Usage(err)
 			}
-			if info, err := os.Stat(args[0]); err != nil {
+			folder, remove, err := app.uploadable(cmd.Context(), args[0], split)
+			if err != nil {
 				return err
-			} else if !info.IsDir() {
-				return fmt.Errorf("%s: expected a folder", args[0])
 			}
-			if err := app.checkUpload(cmd.Context(), args[0]); err != nil {
+			defer remove()
+			if err := app.checkUpload(cmd.Context(), folder); err != nil {
 				return err
 			}
 			return app.withStore(cmd.Context(), func(ctx context.Context, store storage.Store, _ storage.Ref) error {
 				if err := checkEmpty(ctx, store, to); err != nil && !force {
 					return err
 				}
-				sent, err := upload(ctx, store, args[0], to)
+				sent, err := upload(ctx, store, folder, to)
 				if err != nil {
 					return err
 				}
@@ -53,8 +58,26 @@ func newUpload(app *app) *cobra.Command {
 			})
 		},
 	}
+	split.add(cmd.Flags())
 	cmd.Flags().BoolVar(&force, "force", false, "write to an address that holds something already")
 	return cmd
+}
+
+// uploadable returns the folder to upload: the one that is named, or that of the Examples made of a table, which remove removes.
+func (a *app) uploadable(ctx context.Context, path string, split splitFlags) (folder string, remove func(), err error) {
+	remove = func() {}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", remove, err
+	case !info.IsDir() && examplegen.Known(path):
+		return a.examplesOf(ctx, path, split)
+	case !info.IsDir():
+		return "", remove, fmt.Errorf("%s: expected a folder, or a table (%s)", path, examplegen.Formats)
+	case split.given():
+		return "", remove, exit.Usage(fmt.Errorf("--split and --split-column are for tables, and %s is a folder", path))
+	}
+	return path, remove, nil
 }
 
 // checkEmpty refuses an address in use: artifacts never change, and who read one counts on that.

@@ -42,6 +42,7 @@ type config struct {
 	lossConfig
 	stepsConfig
 	chosenConfig
+	normalizeConfig
 	wideConfig
 }
 
@@ -244,7 +245,7 @@ func (c config) check() error {
 		return fmt.Errorf("custom_config: task: expected classification, binary or regression, got %q", c.Task)
 	}
 	for _, err := range []error{
-		checkOptimizer("", c.Optimizer, c.LearningRate, c.Schedule), c.layersConfig.check(), c.lossConfig.check(), c.stepsConfig.check(c.LearningRate), c.chosenConfig.check(),
+		checkOptimizer("", c.Optimizer, c.LearningRate, c.Schedule), c.layersConfig.check(), c.lossConfig.check(), c.stepsConfig.check(c.LearningRate), c.chosenConfig.check(), c.normalizeConfig.check(),
 	} {
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@
 //
 //   - Numbers: transformed ones are taken as they are, and must be finite. Raw ones are standardized with mean and standard
 //     deviation of the train split, which become part of the model; a missing one, or NaN, is taken for the mean. Where all
-//     are the same, nothing is learnt from them, and no other value changes an answer.
+//     are the same, nothing is learnt from them, and no other value changes an answer. normalize says otherwise.
 //   - Integers, raw or transformed: standardized as above, a missing one being taken for the rounded mean; or, where the
 //     schema calls them categorical, one class for each value of the domain (its open ends closed by what the train split holds)
 //     and one for all others: missing ones, and -1, which is what tf.Transform makes of a word outside its vocabulary.
@@ -46,6 +46,9 @@
 //	exclude_features    list of those to leave out, whatever stands in them. Left out, both: all are learnt from
 //	crosses             lists of features to cross: [[hour, company], [a, b, c]]. They are words or whole numbers
 //	cross_buckets       classes of each cross: 1000
+//	normalize           how raw numbers are scaled (not with a transform graph, which says it): zscore, by mean and standard deviation, or
+//	                    minmax, to 0 to 1 by the smallest and the largest of the train split; values beyond them go beyond 0 and 1. For all numbers, or
+//	                    an object of one for some: {age: minmax}. Missing ones and NaN are the mean in either. Left out: zscore
 //	loss                of a number: mean_squared_error (mse), mean_absolute_error (mae) or huber, with huber_delta: 1. Of classes there is one
 //	label_smoothing     how much of each target goes to all classes alike, from 0 to below 1: 0
 //	class_weights       how much the rows of a class count in training, by its word or number, 1 where nothing is said: {"0": 1, "1": 5}; or

@@ -50,6 +50,7 @@ func TestEveryFormatAnswersAsTensorFlowServes(t *testing.T) {
 		"label": "tips", "features": []any{"company", "fare", "trip_start_hour", "payment_type"},
 		"crosses": []any{[]any{"company", "trip_start_hour"}}, "batch_normalization": true, "class_weights": "balanced",
 	}
+	ranged := assignment(t, "taxi", false, map[string]any{"label": "tips", "normalize": "minmax"})
 	for name, c := range map[string]struct {
 		a    module.Assignment
 		raw  string
@@ -59,6 +60,7 @@ func TestEveryFormatAnswersAsTensorFlowServes(t *testing.T) {
 		"penguin raw":         {assignment(t, "penguin", false, map[string]any{"label": "species"}), abs(t, examples, "penguin/examples/Split-eval/*"), "species"},
 		"taxi transformed":    {assignment(t, "taxi", true, map[string]any{"label": "tips"}), abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
 		"taxi raw":            {assignment(t, "taxi", false, map[string]any{"label": "tips"}), abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
+		"taxi minmax":         {ranged, abs(t, examples, "taxi/examples/Split-eval/*"), "tips"},
 		"words":               {words, words.EvalFiles[0], "y"},
 		"everything":          {every, every.EvalFiles[0], "y"},
 		"everything wide":     {wide, wide.EvalFiles[0], "y"},

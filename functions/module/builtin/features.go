@@ -19,6 +19,7 @@ type dataset struct {
 	weight      example.Feature  // how much each row counts; without a name: all the same
 	transformed bool             // what is learnt from went through the transform graph, before or here
 	graph       string           // folder of the transform graph, "" for none
+	ranged      map[string]bool  // raw numbers that are scaled by their range, not standardized
 	raw         *transform.Graph // that raw examples go through here; nil if they are read as they are
 }
 
@@ -50,7 +51,10 @@ func newDataset(c config, a module.Assignment) (dataset, error) {
 			return d, err
 		}
 	}
-	return d, d.choose(c)
+	if err := d.choose(c); err != nil {
+		return d, err
+	}
+	return d, d.normalize(c.normalizeConfig)
 }
 
 // choose takes the label, and what is left out, out of the features.

@@ -230,6 +230,11 @@ func TestWhatCantBeLearntSoIsNamed(t *testing.T) {
 		`class_weights: expected "balanced", or an object of a number for each class, like {"0": 1, "1": 5}, got [1 2 3]`: {"class_weights": []any{1, 2, 3}},
 		"huber_delta: expected a number from 1e-30 to 1e+15, got 1e+300":                                                  {"loss": "huber", "huber_delta": 1e300},
 		"huber_delta: expected a number from 1e-30 to 1e+15, got 1e-60":                                                   {"loss": "huber", "huber_delta": 1e-60},
+		`normalize: expected zscore, minmax, or an object of these by feature, like {"age": "minmax"}; got "min_max"`:     {"normalize": "min_max"},
+		`normalize: expected zscore, minmax, or an object of these by feature, like {"age": "minmax"}; got [zscore]`:      {"normalize": []any{"zscore"}},
+		`normalize: feature "size": expected zscore or minmax, got 3`:                                                     {"normalize": map[string]any{"size": 3}},
+		`normalize: there is no feature "sise" to learn from`:                                                             {"normalize": map[string]any{"sise": "minmax"}},
+		`normalize: "fruit" is the label`:                                                                                 {"normalize": map[string]any{"fruit": "minmax"}},
 		"cross_buckets: there are no crosses":                                                                             {"cross_buckets": 5},
 	} {
 		if err := fail(t, "dnn", fruits(t, config)); !strings.Contains(err.Error(), "custom_config: "+want) {
@@ -311,7 +316,7 @@ func TestEveryKeyChangesTheModel(t *testing.T) {
 	for key, value := range map[string]any{
 		"dropout": 0.5, "batch_normalization": true, "l1": 0.01, "l2": 0.01, "initializer": "he_normal", "clip_value": 0.01, "clip_norm": 0.01,
 		"global_clip_norm": 0.01, "label_smoothing": 0.1, "learning_rate_schedule": map[string]any{"name": "InverseTimeDecay", "decay_steps": 10, "decay_rate": 1},
-		"optimizer": "rmsprop", "threads": 2, "checkpoint_every": 7, "checkpoint_seconds": 0.001,
+		"optimizer": "rmsprop", "normalize": "minmax", "threads": 2, "checkpoint_every": 7, "checkpoint_seconds": 0.001,
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()

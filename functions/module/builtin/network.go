@@ -144,14 +144,14 @@ func (b networkBuilder) column(f example.Feature) (nn.Ref, error) {
 		}
 		x := b.feature(f, nn.Int64)
 		b.absent(f, example.Default{Int64: int64(math.Round(b.survey.numbers[f.Name][0].mean))})
-		return b.standardized(layer, f, b.Cast(layer+"/cast", x)), nil
+		return b.scaled(layer, f, b.Cast(layer+"/cast", x)), nil
 	}
 	x := b.feature(f, nn.Float32)
 	if b.data.transformed {
 		return x, nil
 	}
 	b.absent(f, example.Default{Float: float32(math.NaN())})
-	return b.DropNaN(layer+"/fill", b.standardized(layer, f, x)), nil
+	return b.scaled(layer, f, x), nil
 }
 
 // identity is a class for each integer of the domain from 0. -1 is what tf.Transform makes of a word outside its vocabulary, and

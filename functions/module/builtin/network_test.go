@@ -64,6 +64,40 @@ func TestFeaturesBecomeNumbersAsDocumented(t *testing.T) {
 	}
 }
 
+func TestNumbersAreScaledAsNormalizeSays(t *testing.T) {
+	t.Parallel()
+	d, s := raw()
+	constant := moments{}
+	constant.add(7)
+	s.numbers["fixed"] = []moments{constant}
+	c := config{Activation: "relu", EmbeddingDim: 2, HashBuckets: 5}
+	c.Normalize = map[string]any{"size": minmax, "fixed": minmax, "count": minmax}
+	d.spec = d.inputs
+	if err := d.normalize(c.normalizeConfig); err != nil {
+		t.Fatal(err)
+	}
+	n, err := newNetwork(c, d, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := nn.NewEvaluator(n.model.Graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nan := float32(math.NaN())
+	for _, row := range []struct{ size, want float32 }{{1, 0}, {4, 1}, {2.5, 0.5}, {7, 2}, {nan, 0.5}} { // 2.5 is the mean
+		if err := e.Run(map[string]nn.Value{
+			"count": nn.Ints(1, 4), "fixed": nn.Floats(1, 9), "id": nn.Ints(1, 7), "open": nn.Ints(1, 4), "size": nn.Floats(1, row.size), "word": nn.Strings(1, "b"),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		got := e.Value("features").Floats
+		if got[0] != 1 || got[1] != 0 || math.Abs(float64(got[16]-row.want)) > 1e-6 { // float32's rounding of two products
+			t.Errorf("count 4, constant and size %v become %v", row.size, got)
+		}
+	}
+}
+
 // tf.Transform's vocabularies without OOV buckets have a domain from -1.
 func TestAWordOutsideItsVocabularyStandsAmongAllOthers(t *testing.T) {
 	t.Parallel()

@@ -78,6 +78,9 @@ func TestEveryKindOfLayerIsServedAlike(t *testing.T) {
 	t.Parallel()
 	a := everything(t)
 	checkServed(t, a, served{Examples: a.EvalFiles[0], RawLabel: "y", Label: "y"})
+	ranged := words(t)
+	ranged.CustomConfig["normalize"] = map[string]any{"size": "minmax", "pair": "minmax", "count": "minmax"}
+	checkServed(t, ranged, served{Examples: ranged.EvalFiles[0], RawLabel: "y", Label: "y"})
 	wide := everything(t)
 	wide.Module.Path = module.BuiltinPrefix + "wide_deep"
 	checkServed(t, wide, served{Examples: wide.EvalFiles[0], RawLabel: "y", Label: "y"})
