@@ -3,11 +3,14 @@
 package guest_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module"
@@ -105,4 +108,87 @@ func checkSameLoss(t *testing.T, want, got float64) {
 		t.Errorf("loss %v, want %v", got, want)
 	}
 	t.Logf("loss %v, want %v", got, want)
+}
+
+// plain is mirrors without a word of strategies.
+var plain = strings.NewReplacer("strategy = tf.distribute.MultiWorkerMirroredStrategy()", "strategy = tf.distribute.get_strategy()",
+	"with strategy.scope():", "if True:").Replace(mirrors)
+
+// own is mirrors as a module for one machine.
+var own = strings.ReplaceAll(mirrors, "MultiWorkerMirroredStrategy()", "MirroredStrategy()")
+
+func TestWorkersTrainAModuleThatKnowsOfNone(t *testing.T) {
+	t.Parallel()
+	one := mirrored(t, 1, nil).train(t, "replicas: 1 keras: tf_keras")
+	for name, source := range map[string]string{"no strategy": plain, "a strategy of its own": own} {
+		two := mirrored(t, 2, nil)
+		two.Module.Path = pythonAssignment(t, source).Module.Path
+		t.Log(name)
+		checkSameLoss(t, one, two.train(t, "[worker 1] replicas: 2 keras: tf_keras"))
+	}
+}
+
+// Loops of their own that no strategy has a part in: of a library's, and of TensorFlow's.
+const (
+	alone = `
+import tensorflow as tf
+
+def run_fn(fn_args):
+    weight = sum(0.1 for _ in range(10))
+    served = tf.Module()
+    served.serve = tf.function(lambda x: x * weight, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tf.saved_model.save(served, fn_args.serving_model_dir, signatures={"serving_default": served.serve})
+`
+	ownLoop = `
+import tensorflow as tf
+
+def run_fn(fn_args):
+    weight = tf.Variable(0.0)
+    for _ in range(10):
+        with tf.GradientTape() as tape:
+            loss = (weight - 1.0) ** 2
+        weight.assign_sub(0.1 * tape.gradient(loss, weight))
+`
+)
+
+func TestWorkersThatEachTrainAloneAreRefused(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{alone: "the module has trained no step by the strategy", ownLoop: "a loop of its own, which does not train by the strategy"} {
+		a := mirrored(t, 2, nil)
+		a.Module.Path = pythonAssignment(t, source).Module.Path
+		_, err := pythonHost(t).Run(t.Context(), a.Assignment, guest.Limits{}, nil)
+		if failed := asError(t, err); failed.Kind != guest.KindModule || !strings.Contains(failed.Error(), want) {
+			t.Errorf("%v: %v, want %q", failed.Kind, err, want)
+		}
+	}
+}
+
+func TestAMirroredModuleTrainsInTheScope(t *testing.T) {
+	t.Parallel()
+	for _, keras := range []string{module.Keras2, module.Keras3} {
+		a := mirrored(t, 1, nil)
+		a.Strategy, a.Module.Keras = module.StrategyMirrored, keras
+		source := strings.ReplaceAll(plain, "model.save(fn_args.serving_model_dir)", "model.save(fn_args.serving_model_dir) if "+`"tf_keras" in tf.keras.Model.__module__ else model.export(fn_args.serving_model_dir)`)
+		source = strings.ReplaceAll(source, "replicas:", `strategy:", type(strategy).__name__, "replicas:`)
+		a.Module.Path = pythonAssignment(t, source).Module.Path
+		a.train(t, "strategy: MirroredStrategy replicas: 1 keras: ")
+	}
+}
+
+// TensorFlow's coordination service takes SIGTERM for itself. The request to leave is heard all the same.
+func TestWorkersOfAStrategyAreAskedToLeave(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	a := mirrored(t, 2, nil)
+	a.Module.Path = pythonAssignment(t, strings.ReplaceAll(plain, "epochs=5", "epochs=100000")).Module.Path
+	_, err := pythonHost(t).Run(ctx, a.Assignment, guest.Limits{Grace: time.Minute}, func(m module.Message) {
+		if m.Type == module.MessageProgress && m.Step > 0 {
+			stop(errPreempted)
+		}
+	})
+	failed := asError(t, err)
+	if failed.Kind != guest.KindStopped || !errors.Is(err, errPreempted) || !strings.Contains(failed.LogTail, "left before the end, as it was asked to") {
+		t.Errorf("%s: %v\n%s", failed.Kind, err, failed.LogTail)
+	}
 }

@@ -1,11 +1,11 @@
 package module
 
 // Assignment.Strategy: how one model is trained by several processes or devices. All of them are tf.distribute's, and TFX
-// modules' alone.
+// modules' alone. What the module's function does runs in the scope of the strategy, and a strategy that it makes by itself is this one.
 const (
-	StrategyMirrored    = "mirrored"     // the module mirrors over the devices of its one process: what it does when nothing is said
-	StrategyMultiWorker = "multi_worker" // Workers processes with a TF_CONFIG
-	StrategyTPU         = "tpu"          // the module connects to what TPU_NAME names
+	StrategyMirrored    = "mirrored"     // MirroredStrategy: all GPUs of one process, or its CPU
+	StrategyMultiWorker = "multi_worker" // MultiWorkerMirroredStrategy: Workers processes with a TF_CONFIG
+	StrategyTPU         = "tpu"          // TPUStrategy: what TPU_NAME names, or the TPU of this machine
 )
 
 // Strategies are what Assignment.Strategy may be.

@@ -9,13 +9,11 @@ own.
 import json
 import logging
 import os
-import pathlib
 import shutil
 import tempfile
 
 from stoker_guest import company, ports, said
 
-STRATEGY = "MultiWorkerMirroredStrategy"
 OUTPUTS = ("serving_model_dir", "eval_model_dir")  # not there yet, as for any job
 KEPT = ("working_dir", "model_run_dir")  # what earlier attempts left in them, all workers go on from
 
@@ -33,30 +31,22 @@ def lead(setup, assignment):
     """Runs the module in as many processes as the assignment asks for, and returns the status to leave with."""
     count = assignment["workers"]
     with ports.held(count) as addresses:
-        tell(setup, addresses)
+        tell(addresses)
         jobs = [_job(setup, assignment, addresses, index) for index in range(count)]
         return company.see_through(jobs)
 
 
-def tell(setup, addresses):
-    """Says who trains, and what is likely to be missing."""
+def tell(addresses):
+    """Says who trains."""
     said.note(f"{len(addresses)} workers train one model: {', '.join(addresses)}")
-    if not names_strategy(setup["path"]):
-        said.note(f"no file of the module names {STRATEGY}: without it each worker trains the whole model alone")
 
 
-def names_strategy(folders):
-    """Whether a file of the module says what makes several processes train one model. It may lie in a package instead."""
-    files = (path for folder in folders for path in pathlib.Path(folder).rglob("*.py"))
-    return any(STRATEGY.encode() in path.read_bytes() for path in files)
-
-
-def join(setup, assignment):
+def join(assignment):
     """The assignment as this process is to work on it, which may be one of a cluster that others started."""
     cluster = assignment.get("cluster")
     if cluster:
         os.environ["TF_CONFIG"] = config(cluster["workers"], cluster["index"])
-        tell(setup, cluster["workers"])
+        tell(cluster["workers"])
     logging.getLogger("tensorflow").setLevel(logging.INFO)  # tf.distribute tells its devices on this level
     if not several(assignment) or is_chief(json.loads(os.environ["TF_CONFIG"])):
         return assignment

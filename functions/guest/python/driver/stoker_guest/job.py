@@ -17,7 +17,7 @@ def serve(lines):
         trace(assignment.get("trace"))
         if cluster.wanted(assignment):
             return cluster.lead(setup, assignment)
-        assignment = cluster.join(setup, assignment)
+        assignment = cluster.join(assignment)
         sparing.arrange(setup["autograph"])
         progress.begin(assignment)
         keras_progress.listen()

@@ -38,6 +38,12 @@ def install():
     os.register_at_fork(after_in_child=_be_a_child)
 
 
+def listen_again():
+    """Takes SIGTERM back from a library that has taken it behind Python's back. For the main thread."""
+    if signal.getsignal(signal.SIGTERM) is _ask:
+        signal.signal(signal.SIGTERM, _ask)
+
+
 def check():
     """Raises Leaving if the process is to leave. For where a training can be left."""
     global _looked

@@ -1,5 +1,5 @@
 """The call train: run_fn(fn_args) leaves a model, or trainer_fn: see estimator.py."""
-from stoker_guest import ending, fnargs, progress, reference
+from stoker_guest import ending, fnargs, progress, reference, strategies
 
 
 def run(module, assignment):
@@ -12,7 +12,8 @@ def run(module, assignment):
         return estimator.run(module, assignment)
     if run_fn is None:
         run_fn = module.required("run_fn", "run_fn(fn_args), or trainer_fn(fn_args, schema)")
-    run_fn(fnargs.make(assignment))
+    with strategies.scope(assignment):
+        run_fn(fnargs.make(assignment))
     ending.settle([assignment[name] for name in ("serving_model_dir", "eval_model_dir") if assignment.get(name)])
     reference.write(assignment)
     return progress.metrics()

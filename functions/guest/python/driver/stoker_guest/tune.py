@@ -10,7 +10,7 @@ import os
 import random
 
 import stoker
-from stoker_guest import checkpoints, directions, fnargs, leaving, progress, said, shared
+from stoker_guest import checkpoints, directions, fnargs, leaving, progress, said, shared, strategies
 
 
 def run(module, assignment):
@@ -20,8 +20,13 @@ def run(module, assignment):
     tuner_fn = module.function("tuner_fn") or module.required("tuner_fn", "tuner_fn(fn_args)")
     if assignment.get("oracle"):
         random.seed(assignment["seed"])  # where KerasTuner takes the seed from that a tuner_fn does not give it
-    result = tuner_fn(fnargs.make(assignment))
-    tuner, fit_kwargs = given(result)
+    with strategies.scope(assignment):
+        return search(tuner_fn, assignment)
+
+
+def search(tuner_fn, assignment):
+    """Searches with the tuner that tuner_fn gives."""
+    tuner, fit_kwargs = given(tuner_fn(fnargs.make(assignment)))
     if assignment.get("oracle"):
         try:
             shared.search(tuner, fit_kwargs, assignment["oracle"])

@@ -24,17 +24,6 @@ class Chief(unittest.TestCase):
         self.assertFalse(cluster.is_chief(config("worker", 0, chief=["c:1"])))
 
 
-class Strategy(unittest.TestCase):
-    def test_is_looked_for_in_every_file_of_the_module(self):
-        folder = tempfile.mkdtemp()
-        os.mkdir(os.path.join(folder, "models"))
-        file = os.path.join(folder, "models", "wide.py")
-        for text, named in (("strategy = None", False), ("s = tf.distribute.MultiWorkerMirroredStrategy()", True)):
-            with open(file, "w") as module:
-                module.write(text)
-            self.assertEqual(cluster.names_strategy([folder]), named)
-
-
 class Jobs(unittest.TestCase):
     def setUp(self):
         self.home = tempfile.mkdtemp()
@@ -89,7 +78,7 @@ class Joining(unittest.TestCase):
         with mock.patch.dict(os.environ):
             os.environ.pop("TF_CONFIG", None)
             self.assertFalse(cluster.wanted(assignment))
-            joined = cluster.join(self.setup, assignment)
+            joined = cluster.join(assignment)
             return joined, json.loads(os.environ["TF_CONFIG"])
 
     def test_the_first_host_is_the_chief(self):
