@@ -29,7 +29,7 @@ type tryFlags struct {
 	model                                                                    string
 	force                                                                    bool
 	workers                                                                  int
-	split splitFlags // of a table
+	split                                                                    splitFlags // of a table
 	searchFlags
 }
 

@@ -28,7 +28,7 @@ func newUpload(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upload FOLDER|TABLE s3://BUCKET/KEY",
 		Short: "Copy a folder, or a table as Examples, to the store",
-		Long: "Copies a local folder to the store, as upstream would leave an artifact there.\n\n" + tableHelp,
+		Long:  "Copies a local folder to the store, as upstream would leave an artifact there.\n\n" + tableHelp,
 		Example: "  stoker upload ./examples s3://stoker/own/examples\n" +
 			"  stoker upload penguins.csv s3://stoker/own/examples --split train:8,eval:2",
 		Args: exactly(2, "a folder or a table, and an address"),
