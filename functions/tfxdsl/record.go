@@ -103,7 +103,7 @@ func Record(ctx context.Context, path string, o Options) (*Recorded, error) {
 		*Recorded
 		Failed *failure `json:"failed"`
 	}{Recorded: r}
-	decoder := json.NewDecoder(&out.Buffer)
+	decoder := json.NewDecoder(&out.kept)
 	decoder.UseNumber() // a whole number stays one
 	if err := decoder.Decode(&said); err != nil {
 		return nil, &Error{File: path, Err: fmt.Errorf("what it called could not be read: %w", err)}
@@ -129,26 +129,26 @@ func (r *Recorded) find(base string) (found []call) {
 
 // tail keeps the first or the last bytes of what is written.
 type tail struct {
-	bytes.Buffer
+	kept bytes.Buffer // not embedded: its ReadFrom has no bound
 	most int
 	all  bool // the first: the rest is cut
 	cut  bool
 }
 
 func (t *tail) Write(p []byte) (int, error) {
-	if t.all && t.Len()+len(p) > t.most {
+	if t.all && t.kept.Len()+len(p) > t.most {
 		t.cut = true
 		return len(p), nil
 	}
-	t.Buffer.Write(p)
-	if t.Len() > t.most {
-		t.Next(t.Len() - t.most)
+	t.kept.Write(p)
+	if t.kept.Len() > t.most {
+		t.kept.Next(t.kept.Len() - t.most)
 	}
 	return len(p), nil
 }
 
 // last is the last line.
 func (t *tail) last() string {
-	lines := strings.Split(strings.TrimSpace(t.String()), "\n")
+	lines := strings.Split(strings.TrimSpace(t.kept.String()), "\n")
 	return lines[len(lines)-1]
 }

@@ -281,3 +281,22 @@ Trainer(module_file=module_file, custom_config=said, train_args=trainer_pb2.Trai
 		t.Errorf("isolated: %v, %s", r.Isolated, got)
 	}
 }
+
+// What a file writes is held in memory as far as it is bounded.
+func TestAFileThatWritesWithoutEndIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := record(t, `
+import os
+block = b"x" * (1 << 20)
+for fd in range(3, 20):
+  try:
+    for _ in range(40):
+      os.write(2, block)
+      os.write(fd, block)
+  except OSError:
+    pass
+`, 5*time.Minute)
+	if err == nil || !strings.Contains(err.Error(), "it calls more of tfx than 16 MiB hold") {
+		t.Errorf("got %.300v", err)
+	}
+}
