@@ -399,7 +399,7 @@ func clean(text string) string {
 
 func (t *translation) text() ([]byte, error) {
 	if t.module["path"] == nil {
-		return nil, &Error{File: t.r.path, Line: t.r.find("Trainer")[0].Line, Err: errors.New("Trainer: no module_file: expected the file with run_fn")}
+		return nil, t.fail(t.r.find("Trainer")[0], "no module_file: expected the file with run_fn")
 	}
 	var out strings.Builder
 	for _, warning := range t.warnings {
