@@ -79,6 +79,7 @@ var table = house.Table{
 		"functions/guest/python":                     {Opens: "functions/module"},
 		"functions/guest/snapshot":                   {},
 		"functions/scratch":                          {},
+		"functions/tfxdsl":                           {Opens: "functions/pipeline", Tests: "functions/guest functions/guest/process"}, // TFX's pipelines, read
 		"functions/settings":                         {},
 		"functions/doctor":                           {Opens: "compute/kernel compute/record events events/jetstream functions/access functions/guest/process functions/guest/python storage"},
 		"functions/access":                           {Opens: "events storage", Tests: "*"}, // each role's programs, at their whole work
@@ -147,7 +148,7 @@ var table = house.Table{
 		"infra/hosts":         {TestHelp: true, Tests: "events events/jetstream functions/dispatch functions/pipeline infra/scale local/demo storage storage/s3"},
 		"infra/house":         {TestHelp: true},
 		"infra/licenses":      {}, // of what programs are linked from
-		"infra/pages":         {TestHelp: true, Tests: "functions/pipeline infra/readme"},
+		"infra/pages":         {TestHelp: true, Tests: "functions/guest functions/pipeline functions/tfxdsl infra/readme"},
 		"infra/publishers":    {TestHelp: true, Tests: "events events/jetstream functions/access functions/bridge/endpoint"},
 		"infra/publishers/go": {}, // what upstream copies
 		"infra/readme":        {TestHelp: true},
@@ -169,7 +170,7 @@ var table = house.Table{
 			"compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
-		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker functions/stoker/terminal events/jetstream", Tests: "events functions/telemetry"},
+		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker functions/stoker/terminal functions/tfxdsl events/jetstream", Tests: "events functions/telemetry"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},
 		{Library: "go.opentelemetry.io", Rooms: "functions/telemetry"},
 		{Library: "github.com/prometheus", Rooms: "functions/telemetry"},

@@ -77,14 +77,6 @@ type column struct {
 	kind example.Kind // 0: all cells are empty
 }
 
-// table is a file that can be converted.
-type table interface {
-	// columns are in the order of the file.
-	columns() []column
-	// rows adds the cells of each row to a builder, by the features' order, and calls take with the cell of the split column.
-	rows(ctx context.Context, features []int, split int, take func(b *example.Builder, split string) error) error
-}
-
 // Formats are the names that Known takes, for messages.
 const Formats = ".csv"
 

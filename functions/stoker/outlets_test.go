@@ -26,6 +26,7 @@ var outlets = map[string]string{
 	"functions/stoker/access_nats.go: Data":    "configuration of nats-server",
 	"functions/stoker/access_s3.go: Data":      "a policy, in JSON",
 	"functions/stoker/app.go: Data":            "log lines in JSON",
+	"functions/stoker/fromtfx.go: Data":        "a pipeline file, in YAML",
 	"functions/stoker/schema.go: Data":         "a schema, in protocol buffers' text format",
 	"functions/stoker/lineage.go: Data":        "a graph for Graphviz",
 	"functions/stoker/lineage_export.go: Data": "OpenLineage's events, in JSON",

@@ -3,12 +3,18 @@ package pages_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/tfxdsl"
 )
 
 // signatures are the arguments of TFX's components, as recorded in testdata/tfx.json.
@@ -67,6 +73,47 @@ func TestThePagesPipelinesAreValid(t *testing.T) {
 		if _, err := pipeline.Parse("from-tfx.md", []byte(block[1])); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// prelude makes the names that the page's calls take for granted.
+const prelude = `
+from tfx import v1 as tfx
+from tfx.components import SchemaGen, Trainer, Transform, Tuner
+from tfx.proto import trainer_pb2, tuner_pb2
+transform, schema_gen = Transform(), SchemaGen()
+latest_model = tfx.dsl.Resolver(strategy_class=tfx.dsl.experimental.LatestArtifactStrategy)
+tfx.dsl.Pipeline(pipeline_name="penguin")
+`
+
+// The page's calls of TFX are what stoker from-tfx makes the page's first file of.
+func TestThePagesCallsAreThePagesFirstPipeline(t *testing.T) {
+	t.Parallel()
+	text := read(t, "from-tfx.md")
+	_, calls, _ := strings.Cut(text, "```python\n")
+	calls, _, _ = strings.Cut(calls, "```")
+	file := filepath.Join(t.TempDir(), "pipeline.py")
+	if err := os.WriteFile(file, []byte(prelude+calls), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	recorded, err := tfxdsl.Record(t.Context(), file, tfxdsl.Options{Python: "python3", Timeout: 5 * time.Minute, Run: guest.RunConfined})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := recorded.Pipeline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pipeline.Parse("made", made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := pipeline.Parse("from-tfx.md", []byte(strings.Replace(blocks.FindStringSubmatch(text)[1], "./penguin_utils.py", "penguin_utils.py", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-the page's file +made of the page's calls\n%s", diff)
 	}
 }
 

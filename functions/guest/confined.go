@@ -1,0 +1,30 @@
+package guest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+
+	"github.com/stoker-ml/stoker/functions/guest/process"
+)
+
+// RunConfined runs a command that is foreign code and needs only to read files. Where the kernel has Landlock it writes nowhere but in a
+// home, which is its HOME and TMPDIR and is removed afterwards, and reads no credentials. STOKER_MODULE_SANDBOX, STOKER_MODULE_HIDE and
+// STOKER_MODULE_WRITE hold as for modules.
+func RunConfined(cmd *exec.Cmd) (err error) {
+	home, err := os.MkdirTemp("", "stoker-confined-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
+	a, err := newAccess(Options{})
+	if err != nil {
+		return err
+	}
+	cmd.Env = append(cmd.Env, "HOME="+home, "TMPDIR="+home)
+	var access *process.Access
+	if a.on {
+		access = &process.Access{Hidden: a.hidden, Write: a.write}
+	}
+	return process.Run(cmd, home, access)
+}
