@@ -88,8 +88,8 @@ def _schema(fn_args):
 
 def _checked(spec):
     """What trainer_fn returned, if it is what TFX asks for."""
-    if not isinstance(spec, dict):
-        spec = {key: getattr(spec, key, None) for key in KEYS}
+    if all(hasattr(spec, key) for key in KEYS):
+        spec = {key: getattr(spec, key) for key in KEYS}
     if not isinstance(spec, dict) or set(spec) != KEYS:
         got = f"a dict of {sorted(map(str, spec))}" if isinstance(spec, dict) else f"a {type(spec).__name__}"
         raise ValueError(f"trainer_fn must return a dict of {sorted(KEYS)}, and returned {got}")
