@@ -137,6 +137,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	w.t.Helper()
 	w.apply(penguin)
 	w.apply(strings.Replace(penguin, "penguin", "taxi-tips", 1))
+	w.giveUp("given-up")
 	for i := range 12 {
 		w.logRun(fmt.Sprintf("s3://bkt/penguin/Trainer/model_run/%d", i), float64(i*7%12)/12)
 	}
@@ -167,12 +168,30 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	for _, path := range []string{
 		"/", "/?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
-		"/pipeline?name=penguin", "/dead", "/letter?number=1", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
+		"/pipeline?name=penguin", "/dead", "/letter?number=1", "/letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
 		"/lineage?pipeline=penguin&run=run-0001", "/token", "/?q=nothing-like-that",
 	} {
 		pages = append(pages, w.url+path)
 	}
 	return pages
+}
+
+// giveUp makes a run whose job was given up, and which ignored an event.
+func (w *world) giveUp(run string) {
+	w.t.Helper()
+	second := ready(run)
+	second.ID, second.Data = "second", &events.TransformReady{TransformGraph: "s3://bkt/other"}
+	w.publish(ready(run), second)
+	w.dispatched()
+	claim, err := w.box.Take(w.t.Context(), events.FunctionTrain, []string{"cpu"}, time.Second)
+	if err == nil {
+		err = claim.Never(w.t.Context(), events.DeadReason{Kind: events.FailureModule, Message: "ValueError: boom"})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.publish(failed(run, "ValueError: boom"))
+	w.apply(strings.Replace(penguin, "hyperparameters: none", "hyperparameters: none, seed: 7", 1))
 }
 
 // logged12 gives a training one of twelve run logs, and figures that go with it.
