@@ -169,6 +169,7 @@ var table = house.Table{
 		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/skew compute/warm compute/tensorflow " +
 			"compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform"},
+		{Library: "github.com/parquet-go/parquet-go", Rooms: "compute/examplegen"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker functions/stoker/terminal functions/tfxdsl events/jetstream", Tests: "events functions/telemetry"},
 		{Library: "github.com/spf13/cobra", Rooms: "functions/stoker"},

@@ -78,10 +78,30 @@ type column struct {
 }
 
 // Formats are the names that Known takes, for messages.
-const Formats = ".csv"
+const Formats = ".csv or .parquet"
 
 // Known reports whether Convert reads files of this name.
-func Known(path string) bool { return strings.EqualFold(filepath.Ext(path), ".csv") }
+func Known(path string) bool { return strings.EqualFold(filepath.Ext(path), ".csv") || Unbounded(path) }
+
+// Unbounded reports whether Convert can't bound the memory that a damaged file of this name costs: Parquet pages may claim and unpack to any
+// size. Such a file is for a process with a limit.
+func Unbounded(path string) bool { return strings.EqualFold(filepath.Ext(path), ".parquet") }
+
+// table is a file that can be converted.
+type table interface {
+	// columns are in the order of the file.
+	columns() []column
+	// rows builds a record of the features of each row, in that order, and calls take with it and, unless split is negative, with the
+	// name in that column.
+	rows(ctx context.Context, features []int, split int, take func(b *example.Builder, split string) error) error
+}
+
+func open(ctx context.Context, path string) (table, error) {
+	if Unbounded(path) {
+		return openParquet(path)
+	}
+	return openCSV(ctx, path)
+}
 
 var splitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
@@ -127,7 +147,7 @@ func Convert(ctx context.Context, path, dir string, o Options) (r Report, err er
 	if err := o.check(); err != nil {
 		return r, err
 	}
-	t, err := openCSV(ctx, path)
+	t, err := open(ctx, path)
 	if err != nil {
 		return r, err
 	}

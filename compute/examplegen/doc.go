@@ -9,5 +9,9 @@
 // A record goes to a split by hash: SHA-256 of the serialized tf.Example, as an integer, modulo the number of all buckets. Without
 // other Options two of three buckets are train and one is eval. The same row is always in the same split.
 //
+// A Parquet file has flat columns of booleans (0 and 1), signed integers, floats, strings and bytes; null is a missing value. Nested and repeated
+// columns, unsigned integers, decimals, dates and times are refused by name, and so are more
+// than 100 rows a byte. A damaged one may cost any memory: see Unbounded.
+//
 // What a file is allowed to hold is bounded: 10,000 columns, 16 MiB a row, 2^31 rows. Rows are streamed; a file is read twice.
 package examplegen

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 
 	"github.com/stoker-ml/stoker/functions/guest/process"
 )
 
-// RunConfined runs a command that is foreign code and needs only to read files. Where the kernel has Landlock it writes nowhere but in a
-// home, which is its HOME and TMPDIR and is removed afterwards, and reads no credentials. STOKER_MODULE_SANDBOX, STOKER_MODULE_HIDE and
+// RunConfined runs a command that is foreign code and needs only to read files. Where the kernel has Landlock it writes nowhere but in
+// the folders write and a home, which is its HOME and TMPDIR and is removed afterwards, and reads no credentials. STOKER_MODULE_SANDBOX, STOKER_MODULE_HIDE and
 // STOKER_MODULE_WRITE hold as for modules.
-func RunConfined(cmd *exec.Cmd) (err error) {
+func RunConfined(cmd *exec.Cmd, write ...string) (err error) {
 	home, err := os.MkdirTemp("", "stoker-confined-")
 	if err != nil {
 		return err
@@ -24,7 +25,7 @@ func RunConfined(cmd *exec.Cmd) (err error) {
 	cmd.Env = append(cmd.Env, "HOME="+home, "TMPDIR="+home)
 	var access *process.Access
 	if a.on {
-		access = &process.Access{Hidden: a.hidden, Write: a.write}
+		access = &process.Access{Hidden: a.hidden, Write: slices.Concat(write, a.write)}
 	}
 	return process.Run(cmd, home, access)
 }

@@ -18,7 +18,7 @@ import (
 
 func newFromTFX(app *app) *cobra.Command {
 	var to string
-	o := tfxdsl.Options{Timeout: time.Minute, Run: guest.RunConfined}
+	o := tfxdsl.Options{Timeout: time.Minute, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd) }}
 	cmd := &cobra.Command{
 		Use:   "from-tfx PIPELINE.PY",
 		Short: "Write the pipeline file of a TFX pipeline",

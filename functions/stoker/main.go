@@ -78,7 +78,7 @@ func newRoot(app *app) *cobra.Command {
 		newApply(app), newPipelines(app), newUpload(app), newPublish(app), newRuns(app), newModels(app), newStudies(app),
 		newLogs(app), newWatch(app), newLineage(app), newReproduce(app),
 		newCancel(app), newPause(app), newResume(app), newDead(app), newReplay(app), newGC(app),
-		newTry(app), newInspect(app), newSchema(app), newFromTFX(app), newPython(app), newAccess(app), newStreams(app), newDoctor(app), newConfig(app), newMan(app), newVersion(app), newModule(app),
+		newTry(app), newInspect(app), newSchema(app), newFromTFX(app), newPython(app), newAccess(app), newStreams(app), newDoctor(app), newConfig(app), newMan(app), newVersion(app), newModule(app), newTable(),
 	)
 	app.complete(root)
 	return root

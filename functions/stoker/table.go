@@ -17,7 +17,8 @@ import (
 
 // tableHelp says what is made of a table.
 const tableHelp = "A table (" + examplegen.Formats + ") becomes Examples as TFX's CsvExampleGen makes them: the first row of a CSV file names the columns, a\n" +
-	"type is that of all cells of a column, an empty cell is a missing value, and two of three rows are train, by a hash of the row."
+	"type is that of all cells of a column, an empty cell is a missing value, and two of three rows are train, by a hash of the row.\n" +
+	"The columns of a Parquet file are flat; a null is a missing value."
 
 // splitFlags say which row of a table goes to which split.
 type splitFlags struct{ split, column string }
@@ -53,7 +54,7 @@ func (a *app) examplesOf(ctx context.Context, path string, split splitFlags) (fo
 		return "", func() {}, err
 	}
 	remove = func() { _ = os.RemoveAll(folder) } // a temporary folder
-	report, err := examplegen.Convert(ctx, path, folder, o)
+	report, err := convertTable(ctx, path, folder, o)
 	if err != nil {
 		remove()
 		return "", func() {}, err

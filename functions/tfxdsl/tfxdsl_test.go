@@ -27,7 +27,7 @@ func record(t *testing.T, text string, timeout time.Duration) (*tfxdsl.Recorded,
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return tfxdsl.Record(t.Context(), path, tfxdsl.Options{Python: python, Timeout: timeout, Run: guest.RunConfined})
+	return tfxdsl.Record(t.Context(), path, tfxdsl.Options{Python: python, Timeout: timeout, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd) }})
 }
 
 func translate(t *testing.T, text string) (string, error) {
