@@ -15,7 +15,7 @@ import (
 // needNoKey are the commands that ask nobody, or a stack of their own.
 func needNoKey() []string {
 	return []string{
-		"up", "demo", "try", "config", "config show", "version", "man", "module", "access key", "access nats", "access s3", "access roles",
+		"up", "demo", "try", "config", "config show", "version", "man", "module", "schema", "table", "from-tfx", "access key", "access nats", "access s3", "access roles",
 		"python", "python setup", "python list", "python check", "python remove", "python prune",
 		"completion bash", "completion zsh", "completion fish", "completion powershell",
 	}
