@@ -36,7 +36,7 @@ def check(path):
         "w": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"taxi"])),
         "x": tf.train.Feature(float_list=tf.train.FloatList(value=[1, 10])),
     }))
-    return {"example": row.SerializeToString()}
+    return {"example": row.SerializeToString(deterministic=True)}
 `
 
 const statefulServed = `

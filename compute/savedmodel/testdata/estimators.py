@@ -38,7 +38,7 @@ def requests():
         lists = {bytes: lambda v: tf.train.Feature(bytes_list=tf.train.BytesList(value=v)), int: lambda v: tf.train.Feature(
             int64_list=tf.train.Int64List(value=v)), float: lambda v: tf.train.Feature(float_list=tf.train.FloatList(value=v))}
         made = {k: lists[type(v[0])](v) for k, v in f.items()}
-        return tf.train.Example(features=tf.train.Features(feature=made)).SerializeToString()
+        return tf.train.Example(features=tf.train.Features(feature=made)).SerializeToString(deterministic=True)
 
     rows = [one(w=[b"red"], shop=[b"a"], hour=[3], fare=[0.25]), one(w=[b"blue", b"none", b"red"], shop=[b"zzz"], hour=[22], fare=[-7.0]),
             one(fare=[1.0]), one(w=[b"unknown"], shop=[b"a", b"b"], hour=[99], fare=[1e6])]

@@ -97,7 +97,7 @@ class Table(tf.Module):
 def table_examples():
     def one(w, v):
         f = {"w": tf.train.Feature(bytes_list=tf.train.BytesList(value=w)), "v": tf.train.Feature(float_list=tf.train.FloatList(value=v))}
-        return tf.train.Example(features=tf.train.Features(feature=f)).SerializeToString()
+        return tf.train.Example(features=tf.train.Features(feature=f)).SerializeToString(deterministic=True)
 
     rows = [one([b"red"], [1, 2]), one([], [3, 4]), one([b"blue", b"nothing", b"red"], [5, 6]), b""]
     return {"examples": np.array(rows, object)}
@@ -124,7 +124,7 @@ def sequence_examples():
         features = {"id": i(number), **context}
         lists = {name: tf.train.FeatureList(feature=steps) for name, steps in lists.items()}
         return tf.train.SequenceExample(context=tf.train.Features(feature=features),
-                                        feature_lists=tf.train.FeatureLists(feature_list=lists)).SerializeToString()
+                                        feature_lists=tf.train.FeatureLists(feature_list=lists)).SerializeToString(deterministic=True)
 
     b = lambda *v: tf.train.Feature(bytes_list=tf.train.BytesList(value=v))
     f = lambda *v: tf.train.Feature(float_list=tf.train.FloatList(value=v))

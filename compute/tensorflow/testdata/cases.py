@@ -19,7 +19,7 @@ def example(**features):
         return tf.train.Feature(int64_list=tf.train.Int64List(value=v))
 
     made = {k: feature(v) for k, v in features.items()}
-    return tf.train.Example(features=tf.train.Features(feature=made)).SerializeToString()
+    return tf.train.Example(features=tf.train.Features(feature=made)).SerializeToString(deterministic=True)
 
 
 records = np.array([
@@ -45,6 +45,39 @@ def parse(x):
             out |= {name + "i": v.indices, name + "v": v.values, name + "d": v.dense_shape}
         elif isinstance(v, tf.RaggedTensor):
             out |= {name + "v": v.values, name + "r": v.row_splits}
+        else:
+            out[name] = v
+    return out
+
+
+def sequence(steps, **context):
+    def feature_list(values):
+        made = [tf.train.Feature(float_list=tf.train.FloatList(value=v)) if v and isinstance(v[0], float) else
+                tf.train.Feature(int64_list=tf.train.Int64List(value=v)) for v in values]
+        return tf.train.FeatureList(feature=made)
+
+    made = tf.train.SequenceExample(
+        context=tf.train.Example.FromString(example(**context)).features,
+        feature_lists=tf.train.FeatureLists(feature_list={k: feature_list(v) for k, v in steps.items()}))
+    return made.SerializeToString(deterministic=True)
+
+
+sequences = np.array([
+    sequence({"x": [[1.5, 2.0], [0.5, -1.0]], "n": [[1, 2], [], [3]], "g": [[4], [5, 6]]}, a=[0.25], b=[1, 2]),
+    sequence({"x": [[-0.5, 1e-40]], "n": [], "g": []}, a=[1.0], s=[b"x"]),
+], object)
+
+
+def parse_sequence(x):
+    context, lists, lengths = tf.io.parse_sequence_example(
+        x, {"a": tf.io.FixedLenFeature([1], f32), "s": tf.io.FixedLenFeature([], tf.string, "absent"), "b": tf.io.VarLenFeature(i64)},
+        {"x": tf.io.FixedLenSequenceFeature([2], f32), "n": tf.io.VarLenFeature(i64), "g": tf.io.RaggedFeature(i64, row_splits_dtype=i64)})
+    out = {"lx": lengths["x"]}
+    for name, v in {**context, **lists}.items():
+        if isinstance(v, tf.SparseTensor):
+            out |= {name + "i": v.indices, name + "v": v.values, name + "d": v.dense_shape}
+        elif isinstance(v, tf.RaggedTensor):
+            out |= {name + "v": v.flat_values} | {f"{name}r{i}": r for i, r in enumerate(v.nested_row_splits)}
         else:
             out[name] = v
     return out
@@ -93,6 +126,7 @@ CASES = {
     "LogSoftmax": Case(lambda a: tf.nn.log_softmax(a), 5 * floats(3, 4)),
     "ParseExampleV2": Case(parse, records),
     "ParseExample": Case(parse_1, records),
+    "ParseSequenceExampleV2": Case(parse_sequence, sequences),
     "ReadVariableOp": Case(lambda a, v: a + v, floats(2, 3), variables=[floats(3)]),
     "ReadVariableOp of integers": Case(lambda a, v, w: tf.cast(v + a, i64) + w, np.array([1, 2], np.int32),
                                        variables=[np.array([3, 4], np.int32), np.array([5, 6], np.int64)]),

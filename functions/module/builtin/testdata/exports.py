@@ -68,7 +68,7 @@ def check(c):
     for record in records(c["raw"]):
         e = tf.train.Example.FromString(record)
         e.features.feature.pop(c["label"], None)
-        requests.append(e.SerializeToString())
+        requests.append(e.SerializeToString(deterministic=True))
     want = tf.saved_model.load(c["model"] + "/Format-Serving").signatures["serving_default"](examples=tf.constant(requests))
     found = {}
     for path in c["files"]:

@@ -158,7 +158,7 @@ def check(input):
     parsed = [tf.train.Example.FromString(r) for r in records(input["examples"])]
     for e in parsed:
         e.features.feature.pop(input["raw_label"], None)
-    rows = [e.SerializeToString() for e in parsed]
+    rows = [e.SerializeToString(deterministic=True) for e in parsed]
     transformed = [tf.train.Example.FromString(r) for r in records(input["transformed"])]
     loaded = tf.saved_model.load(path)
     want = transformed_then_model(loaded, transformed)

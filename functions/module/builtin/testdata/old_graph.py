@@ -6,7 +6,7 @@ import json
 def unlabelled(record, label):
     e = tf.train.Example.FromString(record)
     e.features.feature.pop(label)
-    return e.SerializeToString()
+    return e.SerializeToString(deterministic=True)
 
 
 def session(path, key, examples):

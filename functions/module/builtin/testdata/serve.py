@@ -19,7 +19,7 @@ def check(c):
     requests = []
     for e in records(c["examples"]):
         e.features.feature.pop(c["raw_label"], None)
-        requests.append(e.SerializeToString())
+        requests.append(e.SerializeToString(deterministic=True))
     out = tf.saved_model.load(c["model"]).signatures["serving_default"](examples=tf.constant(requests))
     k = tf.keras
     if "predictions" in out:
