@@ -122,7 +122,7 @@ func TestTheSameBinaryGivesTheSameImage(t *testing.T) {
 // Every target: no root, no shell, nothing run in what is shipped, a base that is pinned to a distribution and has no root.
 func TestTargetsAreFitToBeShipped(t *testing.T) {
 	t.Parallel()
-	bases := map[string]string{"stoker": "static-debian12", "python": "python3-debian12", "cuda": "python3-debian12"}
+	bases := map[string]string{"stoker": "static-debian12", "python": "python3-debian12", "estimator": "python3-debian12", "cuda": "python3-debian12"}
 	for name, base := range bases {
 		target, err := ReadTarget("Containerfile", name, "v1")
 		must(t, err)

@@ -19,14 +19,22 @@ import (
 // Targets of the Containerfile are built as they stand, by buildah. Their bases are made of Debian's packages, since no registry is asked.
 func TestTargets(t *testing.T) {
 	store := imageStore(t)
-	python := target(t, store, "python")
-	t.Run("python trains a TFX module", func(t *testing.T) { trainsTFX(t, python) })
-	compiled := target(t, store, "build-cuda")
-	t.Run("stoker-cuda says that there is no GPU", func(t *testing.T) { saysNoGPU(t, compiled, python) })
+	t.Run("estimator trains a module with trainer_fn", func(t *testing.T) {
+		trainsTFX(t, target(t, store, "estimator"), "functions/guest/testdata/chicago_taxi/taxi_estimator.py", "local/examples/taxi/data", "2.15.",
+			"--schema", "/mnt/local/examples/taxi/data/transform_graph/metadata/schema.pbtxt") // of raw examples, which it serves
+	})
+	t.Run("python and cuda", func(t *testing.T) {
+		python := target(t, store, "python")
+		t.Run("python trains a TFX module", func(t *testing.T) {
+			trainsTFX(t, python, "local/examples/penguin_tfx/penguin_utils.py", "local/demo/data", "2.21.")
+		})
+		compiled := target(t, store, "build-cuda")
+		t.Run("stoker-cuda says that there is no GPU", func(t *testing.T) { saysNoGPU(t, compiled, python) })
+	})
 }
 
-// trainsTFX has a module file train as user 65532, without capabilities, on a read-only root.
-func trainsTFX(t *testing.T, image builtImage) {
+// trainsTFX has a module file train on data, both named from the repository's root, as user 65532, without capabilities, on a read-only root.
+func trainsTFX(t *testing.T, image builtImage, module, data, tensorflow string, more ...string) {
 	c := image.config.Config
 	if c.User != "65532:65532" || strings.Join(c.Entrypoint, " ") != "/usr/bin/stoker" || c.WorkingDir != "/tmp" {
 		t.Errorf("user %q, entry point %q, folder %q", c.User, c.Entrypoint, c.WorkingDir)
@@ -36,17 +44,20 @@ func trainsTFX(t *testing.T, image builtImage) {
 			t.Errorf("it has %s", shell)
 		}
 	}
-	local, err := filepath.Abs("../../local")
+	repository, err := filepath.Abs("../..")
 	must(t, err)
-	env := append(slices.Clone(c.Env), "SEEN="+local)
-	out := say(t, confined(t, image.root, env, "/usr/bin/stoker", "try", "/mnt/examples/penguin_tfx/penguin_utils.py",
-		"--examples", "/mnt/demo/data/transformed_examples", "--transform-graph", "/mnt/demo/data/transform_graph",
-		"--train-steps", "20", "--eval-steps", "2", "--to", "/tmp/model"))
+	env := append(slices.Clone(c.Env), "SEEN="+repository)
+	try := append([]string{
+		"/usr/bin/stoker", "try", "/mnt/" + module,
+		"--examples", "/mnt/" + data + "/transformed_examples", "--transform-graph", "/mnt/" + data + "/transform_graph",
+		"--train-steps", "20", "--eval-steps", "2", "--to", "/tmp/model",
+	}, more...)
+	out := say(t, confined(t, image.root, env, try...))
 	if !strings.Contains(out, "metrics  accuracy ") {
 		t.Errorf("no model came of it:\n%s", out)
 	}
 	out = say(t, confined(t, image.root, env, "/usr/bin/stoker", "python", "check", "-o", "json"))
-	if strings.Contains(out, `"problem"`) || !strings.Contains(out, `"/opt/stoker/`) {
+	if strings.Contains(out, `"problem"`) || !strings.Contains(out, `"/opt/stoker/`) || !strings.Contains(out, `"`+tensorflow) {
 		t.Errorf("its packages:\n%s", out)
 	}
 }

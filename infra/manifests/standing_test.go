@@ -57,7 +57,7 @@ func TestWorkersStayAsValuesSay(t *testing.T) {
 	}
 	slices.Sort(names)
 	// A class whose workers all stay has none above them.
-	want := []string{"stoker-train-cpu", "stoker-train-cpu-standing", "stoker-train-gpu-standing", "stoker-trial-cpu", "stoker-tune-cpu"}
+	want := []string{"stoker-train-cpu", "stoker-train-cpu-standing", "stoker-train-estimator", "stoker-train-gpu-standing", "stoker-trial-cpu", "stoker-tune-cpu"}
 	if !slices.Equal(names, want) {
 		t.Fatalf("got %v, want %v", names, want)
 	}
@@ -75,6 +75,11 @@ func TestWorkersStayAsValuesSay(t *testing.T) {
 	}
 	if i := slices.Index(once, "--functions"); !slices.Equal(once[i:], args[1:len(args)-2]) || pod.Spec.Containers[0].Image != scaled.Spec.Containers[0].Image {
 		t.Errorf("those that KEDA starts are others: %v, %v", once, args)
+	}
+	estimator, _, err := manifests.Pod(found["stoker-train-estimator"])
+	must(t, err)
+	if got := estimator.Spec.Containers[0].Image; !strings.HasSuffix(got, "-estimator") {
+		t.Errorf("Estimators are trained in %s", got)
 	}
 	for key, value := range stays.Spec.Selector.MatchLabels {
 		if pod.Labels[key] != value {
