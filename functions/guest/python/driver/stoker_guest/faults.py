@@ -90,6 +90,8 @@ def _words(error):
         words = words or "from the keyboard, or by SIGINT"
     if isinstance(error, SyntaxError):
         words = error.msg
+    if words.startswith(f"{name}: "):  # as AutoGraph tells it
+        return words
     return f"{name}: {words}" if words else name
 
 
@@ -106,6 +108,9 @@ def _frame(error, setup):
     """Where in the user's own files an error came up: the innermost frame there, or the line of a syntax error."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_below(error.filename, setup) or os.path.basename(error.filename)}:{error.lineno}"
+    for file, line, function in reversed(graph_errors.traced(text(error))[0]):  # AutoGraph's own frames are of copies
+        if _below(file, setup):
+            return f"{_below(file, setup)}:{line} in {function}"
     frames = [(_below(f.filename, setup), f) for f in traceback.extract_tb(error.__traceback__)]
     for name, frame in reversed(frames):
         if name:
