@@ -49,7 +49,8 @@ func serves(t *testing.T, host *guest.Host, kind, keras string) (*events.ModelTr
 	if strings.HasPrefix(kind, "sequences") {
 		return b.handle(t, sequencesJob(t, b), "a1")
 	}
-	return b.handle(t, skewJob(t, "j1", servedSpec, true, true), "a1")
+	isRaw := strings.HasPrefix(kind, "raw")
+	return b.handle(t, skewJob(t, "j1", servedSpec, !isRaw, true), "a1")
 }
 
 // sequencesJob trains on tf.SequenceExamples with steps of their own number.
@@ -90,11 +91,11 @@ func servedHost(t *testing.T) *guest.Host {
 }
 
 // A right module is never refused, and its answers are compared wherever they can be.
-func testRightModules(t *testing.T, kinds map[string]string) {
+func testRightModules(t *testing.T, keras string, kinds map[string]string) {
 	host := servedHost(t)
 	for kind, notCompared := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			told, err := serves(t, host, kind, module.Keras3)
+			told, err := serves(t, host, kind, keras)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +126,7 @@ func testBrokenModules(t *testing.T, kinds map[string]string) {
 
 func TestModulesThatServeWhatTheyTrainedAreComparedAndPass(t *testing.T) {
 	t.Parallel()
-	testRightModules(t, map[string]string{"plain": "", "logits": "", "silent": "no model was seen"})
+	testRightModules(t, module.Keras3, map[string]string{"plain": "", "logits": "", "silent": "no model was seen"})
 }
 
 func TestModulesThatCannotServeWhatTheyTrainedAreRefused(t *testing.T) {

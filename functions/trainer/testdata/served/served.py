@@ -210,6 +210,42 @@ def of_text(job):
     job.save(model, serve)
 
 
+def raw_model(job, mean=True):
+    """Raw examples and no transform graph: the numbers are made small in the model, or before it."""
+    from tensorflow_metadata.proto.v0 import schema_pb2
+    from tfx import v1 as tfx
+
+    schema = tfx.utils.parse_pbtxt_file(job.args.schema_path, schema_pb2.Schema())
+    dense = lambda x: {name: tf.reshape(tf.sparse.to_dense(x[name]) if isinstance(x[name], tf.SparseTensor) else x[name], [-1, 1])
+                       for name in FEATURES}
+    small = lambda x: {name: tf.cast(value, tf.float32) / 1000.0 for name, value in dense(x).items()}
+    label = lambda y: tf.reshape(tf.sparse.to_dense(y) if isinstance(y, tf.SparseTensor) else y, [-1, 1])
+
+    def data(files):
+        options = tfxio.TensorFlowDatasetOptions(batch_size=20, label_key=LABEL)
+        return job.args.data_accessor.tf_dataset_factory(files, options, schema).map(lambda x, y: (small(x), label(y)))
+
+    model = net(keys=FEATURES)
+    model.compile(optimizer=tf.keras.optimizers.Adam(0.02), loss="sparse_categorical_crossentropy", metrics=["accuracy"])
+    model.fit(data(job.args.train_files), steps_per_epoch=12, epochs=5, verbose=2, validation_data=data(job.args.eval_files), validation_steps=5)
+
+    @examples()
+    def serve(texts):
+        features = tf.io.parse_example(texts, {name: tf.io.FixedLenFeature([1], tf.float32) for name in FEATURES})
+        return {"probabilities": model(small(features) if mean else features)}
+
+    tf.saved_model.save(model, job.args.serving_model_dir, signatures={"serving_default": serve})
+
+
+def raw(job):
+    raw_model(job)
+
+
+def saved_by_keras(job):
+    """model.save of Keras 2, whose signature takes the model's inputs."""
+    job.train(net()).save(job.args.serving_model_dir, save_format="tf")
+
+
 def sequence_spec():
     return ({"price": tf.io.FixedLenFeature([1], tf.float32), "sold": tf.io.FixedLenFeature([1], tf.int64)},
             {"views": tf.io.FixedLenSequenceFeature([1], tf.float32, allow_missing=True)})
@@ -250,6 +286,10 @@ def sequences(job):
 
 
 # Broken ones.
+
+def raw_forgets(job):
+    raw_model(job, mean=False)
+
 
 
 def sequences_doubled(job):

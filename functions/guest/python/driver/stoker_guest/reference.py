@@ -16,8 +16,8 @@ import weakref
 from stoker_guest import leaving, said
 from stoker_guest.arrivals import when_imported
 
-FEW = 500  # rows of a source whose features have names: some of them are found again
-MANY = 2000  # rows of a source that is to be read whole
+FEW = 500  # rows of a source that is not read whole: some of them are found again by their features
+MANY = 2000  # rows of a source that is, so that its answers are known as a set
 SECONDS = 120  # that all of it may take
 MOST_VALUES = 5000  # of one feature or output in a row
 MOST_WEIGHTS = 2 << 30  # bytes that are compared with those of the files
@@ -188,20 +188,18 @@ def _unpacked(element):
 
 def _of_source(tf, source, assignment, end):
     """Rows of a source, each with the outputs as numbers, and whether they are all of it, each once."""
-    rows, named, over = [], True, False
+    rows, over = [], False
+    count = _records(tf, assignment["eval_files"])
+    most = max(FEW, 2 * count) if count <= MANY else FEW  # twice: to see that they come again
     for x, y in _batches(tf, source):
-        named = isinstance(x, dict)
         rows += _rows(tf, x, y)
-        if len(rows) >= (FEW if named else 2 * MANY) or time.monotonic() > end or leaving.stopping():
+        if len(rows) >= most or time.monotonic() > end or leaving.stopping():
             break
     else:
         over = True
-    if named and not over:
-        return rows[:FEW], False
     if over:
         again = [row for x, y in _batches(tf, source) for row in _rows(tf, x, y)] if len(rows) <= MANY else []
         return rows[:MANY], bool(again) and _alike(rows, again)
-    count = _records(tf, assignment["eval_files"])
     if 0 < count <= MANY and len(rows) >= 2 * count:
         return rows[:count], _alike(rows[:count], rows[count:2 * count])
     return rows[:MANY], False
