@@ -51,6 +51,9 @@ func (c *check) plan(model *savedmodel.Served) error {
 	if err != nil {
 		return err
 	}
+	if c.fed == asTransformed {
+		return c.planFed(serving, errors.New("the signature takes no transformed features"))
+	}
 	rows, compare := c.reference()
 	if takesExamples(serving, c.data.raw) && !strings.Contains(strings.ToLower(serving.Inputs[0].Name), "example") && !model.ParsesExamples() {
 		return fmt.Errorf("the signature %s takes strings, and the model has no operation that reads tf.Examples", serving.Name)
