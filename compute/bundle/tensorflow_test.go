@@ -66,6 +66,7 @@ const partitionsScript = `
 def check(prefix):
     v1, whole = tf.compat.v1, {}
     with tf.Graph().as_default(), v1.Session() as session:
+        v1.set_random_seed(1)
         for name, shape, parts in (("kernel", [7, 4], 3), ("wide", [2, 300], 1), ("bias", [200], 7), ("lone", [3], 1)):
             axes = [1] * len(shape)
             axes[-1 if name == "wide" else 0] = 4 if name == "wide" else parts
