@@ -19,6 +19,10 @@ const checkScript = `
 def check(input):
     rows = nasty(input["seed"])
     answers = {name: golden(graph["folder"], graph["features"], rows) for name, graph in input["graphs"].items()}
+    for answer in answers.values():
+        for batch in answer["batches"]:
+            if "error" in batch:
+                batch["error"] = "an error"  # whose words are other ones each time
     return {"rows": [base64.b64encode(r).decode() for r in rows], "graphs": answers}
 `
 
