@@ -263,19 +263,3 @@ func TestAHostOfAClusterRunsOneWorkerOfIt(t *testing.T) {
 type printed func(string)
 
 func (p printed) Write(b []byte) (int, error) { p(string(b)); return len(b), nil }
-
-func TestATPUThatIsNamedIsTheModulesToReach(t *testing.T) {
-	t.Parallel()
-	env := []string{"TPU_NAME=node-1"}
-	host, err := guest.New(guest.Options{Python: tftest.Python(t), CacheDir: t.TempDir(), Env: env})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(host.Close)
-	a := pythonAssignment(t, "import os\n\ndef run_fn(fn_args):\n    print('on', os.environ['TPU_NAME'])\n")
-	a.Strategy = module.StrategyTPU
-	outcome, err := host.Run(t.Context(), a, guest.Limits{}, nil)
-	if err != nil || !strings.Contains(outcome.LogTail, "on node-1\n") {
-		t.Error(err, outcome.LogTail)
-	}
-}

@@ -17,7 +17,7 @@ func TestWarmTFXModulesRunTensorFlowWithKeras2Too(t *testing.T) {
 func TestWarmTFXModulesRunTensorFlowInIdleProcesses(t *testing.T) {
 	t.Parallel()
 	host := hostOf(t, guest.Options{Warm: 1, PythonWarm: guest.WarmIdle})
-	if first, second := draw(t, host, module.Keras3), draw(t, host, module.Keras3); first.Mode != "idle" || second.Mode != "idle" {
+	if first, second := draw(t, host, module.Keras3, 1), draw(t, host, module.Keras3, 2); first.Mode != "idle" || second.Mode != "idle" {
 		t.Errorf("first %+v, then %+v", first, second)
 	}
 }

@@ -49,10 +49,10 @@ type drawn struct {
 	steps int // of fit, as it was heard
 }
 
-func draw(t *testing.T, host *guest.Host, keras string) (d drawn) {
+func draw(t *testing.T, host *guest.Host, keras string, seed int64) (d drawn) {
 	t.Helper()
 	a := pythonAssignment(t, draws)
-	a.Module.Keras = keras
+	a.Module.Keras, a.Seed = keras, seed
 	outcome, err := host.Run(t.Context(), a, guest.Limits{}, func(m module.Message) { d.steps = max(d.steps, m.Step) })
 	if err != nil {
 		t.Fatal(err, outcome.LogTail)
@@ -75,7 +75,7 @@ func TestForkedTFXModulesRunTensorFlowEachByItself(t *testing.T) {
 func checkForks(t *testing.T, keras string) {
 	t.Helper()
 	host := hostOf(t, guest.Options{Warm: 1, PythonWarm: guest.WarmFork})
-	first, second := draw(t, host, keras), draw(t, host, keras)
+	first, second := draw(t, host, keras, 1), draw(t, host, keras, 2)
 	if first.Mode != "fork" || second.Mode != "fork" || first.Server != second.Server || first.Keras != keras {
 		t.Errorf("forked from one process with Keras %s are\n%+v\n%+v", keras, first, second)
 	}

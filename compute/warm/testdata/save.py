@@ -50,6 +50,7 @@ def estimator(out):
     """What an Estimator's DNNClassifier leaves, written with TensorFlow 2's compat.v1."""
     v1 = tf.compat.v1
     with tf.Graph().as_default(), v1.Session() as session:
+        v1.set_random_seed(1)
         serialized = v1.placeholder(tf.string, [None], name="input_example_tensor")
         parsed = v1.io.parse_example(serialized, {n: v1.io.FixedLenFeature([1], tf.float32) for n in ("wide", "narrow")})
         x, weights = tf.concat([parsed["narrow"], parsed["wide"]], 1), []
@@ -71,6 +72,8 @@ def estimator(out):
 
 
 def check(out):
+    tf.random.set_seed(1)
+    tf.keras.utils.set_random_seed(1)
     for name in ("estimator checkpoint", "keras 2 checkpoint", "keras 2 save_weights", "module"):
         os.makedirs(os.path.join(out, name))
     return {"keras 3": keras3(out), "keras 2": keras2(out), "module": module(out), "estimator": estimator(out)}

@@ -53,10 +53,14 @@ def _multi_worker(tf):
 
 
 def _tpu(tf):
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=os.environ.get("TPU_NAME") or "local")
-    tf.config.experimental_connect_to_cluster(resolver)
-    tf.tpu.experimental.initialize_tpu_system(resolver)
-    return tf.distribute.TPUStrategy(resolver)
+    name = os.environ.get("TPU_NAME") or "local"
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        return tf.distribute.TPUStrategy(resolver)
+    except Exception as error:
+        raise ConnectionError(f"resources.strategy: tpu: the TPU {name!r} can't be reached from this worker: {error}") from error
 
 
 MAKERS = {MIRRORED: _mirrored, MULTI_WORKER: _multi_worker, TPU: _tpu}

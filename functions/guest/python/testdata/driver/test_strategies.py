@@ -98,6 +98,14 @@ class Strategies(unittest.TestCase):
                 mock.patch.object(tf.distribute, "TPUStrategy", side_effect=two), \
                 mock.patch.dict("os.environ", {"TPU_NAME": "pod"}):
             self.assertEqual(strategies._tpu(tf).num_replicas_in_sync, 2)
+            resolver.side_effect = OSError("no route")
+            with self.assertRaisesRegex(ConnectionError, "resources.strategy: tpu: the TPU 'pod' can't be reached from this worker: no route"):
+                strategies._tpu(tf)
+            resolver.side_effect = None
+            resolver.reset_mock()
+            connect.reset_mock()
+            set_up.reset_mock()
+            strategies._tpu(tf)
         resolver.assert_called_once_with(tpu="pod")
         connect.assert_called_once_with(resolver())
         set_up.assert_called_once_with(resolver())
