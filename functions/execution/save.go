@@ -27,6 +27,7 @@ type saver struct {
 	saved       func(storage.Checkpoint)
 
 	taking sync.Mutex // the module's messages and the watch
+	warned bool       // that the files can't be scanned
 	taken  int
 	latest chan snapshot // holds one at most
 }
@@ -118,13 +119,19 @@ func (s *saver) take(m module.Message) {
 	defer s.taking.Unlock()
 	var chosen selection
 	if s.settled != nil && m.All {
-		err := s.settled.look()
+		err := s.settled.scan()
+		if err != nil {
+			s.warnScan(err)
+		}
 		if m.Settled {
-			var ok bool
-			if err == nil && m.Over {
+			if err != nil {
+				return
+			}
+			if m.Over {
 				s.settled.stopped()
 			}
-			if chosen, ok = s.settled.choose(); err != nil || !ok {
+			var ok bool
+			if chosen, ok = s.settled.choose(); !ok {
 				return
 			}
 		}
@@ -145,6 +152,14 @@ func (s *saver) take(m module.Message) {
 	default:
 	}
 	s.latest <- snap // there is room: only take fills it
+}
+
+// warnScan logs why files can't be scanned, once: the next scan comes soon.
+func (s *saver) warnScan(err error) {
+	if !s.warned {
+		s.warned = true
+		s.log.Warn("files are not scanned for checkpoints", "error", err)
+	}
 }
 
 // sendAll sends until there are no more.

@@ -14,13 +14,13 @@ import (
 // How long files of a module rest before they are taken to be whole, where nothing else says so.
 const (
 	settleTime = 2 * time.Second        // since their last change was seen
-	lookPause  = 500 * time.Millisecond // between looks, at least
+	scanPause  = 500 * time.Millisecond // between scans, at least
 	freshTime  = 10 * time.Second       // in which a file that has the name of a partial one may still be written
-	longStreak = 4                      // looks in a row at which a file has changed that is no checkpoint
+	longStreak = 4                      // scans in a row in which a file has changed that is no checkpoint
 )
 
 const (
-	maxLogLines    = 64 << 10 // bytes that a log grows by from one look to the next, and the size of what is written anew all the time
+	maxLogLines    = 64 << 10 // bytes by which a log grows from one scan to the next, and the size of a file that is rewritten all the time
 	maxWatched     = 50_000   // files; of more, only what the module itself says to be whole is kept
 	bytesPerSecond = 50e6     // copying costs at most this: checkpoints of large folders are rarer
 )
@@ -32,7 +32,7 @@ var (
 	numbered    = regexp.MustCompile(`\d`)
 )
 
-// settledFiles finds out which of a module's files are whole while the module writes on. Stillness is judged for each checkpoint by
+// settledFiles finds out which of a module's files are whole while the module keeps writing. Stillness is judged for each checkpoint by
 // itself: a log that grows all the time, or the next checkpoint, which is being written, holds up no other. It is for one goroutine at a
 // time.
 //
@@ -48,7 +48,7 @@ type settledFiles struct {
 	keptAt time.Time
 }
 
-// stamp tells a file's content from another by what the file system says.
+// stamp identifies the content of a file by its size and modification time.
 type stamp struct {
 	size    int64
 	changed time.Time
@@ -60,29 +60,29 @@ func (s stamp) is(other stamp) bool { return s.size == other.size && s.changed.E
 type tracked struct {
 	stamp
 	seen   time.Time // its last change
-	streak int       // looks in a row at which it had changed
-	shrank bool      // at one of these, or stayed as long as it was: it is written anew, and no log
-	large  bool      // at one of these it grew by more than a log does, as a large file does that is being written
+	streak int       // consecutive scans in which it had changed
+	shrank bool      // in one of these, or kept its size: it is rewritten, and no log
+	large  bool      // in one of these it grew by more than a log does, as a large file does that is being written
 }
 
 // selection is what a checkpoint is made of: all files but those that are not whole.
 type selection struct {
-	without map[string]bool // not whole: left out
-	logs    map[string]bool // which may end anywhere: copied as they are
-	anew    map[string]bool // written anew all the time, like a count of steps: each is copied as it was at some moment
+	without   map[string]bool // not whole: left out
+	logs      map[string]bool // which may end anywhere: copied as they are
+	rewritten map[string]bool // all the time, like a count of steps: each is copied as it was at some moment
 }
 
 var errTooManyFiles = fmt.Errorf("more than %d files below working_dir and model_run_dir: only stoker.checkpoint() has them kept", maxWatched)
 
 func newSettledFiles(d Desk, now func() time.Time) *settledFiles {
 	s := &settledFiles{base: d.dir, folders: []string{d.Working(), d.Out(modelRun)}, now: now, files: map[string]tracked{}}
-	_ = s.look() // too many files are said at the next look
+	_ = s.scan() // an error comes back from the next scan
 	s.keep(selection{})
 	return s
 }
 
-// look notes what has changed since the last look.
-func (s *settledFiles) look() error {
+// scan notes what has changed since the last scan.
+func (s *settledFiles) scan() error {
 	now, files := s.now(), make(map[string]tracked, len(s.files))
 	for _, dir := range s.folders {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -139,16 +139,16 @@ func (s *settledFiles) choose() (selection, bool) {
 			continue
 		}
 		size += f.size
-		fresh = fresh || !chosen.logs[path] && !chosen.anew[path] && !(known && was.is(f.stamp))
+		fresh = fresh || !chosen.logs[path] && !chosen.rewritten[path] && !(known && was.is(f.stamp))
 	}
 	pause := max(time.Second, time.Duration(float64(size)/bytesPerSecond*float64(time.Second)))
 	return chosen, fresh && s.now().Sub(s.keptAt) >= pause
 }
 
-// split finds the logs, by their name or since they grow at every look, what is written anew all the time, and the files that are not whole.
+// split finds the logs, by name or by growth in every scan, the files that are rewritten all the time, and the files that are not whole.
 func (s *settledFiles) split() selection {
 	now := s.now()
-	chosen := selection{without: map[string]bool{}, logs: map[string]bool{}, anew: map[string]bool{}}
+	chosen := selection{without: map[string]bool{}, logs: map[string]bool{}, rewritten: map[string]bool{}}
 	busy := map[string]bool{} // checkpoints of which a file is being written
 	for path, f := range s.files {
 		switch {
@@ -157,7 +157,7 @@ func (s *settledFiles) split() selection {
 		case f.streak >= longStreak && !f.large && !f.shrank && !wholeName.MatchString(path) && !s.isPartial(path):
 			chosen.logs[path] = true
 		case f.streak >= longStreak && f.shrank && f.size <= maxLogLines && !wholeName.MatchString(path) && !s.isPartial(path):
-			chosen.anew[path] = true
+			chosen.rewritten[path] = true
 		case now.Sub(f.seen) < settleTime, s.isPartial(path) && now.Sub(f.seen) < freshTime:
 			busy[s.unit(path)] = true
 		}
@@ -172,7 +172,7 @@ func (s *settledFiles) split() selection {
 		}
 	}
 	for path := range s.files {
-		if !chosen.logs[path] && !chosen.anew[path] && !complete[path] && busy[s.unit(path)] {
+		if !chosen.logs[path] && !chosen.rewritten[path] && !complete[path] && busy[s.unit(path)] {
 			chosen.without[path] = true
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// writes is a module's folder and a clock, with one look every half second.
+// writes is a module's folder and a clock, with one scan every half second.
 type writes struct {
 	t       *testing.T
 	desk    Desk
@@ -43,11 +43,11 @@ func (w *writes) write(files map[string]string) {
 	}
 }
 
-// look looks half a second later, and returns what a checkpoint would hold, in order; "" where none is made.
-func (w *writes) look() string {
+// scan scans half a second later, and returns what a checkpoint would hold, in order; "" where none is made.
+func (w *writes) scan() string {
 	w.t.Helper()
-	w.now = w.now.Add(lookPause)
-	if err := w.settled.look(); err != nil {
+	w.now = w.now.Add(scanPause)
+	if err := w.settled.scan(); err != nil {
 		w.t.Fatal(err)
 	}
 	chosen, ok := w.settled.choose()
@@ -65,11 +65,11 @@ func (w *writes) look() string {
 	return strings.Join(names, " ")
 }
 
-// rest looks for a time, and returns the first checkpoint.
+// rest scans for a time, and returns the first checkpoint.
 func (w *writes) rest(d time.Duration) string {
 	w.t.Helper()
-	for range d / lookPause {
-		if got := w.look(); got != "" {
+	for range d / scanPause {
+		if got := w.scan(); got != "" {
 			return got
 		}
 	}
@@ -109,7 +109,7 @@ func TestWhatLiesStillIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	w := newWrites(t)
 	w.write(map[string]string{"state.pkl": "1"})
-	if got := w.rest(settleTime - lookPause); got != "" {
+	if got := w.rest(settleTime - scanPause); got != "" {
 		t.Errorf("before it has rested: %q", got)
 	}
 	if got := w.rest(3 * time.Second); got != "state.pkl" {
@@ -132,7 +132,7 @@ func TestALogHoldsUpNoCheckpoint(t *testing.T) {
 		if i%20 == 5 {
 			w.write(map[string]string{fmt.Sprintf("state-%d.npz", i): "1"})
 		}
-		if kept := w.look(); kept != "" {
+		if kept := w.scan(); kept != "" {
 			got = append(got, kept)
 		}
 	}
@@ -158,7 +158,7 @@ func TestACheckpointBesideOneThatIsBeingWrittenIsKept(t *testing.T) {
 		w.write(c.files)
 		w.write(c.beside)
 		want := strings.Join(slices.Sorted(maps.Keys(c.files)), " ")
-		if got := w.look(); got != want {
+		if got := w.scan(); got != want {
 			t.Errorf("%s: kept %q, want %q", name, got, want)
 		}
 	}
@@ -188,7 +188,7 @@ func TestACheckpointIsKeptWholeOrNotAtAll(t *testing.T) {
 		w.write(c.files)
 		for i := range 8 { // for longer than what is whole would rest
 			w.write(map[string]string{c.grows: strings.Repeat("v", (i+1)*(maxLogLines+1))})
-			if got := w.look(); got != "" {
+			if got := w.scan(); got != "" {
 				t.Errorf("%s: kept %q", name, got)
 			}
 		}
@@ -204,7 +204,7 @@ func TestWhatWasKeptIsNotLost(t *testing.T) {
 	w := newWrites(t)
 	w.write(tensorFlowCheckpoint(5))
 	w.write(map[string]string{"model.pkl": "1"})
-	if got := w.look(); got != "checkpoint ckpt-5.data-00000-of-00002 ckpt-5.data-00001-of-00002 ckpt-5.index" {
+	if got := w.scan(); got != "checkpoint ckpt-5.data-00000-of-00002 ckpt-5.data-00001-of-00002 ckpt-5.index" {
 		t.Errorf("at once kept %q", got)
 	}
 	if got := w.rest(5 * time.Second); !strings.Contains(got, "model.pkl") {
@@ -213,7 +213,7 @@ func TestWhatWasKeptIsNotLost(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	w.write(tensorFlowCheckpoint(6))
 	w.write(map[string]string{"model.pkl": "half"})
-	if got := w.look(); got != "" {
+	if got := w.scan(); got != "" {
 		t.Errorf("kept %q", got)
 	}
 	if got := w.rest(5 * time.Second); !strings.Contains(got, "ckpt-6.index") || !strings.Contains(got, "model.pkl") {
@@ -228,7 +228,7 @@ func TestWhatACrashLeavesIsKept(t *testing.T) {
 	w.write(map[string]string{"state-1.pkl": "1"})
 	w.now = w.now.Add(3 * time.Second)
 	w.write(map[string]string{"state-2.pkl": "cut o"})
-	if err := w.settled.look(); err != nil { // the first look: the process ended before it
+	if err := w.settled.scan(); err != nil { // the first scan: the process ended before it
 		t.Fatal(err)
 	}
 	if _, ok := w.settled.choose(); ok {
@@ -273,18 +273,18 @@ func TestTooManyFilesAreSaid(t *testing.T) {
 			}
 		}
 	}
-	if err := w.settled.look(); !errors.Is(err, errTooManyFiles) {
+	if err := w.settled.scan(); !errors.Is(err, errTooManyFiles) {
 		t.Errorf("%v", err)
 	}
 }
 
-// What is written anew all the time is copied as it was at some moment, and a part that is left out is not in the copy.
+// What is rewritten all the time is copied as it was at some moment, and a part that is left out is not in the copy.
 func TestACopyHoldsWhatWasChosen(t *testing.T) {
 	t.Parallel()
 	d := lay(t, map[string]string{"working/step.json": `{"step": 5}`, "working/half.pkl": "ha", "out/model_run/state.pkl": "whole", "working/log": "a"})
 	chosen := selection{
 		without: map[string]bool{filepath.Join(d.Working(), "half.pkl"): true}, logs: map[string]bool{filepath.Join(d.Working(), "log"): true},
-		anew: map[string]bool{filepath.Join(d.Working(), "step.json"): true, filepath.Join(d.Working(), "gone.json"): true},
+		rewritten: map[string]bool{filepath.Join(d.Working(), "step.json"): true, filepath.Join(d.Working(), "gone.json"): true},
 	}
 	to := filepath.Join(t.TempDir(), "copy")
 	if err := d.copyAll(to, chosen); err != nil {

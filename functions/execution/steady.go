@@ -74,33 +74,33 @@ func (d Desk) copyBoth(to string, chosen selection) error {
 		}
 		without := func(name string) bool {
 			path := filepath.Join(folder.from, name)
-			return chosen.without[path] || chosen.anew[path]
+			return chosen.without[path] || chosen.rewritten[path]
 		}
 		if err := copyTree(d.dir, folder.from, folder.to, math.MaxInt64, without); err != nil {
 			return err
 		}
-		if err := d.copyAnew(folder.from, folder.to, chosen.anew); err != nil {
+		if err := d.copyRewritten(folder.from, folder.to, chosen.rewritten); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copyAnew copies each of the files that are written anew all the time as it was at some moment; one of JSON is whole then.
-func (d Desk) copyAnew(from, to string, anew map[string]bool) error {
-	for path := range anew {
+// copyRewritten copies each of the files that are rewritten all the time as it was at some moment; one of JSON is whole then.
+func (d Desk) copyRewritten(from, to string, rewritten map[string]bool) error {
+	for path := range rewritten {
 		name, ok := strings.CutPrefix(path, from+string(filepath.Separator))
 		if !ok {
 			continue
 		}
-		if err := d.copyOneAnew(from, name, filepath.Join(to, name)); err != nil {
+		if err := d.copyRewrittenFile(from, name, filepath.Join(to, name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d Desk) copyOneAnew(from, name, to string) error {
+func (d Desk) copyRewrittenFile(from, name, to string) error {
 	for try := range steadyTries {
 		before, err := os.Lstat(filepath.Join(from, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +126,7 @@ func (d Desk) copyOneAnew(from, name, to string) error {
 		}
 		time.Sleep(steadyPause << try / 2)
 	}
-	return fmt.Errorf("%s is written anew all the time", name)
+	return fmt.Errorf("%s is rewritten all the time", name)
 }
 
 // readOfModule reads a small file in a folder that a module may write to.
@@ -161,7 +161,7 @@ func (d Desk) state(chosen selection) (folderState, error) {
 	state := folderState{}
 	for _, dir := range []string{d.Working(), d.Out(modelRun)} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.Type().IsRegular() && !logName.MatchString(path) && !chosen.logs[path] && !chosen.anew[path] && !chosen.without[path] {
+			if err == nil && entry.Type().IsRegular() && !logName.MatchString(path) && !chosen.logs[path] && !chosen.rewritten[path] && !chosen.without[path] {
 				var info fs.FileInfo
 				if info, err = entry.Info(); err == nil {
 					state[path] = info

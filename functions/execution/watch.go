@@ -9,7 +9,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
-// fileWatch keeps what has settled of the files of a module that does not say itself when they are whole.
+// fileWatch makes checkpoints of the files of a module that does not say itself when they are whole.
 type fileWatch struct {
 	take Take
 	step atomic.Int64
@@ -17,7 +17,7 @@ type fileWatch struct {
 	done sync.WaitGroup
 }
 
-// watchFiles looks after the folders of a TFX module while it runs. Other modules say when their files are whole: nil.
+// watchFiles watches the folders of a TFX module while it runs. It returns nil for other modules, which say when their files are whole.
 func (a *Attempt) watchFiles(source module.Source, take Take) *fileWatch {
 	if take == nil || !guest.IsTFX(source.Path) {
 		return nil
@@ -28,9 +28,9 @@ func (a *Attempt) watchFiles(source module.Source, take Take) *fileWatch {
 	return w
 }
 
-// run looks again and again, for a twentieth of one core at most.
+// run scans the folders until end, for a twentieth of one core at most.
 func (w *fileWatch) run() {
-	for pause := lookPause; ; {
+	for pause := scanPause; ; {
 		select {
 		case <-w.stop:
 			return
@@ -38,7 +38,7 @@ func (w *fileWatch) run() {
 		}
 		began := time.Now()
 		w.take(w.checkpoint())
-		pause = max(lookPause, 20*time.Since(began))
+		pause = max(scanPause, 20*time.Since(began))
 	}
 }
 
@@ -53,7 +53,7 @@ func (w *fileWatch) reached(step int) {
 	}
 }
 
-// end looks no more. Of a module that failed, what it has left is kept first: its process may have ended between two looks.
+// end stops watching. Of a module that failed, the files are kept once more: its process may have ended between two scans.
 func (w *fileWatch) end(failed bool) {
 	if w == nil {
 		return
