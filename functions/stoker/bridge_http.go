@@ -120,7 +120,7 @@ func (f *fileToken) reread() error {
 	return nil
 }
 
-// serveEvents runs the endpoint. It refuses an address that others reach if it could not tell who they are.
+// serveEvents runs the endpoint. It refuses to listen beyond this machine without authentication.
 func (a *app) serveEvents(ctx context.Context, f endpointFlags, listen string) error {
 	opts := endpoint.Options{Pipelines: f.pipelines, Certificates: f.tls.ClientCA != "", Logger: a.logger()}
 	if _, err := endpoint.New(nil, opts); err != nil {

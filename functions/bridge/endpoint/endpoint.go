@@ -89,16 +89,16 @@ func (e *Endpoint) handle(w http.ResponseWriter, r *http.Request) {
 		e.answer(w, r, busy)
 		return
 	}
-	facts, err := read(w, r)
+	candidates, err := read(w, r)
 	if err != nil {
 		e.answer(w, r, problemOf(err))
 		return
 	}
-	if p := e.check(facts); p != nil {
+	if p := e.check(candidates); p != nil {
 		e.answer(w, r, *p)
 		return
 	}
-	e.answer(w, r, e.store(r.Context(), facts))
+	e.answer(w, r, e.store(r.Context(), candidates))
 }
 
 // refuse returns why a request is not read at all, or nil.
@@ -109,7 +109,7 @@ func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request) *problem {
 		return &problem{Status: http.StatusUnauthorized, Detail: "expected Authorization: Bearer with the endpoint's token"}
 	case e.opts.Token == nil && !e.opts.Certificates && !isLoopbackName(r.Host):
 		// Without this a site whose name is pointed at this machine could publish from its pages.
-		return &problem{Status: http.StatusMisdirectedRequest, Detail: "expected a request for localhost, since this endpoint asks nobody who they are"}
+		return &problem{Status: http.StatusMisdirectedRequest, Detail: "expected a request for localhost, since this endpoint does not authenticate its clients"}
 	case r.URL.Path != "/":
 		return &problem{Status: http.StatusNotFound, Detail: "events are posted to /"}
 	case r.Method != http.MethodPost:
@@ -120,18 +120,18 @@ func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request) *problem {
 }
 
 // check returns what is wrong with events before any of them is stored, or nil.
-func (e *Endpoint) check(facts []candidate) *problem {
+func (e *Endpoint) check(candidates []candidate) *problem {
 	var bad problem
-	for i, f := range facts {
-		status, err := http.StatusBadRequest, f.err
+	for i, c := range candidates {
+		status, err := http.StatusBadRequest, c.err
 		if err == nil {
-			status, err = e.permits(f.fact)
+			status, err = e.permits(c.event)
 		}
 		if err == nil {
 			continue
 		}
 		bad.Status = max(bad.Status, status)
-		bad.add(i, f.fact, err)
+		bad.add(i, c.event, err)
 	}
 	if bad.Status == 0 {
 		return nil
@@ -173,26 +173,26 @@ func types() string {
 }
 
 // store publishes events in order, and returns the answer to their request.
-func (e *Endpoint) store(ctx context.Context, facts []candidate) problem {
+func (e *Endpoint) store(ctx context.Context, candidates []candidate) problem {
 	ctx, cancel := context.WithTimeoutCause(ctx, storeTime, errSlow)
 	defer cancel()
 	var failed problem
-	for i, f := range facts {
-		receipt, err := e.log.Publish(ctx, f.fact)
+	for i, c := range candidates {
+		receipt, err := e.log.Publish(ctx, c.event)
 		if err != nil {
 			failed.Status = max(failed.Status, statusOf(err))
-			failed.add(i, f.fact, shown(err))
-			e.logger.WarnContext(ctx, "event not stored", "pipeline", f.fact.Pipeline, "run", f.fact.Run, "event", f.fact.ID, "error", err)
+			failed.add(i, c.event, shown(err))
+			e.logger.WarnContext(ctx, "event not stored", "pipeline", c.event.Pipeline, "run", c.event.Run, "event", c.event.ID, "error", err)
 			continue
 		}
 		failed.Stored++
-		e.logger.InfoContext(ctx, "event stored", "kind", f.fact.Data.Kind(), "pipeline", f.fact.Pipeline, "run", f.fact.Run, "event", f.fact.ID,
-			"source", f.fact.Source, "sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
+		e.logger.InfoContext(ctx, "event stored", "kind", c.event.Data.Kind(), "pipeline", c.event.Pipeline, "run", c.event.Run, "event", c.event.ID,
+			"source", c.event.Source, "sequence", receipt.Sequence, "duplicate", receipt.Duplicate)
 	}
 	if failed.Status == 0 {
 		return problem{Status: http.StatusAccepted}
 	}
-	failed.Detail = fmt.Sprintf("%d of %d events are stored: %s", failed.Stored, len(facts), failed.Errors[0].Detail)
+	failed.Detail = fmt.Sprintf("%d of %d events are stored: %s", failed.Stored, len(candidates), failed.Errors[0].Detail)
 	return failed
 }
 

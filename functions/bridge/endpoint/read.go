@@ -19,8 +19,8 @@ import (
 
 // candidate is one event of a request, or why it is none.
 type candidate struct {
-	fact events.Fact
-	err  error
+	event events.Fact
+	err   error
 }
 
 const eventPrefix = "Ce-"
@@ -42,8 +42,8 @@ func read(w http.ResponseWriter, r *http.Request) ([]candidate, error) {
 	if media := mediaOf(header); m.ReadEncoding() == binding.EncodingUnknown {
 		return nil, unknownEncoding(header, media)
 	}
-	fact, err := events.DecodeMessage(m)
-	return []candidate{traced(fact, err, r.Header)}, nil
+	received, err := events.DecodeMessage(m)
+	return []candidate{traced(received, err, r.Header)}, nil
 }
 
 // eventHeader is the header as the SDK may see it: it panics on one named "ce-", and takes the first of several values.
@@ -73,8 +73,8 @@ func readBatch(header http.Header, body []byte) ([]candidate, error) {
 		if err := decoder.Decode(&one); err != nil {
 			return nil, &events.Invalid{Field: "batch", Expected: "a JSON list of events", Got: err.Error()}
 		}
-		fact, err := events.Decode(nil, one)
-		all = append(all, traced(fact, err, header))
+		received, err := events.Decode(nil, one)
+		all = append(all, traced(received, err, header))
 	}
 	if _, err := decoder.Token(); err != nil {
 		return nil, &events.Invalid{Field: "batch", Expected: "a JSON list of events", Got: err.Error()}
@@ -88,15 +88,15 @@ func readBatch(header http.Header, body []byte) ([]candidate, error) {
 var errLongBatch = fmt.Errorf("expected at most %d events in a batch", MaxBatch)
 
 // traced gives an event without a place in a trace that of its request (W3C Trace Context).
-func traced(fact events.Fact, err error, header http.Header) candidate {
-	if err == nil && fact.Trace == "" {
-		withTrace := fact
+func traced(received events.Fact, err error, header http.Header) candidate {
+	if err == nil && received.Trace == "" {
+		withTrace := received
 		withTrace.Trace, withTrace.TraceState = header.Get("traceparent"), header.Get("tracestate")
 		if _, bad := withTrace.CloudEvent(); bad == nil {
-			fact = withTrace
+			received = withTrace
 		}
 	}
-	return candidate{fact, err}
+	return candidate{received, err}
 }
 
 func mediaOf(header http.Header) string {
