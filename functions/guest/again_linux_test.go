@@ -16,8 +16,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
+// It is not parallel: a process may have left what another test orphans meanwhile, and is not used again then.
 func TestOneWarmProcessServesOneJobAfterAnother(t *testing.T) {
-	t.Parallel()
 	host := newHost(t, 1)
 	first := pid(t, host, guest.Limits{})
 	for range 3 {
@@ -27,16 +27,21 @@ func TestOneWarmProcessServesOneJobAfterAnother(t *testing.T) {
 	}
 }
 
+// A process may be ended before its hundredth job, when it has grown, as it does under the race detector: what is wanted is
+// that one serves a hundred, and no more.
 func TestAProcessServesABoundedNumberOfJobs(t *testing.T) {
 	t.Parallel()
 	host := newHost(t, 1)
 	jobs := map[int]int{}
-	for range 120 {
-		jobs[pid(t, host, guest.Limits{})]++
+	for last := 0; jobs[last] < 100; {
+		if last = pid(t, host, guest.Limits{}); len(jobs) > 20 {
+			t.Fatalf("the processes served %v jobs", slices.Sorted(maps.Values(jobs)))
+		}
+		jobs[last]++
 	}
-	served := slices.Sorted(maps.Values(jobs))
-	if most := served[len(served)-1]; most != 100 || len(served) > 3 {
-		t.Errorf("the processes served %v jobs", served)
+	served := slices.MaxFunc(slices.Collect(maps.Keys(jobs)), func(a, b int) int { return jobs[a] - jobs[b] })
+	if next := pid(t, host, guest.Limits{}); next == served {
+		t.Errorf("process %d served more than 100 jobs", served)
 	}
 }
 

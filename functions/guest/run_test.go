@@ -3,6 +3,7 @@ package guest_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -295,6 +296,7 @@ func newHost(t testing.TB, warm int) *guest.Host {
 		CacheDir: t.TempDir(),
 		Env:      []string{childEnv + "=1"},
 		Warm:     warm,
+		Logger:   slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {
 		t.Fatal(err)
