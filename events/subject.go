@@ -38,12 +38,7 @@ func StreamOf(subject string) string {
 
 // FactSubject is where a fact is published: facts.<kind>.<pipeline>.<run>.<id>, the kind with dashes for dots.
 func FactSubject(f Fact) string {
-	return factSubject(f) + "." + Escape(f.ID)
-}
-
-// factSubject is the subject without the id, which publishers may leave out.
-func factSubject(f Fact) string {
-	return join(factToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run))
+	return join(factToken, kindToken(f.Data.Kind()), f.Pipeline, Escape(f.Run), Escape(f.ID))
 }
 
 // ParseFactSubject says which run a fact was published for, whatever it says inside; false for a subject that names none.
@@ -64,33 +59,31 @@ func FactFilters(q Query) []string {
 	}
 	var filters []string
 	for _, kind := range kinds {
-		filters = append(filters, factFilter(kindToken(kind), q.Pipeline, q.Run)...)
+		filters = append(filters, factFilter(kindToken(kind), q.Pipeline, q.Run))
 	}
 	return filters
 }
 
-func factFilter(kind, pipeline, run string) []string {
+func factFilter(kind, pipeline, run string) string {
 	switch {
-	case run != "": // the run is the last token where the publisher left the id out
-		bare := join(factToken, orAny(kind), orAny(pipeline), Escape(run))
-		return []string{bare, bare + ".>"}
+	case run != "":
+		return join(factToken, orAny(kind), orAny(pipeline), Escape(run), ">")
 	case pipeline != "":
-		return []string{join(factToken, orAny(kind), pipeline, ">")}
+		return join(factToken, orAny(kind), pipeline, ">")
 	case kind != "":
-		return []string{join(factToken, kind, ">")}
+		return join(factToken, kind, ">")
 	default:
-		return []string{join(factToken, ">")}
+		return join(factToken, ">")
 	}
 }
 
-// CheckFactSubject says whether a fact was published where it belongs, with or without the id. A publisher's permissions
-// are by subject: what it says inside must agree.
+// CheckFactSubject says whether an event was published where it belongs. A publisher's permissions are by subject: what
+// the event says must agree.
 func CheckFactSubject(f Fact, subject string) error {
-	bare := factSubject(f)
-	if subject == bare || subject == bare+"."+Escape(f.ID) {
-		return nil
+	if want := FactSubject(f); subject != want {
+		return invalid("NATS subject", want, subject)
 	}
-	return invalid("NATS subject", bare+" or "+bare+"."+Escape(f.ID), subject)
+	return nil
 }
 
 // JobSubject is where a job waits: jobs.<function>.<class>.<job>.

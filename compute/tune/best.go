@@ -119,8 +119,9 @@ func (s *Study) sorted(trials []*Trial) []*Trial {
 	return trials
 }
 
-// best is the best trial by the first objective; nil if there is none.
-func (s *Study) best() *Trial {
+// Leader is the completed trial that keeps to the constraints and is best by the first objective, of equal ones the one that
+// was begun first; nil if there is none. Unlike Best it takes no time that grows with the study.
+func (s *Study) Leader() *Trial {
 	if s.leader == 0 {
 		return nil
 	}
@@ -150,7 +151,7 @@ func (s *Study) compare(a, b *Trial) int {
 // Rivals says whether a trial that is completed so keeps to the constraints, and none before it is better in the first objective.
 func (s *Study) Rivals(e Ended) bool {
 	trial := &Trial{Metrics: e.Metrics, Curves: e.Curves}
-	best := s.best()
+	best := s.Leader()
 	return s.Feasible(trial) && (best == nil || s.compare(best, trial) >= 0)
 }
 
@@ -161,7 +162,7 @@ func (s *Study) improves(e *Ended) bool {
 		return false
 	}
 	if len(s.Config.Objectives) == 1 {
-		best := s.best()
+		best := s.Leader()
 		return best == nil || s.compare(trial, best) < 0
 	}
 	scores := s.Turned(trial)

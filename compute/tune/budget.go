@@ -13,7 +13,7 @@ func (s *Study) Due(now time.Time) *Finished {
 	if s.Entries == 0 || s.Finished != nil {
 		return nil
 	}
-	switch best := s.best(); {
+	switch best := s.Leader(); {
 	case s.failing >= c.MaxFailures:
 		return &Finished{Failing, fmt.Sprintf("%d trials in a row have failed, the last: %s", s.failing, s.lastFailure())}
 	case c.Goal != nil && best != nil && !c.Objectives[0].Direction.Better(*c.Goal, s.score(best)):

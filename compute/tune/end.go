@@ -55,7 +55,7 @@ func (s *Study) lead(t *Trial) {
 	if t.Status != Completed || !s.Feasible(t) {
 		return
 	}
-	at, best := s.place(t.ID), s.best()
+	at, best := s.place(t.ID), s.Leader()
 	if best == nil || cmp.Or(s.compare(t, best), cmp.Compare(at+1, s.leader)) < 0 {
 		s.leader = at + 1
 	}

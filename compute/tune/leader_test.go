@@ -33,8 +33,8 @@ func TestTheBestIsTheFirstOfBest(t *testing.T) {
 			status := []Status{Completed, Completed, Completed, Failed, Infeasible}[random.IntN(5)]
 			apply(Entry{Ended: &Ended{Trial: one.ID, Owner: one.Owner, Status: status,
 				Metrics: map[string]float64{"score": float64(random.IntN(40)), "size": float64(random.IntN(4))}}})
-			if best := s.Best(); len(best) > 0 && s.best() != best[0] || len(best) == 0 && s.best() != nil {
-				t.Fatalf("%s, after %s: expected %v, got %v", direction, one.ID, best, s.best())
+			if best := s.Best(); len(best) > 0 && s.Leader() != best[0] || len(best) == 0 && s.Leader() != nil {
+				t.Fatalf("%s, after %s: expected %v, got %v", direction, one.ID, best, s.Leader())
 			}
 		}
 	}

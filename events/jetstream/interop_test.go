@@ -30,7 +30,7 @@ func TestFactsThatTheSDKSendsAreRead(t *testing.T) {
 			server := startBus(t)
 			letterbox := connect(t, server, jetstream.Options{Create: true})
 			want := plainFact()
-			sender, err := sdk.NewSenderFromConn(dial(t, server), "FACTS", "facts.examples-ready.penguin.run-1", nil)
+			sender, err := sdk.NewSenderFromConn(dial(t, server), "FACTS", events.FactSubject(want), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

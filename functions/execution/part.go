@@ -62,15 +62,12 @@ func (p *Part) Load(ctx context.Context, dir string) (bool, error) {
 // Saving runs do and sends the checkpoints of the part's folder for which it calls take, as those of an attempt are sent: what is not
 // sent when do has succeeded is not sent any more.
 func (p *Part) Saving(ctx context.Context, do func(take Take) error) error {
-	s := &saver{checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, latest: make(chan snapshot, 1)}
+	s := &saver{desk: p.attempt.Desk, checkpoints: p.checkpoints, log: p.attempt.Execution.Log, saved: p.attempt.countSaved, latest: make(chan snapshot, 1)}
 	s.copy = func(to string, all bool, _ selection) error {
 		if all {
 			return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, math.MaxInt64, nil)
 		}
 		return copyTree(p.attempt.Desk.base(p.dir), p.dir, to, copiedBytes, nil)
-	}
-	if err := s.makeFolder(p.attempt.Desk); err != nil {
-		return err
 	}
 	defer s.removeFolder()
 	err := p.attempt.shop.saving(ctx, s, do)
@@ -90,8 +87,8 @@ func (d Desk) base(dir string) string {
 // Keep sends what the folder holds for those who go on from the part.
 func (p *Part) Keep(ctx context.Context, step int) error {
 	p.saved = true
-	s := &saver{}
-	if err := s.makeFolder(p.attempt.Desk); err != nil {
+	s := &saver{desk: p.attempt.Desk}
+	if err := s.makeFolder(); err != nil {
 		return err
 	}
 	defer s.removeFolder()

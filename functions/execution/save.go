@@ -21,7 +21,8 @@ import (
 type saver struct {
 	copy        func(to string, all bool, chosen selection) error // of the module's folders
 	settled     *settledFiles                                     // of these; nil where modules say themselves what is whole
-	beside      string                                            // what is copied waits here, where the module can't write
+	desk        Desk
+	beside      string // what is copied waits here, where the module can't write; "" until the first copy
 	checkpoints *storage.Checkpoints
 	log         *slog.Logger
 	saved       func(storage.Checkpoint)
@@ -42,24 +43,29 @@ type snapshot struct {
 	step int
 }
 
-// makeFolder makes the folder that copies wait in.
-func (s *saver) makeFolder(d Desk) (err error) {
-	if s.beside, err = os.MkdirTemp(d.dir, "checkpoints-"); err != nil {
+// makeFolder makes the folder that copies wait in, unless it is there: most trials of a search have no checkpoint.
+func (s *saver) makeFolder() (err error) {
+	if s.beside != "" {
+		return nil
+	}
+	if s.beside, err = os.MkdirTemp(s.desk.dir, "checkpoints-"); err != nil {
 		return events.Fail(events.FailureUnavailable, fmt.Errorf("make a folder for checkpoints: %w", err))
 	}
 	return nil
 }
 
-func (s *saver) removeFolder() { _ = os.RemoveAll(s.beside) } // what stays goes with the Desk
+// removeFolder removes what makeFolder has made. What stays goes with the desk.
+func (s *saver) removeFolder() {
+	if s.beside != "" {
+		_ = os.RemoveAll(s.beside)
+	}
+}
 
 // saving runs finish and sends the attempt's checkpoints that it takes.
 func (a *Attempt) saving(ctx context.Context, finish func(take Take) error) error {
 	s := &saver{
-		copy: a.Desk.copyKept, settled: newSettledFiles(a.Desk, time.Now), checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved,
+		desk: a.Desk, copy: a.Desk.copyKept, settled: newSettledFiles(a.Desk, time.Now), checkpoints: a.checkpoints, log: a.Execution.Log, saved: a.countSaved,
 		latest: make(chan snapshot, 1),
-	}
-	if err := s.makeFolder(a.Desk); err != nil {
-		return err
 	}
 	defer s.removeFolder()
 	err := a.shop.saving(ctx, s, finish)
@@ -135,6 +141,10 @@ func (s *saver) take(m module.Message) {
 				return
 			}
 		}
+	}
+	if err := s.makeFolder(); err != nil {
+		s.log.Warn("a checkpoint is not kept", "step", m.Step, "error", err)
+		return
 	}
 	s.taken++
 	snap := snapshot{dir: filepath.Join(s.beside, "checkpoint-"+strconv.Itoa(s.taken)), step: m.Step}

@@ -178,8 +178,8 @@ func Progress(study tune.Study) events.Progress {
 		}
 	}
 	p := events.Progress{Phase: "tuning", Step: ended, Steps: most}
-	if best := study.Best(); len(best) > 0 {
-		if score, there := study.Score(best[0]); there {
+	if best := study.Leader(); best != nil {
+		if score, there := study.Score(best); there {
 			p.Metrics = map[string]float64{"best " + study.Config.Objectives[0].Name: score}
 		}
 	}
