@@ -70,6 +70,9 @@ type Log interface {
 	// Follow takes the next unread fact for the named durable reader (functions/dispatch), waiting up to wait; then
 	// ErrEmpty. It is delivered again until Done or Never. It reads any copy: facts may be on the log that it does not deliver yet.
 	Follow(ctx context.Context, reader string, wait time.Duration) (Delivery, error)
+	// Delivered is the sequence of the newest fact that was delivered to the named durable reader, settled or not; 0 if none was. What is
+	// behind it is still to be delivered. The leader of the reader answers.
+	Delivered(ctx context.Context, reader string) (uint64, error)
 }
 
 // Queue is the work queue.

@@ -25,6 +25,16 @@ func (m *Memory) Follow(ctx context.Context, name string, wait time.Duration) (e
 	return &delivery{notice: notice, recorded: record(notice.message)}, nil
 }
 
+// Delivered implements events.Log.
+func (m *Memory) Delivered(ctx context.Context, name string) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(m.reader(&m.facts, name).next, 1) - 1, nil
+}
+
 // FollowBuckets implements events.Notices.
 func (m *Memory) FollowBuckets(ctx context.Context, name string, wait time.Duration) (events.Notice, error) {
 	notice, err := m.follow(ctx, &m.buckets, name, wait)

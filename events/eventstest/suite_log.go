@@ -30,6 +30,7 @@ func logTests() map[string]func(*testing.T, Box) {
 		"each fact goes to one of those that share a reader":  followShared,
 		"a fact that was done is not delivered again":         followDone,
 		"a fact that is not settled is delivered again":       followUnsettled,
+		"it is known how far a reader has come":               followDelivered,
 		"a fact that was handed back comes after its delay":   followLater,
 		"a fact that can never be handled is buried verbatim": followNever,
 		"following facts ends with its context":               followCancelled,
@@ -304,6 +305,26 @@ func followDone(t *testing.T, box Box) {
 	must(t, delivery.Done(t.Context()))
 	_, err = box.Follow(t.Context(), "dispatch", Lease+now)
 	wantError(t, err, events.ErrEmpty)
+}
+
+func followDelivered(t *testing.T, box Box) {
+	for _, id := range []string{"1", "2", "3"} {
+		_, err := box.Publish(t.Context(), exampleFact("run 1", id))
+		must(t, err)
+	}
+	for want := range uint64(3) {
+		if got, err := box.Delivered(t.Context(), "dispatch"); err != nil || got != want {
+			t.Errorf("%d delivered, %v, want %d", got, err, want)
+		}
+		delivery, err := box.Follow(t.Context(), "dispatch", soon)
+		must(t, err)
+		if want == 1 { // one that is not settled counts
+			must(t, delivery.Done(t.Context()))
+		}
+	}
+	if got, err := box.Delivered(t.Context(), "audit"); err != nil || got != 0 {
+		t.Errorf("%d delivered to another reader, %v", got, err)
+	}
 }
 
 func followUnsettled(t *testing.T, box Box) {

@@ -40,6 +40,17 @@ func (b *Letterbox) Follow(ctx context.Context, reader string, wait time.Duratio
 	return &delivery{notice: notice, recorded: record(notice.message)}, nil
 }
 
+// Delivered implements events.Log.
+func (b *Letterbox) Delivered(ctx context.Context, reader string) (uint64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, errNoAnswer)
+	defer cancel()
+	info, err := b.consumerInfo(ctx, factConsumer(reader))
+	if err != nil {
+		return 0, fmt.Errorf("look how far %s has come: %w", reader, err)
+	}
+	return info.Delivered.Stream, nil
+}
+
 // FollowBuckets implements events.Notices.
 func (b *Letterbox) FollowBuckets(ctx context.Context, reader string, wait time.Duration) (events.Notice, error) {
 	notice, err := b.follow(ctx, bucketConsumer(reader), wait)

@@ -96,16 +96,24 @@ func (b *Letterbox) reach(ctx context.Context, d ConsumerDefinition) (jetstream.
 	return consumer, b.explain(ctx, err)
 }
 
-// lag asks the server.
 func (b *Letterbox) lag(ctx context.Context, d ConsumerDefinition) (Lag, error) {
-	consumer, err := b.reach(ctx, d)
+	info, err := b.consumerInfo(ctx, d)
 	if err != nil {
 		return Lag{}, err
+	}
+	return lagOf(info), nil
+}
+
+// consumerInfo asks the leader of a consumer.
+func (b *Letterbox) consumerInfo(ctx context.Context, d ConsumerDefinition) (*jetstream.ConsumerInfo, error) {
+	consumer, err := b.reach(ctx, d)
+	if err != nil {
+		return nil, err
 	}
 	info, err := consumer.Info(ctx)
 	if err != nil {
 		b.consumers.forget(d)
-		return Lag{}, fmt.Errorf("ask for consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
+		return nil, fmt.Errorf("ask for consumer %s of %s: %w", d.Name, d.Stream, b.explain(ctx, err))
 	}
-	return lagOf(info), nil
+	return info, nil
 }

@@ -48,6 +48,10 @@ const races = 3
 // lease takes the lease of a job for one message of its. If another attempt may still hold it, busy says when to look again.
 func (b *Letterbox) lease(ctx context.Context, job string, message uint64) (l *held, busy time.Duration, err error) {
 	key := events.Escape(job)
+	l, err = b.hold(ctx, key, events.Lease{}.For(message).Taken(b.opts.NewID()), events.Entry{}) // mostly there is none
+	if !errors.Is(err, events.ErrConflict) {
+		return l, 0, err
+	}
 	for range races {
 		entry, lease, err := b.readLease(ctx, key)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -45,15 +46,38 @@ func SpecOf(ctx context.Context, pipelines events.Register, join plan.Join) (pip
 // the name, or be ahead of those who deploy. One that this Stoker does not understand makes it wait: while a newer Stoker is rolled out,
 // its pipelines are read by dispatchers that are about to go, and to bury what those can't read would ask for mending by hand.
 func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error) {
-	found, err := readPipeline(ctx, d.pipelines, name)
+	found, err := d.applied(ctx, name)
 	if errors.Is(err, events.ErrNotFound) { // which is for good: it is made sure of
 		if err = d.pipelines.Sync(ctx); err == nil {
-			found, err = readPipeline(ctx, d.pipelines, name)
+			found, err = d.applied(ctx, name)
 		}
 	}
 	if errors.Is(err, events.ErrNotFound) {
 		invalid := &events.Invalid{Field: "subject", Expected: "the name of an applied pipeline", Got: name}
 		return deployed{}, events.Fail(events.FailureInput, invalid)
+	}
+	return found, err
+}
+
+// applied reads the deployed pipeline as readPipeline does, together with others who ask for it.
+func (d *Dispatcher) applied(ctx context.Context, name string) (deployed, error) {
+	entry, err := d.reads.get(ctx, "pipeline "+name, func(ctx context.Context) (events.Entry, error) { return d.pipelines.Get(ctx, name) })
+	if err != nil {
+		return deployed{}, fmt.Errorf("read pipeline %s: %w", name, err)
+	}
+	return d.decoded.decode(entry)
+}
+
+// decodedPipelines are pipelines that were decoded before, each at one revision. It may be used from several goroutines.
+type decodedPipelines struct{ byName sync.Map } // of deployed
+
+func (c *decodedPipelines) decode(entry events.Entry) (deployed, error) {
+	if known, there := c.byName.Load(entry.Key); there && known.(deployed).revision == entry.Revision {
+		return known.(deployed), nil
+	}
+	found, err := decodePipeline(entry)
+	if err == nil {
+		c.byName.Store(entry.Key, found)
 	}
 	return found, err
 }

@@ -23,6 +23,10 @@ type Dispatcher struct {
 	// Run.
 	SweepEvery time.Duration
 
+	// Concurrency is how many events are handled at once, those of one run one after another. New sets DefaultConcurrency; another
+	// value is set before Run.
+	Concurrency int
+
 	Telemetry *telemetry.Telemetry // is told of facts; nil: nothing is. Set before Run
 
 	box       events.Letterbox
@@ -30,16 +34,22 @@ type Dispatcher struct {
 	joins     events.Register
 	gates     events.Register
 	log       *slog.Logger
+	inTurn    keyedMutex // of runs and of gates
+	reads     sharedReads
+	decoded   decodedPipelines
 	spanCache spanCache
 	rechecked rechecked
 }
+
+// DefaultConcurrency is how many events a dispatcher handles at once: each waits for some ten answers of the bus, one after another.
+const DefaultConcurrency = 8
 
 // New opens the registers a dispatcher needs. log may be nil.
 func New(ctx context.Context, box events.Letterbox, log *slog.Logger) (*Dispatcher, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dispatcher{SweepEvery: time.Minute, box: box, log: log}
+	d := &Dispatcher{SweepEvery: time.Minute, Concurrency: DefaultConcurrency, box: box, log: log}
 	var err error
 	if d.pipelines, err = box.Register(ctx, events.RegisterPipelines); err != nil {
 		return nil, fmt.Errorf("open pipelines: %w", err)
@@ -58,11 +68,13 @@ const (
 	retryDelay = time.Second     // after the bus or the store said no
 )
 
-// Run handles one fact after another, and sweeps now and then, until ctx ends, and returns nil then. It returns an error when the
+// Run handles events as they come, Concurrency of them at once, and sweeps now and then, until ctx ends, and returns nil then. It returns an error when the
 // letterbox is closed for good.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	running, ctx := errgroup.WithContext(ctx)
-	running.Go(func() error { return d.follow(ctx) })
+	for range max(d.Concurrency, 1) {
+		running.Go(func() error { return d.follow(ctx) })
+	}
 	running.Go(func() error { return d.sweeps(ctx) })
 	return running.Wait()
 }

@@ -30,11 +30,11 @@ func GateOf(ctx context.Context, box events.Letterbox, pipeline string) (plan.Ga
 // enter lets a run that is to have a job pass the gate, or wait there. An open gate without a limit costs one look.
 func (d *Dispatcher) enter(ctx context.Context, run held, current deployed) error {
 	if current.spec.Concurrency == nil {
-		_, entry, err := readGate(ctx, d.gates, run.Pipeline)
+		open, err := d.isOpen(ctx, run.Pipeline)
 		if err != nil {
 			return err
 		}
-		if entry.Revision == 0 {
+		if open {
 			return d.proceed(ctx, run, current)
 		}
 	}
@@ -42,12 +42,23 @@ func (d *Dispatcher) enter(ctx context.Context, run held, current deployed) erro
 	return d.only(run.Run, err)
 }
 
+// isOpen says whether a pipeline has no gate that would have to be changed.
+func (d *Dispatcher) isOpen(ctx context.Context, pipeline string) (bool, error) {
+	_, err := d.reads.get(ctx, "gate "+pipeline, func(ctx context.Context) (events.Entry, error) { return d.gates.Get(ctx, pipeline) })
+	if errors.Is(err, events.ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read gate %s: %w", pipeline, err)
+	}
+	return false, nil
+}
+
 // leave gives the place of a run free whose outcome is told, and lets the next one pass. An outcome is never refused: it says what
 // came of a run, and that the run failed must not be told for it. Where the pipeline is not applied any more, nobody passes; should it
 // be again, a sweep gives the place free.
 func (d *Dispatcher) leave(ctx context.Context, outcome events.Fact) error {
-	_, entry, err := readGate(ctx, d.gates, outcome.Pipeline)
-	if err != nil || entry.Revision == 0 {
+	if open, err := d.isOpen(ctx, outcome.Pipeline); err != nil || open {
 		return err
 	}
 	current, err := readPipeline(ctx, d.pipelines, outcome.Pipeline)
@@ -65,6 +76,7 @@ func (d *Dispatcher) leave(ctx context.Context, outcome events.Fact) error {
 // any more, for who leaves makes room. Each step can be repeated: who was admitted by a dispatcher that died is found there by the
 // next one. A run that makes trouble does not hold up the others: the error is then a troubles.
 func (d *Dispatcher) pass(ctx context.Context, current deployed, change func(plan.Gate) plan.Gate) error {
+	defer d.inTurn.lock(current.spec.Name)()
 	for {
 		gate, err := d.changeGate(ctx, current, change)
 		if err != nil {

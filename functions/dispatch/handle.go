@@ -16,6 +16,7 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if recorded.Err != nil {
 		return events.Fail(events.FailureInput, recorded.Err)
 	}
+	defer d.inTurn.lock(JoinKey(recorded.Fact.Pipeline, recorded.Fact.Run))() // else two events of a run write its join at once, and one in vain
 	if events.EndsJob(recorded.Fact) {
 		return d.conclude(ctx, recorded)
 	}

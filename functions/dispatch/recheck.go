@@ -130,8 +130,12 @@ func (s *sweep) recheck(ctx context.Context, joins knownJoins) error {
 	s.rechecked.mu.Lock()
 	from := max(s.rechecked.handled, recheckLast) - recheckLast + 1
 	s.rechecked.mu.Unlock()
+	delivered, err := s.box.Delivered(ctx, Reader) // what is behind it is still to be handled for the first time
+	if err != nil {
+		return err
+	}
 	kinds := []events.Kind{events.KindExamplesReady, events.KindTransformReady, events.KindHParamsReady, events.KindTuningFailed}
-	for recorded, err := range s.box.Read(ctx, events.Query{Kinds: kinds, From: from}) {
+	for recorded, err := range s.box.Read(ctx, events.Query{Kinds: kinds, From: from, Until: delivered + 1}) {
 		if err != nil {
 			return fmt.Errorf("check the latest events again: %w", err)
 		}

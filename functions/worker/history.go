@@ -19,14 +19,17 @@ func (o over) Error() string { return o.why }
 func (o over) Unwrap() error { return o.err }
 
 // isOver returns an over if the log holds the outcome of this very job, or the end of its run without one; nil if the job is still to
-// be done. It reads the run's events at the leader of the log, where every acknowledged event is.
+// be done. It reads the run's events behind those that the job was made from, at the leader of the log, where every acknowledged event is.
 //
 // An outcome counts whatever execution it names: a module, an input or a builtin may have changed since, and the same job would be
 // another execution now. A job that is retried from its dead letter has another request, and a replay has another id: see
 // events.Announces.
 func (a attempt) isOver(ctx context.Context) error {
-	job := a.task.Job
-	for recorded, err := range a.box.Read(ctx, events.Query{Pipeline: job.Pipeline, Run: job.Run}) {
+	job, caused := a.task.Job, uint64(0)
+	for _, cause := range job.Causes {
+		caused = max(caused, cause.Sequence)
+	}
+	for recorded, err := range a.box.Read(ctx, events.Query{Pipeline: job.Pipeline, Run: job.Run, From: caused + 1}) {
 		switch {
 		case err != nil:
 			return fmt.Errorf("read what the log holds of run %s, before job %s: %w", job.Run, job.ID, err)

@@ -19,24 +19,25 @@ import (
 // backlog is how many runs wait, with two facts each, when dispatchers begin.
 const backlog = 250
 
-// dispatch measures how fast facts are joined and jobs come of them, with 1 and 4 dispatchers, on file storage: as the server
-// writes by default, and synced as production has it. Every other run's facts come in the other order.
+// dispatch measures how fast events are joined and jobs come of them, with 1 and 4 dispatchers, on file storage: as the server
+// writes by default, and synced as production has it. Every other run's events come in the other order. Beside them, programs
+// write the same messages with nats.go alone, once as many events at a time as the dispatchers handle, and once one at a time.
 func (b bench) dispatch(ctx context.Context) (all []figure, err error) {
+	seen, err := seeDispatched(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, storage := range []struct {
 		name   string
 		synced bool
 	}{{"", false}, {"-synced", true}} {
 		for _, dispatchers := range []int{1, 4} {
-			var rates samples
-			for range b.times(5) {
-				rate, err := dispatchRate(ctx, storage.synced, dispatchers)
-				if err != nil {
-					return nil, err
-				}
-				rates = append(rates, rate)
+			rates, err := b.dispatchRates(ctx, storage.synced, dispatchers, seen)
+			if err != nil {
+				return nil, err
 			}
-			name := fmt.Sprintf("dispatched-facts-by-%d%s-p50", dispatchers, storage.name)
-			all = append(all, alone(name, perSecond, rates.quantile(0.5), rates, ""))
+			name := fmt.Sprintf("dispatched-events-by-%d%s", dispatchers, storage.name)
+			all = append(all, rates.figures(name)...)
 		}
 		took, err := dispatchLatency(ctx, storage.synced, b.times(200))
 		if err != nil {
@@ -48,18 +49,81 @@ func (b bench) dispatch(ctx context.Context) (all []figure, err error) {
 	return all, nil
 }
 
-// dispatchRate is how many facts a second are joined and dispatched, from the start of the dispatchers to the last job on the
-// queue.
-func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float64, err error) {
-	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
+// dispatchRates are events a second: ours, and those of raw JetStream beside them.
+type dispatchRates struct{ ours, raw, rawByOne samples }
+
+// dispatchRates measures them in turn, so that a machine that changes its speed changes it for all.
+func (b bench) dispatchRates(ctx context.Context, synced bool, dispatchers int, seen dispatched) (r dispatchRates, err error) {
+	for range b.times(5) {
+		ours, err := dispatchRate(ctx, synced, dispatchers)
+		if err != nil {
+			return r, err
+		}
+		raw, err := rawDispatchRate(ctx, synced, dispatchers, dispatch.DefaultConcurrency, seen)
+		if err != nil {
+			return r, err
+		}
+		one, err := rawDispatchRate(ctx, synced, dispatchers, 1, seen)
+		if err != nil {
+			return r, err
+		}
+		r.ours, r.raw, r.rawByOne = append(r.ours, ours), append(r.raw, raw), append(r.rawByOne, one)
+	}
+	return r, nil
+}
+
+// figures are the rate of ours with the median of the rounds' ratios to each peer.
+func (r dispatchRates) figures(name string) []figure {
+	ours := alone(name+"-p50", perSecond, r.ours.quantile(0.5), r.ours, "")
+	return []figure{
+		ours.beside(fmt.Sprintf("%s, %d at once", rawName, dispatch.DefaultConcurrency), r.ours, r.raw),
+		renamed(ours, name+"-to-one-at-a-time-p50").beside(rawName+", one at a time", r.ours, r.rawByOne),
+	}
+}
+
+func renamed(f figure, name string) figure {
+	f.Name = name
+	return f
+}
+
+// seeDispatched looks what a dispatcher that handles one event at a time writes for a run.
+func seeDispatched(ctx context.Context) (seen dispatched, err error) {
+	err = withDispatched(ctx, false, func(ctx context.Context, on ownBus, box events.Letterbox) error {
+		facts := benchFacts(0)
+		sent, err := withWiretap(on, func(tapped ownBus) error {
+			return withDispatchers(ctx, tapped, 1, 1, nil, func(ctx context.Context) error {
+				_, err := factToJob(ctx, box, facts)
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+		seen, err = asDispatched(sent, facts[0].Run)
+		return err
+	})
+	return seen, err
+}
+
+// withBacklog runs a bus on which the events of backlog runs wait for dispatchers.
+func withBacklog(ctx context.Context, synced bool, do func(context.Context, ownBus) error) error {
+	return withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
 		for run := range backlog {
 			if err := publishAll(ctx, box, benchFacts(run)); err != nil {
 				return err
 			}
 		}
-		offered := &tally{want: backlog, seen: map[string]bool{}, all: make(chan struct{})}
+		return do(ctx, on)
+	})
+}
+
+// dispatchRate is how many events a second are joined and dispatched, from the start of the dispatchers to the last job on the
+// queue.
+func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float64, err error) {
+	err = withBacklog(ctx, synced, func(ctx context.Context, on ownBus) error {
+		offered := newTally(backlog)
 		began := time.Now()
-		err := withDispatchers(ctx, on, dispatchers, offered, func(ctx context.Context) error { return offered.wait(ctx) })
+		err := withDispatchers(ctx, on, dispatchers, dispatch.DefaultConcurrency, offered, func(ctx context.Context) error { return offered.wait(ctx) })
 		rate = 2 * backlog / offered.last.Sub(began).Seconds()
 		return err
 	})
@@ -69,7 +133,7 @@ func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float
 // dispatchLatency is the time from before a run's last fact is published until a worker has its job, one run at a time.
 func dispatchLatency(ctx context.Context, synced bool, rounds int) (took samples, err error) {
 	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
-		return withDispatchers(ctx, on, 1, nil, func(ctx context.Context) error {
+		return withDispatchers(ctx, on, 1, dispatch.DefaultConcurrency, nil, func(ctx context.Context) error {
 			for round := range rounds {
 				one, err := factToJob(ctx, box, benchFacts(round))
 				if err != nil {
@@ -90,12 +154,17 @@ func factToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) (
 	taking, ctx := errgroup.WithContext(ctx)
 	var began, taken time.Time
 	taking.Go(func() error {
-		claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, patience)
-		taken = time.Now()
-		if err != nil {
-			return err
+		for {
+			claim, err := box.Take(ctx, events.FunctionTrain, []string{"cpu"}, patience)
+			taken = time.Now()
+			if err != nil {
+				return err
+			}
+			job, err := claim.Job()
+			if err = errors.Join(err, settle(ctx, box, claim)); err != nil || job.Run == facts[0].Run {
+				return err
+			} // else the job of an earlier run, which the first sweep has enqueued again
 		}
-		return settle(ctx, box, claim)
 	})
 	taking.Go(func() error {
 		time.Sleep(2 * time.Millisecond) // the worker waits before there is anything, as a rule
@@ -139,7 +208,7 @@ func withDispatched(ctx context.Context, synced bool, do func(context.Context, o
 }
 
 // withDispatchers runs n of them, with a connection each, for as long as do runs.
-func withDispatchers(ctx context.Context, on ownBus, n int, offered *tally, do func(context.Context) error) error {
+func withDispatchers(ctx context.Context, on ownBus, n, concurrency int, offered *tally, do func(context.Context) error) error {
 	running, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -150,6 +219,7 @@ func withDispatchers(ctx context.Context, on ownBus, n int, offered *tally, do f
 				if err != nil {
 					return err
 				}
+				d.Concurrency = concurrency
 				return d.Run(ctx)
 			})
 		})

@@ -55,6 +55,17 @@ func (f figure) faster(peerName string, peer float64) figure {
 	return f
 }
 
+// beside sets a rate beside that of a peer, measured in the same rounds: the ratio is the median of theirs.
+func (f figure) beside(peerName string, ours, peer samples) figure {
+	var ratios samples
+	for i := range ours {
+		ratios = append(ratios, ours[i]/peer[i])
+	}
+	theirs, ratio := rounded(peer.quantile(0.5)), rounded(ratios.quantile(0.5))
+	f.Peer, f.PeerName, f.Ratio = &theirs, peerName, &ratio
+	return f
+}
+
 // rounded keeps four digits that mean something: no clock here is good for more.
 func rounded(x float64) float64 {
 	if x == 0 {

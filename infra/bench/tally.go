@@ -33,6 +33,10 @@ type tally struct {
 	last time.Time // when the last one came; to be read once all is closed
 }
 
+func newTally(want int) *tally {
+	return &tally{want: want, seen: map[string]bool{}, all: make(chan struct{})}
+}
+
 func (t *tally) note(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
