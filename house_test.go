@@ -156,7 +156,7 @@ var table = house.Table{
 	},
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
-		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster", Tests: "local local/bus infra/chaos infra/publishers functions/access"},
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", Tests: "local local/bus infra/chaos infra/publishers functions/access"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access functions/stoker infra/publishers"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events functions/bridge/endpoint infra/publishers/go", Tests: "events/jetstream"},          // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access local/bucket"},                                           // sets buckets' policies

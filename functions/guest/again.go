@@ -14,6 +14,7 @@ import (
 // leak or a scattered heap costs is bounded, whoever is to blame for it.
 const (
 	servedMost = 100
+	looksShare = 200 // of a session's time one such part is spent on looks for processes that were left running
 	keptBytes  = 256 << 20 // resident
 )
 
@@ -74,11 +75,14 @@ func (e *errand) unfit(resident int64) error {
 // strayed says whether the process has left others running, if it is time to look again.
 func (e *errand) strayed() bool {
 	p := e.process
-	if time.Since(p.looked) < e.mayStray {
+	began := time.Now()
+	if e.mayStray > 0 && began.Sub(p.looked) < max(e.mayStray, looksShare*p.lookTook) {
 		return false
 	}
+	alone := p.Alone()
 	p.looked = time.Now()
-	return !p.Alone()
+	p.lookTook = p.looked.Sub(began)
+	return !alone
 }
 
 // unheard reads what waits in a pipe, without waiting for more. It is nil if there is nothing, and at its end.

@@ -18,7 +18,8 @@ type child struct {
 	served int             // assignments that it has worked on
 	idled  bool            // it has waited for one, and may have left meanwhile
 
-	looked time.Time // when somebody last looked for processes that it left running
+	looked   time.Time     // when somebody last looked for processes that it left running
+	lookTook time.Duration // how long that look took, on a machine with many processes
 }
 
 // start starts a program, which waits on its standard input.

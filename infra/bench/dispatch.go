@@ -43,7 +43,7 @@ func (b bench) dispatch(ctx context.Context) (all []figure, err error) {
 		if err != nil {
 			return nil, err
 		}
-		name := "fact-to-job" + storage.name
+		name := "event-to-job" + storage.name
 		all = append(all, alone(name+"-p50", milliseconds, took.quantile(0.5), took, ""), alone(name+"-p99", milliseconds, took.quantile(0.99), took, ""))
 	}
 	return all, nil
@@ -92,7 +92,7 @@ func seeDispatched(ctx context.Context) (seen dispatched, err error) {
 		facts := benchFacts(0)
 		sent, err := withWiretap(on, func(tapped ownBus) error {
 			return withDispatchers(ctx, tapped, 1, 1, nil, func(ctx context.Context) error {
-				_, err := factToJob(ctx, box, facts)
+				_, err := eventToJob(ctx, box, facts)
 				return err
 			})
 		})
@@ -135,7 +135,7 @@ func dispatchLatency(ctx context.Context, synced bool, rounds int) (took samples
 	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
 		return withDispatchers(ctx, on, 1, dispatch.DefaultConcurrency, nil, func(ctx context.Context) error {
 			for round := range rounds {
-				one, err := factToJob(ctx, box, benchFacts(round))
+				one, err := eventToJob(ctx, box, benchFacts(round))
 				if err != nil {
 					return err
 				}
@@ -147,7 +147,7 @@ func dispatchLatency(ctx context.Context, synced bool, rounds int) (took samples
 	return took, err
 }
 
-func factToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) (took time.Duration, err error) {
+func eventToJob(ctx context.Context, box events.Letterbox, facts []events.Fact) (took time.Duration, err error) {
 	if err := publishAll(ctx, box, facts[:1]); err != nil {
 		return 0, err
 	}

@@ -19,18 +19,27 @@ import (
 // noopJobs is how many jobs wait in each round when the worker begins.
 const noopJobs = 400
 
-// noop measures what Stoker adds to a job that does nothing: lease, warm module process, fact, acknowledgement. The worker has
-// one slot, and there is no store in it.
+// noop measures what Stoker adds to a job that does nothing: lease, warm module process, event, acknowledgement. The worker has
+// one slot, and there is no store in it. Beside it, a program writes the same messages with nats.go alone.
 func (b bench) noop(ctx context.Context) (all []figure, err error) {
-	var rates, took samples
+	var rates, raws, took samples
 	err = withNoop(ctx, func(ctx context.Context, on ownBus, noop *noopFunction) error {
-		next := 0
+		seen, err := seeJob(ctx, on, noop)
+		if err != nil {
+			return err
+		}
+		next := len(seen.requests)
 		for range b.times(5) {
 			rate, err := noopRate(ctx, on, noop, next)
 			if err != nil {
 				return err
 			}
-			rates, next = append(rates, rate), next+noopJobs
+			next += noopJobs
+			raw, err := rawJobRate(ctx, on, seen, next)
+			if err != nil {
+				return err
+			}
+			rates, raws, next = append(rates, rate), append(raws, raw), next+noopJobs
 		}
 		took, err = noopLatency(ctx, on, noop, next, b.times(200))
 		return err
@@ -39,7 +48,7 @@ func (b bench) noop(ctx context.Context) (all []figure, err error) {
 		return nil, err
 	}
 	return []figure{
-		alone("noop-jobs-p50", perSecond, rates.quantile(0.5), rates, "> 200"),
+		alone("noop-jobs-p50", perSecond, rates.quantile(0.5), rates, "> 200").beside(rawName+", one at a time", rates, raws),
 		alone("job-to-user-code-p50", milliseconds, took.quantile(0.5), took, "< 5"),
 		alone("job-to-user-code-p99", milliseconds, took.quantile(0.99), took, ""),
 	}, nil
@@ -48,22 +57,52 @@ func (b bench) noop(ctx context.Context) (all []figure, err error) {
 // noopRate is how many jobs a second one slot works on, from the worker's start to the acknowledgement of the last.
 func noopRate(ctx context.Context, on ownBus, noop *noopFunction, first int) (rate float64, err error) {
 	err = on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
-		for i := range noopJobs {
-			if err := box.Offer(ctx, benchJob(first+i)); err != nil {
-				return err
-			}
+		if err := offerJobs(ctx, box, first, noopJobs); err != nil {
+			return err
 		}
-		w := worker.New(box, worker.Options{Functions: []worker.Function{noop}})
 		began := time.Now()
-		for i := range noopJobs {
-			if worked, err := w.Once(ctx, patience); err != nil || !worked {
-				return fmt.Errorf("job %d: worked %v: %w", i, worked, err)
-			}
+		if err := workOnJobs(ctx, box, noop, noopJobs); err != nil {
+			return err
 		}
 		rate = noopJobs / time.Since(began).Seconds()
 		return nil
 	})
 	return rate, err
+}
+
+func offerJobs(ctx context.Context, box events.Letterbox, first, n int) error {
+	for i := range n {
+		if err := box.Offer(ctx, benchJob(first+i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func workOnJobs(ctx context.Context, box events.Letterbox, noop *noopFunction, n int) error {
+	w := worker.New(box, worker.Options{Functions: []worker.Function{noop}})
+	for i := range n {
+		if worked, err := w.Once(ctx, patience); err != nil || !worked {
+			return fmt.Errorf("job %d: worked %v: %w", i, worked, err)
+		}
+	}
+	return nil
+}
+
+// seeJob looks what a worker sends for a job.
+func seeJob(ctx context.Context, on ownBus, noop *noopFunction) (seen jobSeen, err error) {
+	const jobs = 3
+	err = on.with(ctx, jetstream.Options{}, func(box events.Letterbox) error { return offerJobs(ctx, box, 0, jobs) })
+	if err != nil {
+		return seen, err
+	}
+	sent, err := withWiretap(on, func(tapped ownBus) error {
+		return tapped.with(ctx, jetstream.Options{}, func(box events.Letterbox) error { return workOnJobs(ctx, box, noop, jobs) })
+	})
+	if err != nil {
+		return seen, err
+	}
+	return asJob(sent)
 }
 
 // noopLatency is the time from before a job is offered to the first word of the module's code, one job at a time.

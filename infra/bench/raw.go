@@ -26,8 +26,7 @@ type raw struct {
 	from jetstream.Consumer
 }
 
-// withRaw connects n programs to a durable consumer for as long as do runs. A program takes up to ahead messages before it has
-// acknowledged them.
+// withRaw connects n programs to a durable consumer for as long as do runs.
 func withRaw(ctx context.Context, on ownBus, n int, stream, consumer string, do func(context.Context, []raw) error) error {
 	var programs []raw
 	for range n {
@@ -179,22 +178,27 @@ func (r *rawRuns) handle(ctx context.Context, by raw, msg jetstream.Msg) (err er
 func rawDispatchRate(ctx context.Context, synced bool, programs, concurrency int, seen dispatched) (rate float64, err error) {
 	err = withBacklog(ctx, synced, func(ctx context.Context, on ownBus) error {
 		return withRaw(ctx, on, programs, events.StreamFacts, dispatch.Reader, func(ctx context.Context, all []raw) error {
-			done := newTally(backlog)
-			runs := &rawRuns{dispatched: seen, done: done, runs: map[string]*rawRun{}}
-			working, stop := context.WithCancel(ctx)
-			defer stop()
-			running, working := errgroup.WithContext(working)
-			began := time.Now()
-			for _, one := range all {
-				running.Go(func() error {
-					return one.work(working, concurrency, func(ctx context.Context, msg jetstream.Msg) error { return runs.handle(ctx, one, msg) })
-				})
-			}
-			err := done.wait(working)
-			stop()
+			done, began := newTally(backlog), time.Now()
+			err := writeRuns(ctx, all, concurrency, seen, done)
 			rate = 2 * backlog / done.last.Sub(began).Seconds()
-			return errors.Join(err, running.Wait())
+			return err
 		})
 	})
 	return rate, err
+}
+
+// writeRuns has programs write runs until all are done.
+func writeRuns(ctx context.Context, all []raw, concurrency int, seen dispatched, done *tally) error {
+	runs := &rawRuns{dispatched: seen, done: done, runs: map[string]*rawRun{}}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	running, working := errgroup.WithContext(working)
+	for _, one := range all {
+		running.Go(func() error {
+			return one.work(working, concurrency, func(ctx context.Context, msg jetstream.Msg) error { return runs.handle(ctx, one, msg) })
+		})
+	}
+	err := done.wait(working)
+	stop()
+	return errors.Join(err, running.Wait())
 }

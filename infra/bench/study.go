@@ -36,15 +36,21 @@ const (
 )
 
 // study measures what is around the trials of a search, on a bus, a store and workers in this process: how many a second, of trials that
-// do nothing, on two workers of one slot; and how much of the time that 16 slots have is spent in trials that sleep.
+// do nothing, on two workers of one slot, beside two programs that append as many entries to logs with nats.go alone; and how much of
+// the time that 16 slots have is spent in trials that sleep.
 func (b bench) study(ctx context.Context) ([]figure, error) {
-	var rates, shares samples
+	var rates, raws, shares samples
 	for range b.times(3) {
 		rate, err := studied(ctx, studySetting{workers: 2, slots: 1, trials: noopTrials})
 		if err != nil {
 			return nil, err
 		}
 		rates = append(rates, noopTrials/rate.Seconds())
+		raw, err := rawTrialRate(ctx, 2)
+		if err != nil {
+			return nil, err
+		}
+		raws = append(raws, raw)
 		took, err := studied(ctx, studySetting{workers: 1, slots: sleepSlots, trials: sleepTrials, sleep: sleepPerTrial})
 		if err != nil {
 			return nil, err
@@ -53,7 +59,7 @@ func (b bench) study(ctx context.Context) ([]figure, error) {
 		shares = append(shares, ideal.Seconds()/took.Seconds())
 	}
 	return []figure{
-		alone("noop-trials-p50", perSecond, rates.quantile(0.5), rates, "> 300"),
+		alone("noop-trials-p50", perSecond, rates.quantile(0.5), rates, "> 300").beside(rawName, rates, raws),
 		alone("sleeping-trials-efficiency-p50", fraction, shares.quantile(0.5), shares, "> 0.9"),
 	}, nil
 }
