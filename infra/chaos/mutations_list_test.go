@@ -18,13 +18,11 @@ type mutation struct {
 	edits []edit
 }
 
-// suite is what must fail without a guard: tests of a package, in which the moment that matters is forced, or operations of a plan on
-// three servers.
+// suite is what must fail without a guard: tests of a package, in which the moment that matters is forced, so that they fail each time.
 type suite struct {
-	folder     string // of the package that holds the tests; "": infra/chaos
-	tests      string // pattern of their names; "": the operations of a plan
-	because    string // pattern of what the failed test prints; "": anything
-	operations string // pattern of the operations that the guard is for; "": all
+	folder  string // of the package that holds the tests; "": infra/chaos
+	tests   string // pattern of their names
+	because string // pattern of what the failed test prints; "": anything
 }
 
 // The folders of several suites.
@@ -32,6 +30,7 @@ const (
 	onCluster    = "infra/cluster"
 	ofBus        = "events/jetstream"
 	ofDispatcher = "functions/dispatch"
+	ofWorker     = "functions/worker"
 )
 
 // The guards whose absence tests must notice.
@@ -48,7 +47,7 @@ var mutations = []mutation{
 		{"functions/dispatch/sweep.go", "errors.Join(s.withdrawTuning(ctx, run), s.withdraw(ctx, run, deployed{}))", "error(nil)"},
 		{"functions/worker/history.go", "case events.EndsRunWithoutJob(recorded.Fact):", "case false:"},
 	}},
-	{"a job is worked on whose outcome was announced", suite{operations: "overwrite"}, []edit{
+	{"a job is worked on whose outcome was announced", suite{folder: ofWorker, tests: "TestAJobThatWasAnnouncedIsNotDoneAgain", because: "an announced job was worked on"}, []edit{
 		{"functions/worker/history.go", "case events.Announces(recorded.Fact, job):", "case false:"},
 	}},
 	{"a run expires by one clock", suite{folder: onCluster, tests: "TestARunOutlivesAJumpOfTheLeadersClock"}, []edit{
@@ -58,7 +57,7 @@ var mutations = []mutation{
 		{"functions/worker/attempt.go", "Prove: claim.Prove,", "Prove: func() error { return nil },"},
 		{"functions/worker/attempt.go", "err = claim.Hold(ctx, a.work)", "err = a.work(ctx)"},
 	}},
-	{"a job that was given up is worked on again", suite{folder: "functions/worker", tests: "TestAJobThatWasGivenUpIsNotWorkedOn", because: "worked on 1 times more"}, []edit{
+	{"a job that was given up is worked on again", suite{folder: ofWorker, tests: "TestAJobThatWasGivenUpIsNotWorkedOn", because: "worked on 1 times more"}, []edit{
 		{"functions/worker/attempt.go", "given != nil && !a.task", "false && given != nil && !a.task"},
 	}},
 	{"absence is believed without a write", suite{folder: onCluster, tests: "TestALeaderThatHasLostTheOthersDecidesNothing", because: "refused|synced"}, []edit{
@@ -181,7 +180,7 @@ func (s suite) missing(t *testing.T) (parts []string) {
 		source.Write(text)
 	}
 	for part := range strings.SplitSeq(s.tests, "|") {
-		if part != "" && !strings.Contains(source.String(), "\nfunc "+part) {
+		if !strings.Contains(source.String(), "\nfunc "+part) {
 			parts = append(parts, part)
 		}
 	}
