@@ -38,7 +38,8 @@ def plain(value):
     return value
 
 
-def work(request, log, answer):
+def work(request, log, answer, folder):
+    tempfile.tempdir = os.environ["TMPDIR"] = folder  # os._exit skips what would remove AutoGraph's and Beam's files
     signal.alarm(CHECK_SECONDS)  # so that a child that hangs doesn't outlive its test for ever
     os.dup2(log.fileno(), 1)
     os.dup2(log.fileno(), 2)
@@ -54,10 +55,14 @@ def work(request, log, answer):
 
 
 def serve(request):
-    with tempfile.TemporaryFile("w+b") as log, tempfile.TemporaryFile("w+") as answer:
+    with (
+        tempfile.TemporaryFile("w+b") as log,
+        tempfile.TemporaryFile("w+") as answer,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+    ):
         pid = os.fork()
         if pid == 0:
-            work(request, log, answer)
+            work(request, log, answer, folder)
         _, status = os.waitpid(pid, 0)
         answer.seek(0)
         if status == 0:

@@ -55,6 +55,15 @@ func TestScriptsDoNotShareState(t *testing.T) {
 	}
 }
 
+func TestTemporaryFilesOfAScriptAreRemoved(t *testing.T) {
+	t.Parallel()
+	var folder string
+	RunLive(t, "import os, tempfile\ndef check(_):\n    made = tempfile.mkdtemp()\n    open(os.path.join(made, 'file'), 'w').close()\n    return made", nil, &folder)
+	if _, err := os.Stat(folder); folder == "" || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%q: %v, want it to be removed", folder, err)
+	}
+}
+
 func TestCrashEndsOnlyItsOwnScript(t *testing.T) {
 	t.Parallel()
 	text := failLive(t, "import os\ndef check(_):\n    os.abort()", nil)

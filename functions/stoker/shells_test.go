@@ -116,7 +116,7 @@ func machine(t *testing.T) []string {
 	environ := []string{"HOME=" + home, "XDG_DATA_HOME=" + filepath.Join(home, "data"), "PATH=" + bin + ":" + os.Getenv("PATH"), "TERM=xterm"}
 	files := map[string]string{
 		".config/nats/context/lab.json": `{"url": "nats://127.0.0.1:1"}`,
-		"penguin.yaml":                  "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, examples], custom_config: {label: species}}\n",
+		"penguin.yaml":                  "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, examples], train_args: {num_steps: 1}, custom_config: {label: species}}\n",
 		"fact.json":                     `{"transform_graph": "s3://stoker/t/4"}`,
 	}
 	for name, text := range files {

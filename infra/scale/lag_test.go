@@ -75,7 +75,7 @@ func offer(t *testing.T, box *jetstream.Letterbox, id, class string) {
 
 func take(t *testing.T, box *jetstream.Letterbox, class string) events.Claim {
 	t.Helper()
-	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{class}, 10*time.Second)
+	claim, err := box.Take(t.Context(), events.FunctionTrain, []string{class}, patience)
 	must(t, err)
 	return claim
 }
@@ -84,7 +84,7 @@ func take(t *testing.T, box *jetstream.Letterbox, class string) events.Claim {
 // so that the first answers may lack it.
 func wantLag(t *testing.T, when string, c scale.Consumer, want int64) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		got, err := c.Lag(t.Context())
 		must(t, err)
 		if got == want {
