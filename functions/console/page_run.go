@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -244,8 +245,8 @@ func (v *runView) addModel(root storage.Ref) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Hyperparameters)) {
 		value := fmt.Sprint(t.Hyperparameters[name])
-		if secret.MatchString(name) {
-			value = hidden
+		if mask.Name(name) {
+			value = mask.Hidden
 		}
 		v.Hyper = append(v.Hyper, nameValue{name, value})
 	}

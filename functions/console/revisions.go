@@ -55,11 +55,11 @@ func (c *Console) configuration(ctx context.Context, name string, number uint64)
 			return ""
 		}
 	}
-	text, err := spec.JSON()
+	text, err := spec.Masked()
 	if err != nil {
 		return ""
 	}
-	return indented(masked(text))
+	return indented(text)
 }
 
 // specAt is a pipeline at a revision, if that has been read.

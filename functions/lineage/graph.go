@@ -29,8 +29,8 @@ type Node struct {
 	Revision   uint64    `json:"revision,omitempty"` // of the pipeline; 0 if that is not known any more
 	Started    time.Time `json:"started,omitzero"`
 
-	// Configuration is the pipeline at Revision, with every default filled in: what the execution was asked to do. Left out where that
-	// revision is not known any more.
+	// Configuration is the pipeline at Revision, with every default filled in and secrets hidden: what the execution was asked to do.
+	// Left out where that revision is not known any more.
 	Configuration json.RawMessage `json:"configuration,omitempty"`
 
 	Finished time.Time `json:"finished,omitzero"`

@@ -218,7 +218,7 @@ func (r *records) join(ctx context.Context, found *record) error {
 	if err != nil || join.Revision == 0 {
 		return ctx.Err() // an older revision may not be kept
 	}
-	if found.configuration, err = spec.JSON(); err != nil {
+	if found.configuration, err = spec.Masked(); err != nil {
 		return err
 	}
 	found.module, found.moduleFrom = spec.Module.Path, strings.HasPrefix(spec.Module.Path, "s3://")
