@@ -100,7 +100,7 @@ var table = house.Table{
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model
 		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
-		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
+		"functions/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
 			"compute/example compute/skew compute/warm",
 			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +

@@ -157,7 +157,7 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 
 func (e *errand) outcome(maxRSS int64) Outcome {
 	return Outcome{
-		Module: e.process.digest, Metrics: e.listener.metrics, Unwritten: e.listener.lacking, Device: e.deviceUsed(), LogTail: e.log.tail(), LogBytes: e.log.total(),
+		Module: e.process.digest, Metrics: e.listener.metrics, Unwritten: e.listener.lacking, Device: e.deviceUsed(), Settings: e.listener.settings, LogTail: e.log.tail(), LogBytes: e.log.total(),
 		MaxRSSBytes: max(e.memory.peak, maxRSS),
 	}
 }

@@ -33,6 +33,9 @@ type Node struct {
 	// Left out where that revision is not known any more.
 	Configuration json.RawMessage `json:"configuration,omitempty"`
 
+	// Settings are what the training of a model used, defaults included, as its module says. Left out where it says nothing.
+	Settings json.RawMessage `json:"settings,omitempty"`
+
 	Finished time.Time `json:"finished,omitzero"`
 
 	Values  map[string]any     `json:"values,omitempty"`  // of hyperparameters, or of a trial

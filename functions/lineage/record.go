@@ -21,6 +21,7 @@ type record struct {
 	Inputs          []events.Artifact  `json:"inputs"`
 	Metrics         map[string]float64 `json:"metrics"`
 	Hyperparameters map[string]any     `json:"hyperparameters"`
+	Settings        json.RawMessage    `json:"settings"`
 	Values          map[string]any     `json:"values"`
 	Study           string             `json:"study"`
 	Best            string             `json:"best"`
@@ -106,7 +107,7 @@ func byFact(fact events.Fact) record {
 	switch data := fact.Data.(type) {
 	case *events.ModelTrained:
 		return record{
-			Module: data.Module, Inputs: data.Inputs, Metrics: data.Metrics, Hyperparameters: data.Hyperparameters,
+			Module: data.Module, Inputs: data.Inputs, Metrics: data.Metrics, Hyperparameters: data.Hyperparameters, Settings: data.Settings,
 			Started: data.Started, Finished: data.Finished,
 		}
 	case *events.HParamsReady:

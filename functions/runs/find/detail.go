@@ -36,6 +36,8 @@ type Detail struct {
 
 	Configuration json.RawMessage `json:"configuration,omitempty"` // the pipeline at Revision, with every default filled in and secrets hidden
 
+	Settings json.RawMessage `json:"settings,omitempty"` // that its model was trained with, defaults included, as the module says
+
 	Trained *events.ModelTrained `json:"-"` // what Outcome tells of, if that is a model
 	Failed  events.Failed        `json:"-"` // or a failure; the log is that of the search where the run ended with its tuning
 }
@@ -115,6 +117,10 @@ func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 		if events.EndsRun(fact) {
 			d.Outcome = mask.JSON(runs.JSON(fact))
 			d.Trained, _ = fact.Data.(*events.ModelTrained)
+			d.Settings = nil
+			if d.Trained != nil {
+				d.Settings = d.Trained.Settings
+			}
 		}
 	}
 	return nil
