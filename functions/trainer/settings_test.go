@@ -3,15 +3,12 @@ package trainer_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/module"
-	"github.com/stoker-ml/stoker/storage"
 )
 
 // What a model was trained with is in its event and its manifest, and so in the event of one that is taken from the cache. Secrets are
@@ -35,13 +32,8 @@ func TestAModelSaysWhatItWasTrainedWith(t *testing.T) {
 		}
 	}
 	for _, key := range b.keys(t, "") {
-		body, _, err := b.store.Open(t.Context(), storage.Ref{Bucket: "stoker", Key: key}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(body)
-		if err := errors.Join(err, body.Close()); err != nil || strings.Contains(string(text), "hunter2") {
-			t.Errorf("%s holds a secret, or %v", key, err)
+		if strings.Contains(b.text(t, key), "hunter2") {
+			t.Errorf("%s holds a secret", key)
 		}
 	}
 }
