@@ -206,7 +206,7 @@ func TestBrowserPressesRerun(t *testing.T) {
 	pressed := ask[struct {
 		URL, Text     string
 		Asked, Errors []string
-	}](t, b, "-press", "Rerun with revision 3", "-token", token, "-watch", "given-up-2", w.url+"/run?pipeline=penguin&run=given-up")
+	}](t, b, "-shots", os.Getenv("STOKER_SHOTS"), "-press", "Rerun with revision 3", "-token", token, "-watch", "given-up-2", w.url+"/run?pipeline=penguin&run=given-up")
 	if pressed.URL != w.url+"/run?pipeline=penguin&run=given-up-2" || len(pressed.Errors) > 0 || !strings.Contains(pressed.Text, "transform.ready") {
 		t.Errorf("%+v", pressed)
 	}

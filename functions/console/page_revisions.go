@@ -38,7 +38,8 @@ type revisionLine struct {
 	Removed bool // the pipeline was removed then
 	Current bool // it is applied now
 	Bad     string
-	Changed string       // keys that differ from the revision before; "" if there is none
+	Changed string       // keys that differ from the revision before; "" if none does
+	First   bool         // there is none before
 	URL     template.URL // what has changed in it
 }
 
@@ -107,6 +108,7 @@ func revisionLineOf(all []dispatch.Revision, i int, name string) revisionLine {
 	number := strconv.FormatUint(r.Number, 10)
 	line.URL = link("/revisions", "name", name, "to", number)
 	before, there := beforeRevision(all, r.Number)
+	line.First = !there
 	if !there || r.Err != nil || before.Err != nil {
 		return line
 	}
@@ -193,6 +195,10 @@ func (v *revisionsView) compare(c *Console, all []dispatch.Revision, from, to ui
 func shownJSON(value json.RawMessage) string {
 	if value == nil {
 		return ""
+	}
+	const line = 80
+	if len(value) <= line {
+		return string(value)
 	}
 	return indented(value)
 }

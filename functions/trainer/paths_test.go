@@ -38,7 +38,7 @@ func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
 		dir = attemptDir(a)
 		outcome, err := writesModel(a)
-		outcome.Unwritten = map[string]string{"onnx": everyPath(a), "tflite": strings.Repeat("x", 990) + a.EvalFiles[0]} // which is cut
+		outcome.Unwritten = map[string]string{"onnx": everyPath(a), "tflite": strings.Repeat("x", 940) + a.EvalFiles[0]} // which is cut
 		text, jsonErr := json.Marshal(map[string]string{"data": everyPath(a), a.TrainFiles[0]: "key"})
 		outcome.Settings = text
 		return outcome, errors.Join(err, jsonErr)
@@ -51,14 +51,14 @@ func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{dir, filepath.Base(dir), filepath.Dir(dir)} {
+	for _, path := range []string{dir[:len(os.TempDir())+15], filepath.Base(dir)} { // the beginning is what is left of a path that was cut
 		if strings.Contains(string(text), path) {
 			t.Errorf("the event holds %s: %s", path, text)
 		}
 	}
 	for _, name := range []string{
 		"s3://stoker/up/tx/Split-eval/*/file: record 3", "s3://stoker/up/graph/file: record 3", " model/Format-Serving/file: record 3", " model_run/file: record 3",
-		"working/file", "answers/predictions.jsonl", " the folder of the attempt ",
+		" working/file", " answers/predictions.jsonl", " the folder of the attempt ",
 	} {
 		if !strings.Contains(string(text), name) {
 			t.Errorf("the event lacks %s: %s", name, text)

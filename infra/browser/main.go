@@ -8,7 +8,7 @@
 //	browser -times N URL...
 //	browser -plain URL...
 //	browser -watch WORD [-watch WORD]... URL
-//	browser -press LABEL -token TOKEN -watch WORD URL
+//	browser -press LABEL -token TOKEN -watch WORD [-shots FOLDER] URL
 //
 // It is a module of its own: chromedp and the protocol's types are no part of Stoker.
 package main
@@ -72,7 +72,7 @@ func run() error {
 	defer end()
 	switch {
 	case *label != "" && len(watch) == 1:
-		return printed(press(ctx, flag.Arg(0), *token, *label, watch[0]))
+		return printed(press(ctx, flag.Arg(0), *token, *label, watch[0], *shots))
 	case len(watch) > 0:
 		return follow(ctx, flag.Arg(0), watch, *outage)
 	case *plain:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,8 +24,8 @@ type Pressed struct {
 }
 
 // press enters the token on the page for it, presses the button of the page that says label, answers yes to what the page asks, and reads
-// the page that it leads to, once that says until.
-func press(ctx context.Context, url, token, label, until string) (p Pressed, err error) {
+// the page that it leads to, once that says until. The page before is drawn into the folder shots, if there is one.
+func press(ctx context.Context, url, token, label, until, shots string) (p Pressed, err error) {
 	heard := listen(ctx)
 	p.Asked = []string{}
 	chromedp.ListenTarget(ctx, func(event any) {
@@ -44,6 +46,12 @@ func press(ctx context.Context, url, token, label, until string) (p Pressed, err
 		chromedp.WaitNotPresent("#token", chromedp.ByQuery),
 		chromedp.Navigate(url), chromedp.WaitVisible(button),
 	)
+	if err == nil && shots != "" {
+		var picture []byte
+		if err = chromedp.Run(ctx, chromedp.FullScreenshot(&picture, 100)); err == nil {
+			err = os.WriteFile(filepath.Join(shots, "press.png"), picture, 0o644)
+		}
+	}
 	if err == nil {
 		_, err = chromedp.RunResponse(ctx, chromedp.Click(button))
 	}
