@@ -67,7 +67,8 @@ var table = house.Table{
 		"compute/tune/tpe":       {},
 		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
-		"functions/pipeline":                         {Opens: "functions/module compute/tune"},
+		"functions/mask":                             {}, // what is a secret, wherever something is shown
+		"functions/pipeline":                         {Opens: "functions/mask functions/module compute/tune"},
 		"functions/module":                           {Opens: "compute/kernel compute/record compute/tune", Tests: "compute/tune/space"},
 		"functions/module/modelcheck":                {Opens: "compute/export compute/savedmodel compute/skew compute/tensorflow"},
 		"functions/module/modelcheck/modelchecktest": {Opens: "functions/guest functions/module/modelcheck", TestHelp: true},
@@ -99,7 +100,7 @@ var table = house.Table{
 		"functions/replay":    {Opens: "events storage functions/plan functions/dispatch", Tests: "functions/pipeline"},
 		"functions/group":     {Opens: "events"}, // several hosts, one model
 		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
-		"functions/trainer": {Opens: "events storage functions/execution functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
+		"functions/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
 			"compute/example compute/skew compute/warm",
 			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
@@ -116,13 +117,13 @@ var table = house.Table{
 		"functions/runs/submit": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/runs functions/runs/find",
 			Tests: "events/eventstest"}, // what an event will do, for who publishes it
 		"functions/runs/logs": {Opens: "events functions/runs functions/runs/find storage"},
-		"functions/runs/find": {Opens: "events functions/dispatch functions/pipeline functions/plan functions/replay functions/runs functions/studies storage",
+		"functions/runs/find": {Opens: "events functions/dispatch functions/mask functions/pipeline functions/plan functions/replay functions/runs functions/studies storage",
 			Tests: "events/eventstest"},
 		"functions/telemetry":           {Opens: "events", Tests: "*"}, // whole runs are traced
 		"functions/studies":             {Opens: "events compute/tune", Tests: "compute/tune/space events/eventstest"},
 		"functions/studies/studiestest": {Opens: "events", TestHelp: true},
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
-			"functions/lineage functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
+			"functions/lineage functions/mask functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
 			Tests: "functions/peer/peertest"},
 		"functions/stoker":          {Opens: "*"},
 		"functions/stoker/exit":     {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status

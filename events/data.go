@@ -124,6 +124,7 @@ type ModelTrained struct {
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 	Inputs          []Artifact         `json:"inputs" jsonschema:"required"`
 	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"`
+	Settings        json.RawMessage    `json:"settings,omitempty" jsonschema:"type=object,description=What the training used\\, defaults included\\, as its module says. Secrets are hidden"`
 	Module          string             `json:"module" jsonschema:"required,minLength=1,description=Digest of the module's code"`
 	BaseModel       string             `json:"base_model,omitempty" jsonschema:"format=s3"`
 	Skew            *Skew              `json:"skew,omitempty"`

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
 // axeVersion of npm's axe-core, with which pages are looked at.
@@ -90,7 +91,7 @@ func TestBrowserFindsNothingWrong(t *testing.T) {
 	if shots == "" {
 		shots = t.TempDir()
 	}
-	args := append([]string{"-axe", b.axe, "-shots", shots, "-width", "1280", "-width", "390"}, pages...)
+	args := append([]string{"-axe", b.axe, "-shots", shots, "-width", "1440", "-width", "390"}, pages...)
 	for _, found := range ask[[]finding](t, b, args...) {
 		path := strings.TrimPrefix(found.URL, w.url)
 		t.Logf("%-60.60s %4d %-5s %d elements, %d charts", path, found.Width, found.Scheme, found.Elements, found.Charts)
@@ -168,7 +169,7 @@ func (w *world) crowd(runs, trials int) (pages []string) {
 	for _, path := range []string{
 		"/", "/?q=run-00&state=trained&page=2", "/run?pipeline=penguin&run=" + last, "/run?pipeline=penguin&run=run-0003", "/run?pipeline=penguin&run=run-0005",
 		"/compare?run=penguin/run-0001&run=penguin/run-0002&run=penguin/run-0004&run=penguin/run-0005", "/studies", "/study?pipeline=penguin&id=" + study, "/pipelines",
-		"/pipeline?name=penguin", "/dead", "/letter?number=1", "/letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
+		"/pipeline?name=penguin", "/revisions?name=penguin", "/revisions?name=taxi-tips", "/dead", "/letter?number=1", "/letter?number=2", "/run?pipeline=penguin&run=given-up", "/artifact?ref=s3://bkt/penguin/Trainer/model/" + digest[7:] + "/a1",
 		"/lineage?pipeline=penguin&run=run-0001", "/token", "/?q=nothing-like-that",
 	} {
 		pages = append(pages, w.url+path)
@@ -192,6 +193,31 @@ func (w *world) giveUp(run string) {
 	}
 	w.publish(failed(run, "ValueError: boom"))
 	w.apply(strings.Replace(penguin, "hyperparameters: none", "hyperparameters: none, seed: 7", 1))
+	w.apply(strings.Replace(penguin, "hyperparameters: none, custom_config: {", "hyperparameters: none, max_crashes: 9, custom_config: {url: \"postgres://me:"+
+		"hunter2@db/x\", hidden_units: [8, 16, 32], note: \"<b>"+strings.Repeat("long ", 40)+strings.Repeat("x", 200)+"\", ", 1))
+}
+
+// TestBrowserPressesRerun presses the button of a run that was given up, which starts its inputs again as a new run.
+func TestBrowserPressesRerun(t *testing.T) {
+	b, w := openBrowser(t), setup(t, nil)
+	w.apply(penguin)
+	w.giveUp("given-up")
+	w.sees("/run?pipeline=penguin&run=given-up", "ValueError: boom")
+	pressed := ask[struct {
+		URL, Text     string
+		Asked, Errors []string
+	}](t, b, "-shots", os.Getenv("STOKER_SHOTS"), "-press", "Rerun with revision 3", "-token", token, "-watch", "given-up-2", w.url+"/run?pipeline=penguin&run=given-up")
+	if pressed.URL != w.url+"/run?pipeline=penguin&run=given-up-2" || len(pressed.Errors) > 0 || !strings.Contains(pressed.Text, "transform.ready") {
+		t.Errorf("%+v", pressed)
+	}
+	if len(pressed.Asked) != 1 || !strings.HasPrefix(pressed.Asked[0], "Start the inputs of run given-up again") {
+		t.Errorf("the page asked %q", pressed.Asked)
+	}
+	w.dispatched()
+	join, err := dispatch.ReadJoin(t.Context(), w.box, "penguin", "given-up-2")
+	if err != nil || join.Revision != 3 {
+		t.Errorf("%+v, %v", join, err)
+	}
 }
 
 // logged12 gives a training one of twelve run logs, and figures that go with it.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stoker-ml/stoker/functions/mask"
 )
 
 // breath is how often a page that follows is made anew although the model has not changed: times go on.
@@ -72,7 +74,7 @@ func seenBy(r *http.Request) seen {
 func (c *Console) update(to *sender, r *http.Request, p page) (time.Duration, error) {
 	made, err := c.shared.parts(r, c.trusts(r), func() (parts, error) { return c.makeParts(r, p) })
 	if err != nil {
-		return breath, to.part("notice", notice(maskText(err.Error())))
+		return breath, to.part("notice", notice(mask.Text(err.Error())))
 	}
 	for _, one := range made.list {
 		if err := to.part(one.name, one.html); err != nil {

@@ -24,7 +24,7 @@ type model struct {
 	runs   map[key]*run
 	specs  map[string]deployed
 	older  map[revision]pipeline.Pipeline // at revisions that joins have pinned
-	lacks  map[revision]bool              // revisions to read
+	lacks  revisions                      // to read; those who hold the lock for reading add to them too
 	gates  map[string]plan.Gate
 	leases map[string]runs.Lease
 	jobs   map[string]key
@@ -47,7 +47,7 @@ type deployed struct {
 func newModel(limit int) *model {
 	return &model{
 		changed: make(chan struct{}), limit: limit,
-		runs: map[key]*run{}, specs: map[string]deployed{}, older: map[revision]pipeline.Pipeline{}, lacks: map[revision]bool{},
+		runs: map[key]*run{}, specs: map[string]deployed{}, older: map[revision]pipeline.Pipeline{},
 		gates: map[string]plan.Gate{}, leases: map[string]runs.Lease{}, jobs: map[string]key{}, read: map[string]bool{}, away: map[string]string{},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/mask"
 )
 
 // compareView is the curves of several runs over each other.
@@ -98,7 +99,7 @@ func (c *Console) curvesOf(r *http.Request, k key) (charts []chart, line runLine
 		if err != nil {
 			line.Pipeline, line.Run, line.Key = k.pipeline, k.run, k.pipeline+"/"+k.run
 			line.URL = link("/run", "pipeline", k.pipeline, "run", k.run)
-			return nil, line, nil, maskText(err.Error())
+			return nil, line, nil, mask.Text(err.Error())
 		}
 		c.model.mu.RLock()
 		one = &told.record

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
@@ -75,7 +76,7 @@ func (c *Console) lineOf(letter events.DeadLetter) letterLine {
 	c.model.mu.RLock()
 	line.Applied = c.model.specs[line.Pipeline].revision
 	c.model.mu.RUnlock()
-	line.Why = maskText(runs.FirstLine(letter.Reason.Message))
+	line.Why = mask.Text(runs.FirstLine(letter.Reason.Message))
 	return line
 }
 
@@ -118,11 +119,11 @@ func (c *Console) letterPage() page {
 }
 
 func (c *Console) letterView(letter events.DeadLetter) letterView {
-	view := letterView{letterLine: c.lineOf(letter), Message: maskText(runs.OnPaper(letter.Reason.Message)), Body: bodyText(letter.Message)}
+	view := letterView{letterLine: c.lineOf(letter), Message: mask.Text(runs.OnPaper(letter.Reason.Message)), Body: bodyText(letter.Message)}
 	for _, name := range slices.Sorted(maps.Keys(letter.Message.Header)) {
 		value := strings.Join(letter.Message.Header[name], ", ")
-		if secret.MatchString(name) {
-			value = hidden
+		if mask.Name(name) {
+			value = mask.Hidden
 		}
 		view.Headers = append(view.Headers, nameValue{name, value})
 	}
@@ -143,12 +144,12 @@ func (c *Console) letterView(letter events.DeadLetter) letterView {
 func bodyText(m events.Message) string {
 	text := strings.ToValidUTF8(runs.OnPaper(string(m.Body)), "�")
 	if json.Valid(m.Body) {
-		text = indented(masked(m.Body))
+		text = indented(mask.JSON(m.Body))
 	}
 	if m.Cut != nil {
 		text += "\n… (cut: the whole has " + bytesText(int64(m.Cut.Bytes)) + ")"
 	}
-	return maskText(text)
+	return mask.Text(text)
 }
 
 func indented(value any) string {
@@ -157,7 +158,7 @@ func indented(value any) string {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {
-		return hidden
+		return mask.Hidden
 	}
 	return strings.TrimSpace(out.String())
 }

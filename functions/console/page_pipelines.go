@@ -116,8 +116,8 @@ func (c *Console) pipelineView(name string) (view pipelineView, err error) {
 		}
 	}
 	view = pipelineView{pipelineLine: c.model.pipelineLine(name, of), Gate: c.model.gates[name]}
-	if text, err := d.spec.JSON(); err == nil && applied && d.bad == "" {
-		view.Spec = indented(masked(text))
+	if text, err := d.spec.Masked(); err == nil && applied && d.bad == "" {
+		view.Spec = indented(text)
 	}
 	f := frame{c: c}
 	view.Command = []commandLine{

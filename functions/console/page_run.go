@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -46,6 +47,7 @@ type runView struct {
 	Commands  []commandLine
 	CanCancel bool
 	Config    string // the pipeline that it is, or was, made from, with its defaults, as JSON; "" if that is not known
+	Settings  string // what its model was trained with, as JSON; "" if the module did not say
 	CanRerun  bool   // it has ended, and its inputs may be started again
 	Applied   uint64 // the revision of its pipeline that is applied now; 0: none is
 }
@@ -110,6 +112,9 @@ func (c *Console) runView(r *http.Request) (runView, error) {
 	view := c.fromModel(k, told)
 	view.Facts, view.Trained = told.facts, told.trained
 	view.Config = c.configuration(r.Context(), k.pipeline, view.Revision)
+	if told.trained != nil && len(told.trained.Settings) > 0 {
+		view.Settings = indented(mask.JSON(told.trained.Settings))
+	}
 	c.addCharts(r.Context(), &view, told)
 	c.addStudy(r.Context(), &view, told)
 	if view.Trained != nil && view.State.State == runs.Trained {
@@ -244,8 +249,8 @@ func (v *runView) addModel(root storage.Ref) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Hyperparameters)) {
 		value := fmt.Sprint(t.Hyperparameters[name])
-		if secret.MatchString(name) {
-			value = hidden
+		if mask.Name(name) {
+			value = mask.Hidden
 		}
 		v.Hyper = append(v.Hyper, nameValue{name, value})
 	}

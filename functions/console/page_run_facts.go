@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -66,7 +67,7 @@ func (m *model) markIgnored(r *run, facts []factLine) {
 		all[i] = f.event
 	}
 	for i, why := range runs.Ignored(r.join, spec, all) {
-		facts[i].Ignored = maskText(runs.FirstLine(why))
+		facts[i].Ignored = mask.Text(runs.FirstLine(why))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/storage"
 )
@@ -15,10 +16,10 @@ func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
 		return
 	}
 	if told.failed != nil {
-		if whole := maskText(runs.OnPaper(told.failed.Message)); whole != plain(view.What()) {
+		if whole := mask.Text(runs.OnPaper(told.failed.Message)); whole != plain(view.What()) {
 			view.Failure = whole
 		}
-		view.Log = maskText(runs.OnPaper(told.failed.LogTail))
+		view.Log = mask.Text(runs.OnPaper(told.failed.LogTail))
 	}
 	address := logAddress(told)
 	if address == "" {
@@ -36,7 +37,7 @@ func (c *Console) addLog(ctx context.Context, view *runView, told toldOf) {
 	case err != nil:
 		view.LogNote = "The log can't be read: " + err.Error()
 	default:
-		view.Log, view.LogWhole, view.LogURL = maskText(runs.OnPaper(text)), whole, link("/download", "ref", address)
+		view.Log, view.LogWhole, view.LogURL = mask.Text(runs.OnPaper(text)), whole, link("/download", "ref", address)
 	}
 }
 
@@ -46,10 +47,10 @@ func (c *Console) addLiveLog(ctx context.Context, view *runView) {
 	view.LogNote = kept
 	text, err := c.logs.end(ctx, job{key{view.Pipeline, view.Run}, view.Job})
 	if err != nil {
-		view.LogNote = "What it prints can't be read now: " + maskText(err.Error()) + ". " + kept
+		view.LogNote = "What it prints can't be read now: " + mask.Text(err.Error()) + ". " + kept
 		return
 	}
-	view.Log, view.LogLive = maskText(runs.OnPaper(text)), text != ""
+	view.Log, view.LogLive = mask.Text(runs.OnPaper(text)), text != ""
 }
 
 func logAddress(told toldOf) string {

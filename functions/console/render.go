@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -177,7 +178,7 @@ type errorView struct {
 }
 
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, err error) {
-	c.refuse(w, r, statusOf(err), maskText(err.Error()))
+	c.refuse(w, r, statusOf(err), mask.Text(err.Error()))
 }
 
 // write renders the whole before any of it goes out: a page is never cut short by an error of ours.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -65,5 +66,18 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	w.sees("/run?pipeline=penguin&run=monday-2", "revision 2", "/stoker/rerun")
 	if status, _ := w.post("/rerun", url.Values{"pipeline": {"penguin"}, "run": {"nobody"}}, w.trusted); status != http.StatusNotFound {
 		t.Errorf("a run that never was: %d", status)
+	}
+}
+
+func TestARunShowsWhatItsModelWasTrainedWith(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	w.publish(ready("monday"))
+	fact := trained("monday")
+	fact.Data.(*events.ModelTrained).Settings = json.RawMessage(`{"batch_size": 32, "api_token": "hunter2", "note": "<b>"}`)
+	w.publish(fact)
+	body := w.sees("/run?pipeline=penguin&run=monday", "Trained with", "&#34;batch_size&#34;: 32", "&lt;b&gt;")
+	if strings.Contains(body, "hunter2") {
+		t.Error("the settings show a secret")
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
@@ -20,7 +23,34 @@ type revision struct {
 
 var errNotRead = errors.New("the pipeline is being read")
 
-// known is the model as functions/runs asks it, with the lock held.
+// revisions is a set of them. Its methods may be called from several goroutines.
+type revisions struct {
+	mu  sync.Mutex
+	set map[revision]bool
+}
+
+func (r *revisions) add(at revision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.set == nil {
+		r.set = map[revision]bool{}
+	}
+	r.set[at] = true
+}
+
+func (r *revisions) drop(at revision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.set, at)
+}
+
+func (r *revisions) list() []revision {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.set))
+}
+
+// known is the model as functions/runs asks it, with the lock held, for reading at least.
 type known struct{ m *model }
 
 func (k known) Spec(join plan.Join) (pipeline.Pipeline, error) {
@@ -38,7 +68,7 @@ func (k known) Spec(join plan.Join) (pipeline.Pipeline, error) {
 	if spec, there := k.m.older[at]; there {
 		return spec, nil
 	}
-	k.m.lacks[at] = true
+	k.m.lacks.add(at)
 	return pipeline.Pipeline{}, errNotRead
 }
 
@@ -55,11 +85,11 @@ func (c *Console) configuration(ctx context.Context, name string, number uint64)
 			return ""
 		}
 	}
-	text, err := spec.JSON()
+	text, err := spec.Masked()
 	if err != nil {
 		return ""
 	}
-	return indented(masked(text))
+	return indented(text)
 }
 
 // specAt is a pipeline at a revision, if that has been read.
@@ -93,14 +123,7 @@ func (k known) Gate(name string) (plan.Gate, error) { return k.m.gates[name], ni
 func (k known) Lease(job string) (runs.Lease, error) { return k.m.leases[job], nil }
 
 // wanted are the revisions that nobody has read yet.
-func (m *model) wanted() (list []revision) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for at := range m.lacks {
-		list = append(list, at)
-	}
-	return list
-}
+func (m *model) wanted() []revision { return m.lacks.list() }
 
 // maxOlder is how many older revisions are kept.
 const maxOlder = 500
@@ -108,7 +131,7 @@ const maxOlder = 500
 // found takes a pipeline at an older revision, or why it can't be read.
 func (m *model) found(at revision, spec pipeline.Pipeline) {
 	m.change(func() {
-		delete(m.lacks, at)
+		m.lacks.drop(at)
 		if len(m.older) >= maxOlder {
 			clear(m.older)
 		}

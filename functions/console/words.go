@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -92,7 +93,7 @@ func thousands(n int) string {
 
 // plain is what a run waits for or failed of, without secrets, and without the command that helps: here there is a button.
 func plain(what string) string {
-	what, _, _ = strings.Cut(maskText(what), ": `")
+	what, _, _ = strings.Cut(mask.Text(what), ": `")
 	return what
 }
 

@@ -20,6 +20,8 @@ type Attempt struct {
 	Resumed   int // step of the checkpoint that it goes on from; 0: from the start
 
 	from               string      // which checkpoint that is; "" for none
+	module             code        // once it was found
+	also               []Input     // that were staged and decide nothing of the result
 	together           *group.Work // of all hosts of the worker's group; nil: this one works alone
 	shop               *Workshop
 	checkpoints        *storage.Checkpoints // of the execution; nil before it was looked for one

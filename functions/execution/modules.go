@@ -123,6 +123,7 @@ func (a *Attempt) code(ctx context.Context) (code, error) {
 	if err != nil || a.Execution.Spec.Module.IsBuiltin() {
 		return found, err
 	}
+	a.module = found
 	digest, err := a.shop.digestOf(ctx, found)
 	if err == nil && digest != a.Execution.Module {
 		err = a.changed()

@@ -32,7 +32,7 @@ func (a *Attempt) Publish(ctx context.Context, story any) (_ storage.Manifest, e
 		outputs[key] = storage.Source{Type: kind, Dir: a.Desk.Out(key)}
 	}
 	manifest, err := storage.Publish(ctx, a.Execution.fenced, storage.Publication{
-		Root: a.Execution.root, Execution: a.Execution.ID, Attempt: a.Task.Attempt.ID, Result: told, Outputs: outputs,
+		Root: a.Execution.root, Execution: a.Execution.ID, Attempt: a.Task.Attempt.ID, Result: a.storyAtAddress(told), Outputs: outputs,
 	})
 	if err != nil {
 		return storage.Manifest{}, publishFailure(err)

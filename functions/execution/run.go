@@ -56,7 +56,7 @@ func (a *Attempt) RunTuning(ctx context.Context, told module.Assignment, r pipel
 	live.end()
 	a.log, a.logTail = a.keepLog(ctx, kept), outcome.LogTail
 	if err != nil {
-		return guest.Outcome{}, code.atAddress(a.AtAddresses(moduleFailure(err, a.log)))
+		return guest.Outcome{}, a.AtAddresses(moduleFailure(err, a.log))
 	}
 	if outcome.Module != "" && outcome.Module != a.Execution.Module { // it changed at the last moment
 		return guest.Outcome{}, a.changed()

@@ -36,7 +36,7 @@ func (a *Attempt) Sit(ctx context.Context) (*Sitting, error) {
 		session, err := opener.Open(ctx, found.source)
 		if err != nil {
 			live.end()
-			return nil, found.atAddress(moduleFailure(err, ""))
+			return nil, a.AtAddresses(moduleFailure(err, ""))
 		}
 		s.run, s.close = session.Run, func() { session.Close(); live.end() }
 	}
@@ -53,7 +53,7 @@ func (s *Sitting) Run(ctx context.Context, told module.Assignment, r pipeline.Re
 	outcome, err = s.run(ctx, told, limits, on)
 	switch {
 	case err != nil:
-		return outcome, s.code.atAddress(a.AtAddresses(moduleFailure(err, "")))
+		return outcome, a.AtAddresses(moduleFailure(err, ""))
 	case outcome.Module != "" && outcome.Module != a.Execution.Module:
 		return outcome, a.changed()
 	}

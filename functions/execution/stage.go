@@ -51,6 +51,8 @@ func (a *Attempt) StageFirst(ctx context.Context, in Input) error {
 	if len(listing.Files) > 1 {
 		listing.Files = listing.Files[:1]
 	}
+	in.Listing = listing
+	a.also = append(a.also, in)
 	_, err = storage.StageIn(ctx, a.shop.store, listing.Ref, a.Desk.In(in.Dir), storage.StageOptions{Listing: &listing})
 	return err
 }

@@ -71,8 +71,9 @@ func (w *Workshop) Follow(ctx context.Context, kind Follower, turn *group.Turn) 
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	return e.failed(kind.Follow(ctx, a, turn))
+	err = kind.Follow(ctx, a, turn)
+	a.CloseWith(&err)
+	return e.failed(err)
 }
 
 // Follow is a member's Run: the module starts when all hosts are ready, and its model is nobody's.
@@ -92,7 +93,7 @@ func (a *Attempt) Follow(ctx context.Context, told module.Assignment, r pipeline
 		return fmt.Errorf("the module was stopped: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		return code.atAddress(a.AtAddresses(moduleFailure(err, "")))
+		return moduleFailure(err, "")
 	}
 	return nil
 }

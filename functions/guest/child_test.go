@@ -66,6 +66,15 @@ func behaviours() map[string]behaviour {
 			a.Result(map[string]float64{"accuracy": 0.875})
 			return os.MkdirAll(a.ServingModelDir, 0o755)
 		},
+		"says its home": func(_ context.Context, a *module.Args, _ string) error {
+			home, err := os.Getwd()
+			fmt.Println("read " + filepath.Join(home, "file"))
+			return errors.Join(err, errors.New("write "+filepath.Join(home, "file")+": no room"))
+		},
+		"settings": func(_ context.Context, a *module.Args, _ string) error {
+			defer a.Send(module.Message{Type: module.MessageSettings, Settings: []byte("[1]")})
+			return errors.Join(a.Settings(map[string]int{"units": 4}), a.Settings(map[string]int{"units": 8}))
+		},
 		"raise": func(context.Context, *module.Args, string) error { return errors.New("the labels are all the same") },
 		"bad input": func(context.Context, *module.Args, string) error {
 			return module.BadInput(errors.New("record 7 of train"))

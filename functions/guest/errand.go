@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -147,7 +148,7 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 	p.Release()
 	outcome := e.outcome(how.MaxRSSBytes)
 	if err := ending.failure(); err != nil {
-		err.Err = fmt.Errorf("module %s: %w", e.assignment.Module, err.Err)
+		err.Err = fmt.Errorf("module %s: %w", e.assignment.Module, e.atHome(err.Err))
 		err.LogTail = outcome.LogTail
 		outcome.Metrics = nil
 		return outcome, err
@@ -156,11 +157,37 @@ func (e *errand) end(ctx context.Context) (Outcome, error) {
 }
 
 func (e *errand) outcome(maxRSS int64) Outcome {
+	for format, why := range e.listener.lacking {
+		e.listener.lacking[format] = e.homeless(why)
+	}
 	return Outcome{
-		Module: e.process.digest, Metrics: e.listener.metrics, Unwritten: e.listener.lacking, Device: e.deviceUsed(), LogTail: e.log.tail(), LogBytes: e.log.total(),
+		Module: e.process.digest, Metrics: e.listener.metrics, Unwritten: e.listener.lacking, Device: e.deviceUsed(), Settings: e.listener.settings,
+		LogTail: e.homeless(e.log.tail()), LogBytes: e.log.total(),
 		MaxRSSBytes: max(e.memory.peak, maxRSS),
 	}
 }
+
+// homeless is a text in which paths below the process's home begin with ~: nobody finds that folder again.
+func (e *errand) homeless(text string) string {
+	return strings.ReplaceAll(text, e.process.Home+"/", "~/")
+}
+
+// atHome is err in such words.
+func (e *errand) atHome(err error) error {
+	if said := e.homeless(err.Error()); said != err.Error() {
+		return &toldAtHome{said, err}
+	}
+	return err
+}
+
+// toldAtHome is an error told in other words.
+type toldAtHome struct {
+	said string
+	error
+}
+
+func (e *toldAtHome) Error() string { return e.said }
+func (e *toldAtHome) Unwrap() error { return e.error }
 
 // deviceUsed is what the module says of its device, or what its host knows.
 func (e *errand) deviceUsed() string {

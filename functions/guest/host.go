@@ -161,6 +161,7 @@ type Outcome struct {
 	Metrics     map[string]float64 // that came with its "done"
 	Unwritten   map[string]string  // formats that it could not write, with the reason, as its "done" has them
 	Device      string             // what it trained on, module.DeviceGPU or module.DeviceCPU; "" where nobody says
+	Settings    json.RawMessage    // what it trained with, as it says: a JSON object; nil where nobody says
 	LogTail     string             // the last lines of its log, at most 8 KiB
 	LogBytes    int64              // how long the log is, or would be
 	MaxRSSBytes int64              // the largest resident size seen of it

@@ -26,6 +26,7 @@ type listener struct {
 	metrics  map[string]float64
 	lacking  map[string]string // formats that it could not write
 	device   string            // that it says it trained on
+	settings json.RawMessage   // that it says it trains with; nil: it said none
 	failure  *module.Error
 }
 
@@ -70,6 +71,8 @@ func (l *listener) line(line []byte) {
 		if l.on != nil {
 			l.on(m)
 		}
+	case m.Type == module.MessageSettings && !over && isObject(m.Settings):
+		l.settings = m.Settings
 	case m.Type == module.MessageDone && !over:
 		l.finished, l.metrics, l.lacking, l.device = true, m.Metrics, m.Unwritten, m.Device
 		close(l.done)
@@ -80,6 +83,9 @@ func (l *listener) line(line []byte) {
 		l.note(line)
 	}
 }
+
+// isObject reports whether JSON is an object. What the decoder has read is JSON.
+func isObject(text json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) }
 
 // over says whether the module has said its last word.
 func (l *listener) over() bool { return l.finished || l.failure != nil }

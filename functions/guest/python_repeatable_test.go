@@ -1,6 +1,7 @@
 package guest_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,13 @@ func TestATFXModuleGivesTheSameBitsEachTimeWhereItIsAskedTo(t *testing.T) {
 		}
 		if outcome.Device != module.DeviceCPU {
 			t.Errorf("trained on %q, want a CPU", outcome.Device)
+		}
+		var settings struct {
+			Seed          int64 `json:"seed"`
+			Deterministic bool  `json:"deterministic"`
+		}
+		if err := json.Unmarshal(outcome.Settings, &settings); err != nil || settings.Seed != seed&0xffffffff || settings.Deterministic != deterministic {
+			t.Errorf("trained with %s, %v; want seed %d, deterministic %v", outcome.Settings, err, seed&0xffffffff, deterministic)
 		}
 		text, err := os.ReadFile(limits.LogPath)
 		if err != nil {

@@ -410,3 +410,13 @@ func TestIdleProcessesServeAssignmentsLikeNewOnes(t *testing.T) {
 		}
 	}
 }
+
+// The home of a process is gone when its failure is read, on another machine.
+func TestAFailureDoesNotNameTheHomeOfItsProcess(t *testing.T) {
+	t.Parallel()
+	_, err := newHost(t, 0).Run(t.Context(), assignment(t, "says its home"), guest.Limits{}, nil)
+	failed := asError(t, err)
+	if !strings.HasSuffix(failed.Error(), "write ~/file: no room") || !strings.HasPrefix(failed.LogTail, "read ~/file\n") || strings.Contains(failed.LogTail, os.TempDir()) {
+		t.Errorf("%s, log %s", failed, failed.LogTail)
+	}
+}

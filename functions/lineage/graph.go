@@ -29,9 +29,12 @@ type Node struct {
 	Revision   uint64    `json:"revision,omitempty"` // of the pipeline; 0 if that is not known any more
 	Started    time.Time `json:"started,omitzero"`
 
-	// Configuration is the pipeline at Revision, with every default filled in: what the execution was asked to do. Left out where that
-	// revision is not known any more.
+	// Configuration is the pipeline at Revision, with every default filled in and secrets hidden: what the execution was asked to do.
+	// Left out where that revision is not known any more.
 	Configuration json.RawMessage `json:"configuration,omitempty"`
+
+	// Settings are what the training of a model used, defaults included, as its module says. Left out where it says nothing.
+	Settings json.RawMessage `json:"settings,omitempty"`
 
 	Finished time.Time `json:"finished,omitzero"`
 

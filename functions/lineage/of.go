@@ -124,7 +124,7 @@ func (w *walk) behind(ctx context.Context, m made) error {
 		n.Values = found.Values
 		return w.search(ctx, m, found)
 	}
-	n.Metrics = found.Metrics
+	n.Metrics, n.Settings = found.Metrics, found.Settings
 	return w.inputs(ctx, m.node, found, m.depth+1)
 }
 

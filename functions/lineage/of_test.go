@@ -174,3 +174,15 @@ func TestTunedHyperparametersLeadToTheirTrials(t *testing.T) {
 		}
 	}
 }
+
+func TestAModelSaysItsConfigurationWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.trained("monday", 0xa1, w.input)
+	w.pinned("monday", `{"pipeline": "penguin", "module": "m.py", "trainer": {"custom_config": {"db_password": "hunter2", "units": 8}}}`)
+	n, _ := w.of("penguin", nil).Node(w.of("penguin", nil).Target)
+	text := string(n.Configuration)
+	if n.Revision != 1 || !strings.Contains(text, `"units":8`) || !strings.Contains(text, `"expire_after"`) || strings.Contains(text, "hunter2") {
+		t.Errorf("revision %d: %s", n.Revision, text)
+	}
+}

@@ -75,6 +75,9 @@ func details(n Node) (lines []string) {
 	if len(n.Configuration) > 0 {
 		lines = append(lines, fmt.Sprintf("configuration: `stoker pipelines show %s --revision %d`", n.Pipeline, n.Revision))
 	}
+	if len(n.Settings) > 0 && n.Run != "" {
+		lines = append(lines, fmt.Sprintf("trained with: `stoker runs show %s --pipeline %s`", n.Run, n.Pipeline))
+	}
 	if n.Trials > 0 {
 		lines = append(lines, fmt.Sprintf("%d trials", n.Trials))
 	}

@@ -21,6 +21,7 @@ type record struct {
 	Inputs          []events.Artifact  `json:"inputs"`
 	Metrics         map[string]float64 `json:"metrics"`
 	Hyperparameters map[string]any     `json:"hyperparameters"`
+	Settings        json.RawMessage    `json:"settings"`
 	Values          map[string]any     `json:"values"`
 	Study           string             `json:"study"`
 	Best            string             `json:"best"`
@@ -106,7 +107,7 @@ func byFact(fact events.Fact) record {
 	switch data := fact.Data.(type) {
 	case *events.ModelTrained:
 		return record{
-			Module: data.Module, Inputs: data.Inputs, Metrics: data.Metrics, Hyperparameters: data.Hyperparameters,
+			Module: data.Module, Inputs: data.Inputs, Metrics: data.Metrics, Hyperparameters: data.Hyperparameters, Settings: data.Settings,
 			Started: data.Started, Finished: data.Finished,
 		}
 	case *events.HParamsReady:
@@ -218,7 +219,7 @@ func (r *records) join(ctx context.Context, found *record) error {
 	if err != nil || join.Revision == 0 {
 		return ctx.Err() // an older revision may not be kept
 	}
-	if found.configuration, err = spec.JSON(); err != nil {
+	if found.configuration, err = spec.Masked(); err != nil {
 		return err
 	}
 	found.module, found.moduleFrom = spec.Module.Path, strings.HasPrefix(spec.Module.Path, "s3://")

@@ -14,6 +14,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
+	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/lineage"
 	"github.com/stoker-ml/stoker/storage"
 	"github.com/stoker-ml/stoker/storage/storagetest"
@@ -152,6 +153,23 @@ func (w *world) search(study events.Study, trials int) {
 		previous = tune.HashOf(body)
 		if err == nil {
 			after, err = w.box.AppendStudy(w.Context(), study, body, after)
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// pinned applies a pipeline, which becomes revision 1, and pins it for a run.
+func (w *world) pinned(run, spec string) {
+	w.Helper()
+	for name, entry := range map[string][2]string{
+		events.RegisterPipelines: {"penguin", spec},
+		events.RegisterJoins:     {dispatch.JoinKey("penguin", run), fmt.Sprintf(`{"pipeline": "penguin", "run": %q, "state": "waiting", "revision": 1}`, run)},
+	} {
+		register, err := w.box.Register(w.Context(), name)
+		if err == nil {
+			_, err = register.Create(w.Context(), entry[0], []byte(entry[1]))
 		}
 		if err != nil {
 			w.Fatal(err)

@@ -20,6 +20,32 @@ func (a *Args) Checkpointed(step int) {
 	a.Send(Message{Type: MessageCheckpoint, Step: step})
 }
 
+// Settings reports what the training uses, defaults included: batch size, optimizer, whatever the module chooses itself. values is
+// marshaled as JSON and must be an object; the last call counts. The worker keeps it with the model, without its secrets, where
+// people look up what a model was trained with. Without a call that is what the assignment has. An error means that values is no
+// JSON object or has more than MaxMessageBytes.
+func (a *Args) Settings(values any) error { return a.out.sendSettings(values) }
+
+// given are the settings that an assignment itself has.
+func (a Assignment) given() map[string]any {
+	all := map[string]any{"seed": a.Seed}
+	for key, value := range map[string]*int{"train_steps": a.TrainSteps, "eval_steps": a.EvalSteps} {
+		if value != nil {
+			all[key] = *value
+		}
+	}
+	if len(a.CustomConfig) > 0 {
+		all["custom_config"] = a.CustomConfig
+	}
+	if values, _ := a.Hyperparameters["values"].(map[string]any); len(values) > 0 {
+		all["hyperparameters"] = values
+	}
+	if a.Deterministic {
+		all["deterministic"] = true
+	}
+	return all
+}
+
 // Result sets the metrics that the finished model is known by. The last call counts.
 func (a *Args) Result(metrics map[string]float64) {
 	a.Send(Message{Type: MessageDone, Metrics: metrics})

@@ -40,6 +40,9 @@
 // files best_hyperparameters.txt and tuner_results.json in their folders instead, and says no "study". One that is told of an oracle
 // says "study", and takes trials from that oracle, by KerasTuner's own gRPC service, until there are none.
 //
+// A train may say what it uses, "settings": a JSON object of whatever decides the result, defaults included. The worker keeps it with
+// the model, without secrets.
+//
 // The last word on an assignment is a message, "done" or "error". After "done" the process reads the next assignment, and
 // leaves with status 0 when standard input ends; one that only ever serves a single assignment may leave at once. The next
 // one is sent after "done" only, so nothing may be said or left running behind that. Trials of one study go to one process, one

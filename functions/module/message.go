@@ -36,6 +36,9 @@ type Message struct {
 	// the worker to say whether the job can do without.
 	Unwritten map[string]string `json:"unwritten,omitempty"`
 
+	// Settings are, of a "settings", what a training uses, defaults included: a JSON object. The last message counts.
+	Settings json.RawMessage `json:"settings,omitempty"`
+
 	// Device is, of a "done", what the module trained on: DeviceGPU, DeviceCPU or "" where it doesn't say.
 	Device string `json:"device,omitempty"`
 }
@@ -55,6 +58,7 @@ const (
 	MessageCheckpoint MessageType = "checkpoint" // the files below working_dir are whole: another attempt may go on from them; see All
 	MessageDone       MessageType = "done"       // with the metrics that the model is known by
 	MessageError      MessageType = "error"
-	MessageAnswer     MessageType = "answer" // of a check
-	MessageStudy      MessageType = "study"  // of a tune: its trials are the worker's to have made, one assignment each
+	MessageSettings   MessageType = "settings" // of a training; see Message.Settings
+	MessageAnswer     MessageType = "answer"   // of a check
+	MessageStudy      MessageType = "study"    // of a tune: its trials are the worker's to have made, one assignment each
 )

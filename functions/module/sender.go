@@ -1,6 +1,7 @@
 package module
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,9 +11,10 @@ import (
 
 // sender writes messages, one whole line each.
 type sender struct {
-	mu     sync.Mutex
-	w      io.Writer
-	result map[string]float64 // goes with the next done
+	mu       sync.Mutex
+	w        io.Writer
+	result   map[string]float64 // goes with the next done
+	settings bool               // some were sent since the last done
 }
 
 func newSender(w io.Writer) *sender { return &sender{w: w} }
@@ -25,7 +27,27 @@ func (s *sender) send(m Message) error {
 		s.result = m.Metrics
 		return nil
 	}
+	s.settings = s.settings || m.Type == MessageSettings
 	return s.write(m)
+}
+
+// sendSettings writes values, which JSON has as an object.
+func (s *sender) sendSettings(values any) error {
+	text, err := json.Marshal(values)
+	if err != nil {
+		return fmt.Errorf("settings as JSON: %w", err)
+	}
+	if !bytes.HasPrefix(text, []byte("{")) {
+		return fmt.Errorf("settings: expected what JSON has as an object, got %T", values)
+	}
+	return s.send(Message{Type: MessageSettings, Settings: text})
+}
+
+// saidSettings reports whether the assignment that is worked on has sent its settings.
+func (s *sender) saidSettings() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.settings
 }
 
 // done tells that the assignment is finished.
@@ -33,7 +55,7 @@ func (s *sender) done() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	result := s.result
-	s.result = nil
+	s.result, s.settings = nil, false
 	return s.write(Message{Type: MessageDone, Metrics: result})
 }
 

@@ -35,6 +35,11 @@ func Serve(ctx context.Context, in io.Reader, progress io.Writer, m Module) erro
 		case err != nil:
 			return errors.Join(err, out.send(Message{Type: MessageError, Error: asError(err)}))
 		}
+		if a.Call == CallTrain && !out.saidSettings() {
+			if err := out.sendSettings(a.given()); err != nil {
+				_, _ = fmt.Fprintf(os.Stderr, "what the training was given can't be shown: %v\n", err)
+			}
+		}
 		if err := out.done(); err != nil {
 			return err
 		}

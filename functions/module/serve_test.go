@@ -38,6 +38,7 @@ func TestAFunctionGetsItsAssignmentAndIsDone(t *testing.T) {
 	}
 	const messages = `{"type":"progress","phase":"training","step":5,"steps":10,"metrics":{"loss":0.5}}
 {"type":"checkpoint","step":10}
+{"type":"settings","settings":{"custom_config":{"label":"species"},"seed":0,"train_steps":10}}
 {"type":"done","metrics":{"accuracy":0.75}}
 `
 	if said != messages {
@@ -54,7 +55,8 @@ func TestSeveralAssignmentsAreServedOneAfterAnother(t *testing.T) {
 		}
 		return nil
 	})
-	if want := `{"type":"done","metrics":{"accuracy":1}}` + "\n" + `{"type":"done"}` + "\n"; said != want || err != nil || calls != 2 {
+	const given = `{"type":"settings","settings":{"custom_config":{"label":"species"},"seed":0,"train_steps":10}}` + "\n"
+	if want := given + `{"type":"done","metrics":{"accuracy":1}}` + "\n" + given + `{"type":"done"}` + "\n"; said != want || err != nil || calls != 2 {
 		t.Errorf("%d calls, error %v, said %s", calls, err, said)
 	}
 }
@@ -200,6 +202,7 @@ func ExampleServe() {
 	// Output:
 	// {"type":"progress","phase":"training","step":1,"steps":2,"metrics":{"loss":1}}
 	// {"type":"progress","phase":"training","step":2,"steps":2,"metrics":{"loss":0.5}}
+	// {"type":"settings","settings":{"custom_config":{"units":16},"seed":0,"train_steps":2}}
 	// {"type":"done","metrics":{"accuracy":0.875}}
 	// <nil>
 }
@@ -249,5 +252,29 @@ func assignment() module.Assignment {
 		WorkingDir: "/work", TrainFiles: []string{"/in/Split-train/*"}, EvalFiles: []string{"/in/Split-eval/*"},
 		TrainSteps: new(10), ServingModelDir: "/out/Format-Serving", ModelRunDir: "/out/run",
 		CustomConfig: map[string]any{"label": "species"},
+	}
+}
+
+func TestAModuleSaysWhatItTrainsWith(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	said, err := serve(t.Context(), line(t, assignment())+line(t, assignment()), func(_ context.Context, a *module.Args) error {
+		if calls++; calls == 2 {
+			return nil // the first call's are not this one's
+		}
+		for _, wrong := range []any{[]int{1}, "text", nil, math.NaN(), map[string]string{"long": strings.Repeat("x", module.MaxMessageBytes)}} {
+			if err := a.Settings(wrong); err == nil {
+				t.Errorf("%.20v is taken", wrong)
+			}
+		}
+		return a.Settings(map[string]any{"units": 8})
+	})
+	const want = `{"type":"settings","settings":{"units":8}}
+{"type":"done"}
+{"type":"settings","settings":{"custom_config":{"label":"species"},"seed":0,"train_steps":10}}
+{"type":"done"}
+`
+	if err != nil || said != want {
+		t.Errorf("%v, said\n%s", err, said)
 	}
 }

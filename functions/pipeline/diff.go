@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/stoker-ml/stoker/functions/mask"
 )
 
 // Change is a key that differs between two pipelines.
@@ -16,7 +18,7 @@ type Change struct {
 }
 
 // Diff returns what differs from one pipeline to another, by key. Both have their defaults filled in: a key that was left out is the same as
-// one that says its default. A list is one value.
+// one that says its default. A list is one value. Secrets are compared, and hidden in the result.
 func Diff(from, to Pipeline) ([]Change, error) {
 	before, err := from.values()
 	if err != nil {
@@ -35,40 +37,58 @@ func Diff(from, to Pipeline) ([]Change, error) {
 	slices.Sort(keys)
 	changes := []Change{}
 	for _, key := range keys {
-		if !bytes.Equal(before[key], after[key]) {
-			changes = append(changes, Change{key, before[key], after[key]})
+		if !bytes.Equal(before[key].json, after[key].json) {
+			changes = append(changes, Change{key, before[key].masked(), after[key].masked()})
 		}
 	}
 	return changes, nil
 }
 
+// leaf is a value of a pipeline that is no mapping.
+type leaf struct {
+	json   json.RawMessage
+	secret bool // a key on the way to it has the name of a secret
+}
+
+// masked is nil for a value that isn't there.
+func (l leaf) masked() json.RawMessage {
+	switch {
+	case l.json == nil:
+		return nil
+	case l.secret:
+		return mask.Secret(l.json)
+	}
+	return mask.JSON(l.json)
+}
+
 // values are a pipeline's values by the paths of their keys.
-func (p Pipeline) values() (map[string]json.RawMessage, error) {
+func (p Pipeline) values() (map[string]leaf, error) {
 	text, err := p.JSON()
 	if err != nil {
 		return nil, err
 	}
-	into := map[string]json.RawMessage{}
-	return into, flatten("", text, into)
+	into := map[string]leaf{}
+	return into, flatten("", leaf{json: text}, into)
 }
 
-func flatten(path string, text json.RawMessage, into map[string]json.RawMessage) error {
-	if len(text) == 0 || text[0] != '{' {
-		into[path] = text
+func flatten(path string, value leaf, into map[string]leaf) error {
+	if len(value.json) == 0 || value.json[0] != '{' {
+		into[path] = value
 		return nil
 	}
 	var mapping map[string]json.RawMessage
-	if err := json.Unmarshal(text, &mapping); err != nil {
+	if err := json.Unmarshal(value.json, &mapping); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if len(mapping) == 0 {
-		into[path] = text
+		into[path] = value
 	}
-	for key, value := range mapping {
+	for name, inner := range mapping {
+		key := name
 		if path != "" {
-			key = path + "." + key
+			key = path + "." + name
 		}
-		if err := flatten(key, value, into); err != nil {
+		if err := flatten(key, leaf{inner, value.secret || mask.Name(name)}, into); err != nil {
 			return err
 		}
 	}

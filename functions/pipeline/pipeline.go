@@ -3,6 +3,8 @@ package pipeline
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/stoker-ml/stoker/functions/mask"
 )
 
 // Pipeline is the deployed description of one model's training. One that came from Parse or FromJSON is valid and has
@@ -82,4 +84,13 @@ func (p Pipeline) JSON() ([]byte, error) {
 		return nil, fmt.Errorf("pipeline %s as JSON: %w", p.Name, err)
 	}
 	return text, nil
+}
+
+// Masked is JSON for readers: the same without its secrets. What it hides can't be applied again; see package mask.
+func (p Pipeline) Masked() (json.RawMessage, error) {
+	text, err := p.JSON()
+	if err != nil {
+		return nil, err
+	}
+	return mask.JSON(text), nil
 }

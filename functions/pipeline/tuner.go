@@ -127,6 +127,7 @@ func (r *report) tuner(p Pipeline) {
 		r.add("tuner.drift", "counts with when: changed alone, which is %s", t.When)
 	}
 	r.oneOf("tuner.on_failed", t.OnFailed, OnFailedLatest, OnFailedFail)
+	r.customConfig("tuner.custom_config", t.CustomConfig)
 	r.tuning(p)
 	r.search(p)
 }

@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -28,6 +30,7 @@ func (r *report) trainer(p Pipeline) {
 	r.waitFor(p)
 	r.args("trainer.train_args", t.TrainArgs)
 	r.args("trainer.eval_args", t.EvalArgs)
+	r.customConfig("trainer.custom_config", t.CustomConfig)
 	r.oneOf("trainer.hyperparameters", t.Hyperparameters,
 		HyperparametersNone, HyperparametersRun, HyperparametersLatest, HyperparametersAuto)
 	r.baseModel(t.BaseModel)
@@ -46,6 +49,15 @@ func (r *report) trainer(p Pipeline) {
 	r.atLeastOne("trainer.max_crashes", t.MaxCrashes)
 	if _, said := r.places["trainer.max_lost"]; said || t.MaxLost != 0 {
 		r.atLeastOne("trainer.max_lost", t.MaxLost)
+	}
+}
+
+// customConfig refuses what `stoker pipelines show` has printed instead of a secret.
+func (r *report) customConfig(key string, config map[string]any) {
+	for name, value := range config {
+		if text, err := json.Marshal(value); err == nil && strings.Contains(string(text), mask.Hidden) {
+			r.add(key+"."+name, "%s stands for a secret that was not shown: write the secret itself", mask.Hidden)
+		}
 	}
 }
 

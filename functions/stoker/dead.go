@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/replay"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -86,6 +88,14 @@ func deadTable(w io.Writer, letters []replay.Letter) {
 	}
 }
 
+// shownBody is a message's body for people, without its secrets: a job holds its whole pipeline.
+func shownBody(body []byte) string {
+	if json.Valid(body) {
+		body = mask.JSON(body)
+	}
+	return mask.Text(string(body))
+}
+
 func deadLetter(w io.Writer, line replay.Letter) {
 	terminal.Row(w, "reason", runs.FirstLine(line.Letter.Reason.Message))
 	terminal.Row(w, "field", line.Letter.Reason.Field)
@@ -99,9 +109,9 @@ func deadLetter(w io.Writer, line replay.Letter) {
 	if _, rest, more := strings.Cut(line.Letter.Reason.Message, "\n"); more {
 		fmt.Fprintf(w, "\n%s\n", rest)
 	}
-	fmt.Fprintf(w, "\n%s\n", line.Letter.Message.Body)
+	fmt.Fprintf(w, "\n%s\n", shownBody(line.Letter.Message.Body))
 	for _, cause := range line.Letter.Causes {
-		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, terminal.Line(cause.Subject), cause.Body)
+		fmt.Fprintf(w, "\ncaused by fact %d, %s\n%s\n", cause.Sequence, terminal.Line(cause.Subject), shownBody(cause.Body))
 	}
 	fmt.Fprintf(w, "\ntry it again: `stoker dead retry %d`; give it up: `stoker dead drop %[1]d`\n", line.Number)
 	if job, ok := replay.JobOf(line.Letter); ok {

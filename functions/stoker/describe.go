@@ -10,6 +10,7 @@ import (
 	"github.com/stoker-ml/stoker/compute/tune/space"
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/inspect"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
@@ -52,6 +53,14 @@ func describeModel(w io.Writer, data *events.ModelTrained) {
 	}
 }
 
+// shownValue is a hyperparameter's value on one line, or mask.Hidden.
+func shownValue(name string, value any) string {
+	if mask.Name(name) {
+		return mask.Hidden
+	}
+	return mask.Text(runs.FirstLine(fmt.Sprint(value)))
+}
+
 // hyperparametersLine lists values by name, without what a tuner says of its trial; "" of none.
 func hyperparametersLine(values map[string]any) string {
 	var all []string
@@ -59,7 +68,7 @@ func hyperparametersLine(values map[string]any) string {
 		if strings.HasPrefix(name, space.Own) {
 			continue
 		}
-		all = append(all, fmt.Sprintf("%s %s", name, runs.FirstLine(fmt.Sprint(values[name]))))
+		all = append(all, fmt.Sprintf("%s %s", name, shownValue(name, values[name])))
 	}
 	return strings.Join(all, "  ")
 }

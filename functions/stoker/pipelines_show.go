@@ -16,6 +16,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
@@ -28,7 +29,7 @@ type shownPipeline struct {
 	Applied       time.Time         `json:"applied"`
 	Current       bool              `json:"current"` // it is the revision that is applied
 	Revisions     []shownRevision   `json:"revisions"`
-	Configuration json.RawMessage   `json:"configuration"` // with every default filled in
+	Configuration json.RawMessage   `json:"configuration"` // with every default filled in and secrets hidden
 	Against       uint64            `json:"against,omitempty"`
 	Changes       []pipeline.Change `json:"changes,omitempty"` // from Against to Revision
 }
@@ -46,7 +47,7 @@ func newPipelinesShow(app *app) *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show a pipeline with its defaults, and what has changed",
 		Long: "Shows a pipeline as it counts, with every default filled in, and the revisions that it had. A run keeps the revision that was applied\n" +
-			"when its events had come: `stoker runs show` names it. What is printed can be applied again.",
+			"when its events had come: `stoker runs show` names it. What is printed can be applied again, with its secrets: these are shown as " + mask.Hidden + ".",
 		Example: "  stoker pipelines show penguin\n" +
 			"  stoker pipelines show penguin --revision 7\n" +
 			"  stoker pipelines show penguin --diff 7   # what has changed since revision 7",
@@ -89,7 +90,7 @@ func (a *app) findPipeline(ctx context.Context, box events.Letterbox, name strin
 	for _, r := range all {
 		shown.Revisions = append(shown.Revisions, shownRevision{r.Number, r.Applied, r.Removed})
 	}
-	if shown.Configuration, err = at.Spec.JSON(); err != nil || against == 0 {
+	if shown.Configuration, err = at.Spec.Masked(); err != nil || against == 0 {
 		return shown, err
 	}
 	before, err := revisionOf(all, name, against)

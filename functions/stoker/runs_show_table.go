@@ -62,6 +62,9 @@ func (d shownRun) table(w io.Writer) {
 	if d.Job != "" && (d.State == runs.Failed || d.State == runs.Cancelled) {
 		terminal.Row(w, "", pinnedNote(d.Revision))
 	}
+	if len(d.Settings) > 0 {
+		fmt.Fprintf(w, "\ntrained with, as the module says\n%s", indented(yamlOf(d.Settings)))
+	}
 	if len(d.Configuration) > 0 {
 		fmt.Fprintf(w, "\nconfiguration: pipeline %s, revision %d, with its defaults\n%s", d.Pipeline, d.Revision, indented(yamlOf(d.Configuration)))
 	}

@@ -15,7 +15,7 @@ func exportsLeft(a *attempt) (formats []string, err error) {
 		case bool(e.Required):
 			return nil, fmt.Errorf("%s is required, and the model can't be written so: %s", e.Format, why)
 		default:
-			a.notes = append(a.notes, shortened(fmt.Sprintf("no %s: %s", e.Format, why)))
+			a.notes = append(a.notes, a.shortened(fmt.Sprintf("no %s: %s", e.Format, why)))
 			a.Execution.Log.Warn("a format is not written", "format", e.Format, "why", why)
 		}
 	}

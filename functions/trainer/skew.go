@@ -63,7 +63,7 @@ func (a *attempt) compared(ctx context.Context, report skew.Report) error {
 	settings := a.Execution.Spec.Trainer.Skew
 	a.skew = &events.Skew{
 		Rows: report.Rows, MaxAbs: report.MaxAbs, Tolerance: settings.Tolerance, Raw: report.Raw, By: report.By,
-		Note: shortened(report.Note), Asked: report.Asked, NotCompared: shortened(cmp.Or(report.NotCompared, whyNotChecked(report))),
+		Note: a.shortened(report.Note), Asked: report.Asked, NotCompared: a.shortened(cmp.Or(report.NotCompared, whyNotChecked(report))),
 	}
 	if len(report.Differences) > 0 {
 		return execution.CheckFailure(skewed(report, settings.Tolerance))
@@ -132,9 +132,10 @@ func skewed(r skew.Report, tolerance float64) error {
 		"by up to %.3g: %s", r.Rows, tolerance, r.MaxAbs, strings.Join(told, "; "))
 }
 
-// shortened keeps a note what it is.
-func shortened(note string) string {
+// shortened keeps a note what it is, in words that other machines understand.
+func (a *attempt) shortened(note string) string {
 	const most = 1000
+	note = a.AtAddress(note)
 	if len(note) > most {
 		note = strings.ToValidUTF8(note[:most], "") + "..."
 	}

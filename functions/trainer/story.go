@@ -12,6 +12,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/execution"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -24,6 +25,7 @@ type story struct {
 	Metrics         map[string]float64 `json:"metrics,omitempty"`
 	Hyperparameters map[string]any     `json:"hyperparameters,omitempty"` // values only
 	BaseModel       string             `json:"base_model,omitempty"`
+	Settings        json.RawMessage    `json:"settings,omitempty"` // that the training used, as its module says, without secrets
 	Skew            *events.Skew       `json:"skew,omitempty"`
 	Notes           []string           `json:"notes,omitempty"`
 	Started         time.Time          `json:"started"`
@@ -37,9 +39,17 @@ func tell(a attempt, finished time.Time) story {
 	values, _ := a.assignment.Hyperparameters["values"].(map[string]any)
 	return story{
 		Job: a.Job.ID, Module: a.Execution.Module, Inputs: execution.Artifacts(a.Execution.Inputs), Metrics: a.outcome.Metrics,
-		Hyperparameters: values, BaseModel: baseModel(a.Execution), Skew: a.skew, Notes: a.notes,
+		Hyperparameters: values, BaseModel: baseModel(a.Execution), Settings: settings(a), Skew: a.skew, Notes: a.notes,
 		Started: a.Started, Finished: finished, Attempts: a.Task.Attempt.Number, Resumed: a.Resumed,
 	}
+}
+
+// settings are what the module says that it trained with; nil if it doesn't.
+func settings(a attempt) json.RawMessage {
+	if len(a.outcome.Settings) == 0 {
+		return nil
+	}
+	return mask.JSON(a.outcome.Settings)
 }
 
 // baseModel is where the model lies that the training starts from, "" for none.
@@ -71,6 +81,7 @@ func (t *Trainer) Tell(job events.Job, r execution.Result) (events.Fact, error) 
 		Hyperparameters: told.Hyperparameters,
 		Module:          told.Module,
 		BaseModel:       told.BaseModel,
+		Settings:        told.Settings,
 		Skew:            told.Skew,
 		Notes:           told.Notes,
 		Started:         told.Started,

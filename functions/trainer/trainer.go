@@ -85,7 +85,7 @@ func (t *Trainer) Work(ctx context.Context, task worker.Task, e execution.Execut
 	if a.Attempt, err = t.shop.Attempt(task, e); err != nil {
 		return nil, err
 	}
-	defer a.Close()
+	defer a.CloseWith(&err)
 	if err := execution.CheckStory(tell(a, a.Started)); err != nil {
 		return nil, err // inputs alone that no fact could tell of: nothing that a training could change
 	}
@@ -102,7 +102,7 @@ func (t *Trainer) Work(ctx context.Context, task worker.Task, e execution.Execut
 		return nil, err
 	}
 	if a.assignment, err = assign(a); err != nil {
-		return nil, a.AtAddresses(err)
+		return nil, err
 	}
 	return a.Outcome(ctx, func(take execution.Take) (*execution.Result, error) { return t.finish(ctx, a, take) })
 }
@@ -117,7 +117,7 @@ func (t *Trainer) Follow(ctx context.Context, on *execution.Attempt, turn *group
 		return err
 	}
 	if a.assignment, err = assign(a); err != nil {
-		return a.AtAddresses(err)
+		return err
 	}
 	return a.Attempt.Follow(ctx, a.assignment, a.Execution.Spec.Trainer.Resources, turn)
 }

@@ -3,6 +3,7 @@ package trainer_test
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -162,6 +163,20 @@ func (b *bench) keys(t *testing.T, prefix string) []string {
 		keys = append(keys, object.Ref.Key)
 	}
 	return keys
+}
+
+// text is that of an object.
+func (b *bench) text(t *testing.T, key string) string {
+	t.Helper()
+	body, _, err := b.store.Open(t.Context(), storage.Ref{Bucket: "stoker", Key: key}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(body)
+	if err := errors.Join(err, body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func TestAJobBecomesACommittedModelAndItsFact(t *testing.T) {

@@ -135,14 +135,19 @@ func TestAFailedStudyIsGoneOnWith(t *testing.T) {
 		broken := true
 		p.trial = func(_ context.Context, a module.Assignment, _ func(module.Message)) (map[string]float64, error) {
 			if broken && a.Trial.ID > "0001" {
-				return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no such column")}
+				return nil, &guest.Error{Kind: guest.KindModule, Err: errors.New("no such column in " + a.TrainFiles[0] + ", see " + a.WorkingDir + "/column")}
 			}
 			return map[string]float64{"loss": valueOf(a, "x")}, nil
 		}
 		p.with(1, 1, func() {
 			p.offer("j1", "monday")
-			if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || !strings.Contains(failed.Message, "no such column") {
+			if failed, ok := p.told("monday").Data.(*events.TuningFailed); !ok || !strings.Contains(failed.Message, "no such column in s3://") {
 				t.Errorf("told %+v", failed)
+			}
+			for _, trial := range p.study().Trials {
+				if m := trial.Message; m != "" && !(strings.Contains(m, "in s3://") && strings.Contains(m, "see trials/")) {
+					t.Errorf("trial %s: %s", trial.ID, m)
+				}
 			}
 			broken = false
 			p.ask("j1", "tuesday", "again")

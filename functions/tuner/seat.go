@@ -39,7 +39,7 @@ type seat struct {
 func (t *Tuner) sit(ctx context.Context, a *execution.Attempt, l *studies.Log, do func(context.Context, *seat) error) error {
 	told, err := base(a)
 	if err != nil {
-		return a.AtAddresses(err)
+		return err
 	}
 	sitting, err := a.Sit(ctx)
 	if err != nil {

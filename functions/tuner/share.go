@@ -135,7 +135,7 @@ func (d *desk) Found(ctx context.Context, found space.Space) error {
 
 // End implements oracle.Desk.
 func (d *desk) End(ctx context.Context, ended tune.Ended) error {
-	ended.Owner = d.me
+	ended.Owner, ended.Message = d.me, d.attempt.AtAddress(ended.Message)
 	planned, held := false, true
 	err := d.Write(ctx, func(study tune.Study) (e tune.Entry, err error) {
 		if held = held && search.Holds(study, d.me, ended.Trial); held { // once lost, another trial may have its number

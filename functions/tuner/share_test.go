@@ -120,12 +120,12 @@ func TestTheTrialInTheHandsOfAProcessThatFailsIsToBlame(t *testing.T) {
 			p := newShared(t, oneFloat(tune.Random, 6, 0))
 			var mu sync.Mutex
 			tries := 0
-			p.keras(func(_ context.Context, _ module.Assignment, trial *oraclepb.Trial) (float64, error) {
+			p.keras(func(_ context.Context, a module.Assignment, trial *oraclepb.Trial) (float64, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if trial.GetTrialId() == "0002" {
 					tries++
-					return 0, &guest.Error{Kind: test.kind, Err: errors.New("no third trial")}
+					return 0, &guest.Error{Kind: test.kind, Err: errors.New("no third trial in " + a.TrainFiles[0])}
 				}
 				return 1, nil
 			})
@@ -134,7 +134,7 @@ func TestTheTrialInTheHandsOfAProcessThatFailsIsToBlame(t *testing.T) {
 				p.hparams("monday")
 				study := p.study()
 				third := study.Trial("0002")
-				if len(study.Best()) != 5 || third.Status != tune.Failed || !strings.Contains(third.Message, "no third trial") {
+				if len(study.Best()) != 5 || third.Status != tune.Failed || !strings.Contains(third.Message, "no third trial in s3://") {
 					t.Errorf("%d trials completed, the third %s: %s", len(study.Best()), third.Status, third.Message)
 				}
 				if mu.Lock(); tries != test.tries {

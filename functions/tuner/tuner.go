@@ -98,7 +98,7 @@ func (t *Tuner) Work(ctx context.Context, task worker.Task, e execution.Executio
 	if err != nil {
 		return nil, err
 	}
-	defer a.Close()
+	defer a.CloseWith(&err)
 	if last, err := t.reuse(ctx, a); last != nil || err != nil {
 		return last, err
 	}

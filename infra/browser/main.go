@@ -1,12 +1,14 @@
 // Command browser looks at pages of the console in a headless Chromium, and prints as JSON what is wrong with them: what axe finds serious
 // or critical, errors on the console, breaches of the page's own policy, and whether the page is wider than the window. With -times it
 // measures how pages load instead. With -watch it stays on the first page, without loading it again, until that has said each of some
-// words in turn, or no longer says those that begin with an exclamation mark. With -plain it reads pages with scripts switched off.
+// words in turn, or no longer says those that begin with an exclamation mark. With -press it enters the token, presses a button and reads
+// the page that follows once that says the word of -watch. With -plain it reads pages with scripts switched off.
 //
 //	browser -axe axe.min.js [-shots FOLDER] [-width PIXELS]... URL...
 //	browser -times N URL...
 //	browser -plain URL...
 //	browser -watch WORD [-watch WORD]... URL
+//	browser -press LABEL -token TOKEN -watch WORD [-shots FOLDER] URL
 //
 // It is a module of its own: chromedp and the protocol's types are no part of Stoker.
 package main
@@ -51,6 +53,8 @@ func run() error {
 	axe := flag.String("axe", "", "axe.min.js of npm's axe-core")
 	shots := flag.String("shots", "", "folder for pictures; none: no pictures")
 	times := flag.Int("times", 0, "load each page so many times, and say how long that took")
+	label := flag.String("press", "", "press the button that says so, and read the page that it leads to")
+	token := flag.String("token", "", "with -press: the console's token")
 	plain := flag.Bool("plain", false, "read each page without JavaScript")
 	outage := flag.Bool("outage", false, "with -watch: that the server goes away is no error of the page")
 	flag.Var(&widths, "width", "how wide the window is, in pixels; default 1280")
@@ -67,6 +71,8 @@ func run() error {
 	}
 	defer end()
 	switch {
+	case *label != "" && len(watch) == 1:
+		return printed(press(ctx, flag.Arg(0), *token, *label, watch[0], *shots))
 	case len(watch) > 0:
 		return follow(ctx, flag.Arg(0), watch, *outage)
 	case *plain:

@@ -8,9 +8,9 @@ import (
 // Adagrad is (Duchi et al. 2011, as in Keras): a += g^2, then w -= rate * g / sqrt(a + Epsilon). Slots: a, from
 // InitialAccumulator.
 type Adagrad struct {
-	LearningRate       float64
-	InitialAccumulator float64
-	Epsilon            float64
+	LearningRate       float64 `json:"learning_rate"`
+	InitialAccumulator float64 `json:"initial_accumulator_value"`
+	Epsilon            float64 `json:"epsilon"`
 	Settings
 	slots
 }

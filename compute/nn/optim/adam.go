@@ -15,9 +15,10 @@ import (
 //
 // Slots: m and v, from 0.
 type Adam struct {
-	LearningRate float64
-	Beta1, Beta2 float64
-	Epsilon      float64
+	LearningRate float64 `json:"learning_rate"`
+	Beta1        float64 `json:"beta_1"`
+	Beta2        float64 `json:"beta_2"`
+	Epsilon      float64 `json:"epsilon"`
 	Settings
 	slots
 }

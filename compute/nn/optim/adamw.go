@@ -9,7 +9,7 @@ import (
 // too, and by the rate of the step). Slots: Adam's.
 type AdamW struct {
 	Adam
-	WeightDecay float64
+	WeightDecay float64 `json:"weight_decay"`
 }
 
 // Name is adamw.

@@ -14,13 +14,14 @@ import (
 //
 // So what the weights are at the start is forgotten at the first step, but for what z holds of it.
 type FTRL struct {
-	LearningRate       float64
-	InitialAccumulator float64
-	L1, L2             float64
+	LearningRate       float64 `json:"learning_rate"`
+	InitialAccumulator float64 `json:"initial_accumulator_value"`
+	L1                 float64 `json:"l1_regularization_strength"`
+	L2                 float64 `json:"l2_regularization_strength"`
 
 	// Warm lets z start from where the weights it finds would be its own, so that they count. Keras lacks that; for weights that
 	// start at 0 it is the same.
-	Warm bool
+	Warm bool `json:"-"`
 	Settings
 	slots
 }

@@ -8,9 +8,9 @@ import (
 // Momentum is Keras's SGD with momentum: m = Momentum * m - rate * g, then w += m, or with Nesterov w += Momentum * m - rate * g
 // (Sutskever et al. 2013, with the weights at the place looked ahead to). Slots: m, from 0.
 type Momentum struct {
-	LearningRate float64
-	Momentum     float64
-	Nesterov     bool
+	LearningRate float64 `json:"learning_rate"`
+	Momentum     float64 `json:"momentum"`
+	Nesterov     bool    `json:"nesterov"`
 	Settings
 	slots
 }

@@ -29,8 +29,8 @@ type State struct {
 
 // Settings are what Keras's optimizers take besides the numbers of their own formulas.
 type Settings struct {
-	Schedule Schedule // of the learning rate; nil: the optimizer's LearningRate in every step
-	Clip     Clip     // of the gradients, before anything else is done with them
+	Schedule Schedule `json:"learning_rate_schedule,omitempty"` // of the learning rate; nil: the optimizer's LearningRate in every step
+	Clip     Clip     `json:"-"`                                // of the gradients, before anything else is done with them
 }
 
 // WithSettings gives s to an optimizer of this room, and returns it. In Parts each optimizer may have a

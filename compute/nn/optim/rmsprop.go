@@ -13,11 +13,11 @@ import (
 //
 // Slots: v, m, a, from 0.
 type RMSprop struct {
-	LearningRate float64
-	Rho          float64
-	Momentum     float64
-	Epsilon      float64
-	Centered     bool
+	LearningRate float64 `json:"learning_rate"`
+	Rho          float64 `json:"rho"`
+	Momentum     float64 `json:"momentum"`
+	Epsilon      float64 `json:"epsilon"`
+	Centered     bool    `json:"centered"`
 	Settings
 	slots
 }

@@ -7,7 +7,7 @@ import (
 
 // SGD is w -= rate * g. It has no slots.
 type SGD struct {
-	LearningRate float64
+	LearningRate float64 `json:"learning_rate"`
 	Settings
 	slots
 }

@@ -100,10 +100,21 @@ func newConfig(name string, a module.Assignment, log *slog.Logger) (config, erro
 	if err := c.wideConfig.check(name); err != nil {
 		return c, err
 	}
+	c.fill()
 	if steps(a.TrainSteps) == 0 && c.Epochs == 0 {
 		return c, errNoEnd
 	}
 	return c, c.check()
+}
+
+// fill sets the defaults that depend on other keys.
+func (c *config) fill() {
+	if len(c.Crosses) > 0 && c.CrossBuckets == 0 {
+		c.CrossBuckets = defaultCrossBuckets
+	}
+	if c.Loss == "huber" && c.HuberDelta == 0 {
+		c.HuberDelta = 1 // as in Keras
+	}
 }
 
 // CheckConfig says what is wrong with a pipeline's custom_config for the builtin module of that name, as far as can be seen

@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -17,6 +16,7 @@ type network struct {
 	defaults map[string]example.Default // for raw features that a row lacks
 	feed     train.Feed
 	classes  []string // their names; nil for a number, and where they aren't known
+	task     task
 }
 
 // Up to maxOneHot classes stand as one-hot, more as embeddings. A feature has at most maxClasses.
@@ -56,7 +56,7 @@ func newNetwork(c config, d dataset, s *survey) (network, error) {
 		return network{}, err
 	}
 	m.Reduction, m.ClassWeights = nn.SumOverBatchSize, goal.classWeights
-	return network{model: m, defaults: b.defaults, feed: train.Feed{
+	return network{model: m, task: goal.task, defaults: b.defaults, feed: train.Feed{
 		Inputs: g.Inputs, Defaults: b.defaults, AllowNaN: !d.transformed, Label: goal.label, Weight: d.weight.Name, AllowIdle: true,
 	}}, nil
 }
@@ -112,7 +112,7 @@ func (b networkBuilder) crosses() ([]class, error) {
 		for _, f := range features {
 			names, columns = append(names, f.Name), append(columns, b.inputs[f.Name])
 		}
-		layer, depth := crossPrefix+strings.Join(names, "_x_"), cmp.Or(b.config.CrossBuckets, defaultCrossBuckets)
+		layer, depth := crossPrefix+strings.Join(names, "_x_"), b.config.CrossBuckets
 		all = append(all, class{layer, b.Cross(layer+"/cross", depth, columns...), depth})
 	}
 	return all, err

@@ -13,7 +13,6 @@ import (
 	"github.com/stoker-ml/stoker/compute/nn"
 	"github.com/stoker-ml/stoker/compute/savedmodel"
 	"github.com/stoker-ml/stoker/compute/train"
-	"github.com/stoker-ml/stoker/compute/transform"
 	"github.com/stoker-ml/stoker/functions/module"
 )
 
@@ -103,15 +102,21 @@ func servedNetwork(c config, d dataset, s *survey, a module.Assignment) (network
 const shuffleBuffer = 10000
 
 func (r runner) train(ctx context.Context, c config, d *data, n network, a module.Assignment, log *runLog) (result train.Result, err error) {
-	data, err := r.examples(c, d, a)
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, data.Close()) }()
 	o, err := r.options(c, n, a)
 	if err != nil {
 		return result, err
 	}
+	in := r.examples(c, a)
+	settings, err := c.effective(log.name, d.dataset, n, in, o)
+	if err != nil {
+		return result, err
+	}
+	r.report(module.Message{Type: module.MessageSettings, Settings: settings})
+	data, err := d.open(in)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
 	log.follow(&o)
 	if len(a.EvalFiles) == 0 {
 		return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), nil)
@@ -126,12 +131,12 @@ func (r runner) train(ctx context.Context, c config, d *data, n network, a modul
 	return train.Run(ctx, o, n.model, train.FromExamples(data, n.feed), train.FromExamples(eval, n.feed))
 }
 
-// examples are what is learnt from, in their order.
-func (r runner) examples(c config, d *data, a module.Assignment) (transform.Reader, error) {
-	return d.open(example.Options{
+// examples say what is learnt from, and in which order.
+func (r runner) examples(c config, a module.Assignment) example.Options {
+	return example.Options{
 		Patterns: a.TrainFiles, BatchSize: c.BatchSize, Epochs: c.Epochs,
 		ShuffleBuffer: shuffleBuffer, Seed: uint64(c.Seed), Logger: r.log,
-	})
+	}
 }
 
 func (r runner) options(c config, n network, a module.Assignment) (train.Options, error) {

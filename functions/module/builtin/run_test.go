@@ -226,7 +226,10 @@ func TestModuleIsServed(t *testing.T) {
 		}
 		messages = append(messages, m)
 	}
-	if first := messages[0]; first.Type != module.MessageProgress || first.Phase != "training" || first.Metrics["loss"] == 0 {
+	if settings := settingsOf(t, messages); messages[0].Type != module.MessageSettings || settings["batch_size"] != 20.0 {
+		t.Errorf("the training uses %v", settings)
+	}
+	if first := messages[1]; first.Type != module.MessageProgress || first.Phase != "training" || first.Metrics["loss"] == 0 {
 		t.Errorf("first message is %+v", first)
 	}
 	if metrics := done(t, messages); metrics["accuracy"] < 0.85 {

@@ -17,13 +17,14 @@ import (
 type runLog struct {
 	training *runlog.Training // nil: there is no log, or no more of it
 	log      *slog.Logger
-	step     int // the last one taken
+	step     int    // the last one taken
+	name     string // of the module
 }
 
 // newRunLog logs below model_run_dir, if there is one, and keeps what it logs with the checkpoints. Of a trial without a model it is
 // the study that keeps a log.
 func (r runner) newRunLog(name string, c config, s *survey, n network, a module.Assignment) *runLog {
-	l := &runLog{log: r.log}
+	l := &runLog{log: r.log, name: name}
 	if a.ModelRunDir == "" || a.Trial != nil && a.ServingModelDir == "" {
 		return l
 	}

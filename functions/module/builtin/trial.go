@@ -27,7 +27,7 @@ func (r runner) try(ctx context.Context, c config, d *data, n network, a module.
 	if err != nil {
 		return result, err
 	}
-	examples, err := r.examples(c, d, a)
+	examples, err := d.open(r.examples(c, a))
 	if err != nil {
 		return result, err
 	}

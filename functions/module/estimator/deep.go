@@ -1,7 +1,6 @@
 package estimator
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -31,7 +30,15 @@ func (p plan) narrow(c *columns) (nn.Ref, error) {
 	x := c.Concat(inputScope+"concat", parts...)
 	for i, size := range p.hiddenUnits {
 		layer := fmt.Sprintf("%shiddenlayer_%d", deepPrefix, i)
-		x = c.Dropout(layer+"/dropout", c.Dense(layer, x, size, cmp.Or(p.activation, nn.OpRelu)), p.dropout)
+		x = c.Dropout(layer+"/dropout", c.Dense(layer, x, size, p.deepActivation()), p.dropout)
 	}
 	return c.Dense(deepPrefix+"logits", x, p.head.units(), ""), nil
+}
+
+// deepActivation is that of the hidden layers.
+func (p plan) deepActivation() nn.Op {
+	if p.activation == "" {
+		return nn.OpRelu
+	}
+	return p.activation
 }

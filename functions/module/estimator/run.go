@@ -81,14 +81,17 @@ func (r runner) train(ctx context.Context, spec Spec, p plan, n network, e *expo
 	if err := e.resume(); err != nil {
 		return result, err
 	}
-	reader, err := example.Open(spec.Train.Input.training(p.config.seed(r.args), r.log))
+	in, o := spec.Train.Input.training(p.config.seed(r.args), r.log), r.options(spec, p, n)
+	if err := r.settings(spec, p, n, in, o); err != nil {
+		return result, err
+	}
+	reader, err := example.Open(in)
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	log := r.newRunLog(spec, p, n)
 	defer func() { log.finish(result, err) }()
-	o := r.options(spec, p, n)
 	log.follow(&o)
 	o.Evaluations = train.Evaluations{
 		Throttle: spec.Eval.throttle(),

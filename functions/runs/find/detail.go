@@ -8,6 +8,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/replay"
@@ -33,7 +34,9 @@ type Detail struct {
 	DeadLetter uint64           `json:"dead_letter,omitempty"`
 	Outcome    json.RawMessage  `json:"outcome,omitempty"`
 
-	Configuration json.RawMessage `json:"configuration,omitempty"` // the pipeline at Revision, with every default filled in
+	Configuration json.RawMessage `json:"configuration,omitempty"` // the pipeline at Revision, with every default filled in and secrets hidden
+
+	Settings json.RawMessage `json:"settings,omitempty"` // that its model was trained with, defaults included, as the module says
 
 	Trained *events.ModelTrained `json:"-"` // what Outcome tells of, if that is a model
 	Failed  events.Failed        `json:"-"` // or a failure; the log is that of the search where the run ended with its tuning
@@ -112,8 +115,12 @@ func (d *Detail) readFacts(ctx context.Context, box events.Letterbox) error {
 			d.Reused = told.Reused
 		}
 		if events.EndsRun(fact) {
-			d.Outcome = runs.JSON(fact)
+			d.Outcome = mask.JSON(runs.JSON(fact))
 			d.Trained, _ = fact.Data.(*events.ModelTrained)
+			d.Settings = nil
+			if d.Trained != nil {
+				d.Settings = d.Trained.Settings
+			}
 		}
 	}
 	return nil
@@ -209,7 +216,7 @@ func (d *Detail) readConfiguration(ctx context.Context, known registers, join pl
 	if err != nil {
 		return err
 	}
-	d.Configuration, err = spec.JSON()
+	d.Configuration, err = spec.Masked()
 	return err
 }
 

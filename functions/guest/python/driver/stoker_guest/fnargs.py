@@ -1,7 +1,7 @@
 """An assignment in the words of TFX's FnArgs, field by field as TFX's Trainer and Tuner fill them."""
 import os
 
-from stoker_guest import data
+from stoker_guest import data, settings
 
 
 def make(assignment):
@@ -22,6 +22,7 @@ def make(assignment):
     )
     if assignment["call"] == "train":
         _trainer(args, assignment)
+        settings.keep(args)
     return args
 
 

@@ -5,7 +5,7 @@ import sys
 
 from stoker_guest import (
     cluster, convert, entry, faults, keras_progress, leaving, precedence, progress, reference,
-    repeatable, said, sandbox, sparing, train, tune,
+    repeatable, said, sandbox, settings, sparing, train, tune,
 )
 
 
@@ -37,6 +37,7 @@ def serve(lines):
         reference.write(assignment)
         metrics, unwritten = progress.metrics(), convert.write(assignment)
     progress.flush(now=True)
+    settings.tell()
     said.done(metrics, unwritten, repeatable.device())
     return 0
 

@@ -14,10 +14,13 @@ MOST = 2**32  # NumPy's seeds are below
 WITHOUT = ("seeded, without trainer.deterministic: another training of the same may differ in the last digits of sums that "
            "threads or a GPU add up in any order, and in the order of data that are read in parallel, and so in all weights")
 
+seed = 0  # that everything was seeded with
+
 
 def arrange(assignment):
     """Seeds Python, NumPy, TensorFlow and Keras with the assignment's seed, those that are not imported yet as soon as they
     are; and has TensorFlow's ops be deterministic where that is asked for."""
+    global seed
     seed = assignment.get("seed", 0) % MOST
     random.seed(seed)
     when_imported("numpy", lambda numpy: numpy.random.seed(seed))

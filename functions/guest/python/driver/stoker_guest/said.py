@@ -54,6 +54,19 @@ def done(metrics, unwritten=None, device=""):
     _last({"type": "done", "metrics": metrics, **{key: value for key, value in told.items() if value}})
 
 
+def settings(values):
+    """What the training uses. What makes the message too long is left out, and named."""
+    values = dict(values)
+    for name in (None, "custom_config", "hyperparameters"):
+        if name in values:
+            del values[name]
+            values.setdefault("left_out", []).append(name)
+        message = {"type": "settings", "settings": values}
+        if len(_line(message)) <= MAX_BYTES:
+            send(message)
+            return
+
+
 def error(kind, message):
     _last({"type": "error", "error": {"kind": kind, "message": message}})
 

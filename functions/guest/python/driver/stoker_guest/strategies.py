@@ -15,6 +15,9 @@ WAYS = "train by Keras's fit, or by tf.distribute.get_strategy().run; or ask for
 CLASSES = ("MirroredStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy")  # of tf.distribute, and of its experimental part
 
 
+used = {}  # the strategy of this process, for people
+
+
 @contextlib.contextmanager
 def scope(assignment):
     """What is called in it is trained by the strategy that the assignment names, if it names one."""
@@ -28,6 +31,7 @@ def scope(assignment):
     leaving.listen_again()  # TensorFlow takes SIGTERM for itself where several processes train
     replicas = strategy.num_replicas_in_sync
     said.note(f"resources.strategy: {name}: {type(strategy).__name__} of {replicas} replica{'s' if replicas != 1 else ''}")
+    used.update(strategy=type(strategy).__name__, replicas=replicas)
     steps = _count_steps(strategy)
     try:
         with _given(tf, strategy), strategy.scope():

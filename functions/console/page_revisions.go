@@ -1,0 +1,219 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/pipeline"
+)
+
+// revisionsView lists the revisions of a pipeline, the newest first, and compares two of them.
+type revisionsView struct {
+	Name      string
+	URL       template.URL // of the pipeline's page
+	Revisions []revisionLine
+	Older     int // revisions that are not listed
+
+	From, To uint64 // that are compared; From is 0 if To has none before it
+	Changes  []changeLine
+	Config   string // the pipeline at To, as JSON without secrets
+	Bad      string // why To or From can't be read
+	Command  []commandLine
+}
+
+// revisionLine is one revision. The bus doesn't keep who applied it.
+type revisionLine struct {
+	Number  uint64
+	Applied time.Time
+	Removed bool // the pipeline was removed then
+	Current bool // it is applied now
+	Bad     string
+	Changed string       // keys that differ from the revision before; "" if none does
+	First   bool         // there is none before
+	URL     template.URL // what has changed in it
+}
+
+// changeLine is a key that differs. From and To are JSON, "" where the key is not there.
+type changeLine struct{ Key, From, To string }
+
+// maxRevisions is how many are listed; the command line lists all.
+const maxRevisions = 200
+
+func (c *Console) revisionsPage() page {
+	return page{
+		nav: "pipelines", template: "revisions", title: func(view any) string { return "Revisions · " + view.(revisionsView).Name },
+		build: func(r *http.Request) (any, error) {
+			from, err := revisionNumber(r, "from")
+			to, errTo := revisionNumber(r, "to")
+			if err = errors.Join(err, errTo); err != nil {
+				return nil, err
+			}
+			return c.revisionsView(r.Context(), r.FormValue("name"), from, to)
+		},
+	}
+}
+
+// revisionNumber is a parameter of a request; 0 if it is left out.
+func revisionNumber(r *http.Request, name string) (uint64, error) {
+	text := r.FormValue(name)
+	if text == "" {
+		return 0, nil
+	}
+	number, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, badRequest("%s: expected the number of a revision", name)
+	}
+	return number, nil
+}
+
+// revisionsView compares revision from with revision to. 0 is the newest one for to, and for from the one before to.
+func (c *Console) revisionsView(ctx context.Context, name string, from, to uint64) (view revisionsView, err error) {
+	if err := events.CheckName("name", name); err != nil {
+		return view, badRequest("%s", err)
+	}
+	all, err := dispatch.Revisions(ctx, c.opts.Box, name)
+	if errors.Is(err, events.ErrNotFound) {
+		return view, notThere("No pipeline %s was ever applied.", name)
+	}
+	if err != nil {
+		return view, err
+	}
+	view = revisionsView{Name: name, URL: link("/pipeline", "name", name), Older: max(0, len(all)-maxRevisions)}
+	for i := len(all) - 1; i >= view.Older; i-- {
+		view.Revisions = append(view.Revisions, revisionLineOf(all, i, name))
+	}
+	return view, view.compare(c, all, from, to)
+}
+
+// revisionLineOf is the line of all[i].
+func revisionLineOf(all []dispatch.Revision, i int, name string) revisionLine {
+	r := all[i]
+	line := revisionLine{Number: r.Number, Applied: r.Applied, Removed: r.Removed, Current: i == len(all)-1 && !r.Removed}
+	if r.Err != nil {
+		line.Bad = r.Err.Error()
+	}
+	if r.Removed {
+		return line
+	}
+	number := strconv.FormatUint(r.Number, 10)
+	line.URL = link("/revisions", "name", name, "to", number)
+	before, there := beforeRevision(all, r.Number)
+	line.First = !there
+	if !there || r.Err != nil || before.Err != nil {
+		return line
+	}
+	changes, err := pipeline.Diff(before.Spec, r.Spec)
+	if err != nil {
+		line.Bad = err.Error()
+		return line
+	}
+	const named = 3
+	var keys []string
+	for _, change := range changes[:min(named, len(changes))] {
+		keys = append(keys, change.Key)
+	}
+	line.Changed = strings.Join(keys, ", ")
+	if more := len(changes) - named; more > 0 {
+		line.Changed += fmt.Sprintf(" and %d more", more)
+	}
+	return line
+}
+
+// beforeRevision is the last revision with a pipeline before a number.
+func beforeRevision(all []dispatch.Revision, number uint64) (found dispatch.Revision, there bool) {
+	for _, r := range all {
+		if r.Number < number && !r.Removed {
+			found, there = r, true
+		}
+	}
+	return found, there
+}
+
+// compare fills in what differs between two revisions.
+func (v *revisionsView) compare(c *Console, all []dispatch.Revision, from, to uint64) error {
+	at := func(number uint64) (dispatch.Revision, error) {
+		i := slices.IndexFunc(all, func(r dispatch.Revision) bool { return r.Number == number && !r.Removed })
+		if i < 0 {
+			return dispatch.Revision{}, notThere("Pipeline %s has no revision %d.", v.Name, number)
+		}
+		return all[i], nil
+	}
+	newest, there := beforeRevision(all, all[len(all)-1].Number+1)
+	if to == 0 && !there {
+		return nil // removals alone are left of it
+	}
+	if to == 0 {
+		to = newest.Number
+	}
+	after, err := at(to)
+	if err != nil {
+		return err
+	}
+	before, there := beforeRevision(all, to)
+	if from != 0 {
+		there = true
+		if before, err = at(from); err != nil {
+			return err
+		}
+	}
+	v.From, v.To = before.Number, after.Number
+	show := frame{c: c}.Command("pipelines show", v.Name, "--revision", strconv.FormatUint(v.To, 10))
+	v.Command = []commandLine{{"Show it as it was then", show}}
+	if there {
+		v.Command = append(v.Command, commandLine{"Compare the two", show + " --diff " + strconv.FormatUint(v.From, 10)})
+	}
+	if err := errors.Join(before.Err, after.Err); err != nil {
+		v.Bad = err.Error()
+		return nil
+	}
+	text, err := after.Spec.Masked()
+	if err != nil {
+		return err
+	}
+	v.Config = indented(text)
+	if !there {
+		return nil
+	}
+	changes, err := pipeline.Diff(before.Spec, after.Spec)
+	for _, change := range changes {
+		v.Changes = append(v.Changes, changeLine{change.Key, shownJSON(change.From), shownJSON(change.To)})
+	}
+	return err
+}
+
+// shownJSON is a value of a pipeline for people; "" of none.
+func shownJSON(value json.RawMessage) string {
+	if value == nil {
+		return ""
+	}
+	const line = 80
+	if len(value) <= line {
+		return string(value)
+	}
+	return indented(value)
+}
+
+// Chosen are the numbers that may be compared, the newest first: those that are listed, and those that are compared.
+func (v revisionsView) Chosen() (numbers []uint64) {
+	for _, r := range v.Revisions {
+		if !r.Removed {
+			numbers = append(numbers, r.Number)
+		}
+	}
+	for _, number := range []uint64{v.To, v.From} {
+		if number != 0 && !slices.Contains(numbers, number) {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}

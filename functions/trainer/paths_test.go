@@ -1,0 +1,123 @@
+package trainer_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/guest"
+	"github.com/stoker-ml/stoker/functions/module"
+)
+
+// everyPath is a text with each path that a module is given, and one more below each.
+func everyPath(a module.Assignment) string {
+	var all []string
+	for _, path := range append(append([]string{
+		a.WorkingDir, a.ServingModelDir, a.EvalModelDir, a.ModelRunDir, a.SchemaPath, a.TransformGraphPath, a.BaseModel, a.Predictions.Path,
+		a.Predictions.LabelsPath, a.Predictions.MemoryPath, filepath.Dir(a.WorkingDir), filepath.Dir(filepath.Dir(a.ServingModelDir)),
+	}, a.TrainFiles...), a.EvalFiles...) {
+		if path != "" {
+			all = append(all, path, path+"/file: record 3")
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// attemptDir is the folder of the attempt that an assignment is of.
+func attemptDir(a module.Assignment) string { return filepath.Dir(a.WorkingDir) }
+
+// Whatever a module says of the files that it was given reaches an event, a manifest or a reason by names that other machines know.
+func TestNoPathOfTheWorkerIsInAnEvent(t *testing.T) {
+	t.Parallel()
+	var dir string
+	b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+		dir = attemptDir(a)
+		outcome, err := writesModel(a)
+		outcome.Unwritten = map[string]string{"onnx": everyPath(a), "tflite": strings.Repeat("x", 940) + a.EvalFiles[0]} // which is cut
+		text, jsonErr := json.Marshal(map[string]string{"data": everyPath(a), a.TrainFiles[0]: "key"})
+		outcome.Settings = text
+		return outcome, errors.Join(err, jsonErr)
+	})
+	trained, err := b.handle(t, job(t, "j1", "monday", spec+"  exports: [onnx, tflite]\n"), "a1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(trained)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir[:len(os.TempDir())+15], filepath.Base(dir)} { // the beginning is what is left of a path that was cut
+		if strings.Contains(string(text), path) {
+			t.Errorf("the event holds %s: %s", path, text)
+		}
+	}
+	for _, name := range []string{
+		"s3://stoker/up/tx/Split-eval/*/file: record 3", "s3://stoker/up/graph/file: record 3", " model/Format-Serving/file: record 3", " model_run/file: record 3",
+		" working/file", " answers/predictions.jsonl", " the folder of the attempt ",
+	} {
+		if !strings.Contains(string(text), name) {
+			t.Errorf("the event lacks %s: %s", name, text)
+		}
+	}
+	for _, key := range b.keys(t, "penguin") {
+		if strings.HasSuffix(key, "manifest.json") && strings.Contains(b.text(t, key), filepath.Base(dir)) {
+			t.Errorf("%s holds a path of the worker", key)
+		}
+	}
+}
+
+func TestNoPathOfTheWorkerIsInAReason(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(a module.Assignment, said string) (guest.Outcome, error){
+		"a module's error": func(_ module.Assignment, said string) (guest.Outcome, error) {
+			return guest.Outcome{}, &guest.Error{Kind: guest.KindModule, Err: errors.New(said), LogTail: said}
+		},
+		"a host's error": func(_ module.Assignment, said string) (guest.Outcome, error) {
+			return guest.Outcome{}, &guest.Error{Kind: guest.KindHost, Err: errors.New(said)}
+		},
+		"a required format": func(a module.Assignment, said string) (guest.Outcome, error) {
+			outcome, err := writesModel(a)
+			outcome.Unwritten, outcome.LogTail = map[string]string{"onnx": said}, said
+			return outcome, err
+		},
+		"no model": func(_ module.Assignment, said string) (guest.Outcome, error) {
+			return guest.Outcome{LogTail: said}, nil
+		},
+		"a file that is no model": func(a module.Assignment, said string) (guest.Outcome, error) {
+			return guest.Outcome{LogTail: said}, errors.Join(os.MkdirAll(a.ServingModelDir, 0o755), os.WriteFile(filepath.Join(a.ServingModelDir, "saved_model.pb"), []byte("PK\x03"), 0o600))
+		},
+		"labels that can't be read": func(a module.Assignment, said string) (guest.Outcome, error) {
+			_, err := writesModel(a)
+			return guest.Outcome{LogTail: said}, errors.Join(err, os.MkdirAll(a.Predictions.LabelsPath, 0o755))
+		},
+		"a link among the outputs": func(a module.Assignment, said string) (guest.Outcome, error) {
+			_, err := writesModel(a)
+			return guest.Outcome{LogTail: said}, errors.Join(err, os.Symlink("/etc/passwd", filepath.Join(a.ServingModelDir, "link")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var dir string
+			b := setup(t, func(a module.Assignment) (guest.Outcome, error) {
+				dir = attemptDir(a)
+				return fail(a, everyPath(a))
+			})
+			_, err := b.handle(t, job(t, "j1", "monday", spec+"  exports: [{format: onnx, required: true}]\n"), "a1")
+			failure, ok := errors.AsType[*events.Failure](err)
+			if !ok {
+				t.Fatalf("%v is no failure", err)
+			}
+			said := fmt.Sprint(failure, failure.LogTail, failure.Err)
+			for _, path := range []string{dir, filepath.Base(dir)} {
+				if strings.Contains(said, path) {
+					t.Errorf("the failure holds %s: %s", path, said)
+				}
+			}
+		})
+	}
+}
