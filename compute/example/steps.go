@@ -22,11 +22,24 @@ func (b *Builder) BytesSteps(name string, steps ...[][]byte) *Builder {
 	return addSteps(b, name, Bytes, steps, bytesList)
 }
 
+// UnsetSteps adds a list of features without a kind, as Unset does for one.
+func (b *Builder) UnsetSteps(name string, steps int) *Builder {
+	var features []byte
+	for range steps {
+		features = appendMessage(features, 1, nil)
+	}
+	return b.addList(name, features)
+}
+
 func addSteps[T any](b *Builder, name string, kind Kind, steps [][]T, list func([]T) []byte) *Builder {
 	var features []byte
 	for _, values := range steps {
 		features = appendMessage(features, 1, appendMessage(nil, int(kind), list(values)))
 	}
+	return b.addList(name, features)
+}
+
+func (b *Builder) addList(name string, features []byte) *Builder {
 	entry := appendMessage(appendMessage(nil, 1, []byte(name)), 2, features)
 	b.lists = appendMessage(b.lists, 1, entry)
 	return b

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -35,6 +36,8 @@ type Split struct {
 type Options struct {
 	Splits []Split // by hash; empty for train:2,eval:1
 	Column string  // a column with the name of each row's split instead, which becomes no feature
+
+	MaxBytes int64 // of all Examples, before compression; 0 for 1 GiB or a thousand times the file, whichever is more
 }
 
 // Report is what was made.
@@ -155,7 +158,11 @@ func Convert(ctx context.Context, path, dir string, o Options) (r Report, err er
 	if err != nil {
 		return r, err
 	}
-	w := &writer{dir: dir, splits: o.Splits, files: map[string]*record.Writer{}, counts: map[string]int64{}}
+	most, err := o.maxBytes(path)
+	if err != nil {
+		return r, err
+	}
+	w := &writer{path: path, dir: dir, splits: o.Splits, files: map[string]*record.Writer{}, counts: map[string]int64{}, most: most}
 	if len(w.splits) == 0 {
 		w.splits = []Split{{"train", 2}, {"eval", 1}}
 	}
@@ -187,6 +194,18 @@ func Convert(ctx context.Context, path, dir string, o Options) (r Report, err er
 		return r, &Error{File: path, Err: errors.New("no rows")}
 	}
 	return r, nil
+}
+
+// maxBytes bounds what a few bytes that stand for many make of a disk.
+func (o Options) maxBytes(path string) (int64, error) {
+	if o.MaxBytes > 0 {
+		return o.MaxBytes, nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return max(1<<30, 1000*min(info.Size(), math.MaxInt64/1000)), nil
 }
 
 // layout checks the columns, and returns those that become features sorted by name, as TFX serializes them.
@@ -224,14 +243,21 @@ func layout(path string, columns []column, splitColumn string) (features []int, 
 
 // writer writes each record to its split.
 type writer struct {
+	path   string // of the table
 	dir    string
 	splits []Split
 	files  map[string]*record.Writer
 	counts map[string]int64
+
+	bytes, most int64 // of all records
 }
 
 func (w *writer) take(b *example.Builder, split string) error {
 	data := b.Build()
+	if w.bytes += int64(len(data)); w.bytes > w.most {
+		return &Error{File: w.path, Err: fmt.Errorf("more than %d bytes of Examples: "+
+			"its values repeat beyond reason; if they are meant, cut the file into several", w.most)}
+	}
 	if split == "" {
 		split = w.hashed(data)
 	} else if !splitName.MatchString(split) {

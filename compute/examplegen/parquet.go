@@ -11,18 +11,19 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/stoker-ml/stoker/compute/example"
 )
 
-// parquetTable is a Parquet file whose columns are all flat.
+// parquetTable is a Parquet file each of whose columns has one leaf.
 type parquetTable struct {
 	path string
 	file *os.File
 	data *parquet.File
-	cols []column
-	most int64 // rows
+	cols []parquetColumn // column i has leaf i
+	most int64           // rows
 }
 
 // A run of equal values has any length in a few bytes. So many rows a file may have, and so many for each of its bytes.
@@ -56,20 +57,28 @@ func openParquet(path string) (t *parquetTable, err error) {
 	if t.data.NumRows() > t.most {
 		return nil, &Error{File: path, Err: fmt.Errorf("%d rows in %d bytes, expected at most %d", t.data.NumRows(), info.Size(), t.most)}
 	}
+	types := leafTypes(t.data.Metadata().Schema)
 	for _, field := range t.data.Root().Columns() {
-		c, err := parquetColumn(field)
+		c, err := newParquetColumn(field, types)
 		if err != nil {
 			return nil, &Error{File: path, Column: field.Name(), Err: err}
 		}
 		t.cols = append(t.cols, c)
 	}
+	if at := runLengthBooleans(t.data.Metadata()); at >= 0 && at < len(t.cols) {
+		return nil, &Error{File: path, Column: t.cols[at].name, Err: errors.New("its booleans are run-length encoded, which is not read: " +
+			"write them as int64, or with data pages of version 1.0")}
+	}
 	return t, nil
 }
 
-// maxFooter is how many bytes the description of all columns and row groups may have, which is read at once.
-const maxFooter = 64 << 20
+const (
+	maxFooter = 64 << 20 // bytes of the description of all columns and row groups, which is read at once
+	maxDepth  = 20       // columns in columns
+)
 
-// checkFooter reads how long the footer is: a file ends with that, in 4 bytes, and PAR1.
+// checkFooter reads the footer, whose length in 4 bytes and PAR1 are the end of a file, and how deep columns are nested: the library takes
+// memory by the square of that.
 func checkFooter(f io.ReaderAt, size int64) error {
 	var end [8]byte
 	if _, err := f.ReadAt(end[:], size-int64(len(end))); size < int64(len(end)) || err != nil {
@@ -82,7 +91,60 @@ func checkFooter(f io.ReaderAt, size int64) error {
 	if length > maxFooter || length > size {
 		return fmt.Errorf("a footer of %d bytes in a file of %d, at most %d MiB are read", length, size, maxFooter>>20)
 	}
+	footer := make([]byte, length)
+	if _, err := f.ReadAt(footer, size-int64(len(end))-length); err != nil {
+		return err
+	}
+	if _, err := thriftClaims(footer, maxDepth); err != nil {
+		return err
+	}
+	var data format.FileMetaData
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), footer, &data); err != nil {
+		return err
+	}
+	return checkDepth(data.Schema)
+}
+
+// checkDepth checks columns in depth-first order, each with the number of those in it.
+func checkDepth(schema []format.SchemaElement) error {
+	var open []int32 // columns still to come, by depth
+	for _, element := range schema {
+		for len(open) > 0 && open[len(open)-1] == 0 {
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 {
+			open[len(open)-1]--
+		}
+		if !element.NumChildren.Valid || element.NumChildren.V <= 0 {
+			continue
+		}
+		if open = append(open, element.NumChildren.V); len(open) > maxDepth {
+			return fmt.Errorf("columns are nested deeper than %d levels", maxDepth)
+		}
+	}
 	return nil
+}
+
+// runLengthBooleans is the index of a leaf of booleans in run-length encoding, or -1. The library reads a run of ones as one one and zeros.
+// Levels have that encoding too, so that it says nothing beside another one where the file has no statistics of encodings.
+func runLengthBooleans(file *format.FileMetaData) int {
+	for _, group := range file.RowGroups {
+		for i, chunk := range group.Columns {
+			data := chunk.MetaData
+			if data.Type != format.Boolean {
+				continue
+			}
+			if slices.Contains(data.Encoding, format.RLE) && !slices.Contains(data.Encoding, format.Plain) {
+				return i
+			}
+			for _, pages := range data.EncodingStats {
+				if pages.Encoding == format.RLE && (pages.PageType == format.DataPage || pages.PageType == format.DataPageV2) {
+					return i
+				}
+			}
+		}
+	}
+	return -1
 }
 
 // recovered makes an *Error of what the library panics with on damaged files.
@@ -93,35 +155,13 @@ func (t *parquetTable) recovered(panicked any, err error) error {
 	return &Error{File: t.path, Err: fmt.Errorf("not a readable Parquet file: %v", panicked)}
 }
 
-// parquetColumn is the column that a field becomes. What tf.Example has no type for is refused.
-func parquetColumn(field *parquet.Column) (column, error) {
-	if !field.Leaf() || field.Repeated() {
-		return column{}, errors.New("is nested or repeated: write one column for each value")
+func (t *parquetTable) columns() []column {
+	all := make([]column, len(t.cols))
+	for i, c := range t.cols {
+		all[i] = c.column
 	}
-	kind := field.Type().Kind()
-	if logical := field.Type().LogicalType(); logical != nil {
-		switch v := logical.Value.(type) {
-		case *format.StringType, *format.EnumType, *format.JsonType, nil:
-		case *format.IntType:
-			if !v.IsSigned {
-				return column{}, errors.New("is an unsigned integer: write int64")
-			}
-		default:
-			return column{}, fmt.Errorf("has type %s: write it as int64, float or string", logical)
-		}
-	}
-	switch kind {
-	case parquet.Boolean, parquet.Int32, parquet.Int64:
-		return column{field.Name(), example.Int64}, nil
-	case parquet.Float, parquet.Double:
-		return column{field.Name(), example.Float}, nil
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		return column{field.Name(), example.Bytes}, nil
-	}
-	return column{}, fmt.Errorf("has type %s: write it as int64, float or string", field.Type())
+	return all
 }
-
-func (t *parquetTable) columns() []column { return t.cols }
 
 func (t *parquetTable) rows(ctx context.Context, features []int, split int, take func(*example.Builder, string) error) (err error) {
 	row := int64(0)
@@ -168,47 +208,47 @@ func (t *parquetTable) group(ctx context.Context, group parquet.RowGroup, row *i
 }
 
 func (t *parquetTable) row(values parquet.Row, features []int, split int, take func(*example.Builder, string) error) error {
-	if len(values) != len(t.cols) {
-		return fmt.Errorf("%d values, expected %d", len(values), len(t.cols))
+	slices.SortStableFunc(values, func(a, b parquet.Value) int { return cmp.Compare(a.Column(), b.Column()) })
+	leaves, err := t.leaves(values)
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(values, func(a, b parquet.Value) int { return cmp.Compare(a.Column(), b.Column()) })
 	var b example.Builder
 	for _, i := range features {
-		addValue(&b, t.cols[i], values[i])
+		if err := t.cols[i].add(&b, leaves[i]); err != nil {
+			return &Error{Column: t.cols[i].name, Err: err}
+		}
 	}
 	name := ""
 	if split >= 0 {
-		if name = string(values[split].Bytes()); values[split].IsNull() || t.cols[split].kind != example.Bytes || name == "" {
+		if name = t.cols[split].text(leaves[split]); name == "" {
 			return &Error{Column: t.cols[split].name, Err: errors.New("no split is named")}
 		}
 	}
 	return take(&b, name)
 }
 
-// addValue adds a value; a null is an empty list, as an empty cell of a CSV file is.
-func addValue(b *example.Builder, c column, v parquet.Value) {
-	switch {
-	case c.kind == example.Int64 && v.IsNull():
-		b.Int64(c.name)
-	case c.kind == example.Float && v.IsNull():
-		b.Float(c.name)
-	case v.IsNull():
-		b.Bytes(c.name)
-	case v.Kind() == parquet.Boolean:
-		n := int64(0)
-		if v.Boolean() {
-			n = 1
+// leaves cuts a row into the values of each leaf: one, or those of a list. Together they hold at most maxRowBytes.
+func (t *parquetTable) leaves(row parquet.Row) ([][]parquet.Value, error) {
+	all, size := make([][]parquet.Value, len(t.cols)), 0
+	for i := range all {
+		n := 0
+		for n < len(row) && row[n].Column() == i {
+			if size++; row[n].Kind() == parquet.ByteArray || row[n].Kind() == parquet.FixedLenByteArray {
+				size += len(row[n].ByteArray())
+			}
+			n++
 		}
-		b.Int64(c.name, n)
-	case v.Kind() == parquet.Int32:
-		b.Int64(c.name, int64(v.Int32()))
-	case v.Kind() == parquet.Int64:
-		b.Int64(c.name, v.Int64())
-	case v.Kind() == parquet.Float:
-		b.Float(c.name, v.Float())
-	case v.Kind() == parquet.Double:
-		b.Float(c.name, float32(v.Double()))
-	default:
-		b.Bytes(c.name, v.Bytes())
+		if n == 0 || n > 1 && !t.cols[i].list {
+			return nil, &Error{Column: t.cols[i].name, Err: fmt.Errorf("%d values, expected 1", n)}
+		}
+		all[i], row = row[:n], row[n:]
 	}
+	if len(row) > 0 {
+		return nil, fmt.Errorf("values of more than %d columns", len(t.cols))
+	}
+	if size > maxRowBytes {
+		return nil, fmt.Errorf("more than %d MiB in a row", maxRowBytes>>20)
+	}
+	return all, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -23,26 +22,64 @@ const (
 	maxDistinctBytes = 1 << 20 // of these together
 )
 
+// SequenceStruct is the name of the struct feature under which a schema has the feature_lists of tf.SequenceExamples.
+const SequenceStruct = "##SEQUENCE##"
+
 // Statistics is what the records of one split show of their features. It is not safe for concurrent use.
 type Statistics struct {
 	Split string
 
-	records  int64
-	features map[string]*feature
-	touched  []*feature // of the record at hand
+	records   int64
+	features  map[string]*feature // of tf.Examples and of the context of tf.SequenceExamples
+	steps     map[string]*feature // of the feature_lists of tf.SequenceExamples
+	sequences bool                // a record has feature_lists
+	touched   []*feature          // of the record at hand
 }
 
 // feature gathers the values of one feature. Kinds are the field numbers of tf.Feature.
 type feature struct {
-	name    string
-	value   []byte // serialized tf.Feature of the record at hand
-	pending bool   // value is not counted yet
+	path    []string // its name, or SequenceStruct and its name
+	value   []byte   // serialized tf.Feature or tf.FeatureList of the record at hand
+	pending bool     // value is not counted yet
 
-	kind         example.Kind // 0 until a record has one
-	present      int64        // records with a list, which may be empty
-	fewest, most int          // values in those records
-	integers     span         // of an Int64 feature
-	strings      tokens       // of a Bytes feature
+	kind     example.Kind // 0 until a record has one
+	lists    valency      // values of the records; of a feature list: steps of the records
+	step     valency      // of a feature list: values of the steps
+	integers span         // of an Int64 feature
+	strings  tokens       // of a Bytes feature
+}
+
+// valency is how many lists there are and how long they are.
+type valency struct {
+	present      int64 // lists, which may be empty
+	total        int64 // of those and of those that are missing; of records, Statistics knows the total
+	fewest, most int   // length of the lists
+}
+
+func (v *valency) add(length int) {
+	if v.present == 0 {
+		v.fewest = length
+	}
+	v.present++
+	v.fewest, v.most = min(v.fewest, length), max(v.most, length)
+}
+
+// fixed says whether all lists that are there have one length other than 0.
+func (v valency) fixed() bool { return v.present > 0 && v.fewest == v.most && v.fewest > 0 }
+
+// nested says whether the feature is a feature list.
+func (f *feature) nested() bool { return len(f.path) > 1 }
+
+func (f *feature) name() string { return f.path[len(f.path)-1] }
+
+// levels are the valencies from the records inwards.
+func (s *Statistics) levels(f *feature) []valency {
+	outer := f.lists
+	outer.total = s.records
+	if !f.nested() {
+		return []valency{outer}
+	}
+	return []valency{outer, f.step}
 }
 
 // span is the range of integers. The zero value is that of no integers, for which TensorFlow Data Validation takes 0 to 0.
@@ -97,13 +134,13 @@ func (t *tokens) sorted() []string { return slices.Sorted(maps.Keys(t.distinct))
 
 // NewStatistics returns the statistics of a split without records. The name stands in notes.
 func NewStatistics(split string) *Statistics {
-	return &Statistics{Split: split, features: map[string]*feature{}}
+	return &Statistics{Split: split, features: map[string]*feature{}, steps: map[string]*feature{}}
 }
 
 // Records is how many records were added.
 func (s *Statistics) Records() int64 { return s.records }
 
-// Add adds one serialized tf.Example. The error is an *example.Error without a file, and s is of no use after it.
+// Add adds one serialized tf.Example or tf.SequenceExample. The error is an *example.Error without a file, and s is of no use after it.
 func (s *Statistics) Add(record []byte) error {
 	number := s.records
 	if err := s.add(record); err != nil {
@@ -121,16 +158,17 @@ func (s *Statistics) add(record []byte) error {
 	err := fields(record, func(number protowire.Number, message []byte) error {
 		switch number {
 		case 1:
-			return fields(message, s.entry)
+			return fields(message, s.context)
 		case 2:
-			return errors.New("is a tf.SequenceExample: a schema is inferred of tf.Examples only")
+			s.sequences = true
+			return fields(message, s.featureList)
 		}
 		return nil
 	})
 	for _, f := range s.touched {
 		if err == nil {
 			if err = f.count(); err != nil {
-				err = &example.Error{Feature: f.name, Err: err}
+				err = &example.Error{Feature: f.name(), Err: err}
 			}
 		}
 		f.value, f.pending = nil, false
@@ -139,11 +177,22 @@ func (s *Statistics) add(record []byte) error {
 	return err
 }
 
-// entry takes one entry of the map of features. Of two with the same key the last one counts.
-func (s *Statistics) entry(number protowire.Number, message []byte) error {
+func (s *Statistics) context(number protowire.Number, entry []byte) error {
 	if number != 1 {
 		return nil
 	}
+	return s.entry(s.features, nil, entry)
+}
+
+func (s *Statistics) featureList(number protowire.Number, entry []byte) error {
+	if number != 1 {
+		return nil
+	}
+	return s.entry(s.steps, []string{SequenceStruct}, entry)
+}
+
+// entry takes one entry of a map of features. Of two with the same key the last one counts.
+func (s *Statistics) entry(features map[string]*feature, above []string, message []byte) error {
 	var key, value []byte
 	err := fields(message, func(number protowire.Number, data []byte) error {
 		switch number {
@@ -157,18 +206,18 @@ func (s *Statistics) entry(number protowire.Number, message []byte) error {
 	if err != nil {
 		return err
 	}
-	f := s.features[string(key)]
+	f := features[string(key)]
 	if f == nil {
 		switch {
 		case len(key) > maxNameBytes:
 			return fmt.Errorf("the name of a feature has %d bytes, expected at most %d", len(key), maxNameBytes)
 		case !utf8.Valid(key):
 			return fmt.Errorf("feature %q: the name is not valid UTF-8", key)
-		case len(s.features) >= maxFeatures:
+		case len(s.features)+len(s.steps) >= maxFeatures:
 			return fmt.Errorf("more than %d features: are their names data?", maxFeatures)
 		}
-		f = &feature{name: string(key), fewest: math.MaxInt}
-		s.features[f.name] = f
+		f = &feature{path: append(slices.Clone(above), string(key))}
+		features[string(key)] = f
 	}
 	if !f.pending {
 		s.touched = append(s.touched, f)
@@ -179,12 +228,38 @@ func (s *Statistics) entry(number protowire.Number, message []byte) error {
 
 // count takes the values of the record at hand.
 func (f *feature) count() error {
-	kind, list, err := kindOf(f.value)
+	if f.nested() {
+		return f.countSteps()
+	}
+	return f.countList(f.value, &f.lists)
+}
+
+// countSteps takes the steps of the record at hand. A step without a kind is a missing one.
+func (f *feature) countSteps() error {
+	n := 0
+	err := fields(f.value, func(number protowire.Number, step []byte) error {
+		if number != 1 {
+			return nil
+		}
+		n++
+		if err := f.countList(step, &f.step); err != nil {
+			return fmt.Errorf("step %d: %w", n-1, err)
+		}
+		return nil
+	})
+	f.lists.add(n)
+	f.step.total += int64(n)
+	return err
+}
+
+// countList takes the values of a tf.Feature. One without a kind has no list.
+func (f *feature) countList(feature []byte, lists *valency) error {
+	kind, list, err := kindOf(feature)
 	if err != nil || kind == 0 {
 		return err
 	}
 	if f.kind != 0 && f.kind != kind {
-		return fmt.Errorf("values are %s, those of an earlier record %s", kind, f.kind)
+		return fmt.Errorf("values are %s, those of an earlier record or step %s", kind, f.kind)
 	}
 	f.kind = kind
 	n := 0
@@ -202,12 +277,10 @@ func (f *feature) count() error {
 	default:
 		n, err = f.addIntegers(list)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		lists.add(n)
 	}
-	f.present++
-	f.fewest, f.most = min(f.fewest, n), max(f.most, n)
-	return nil
+	return err
 }
 
 // kindOf splits a tf.Feature into the kind of its list and that list; kind 0 is one without a list.

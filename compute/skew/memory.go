@@ -27,13 +27,15 @@ type memoryHead struct {
 	// Epoch: the rows are those of all evaluation data, each once, and have the same answers when they are read again.
 	Epoch bool `json:"epoch"`
 
-	// Weights says how the files' weights compare with those of the model that answered: "same", "other" or "" for not known.
+	// Weights says how the files' weights compare with those of the model that answered: "same", "before" it was trained, "written" where
+	// the model that answered is the one that was written and not the one that was trained last, "other" or "" for not known.
 	Weights string `json:"weights"`
 
 	// Precision is the distance of 1 to the next number of the type that the model computes in, if that is larger than float32's.
 	Precision float64 `json:"precision"`
 
-	Note string `json:"note"` // why there are no rows
+	Note   string `json:"note"`   // why there are no rows
+	Remark string `json:"remark"` // what else is to be known of the rows
 }
 
 type memoryRow struct {

@@ -134,6 +134,23 @@ func TestSabotageIsFoundByWhatIsRemembered(t *testing.T) {
 	}
 }
 
+func TestWhatIsToBeKnownOfTheRowsIsNoted(t *testing.T) {
+	t.Parallel()
+	g := net(t, measures...)
+	q := trained{g, g, penguinGraph}.question(t)
+	remembered(t, &q, `{"labels": ["species_xf"], "weights": "written", "epoch": true, "remark": "of the model that was written"}`, nil)
+	if r := ask(t, q); len(r.Differences) > 0 || r.Rows != 100 || r.NotCompared != "" || r.Note != "of the model that was written" {
+		t.Errorf("report %+v", r)
+	}
+	weight := net(t, measures...)
+	weight.Params[0].Values[3] += 1e-3
+	q = trained{g, weight, penguinGraph}.question(t)
+	remembered(t, &q, strings.Replace(headOfMemory, "same", "written", 1), nil)
+	if r := ask(t, q); len(r.Differences) == 0 {
+		t.Errorf("of the weights that were written: %+v", r)
+	}
+}
+
 // rawMeasures are the features that the transformed measures are made of.
 func rawMeasures() (names []string) {
 	for _, name := range measures {

@@ -54,6 +54,9 @@ func (r recall) compare(c *check, v *verdict, answer map[string]column) {
 		c.uncompared("no output of the signature is one of the model in memory, nor made of one in a known way: outputs %s", strings.Join(neither, ", "))
 		return
 	}
+	if r.memory.Remark != "" {
+		c.noteOnce("%.500s", r.memory.Remark)
+	}
 	for _, f := range right {
 		if f.misses > 0 && r.memory.Weights == weightsOther {
 			c.uncompared("the files hold other weights than the model that was trained last: they are those of another model, or of an earlier step")

@@ -54,6 +54,28 @@ func TestTwoWorkersTrainTheModelThatOneDoes(t *testing.T) {
 	checkSameLoss(t, one.train(t, "replicas: 1 keras: tf_keras"), two.train(t, "[worker 1] replicas: 2 keras: tf_keras"))
 }
 
+// Of two workers the chief says what its model answers, and the other one says nothing: its files are its own. A model whose variables both
+// read together is not asked, as the other worker may be gone.
+func TestTheChiefOfTwoWorkersSaysWhatItsModelAnswers(t *testing.T) {
+	t.Parallel()
+	for layer, want := range map[string]string{"": `"weights": "same"`, "tf.keras.layers.BatchNormalization(),": "read together"} {
+		two := mirrored(t, 2, nil)
+		two.Module.Path = pythonAssignment(t, strings.Replace(mirrors, "tf.keras.layers.Dense(1,", layer+"tf.keras.layers.Dense(1,", 1)).Module.Path
+		two.EvalFiles = []string{filepath.Join(t.TempDir(), "*")}
+		answers := filepath.Join(t.TempDir(), "memory.jsonl")
+		two.Predictions = &module.Predictions{Rows: 10, Path: filepath.Join(t.TempDir(), "a"), LabelsPath: filepath.Join(t.TempDir(), "b"), MemoryPath: answers}
+		two.train(t, "[worker 1] replicas: 2 keras: tf_keras")
+		text, err := os.ReadFile(answers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, rows, _ := strings.Cut(string(text), "\n")
+		if !strings.Contains(head, want) || layer == "" && strings.Count(rows, `"outputs": {"": [`) < 10 {
+			t.Errorf("with %q: %s, %d rows", layer, head, strings.Count(rows, "\n"))
+		}
+	}
+}
+
 // The second worker dies in the middle. What was kept of the chief is what both go on from.
 func TestTwoWorkersGoOnWhereTheyWere(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,7 @@ func newSchemaInfer(app *app) *cobra.Command {
 			"  type       INT, FLOAT or BYTES\n" +
 			"  presence   min_fraction 1 if all records have the feature\n" +
 			"  shape      if all records have the same number of values, else value_count\n" +
+			"  struct     ##SEQUENCE##: the feature_lists of tf.SequenceExamples\n" +
 			"  domain     true and false, strings of integers, or up to --max-string-domain words\n\n" +
 			"Records are streamed. Beyond TensorFlow Data Validation, all values decide about a domain, not the 1,000 most frequent ones.\n" +
 			"A feature that a later split lacks is marked DEPRECATED, as there, and a note says so.",
@@ -123,6 +124,6 @@ func inferFrom(ctx context.Context, source *inspect.Source, o schemagen.Options)
 	if err != nil {
 		return inferred, fmt.Errorf("infer schema of %s: %w", source.Name, err)
 	}
-	inferred.Schema, inferred.Notes, inferred.Features = string(schema.Text()), schema.Notes, len(schema.Proto.Feature)
+	inferred.Schema, inferred.Notes, inferred.Features = string(schema.Text()), schema.Notes, schema.Features()
 	return inferred, nil
 }

@@ -18,7 +18,8 @@ import (
 // tableHelp says what is made of a table.
 const tableHelp = "A table (" + examplegen.Formats + ") becomes Examples as TFX's CsvExampleGen makes them: the first row of a CSV file names the columns, a\n" +
 	"type is that of all cells of a column, an empty cell is a missing value, and two of three rows are train, by a hash of the row.\n" +
-	"The columns of a Parquet file are flat; a null is a missing value."
+	"A Parquet file becomes what ParquetExampleGen makes of it: a column holds primitives or lists of them, a null is a missing value, and times are\n" +
+	"microseconds since 1970. It is read in a process that has 8 GiB of memory, and 10 minutes and a second for each 256 KiB."
 
 // splitFlags say which row of a table goes to which split.
 type splitFlags struct{ split, column string }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,11 @@ import (
 
 // tableMemory is how much address space a child has that reads a file whose memory can't be bounded.
 const tableMemory = 8 << 30
+
+// tableTime is how long it may take: ten minutes, and a second for each 256 KiB of the file.
+func tableTime(size int64) time.Duration {
+	return 10*time.Minute + time.Duration(min(size>>18, 1<<30))*time.Second
+}
 
 // tableQuestion goes to the child, tableAnswer comes back.
 type (
@@ -66,7 +72,7 @@ func newTable() *cobra.Command {
 // tableAnswerFile holds the answer, in the folder of the Examples.
 const tableAnswerFile = ".answer.json"
 
-// convertTable converts a file, in a confined child process with a limit of memory where it may cost any.
+// convertTable converts a file, in a confined child process with limits of memory and time where it may cost any.
 func convertTable(ctx context.Context, path, folder string, o examplegen.Options) (examplegen.Report, error) {
 	if !examplegen.Unbounded(path) {
 		return examplegen.Convert(ctx, path, folder, o)
@@ -79,20 +85,58 @@ func convertTable(ctx context.Context, path, folder string, o examplegen.Options
 	if err != nil {
 		return examplegen.Report{}, err
 	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return examplegen.Report{}, err
+	}
 	question, err := json.Marshal(tableQuestion{full, folder, o})
 	if err != nil {
 		return examplegen.Report{}, err
 	}
-	cmd := exec.CommandContext(ctx, self, "table")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(question), io.Discard, io.Discard
-	cmd.WaitDelay = 5 * time.Second
-	if err := guest.RunConfined(cmd, folder); err != nil {
-		if ctx.Err() != nil {
-			return examplegen.Report{}, context.Cause(ctx)
-		}
-		return examplegen.Report{}, fmt.Errorf("%s: reading it ended a process (%w): the file is damaged, or its pages need more than %d GiB", path, err, tableMemory>>30)
+	if err := runTable(ctx, path, folder, question, tableTime(info.Size()), self, "table"); err != nil {
+		return examplegen.Report{}, err
 	}
+	return tableResult(folder)
+}
+
+// runTable runs the child, which reads the question from standard input, and ends it after limit.
+func runTable(ctx context.Context, path, folder string, question []byte, limit time.Duration, command ...string) error {
+	late := fmt.Errorf("%s: reading it took more than %s and was stopped: cut the file into several, or write it anew if it should not take that long", path, limit)
+	inTime, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	var stderr complaint
+	cmd := exec.CommandContext(inTime, command[0], command[1:]...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(question), io.Discard, &stderr
+	cmd.WaitDelay = 5 * time.Second
+	err := guest.RunConfined(cmd, folder)
+	switch {
+	case inTime.Err() != nil:
+		return context.Cause(inTime)
+	case err != nil && stderr.memory():
+		return fmt.Errorf("%s: reading it takes more than %d GiB of memory: the file is damaged, or its row groups and pages are too large: write it anew with smaller ones", path, tableMemory>>30)
+	case err != nil:
+		return fmt.Errorf("%s: reading it ended a process (%w): the file is damaged: write it anew", path, err)
+	}
+	return nil
+}
+
+// complaint keeps the first bytes that a child writes to standard error.
+type complaint struct{ text []byte }
+
+func (b *complaint) Write(p []byte) (int, error) {
+	b.text = append(b.text, p[:min(len(p), 4<<10-len(b.text))]...)
+	return len(p), nil
+}
+
+// memory says whether the child ended because it got no more memory, in the words of Go's runtime.
+func (b *complaint) memory() bool {
+	return slices.ContainsFunc([]string{"out of memory", "cannot allocate memory", "stack overflow"}, func(words string) bool {
+		return bytes.Contains(b.text, []byte(words))
+	})
+}
+
+func tableResult(folder string) (examplegen.Report, error) {
 	answer := filepath.Join(folder, tableAnswerFile)
 	text, err := os.ReadFile(answer)
 	if err != nil {

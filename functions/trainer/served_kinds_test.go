@@ -3,6 +3,7 @@
 package trainer_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/module"
@@ -12,13 +13,35 @@ func TestRightModulesOfAllKindsPass(t *testing.T) {
 	t.Parallel()
 	testRightModules(t, module.Keras3, map[string]string{"raw": "",
 		"named": "", "sequences": "", "exported": "", "one_by_one": "", "otherwise": "", "heads": "", "unnamed": "",
-		"best": "other weights", "reported": "", "own_reader": "", "scaled": "no output of the signature", "of_text": "takes strings",
+		"best": "", "best_then_trained": "", "weights_read": "", "averaged": "", "never_trained": "no training was seen", "reported": "", "own_reader": "", "scaled": "no output of the signature", "of_text": "takes strings",
 	})
+}
+
+// A model that was written in a state of its own is compared in that state, and what is odd about it is said.
+func TestModelsOfAnotherStateAreComparedAndSaid(t *testing.T) {
+	t.Parallel()
+	host := servedHost(t)
+	for kind, want := range map[string]string{
+		"fresh":        "was never seen to be trained or to read weights: the files may hold the weights that it began with",
+		"weights_read": "the files hold other weights than the model that was trained last: compared with the model that was written, as it was then",
+		"averaged":     "the files hold other weights than the model that was trained last",
+	} {
+		for _, keras := range []string{module.Keras3, module.Keras2} {
+			told, err := serves(t, host, kind, keras)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := told.Skew; s == nil || s.NotCompared != "" || s.Rows == 0 || !strings.Contains(s.Note, want) {
+				t.Errorf("%s with %s: skew %+v, want the note %q", kind, keras, s, want)
+			}
+		}
+	}
 }
 
 func TestRightModulesOfKeras2Pass(t *testing.T) {
 	t.Parallel()
-	testRightModules(t, module.Keras2, map[string]string{"plain": "", "saved_by_keras": "", "heads": ""})
+	testRightModules(t, module.Keras2, map[string]string{"plain": "", "saved_by_keras": "", "heads": "",
+		"best": "", "weights_read": "", "best_then_trained": "", "averaged": "", "never_trained": "no training was seen"})
 }
 
 func TestBrokenModulesOfAllKindsAreRefused(t *testing.T) {
@@ -26,6 +49,6 @@ func TestBrokenModulesOfAllKindsAreRefused(t *testing.T) {
 	testBrokenModules(t, map[string]string{
 		"raw_forgets": `output "probabilities"`, "forgets_logits": `output "scores"`, "forgets_names": `output "class"`, "forgets_unnamed": `output "probabilities"`,
 		"forgets_reported": `output "probabilities"`, "needs_label_silently": `without the label "species"`, "untrained": `output "probabilities"`,
-		"sequences_doubled": `output "sold"`, "sequences_label": `without the label "sold"`, "swapped": `output "probabilities"`, "at_random": `output "probabilities"`,
+		"sequences_doubled": `output "sold"`, "sequences_label": `without the label "sold"`, "swapped": `output "probabilities"`, "weights_read_forgets": `output "probabilities"`, "at_random": `output "probabilities"`,
 	})
 }

@@ -150,6 +150,53 @@ def best(job):
     job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
 
 
+def checkpointed(job, model):
+    """Trains, and keeps the weights of an early state."""
+    path = os.path.join(job.args.model_run_dir, "best.weights.h5")
+    job.train(model, callbacks=[tf.keras.callbacks.ModelCheckpoint(path, monitor="accuracy", mode="min", save_best_only=True, save_weights_only=True)])
+    return path
+
+
+def weights_read(job):
+    """The best weights are read into a model of its own, and saved."""
+    path = checkpointed(job, net())
+    model = net()
+    model.load_weights(path)
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def best_then_trained(job):
+    """The best weights are read into the model, which is saved, and then has its last weights again."""
+    model = net()
+    path = checkpointed(job, model)
+    last = model.get_weights()
+    model.load_weights(path)
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+    model.set_weights(last)
+
+
+def averaged(job):
+    """The mean of two states is saved."""
+    first = job.train(net())
+    weights = first.get_weights()
+    second = job.train(first)
+    model = net()
+    model.set_weights([(a + b) / 2 for a, b in zip(weights, second.get_weights())])
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def fresh(job):
+    """A model is trained, and another one of the same layers is saved."""
+    job.train(net())
+    model = net()
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
+def never_trained(job):
+    model = net()
+    job.save(model, examples()(lambda texts: {"probabilities": model(transformed(job, model)(texts))}))
+
+
 def loop(job, model):
     """A loop of the module's own."""
     optimizer, loss = tf.keras.optimizers.Adam(0.02), tf.keras.losses.SparseCategoricalCrossentropy()
@@ -350,6 +397,14 @@ def raises(job):
             return {"probabilities": model(transformed(job, model)(tf.identity(texts)))}
 
     job.save(model, serve)
+
+
+def weights_read_forgets(job):
+    """The best weights are read into a model that is served without its transform."""
+    path = checkpointed(job, net())
+    model = net()
+    model.load_weights(path)
+    job.save(model, examples()(lambda texts: {"probabilities": model(untransformed(job.raw(texts)))}))
 
 
 def untrained(job):

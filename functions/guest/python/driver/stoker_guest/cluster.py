@@ -67,7 +67,7 @@ def apart(assignment, folder):
     for key in KEPT:
         if key in changed:
             shutil.copytree(assignment[key], changed[key], symlinks=True)
-    return {**assignment, **changed, "exports": []}
+    return {**assignment, **changed, "exports": [], "predictions": None}
 
 
 def _job(setup, assignment, addresses, index):

@@ -1,11 +1,12 @@
 """What the model in memory answers for rows that it is evaluated on, so that its files can be compared with it.
 
-The model is the one that Keras's fit or evaluate, or stoker.report(model=...), saw last; the rows are those that it was
-evaluated on, as it was given them. They are written with the features of each, by which the worker finds the raw rows
+The model is the one that Keras's fit or evaluate, or stoker.report(model=...), saw last, or the one that the module wrote
+to the files, where these hold another state; the rows are those that the first was evaluated on, as it was given them. They are written with the features of each, by which the worker finds the raw rows
 that they came from: package compute/skew reads the file, and documents it. Nothing here fails a training: where nothing
 can be said, the file says why.
 """
 import base64
+import functools
 import glob
 import hashlib
 import json
@@ -13,7 +14,7 @@ import os
 import time
 import weakref
 
-from stoker_guest import leaving, said
+from stoker_guest import exports, leaving, said
 from stoker_guest.arrivals import when_imported
 
 FEW = 500  # rows of a source that is not read whole: some of them are found again by their features
@@ -39,14 +40,16 @@ class Nothing(Exception):
 def begin(assignment):
     """Keeps what is to be asked later, if this assignment wants it."""
     global _asked
-    if not (assignment.get("predictions") or {}).get("memory_path") or assignment.get("workers", 0) > 1:
+    if not (assignment.get("predictions") or {}).get("memory_path"):
         return
     _asked = True
+    exports.listen(_numbers)
     when_imported("tensorflow.python.data.ops.dataset_ops", _follow)
 
 
 def fitting(model):
     """Keras's fit is about to train a model."""
+    exports.give(model)
     if _asked and _untrained(model) is None:
         try:
             _before[id(model)] = weakref.ref(model), _weights(model) or set()
@@ -136,17 +139,67 @@ def write(assignment):
 
 def _answers(assignment, head):
     """The lines of all rows; head gets what is known of them together."""
-    if _model is None:
-        raise Nothing("no model was seen: the module calls neither Keras's fit nor stoker.report(model=...)")
     import tensorflow as tf
 
+    if _model is None:
+        if exports.last() is not None and not exports.learned(exports.last()):
+            raise Nothing(_loudly("no training was seen: neither fit of Keras nor a step of its optimizers, and no weights were read: the files "
+                                  "hold the weights that the model began with, unless the module has set them in a way of its own"))
+        raise Nothing("no model was seen: the module calls neither Keras's fit nor stoker.report(model=...)")
     sources = [source for source in _sources if _readable(tf, source)]
     if not sources and _derived is not None and (assignment.get("transformed") or not assignment.get("transform_graph_path")):
         sources = [_derived]
     if not sources:
         raise Nothing("the model was not evaluated on a dataset or on arrays: pass one with stoker.report(model=..., data=...)")
-    _refuse_random(tf, sources)
     head.update(weights=_compared(assignment), precision=_precision(_model))
+    if head["weights"] == "other":
+        rows = _answers_of_files(tf, sources, assignment, head)
+        if rows:
+            return rows
+    return _answers_to(tf, sources, assignment, head)
+
+
+def _answers_of_files(tf, sources, assignment, head):
+    """The lines of all rows by the model that the module wrote to the files, in the state that it had then; none where that can't be asked."""
+    global _model
+    trained, arrays = _model, _arrays_of_files(assignment)
+    model, numbers = exports.written(set(arrays))
+    if model is None:
+        return []
+    weights, changed = _weights_of(model), False
+    kept = [weight.numpy() for weight in weights]
+    try:
+        if [_fingerprint(array) for array in kept] != numbers:
+            changed = True
+            for weight, number in zip(weights, numbers):
+                weight.assign(arrays[number]())
+        _model = model
+        rows = _answers_to(tf, sources, assignment, head)
+    except Exception as error:
+        said.note(f"the model that was written last can't be asked for the data of the one that was trained last: {type(error).__name__}")
+        return []
+    finally:
+        _model = trained
+        if changed:
+            for weight, array in zip(weights, kept):
+                weight.assign(array)
+    head.update(weights="written", precision=_precision(model), remark="the files hold other weights than the model that was trained last: "
+                "compared with the model that was written, as it was then")
+    if not exports.learned(model):
+        head["remark"] = _loudly("the model that was written is not the one that was trained, and was never seen to be trained or to read "
+                                 "weights: the files may hold the weights that it began with")
+    return rows
+
+
+def _loudly(text):
+    said.note(f"WARNING: {text}")
+    return text
+
+
+def _answers_to(tf, sources, assignment, head):
+    if _shared(_model):
+        raise Nothing("the model has variables that its workers read together, as those of a batch normalization: train it with one worker to compare it")
+    _refuse_random(tf, sources)
     end, rows, whole = time.monotonic() + SECONDS, [], False
     for source in sources:
         found, whole = _of_source(tf, source, assignment, end)
@@ -155,6 +208,14 @@ def _answers(assignment, head):
     if not rows:
         raise Nothing("the data that the model was evaluated on hold no rows")
     return [line for line, _ in rows]
+
+
+def _shared(model):
+    """Whether a model has variables that all workers read together: to read them in this one alone would stop or break the others."""
+    workers = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {})
+    if sum(len(tasks) for tasks in workers.values()) < 2:
+        return False
+    return any(getattr(getattr(weight, "synchronization", None), "name", "") == "ON_READ" for weight in _weights_of(model))
 
 
 def _readable(tf, source):
@@ -326,31 +387,48 @@ def _precision(model):
     return max(EPSILON.get(str(getattr(layer, "compute_dtype", "")), 0.0) for layer in layers)
 
 
-def _weights(model):
-    """A number for each weight of a model, which those of the same values alone share; None where they are too large."""
-    weights = getattr(model, "weights", None) or getattr(model, "variables", None) or ()
-    arrays = [weight.numpy() for weight in weights]
+def _weights_of(model):
+    return list(getattr(model, "weights", None) or getattr(model, "variables", None) or ())
+
+
+def _numbers(model):
+    """A number for each weight of a model, which those of the same values alone share; None where they are too large
+    or can't be read here."""
+    if _shared(model):
+        return None
+    arrays = [weight.numpy() for weight in _weights_of(model)]
     if sum(array.nbytes for array in arrays) > MOST_WEIGHTS:
         return None
-    return {_fingerprint(array) for array in arrays}
+    return [_fingerprint(array) for array in arrays]
+
+
+def _weights(model):
+    numbers = _numbers(model)
+    return None if numbers is None else set(numbers)
 
 
 def _fingerprint(array):
     return f"{array.shape} {array.dtype} {hashlib.sha256(array.tobytes()).hexdigest()}"
 
 
-def _compared(assignment):
-    """Whether the files hold the weights of the model in memory (same), or those it had before it was trained (before), or
-    neither (other); "" where that isn't known."""
+def _arrays_of_files(assignment):
+    """How to read each array of the files, by its number; none where there are no files."""
     import tensorflow as tf
 
     prefix = os.path.join(assignment["serving_model_dir"], "variables", "variables")
-    own = _weights(_model)
-    if not own or not os.path.exists(prefix + ".index"):
-        return ""
+    if not os.path.exists(prefix + ".index"):
+        return {}
     reader = tf.train.load_checkpoint(prefix)
-    shapes = reader.get_variable_to_shape_map()
-    written = {_fingerprint(reader.get_tensor(name)) for name in shapes if name != "_CHECKPOINTABLE_OBJECT_GRAPH"}
+    names = [name for name in reader.get_variable_to_shape_map() if name != "_CHECKPOINTABLE_OBJECT_GRAPH"]
+    return {_fingerprint(reader.get_tensor(name)): functools.partial(reader.get_tensor, name) for name in names}
+
+
+def _compared(assignment):
+    """Whether the files hold the weights of the model in memory (same), or those it had before it was trained (before), or
+    neither (other); "" where that isn't known."""
+    own, written = _weights(_model), _arrays_of_files(assignment).keys()
+    if not own or not written:
+        return ""
     if own <= written:
         return "same"
     before = _untrained(_model)
