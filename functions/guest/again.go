@@ -14,7 +14,7 @@ import (
 // leak or a scattered heap costs is bounded, whoever is to blame for it.
 const (
 	servedMost = 100
-	looksShare = 200 // of a session's time one such part is spent on looks for processes that were left running
+	looksShare = 200       // of a session's time one such part is spent on looks for processes that were left running
 	keptBytes  = 256 << 20 // resident
 )
 

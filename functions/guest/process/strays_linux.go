@@ -48,10 +48,21 @@ func (p *Process) Alone() bool {
 // a moment of their exec, its orphans, and what is in its cgroup.
 func (p *Process) others() (found, complete bool) {
 	all, orphans, complete := processes()
-	marked := findMarked(all, p.Home)
+	marked := findMarked(p.sinceStart(all), p.Home)
 	found = !slices.Equal(marked, []int{p.PID()}) || slices.ContainsFunc(all, p.isKin) || p.family.hasAny(orphans) ||
 		p.Cgroup != nil && !slices.Equal(p.Cgroup.processes(), marked)
 	return found, complete
+}
+
+// sinceStart are the processes that may descend from the leader, itself among them: who descends from it began no earlier. To read
+// the marks of all others would take longer than all the rest of a look. Where the leader is gone, it is all of them.
+func (p *Process) sinceStart(all []processStat) []processStat {
+	leader := slices.IndexFunc(all, func(one processStat) bool { return one.pid == p.PID() })
+	if leader < 0 {
+		return all
+	}
+	began := all[leader].began()
+	return slices.DeleteFunc(slices.Clone(all), func(one processStat) bool { return one.began() < began })
 }
 
 // belongings are the processes that run on the process's behalf: its group, what descends from it, what has its mark, and orphans that may
