@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
 )
 
@@ -66,6 +68,46 @@ func TestARetryNamesItsRevisionAndARerunUsesTheOneThatIsApplied(t *testing.T) {
 	w.sees("/run?pipeline=penguin&run=monday-2", "revision 2", "/stoker/rerun")
 	if status, _ := w.post("/rerun", url.Values{"pipeline": {"penguin"}, "run": {"nobody"}}, w.trusted); status != http.StatusNotFound {
 		t.Errorf("a run that never was: %d", status)
+	}
+}
+
+func TestARerunIsOfferedOfARunThatEndedWhileItsPipelineIsApplied(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	w.apply(penguin)
+	w.publish(ready("monday"), ready("tuesday"))
+	w.dispatched()
+	w.publish(failed("monday", "boom"))
+	offered := func(run string) bool {
+		_, body := w.get("/run?pipeline=penguin&run="+run, w.trusted)
+		return strings.Contains(body, `action="/rerun"`)
+	}
+	w.sees("/run?pipeline=penguin&run=monday", "boom")
+	w.sees("/run?pipeline=penguin&run=tuesday", "queued")
+	if !offered("monday") || offered("tuesday") {
+		t.Errorf("offered of the run that failed: %v, of the one that is queued: %v", offered("monday"), offered("tuesday"))
+	}
+	if _, _, err := dispatch.Remove(t.Context(), w.box, "penguin", true); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the removal is known", func() bool { return !offered("monday") })
+}
+
+// full is a bus that takes no events.
+type full struct{ *eventstest.Memory }
+
+func (full) Publish(context.Context, events.Fact) (events.Receipt, error) {
+	return events.Receipt{}, events.ErrRefused
+}
+
+func TestARerunThatTheBusRefusesIsAnError(t *testing.T) {
+	t.Parallel()
+	w := setup(t, func(o *Options) { o.Box = full{o.Box.(*eventstest.Memory)} })
+	w.apply(penguin)
+	w.publish(ready("monday"), failed("monday", "boom"))
+	form := url.Values{"pipeline": {"penguin"}, "run": {"monday"}}
+	if status, _ := w.post("/rerun", form, w.trusted); status != http.StatusForbidden {
+		t.Errorf("status %d", status)
 	}
 }
 

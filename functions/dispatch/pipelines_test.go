@@ -23,7 +23,20 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	finish(t, box, d, all[1])
 	apply(t, box, both)
 	publish(t, box, "waits", "t", transform())
+	publish(t, box, "cancelled", "t", transform())
 	drain(t, d)
+	if _, err := dispatch.Cancel(t.Context(), box, "penguin", "cancelled"); err != nil {
+		t.Fatal(err)
+	}
+	apply(t, box, strings.Replace(both, "penguin", "penguin-2", 1))
+	other := events.Fact{ID: "o", Source: "/up", Pipeline: "penguin-2", Run: "its own", Data: transform()}
+	if _, err := box.Publish(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, d)
+	if err := dispatch.Pause(t.Context(), box, "penguin"); err != nil {
+		t.Fatal(err)
+	}
 
 	_, _, err := dispatch.Remove(t.Context(), box, "penguin", false)
 	active, ok := errors.AsType[*dispatch.ActiveRuns](err)
@@ -50,7 +63,22 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	if _, _, err := dispatch.Remove(t.Context(), box, "penguin", false); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
+	if join, err := dispatch.ReadJoin(t.Context(), box, "penguin-2", "its own"); err != nil || join.State != plan.Waiting {
+		t.Errorf("a run of another pipeline is %+v, %v", join, err)
+	}
+	gates, err := box.Register(t.Context(), events.RegisterGates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entry, err := gates.Get(t.Context(), "penguin"); !errors.Is(err, events.ErrNotFound) {
+		t.Errorf("its gate is there still: %s, %v", entry.Value, err)
+	}
 	revisions, err := dispatch.Revisions(t.Context(), box, "penguin")
+	for _, r := range revisions {
+		if r.Applied.IsZero() || r.Err != nil {
+			t.Errorf("%+v", r)
+		}
+	}
 	if err != nil || len(revisions) != 3 || !revisions[2].Removed || revisions[1].Removed || revisions[0].Spec.Name != "penguin" {
 		t.Errorf("%+v, %v", revisions, err)
 	}

@@ -182,7 +182,7 @@ func TestAModelSaysItsConfigurationWithoutSecrets(t *testing.T) {
 	w.pinned("monday", `{"pipeline": "penguin", "module": "m.py", "trainer": {"custom_config": {"db_password": "hunter2", "units": 8}}}`)
 	n, _ := w.of("penguin", nil).Node(w.of("penguin", nil).Target)
 	text := string(n.Configuration)
-	if n.Revision != 1 || !strings.Contains(text, `"units":8`) || !strings.Contains(text, `"expire_after"`) || strings.Contains(text, "hunter2") {
+	if n.Revision != 2 || !strings.Contains(text, `"units":8`) || !strings.Contains(text, `"expire_after"`) || strings.Contains(text, "hunter2") {
 		t.Errorf("revision %d: %s", n.Revision, text)
 	}
 }

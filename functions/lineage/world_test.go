@@ -160,19 +160,25 @@ func (w *world) search(study events.Study, trials int) {
 	}
 }
 
-// pinned applies a pipeline, which becomes revision 1, and pins it for a run.
+// pinned applies a pipeline, as its second revision, and pins that for a run.
 func (w *world) pinned(run, spec string) {
 	w.Helper()
-	for name, entry := range map[string][2]string{
-		events.RegisterPipelines: {"penguin", spec},
-		events.RegisterJoins:     {dispatch.JoinKey("penguin", run), fmt.Sprintf(`{"pipeline": "penguin", "run": %q, "state": "waiting", "revision": 1}`, run)},
-	} {
-		register, err := w.box.Register(w.Context(), name)
-		if err == nil {
-			_, err = register.Create(w.Context(), entry[0], []byte(entry[1]))
-		}
-		if err != nil {
-			w.Fatal(err)
-		}
+	pipelines, err := w.box.Register(w.Context(), events.RegisterPipelines)
+	if err == nil {
+		_, err = pipelines.Create(w.Context(), "penguin", []byte(`{"pipeline": "penguin", "module": "another.py"}`))
+	}
+	if err == nil {
+		_, err = pipelines.Update(w.Context(), "penguin", []byte(spec), 1)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	joins, err := w.box.Register(w.Context(), events.RegisterJoins)
+	if err == nil {
+		join := fmt.Sprintf(`{"pipeline": "penguin", "run": %q, "state": "waiting", "revision": 2}`, run)
+		_, err = joins.Create(w.Context(), dispatch.JoinKey("penguin", run), []byte(join))
+	}
+	if err != nil {
+		w.Fatal(err)
 	}
 }

@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stoker-ml/stoker/compute/skew"
@@ -34,5 +35,20 @@ func TestATransformGraphLeavesNothingToNormalize(t *testing.T) {
 	want := "custom_config: normalize: the transform graph says how numbers are scaled; normalize is for raw examples without one"
 	if err := fail(t, "dnn", a); err.Error() != want {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestOnlyNumbersThatAreLearntFromAreNormalized(t *testing.T) {
+	t.Parallel()
+	for want, config := range map[string]map[string]any{
+		"custom_config: normalize: no feature that is learnt from is a number":                                              {"features": []any{"payment_type", "company"}, "normalize": "minmax"},
+		`custom_config: normalize: feature "payment_type" is not a number that is learnt from, expected some of fare, trip`: {"normalize": map[string]any{"payment_type": "minmax"}, "features": []any{"payment_type", "fare", "trip_miles"}},
+		`custom_config: normalize: there is no feature "fares" to learn from`:                                               {"normalize": map[string]any{"fares": "minmax"}},
+		`custom_config: normalize: "tips" is the label`:                                                                     {"normalize": map[string]any{"tips": "minmax"}},
+	} {
+		config["label"] = "tips"
+		if err := fail(t, "dnn", assignment(t, "taxi", false, config)); !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }

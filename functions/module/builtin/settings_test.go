@@ -93,3 +93,22 @@ func TestTheNumbersOfTheOptimizerAreReported(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestTheMethodThatIsReportedIsThatOfEachNumber(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{"": "zscore", "zscore": "zscore", "minmax": "minmax"} {
+		a := assignment(t, "penguin", false, map[string]any{"label": "species"})
+		if a.TrainSteps = new(1); given != "" {
+			a.CustomConfig["normalize"] = given
+		}
+		methods, _ := settingsOf(t, run(t, "dnn", a))["normalize"].(map[string]any)
+		for feature, method := range methods {
+			if method != want {
+				t.Errorf("%q: %s is scaled by %v, want %s", given, feature, method, want)
+			}
+		}
+		if len(methods) != 4 {
+			t.Errorf("%q: %v", given, methods)
+		}
+	}
+}

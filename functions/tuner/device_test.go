@@ -1,0 +1,26 @@
+package tuner_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stoker-ml/stoker/events"
+)
+
+// A search whose trials train on a GPU is another one; a class is otherwise the operator's matter.
+func TestASearchOnAGPUIsAnotherExecution(t *testing.T) {
+	t.Parallel()
+	b := setup(t, search)
+	const text = "pipeline: penguin\nmodule: ./penguin_utils.py\ntrainer: {train_args: {num_steps: 100}}\ntuner: {when: always, resources: {class: CLASS}}\n"
+	execution := map[string]string{}
+	for _, class := range []string{"cpu", "gpu", "large"} {
+		found, err := b.handle(t, job(t, "j-"+class, class, strings.Replace(text, "CLASS", class, 1)), events.Attempt{ID: "a-" + class, Number: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		execution[class] = found.Execution
+	}
+	if execution["gpu"] == execution["cpu"] || execution["large"] != execution["cpu"] {
+		t.Errorf("executions %v", execution)
+	}
+}
