@@ -232,7 +232,7 @@ func shapeText(shape []int) string {
 // nobody knows.
 func (s *Served) ParsesExamples() bool {
 	return s.model.Has("ParseExample", "ParseExampleV2", "ParseSingleExample", "ParseSequenceExample", "ParseSequenceExampleV2",
-		"ParseSingleSequenceExample", "DecodeProtoV2", "PyFunc", "PyFuncStateless", "EagerPyFunc")
+		"ParseSingleSequenceExample", "ParseExampleDataset", "ParseExampleDatasetV2", "ExperimentalParseExampleDataset", "DecodeProtoV2", "PyFunc", "PyFuncStateless", "EagerPyFunc")
 }
 
 // MayFailBesides says whether the model has a node that runs for its effect alone and may have an error, such as an assertion. Run doesn't

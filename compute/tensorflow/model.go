@@ -196,20 +196,37 @@ func (m *Model) MayFailBesides() bool {
 
 // mayFail looks at the nodes that others come after, and those that a function waits for.
 func mayFail(nodes []*nodepb.NodeDef, waited map[string]string) bool {
-	kinds := make(map[string]string, len(nodes))
+	named := make(map[string][]*nodepb.NodeDef, len(nodes)) // more than one in a wrong graph
 	for _, n := range nodes {
-		kinds[n.GetName()] = n.GetOp()
+		named[n.GetName()] = append(named[n.GetName()], n)
 	}
-	bad := func(name string) bool { return kinds[name] != "" && !slices.Contains(harmless, kinds[name]) }
+	var run []string // nodes that run for their effect
 	for _, name := range waited {
-		if bad(name) {
-			return true
-		}
+		run = append(run, name)
 	}
 	for _, n := range nodes {
 		for _, in := range n.GetInput() {
-			if name, ok := strings.CutPrefix(in, "^"); ok && bad(name) {
+			if name, ok := strings.CutPrefix(in, "^"); ok {
+				run = append(run, name)
+			}
+		}
+	}
+	for seen := map[string]bool{}; len(run) > 0; {
+		name := run[len(run)-1]
+		run = run[:len(run)-1]
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		for _, n := range named[name] {
+			if !slices.Contains(harmless, n.GetOp()) {
 				return true
+			}
+			if n.GetOp() != "Identity" && n.GetOp() != "IdentityN" {
+				continue
+			}
+			for _, in := range n.GetInput() { // what it passes on runs for the effect, too
+				run = append(run, nodeOf(in))
 			}
 		}
 	}
