@@ -112,19 +112,25 @@ type publisher struct {
 }
 
 func (p *publisher) publish(ctx context.Context) {
-	for ; ctx.Err() == nil; p.next++ {
-		fact := plainFact()
-		fact.ID = fmt.Sprintf("%s-%d", p.name, p.next)
-		receipt, err := p.box.Publish(ctx, fact)
-		if err != nil {
-			return // it is published again, under the same id, when the bus is back
-		}
-		p.facts[fact.ID] = receipt.Sequence
-		if p.box.Offer(ctx, durableJob(fact.ID)) != nil {
-			return // the fact is published again, which is success
-		}
-		p.jobs = append(p.jobs, fact.ID)
+	for ctx.Err() == nil && p.publishOne(ctx) == nil {
 	}
+}
+
+// publishOne publishes a fact and a job. After an error both are published again, which is success where they had been stored.
+func (p *publisher) publishOne(ctx context.Context) error {
+	fact := plainFact()
+	fact.ID = fmt.Sprintf("%s-%d", p.name, p.next)
+	receipt, err := p.box.Publish(ctx, fact)
+	if err != nil {
+		return err
+	}
+	p.facts[fact.ID] = receipt.Sequence
+	if err := p.box.Offer(ctx, durableJob(fact.ID)); err != nil {
+		return err
+	}
+	p.jobs = append(p.jobs, fact.ID)
+	p.next++
+	return nil
 }
 
 func durableJob(id string) events.Job {
@@ -148,6 +154,9 @@ func TestWhatWasAcknowledgedOutlivesAKilledServerAndATornWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	publishers := connectPublishers(t, server.url)
+	if err := publishers[0].publishOne(t.Context()); err != nil { // so that there is something to tear, however slow the machine is
+		t.Fatal(err)
+	}
 	for round := range 4 {
 		ctx, stop := context.WithCancel(t.Context())
 		var group sync.WaitGroup
