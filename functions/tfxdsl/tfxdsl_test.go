@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -279,6 +280,41 @@ Trainer(module_file=module_file, custom_config=said, train_args=trainer_pb2.Trai
 	}
 	if r.Isolated == strings.Contains(string(got), "connect: done") {
 		t.Errorf("isolated: %v, %s", r.Isolated, got)
+	}
+}
+
+// What a file leaves running ends with it, and no process of it can reach the terminal of this one.
+func TestAFileLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
+	text := channels + `
+import os, signal
+parent = os.getsid(os.getppid())
+read, write = os.pipe()
+if os.fork() == 0:
+  os.setsid()
+  if os.fork():
+    os._exit(0)
+  os.write(write, str(os.getpid()).encode())
+  os.closerange(0, 1000)
+  while True:
+    signal.pause()
+said = {"left": int(os.read(read, 100)), "in_our_session": os.getsid(0) == parent}
+Trainer(module_file=module_file, custom_config=said, train_args=trainer_pb2.TrainArgs(num_steps=1))
+`
+	got, err := translate(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if _, after, ok := strings.Cut(got, "left: "); ok {
+		left, _ = strconv.Atoi(strings.Fields(after)[0])
+	}
+	if left == 0 || !strings.Contains(got, "in_our_session: false") {
+		t.Errorf("it left a process or is in the session of this one: %s", got)
+	}
+	if running := exec.Command("kill", "-0", strconv.Itoa(left)); confines() && running.Run() == nil {
+		t.Errorf("process %d is still running", left)
+		_ = exec.Command("kill", "-9", strconv.Itoa(left)).Run()
 	}
 }
 
