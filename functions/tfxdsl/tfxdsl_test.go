@@ -237,6 +237,24 @@ func TestSaysAtWhichLineAFileIsWrong(t *testing.T) {
 	}
 }
 
+// Text of a file cannot control the terminal on which its pipeline file is shown, nor look like another one.
+func TestAPipelineFileHoldsNothingThatActsOnATerminal(t *testing.T) {
+	t.Parallel()
+	got, err := translate(t, channels+`Trainer(module_file=module_file, **{"a\x1b[2J\u202eb": 1})`)
+	if want := `# warning: line 8: Trainer: a\x1b[2J\u202eb has no equal`; err != nil || !strings.Contains(got, want) {
+		t.Errorf("got %q, %v, want %s", got, err, want)
+	}
+	for _, text := range []string{`\x1b]0;x\x07`, `a\u202eb`, `\x9b2J`} {
+		got, err := translate(t, channels+`Trainer(module_file=module_file, custom_config={"a": "`+text+`"})`)
+		if err == nil || !strings.Contains(err.Error(), "my_pipeline.py:8: Trainer: an argument, or one of a Tuner, holds the character U+") {
+			t.Errorf("%s: got %q, %v", text, got, err)
+		}
+	}
+	if got, err := translate(t, channels+`Trainer(module_file=module_file, custom_config={"a": "tab\tline\nmän"})`); err != nil {
+		t.Errorf("%q: %v", got, err)
+	}
+}
+
 // A loop without an end is ended; how long that takes decides nothing.
 func TestEndsAnEndlessLoop(t *testing.T) {
 	t.Parallel()
