@@ -28,7 +28,7 @@ func record(t *testing.T, text string, timeout time.Duration) (*tfxdsl.Recorded,
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return tfxdsl.Record(t.Context(), path, tfxdsl.Options{Python: python, Timeout: timeout, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd) }})
+	return tfxdsl.Record(t.Context(), path, tfxdsl.Options{Python: python, Timeout: timeout, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd, nil) }})
 }
 
 func translate(t *testing.T, text string) (string, error) {
