@@ -74,10 +74,22 @@ func anyEntry(m []byte) (key, value []byte, size int, err error) {
 	return key, value, len(m) - len(rest), err
 }
 
+// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy has room for more, so that many
+// small parts are not copied again and again.
+type joined struct{ own bool }
+
+func (j *joined) append(value, part []byte) []byte {
+	if !j.own {
+		value, j.own = value[:len(value):len(value)], true
+	}
+	return append(value, part...)
+}
+
 // entry splits a map entry: field 1 is the key, field 2 the value. Either may be missing, which is the empty string and the
 // empty message; a key that comes twice is the last one; a value that comes twice is, as for every message, the
 // values merged, and merging serialized messages is joining them.
 func entry(message []byte) (key, value []byte, err error) {
+	var parts joined
 	for len(message) > 0 {
 		var f field
 		if f, message, err = nextField(message); err != nil {
@@ -90,7 +102,7 @@ func entry(message []byte) (key, value []byte, err error) {
 		case f.number == 2 && value == nil:
 			value = f.data
 		case f.number == 2:
-			value = append(value[:len(value):len(value)], f.data...)
+			value = parts.append(value, f.data)
 		}
 	}
 	if value == nil {

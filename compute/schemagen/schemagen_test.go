@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/stoker-ml/stoker/compute/example"
 	"github.com/stoker-ml/stoker/compute/record"
@@ -223,4 +224,31 @@ func FuzzAdd(f *testing.F) {
 			t.Errorf("%v:\n%s", err, s.Text())
 		}
 	})
+}
+
+// A value or a list in many small parts is not copied once for each: such a record would take hours.
+func TestAValueInManyPartsIsCopiedAFewTimes(t *testing.T) {
+	const parts = 100_000
+	message := func(number protowire.Number, content ...[]byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), slices.Concat(content...))
+	}
+	name := message(1, []byte("a"))
+	for of, value := range map[string][]byte{
+		"list":  message(2, bytes.Repeat(message(3, []byte{1 << 3, 1}), parts)), // an Int64List in parts of one integer
+		"value": bytes.Repeat(message(2, message(2)), parts),                    // a Feature in parts of an empty FloatList
+	} {
+		record := message(1, message(1, name, value))
+		before := bytes.Clone(record)
+		s := schemagen.NewStatistics("train")
+		if copies := testing.AllocsPerRun(1, func() {
+			if err := s.Add(record); err != nil {
+				t.Error(err)
+			}
+		}); copies > 1000 {
+			t.Errorf("%s: %v copies", of, copies)
+		}
+		if !bytes.Equal(record, before) {
+			t.Errorf("%s: the record was written to", of)
+		}
+	}
 }

@@ -194,12 +194,13 @@ func (s *Statistics) featureList(number protowire.Number, entry []byte) error {
 // entry takes one entry of a map of features. Of two with the same key the last one counts.
 func (s *Statistics) entry(features map[string]*feature, above []string, message []byte) error {
 	var key, value []byte
+	var parts joined
 	err := fields(message, func(number protowire.Number, data []byte) error {
 		switch number {
 		case 1:
 			key = data
 		case 2:
-			value = append(value[:len(value):len(value)], data...)
+			value = parts.append(value, data)
 		}
 		return nil
 	})
@@ -283,15 +284,27 @@ func (f *feature) countList(feature []byte, lists *valency) error {
 	return err
 }
 
+// joined joins the parts of a message. The first one is the record's, which stays as it is; a copy has room for more, so that many
+// small parts are not copied again and again.
+type joined struct{ own bool }
+
+func (j *joined) append(value, part []byte) []byte {
+	if !j.own {
+		value, j.own = value[:len(value):len(value)], true
+	}
+	return append(value, part...)
+}
+
 // kindOf splits a tf.Feature into the kind of its list and that list; kind 0 is one without a list.
 func kindOf(value []byte) (kind example.Kind, list []byte, err error) {
+	var parts joined
 	err = fields(value, func(number protowire.Number, data []byte) error {
 		switch {
 		case number > 3:
 		case example.Kind(number) == kind:
-			list = append(list[:len(list):len(list)], data...)
+			list = parts.append(list, data)
 		default:
-			kind, list = example.Kind(number), data
+			kind, list, parts = example.Kind(number), data, joined{}
 		}
 		return nil
 	})

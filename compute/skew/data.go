@@ -122,10 +122,17 @@ func oneFile(patterns []string) bool {
 
 // readPredictions reads what a module left; nil if it left nothing.
 func readPredictions(path string, most int) (rows []map[string]values, err error) {
-	file, err := os.Open(path)
+	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is no regular file") // a pipe would have no end, and a link is to anything
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

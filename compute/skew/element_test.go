@@ -1,6 +1,7 @@
 package skew
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,4 +46,20 @@ func written(v values) string {
 		return fmt.Sprintf("%q", v.texts)
 	}
 	return v.String()
+}
+
+// A module may leave anything: a pipe would hold up the check until its time is over, and a link leads to files of others.
+func TestAnswersOfAModuleAreReadFromRegularFilesAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	other, link := filepath.Join(dir, "other"), filepath.Join(dir, "predictions.jsonl")
+	if err := errors.Join(os.WriteFile(other, []byte(`{"out": [1]}`), 0o600), os.Symlink(other, link)); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := readPredictions(link, 1); err == nil {
+		t.Errorf("predictions: read %v through a link", rows)
+	}
+	if m, err := readMemory(link); err == nil {
+		t.Errorf("memory: read %v through a link", m)
+	}
 }

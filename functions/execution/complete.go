@@ -37,31 +37,45 @@ var (
 //   - a file of Keras that ends as a zip file does (.keras), or is as long as its HDF5 header says (.h5)
 func (s *settledFiles) completeFiles() map[string]bool {
 	complete := map[string]bool{}
-	orbax := []string{}
+	checkpoints := s.tensorFlowCheckpoints()
+	orbax := orbaxFolders{}
 	for path := range s.files {
 		switch name := filepath.Base(path); {
 		case name == tensorFlowState:
-			s.addTensorFlow(path, complete)
+			s.addTensorFlow(path, checkpoints[filepath.Dir(path)], complete)
 		case name == orbaxMetadata && !s.isPartial(path):
-			orbax = append(orbax, filepath.Dir(path)+string(filepath.Separator))
+			orbax[filepath.Dir(path)] = true
 		case strings.HasSuffix(name, ".keras"):
 			complete[path] = s.isWholeZip(path)
 		case strings.HasSuffix(name, ".h5"), strings.HasSuffix(name, ".hdf5"):
 			complete[path] = s.isWholeHDF5(path)
 		}
 	}
-	for _, dir := range orbax {
-		for path := range s.files {
-			if strings.HasPrefix(path, dir) && !s.isPartial(path) {
-				complete[path] = true
-			}
+	if len(orbax) == 0 {
+		return complete
+	}
+	for path := range s.files {
+		if orbax.hold(filepath.Dir(path)) && !s.isPartial(path) {
+			complete[path] = true
 		}
 	}
 	return complete
 }
 
+// orbaxFolders says of a folder whether it is one of Orbax or lies in one.
+type orbaxFolders map[string]bool
+
+func (o orbaxFolders) hold(dir string) bool {
+	holds, known := o[dir]
+	if above := filepath.Dir(dir); !known && above != dir {
+		holds = o.hold(above)
+		o[dir] = holds // so that each folder is looked at once, however deep a module nests them
+	}
+	return holds
+}
+
 // addTensorFlow adds the checkpoints of a folder, if the newest is there.
-func (s *settledFiles) addTensorFlow(state string, complete map[string]bool) {
+func (s *settledFiles) addTensorFlow(state string, checkpoints map[string]*sharded, complete map[string]bool) {
 	text := s.read(state, 0, maxState)
 	found := newestInState.FindSubmatch(text)
 	if found == nil {
@@ -71,47 +85,62 @@ func (s *settledFiles) addTensorFlow(state string, complete map[string]bool) {
 	if err != nil {
 		return
 	}
-	dir := filepath.Dir(state)
 	if !filepath.IsAbs(newest) {
-		newest = filepath.Join(dir, newest)
+		newest = filepath.Join(filepath.Dir(state), newest)
 	}
-	whole := s.wholeInFolder(dir)
-	if len(whole[newest]) == 0 {
+	if !s.isWhole(newest, checkpoints[newest]) {
 		return
 	}
 	complete[state] = true
-	for _, files := range whole {
-		for _, path := range files {
-			complete[path] = true
+	for prefix, c := range checkpoints {
+		if !s.isWhole(prefix, c) {
+			continue
+		}
+		for _, path := range append(c.shards, prefix+".index", prefix+".meta") {
+			if _, there := s.files[path]; there {
+				complete[path] = true
+			}
 		}
 	}
 }
 
-// wholeInFolder are the files of each checkpoint of TensorFlow in a folder that has its index and all shards, by its prefix. The index is
-// written last.
-func (s *settledFiles) wholeInFolder(dir string) map[string][]string {
-	shards := map[string][]string{}
-	wanted := map[string]int{}
+// sharded is a checkpoint of TensorFlow.
+type sharded struct {
+	shards []string
+	wanted int // shards
+}
+
+// tensorFlowCheckpoints are those of each folder by their prefix.
+func (s *settledFiles) tensorFlowCheckpoints() map[string]map[string]*sharded {
+	folders := map[string]map[string]*sharded{}
 	for path := range s.files {
-		if filepath.Dir(path) != dir {
+		dir, name := filepath.Split(path)
+		m := shardName.FindStringSubmatch(name)
+		if m == nil {
 			continue
 		}
-		if m := shardName.FindStringSubmatch(path); m != nil {
-			shards[m[1]] = append(shards[m[1]], path)
-			wanted[m[1]], _ = strconv.Atoi(m[3])
+		folder := filepath.Clean(dir)
+		if folders[folder] == nil {
+			folders[folder] = map[string]*sharded{}
 		}
-	}
-	whole := map[string][]string{}
-	for prefix, files := range shards {
-		index := prefix + ".index"
-		if _, there := s.files[index]; there && len(files) == wanted[prefix] {
-			whole[prefix] = append(files, index)
-			if _, there := s.files[prefix+".meta"]; there {
-				whole[prefix] = append(whole[prefix], prefix+".meta")
-			}
+		c := folders[folder][dir+m[1]]
+		if c == nil {
+			c = &sharded{}
+			folders[folder][dir+m[1]] = c
 		}
+		c.shards = append(c.shards, path)
+		c.wanted, _ = strconv.Atoi(m[3])
 	}
-	return whole
+	return folders
+}
+
+// isWhole says whether a checkpoint has its index and all shards. The index is written last.
+func (s *settledFiles) isWhole(prefix string, c *sharded) bool {
+	if c == nil {
+		return false
+	}
+	_, indexed := s.files[prefix+".index"]
+	return indexed && len(c.shards) == c.wanted
 }
 
 // isWholeZip says whether a zip file has its last record, without a comment behind it.

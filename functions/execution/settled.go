@@ -20,13 +20,14 @@ const (
 )
 
 const (
-	maxLogLines    = 64 << 10 // bytes by which a log grows from one scan to the next, and the size of a file that is rewritten all the time
-	maxWatched     = 50_000   // files; of more, only what the module itself says to be whole is kept
-	bytesPerSecond = 50e6     // copying costs at most this: checkpoints of large folders are rarer
+	maxLogLines    = 64 << 10       // bytes by which a log grows from one scan to the next, and the size of a file that is rewritten all the time
+	maxWatched     = 50_000         // files; of more, only what the module itself says to be whole is kept
+	maxEntries     = 2 * maxWatched // of folders: files, folders, links and whatever else a module makes
+	bytesPerSecond = 50e6           // copying costs at most this: checkpoints of large folders are rarer
 )
 
 var (
-	partialName = regexp.MustCompile(`(?i)(^|[._-])(tmp|temp|temporary|part|partial|incomplete)([._-]|$)`)
+	partialName = regexp.MustCompile(`(?i)(^|[/._-])(tmp|temp|temporary|part|partial|incomplete)([/._-]|$)`) // of a path
 	logName     = regexp.MustCompile(`(^|/)events\.out\.tfevents\.[^/]*$|\.log$`)
 	wholeName   = regexp.MustCompile(`(?i)\.(h5|hdf5|keras|npz|npy|pt|pth|pkl|pickle|joblib|safetensors|msgpack|index|zip|bin|ckpt|meta)$|\.data-\d+-of-\d+$|(^|/)checkpoint$`)
 	numbered    = regexp.MustCompile(`\d`)
@@ -42,6 +43,7 @@ type settledFiles struct {
 	base    string   // which the module can't replace
 	folders []string // below it, which the module writes to
 	now     func() time.Time
+	entries int // maxEntries
 
 	files  map[string]tracked
 	kept   map[string]stamp // of the files in the last checkpoint
@@ -72,10 +74,10 @@ type selection struct {
 	rewritten map[string]bool // all the time, like a count of steps: each is copied as it was at some moment
 }
 
-var errTooManyFiles = fmt.Errorf("more than %d files below working_dir and model_run_dir: only stoker.checkpoint() has them kept", maxWatched)
+var errTooManyFiles = fmt.Errorf("more than %d files, or %d of files, folders and links, below working_dir and model_run_dir: only stoker.checkpoint() has them kept", maxWatched, maxEntries)
 
 func newSettledFiles(d Desk, now func() time.Time) *settledFiles {
-	s := &settledFiles{base: d.dir, folders: []string{d.Working(), d.Out(modelRun)}, now: now, files: map[string]tracked{}}
+	s := &settledFiles{base: d.dir, folders: []string{d.Working(), d.Out(modelRun)}, now: now, entries: maxEntries, files: map[string]tracked{}}
 	_ = s.scan() // an error comes back from the next scan
 	s.keep(selection{})
 	return s
@@ -83,9 +85,12 @@ func newSettledFiles(d Desk, now func() time.Time) *settledFiles {
 
 // scan notes what has changed since the last scan.
 func (s *settledFiles) scan() error {
-	now, files := s.now(), make(map[string]tracked, len(s.files))
+	now, files, entries := s.now(), make(map[string]tracked, len(s.files)), 0
 	for _, dir := range s.folders {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if entries++; entries > s.entries {
+				return errTooManyFiles
+			}
 			if errors.Is(err, fs.ErrNotExist) || err == nil && !entry.Type().IsRegular() {
 				return nil
 			}
@@ -166,8 +171,12 @@ func (s *settledFiles) split() selection {
 		return chosen
 	}
 	complete := s.completeFiles()
+	written := map[string]bool{} // folders in which a checkpoint is being written
+	for unit := range busy {
+		written[filepath.Dir(unit)] = true
+	}
 	for path := range s.files {
-		if filepath.Base(path) == tensorFlowState && !complete[path] && busyBelow(busy, filepath.Dir(path)) {
+		if filepath.Base(path) == tensorFlowState && !complete[path] && written[filepath.Dir(path)] {
 			busy[s.unit(path)] = true // it may name one that is being written
 		}
 	}
@@ -179,24 +188,10 @@ func (s *settledFiles) split() selection {
 	return chosen
 }
 
-// busyBelow says whether a checkpoint in a folder is being written.
-func busyBelow(busy map[string]bool, dir string) bool {
-	for unit := range busy {
-		if filepath.Dir(unit) == dir {
-			return true
-		}
-	}
-	return false
-}
-
 // isPartial says whether a name, or that of a folder, is one that files have until they are whole.
 func (s *settledFiles) isPartial(path string) bool {
-	for part := range strings.SplitSeq(s.below(path), string(filepath.Separator)) {
-		if partialName.MatchString(part) || strings.Contains(part, orbaxPartial) {
-			return true
-		}
-	}
-	return false
+	name := filepath.ToSlash(s.below(path))
+	return partialName.MatchString(name) || strings.Contains(name, orbaxPartial)
 }
 
 // unit names the checkpoint that a file belongs to.

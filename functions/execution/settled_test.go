@@ -278,6 +278,39 @@ func TestTooManyFilesAreSaid(t *testing.T) {
 	}
 }
 
+// What a look at the files takes grows with their number alone, whatever a module makes of its folders: with each folder looked at for each
+// file, this would take longer than any test may, and hold up the end of the job.
+func TestNestedFoldersOfOrbaxTakeNoLonger(t *testing.T) {
+	t.Parallel()
+	w := newWrites(t)
+	dir := w.desk.Out(modelRun)
+	whole := tracked{seen: w.now}
+	for range 500 {
+		dir = filepath.Join(dir, "x")
+		w.settled.files[filepath.Join(dir, orbaxMetadata)] = whole
+	}
+	for i := range 40_000 {
+		w.settled.files[filepath.Join(dir, fmt.Sprint("file", i))] = whole
+	}
+	if complete := w.settled.completeFiles(); len(complete) != 40_500 {
+		t.Errorf("%d files are whole, want all", len(complete))
+	}
+}
+
+func TestTooManyFoldersAndLinksAreSaid(t *testing.T) {
+	t.Parallel()
+	w := newWrites(t)
+	w.settled.entries = 200
+	for i := range 200 {
+		if err := os.Symlink("nothing", w.desk.Out(modelRun, fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.settled.scan(); !errors.Is(err, errTooManyFiles) {
+		t.Errorf("%v, want %v", err, errTooManyFiles)
+	}
+}
+
 // What is rewritten all the time is copied as it was at some moment, and a part that is left out is not in the copy.
 func TestACopyHoldsWhatWasChosen(t *testing.T) {
 	t.Parallel()

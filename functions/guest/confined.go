@@ -10,15 +10,15 @@ import (
 )
 
 // RunConfined runs a command that is foreign code and needs only to read files. Where the kernel has Landlock it writes nowhere but in
-// the folders write and a home, which is its HOME and TMPDIR and is removed afterwards, and reads no credentials. STOKER_MODULE_SANDBOX, STOKER_MODULE_HIDE and
-// STOKER_MODULE_WRITE hold as for modules.
-func RunConfined(cmd *exec.Cmd, write ...string) (err error) {
+// the folders write and a home, which is its HOME and TMPDIR and is removed afterwards, and reads neither hidden, whose paths are absolute, nor what
+// programs of this user keep credentials in. STOKER_MODULE_SANDBOX, STOKER_MODULE_HIDE and STOKER_MODULE_WRITE hold as for modules.
+func RunConfined(cmd *exec.Cmd, hidden []string, write ...string) (err error) {
 	home, err := os.MkdirTemp("", "stoker-confined-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-	a, err := newAccess(Options{})
+	a, err := newAccess(Options{Hidden: hidden})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 func newFromTFX(app *app) *cobra.Command {
 	var to string
-	o := tfxdsl.Options{Timeout: time.Minute, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd) }}
+	o := tfxdsl.Options{Timeout: time.Minute}
 	cmd := &cobra.Command{
 		Use:   "from-tfx PIPELINE.PY",
 		Short: "Write the pipeline file of a TFX pipeline",
@@ -49,7 +49,11 @@ func newFromTFX(app *app) *cobra.Command {
 }
 
 func (a *app) fromTFX(ctx context.Context, path string, o tfxdsl.Options) ([]byte, error) {
-	var err error
+	hidden, err := a.secretFiles()
+	if err != nil {
+		return nil, err
+	}
+	o.Run = func(cmd *exec.Cmd) error { return guest.RunConfined(cmd, hidden) }
 	if o.Python, err = exec.LookPath(cmp.Or(os.Getenv(guest.PythonEnv), "python3")); err != nil {
 		return nil, fmt.Errorf("%w: install Python, or name an interpreter in %s", errors.Unwrap(err), guest.PythonEnv)
 	}

@@ -109,7 +109,7 @@ func runTable(ctx context.Context, path, folder string, question []byte, limit t
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(question), io.Discard, &stderr
 	cmd.WaitDelay = 5 * time.Second
-	err := guest.RunConfined(cmd, folder)
+	err := guest.RunConfined(cmd, nil, folder)
 	switch {
 	case inTime.Err() != nil:
 		return context.Cause(inTime)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
@@ -53,7 +55,7 @@ func (r *Recorded) Pipeline() ([]byte, error) {
 }
 
 func (t *translation) warn(line int, format string, args ...any) {
-	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	text := shownSafely(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "))
 	if line > 0 {
 		text = fmt.Sprintf("line %d: %s", line, text)
 	}
@@ -426,10 +428,32 @@ func (t *translation) text() ([]byte, error) {
 		}
 		out.Write(text)
 	}
+	if at := strings.IndexFunc(out.String(), acts); at >= 0 {
+		bad, _ := utf8.DecodeRuneInString(out.String()[at:])
+		return nil, t.fail(t.r.find("Trainer")[0], "an argument, or one of a Tuner, holds the character %U, which acts on terminals or hides text: leave it out", bad)
+	}
 	if _, err := pipeline.Parse(t.r.path, []byte(out.String())); err != nil {
 		return nil, fmt.Errorf("%s makes no valid pipeline: %w", t.r.path, err)
 	}
 	return []byte(out.String()), nil
+}
+
+// acts reports whether a character acts on a terminal, ends a line for some readers of YAML alone, or changes the order in which text is shown.
+func acts(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// shownSafely is text with such characters escaped.
+func shownSafely(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if acts(r) {
+			out.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
 }
 
 // Warnings are the comments of the pipeline file.

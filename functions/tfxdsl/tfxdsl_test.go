@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func record(t *testing.T, text string, timeout time.Duration) (*tfxdsl.Recorded,
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return tfxdsl.Record(t.Context(), path, tfxdsl.Options{Python: python, Timeout: timeout, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd) }})
+	return tfxdsl.Record(t.Context(), path, tfxdsl.Options{Python: python, Timeout: timeout, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd, nil) }})
 }
 
 func translate(t *testing.T, text string) (string, error) {
@@ -236,6 +237,24 @@ func TestSaysAtWhichLineAFileIsWrong(t *testing.T) {
 	}
 }
 
+// Text of a file cannot control the terminal on which its pipeline file is shown, nor look like another one.
+func TestAPipelineFileHoldsNothingThatActsOnATerminal(t *testing.T) {
+	t.Parallel()
+	got, err := translate(t, channels+`Trainer(module_file=module_file, **{"a\x1b[2J\u202eb": 1})`)
+	if want := `# warning: line 8: Trainer: a\x1b[2J\u202eb has no equal`; err != nil || !strings.Contains(got, want) {
+		t.Errorf("got %q, %v, want %s", got, err, want)
+	}
+	for _, text := range []string{`\x1b]0;x\x07`, `a\u202eb`, `\x9b2J`} {
+		got, err := translate(t, channels+`Trainer(module_file=module_file, custom_config={"a": "`+text+`"})`)
+		if err == nil || !strings.Contains(err.Error(), "my_pipeline.py:8: Trainer: an argument, or one of a Tuner, holds the character U+") {
+			t.Errorf("%s: got %q, %v", text, got, err)
+		}
+	}
+	if got, err := translate(t, channels+`Trainer(module_file=module_file, custom_config={"a": "tab\tline\nmän"})`); err != nil {
+		t.Errorf("%q: %v", got, err)
+	}
+}
+
 // A loop without an end is ended; how long that takes decides nothing.
 func TestEndsAnEndlessLoop(t *testing.T) {
 	t.Parallel()
@@ -279,6 +298,41 @@ Trainer(module_file=module_file, custom_config=said, train_args=trainer_pb2.Trai
 	}
 	if r.Isolated == strings.Contains(string(got), "connect: done") {
 		t.Errorf("isolated: %v, %s", r.Isolated, got)
+	}
+}
+
+// What a file leaves running ends with it, and no process of it can reach the terminal of this one.
+func TestAFileLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
+	text := channels + `
+import os, signal
+parent = os.getsid(os.getppid())
+read, write = os.pipe()
+if os.fork() == 0:
+  os.setsid()
+  if os.fork():
+    os._exit(0)
+  os.write(write, str(os.getpid()).encode())
+  os.closerange(0, 1000)
+  while True:
+    signal.pause()
+said = {"left": int(os.read(read, 100)), "in_our_session": os.getsid(0) == parent}
+Trainer(module_file=module_file, custom_config=said, train_args=trainer_pb2.TrainArgs(num_steps=1))
+`
+	got, err := translate(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if _, after, ok := strings.Cut(got, "left: "); ok {
+		left, _ = strconv.Atoi(strings.Fields(after)[0])
+	}
+	if left == 0 || !strings.Contains(got, "in_our_session: false") {
+		t.Errorf("it left a process or is in the session of this one: %s", got)
+	}
+	if running := exec.Command("kill", "-0", strconv.Itoa(left)); confines() && running.Run() == nil {
+		t.Errorf("process %d is still running", left)
+		_ = exec.Command("kill", "-9", strconv.Itoa(left)).Run()
 	}
 }
 

@@ -97,7 +97,7 @@ func TestThePagesCallsAreThePagesFirstPipeline(t *testing.T) {
 	if err := os.WriteFile(file, []byte(prelude+calls), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	recorded, err := tfxdsl.Record(t.Context(), file, tfxdsl.Options{Python: "python3", Timeout: 5 * time.Minute, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd) }})
+	recorded, err := tfxdsl.Record(t.Context(), file, tfxdsl.Options{Python: "python3", Timeout: 5 * time.Minute, Run: func(cmd *exec.Cmd) error { return guest.RunConfined(cmd, nil) }})
 	if err != nil {
 		t.Fatal(err)
 	}

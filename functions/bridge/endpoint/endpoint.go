@@ -106,6 +106,7 @@ func (e *Endpoint) refuse(w http.ResponseWriter, r *http.Request) *problem {
 	switch {
 	case e.opts.Token != nil && !authorized(r, e.opts.Token()):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="stoker"`)
+		w.Header().Set("Connection", "close") // others may need its place
 		return &problem{Status: http.StatusUnauthorized, Detail: "expected Authorization: Bearer with the endpoint's token"}
 	case e.opts.Token == nil && !e.opts.Certificates && !isLoopbackName(r.Host):
 		// Without this a site whose name is pointed at this machine could publish from its pages.

@@ -110,6 +110,31 @@ func TestTooManyRequestsAreToldToComeBack(t *testing.T) {
 	}
 }
 
+// A client without the token keeps no connection: there is a place for so many, and one that is idle has it for minutes.
+func TestAConnectionOfAStrangerIsClosed(t *testing.T) {
+	t.Parallel()
+	w := setup(t, nil)
+	url, _, _ := serve(t, w)
+	for given, closed := range map[string]bool{"": true, "Bearer other": true, "Bearer " + token: false} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(structured("1")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", jsonType)
+		r.Header.Set("Authorization", given)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Close != closed {
+			t.Errorf("%q: status %d, closed: %v", given, answer.StatusCode, answer.Close)
+		}
+		if err := answer.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	url, _, _ := serve(t, setup(t, nil))

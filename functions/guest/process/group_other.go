@@ -27,8 +27,16 @@ func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err er
 	return over, nil
 }
 
-// Run runs a command, and returns when it has ended. It can't be held to an access here.
-func Run(cmd *exec.Cmd, _ string, _ *Access) error { return cmd.Run() }
+// Run runs a command in a session of its own, and returns when it has ended. It can't be held to an access here.
+func Run(cmd *exec.Cmd, _ string, _ *Access) error {
+	cmd.SysProcAttr = groupOfItsOwn()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err := cmd.Wait()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left running
+	return err
+}
 
 // family is of no use where orphans can't be adopted.
 type family struct{}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -46,19 +47,31 @@ func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}
 	return exited, err
 }
 
-// Run runs a command that has a home and an access to files, and returns when it has ended. It has the descriptors that the command names and
-// no others; what it leaves running is ended with the orphans of modules.
+// Run runs a command that has a home and an access to files, and returns when it has ended and all that it started. It has the descriptors
+// that the command names and no others, and a session of its own. The command's environment gets a mark: see MarkEnv.
 func Run(cmd *exec.Cmd, home string, access *Access) error {
 	var sandbox *Sandbox
 	if access != nil {
 		sandbox = access.Sandbox(home)
 	}
-	var f family
-	if _, err := f.launch(cmd, sandbox); err != nil {
+	if err := adoptOrphans(); err != nil {
 		return err
 	}
-	defer f.leave()
-	return cmd.Wait()
+	cmd.SysProcAttr, cmd.Env = groupOfItsOwn(), append(cmd.Env, MarkEnv+"="+home)
+	var f family
+	f.setBusy(true)
+	exited, err := f.launch(cmd, sandbox)
+	if err != nil {
+		f.setBusy(false)
+		return err
+	}
+	<-exited
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // until it is waited for, its number is no one else's
+	err = cmd.Wait()
+	f.leave()
+	endStrays(home)
+	endOrphans()
+	return err
 }
 
 // hold starts a command from this thread, tells how that went, and returns when the child has exited.

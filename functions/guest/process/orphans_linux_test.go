@@ -2,8 +2,12 @@ package process
 
 import (
 	"bufio"
+	"bytes"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -130,5 +134,49 @@ func TestWhatThisProcessHasOpenReachesNoModule(t *testing.T) {
 	text, err := io.ReadAll(p.Output)
 	if err != nil || strings.Contains(string(text), "/etc/passwd") || strings.Count(string(text), "pipe:") != 4 {
 		t.Errorf("it has open\n%s, %v", text, err)
+	}
+}
+
+// What a command leaves running ends with it: in its group, in a session of its own, and without its mark and its parent.
+func TestACommandEndsWithAllThatItStarted(t *testing.T) {
+	for name, leave := range map[string]string{
+		"in the group": "%s &", "in a session of its own": "setsid %s &", "without mark and parent": "/usr/bin/env -i /bin/sh -c 'setsid %s &'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			pid := filepath.Join(t.TempDir(), "pid")
+			script := fmt.Sprintf(leave, `/bin/sh -c "echo \$\$ >`+pid+`; exec sleep 600"`) + "\nuntil test -s " + pid + "; do :; done"
+			cmd := exec.Command("/bin/sh", "-c", script)
+			cmd.Env = []string{"PATH=/usr/bin:/bin"}
+			if err := Run(cmd, t.TempDir(), nil); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left, err := strconv.Atoi(strings.TrimSpace(string(text)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lives(left) {
+				t.Errorf("process %d outlives its command", left)
+				_ = syscall.Kill(left, syscall.SIGKILL)
+			}
+		})
+	}
+}
+
+// A foreign command in the session of this process could type into its terminal.
+func TestACommandHasASessionOfItsOwn(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env, cmd.Stdin = []string{tryEnv + "=session"}, strings.NewReader("\n")
+	var text bytes.Buffer
+	cmd.Stdout = &text
+	if err := Run(cmd, t.TempDir(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("session %[1]d of process %[1]d\n", cmd.Process.Pid); text.String() != want {
+		t.Errorf("it is in %q, want %q", text.String(), want)
 	}
 }
