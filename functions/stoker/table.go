@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -69,9 +68,6 @@ func (a *app) examplesOf(ctx context.Context, path string, split splitFlags) (fo
 // remove.
 func (a *app) tryTable(ctx context.Context, t *tryFlags) (remove func(), err error) {
 	remove = func() {}
-	if _, err := os.Stat(t.examples); t.examples != "" && errors.Is(err, fs.ErrNotExist) {
-		return remove, exit.NotFound(fmt.Errorf("--examples %s: no such file or folder: expected a folder with Split-train and Split-eval, or a table (%s)", t.examples, examplegen.Formats))
-	}
 	if info, err := os.Stat(t.examples); err != nil || info.IsDir() {
 		if t.split.given() && err == nil {
 			return remove, exit.Usage(fmt.Errorf("--split and --split-column are for tables, and %s is a folder", t.examples))

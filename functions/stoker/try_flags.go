@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/compute/examplegen"
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -168,6 +170,9 @@ func absolute(path string, to *string) (err error) {
 func (t *tryFlags) check(a module.Assignment) error {
 	if err := t.checkTo(); err != nil {
 		return err
+	}
+	if _, err := os.Stat(t.examples); t.examples != "" && errors.Is(err, fs.ErrNotExist) {
+		return exit.NotFound(fmt.Errorf("--examples %s: no such file or folder: expected a folder with Split-train and Split-eval, or a table (%s)", t.examples, examplegen.Formats))
 	}
 	for _, split := range []string{"Split-train", "Split-eval"} {
 		if err := isFolder(filepath.Join(t.examples, split)); err != nil {
