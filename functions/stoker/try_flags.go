@@ -45,7 +45,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&t.baseModel, "base-model", "", "model to start from: folder of a Model artifact, a SavedModel or a checkpoint")
 	flags.StringVar(&t.config, "config", "{}", "custom_config as JSON")
 	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; must not be there yet")
-	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides")
+	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides, and Keras's fit of a dataset that repeats never ends")
 	flags.IntVar(&t.evalSteps, "eval-steps", 0, "evaluation steps; 0: the whole split")
 	flags.StringSliceVar(&t.exports, "exports", nil, "formats beside the SavedModel: some of "+strings.Join(module.Formats(), ", "))
 	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
