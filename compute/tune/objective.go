@@ -22,6 +22,9 @@ func DirectionOf(metric string) (Direction, bool) {
 	return "", false
 }
 
+// Metrics returns the last words of the names whose direction DirectionOf knows.
+func Metrics() []string { return slices.Concat(more, less) }
+
 // The last words of metrics, by direction.
 var (
 	more = []string{

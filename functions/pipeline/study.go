@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/stoker-ml/stoker/compute/tune"
+	"github.com/stoker-ml/stoker/functions/module"
 )
 
 // Study says how a search goes, where that is not left to the module: each key that is there takes the place of what the module says.
@@ -104,6 +105,17 @@ func named(n node, key string) (node, error) {
 	return node{at: n.at, value: []field{{key: key, at: n.at, node: n}}}, nil
 }
 
+// similarMetric is the suggestion of a metric whose direction is known, for the end of an error about one that has none.
+func similarMetric(name string) string {
+	known := tune.Metrics()
+	if strings.HasPrefix(name, "val_") {
+		for i := range known {
+			known[i] = "val_" + known[i]
+		}
+	}
+	return module.Suggestion(name, known)
+}
+
 // study refuses what no module could bring right. What depends on the module's space is seen when it says that.
 func (r *report) study(s *Study) {
 	const key = "tuner.study."
@@ -114,7 +126,7 @@ func (r *report) study(s *Study) {
 		if o.Direction != "" {
 			r.oneOf(at+".direction", o.Direction, string(tune.Min), string(tune.Max))
 		} else if _, known := tune.DirectionOf(o.Name); !known && o.Name != "" {
-			r.add(at+".name", "%s: its name does not tell whether less or more of it is better: add a direction, as in {name: %[1]s, direction: max}", shorten(o.Name))
+			r.add(at+".name", "%s: its name does not tell whether less or more of it is better: add a direction, as in {name: %[1]s, direction: max}%s", shorten(o.Name), similarMetric(o.Name))
 		}
 	}
 	for i, c := range s.Constraints {

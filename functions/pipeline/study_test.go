@@ -127,6 +127,8 @@ func TestABadStudyNamesLineColumnAndKey(t *testing.T) {
 		"    algorithm: {beta: -1}\n":                                 `6:17: tuner.study.algorithm.beta: expected more than 0, got -1`,
 		"    objective: {direction: min}\n":                           `6:16: tuner.study.objective[0].name: missing, expected the name of a metric`,
 		"    objective:\n    - auc\n    - {name: b, direction: up}\n": `8:17: tuner.study.objective[1].direction: expected one of min, max, got "up"`,
+		"    objective: acuracy\n":                                    `6:16: tuner.study.objective[0].name: acuracy: its name does not tell whether less or more of it is better: add a direction, as in {name: acuracy, direction: max}; did you mean accuracy?`,
+		"    objective: val_maee\n":                                   `6:16: tuner.study.objective[0].name: val_maee: its name does not tell whether less or more of it is better: add a direction, as in {name: val_maee, direction: max}; did you mean val_mae?`,
 		"    objective: latency\n":                                    `6:16: tuner.study.objective[0].name: latency: its name does not tell whether less or more of it is better: add a direction, as in {name: latency, direction: max}`,
 		"    objective: 'accuracy '\n":                                `6:16: tuner.study.objective[0].name: expected the name of a metric, got "accuracy "`,
 		"    constraints: [{name: a}]\n":                              `6:19: tuner.study.constraints[0]: expected a max or a min`,

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/stoker-ml/stoker/compute/kernel"
 	"github.com/stoker-ml/stoker/compute/record"
+	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
 )
 
@@ -106,6 +108,31 @@ func refusalsAreUsage(root *cobra.Command) (refused func() bool) {
 		}
 	}
 	return func() bool { return !began }
+}
+
+// suggestion returns what an unknown command or flag may have been meant to be, for the end of the error that cobra refuses it with.
+func suggestion(cmd *cobra.Command, refused error) string {
+	var unknown string
+	var known []string
+	if _, err := fmt.Sscanf(refused.Error(), "unknown command %q", &unknown); err == nil {
+		for _, child := range cmd.Commands() {
+			if child.IsAvailableCommand() {
+				known = append(known, child.Name())
+			}
+		}
+		return module.Suggestion(unknown, known)
+	}
+	if _, err := fmt.Sscanf(refused.Error(), "unknown flag: --%s", &unknown); err != nil {
+		return ""
+	}
+	add := func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	}
+	cmd.LocalFlags().VisitAll(add)
+	cmd.InheritedFlags().VisitAll(add)
+	return module.Suggestion(unknown, known)
 }
 
 func allCommands(root *cobra.Command) []*cobra.Command {

@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case exit.IsInterrupt(ctx, err):
 		err = exit.With(exit.Stopped, errors.New("interrupted"))
 	case refused():
-		err = exit.Usage(fmt.Errorf("%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), cmd.CommandPath()))
+		err = exit.Usage(fmt.Errorf("%s%s; `%s --help` says how", strings.Join(strings.Fields(err.Error()), " "), suggestion(cmd, err), cmd.CommandPath()))
 	}
 	fmt.Fprintln(app.stderr, "stoker:", terminal.Lines(whoMay(cmd, err).Error()))
 	return exit.Code(err)
@@ -60,9 +60,10 @@ func newRoot(app *app) *cobra.Command {
 		Short: "Train and tune TFX models by events",
 		Long: "Stoker is the Trainer and Tuner of a TensorFlow Extended pipeline as event-driven functions.\n" +
 			"Start with `stoker demo`.\n\n" + exit.Help,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       version,
+		SilenceUsage:       true,
+		SilenceErrors:      true,
+		DisableSuggestions: true, // suggestion makes them
+		Version:            version,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := app.configure(); err != nil {
 				return err

@@ -17,11 +17,12 @@ import (
 
 // outlets are the ways to print past terminal.Stream that the product's code may use: "file: way", with the reason.
 var outlets = map[string]string{
-	"functions/stoker/main.go: os.Stdout":      "run wraps it",
-	"functions/stoker/main.go: os.Stderr":      "run wraps it",
-	"functions/stoker/main.go: log.SetOutput":  "what libraries log is made safe too",
-	"functions/stoker/libraries.go: os.Stderr": "what libraries write there goes to the log instead",
-	"functions/stoker/logs.go: Raw":            "--raw asks for the bytes as they are",
+	"functions/stoker/main.go: os.Stdout":              "run wraps it",
+	"functions/stoker/main.go: os.Stderr":              "run wraps it",
+	"functions/stoker/main.go: log.SetOutput":          "what libraries log is made safe too",
+	"functions/stoker/libraries.go: os.Stderr":         "what libraries write there goes to the log instead",
+	"functions/stoker/table_limit_other.go: os.Stderr": "a child that is out of memory ends as Go's runtime ends it",
+	"functions/stoker/logs.go: Raw":                    "--raw asks for the bytes as they are",
 
 	"functions/stoker/access_nats.go: Data":    "configuration of nats-server",
 	"functions/stoker/access_s3.go: Data":      "a policy, in JSON",

@@ -70,6 +70,9 @@ func (a *app) rerun(ctx context.Context, box events.Letterbox, name string, f re
 	if errors.Is(err, submit.ErrTaken) {
 		return exit.Usage(fmt.Errorf("%w: give another name with --as, or none", err))
 	}
+	if errors.Is(err, submit.ErrNotApplied) {
+		return a.noPipeline(ctx, box, key.Pipeline)
+	}
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/compute/examplegen"
 	"github.com/stoker-ml/stoker/compute/schemagen"
 	"github.com/stoker-ml/stoker/functions/inspect"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
@@ -40,7 +41,7 @@ func newSchemaInfer(app *app) *cobra.Command {
 	var to string
 	o := schemagen.Options{MaxStringDomain: schemagen.DefaultMaxStringDomain}
 	cmd := &cobra.Command{
-		Use:   "infer PATH|s3://BUCKET/KEY",
+		Use:   "infer PATH|TABLE|s3://BUCKET/KEY",
 		Short: "Infer a schema from Examples, as TFX's SchemaGen does",
 		Long: "Reads all records of Examples, on this machine or in the store, and prints the schema that TFX's SchemaGen makes of them:\n" +
 			"infer_schema of TensorFlow Data Validation for the train split, update_schema for every other one.\n\n" +
@@ -50,8 +51,10 @@ func newSchemaInfer(app *app) *cobra.Command {
 			"  struct     ##SEQUENCE##: the feature_lists of tf.SequenceExamples\n" +
 			"  domain     true and false, strings of integers, or up to --max-string-domain words\n\n" +
 			"Records are streamed. Beyond TensorFlow Data Validation, all values decide about a domain, not the 1,000 most frequent ones.\n" +
-			"A feature that a later split lacks is marked DEPRECATED, as there, and a note says so.",
+			"A feature that a later split lacks is marked DEPRECATED, as there, and a note says so.\n\n" +
+			"Of a table (.csv or .parquet) the schema is that of the Examples that `stoker upload` makes of it.",
 		Example: "  stoker schema infer ./examples --to schema.pbtxt\n" +
+			"  stoker schema infer penguins.csv --to schema.pbtxt\n" +
 			"  stoker try builtin:dnn --examples ./examples --schema schema.pbtxt --train-steps 100 --config '{\"label\": \"species\"}'",
 		Args: exactly(1, "a path or an address"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,9 +89,18 @@ func newSchemaInfer(app *app) *cobra.Command {
 	return cmd
 }
 
-// inferSchema reads Examples in the store, where the argument is an address, or on this machine.
+// inferSchema reads Examples in the store, where the argument is an address, or on this machine. Of a table on this machine it reads
+// the Examples that try and upload make of it.
 func (a *app) inferSchema(ctx context.Context, place string, o schemagen.Options) (inferred inferredSchema, err error) {
 	if !strings.HasPrefix(place, "s3://") {
+		if info, err := os.Stat(place); err == nil && !info.IsDir() && examplegen.Known(place) {
+			folder, remove, err := a.examplesOf(ctx, place, splitFlags{})
+			if err != nil {
+				return inferred, err
+			}
+			defer remove()
+			place = folder
+		}
 		source, err := inspect.Local(place)
 		if err != nil {
 			return inferred, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stoker-ml/stoker/compute/examplegen"
 	"github.com/stoker-ml/stoker/compute/warm"
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/pipeline"
@@ -43,7 +45,7 @@ func (t *tryFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&t.baseModel, "base-model", "", "model to start from: folder of a Model artifact, a SavedModel or a checkpoint")
 	flags.StringVar(&t.config, "config", "{}", "custom_config as JSON")
 	flags.StringVar(&t.to, "to", "stoker-try", "folder for the model; must not be there yet")
-	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides")
+	flags.IntVar(&t.trainSteps, "train-steps", 0, "training steps; 0: the module decides, and Keras's fit of a dataset that repeats never ends")
 	flags.IntVar(&t.evalSteps, "eval-steps", 0, "evaluation steps; 0: the whole split")
 	flags.StringSliceVar(&t.exports, "exports", nil, "formats beside the SavedModel: some of "+strings.Join(module.Formats(), ", "))
 	flags.Int64Var(&t.seed, "seed", 0, "seed of everything random")
@@ -168,6 +170,9 @@ func absolute(path string, to *string) (err error) {
 func (t *tryFlags) check(a module.Assignment) error {
 	if err := t.checkTo(); err != nil {
 		return err
+	}
+	if _, err := os.Stat(t.examples); t.examples != "" && errors.Is(err, fs.ErrNotExist) {
+		return exit.NotFound(fmt.Errorf("--examples %s: no such file or folder: expected a folder with Split-train and Split-eval, or a table (%s)", t.examples, examplegen.Formats))
 	}
 	for _, split := range []string{"Split-train", "Split-eval"} {
 		if err := isFolder(filepath.Join(t.examples, split)); err != nil {

@@ -73,7 +73,7 @@ func (a *app) uploadable(ctx context.Context, path string, split splitFlags) (fo
 	case !info.IsDir() && examplegen.Known(path):
 		return a.examplesOf(ctx, path, split)
 	case !info.IsDir():
-		return "", remove, fmt.Errorf("%s: expected a folder, or a table (%s)", path, examplegen.Formats)
+		return "", remove, fmt.Errorf("%s: expected a folder, or a table (%s); move any other file into a folder of its own, and upload that", path, examplegen.Formats)
 	case split.given():
 		return "", remove, exit.Usage(fmt.Errorf("--split and --split-column are for tables, and %s is a folder", path))
 	}

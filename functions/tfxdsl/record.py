@@ -11,6 +11,8 @@ import sys
 import traceback
 
 STUBBED = ("tfx", "tensorflow", "apache_beam", "kfp", "keras_tuner", "kerastuner", "ml_metadata", "absl")
+# Versions that files of TFX's guides print or build the name of an image with: those whose arguments and modules Stoker knows.
+VERSIONS = {"tfx": "1.21.0", "tfx.v1": "1.21.0", "tfx.version": "1.21.0", "tensorflow": "2.21.0"}
 # What a pipeline's arguments become. Other calls are recorded too, but for their names only.
 MOST = 10000
 
@@ -55,6 +57,8 @@ class Name:
         self.__dict__["_name"] = name
 
     def __getattr__(self, attribute):
+        if attribute == "__version__":
+            return VERSIONS.get(self._name, "0")
         if attribute.startswith("__") and attribute.endswith("__"):
             raise AttributeError(attribute)
         return Name(self._name + "." + attribute)

@@ -76,6 +76,37 @@ trainer:
   wait_for:
   - transform
 `},
+		"Vertex AI, its image by version": {`
+import tensorflow as tf
+from tfx import v1 as tfx
+print('TensorFlow version: {}'.format(tf.__version__))
+example_gen = tfx.components.CsvExampleGen(input_base='data')
+job = {'container_spec': {'image_uri': 'gcr.io/tfx-oss-public/tfx:{}'.format(tfx.__version__)}}
+trainer = tfx.extensions.google_cloud_ai_platform.Trainer(
+    module_file='penguin_trainer.py',
+    examples=example_gen.outputs['examples'],
+    train_args=tfx.proto.TrainArgs(num_steps=100),
+    eval_args=tfx.proto.EvalArgs(num_steps=5),
+    custom_config={
+        tfx.extensions.google_cloud_ai_platform.TRAINING_ARGS_KEY: job,
+        'image': job['container_spec']['image_uri'],
+        'use_gpu': True,
+    })
+`, `# warning: line 7: Trainer: custom_config: tfx.v1.extensions.google_cloud_ai_platform.TRAINING_ARGS_KEY is for cloud executors: trainer.resources says where a job runs
+pipeline: my-pipeline
+module: penguin_trainer.py
+trainer:
+  custom_config:
+    image: gcr.io/tfx-oss-public/tfx:1.21.0
+    use_gpu: true
+  eval_args:
+    num_steps: 5
+  hyperparameters: none
+  train_args:
+    num_steps: 100
+  wait_for:
+  - examples
+`},
 		"resolver, old": {`
 from tfx import components
 from tfx.components.common_nodes.resolver_node import ResolverNode

@@ -64,7 +64,7 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"tuned to a word":    {tune("units", "wide"), `hyperparameters: units: expected a whole number, got "wide"`},
 		"when to stop":       {func(a *module.Assignment) { a.TrainSteps = nil }, "neither train_args.num_steps nor custom_config.epochs says when to stop"},
 		"transformed alone":  {func(a *module.Assignment) { a.TransformGraphPath = "" }, "transformed examples need their transform graph"},
-		"raw without schema": {func(a *module.Assignment) { a.Transformed, a.TransformGraphPath, a.SchemaPath = false, "", "" }, "raw examples need a schema"},
+		"raw without schema": {func(a *module.Assignment) { a.Transformed, a.TransformGraphPath, a.SchemaPath = false, "", "" }, "raw examples need a schema, and there is none: name one in the event"},
 		"missing split":      {func(a *module.Assignment) { a.TrainFiles = []string{"/nowhere/Split-train/*"} }, "no file matches /nowhere/Split-train/*"},
 		"missing eval split": {func(a *module.Assignment) { a.EvalFiles = []string{"/nowhere/Split-eval/*"} }, "no file matches /nowhere/Split-eval/*"},
 		"another base model": {func(a *module.Assignment) { a.BaseModel = "/model" }, "base_model: find weights in /model: stat /model: no such file"},

@@ -37,7 +37,7 @@ func newDataset(c config, a module.Assignment) (dataset, error) {
 	case d.transformed:
 		path = filepath.Join(d.graph, "transformed_metadata", "schema.pbtxt")
 	case path == "":
-		return d, fmt.Errorf("raw examples need a schema, and there is none")
+		return d, fmt.Errorf("raw examples need a schema, and there is none: name one in the event (\"schema\": \"s3://bucket/folder\"), or with --schema of `stoker try`; `stoker schema infer EXAMPLES` writes one")
 	}
 	schema, err := example.ReadSchema(path)
 	if err != nil {

@@ -16,6 +16,9 @@ import (
 // ErrTaken is the error for a new run whose name another run has.
 var ErrTaken = errors.New("there is a run of that name")
 
+// ErrNotApplied is the error for a run whose pipeline is not applied.
+var ErrNotApplied = errors.New("not applied")
+
 // RerunOptions say how a run is to be started again.
 type RerunOptions struct {
 	As    string // name of the new run; "": the first of RUN-2, RUN-3 and so on that is free
@@ -40,7 +43,8 @@ const maxReruns = 1000
 // stops between two of them and plans the same again, with As, gets the same.
 //
 // The events of the old run and of the new one are read from the leader of the log, which is complete. The error is events.ErrNotFound
-// for a run without events or a pipeline that is not applied, and ErrTaken for a name in use.
+// for a run without events, that and ErrNotApplied for a
+// pipeline that is not applied, and ErrTaken for a name in use.
 func PlanRerun(ctx context.Context, box events.Letterbox, of find.Key, opts RerunOptions) (Rerun, error) {
 	spec, revision, err := current(ctx, box, of.Pipeline)
 	if err != nil {
@@ -87,6 +91,9 @@ func current(ctx context.Context, box events.Letterbox, name string) (spec pipel
 	}
 	if err == nil {
 		spec, err = pipeline.FromJSON(entry.Value)
+	}
+	if errors.Is(err, events.ErrNotFound) {
+		return spec, 0, fmt.Errorf("%w: pipeline %s: %w", ErrNotApplied, name, err)
 	}
 	if err != nil {
 		return spec, 0, fmt.Errorf("read pipeline %s: %w", name, err)

@@ -3,10 +3,11 @@ import itertools
 import re
 
 HEADING = "Graph execution error:"
-TRACE = ("Detected at node", "Node: ", " ", "\t")  # beginnings of its lines
+TRACE = ("Detected at node", "<stack traces unavailable>", "Node: ", " ", "\t")  # beginnings of its lines
 USER_CODE = "in user code:"  # begins what AutoGraph tells of an exception while a function was traced
 FRAME = re.compile(r' *File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>\S+)')
 NODE = "[[{{node"  # begins the name of an op, behind what is wrong with it
+FETCHED = re.compile(r"\s*\[\[\w+\]\] \[Op:\w+\]$")  # the op that was fetched, on a line of its own
 
 
 def brief(text):
@@ -16,7 +17,7 @@ def brief(text):
     if not text.startswith(HEADING):
         return text
     lines = [line for line in text.splitlines()[1:] if line.strip()]
-    said = (line.partition(NODE)[0].strip() for line in itertools.dropwhile(_traced, lines))
+    said = (line.partition(NODE)[0].strip() for line in itertools.dropwhile(_traced, lines) if not FETCHED.match(line))
     return "; ".join(filter(None, said)) or text
 
 

@@ -56,6 +56,10 @@ class Graph(unittest.TestCase):
         told = "Name: <unknown>, Feature: body_mass_g_xf (data type: float) is required but could not be found."
         self.assertEqual(graph_errors.brief(TRACED), told)
 
+    def test_a_trace_that_is_unavailable_is_left_out(self):
+        text = "Graph execution error:\n\nDetected at node Parse defined at (most recent call last):\n<stack traces unavailable>\nKey: heating.  Can't parse.\n\t [[{{node Parse}}]]\n\t [[IteratorGetNext]] [Op:__inference_1]"
+        self.assertEqual(graph_errors.brief(text), "Key: heating.  Can't parse.")
+
     def test_several_causes_are_told(self):
         told = "2 root error(s) found.; (0) INVALID_ARGUMENT:  required broadcastable shapes; 0 successful operations."
         self.assertEqual(graph_errors.brief(ROOTS), told)
