@@ -86,13 +86,21 @@ func renamed(f figure, name string) figure {
 	return f
 }
 
-// seeDispatched looks what a dispatcher that handles one event at a time writes for a run.
+// seeDispatched looks what a dispatcher that handles one event at a time, and doesn't sweep, writes for a run.
 func seeDispatched(ctx context.Context) (seen dispatched, err error) {
 	err = withDispatched(ctx, false, func(ctx context.Context, on ownBus, box events.Letterbox) error {
 		facts := benchFacts(0)
+		if err := publishAll(ctx, box, facts); err != nil {
+			return err
+		}
 		sent, err := withWiretap(on, func(tapped ownBus) error {
-			return withDispatchers(ctx, tapped, 1, 1, nil, func(ctx context.Context) error {
-				_, err := eventToJob(ctx, box, facts)
+			return tapped.with(ctx, jetstream.Options{}, func(box events.Letterbox) error {
+				d, err := dispatch.New(ctx, box, nil)
+				for range facts {
+					if err == nil {
+						err = d.Next(ctx, patience)
+					}
+				}
 				return err
 			})
 		})
@@ -123,7 +131,7 @@ func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float
 	err = withBacklog(ctx, synced, func(ctx context.Context, on ownBus) error {
 		offered := newTally(backlog)
 		began := time.Now()
-		err := withDispatchers(ctx, on, dispatchers, dispatch.DefaultConcurrency, offered, func(ctx context.Context) error { return offered.wait(ctx) })
+		err := withDispatchers(ctx, on, dispatchers, offered, func(ctx context.Context) error { return offered.wait(ctx) })
 		rate = 2 * backlog / offered.last.Sub(began).Seconds()
 		return err
 	})
@@ -133,7 +141,7 @@ func dispatchRate(ctx context.Context, synced bool, dispatchers int) (rate float
 // dispatchLatency is the time from before a run's last fact is published until a worker has its job, one run at a time.
 func dispatchLatency(ctx context.Context, synced bool, rounds int) (took samples, err error) {
 	err = withDispatched(ctx, synced, func(ctx context.Context, on ownBus, box events.Letterbox) error {
-		return withDispatchers(ctx, on, 1, dispatch.DefaultConcurrency, nil, func(ctx context.Context) error {
+		return withDispatchers(ctx, on, 1, nil, func(ctx context.Context) error {
 			for round := range rounds {
 				one, err := eventToJob(ctx, box, benchFacts(round))
 				if err != nil {
@@ -208,7 +216,7 @@ func withDispatched(ctx context.Context, synced bool, do func(context.Context, o
 }
 
 // withDispatchers runs n of them, with a connection each, for as long as do runs.
-func withDispatchers(ctx context.Context, on ownBus, n, concurrency int, offered *tally, do func(context.Context) error) error {
+func withDispatchers(ctx context.Context, on ownBus, n int, offered *tally, do func(context.Context) error) error {
 	running, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -219,7 +227,6 @@ func withDispatchers(ctx context.Context, on ownBus, n, concurrency int, offered
 				if err != nil {
 					return err
 				}
-				d.Concurrency = concurrency
 				return d.Run(ctx)
 			})
 		})

@@ -93,29 +93,27 @@ func (r raw) write(ctx context.Context, subject string, seen request, after uint
 // dispatched is what a dispatcher writes for a run: for its first event, and for its second one.
 type dispatched struct{ first, second []request }
 
-// asDispatched is what a dispatcher was seen to write for one run, of which it handled the events one after another.
+// asDispatched is what a dispatcher was seen to write for one run, of which it handled the events one after another. The job is the
+// last of it: what comes then is for the job's outcome.
 func asDispatched(sent [][]request, run string) (d dispatched, err error) {
 	acknowledged := false // the run's first event
-	enqueued := false     // its job, which the first sweep may enqueue once more
 	for _, connection := range sent {
 		for _, r := range connection {
 			ours := r.kind() == writeRequest && (strings.HasSuffix(r.subject, dispatch.JoinKey("penguin", run)) || strings.Contains(string(r.body), `"`+run+`"`))
 			switch {
-			case ours && isJob(r) && enqueued:
 			case ours && !acknowledged:
 				d.first = append(d.first, r)
 			case ours:
 				d.second = append(d.second, r)
-				enqueued = isJob(r)
 			case r.kind() == ackRequest && len(d.first) > 0:
 				acknowledged = true
 			}
+			if ours && isJob(r) && acknowledged {
+				return d, nil
+			}
 		}
 	}
-	if len(d.first) == 0 || len(d.second) == 0 {
-		return d, fmt.Errorf("a dispatcher wrote %d and %d messages for run %s", len(d.first), len(d.second), run)
-	}
-	return d, nil
+	return d, fmt.Errorf("a dispatcher wrote %d and %d messages for run %s, and no job", len(d.first), len(d.second), run)
 }
 
 func isJob(r request) bool { return events.StreamOf(r.subject) == events.StreamJobs }
