@@ -65,6 +65,7 @@ func TestImagesOfUnpinnedBasesAreRefused(t *testing.T) {
 	if got := from.FindAllString(string(text), -1); len(got) != len(stages) {
 		t.Errorf("%d of %d stages can be pinned: %q", len(got), len(stages), got)
 	}
+	must(t, checkFile("Containerfile"))
 	file := filepath.Join(t.TempDir(), "Containerfile")
 	digest := "@sha256:" + strings.Repeat("a", 64)
 	must(t, os.WriteFile(file, []byte("FROM gcr.io/a:1"+digest+" AS a\nFROM a\nFROM gcr.io/b:1\n"), 0o644))
