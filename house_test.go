@@ -125,14 +125,15 @@ var table = house.Table{
 		"functions/console": {Opens: "compute/runlog compute/tune compute/tune/report compute/tune/space events storage functions/dispatch " +
 			"functions/lineage functions/mask functions/peer functions/pipeline functions/plan functions/replay functions/runs functions/runs/find functions/runs/submit functions/studies",
 			Tests: "functions/peer/peertest"},
-		"functions/stoker":          {Opens: "*"},
-		"functions/stoker/exit":     {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status
+		"functions/stoker":      {Opens: "*"},
+		"functions/stoker/exit": {Opens: "events storage", Tests: "events/jetstream"}, // which of their errors calls for which status
+		"functions/stoker/stack": {Opens: "events events/jetstream storage storage/s3 local local/bucket functions/dispatch functions/bridge " +
+			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch functions/telemetry", Tests: "*"},
 		"functions/stoker/target":   {Opens: "events events/jetstream functions/settings functions/stoker/exit local storage storage/s3"},
 		"functions/stoker/terminal": {Opens: "events functions/module functions/runs"},
 		"functions/stoker-cuda":     {Opens: "compute/nn/cuda compute/nn/cuda/driver functions/module functions/module/builtin"},
 
-		"local": {Opens: "events events/jetstream storage storage/s3 local/bus local/bucket functions/dispatch functions/bridge " +
-			"functions/worker functions/execution functions/trainer functions/tuner functions/guest functions/scratch functions/telemetry", Tests: "*"},
+		"local":                   {Opens: "local/bus local/bucket storage/s3"}, // servers alone
 		"local/bus":               {},
 		"local/bucket":            {Opens: "storage", Tests: "storage/s3"},
 		"local/bucket/buckettest": {Opens: "local/bucket storage storage/s3", TestHelp: true},
@@ -157,7 +158,7 @@ var table = house.Table{
 	},
 	Tests: "local/bus local/bucket",
 	Fences: []house.Fence{
-		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", Tests: "local local/bus infra/chaos infra/publishers functions/access"},
+		{Library: "github.com/nats-io/nats.go", Rooms: "events/jetstream infra/publishers/go infra/chaos/history infra/cluster infra/bench", Tests: "functions/stoker/stack local/bus infra/chaos infra/publishers functions/access"},
 		{Library: "github.com/nats-io/nats-server", Rooms: "local/bus", Tests: "events/jetstream functions/access functions/stoker infra/publishers"}, // a server with permissions
 		{Library: "github.com/cloudevents/sdk-go", Rooms: "events functions/bridge/endpoint infra/publishers/go", Tests: "events/jetstream"},          // the SDK's own NATS binding, to compare with
 		{Library: "github.com/minio/minio-go", Rooms: "storage/s3", Tests: "functions/access local/bucket"},                                           // sets buckets' policies

@@ -11,8 +11,8 @@ import (
 	"github.com/stoker-ml/stoker/storage/s3"
 )
 
-// Connection says how other processes of the same user reach a running stack. It holds credentials: its file is for the
-// owner's eyes only, and goes when the stack stops.
+// Connection says how processes of the same user reach running servers. It holds credentials: its file is readable by the owner only,
+// and exists while the stack runs.
 type Connection struct {
 	NATS      string `json:"nats"` // URL, with credentials
 	S3        string `json:"s3"`   // URL
@@ -22,26 +22,25 @@ type Connection struct {
 	PID       int    `json:"pid"`
 }
 
-// Store is how storage/s3 reaches the stack's bucket.
+// Store is the configuration of a storage/s3 client of the stack's bucket.
 func (c Connection) Store() s3.Config {
 	return s3.Config{Endpoint: c.S3, AccessKey: c.AccessKey, SecretKey: c.SecretKey}
 }
 
-// ErrNotRunning says that no stack runs on a data folder.
+// ErrNotRunning says that no stack runs on a data directory.
 var ErrNotRunning = errors.New("no local stack is running")
 
 func connectionFile(dataDir string) string { return filepath.Join(dataDir, "connection.json") }
+func busDir(dataDir string) string         { return filepath.Join(dataDir, "bus") }
+func storeDir(dataDir string) string       { return filepath.Join(dataDir, "store") }
 
-// Secrets are the files and folders of a stack's data folder that modules have no business with: how the stack is reached, and what its bus
-// and its store keep.
+// Secrets are the files and directories below a data directory that modules must not read: the connection, and what the bus and the
+// store keep.
 func Secrets(dataDir string) []string {
 	return []string{connectionFile(dataDir), connectionFile(dataDir) + ".next", busDir(dataDir), storeDir(dataDir)}
 }
 
-func busDir(dataDir string) string   { return filepath.Join(dataDir, "bus") }
-func storeDir(dataDir string) string { return filepath.Join(dataDir, "store") }
-
-// ReadConnection finds the stack that runs on dataDir.
+// ReadConnection returns the connection of the stack that runs on dataDir; ErrNotRunning, wrapped, if none does.
 func ReadConnection(dataDir string) (Connection, error) {
 	text, err := os.ReadFile(connectionFile(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +56,15 @@ func ReadConnection(dataDir string) (Connection, error) {
 	return c, nil
 }
 
-// write puts the file in place in one step, so that nobody reads half of it.
+// Announce writes the connection and the ports into the data directory, until the returned function removes the connection.
+func (s *Servers) Announce(c Connection) (withdraw func() error, err error) {
+	if err := errors.Join(c.keepPorts(s.dataDir), c.write(s.dataDir)); err != nil {
+		return nil, err
+	}
+	return func() error { return os.Remove(connectionFile(s.dataDir)) }, nil
+}
+
+// write replaces the file in one step, so that no process reads half of it.
 func (c Connection) write(dataDir string) error {
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package local is Stoker in one process: an embedded NATS server, an embedded S3 server, a dispatcher, a worker and, where it is
-// wanted, a bridge from the one server to the other. It only composes: the bus is local/bus, the bucket is local/bucket, the work
-// is in functions.
+// Package local runs the two servers of a laptop, an embedded NATS server (local/bus) and an embedded S3 server (local/bucket), on one
+// data directory, and writes down how other processes reach them. What works on them is composed in functions/stoker/stack.
 //
 // Read With first.
 package local

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
-	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
@@ -30,7 +30,7 @@ func newDemo(app *app) *cobra.Command {
 			if err := checkCompute(); err != nil {
 				return err
 			}
-			err := app.withStack(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *local.Stack) error {
+			err := app.withStack(cmd.Context(), app.stackOptions(), func(ctx context.Context, stack *stack.Stack) error {
 				if !keep {
 					return app.demo(ctx, stack)
 				}
@@ -47,7 +47,7 @@ func newDemo(app *app) *cobra.Command {
 }
 
 // keepDemo goes on behind the demo, as up does.
-func (a *app) keepDemo(ctx context.Context, stack *local.Stack, console, token string) error {
+func (a *app) keepDemo(ctx context.Context, stack *stack.Stack, console, token string) error {
 	outcome, err := a.tryDemo(ctx, stack)
 	if err == nil {
 		err = a.reportDemo(outcome, console)
@@ -59,7 +59,7 @@ func (a *app) keepDemo(ctx context.Context, stack *local.Stack, console, token s
 	return stack.Wait(ctx)
 }
 
-func (a *app) demo(ctx context.Context, stack *local.Stack) error {
+func (a *app) demo(ctx context.Context, stack *stack.Stack) error {
 	outcome, err := a.tryDemo(ctx, stack)
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func (a *app) demo(ctx context.Context, stack *local.Stack) error {
 }
 
 // tryDemo acts as upstream: pipeline, artifacts, facts; and then waits, as downstream would.
-func (a *app) tryDemo(ctx context.Context, stack *local.Stack) (outcome events.Fact, err error) {
-	if err := applyDemo(ctx, stack.Box); err != nil {
+func (a *app) tryDemo(ctx context.Context, stack *stack.Stack) (outcome events.Fact, err error) {
+	if err := applyDemo(ctx, stack.Bus); err != nil {
 		return outcome, err
 	}
 	artifacts := stack.Root.Join("demo", demo.PipelineName)
@@ -83,7 +83,7 @@ func (a *app) tryDemo(ctx context.Context, stack *local.Stack) (outcome events.F
 	for i := range facts {
 		a.goOn(&facts[i])
 	}
-	return a.follow(ctx, stack.Box, facts)
+	return a.follow(ctx, stack.Bus, facts)
 }
 
 func applyDemo(ctx context.Context, box events.Letterbox) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/settings"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/functions/telemetry"
-	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/storage"
 )
 
@@ -122,9 +122,9 @@ func asWorker(box *jetstream.Letterbox, store storage.Store, root storage.Ref, f
 }
 
 // asStack is what everything in one process needs.
-func asStack(stack *local.Stack) asks {
-	all := asWorker(stack.Box, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
-	facts := asDispatcher(stack.Box)
+func asStack(stack *stack.Stack) asks {
+	all := asWorker(stack.Bus, stack.Store, stack.Root, events.Functions(), []string{"cpu"})
+	facts := asDispatcher(stack.Bus)
 	all.needs["facts"], all.lags = facts.needs["bus"], facts.lags
 	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/bridge"
 	"github.com/stoker-ml/stoker/functions/settings"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/local"
 )
 
@@ -56,8 +57,8 @@ func newUp(app *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) up(ctx context.Context, o *operated, options local.Options, consoleAt string) error {
-	return a.withStack(ctx, options, func(ctx context.Context, stack *local.Stack) error {
+func (a *app) up(ctx context.Context, o *operated, options stack.Options, consoleAt string) error {
+	return a.withStack(ctx, options, func(ctx context.Context, stack *stack.Stack) error {
 		needs := asStack(stack)
 		return a.withConsole(ctx, consoleAt, stack, o.probes(ctx, needs), func(ctx context.Context, url, token string) error {
 			a.announce(stack, url, token)
@@ -66,16 +67,16 @@ func (a *app) up(ctx context.Context, o *operated, options local.Options, consol
 	})
 }
 
-func (a *app) stackOptions() local.Options {
-	return local.Options{DataDir: a.dataDir, Logger: a.logger(), Builtins: builtins()}
+func (a *app) stackOptions() stack.Options {
+	return stack.Options{DataDir: a.dataDir, Logger: a.logger(), Builtins: builtins()}
 }
 
 // withStack runs a stack for as long as do runs, and says what to do where there is one already.
-func (a *app) withStack(ctx context.Context, options local.Options, do func(context.Context, *local.Stack) error) error {
+func (a *app) withStack(ctx context.Context, options stack.Options, do func(context.Context, *stack.Stack) error) error {
 	if err := logStderr(a.logger()); err != nil {
 		return err
 	}
-	err := local.With(ctx, options, do)
+	err := stack.With(ctx, options, do)
 	if errors.Is(err, local.ErrInUse) {
 		return fmt.Errorf("%w: use it as it is, or --data FOLDER for another", err)
 	}
@@ -83,7 +84,7 @@ func (a *app) withStack(ctx context.Context, options local.Options, do func(cont
 }
 
 // announce says where everything is, and how to reach it from another terminal.
-func (a *app) announce(stack *local.Stack, console, token string) {
+func (a *app) announce(stack *stack.Stack, console, token string) {
 	c := stack.Connection()
 	fmt.Fprintf(a.notes(), "stoker is up: data in %s\n", a.dataDir)
 	fmt.Fprintf(a.notes(), "  bus        %s\n", stack.BusAddress())

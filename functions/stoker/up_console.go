@@ -15,7 +15,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/console"
 	"github.com/stoker-ml/stoker/functions/stoker/exit"
-	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 )
 
 // noConsole is the word for --console.
@@ -23,7 +23,7 @@ const noConsole = "off"
 
 // withConsole runs a console beside do, unless it is off. Its token stays with the data. Another one in its file takes its place while the
 // console runs, and a file that was removed is made again with a new one.
-func (a *app) withConsole(ctx context.Context, address string, stack *local.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
+func (a *app) withConsole(ctx context.Context, address string, stack *stack.Stack, probes http.Handler, do func(ctx context.Context, url, token string) error) error {
 	if address == noConsole {
 		return do(ctx, "", "")
 	}
@@ -35,7 +35,7 @@ func (a *app) withConsole(ctx context.Context, address string, stack *local.Stac
 	if err != nil {
 		return err
 	}
-	opts := a.consoleOptions(link{box: stack.Box, store: stack.Store, root: stack.Root})
+	opts := a.consoleOptions(link{box: stack.Bus, store: stack.Store, root: stack.Root})
 	opts.Token, opts.Readers, opts.Probes = token, readers(listener.Addr(), false), probes
 	running, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/functions/telemetry"
-	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
@@ -46,14 +46,14 @@ func TestARunIsOneTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := local.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), Slots: 2, Telemetry: tele}
+	options := stack.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), Slots: 2, Telemetry: tele}
 	var first, second events.Fact
-	err = local.With(t.Context(), options, func(ctx context.Context, s *local.Stack) error {
+	err = stack.With(t.Context(), options, func(ctx context.Context, s *stack.Stack) error {
 		spec, err := pipeline.Parse("penguin.yaml", []byte(searched))
 		if err != nil {
 			return err
 		}
-		if _, _, err := dispatch.Apply(ctx, s.Box, spec); err != nil {
+		if _, _, err := dispatch.Apply(ctx, s.Bus, spec); err != nil {
 			return err
 		}
 		if err := demo.Upload(ctx, s.Store, s.Root.Join("demo")); err != nil {
@@ -102,15 +102,15 @@ func TestARunIsOneTrace(t *testing.T) {
 }
 
 // outcome publishes a fact and waits for what comes of its run.
-func outcome(ctx context.Context, t *testing.T, s *local.Stack, fact events.Fact) events.Fact {
+func outcome(ctx context.Context, t *testing.T, s *stack.Stack, fact events.Fact) events.Fact {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	if _, err := s.Box.Publish(ctx, fact); err != nil {
+	if _, err := s.Bus.Publish(ctx, fact); err != nil {
 		t.Fatal(err)
 	}
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: fact.Pipeline, Run: fact.Run, Follow: true}
-	for recorded, err := range s.Box.Read(ctx, query) {
+	for recorded, err := range s.Bus.Read(ctx, query) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,11 +21,11 @@ import (
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 	"github.com/stoker-ml/stoker/functions/trainer"
 	"github.com/stoker-ml/stoker/functions/tuner"
 	"github.com/stoker-ml/stoker/functions/worker"
-	"github.com/stoker-ml/stoker/local"
 	"github.com/stoker-ml/stoker/local/demo"
 )
 
@@ -45,8 +45,8 @@ func TestARunIsOneTraceThoughAnAttemptFailsAndAWorkerDies(t *testing.T) {
 	}
 	var trained events.Fact
 	var lost string // the span of who was killed
-	options := local.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), NoWorker: true, Telemetry: tele}
-	err = local.With(t.Context(), options, func(ctx context.Context, s *local.Stack) error {
+	options := stack.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), NoWorker: true, Telemetry: tele}
+	err = stack.With(t.Context(), options, func(ctx context.Context, s *stack.Stack) error {
 		h := newHands(ctx, t, s, tele)
 		h.publish(ctx, s)
 		h.once(ctx, &crashing{Function: h.tuner})
@@ -87,7 +87,7 @@ type hands struct {
 	tuner   worker.Function
 }
 
-func newHands(ctx context.Context, t *testing.T, s *local.Stack, tele *telemetry.Telemetry) hands {
+func newHands(ctx context.Context, t *testing.T, s *stack.Stack, tele *telemetry.Telemetry) hands {
 	t.Helper()
 	bus, err := jetstream.Connect(ctx, s.Connection().NATS, jetstream.Options{Create: true, Lease: shortLease})
 	if err != nil {
@@ -105,11 +105,11 @@ func newHands(ctx context.Context, t *testing.T, s *local.Stack, tele *telemetry
 }
 
 // publish deploys the pipeline, and is upstream.
-func (h hands) publish(ctx context.Context, s *local.Stack) {
+func (h hands) publish(ctx context.Context, s *stack.Stack) {
 	h.Helper()
 	spec, err := pipeline.Parse("penguin.yaml", []byte(searched))
 	if err == nil {
-		_, _, err = dispatch.Apply(ctx, s.Box, spec)
+		_, _, err = dispatch.Apply(ctx, s.Bus, spec)
 	}
 	if err == nil {
 		err = demo.Upload(ctx, s.Store, s.Root.Join("demo"))
@@ -117,7 +117,7 @@ func (h hands) publish(ctx context.Context, s *local.Stack) {
 	if err == nil {
 		fact := demo.Facts(s.Root.Join("demo"), "monday")[1]
 		fact.Trace = "00-" + upstreamTrace + "-" + upstreamSpan + "-01"
-		_, err = s.Box.Publish(ctx, fact)
+		_, err = s.Bus.Publish(ctx, fact)
 	}
 	if err != nil {
 		h.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
-	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 )
 
 // TestMain stands for five programs: stoker's module process, the probe, a server of functions, a first step, and a stoker that can't
@@ -62,8 +62,8 @@ func thisBinary(t *testing.T) bench {
 func TestAnEventIsFollowedFromItsPublishingToItsModel(t *testing.T) {
 	t.Parallel()
 	b := thisBinary(t)
-	options := local.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), Slots: 1}
-	err := local.With(t.Context(), options, func(ctx context.Context, stack *local.Stack) error {
+	options := stack.Options{DataDir: t.TempDir(), Builtins: builtin.Digests(), Slots: 1}
+	err := stack.With(t.Context(), options, func(ctx context.Context, stack *stack.Stack) error {
 		figures, err := b.walkThrough(ctx, up{pid: os.Getpid(), connection: stack.Connection()})
 		if err != nil {
 			return err

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/functions/module/builtin"
-	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 )
 
 // readyGoal is that of bus and store being ready.
 const readyGoal = "< 150"
 
-// ready measures how long bus and store take to be ready: from the call of local.With to its body running, and from the start
+// ready measures how long bus and store take to be ready: from the call of stack.With to its body running, and from the start
 // of a process to its word that it is up. A fresh folder holds nothing; a used one what an earlier stack left there.
 func (b bench) ready(ctx context.Context) ([]figure, error) {
 	dir, err := os.MkdirTemp("", "stoker-bench-")
@@ -58,7 +58,7 @@ func timed(ctx context.Context, rounds int, measure func(context.Context, string
 
 func inProcess(ctx context.Context, dir string) (took time.Duration, err error) {
 	began := time.Now()
-	err = local.With(ctx, local.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 1}, func(context.Context, *local.Stack) error {
+	err = stack.With(ctx, stack.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 1}, func(context.Context, *stack.Stack) error {
 		took = time.Since(began)
 		return nil
 	})

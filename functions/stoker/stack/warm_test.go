@@ -1,4 +1,4 @@
-package local_test
+package stack_test
 
 import (
 	"bytes"
@@ -58,7 +58,7 @@ func newHost(t *testing.T, warm int, said io.Writer) *guest.Host {
 // trainedBy trains on the demo's penguins, and returns the digest of each file of the model.
 func trainedBy(t *testing.T, host *guest.Host, seed int64) map[string]string {
 	t.Helper()
-	data, err := filepath.Abs("demo/data")
+	data, err := filepath.Abs("../../../local/demo/data")
 	if err != nil {
 		t.Fatal(err)
 	}

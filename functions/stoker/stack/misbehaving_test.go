@@ -1,4 +1,4 @@
-package local_test
+package stack_test
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ trainer:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dispatch.Apply(t.Context(), stack.Box, spec); err != nil {
+	if _, _, err := dispatch.Apply(t.Context(), shared.Bus, spec); err != nil {
 		t.Fatal(err)
 	}
 	fact := demo.Facts(penguins(), "monday")[1]
@@ -96,7 +96,7 @@ func TestWhatAMisbehavingModuleDidIsToldAndTheWorkerLivesOn(t *testing.T) {
 // The model comes of a module that does no more than leave one, on the worker that saw to the others.
 func TestATFXModuleBecomesAModelBesideThem(t *testing.T) {
 	t.Parallel()
-	model, err := filepath.Abs("../compute/savedmodel/testdata/penguin/model")
+	model, err := filepath.Abs("../../../compute/savedmodel/testdata/penguin/model")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package local_test
+package stack_test
 
 import (
 	"fmt"

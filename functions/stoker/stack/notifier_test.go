@@ -1,4 +1,4 @@
-package local
+package stack
 
 import (
 	"testing"
@@ -9,11 +9,11 @@ import (
 // The store may be asked before the bus is open, by an uploader of a stack that was there before: it has to try again.
 func TestAMarkerThatCanNotBeToldYetIsRefused(t *testing.T) {
 	t.Parallel()
-	tell := new(notices).tell(&bridge.Options{Marker: "READY"})
+	tell := new(notifier).tell(&bridge.Options{Marker: "READY"})
 	if err := tell.Send(t.Context(), "data", nil); err == nil || tell.Suffix != "READY" {
 		t.Errorf("got %v, of keys that end in %q", err, tell.Suffix)
 	}
-	if tell := new(notices).tell(nil); tell.Send != nil {
+	if tell := new(notifier).tell(nil); tell.Send != nil {
 		t.Error("tells without a bridge")
 	}
 }

@@ -1,4 +1,4 @@
-package local_test
+package stack_test
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func deploy(t *testing.T, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dispatch.Apply(t.Context(), stack.Box, spec); err != nil {
+	if _, _, err := dispatch.Apply(t.Context(), shared.Bus, spec); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -74,7 +74,7 @@ func transformOf(pipeline, run string) events.Fact {
 func tuningOf(t *testing.T, pipeline, run string) *events.HParamsReady {
 	t.Helper()
 	query := events.Query{Kinds: []events.Kind{events.KindHParamsReady, events.KindTuningFailed}, Pipeline: pipeline, Run: run}
-	for recorded, err := range stack.Box.Read(t.Context(), query) {
+	for recorded, err := range shared.Bus.Read(t.Context(), query) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func fileOf(t *testing.T, uri, name string) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, err := storage.StageIn(t.Context(), stack.Store, ref, dir, storage.StageOptions{}); err != nil {
+	if _, err := storage.StageIn(t.Context(), shared.Store, ref, dir, storage.StageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -124,7 +124,7 @@ tuner: {when: always, on_failed: fail}
 		t.Errorf("told %+v", told)
 	}
 	query := events.Query{Kinds: []events.Kind{events.KindTuningFailed}, Pipeline: "penguin-untuned"}
-	for recorded, err := range stack.Box.Read(t.Context(), query) {
+	for recorded, err := range shared.Bus.Read(t.Context(), query) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package local_test
+package stack_test
 
 import (
 	"bytes"
@@ -21,13 +21,13 @@ import (
 	"github.com/stoker-ml/stoker/functions/module"
 	"github.com/stoker-ml/stoker/functions/module/builtin"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/local"
+	"github.com/stoker-ml/stoker/functions/stoker/stack"
 	"github.com/stoker-ml/stoker/local/demo"
 	"github.com/stoker-ml/stoker/storage"
 )
 
-// stack is shared: a process can run one embedded S3 server. Each test takes runs of its own.
-var stack *local.Stack
+// shared is the stack of all tests: a process can run one embedded S3 server. Each test uses runs of its own.
+var shared *stack.Stack
 
 // lost is a folder of a stack that was killed.
 var lost string
@@ -50,9 +50,9 @@ func withStack(m *testing.M) (code int) {
 	if err := os.MkdirAll(lost, 0o700); err != nil {
 		panic(err)
 	}
-	options := local.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 2, Bridge: &bridge.Options{}}
-	err = local.With(context.Background(), options, func(ctx context.Context, s *local.Stack) error {
-		stack = s
+	options := stack.Options{DataDir: dir, Builtins: builtin.Digests(), Slots: 2, Bridge: &bridge.Options{}}
+	err = stack.With(context.Background(), options, func(ctx context.Context, s *stack.Stack) error {
+		shared = s
 		if err := prepare(ctx); err != nil {
 			return err
 		}
@@ -72,13 +72,13 @@ func prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := dispatch.Apply(ctx, stack.Box, spec); err != nil {
+	if _, _, err := dispatch.Apply(ctx, shared.Bus, spec); err != nil {
 		return err
 	}
-	return demo.Upload(ctx, stack.Store, penguins())
+	return demo.Upload(ctx, shared.Store, penguins())
 }
 
-func penguins() storage.Ref { return stack.Root.Join("demo", demo.PipelineName) }
+func penguins() storage.Ref { return shared.Root.Join("demo", demo.PipelineName) }
 
 // patience bounds how long a test waits for a run; a machine that compiles meanwhile is slow.
 const patience = 2 * time.Minute
@@ -89,7 +89,7 @@ func outcome(t *testing.T, facts ...events.Fact) events.Fact {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, fact := range facts {
-		if _, err := stack.Box.Publish(ctx, fact); err != nil {
+		if _, err := shared.Bus.Publish(ctx, fact); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func outcome(t *testing.T, facts ...events.Fact) events.Fact {
 		Kinds:    events.OutcomeKinds(),
 		Pipeline: facts[0].Pipeline, Run: facts[0].Run, Follow: true,
 	}
-	for recorded, err := range stack.Box.Read(ctx, query) {
+	for recorded, err := range shared.Bus.Read(ctx, query) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestFactsBecomeAModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	staged, err := storage.StageIn(t.Context(), stack.Store, ref, t.TempDir(), storage.StageOptions{})
+	staged, err := storage.StageIn(t.Context(), shared.Store, ref, t.TempDir(), storage.StageOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestRawExamplesAndASchemaBecomeAModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dispatch.Apply(t.Context(), stack.Box, spec); err != nil {
+	if _, _, err := dispatch.Apply(t.Context(), shared.Bus, spec); err != nil {
 		t.Fatal(err)
 	}
 	got := trained(t, events.Fact{ID: "raw", Source: "/test", Pipeline: "penguin-raw", Run: "raw", Data: &events.ExamplesReady{
@@ -173,17 +173,17 @@ func TestRawExamplesAndASchemaBecomeAModel(t *testing.T) {
 // damaged uploads the demo's transformed examples under another address, with the train split changed.
 func damaged(t *testing.T, name string, change func(file []byte) []byte) string {
 	t.Helper()
-	root := stack.Root.Join("damaged", name)
+	root := shared.Root.Join("damaged", name)
 	for _, split := range []string{"train", "eval"} {
 		file := "Split-" + split + "/transformed_examples-00000-of-00001.gz"
-		body, err := os.ReadFile(filepath.Join("demo", "data", "transformed_examples", file))
+		body, err := os.ReadFile(filepath.Join("..", "..", "..", "local", "demo", "data", "transformed_examples", file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if split == "train" {
 			body = change(body)
 		}
-		if _, err := stack.Store.Put(t.Context(), root.Join(file), bytes.NewReader(body), int64(len(body))); err != nil {
+		if _, err := shared.Store.Put(t.Context(), root.Join(file), bytes.NewReader(body), int64(len(body))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -235,8 +235,8 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 		}
 	}
 	upload := func(key, body string) string {
-		ref := stack.Root.Join("damaged", key)
-		if _, err := stack.Store.Put(t.Context(), ref, strings.NewReader(body), int64(len(body))); err != nil {
+		ref := shared.Root.Join("damaged", key)
+		if _, err := shared.Store.Put(t.Context(), ref, strings.NewReader(body), int64(len(body))); err != nil {
 			t.Fatal(err)
 		}
 		return ref.String()
@@ -309,7 +309,7 @@ func TestBadInputEndsInOneClearErrorAndTheWorkerLivesOn(t *testing.T) {
 // buriedWith finds the run's job in DEAD, with the reason and the facts it was made from.
 func buriedWith(t *testing.T, run, reason string) {
 	t.Helper()
-	for letter, err := range stack.Box.Dead(t.Context()) {
+	for letter, err := range shared.Bus.Dead(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +333,7 @@ func nothingVisible(t *testing.T, execution string) {
 		return
 	}
 	hex := strings.TrimPrefix(execution, "sha256:")
-	for object, err := range stack.Store.List(t.Context(), stack.Root.Join(demo.PipelineName, "Trainer/")) {
+	for object, err := range shared.Store.List(t.Context(), shared.Root.Join(demo.PipelineName, "Trainer/")) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +345,7 @@ func nothingVisible(t *testing.T, execution string) {
 
 func TestEventsThatAreNoFactsAreBuriedAsTheyCame(t *testing.T) {
 	t.Parallel()
-	nc, err := nats.Connect(stack.Connection().NATS)
+	nc, err := nats.Connect(shared.Connection().NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func deadLetter(t *testing.T, subject string) events.DeadLetter {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil {
-		for letter, err := range stack.Box.Dead(ctx) {
+		for letter, err := range shared.Bus.Dead(ctx) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package local_test
+package stack_test
 
 import (
 	"context"
@@ -27,9 +27,9 @@ trainer:
   custom_config: {label: species, batch_size: 20, hidden_units: [8]}
 `
 
-// amazon is Amazon's own client, which knows the stack's keys and nothing else of it.
+// amazon is Amazon's own client, which knows only the keys of the stack.
 func amazon() *s3.Client {
-	c := stack.Connection()
+	c := shared.Connection()
 	return s3.New(s3.Options{
 		BaseEndpoint: aws.String(c.S3), Region: "us-east-1", UsePathStyle: true,
 		Credentials: credentials.NewStaticCredentialsProvider(c.AccessKey, c.SecretKey, ""),
@@ -41,7 +41,7 @@ func upload(t *testing.T, folder string, metadata map[string]string) {
 	t.Helper()
 	send := func(key string, body string, metadata map[string]string) {
 		_, err := amazon().PutObject(t.Context(), &s3.PutObjectInput{
-			Bucket: aws.String(stack.Root.Bucket), Key: &key, Body: strings.NewReader(body), Metadata: metadata,
+			Bucket: aws.String(shared.Root.Bucket), Key: &key, Body: strings.NewReader(body), Metadata: metadata,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func upload(t *testing.T, folder string, metadata map[string]string) {
 	}
 	for _, split := range []string{"Split-train", "Split-eval"} {
 		file := filepath.Join(split, "data_tfrecord-00000-of-00001.gz")
-		body, err := os.ReadFile(filepath.Join("demo", "data", "examples", file))
+		body, err := os.ReadFile(filepath.Join("..", "..", "..", "local", "demo", "data", "examples", file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := dispatch.Apply(t.Context(), stack.Box, spec); err != nil {
+	if _, _, err := dispatch.Apply(t.Context(), shared.Bus, spec); err != nil {
 		t.Fatal(err)
 	}
 	metadata := map[string]string{"pipeline": "penguin-marked", "schema": penguins().Join("schema").String()}
@@ -76,7 +76,7 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 	told := map[string]int{}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for recorded, err := range stack.Box.Read(ctx, events.Query{Pipeline: "penguin-marked", Follow: true}) {
+	for recorded, err := range shared.Bus.Read(ctx, events.Query{Pipeline: "penguin-marked", Follow: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,12 +99,12 @@ func TestAnUploadOfAMarkerStartsOneTraining(t *testing.T) {
 func again(t *testing.T, key string) {
 	t.Helper()
 	for {
-		notice, err := stack.Box.FollowBuckets(t.Context(), "again", 10*time.Second)
+		notice, err := shared.Bus.FollowBuckets(t.Context(), "again", 10*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if body := notice.Message().Body; strings.Contains(string(body), key) {
-			if err := stack.Box.Notify(t.Context(), stack.Root.Bucket, body); err != nil {
+			if err := shared.Bus.Notify(t.Context(), shared.Root.Bucket, body); err != nil {
 				t.Fatal(err)
 			}
 			return

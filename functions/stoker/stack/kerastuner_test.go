@@ -1,6 +1,6 @@
 //go:build kerastuner
 
-package local_test
+package stack_test
 
 import (
 	"context"
@@ -65,11 +65,11 @@ func trainedWithin(t *testing.T, patience time.Duration, fact events.Fact) *even
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if _, err := stack.Box.Publish(ctx, fact); err != nil {
+	if _, err := shared.Bus.Publish(ctx, fact); err != nil {
 		t.Fatal(err)
 	}
 	query := events.Query{Kinds: events.OutcomeKinds(), Pipeline: fact.Pipeline, Run: fact.Run, Follow: true}
-	for recorded, err := range stack.Box.Read(ctx, query) {
+	for recorded, err := range shared.Bus.Read(ctx, query) {
 		model, there := recorded.Fact.Data.(*events.ModelTrained)
 		if err != nil || !there {
 			t.Fatalf("%+v, %v", recorded.Fact.Data, err)

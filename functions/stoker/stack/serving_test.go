@@ -1,4 +1,4 @@
-package local_test
+package stack_test
 
 import (
 	"math"
@@ -33,11 +33,11 @@ func TestTensorFlowServesTheDemosModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	staged, err := storage.StageIn(t.Context(), stack.Store, ref, t.TempDir(), storage.StageOptions{})
+	staged, err := storage.StageIn(t.Context(), shared.Store, ref, t.TempDir(), storage.StageOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples, err := filepath.Abs(filepath.Join("demo", "data", "examples", "Split-eval", "*"))
+	examples, err := filepath.Abs(filepath.Join("..", "..", "..", "local", "demo", "data", "examples", "Split-eval", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
