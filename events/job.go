@@ -40,15 +40,7 @@ type Job struct {
 	Created    time.Time `json:"created"` // when the completing fact was stored
 	Trace      string    `json:"traceparent,omitempty"`
 	TraceState string    `json:"tracestate,omitempty"`
-
-	More *More `json:"-"` // of a newer version: stays in a job that is put on the queue again, and in those that follow from it
 }
-
-// plainJob is a Job's own members.
-type plainJob Job
-
-// MarshalJSON implements json.Marshaler.
-func (j Job) MarshalJSON() ([]byte, error) { return WriteMore(plainJob(j), j.More) }
 
 // Inputs are the artifacts a job reads, by address, pinned when its join completed. Empty means: not given.
 type Inputs struct {
@@ -78,9 +70,7 @@ func DecodeJob(body []byte) (Job, error) {
 	if err := job.Validate(); err != nil {
 		return Job{}, err
 	}
-	var err error
-	job.More, err = ReadMore(body, new(plainJob))
-	return job, err
+	return job, nil
 }
 
 // Validate says what is wrong with j: an *Invalid naming the field by its JSON path.

@@ -25,8 +25,6 @@ type Lease struct {
 
 	Cancelled bool     `json:"cancelled,omitempty"` // asked for with Queue.Cancel, after Message was put on the queue
 	GivenUp   *GivenUp `json:"given_up,omitempty"`  // the job is given up; what is left to do is to say so
-
-	More *More `json:"-"` // of a newer version: about Message, whoever holds the lease. What would be about one attempt has to name it
 }
 
 // Ended says how the last attempt ended that has not done its job. It stays while the next one is at it.
@@ -68,19 +66,6 @@ func (g *GivenUp) Failure() *Failure {
 // maxWhy is enough for an error with an address or two in it.
 const maxWhy = 500
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *Lease) UnmarshalJSON(text []byte) (err error) {
-	type plain Lease
-	l.More, err = ReadMore(text, (*plain)(l))
-	return err
-}
-
-// MarshalJSON implements json.Marshaler.
-func (l Lease) MarshalJSON() ([]byte, error) {
-	type plain Lease
-	return WriteMore(plain(l), l.More)
-}
-
 // DecodeLease reads the entry of a job in RegisterLeases. Of one that can't be read, which no worker wrote, the error comes with the
 // lease to go on with: an attempt that nobody knows has it, and is waited out like one that died.
 func DecodeLease(entry Entry) (lease Lease, err error) {
@@ -114,7 +99,7 @@ func (l Lease) Taken(attempt string) Lease {
 		}
 	}
 	return Lease{Message: l.Message, Holder: attempt, Number: l.Number + 1, Failures: l.Failures, Ended: l.Ended, Lost: l.Lost,
-		Cancelled: l.Cancelled, GivenUp: l.GivenUp, More: l.More}
+		Cancelled: l.Cancelled, GivenUp: l.GivenUp}
 }
 
 // Survived is the lease once the worker of an attempt has reported that it is alive, although it could not keep or release the lease.
@@ -142,7 +127,7 @@ func (l Lease) Released(cause FailureKind, why string) Lease {
 		why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
 	}
 	return Lease{Message: l.Message, Number: l.Number, Failures: counted(l.Failures, cause), Ended: &Ended{l.Number, cause, why}, Lost: l.Lost,
-		Cancelled: l.Cancelled, GivenUp: l.GivenUp, More: l.More}
+		Cancelled: l.Cancelled, GivenUp: l.GivenUp}
 }
 
 // Attempt describes the attempt that holds the lease.

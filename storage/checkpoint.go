@@ -19,8 +19,6 @@ type Checkpoint struct {
 	Step    int    `json:"step"`   // as the module told it
 
 	Files []CheckpointFile `json:"files"` // in path order
-
-	More *More `json:"-"` // of a newer version
 }
 
 // CheckpointFile is one file of a checkpoint. One that has not changed since an earlier checkpoint lies where that put it.
@@ -28,8 +26,6 @@ type CheckpointFile struct {
 	File
 	Attempt string `json:"attempt"` // and
 	Number  int    `json:"number"`  // of the checkpoint that sent it
-
-	More *More `json:"-"` // of a newer version
 }
 
 // Checkpoints are those of one execution, as one attempt at it sees them. The order of writing is: the files, each with its

@@ -49,9 +49,7 @@ type Commit struct {
 	FoundBy    string    `json:"found_by,omitempty"`   // the last attempt that took the model for its own outcome: see Found
 	Retired    bool      `json:"retired,omitempty"`    // the model is no longer kept: see Retire
 	Time       time.Time `json:"time"`
-
-	More *More  `json:"-"` // of a newer version: about the attempt's result, whoever finds or retires it
-	ETag string `json:"-"` // of commit.json itself, once it was read or written: what Recommit replaces
+	ETag       string    `json:"-"` // of commit.json itself, once it was read or written: what Recommit replaces
 }
 
 // maxDocumentBytes bounds what is read at once: a manifest of 100,000 files has some 20 MiB.

@@ -15,7 +15,6 @@ type pointer struct {
 	Execution   string       `json:"execution"`
 	Checkpoints []Checkpoint `json:"checkpoints"` // newest first
 
-	more   *More // of a newer version
 	etag   string
 	damage error // why what is there can't be read
 }
@@ -74,7 +73,7 @@ func (f CheckpointFile) in(place Place) Ref {
 // with is the pointer that names next first.
 func (p pointer) with(place Place, next Checkpoint) pointer {
 	all := append([]Checkpoint{next}, p.Checkpoints...)
-	return pointer{Execution: place.Execution, Checkpoints: all[:min(kept, len(all))], more: p.more}
+	return pointer{Execution: place.Execution, Checkpoints: all[:min(kept, len(all))]}
 }
 
 // refuses says why next may not replace what p names; nil if it may.

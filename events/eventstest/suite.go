@@ -45,7 +45,7 @@ func RunInBubble(t *testing.T, open func(t *testing.T) Box) {
 
 func tests() map[string]func(*testing.T, Box) {
 	all := map[string]func(*testing.T, Box){}
-	for _, room := range []map[string]func(*testing.T, Box){logTests(), queueTests(), leaseTests(), cancelTests(), proveTests(), newerTests(), bucketTests(), listenTests(), registerTests(), studyTests(), deadTests(), sideTests(), closeTests()} {
+	for _, room := range []map[string]func(*testing.T, Box){logTests(), queueTests(), leaseTests(), cancelTests(), proveTests(), bucketTests(), listenTests(), registerTests(), studyTests(), deadTests(), sideTests(), closeTests()} {
 		for name, test := range room {
 			all[name] = test
 		}

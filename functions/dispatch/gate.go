@@ -162,8 +162,8 @@ func (d *Dispatcher) swapGate(ctx context.Context, before events.Entry, gate pla
 	value, err := json.Marshal(gate)
 	switch {
 	case err != nil || bytes.Equal(value, before.Value):
-	case !gate.NeedsEntry() && before.Revision == 0:
-	case !gate.NeedsEntry():
+	case gate.IsOpen() && before.Revision == 0:
+	case gate.IsOpen():
 		err = d.gates.Delete(ctx, before.Key, before.Revision)
 	case before.Revision == 0:
 		_, err = d.gates.Create(ctx, before.Key, value)

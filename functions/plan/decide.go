@@ -19,7 +19,7 @@ func Decide(p pipeline.Pipeline, run string, facts []Pinned) Join {
 // Decide is Decide for a run whose tuning may be pinned already: that stays as it is. One that is found due is still to be pinned.
 func (j Join) Decide(p pipeline.Pipeline, facts []Pinned) Join {
 	join := New(j.Pipeline, j.Run)
-	join.Tuning, join.Began, join.More = j.Tuning, j.Began, j.More
+	join.Tuning, join.Began = j.Tuning, j.Began
 	for _, fact := range slices.SortedStableFunc(slices.Values(facts), bySequence) {
 		if !fact.Counts(p) {
 			continue

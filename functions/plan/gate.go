@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -17,21 +16,6 @@ type Gate struct {
 	Paused   bool    `json:"paused,omitempty"`
 	Admitted []Place `json:"admitted,omitempty"`
 	Waiting  []Place `json:"waiting,omitempty"` // in the order of their sequence
-
-	More *events.More `json:"-"` // of a newer version
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (g *Gate) UnmarshalJSON(text []byte) (err error) {
-	type plain Gate
-	g.More, err = events.ReadMore(text, (*plain)(g))
-	return err
-}
-
-// MarshalJSON implements json.Marshaler.
-func (g Gate) MarshalJSON() ([]byte, error) {
-	type plain Gate
-	return events.WriteMore(plain(g), g.More)
 }
 
 // Place is that of one run.
@@ -39,21 +23,6 @@ type Place struct {
 	Run          string `json:"run"`
 	Sequence     uint64 `json:"sequence"`                // of the fact that completed it
 	SupersededBy string `json:"superseded_by,omitempty"` // the run that took its place: it is about to end
-
-	More *events.More `json:"-"` // of a newer version
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *Place) UnmarshalJSON(text []byte) (err error) {
-	type plain Place
-	p.More, err = events.ReadMore(text, (*plain)(p))
-	return err
-}
-
-// MarshalJSON implements json.Marshaler.
-func (p Place) MarshalJSON() ([]byte, error) {
-	type plain Place
-	return events.WriteMore(plain(p), p.More)
 }
 
 // mostWaiting keeps a gate within one message of the bus. A run beyond is not listed: its join stays complete, and a sweep
@@ -62,9 +31,6 @@ const mostWaiting = 1000
 
 // IsOpen says whether the gate holds nobody up.
 func (g Gate) IsOpen() bool { return !g.Paused && len(g.Admitted) == 0 && len(g.Waiting) == 0 }
-
-// NeedsEntry says whether the gate has anything to say, be it what only a newer version knows.
-func (g Gate) NeedsEntry() bool { return !g.IsOpen() || g.More != nil }
 
 // Ahead is how many runs come before one that waits: those that have a place, and those that wait before it. false if it does not
 // wait.

@@ -42,21 +42,6 @@ type Join struct {
 	After   uint64  `json:"after,omitempty"`   // outcomes up to this sequence are those of earlier jobs
 	Outcome uint64  `json:"outcome,omitempty"` // sequence of the fact that tells what came of Job, once someone has noted it
 	Ending  *Ending `json:"ending,omitempty"`
-
-	More *events.More `json:"-"` // of a newer version
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (j *Join) UnmarshalJSON(text []byte) (err error) {
-	type plain Join
-	j.More, err = events.ReadMore(text, (*plain)(j))
-	return err
-}
-
-// MarshalJSON implements json.Marshaler.
-func (j Join) MarshalJSON() ([]byte, error) {
-	type plain Join
-	return events.WriteMore(plain(j), j.More)
 }
 
 // Ending says why a run has no job.
@@ -78,21 +63,6 @@ type Pinned struct {
 	Inputs     events.Inputs `json:"inputs"` // what it named
 	Force      bool          `json:"force,omitempty"`
 	Why        string        `json:"why,omitempty"` // of a tuning that failed
-
-	More *events.More `json:"-"` // of a newer version
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *Pinned) UnmarshalJSON(text []byte) (err error) {
-	type plain Pinned
-	f.More, err = events.ReadMore(text, (*plain)(f))
-	return err
-}
-
-// MarshalJSON implements json.Marshaler.
-func (f Pinned) MarshalJSON() ([]byte, error) {
-	type plain Pinned
-	return events.WriteMore(plain(f), f.More)
 }
 
 // Latest holds what "latest" meant when the join completed.
