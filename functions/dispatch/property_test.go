@@ -220,6 +220,7 @@ func (w *world) dispatchers(ctx context.Context, random *rand.Rand) {
 			w.t.Error(err)
 			return
 		}
+		d.Concurrency = 1 + random.IntN(3) // most of a larger number would only wait for events
 		running, crash := context.WithCancel(ctx)
 		stopped := context.AfterFunc(ctx, crash)
 		done := make(chan struct{})
