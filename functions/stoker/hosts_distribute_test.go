@@ -59,15 +59,15 @@ const lossTolerance = 1e-5
 // training, and the leader in another: each goes on from its checkpoint with the same result.
 func TestWorkersOnTwoHosts(t *testing.T) {
 	t.Parallel()
-	s := newStack(t)
+	s := newIdleStack(t)
 	one := s.train("one", 1, nil)
 	s.checkSame("two hosts", one, s.train("two", 2, nil))
 	s.checkSame("a member killed", one, s.train("member", 2, func(hosts []*started) { hosts[1].kill() }))
 	s.checkSame("the leader killed", one, s.train("leader", 2, func(hosts []*started) { hosts[0].kill() }))
 }
 
-// stack is a local one without workers, in a folder.
-type stack struct {
+// idleStack is a local stack without workers, in a folder.
+type idleStack struct {
 	t      *testing.T
 	dir    string
 	hold   string
@@ -75,10 +75,10 @@ type stack struct {
 	starts int
 }
 
-func newStack(t *testing.T) *stack {
+func newIdleStack(t *testing.T) *idleStack {
 	t.Helper()
 	dir := t.TempDir()
-	s := &stack{t: t, dir: dir, hold: filepath.Join(dir, "hold", "here")}
+	s := &idleStack{t: t, dir: dir, hold: filepath.Join(dir, "hold", "here")}
 	s.env = append(os.Environ(), "HOME="+dir, "XDG_DATA_HOME="+filepath.Join(dir, "data"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
 		"STOKER_PYTHON="+tftest.Python(t), "STOKER_MODULE_WRITE="+filepath.Dir(s.hold), "STOKER_HOSTS_TOKEN=0123456789abcdef0123456789abcdef", "CUDA_VISIBLE_DEVICES=")
 	s.must(os.Mkdir(filepath.Dir(s.hold), 0o700))
@@ -99,7 +99,7 @@ func newStack(t *testing.T) *stack {
 
 // train has a pipeline of its own trained by so many hosts, and returns the loss. disturb is called in the third epoch; what it killed is
 // started again, as by Kubernetes.
-func (s *stack) train(name string, workers int, disturb func([]*started)) float64 {
+func (s *idleStack) train(name string, workers int, disturb func([]*started)) float64 {
 	s.t.Helper()
 	s.write(name+".yaml", fmt.Sprintf(`
 pipeline: %s
@@ -136,7 +136,7 @@ trainer:
 }
 
 // group starts all hosts as the pods of a Job, for one job.
-func (s *stack) group(workers int) (hosts []*started) {
+func (s *idleStack) group(workers int) (hosts []*started) {
 	if workers == 1 {
 		return []*started{s.start("worker", "--once", "--functions", "train", "--wait", "60s", "-v")}
 	}
@@ -153,7 +153,7 @@ func (s *stack) group(workers int) (hosts []*started) {
 }
 
 // loss is that of the one model that there is.
-func (s *stack) loss(name string, hosts []*started, workers int, resumed bool) float64 {
+func (s *idleStack) loss(name string, hosts []*started, workers int, resumed bool) float64 {
 	s.t.Helper()
 	log := s.stoker("logs", "r", "--pipeline", name)
 	if !strings.Contains(log, fmt.Sprintf("replicas: %d\n", workers)) || workers > 1 && !strings.Contains(log, "[worker 1] replicas: 2\n") {
@@ -170,7 +170,7 @@ func (s *stack) loss(name string, hosts []*started, workers int, resumed bool) f
 	return models[0].Metrics["loss"]
 }
 
-func (s *stack) checkSame(name string, want, got float64) {
+func (s *idleStack) checkSame(name string, want, got float64) {
 	s.t.Helper()
 	if want == 0 || want > 0.5 || math.Abs(want-got) > lossTolerance {
 		s.t.Errorf("%s: loss %v, want %v", name, got, want)
@@ -186,7 +186,7 @@ type started struct {
 	err  error // readable after gone
 }
 
-func (s *stack) start(args ...string) *started {
+func (s *idleStack) start(args ...string) *started {
 	s.t.Helper()
 	p := &started{cmd: s.command(args...), log: filepath.Join(s.t.TempDir(), "log"), gone: make(chan struct{})}
 	out, err := os.Create(p.log)
@@ -219,19 +219,19 @@ func (p *started) ended() bool {
 	}
 }
 
-func (s *stack) said(p *started) string {
+func (s *idleStack) said(p *started) string {
 	text, err := os.ReadFile(p.log)
 	s.must(err)
 	return string(text)
 }
 
-func (s *stack) command(args ...string) *exec.Cmd {
+func (s *idleStack) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("stoker", args...) // testscript puts it on the path
 	cmd.Dir, cmd.Env = s.dir, s.env
 	return cmd
 }
 
-func (s *stack) stoker(args ...string) string {
+func (s *idleStack) stoker(args ...string) string {
 	s.t.Helper()
 	out, err := s.command(args...).Output()
 	if err != nil {
@@ -240,11 +240,11 @@ func (s *stack) stoker(args ...string) string {
 	return string(out)
 }
 
-func (s *stack) write(name, text string) {
+func (s *idleStack) write(name, text string) {
 	s.must(os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 }
 
-func (s *stack) until(what string, come func() bool) {
+func (s *idleStack) until(what string, come func() bool) {
 	s.t.Helper()
 	const patience = 5 * time.Minute
 	for start := time.Now(); !come(); time.Sleep(50 * time.Millisecond) {
@@ -254,7 +254,7 @@ func (s *stack) until(what string, come func() bool) {
 	}
 }
 
-func (s *stack) must(err error) {
+func (s *idleStack) must(err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
