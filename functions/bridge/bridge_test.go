@@ -269,12 +269,12 @@ func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	w := setup(t, bridge.Options{Pipeline: "penguin", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	w.folder("monday")
 	w.put("monday/_SUCCESS", "")
-	w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Pipelin": "taxi"}))
+	w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-Source": "spark"}))
 	w.tell(w.message("monday/_success", "1", nil))
 	w.tell(w.message("monday/data.gz", "1", nil))
 	w.drain()
 	w.only()
-	for _, want := range []string{"metadata of a marker not used", "name=pipelin", "no marker: its name is another", "key=monday/_success marker=_SUCCESS"} {
+	for _, want := range []string{"metadata of a marker not used", "name=source", "no marker: its name is another", "key=monday/_success marker=_SUCCESS"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &log)
 		}
@@ -282,6 +282,43 @@ func TestWhatIsNotUsedIsLogged(t *testing.T) {
 	if strings.Contains(log.String(), "data.gz") {
 		t.Errorf("files are logged:\n%s", &log)
 	}
+}
+
+// An event without what a producer said in metadata that it mistyped would start the wrong pipeline.
+func TestMetadataThatWouldBeDroppedIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, reason := range map[string]string{
+		"pipelin":         "metadata.pipelin: expected one of pipeline, run, schema, statistics, traceparent, tracestate in a marker's metadata, got pipelin; did you mean pipeline?",
+		"Piepline":        "did you mean pipeline?",
+		"runs":            "did you mean run?",
+		"trace-parent":    "did you mean traceparent?",
+		"hyperparameter":  "did you mean hyperparameters?",
+		"examples":        "; examples is read in its body alone, got examples",
+		"transform-graph": "; transform_graph is read in its body alone, got transform-graph",
+		"stoker-team":     "metadata.stoker-team: expected one of pipeline, run",
+		"stoker_run":      "metadata.stoker_run: expected one of pipeline, run",
+	} {
+		w := setup(t, bridge.Options{Pipeline: "penguin"})
+		w.folder("monday")
+		w.put("monday/_SUCCESS", "")
+		w.tell(w.message("monday/_SUCCESS", "1", map[string]string{"X-Amz-Meta-" + name: "taxi"}))
+		w.drain()
+		w.buried(reason, "metadata."+strings.ToLower(name))
+	}
+}
+
+func TestMetadataOfOtherToolsIsNoMistake(t *testing.T) {
+	t.Parallel()
+	w := setup(t, bridge.Options{Pipeline: "penguin"})
+	w.folder("monday")
+	w.put("monday/_SUCCESS", "")
+	others := map[string]string{}
+	for _, name := range []string{"mtime", "md5chksum", "s3cmd-attrs", "source", "user", "rev", "sum", "job", "run-host", "version", "date", "sha256"} {
+		others["X-Amz-Meta-"+name] = "x"
+	}
+	w.tell(w.message("monday/_SUCCESS", "1", others))
+	w.drain()
+	w.only()
 }
 
 func TestMetadataComesBeforeBodyBeforeDefaults(t *testing.T) {

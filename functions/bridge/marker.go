@@ -106,9 +106,13 @@ func (b *Bridge) read(ctx context.Context, u upload) (Marker, error) {
 		return Marker{}, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.metadata)) {
-		if marker.inMetadata()[name] == nil { // tools leave some: it may be no mistake
-			b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name)
+		if marker.inMetadata()[name] != nil {
+			continue
 		}
+		if err := meantForBridge(name); err != nil {
+			return Marker{}, refused(err)
+		}
+		b.log.WarnContext(ctx, "metadata of a marker not used", "marker", u.at, "name", name) // tools leave some
 	}
 	marker.prefer(u.metadata)
 	return marker, nil
