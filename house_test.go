@@ -72,7 +72,7 @@ var table = house.Table{
 		"functions/module":                           {Opens: "compute/kernel compute/record compute/tune", Tests: "compute/tune/space"},
 		"functions/module/modelcheck":                {Opens: "compute/export compute/savedmodel compute/skew compute/tensorflow"},
 		"functions/module/modelcheck/modelchecktest": {Opens: "functions/guest functions/module/modelcheck", TestHelp: true},
-		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/nn/plan compute/record compute/skew"},
+		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/bundle compute/kernel compute/nn/plan compute/record compute/skew"},
 		"functions/module/estimator":                 {Opens: "functions/module compute/nn/initializer compute/warm compute/runlog " + learning, Tests: "compute/record"},
 		"functions/guest":                            {Opens: "functions/module functions/guest/process functions/guest/python functions/guest/snapshot", Tests: "compute/tftest compute/export"},
 		"functions/guest/process":                    {Opens: "functions/scratch"},
