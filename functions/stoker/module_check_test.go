@@ -97,9 +97,7 @@ func TestAModuleThatLacksWhatIsCalledIsRefused(t *testing.T) {
 
 // A machine may have a Python without TensorFlow. Not parallel: it has an environment of its own.
 func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs python3; -short leaves it out")
-	}
+	python := tftest.Python3(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("STOKER_PYTHON", "")
 	t.Setenv("HOME", t.TempDir())
@@ -108,7 +106,7 @@ func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := t.TempDir() // where python3 is no shim of a home that is another now
-	real, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	real, err := exec.Command(python, "-c", "import sys; print(sys.executable)").Output()
 	if err == nil {
 		err = os.Symlink(strings.TrimSpace(string(real)), filepath.Join(own, "python3"))
 	}

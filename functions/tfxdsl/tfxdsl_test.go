@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/tfxdsl"
@@ -20,10 +21,7 @@ import (
 
 func record(t *testing.T, text string, timeout time.Duration) (*tfxdsl.Recorded, error) {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	python := tftest.Python3(t)
 	path := filepath.Join(t.TempDir(), "my_pipeline.py")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)

@@ -3,18 +3,18 @@ package python_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest/python"
 )
 
 func TestWhatIsNoPythonIsNamedByItsLine(t *testing.T) {
 	t.Parallel()
-	interpreter := python3(t)
+	interpreter := tftest.Python3(t)
 	dir := t.TempDir()
 	for text, want := range map[string]string{
 		"def run_fn(a):\n    pass\n":           "",
@@ -42,19 +42,6 @@ func TestWhatIsNoPythonIsNamedByItsLine(t *testing.T) {
 	}
 }
 
-// python3 is an interpreter without any packages of ours.
-func python3(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("needs python3; -short leaves it out")
-	}
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func outlineError(t *testing.T, e python.Environment, files ...string) error {
 	t.Helper()
 	_, err := python.ReadOutlines(t.Context(), e, files...)
@@ -63,7 +50,7 @@ func outlineError(t *testing.T, e python.Environment, files ...string) error {
 
 func TestAnOutlineHasTheNamesAtTheTopOfAFile(t *testing.T) {
 	t.Parallel()
-	interpreter := python3(t)
+	interpreter := tftest.Python3(t)
 	path := filepath.Join(t.TempDir(), "m.py")
 	for _, tt := range []struct {
 		text, binds string
@@ -105,7 +92,7 @@ func TestAnOutlineHasTheNamesAtTheTopOfAFile(t *testing.T) {
 // A file of others may hold anything, and Python reads it without running it.
 func TestAHostileFileIsReadInBounds(t *testing.T) {
 	t.Parallel()
-	interpreter := python3(t)
+	interpreter := tftest.Python3(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"nested":  strings.Repeat("(", 5000) + strings.Repeat(")", 5000),
