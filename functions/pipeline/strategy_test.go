@@ -28,6 +28,15 @@ func TestWorkersAndStrategyFillEachOtherIn(t *testing.T) {
 	}
 }
 
+func TestClassesGPUAndThoseBelowItWantAGPU(t *testing.T) {
+	t.Parallel()
+	for class, want := range map[string]bool{"gpu": true, "gpu-a100": true, "gpu-": true, "cpu": false, "gpus": false, "a100-gpu": false, "no-gpu": false, "": false} {
+		if got := (pipeline.Resources{Class: class}).WantsGPU(); got != want {
+			t.Errorf("class %q wants a GPU: %v, want %v", class, got, want)
+		}
+	}
+}
+
 func TestAStrategyThatCanNotBeIsRefusedWhereItStands(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ module, resources, want string }{
