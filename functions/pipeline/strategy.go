@@ -59,8 +59,6 @@ func (r *report) strategy(p Pipeline) {
 		r.add(strategy, "%s is for one process, and workers is %d: expected multi_worker", asked.Strategy, asked.Workers)
 	case asked.Workers > module.MaxWorkers:
 		r.add(workers, "expected at most %d, got %d", module.MaxWorkers, asked.Workers)
-	case many && p.Module.Keras == module.Keras3:
-		r.add(workers, "%s", module.WhyKeras2)
 	}
 }
 

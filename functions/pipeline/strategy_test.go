@@ -47,8 +47,6 @@ func TestAStrategyThatCanNotBeIsRefusedWhereItStands(t *testing.T) {
 		{"m.py", "{strategy: multi_worker}", `p.yaml:3:23: trainer.resources.strategy: multi_worker is for workers: 2 or more`},
 		{"m.py", "{workers: 2, strategy: tpu}",
 			`p.yaml:3:35: trainer.resources.strategy: tpu is for one process, and workers is 2: expected multi_worker`},
-		{"{path: m.py, keras: 3}", "{workers: 2}", "p.yaml:3:23: trainer.resources.workers: several workers need keras: 2 (or auto, which is 2 " +
-			"for them): under Keras 3, fit fails with MultiWorkerMirroredStrategy"},
 		{"builtin:dnn", "{workers: 2}", "p.yaml:3:23: trainer.resources.workers: builtin:dnn trains in one process and on its own; " +
 			"several processes and the strategies of tf.distribute are for TFX modules"},
 		{"builtin:dnn", "{strategy: mirrored}", "p.yaml:3:23: trainer.resources.strategy: builtin:dnn trains in one process and on its own; " +
