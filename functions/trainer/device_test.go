@@ -34,7 +34,9 @@ func TestAJobOfClassGPUThatTrainedOnACPUSaysSo(t *testing.T) {
 		if gpu.Execution == cpu.Execution || gpu.Cached {
 			t.Errorf("%q: class %s is the execution of class cpu", test.device, test.class)
 		}
-		says := slices.ContainsFunc(gpu.Notes, func(note string) bool { return strings.HasPrefix(note, "trained on a CPU: the class is "+test.class+",") })
+		says := slices.ContainsFunc(gpu.Notes, func(note string) bool {
+			return strings.HasPrefix(note, "trained on a CPU: the class is "+test.class+",")
+		})
 		if says != test.noted {
 			t.Errorf("class %s on %q: notes %q", test.class, test.device, gpu.Notes)
 		}
