@@ -141,7 +141,7 @@ func TestEstimatorModuleAndStrategies(t *testing.T) {
 	several := estimatorAssignment(t, 10)
 	several.Strategy, several.Workers = module.StrategyMultiWorker, 2
 	_, err = host.Run(t.Context(), several, guest.Limits{}, nil)
-	if failed := asError(t, err); failed.Kind != guest.KindModule || !strings.Contains(failed.Error(), "resources.workers: trainer_fn returned an Estimator") {
+	if failed := asError(t, err); failed.Kind != guest.KindModule || !strings.Contains(failed.Error(), "resources.workers: trainer_fn makes an Estimator") {
 		t.Errorf("%s: %v\n%s", failed.Kind, err, failed.LogTail)
 	}
 }

@@ -13,6 +13,9 @@ from stoker_guest import leaving, said
 
 MIRRORED, MULTI_WORKER, TPU = "mirrored", "multi_worker", "tpu"
 WAYS = "train by Keras's fit, or by tf.distribute.get_strategy().run; or ask for one worker and no strategy"
+ESTIMATOR = ("resources.workers: trainer_fn makes an Estimator, which one process trains: ask for one worker, or train by Keras's fit in "
+             "run_fn")
+NO_CHIEF = 'If "cluster" is set in TF_CONFIG, it must have one "chief" node'  # of tf.estimator.RunConfig
 KERAS_3 = "keras.src.backend.tensorflow.trainer"  # the module of its fit and evaluate
 CLASSES = ("MirroredStrategy", "MultiWorkerMirroredStrategy", "TPUStrategy")  # of tf.distribute, and of its experimental part
 
@@ -40,6 +43,8 @@ def scope(assignment):
         with _counted(strategy, name == MULTI_WORKER) as steps, _given(tf, strategy), strategy.scope():
             yield
     except Exception as error:
+        if name == MULTI_WORKER and NO_CHIEF in str(error):
+            raise ValueError(ESTIMATOR) from error
         if steps or "DistributedVariable" not in str(error) and "replica context" not in str(error):
             raise
         raise ValueError(f"resources.strategy: {name}: the module has a loop of its own, which does not train by the strategy: {WAYS}") from error
@@ -124,8 +129,7 @@ def called(method, of):
 def no_estimator():
     """Refuses, with several workers, an Estimator: it starts a server of its own at the address that the strategy's has."""
     if _steps is not None:
-        raise ValueError("resources.workers: trainer_fn returned an Estimator, which one process trains: ask for one worker, or train by "
-                         "Keras's fit in run_fn")
+        raise ValueError(ESTIMATOR)
 
 
 @contextlib.contextmanager

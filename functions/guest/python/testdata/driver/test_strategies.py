@@ -125,8 +125,12 @@ class Strategies(unittest.TestCase):
             self.train("multi_worker", trainer_fn)
 
     def test_an_estimator_is_refused_with_several_workers_before_it_trains(self):
-        with self.assertRaisesRegex(ValueError, "resources.workers: trainer_fn returned an Estimator, which one process trains"):
-            self.train("multi_worker", estimator)
+        def configured(_):
+            raise ValueError('If "cluster" is set in TF_CONFIG, it must have one "chief" node.')  # as tf.estimator.RunConfig
+
+        for trainer_fn in (estimator, configured):
+            with self.assertRaisesRegex(ValueError, "resources.workers: trainer_fn makes an Estimator, which one process trains"):
+                self.train("multi_worker", trainer_fn)
 
     def test_steps_by_a_copy_of_the_strategy_count_and_are_the_copys(self):  # an Estimator's RunConfig copies it
         found = []
