@@ -44,7 +44,7 @@ func signature(name string) string {
 	return name + "(fn_args)"
 }
 
-// argsOf is how many arguments a function is called with: trainer_fn also gets the schema.
+// argsOf is how many arguments a function is called with at most: trainer_fn also gets the schema if it takes one.
 func (e entryPoint) argsOf(name string) int {
 	if name == "trainer_fn" {
 		return 2
@@ -171,7 +171,7 @@ func (e entryPoint) missing(path string, outline python.Outline) error {
 		path, strings.Join(calls, " or "), e.key, e.key)
 }
 
-// callable refuses a function that can't be called with so many arguments.
+// callable refuses a function that can't be called with one argument, or any number of them up to args.
 func callable(path string, b python.Binding, args int) error {
 	at := fmt.Sprintf("%s:%d:%d: %s", path, b.Line, b.Column, b.Name)
 	switch {
@@ -179,8 +179,8 @@ func callable(path string, b python.Binding, args int) error {
 		return fmt.Errorf("%s: expected a plain function, got an async one, of which nothing would run", at)
 	case !b.Function:
 		return nil
-	case b.Least > args || b.Most >= 0 && b.Most < args:
-		return fmt.Errorf("%s: expected a function of %s, as TFX calls %s", at, map[int]string{1: "1 argument", 2: "2 arguments"}[args], signature(b.Name))
+	case b.Least > args || b.Most == 0:
+		return fmt.Errorf("%s: expected a function of %s, as TFX calls %s", at, map[int]string{1: "1 argument", 2: "1 or 2 arguments"}[args], signature(b.Name))
 	case len(b.Keywords) > 0:
 		return fmt.Errorf("%s: needs %s by name, and TFX calls %s", at, strings.Join(b.Keywords, ", "), signature(b.Name))
 	}

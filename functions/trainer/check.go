@@ -14,9 +14,10 @@ import (
 
 // noteDevice notes a training that asked for a GPU and had none.
 func (a *attempt) noteDevice() {
-	if a.Execution.Spec.Trainer.Resources.WantsGPU() && a.outcome.Device == module.DeviceCPU {
-		a.notes = append(a.notes, "trained on a CPU: the class is gpu, and the worker had no GPU that the module could use")
-		a.Execution.Log.Warn("a job of class gpu trained on a CPU")
+	r := a.Execution.Spec.Trainer.Resources
+	if r.WantsGPU() && a.outcome.Device == module.DeviceCPU {
+		a.notes = append(a.notes, "trained on a CPU: the class is "+r.Class+", and the worker had no GPU that the module could use")
+		a.Execution.Log.Warn("a job of a GPU class trained on a CPU", "class", r.Class)
 	}
 }
 

@@ -13,7 +13,10 @@ import (
 // buildTag is the constraint of a test file of the second tier: one tag alone.
 var buildTag = regexp.MustCompile(`(?m)^//go:build ([a-z_]+)$`)
 
-// A test behind a build tag runs nowhere unless a task names its tag and its package.
+// testFunction matches the declaration of a test.
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w*)\(t \*testing\.T\)`)
+
+// A test behind a build tag runs nowhere unless a task names its tag and its package, and the task's -run pattern matches its name.
 func TestTheTaskfileRunsEveryTestBehindABuildTag(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../Taskfile.yml")
@@ -33,11 +36,15 @@ func TestTheTaskfileRunsEveryTestBehindABuildTag(t *testing.T) {
 			return err
 		}
 		match := buildTag.FindSubmatch(source)
-		if match == nil || !slices.Contains(tags, string(match[1])) || !strings.Contains(string(source), "\nfunc Test") {
+		if match == nil || !slices.Contains(tags, string(match[1])) {
 			return nil
 		}
-		if tag, folder := string(match[1]), path.Dir(file); !slices.ContainsFunc(lines, func(line string) bool { return runs(line, tag, folder) }) {
-			t.Errorf("%s: no task runs go test with -tags %s on ./%s", file, tag, folder)
+		tag, folder := string(match[1]), path.Dir(file)
+		for _, declared := range testFunction.FindAllSubmatch(source, -1) {
+			name := string(declared[1])
+			if !slices.ContainsFunc(lines, func(line string) bool { return runs(line, tag, folder, name) }) {
+				t.Errorf("%s: no task runs go test with -tags %s and a -run pattern that matches %s on ./%s", file, tag, name, folder)
+			}
 		}
 		return nil
 	})
@@ -46,11 +53,13 @@ func TestTheTaskfileRunsEveryTestBehindABuildTag(t *testing.T) {
 	}
 }
 
-// runs reports whether a line of the Taskfile tests a folder with a tag.
-func runs(line, tag, folder string) bool {
+// runs reports whether a line of the Taskfile runs a test of a folder with a tag. Without -run it runs all of them.
+func runs(line, tag, folder, test string) bool {
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" '\"[]", r) })
-	at := slices.Index(words, "-tags")
-	if at < 0 || at+1 >= len(words) || !slices.Contains(strings.Split(words[at+1], ","), tag) {
+	if !slices.Contains(strings.Split(flag(words, "-tags"), ","), tag) {
+		return false
+	}
+	if pattern, err := regexp.Compile(flag(words, "-run")); err != nil || !pattern.MatchString(test) {
 		return false
 	}
 	return slices.ContainsFunc(words, func(word string) bool {
@@ -106,6 +115,36 @@ func TestEveryTaskWithTestsIsRunByATier(t *testing.T) {
 	for name := range calls {
 		if (name == "test" || strings.HasPrefix(name, "test:")) && !run[name] {
 			t.Errorf("task %s is called by neither .ci/run nor task test:peers", name)
+		}
+	}
+}
+
+// flag returns the value of a flag on a command line, "" without it.
+func flag(words []string, name string) string {
+	at := slices.Index(words, name)
+	if at < 0 || at+1 >= len(words) {
+		return ""
+	}
+	return words[at+1]
+}
+
+func TestALineOfTheTaskfileRunsWhatItsPatternMatches(t *testing.T) {
+	t.Parallel()
+	const line = `    cmds: [go test -count=1 -timeout 30m -tags distribute,tfx -run "Workers|ONNX" ./functions/guest ./infra/...]`
+	for _, test := range []struct {
+		line, tag, folder, name string
+		want                    bool
+	}{
+		{line, "distribute", "functions/guest", "TestTwoWorkers", true},
+		{line, "tfx", "infra/pages", "TestONNXFiles", true},
+		{line, "distribute", "functions/guest", "TestAMirroredModule", false},
+		{line, "warm", "functions/guest", "TestTwoWorkers", false},
+		{line, "distribute", "functions/stoker", "TestTwoWorkers", false},
+		{"      - go test -tags hosts -v ./infra/hosts", "hosts", "infra/hosts", "TestAnything", true},
+		{"      - go test ./infra/hosts", "hosts", "infra/hosts", "TestAnything", false},
+	} {
+		if got := runs(test.line, test.tag, test.folder, test.name); got != test.want {
+			t.Errorf("%s: runs %s of %s with tag %s: %v, want %v", test.line, test.name, test.folder, test.tag, got, test.want)
 		}
 	}
 }
