@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest/process"
 	"github.com/stoker-ml/stoker/functions/stoker/terminal"
 )
@@ -16,6 +17,7 @@ import (
 // A file of TFX's is foreign code: what the settings name as credentials and those of the local stack are hidden from it.
 func TestAFileOfTFXReadsNoCredentials(t *testing.T) {
 	t.Parallel()
+	tftest.Python3(t)
 	dir, data := t.TempDir(), t.TempDir()
 	text := fmt.Sprintf(`
 from tfx import v1 as tfx
