@@ -469,7 +469,7 @@ func (c *check) judge(signature, by string, spec example.Spec, labels []string, 
 	if !slices.Contains(c.answeredBy, by) {
 		c.answeredBy = append(c.answeredBy, by)
 	}
-	c.note("there are no raw rows: the signature %s answered %d of %d synthetic ones, made of the transform graph's raw schema; its answers are not "+
+	c.note("the signature %s answered %d of %d synthetic raw rows, made of the transform graph's raw schema; its answers are not "+
 		"compared with anything", signature, answered, len(attempts))
 	return nil
 }

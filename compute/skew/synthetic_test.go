@@ -69,7 +69,7 @@ func needsLabel(g *corepb.MetaGraphDef) {
 func TestAModelIsAskedForSyntheticRowsWhereThereAreNoRawOnes(t *testing.T) {
 	t.Parallel()
 	r := ask(t, withoutRaw(t, func(*corepb.MetaGraphDef) {}))
-	if r.Asked == 0 || r.Rows != 0 || r.Raw || !strings.Contains(r.Note, "synthetic ones, made of the transform graph's raw schema; its answers are not compared") ||
+	if r.Asked == 0 || r.Rows != 0 || r.Raw || !strings.Contains(r.Note, "synthetic raw rows, made of the transform graph's raw schema; its answers are not compared") ||
 		strings.Contains(r.Note, "not checked") || !strings.HasPrefix(r.NotCompared, "there are no raw rows") || len(r.By) != 1 {
 		t.Errorf("report %+v", r)
 	}

@@ -98,7 +98,7 @@ func TestAnErrorOfTheValuesRefusesNoModel(t *testing.T) {
 	}{
 		"an error for what no penguin has": {true, func(f map[string]*examplepb.Feature) bool {
 			return number(f, "flipper_length_mm") <= 0 || number(f, "flipper_length_mm") > 1 || number(f, "body_mass_g") > 1
-		}, "", "synthetic ones"},
+		}, "", "synthetic raw rows"},
 		"an error for each row":                       {true, func(map[string]*examplepb.Feature) bool { return true }, "has an error for each of ", ""},
 		"an error for each row, whatever that may be": {false, func(map[string]*examplepb.Feature) bool { return true }, "", "perhaps because of the values"},
 		"needs the label for some values": {true, func(f map[string]*examplepb.Feature) bool {

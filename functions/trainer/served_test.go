@@ -154,7 +154,7 @@ func TestModulesAreAskedForSyntheticRowsWithoutRawExamples(t *testing.T) {
 			t.Errorf("%s: published %v, error %v, want a check that failed with %q", kind, told, err, want)
 		}
 	}
-	for kind, note := range map[string]string{"plain": "synthetic ones", "asserts": "synthetic ones", "otherwise": "synthetic ones", "one_by_one": "synthetic ones", "exported": "transformed ones were fed", "lacks": "perhaps because of the values"} {
+	for kind, note := range map[string]string{"plain": "synthetic raw rows", "asserts": "synthetic raw rows", "otherwise": "synthetic raw rows", "one_by_one": "synthetic raw rows", "exported": "transformed ones were fed", "lacks": "perhaps because of the values"} {
 		told, err := servesRows(t, host, kind, module.Keras3, false)
 		if err != nil {
 			t.Errorf("%s: %v", kind, err)
