@@ -203,7 +203,6 @@ func (s *synthetic) plausible(ctx context.Context) []row {
 	}
 	chosen := s.choose(func(int) int { return 0 })
 	best := s.distances(ctx, limits, [][]values{chosen})[0]
-	right := make([][]values, len(s.spec)) // of each feature the values that suit
 	for pass := range 1 + refinements {
 		for i, f := range s.spec {
 			list := s.candidates(f)
