@@ -104,7 +104,7 @@ var table = house.Table{
 			"compute/example compute/skew compute/warm",
 			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
 		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
-			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/tuner/oracle/oraclepb"},
+			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/plan functions/tuner/oracle/oraclepb"},
 		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
 		"functions/peer":          {Tests: "functions/peer/peertest"}, // whose process is at the other end
 		"functions/peer/peertest": {TestHelp: true},
@@ -170,7 +170,7 @@ var table = house.Table{
 		{Library: "gorgonia.org/cu", Rooms: "compute/nn/cuda/driver"}, // its init ends a process that finds no GPU: only a binary of its own may link it
 		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/skew compute/warm compute/tensorflow " +
 			"compute/tensorflow/ops functions/inspect",
-			Tests: "compute/example compute/transform"},
+			Tests: "compute/example compute/transform functions/module/builtin"},
 		{Library: "github.com/parquet-go/parquet-go", Rooms: "compute/examplegen"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},
 		{Library: "github.com/goccy/go-yaml", Rooms: "functions/pipeline functions/settings functions/stoker functions/stoker/terminal functions/tfxdsl events/jetstream", Tests: "events functions/telemetry"},

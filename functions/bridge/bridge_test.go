@@ -210,10 +210,11 @@ func TestAMarkerInAnOutputOfTransformTellsOfItsGraph(t *testing.T) {
 			told("", "tfx/Transform/transformed_examples/4/Split-train/a.gz"), events.TransformReady{TransformGraph: "s3://data/" + graph},
 		},
 		"named": {
-			told(`{"transform_graph": ".", "transformed_examples": [{"uri": "../../other"}], "examples": [{"uri": "s3://raw/x"}], "schema": "../schema", "force": true}`),
+			told(`{"transform_graph": ".", "transformed_examples": [{"uri": "../../other"}], "examples": [{"uri": "s3://raw/x"}], "schema": "../schema", "statistics": "../../statistics/5", "force": true}`),
 			events.TransformReady{
 				TransformGraph: "s3://data/" + graph, TransformedExamples: []events.Examples{{URI: "s3://data/tfx/Transform/other"}},
-				Examples: []events.Examples{{URI: "s3://raw/x"}}, Schema: "s3://data/tfx/Transform/transform_graph/schema", Request: events.Request{Force: true},
+				Examples: []events.Examples{{URI: "s3://raw/x"}}, Schema: "s3://data/tfx/Transform/transform_graph/schema",
+				Statistics: "s3://data/tfx/Transform/statistics/5", Request: events.Request{Force: true},
 			},
 		},
 		"with examples named": {
@@ -430,24 +431,24 @@ func TestWhatCanNeverBeAFactIsBuriedWithItsReason(t *testing.T) {
 		option        string
 		reason, field string
 	}{
-		"no pipeline":                  {key: key, reason: "s3://data/penguin/monday/_SUCCESS: pipeline: missing", field: "pipeline"},
-		"bad pipeline":                 {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 of a-z`, field: "subject"},
-		"no JSON":                      {key: key, option: "p", body: "done", reason: "_SUCCESS: expected an empty body or a JSON object"},
-		"wrong type":                   {key: key, option: "p", body: `{"examples": "."}`, reason: "examples"},
-		"brings code":                  {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "can't bring code", field: "pipeline_spec"},
-		"bad address":                  {key: key, option: "p", body: `{"examples": [{"uri": "../../../.."}]}`, reason: "s3://bucket/key", field: "data.examples[0].uri"},
-		"a member that nobody knows":   {key: key, option: "p", body: `{"committer": "magic"}`, reason: "committer: expected a member that markers have: examples, force", field: "committer"},
-		"one of an artifact":           {key: key, option: "p", body: `{"examples": [{"uri": ".", "split": "train"}]}`, reason: "split: expected a member", field: "split"},
-		"statistics of a graph":        {key: key, option: "p", body: `{"transform_graph": ".", "statistics": "../s"}`, reason: "none in a marker of transform.ready", field: "statistics"},
-		"values of examples":           {key: key, option: "p", body: `{"values": {"units": 8}}`, reason: "none in a marker of examples.ready", field: "values"},
-		"two kinds":                    {key: key, option: "p", body: `{"transform_graph": ".", "hyperparameters": "."}`, reason: "none in a marker of transform.ready", field: "hyperparameters"},
-		"transformed, without a graph": {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none in a marker of examples.ready", field: "transformed_examples"},
-		"another world":                {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
-		"no splits":                    {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn or best_hyperparameters.txt in s3://data/empty"},
-		"no folder":                    {key: "_SUCCESS", option: "p", reason: "a whole bucket is no artifact"},
-		"no such thing":                {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
-		"too long":                     {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
-		"gone":                         {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it is gone"},
+		"no pipeline":                   {key: key, reason: "s3://data/penguin/monday/_SUCCESS: pipeline: missing", field: "pipeline"},
+		"bad pipeline":                  {key: key, body: `{"pipeline": "A B"}`, reason: `expected 1 to 63 of a-z`, field: "subject"},
+		"no JSON":                       {key: key, option: "p", body: "done", reason: "_SUCCESS: expected an empty body or a JSON object"},
+		"wrong type":                    {key: key, option: "p", body: `{"examples": "."}`, reason: "examples"},
+		"brings code":                   {key: key, option: "p", body: `{"pipeline_spec": {"module": "builtin:dnn"}}`, reason: "can't bring code", field: "pipeline_spec"},
+		"bad address":                   {key: key, option: "p", body: `{"examples": [{"uri": "../../../.."}]}`, reason: "s3://bucket/key", field: "data.examples[0].uri"},
+		"a member that nobody knows":    {key: key, option: "p", body: `{"committer": "magic"}`, reason: "committer: expected a member that markers have: examples, force", field: "committer"},
+		"one of an artifact":            {key: key, option: "p", body: `{"examples": [{"uri": ".", "split": "train"}]}`, reason: "split: expected a member", field: "split"},
+		"statistics of hyperparameters": {key: key, option: "p", body: `{"hyperparameters": ".", "statistics": "../s"}`, reason: "none in a marker of hparams.ready", field: "statistics"},
+		"values of examples":            {key: key, option: "p", body: `{"values": {"units": 8}}`, reason: "none in a marker of examples.ready", field: "values"},
+		"two kinds":                     {key: key, option: "p", body: `{"transform_graph": ".", "hyperparameters": "."}`, reason: "none in a marker of transform.ready", field: "hyperparameters"},
+		"transformed, without a graph":  {key: key, option: "p", body: `{"transformed_examples": [{"uri": "."}]}`, reason: "none in a marker of examples.ready", field: "transformed_examples"},
+		"another world":                 {key: key, option: "p", body: `{"examples": [{"uri": "gs://bkt/x"}]}`, reason: "gs://bkt/x", field: "data.examples[0].uri"},
+		"no splits":                     {key: "empty/_SUCCESS", option: "p", reason: "expected Split-<name> folders with files, transform_fn or best_hyperparameters.txt in s3://data/empty"},
+		"no folder":                     {key: "_SUCCESS", option: "p", reason: "a whole bucket is no artifact"},
+		"no such thing":                 {key: "monday//_SUCCESS", option: "p", body: "-", reason: "holds an empty element"},
+		"too long":                      {key: key, option: "p", body: strings.Repeat(" ", 513<<10), reason: "at most 524288 bytes, got 525312"},
+		"gone":                          {key: key, option: "p", body: "-", reason: "s3://data/penguin/monday/_SUCCESS: it is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
