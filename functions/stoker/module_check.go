@@ -94,6 +94,9 @@ func checkBuiltin(name string, source module.Source) error {
 	return nil
 }
 
+// maxLeftShown is how many files that stay behind a note names.
+const maxLeftShown = 20
+
 // checkPython takes the module's files as a worker does, has Python read those that hold what is called, and looks for that.
 func (a *app) checkPython(ctx context.Context, source module.Source, calls []entryPoint) error {
 	files, err := takeModule(ctx, source.Path)
@@ -104,9 +107,17 @@ func (a *app) checkPython(ctx context.Context, source module.Source, calls []ent
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		fmt.Fprintf(a.notes(), "%s names %s, which stays behind: of a module file only the .py files beside it come along; name the folder as module for all of it\n",
-			filepath.Base(source.Path), strings.Join(left, ", "))
+	for _, found := range []struct {
+		does  string
+		names []string
+	}{{"names", left.Named}, {"may read", left.Other}} {
+		if names := found.names; len(names) > 0 {
+			if more := len(names) - maxLeftShown; more > 0 {
+				names = append(names[:maxLeftShown:maxLeftShown], fmt.Sprintf("%d more", more))
+			}
+			fmt.Fprintf(a.notes(), "%s %s %s, which stays behind: of a module file only the .py files beside it come along; name the folder as module for all of it\n",
+				filepath.Base(source.Path), found.does, strings.Join(names, ", "))
+		}
 	}
 	called := calledFiles(files, calls)
 	if len(called) == 0 {

@@ -174,4 +174,12 @@ func TestTheMachinesOwnPythonReadsAModule(t *testing.T) {
 	if err := (&app{stderr: terminal.NewStream(io.Discard)}).checkUpload(t.Context(), folder); err != nil {
 		t.Errorf("a folder that is no module: %v", err)
 	}
+	if err := os.WriteFile(path, []byte("from other import run_fn\n"), 0o600); err != nil { // the workers' Python may have it
+		t.Fatal(err)
+	}
+	var notes strings.Builder
+	err = (&app{stderr: terminal.NewStream(&notes)}).checkModule(t.Context(), module.Source{Path: path}, true, false)
+	if want := path + ":1:1: run_fn is imported from other, which is not in the module's files: the Python of the workers must have it\n"; err != nil || !strings.Contains(notes.String(), want) {
+		t.Errorf("%v, %s, want %s", err, &notes, want)
+	}
 }

@@ -78,7 +78,7 @@ func (a *app) readOutlines(ctx context.Context, source module.Source, files snap
 			return nil, a.asRead(files, wrong, own)
 		}
 		if !own || len(source.Requirements) > 0 {
-			trustImports(all)
+			a.trustImports(files, paths, all, calls)
 		}
 		if err = failed; err == nil || ctx.Err() != nil {
 			return all, err
@@ -93,11 +93,20 @@ func (a *app) readOutlines(ctx context.Context, source module.Source, files snap
 	return outlinesByText(paths, wanted)
 }
 
-// trustImports takes packages for installed where another Python than the one that read the files may have them.
-func trustImports(outlines []python.Outline) {
-	for _, outline := range outlines {
-		for i, b := range outline.Names {
-			outline.Names[i].Installed = b.From != "" && !strings.HasPrefix(b.From, ".")
+// trustImports takes packages for installed where another Python than the one that read the files may have them, and notes which functions
+// that is said of.
+func (a *app) trustImports(files snapshot.Snapshot, paths []string, outlines []python.Outline, calls []entryPoint) {
+	for i, outline := range outlines {
+		name := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(paths[i]), filepath.ToSlash(files.Dir)), "/")
+		for j, b := range outline.Names {
+			if b.From == "" || b.Installed || strings.HasPrefix(b.From, ".") {
+				continue
+			}
+			outline.Names[j].Installed = true
+			called := slices.ContainsFunc(calls, func(e entryPoint) bool { return slices.Contains(e.wanted(), b.Name) })
+			if called && len(files.Imported(name, b.From)) == 0 {
+				fmt.Fprintf(a.notes(), "%s:%d:%d: %s is imported from %s, which is not in the module's files: the Python of the workers must have it\n", files.Theirs(paths[i]), b.Line, b.Column, b.Name, b.From)
+			}
 		}
 	}
 }
