@@ -77,6 +77,9 @@ func (a *app) readOutlines(ctx context.Context, source module.Source, files snap
 		if wrong, ok := errors.AsType[*python.SyntaxError](failed); ok {
 			return nil, a.asRead(files, wrong, own)
 		}
+		if !own || len(source.Requirements) > 0 {
+			a.trustImports(files, paths, all, calls)
+		}
 		if err = failed; err == nil || ctx.Err() != nil {
 			return all, err
 		}
@@ -88,6 +91,24 @@ func (a *app) readOutlines(ctx context.Context, source module.Source, files snap
 		wanted = append(wanted, call.wanted()...)
 	}
 	return outlinesByText(paths, wanted)
+}
+
+// trustImports takes packages for installed where another Python than the one that read the files may have them, and notes which functions
+// that is said of.
+func (a *app) trustImports(files snapshot.Snapshot, paths []string, outlines []python.Outline, calls []entryPoint) {
+	for i, outline := range outlines {
+		name := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(paths[i]), filepath.ToSlash(files.Dir)), "/")
+		for j, b := range outline.Names {
+			if b.From == "" || b.Installed || strings.HasPrefix(b.From, ".") {
+				continue
+			}
+			outline.Names[j].Installed = true
+			called := slices.ContainsFunc(calls, func(e entryPoint) bool { return slices.Contains(e.wanted(), b.Name) })
+			if called && len(files.Imported(name, b.From)) == 0 {
+				fmt.Fprintf(a.notes(), "%s:%d:%d: %s is imported from %s, which is not in the module's files: the Python of the workers must have it\n", files.Theirs(paths[i]), b.Line, b.Column, b.Name, b.From)
+			}
+		}
+	}
 }
 
 // asRead is a syntax error in the module's own path. Another Python than the workers' may not know their syntax.
@@ -141,6 +162,9 @@ func (a *app) checkEntry(files snapshot.Snapshot, e entryPoint, outlines map[str
 		own := filepath.FromSlash(strings.TrimSuffix(files.Theirs(path+":"), ":"))
 		for _, wanted := range e.wanted() {
 			if found, bound := outline.Binds(wanted); bound {
+				if err := checkImports(files, name, own, wanted, outline); err != nil {
+					return err
+				}
 				return callable(own, found, e.argsOf(wanted))
 			}
 		}
@@ -151,6 +175,24 @@ func (a *app) checkEntry(files snapshot.Snapshot, e entryPoint, outlines map[str
 		return e.missing(own, outline)
 	}
 	return nil
+}
+
+// checkImports refuses a function that its file imports from a module that is neither in the module's files nor installed. Of several
+// imports, as in try and except, one has to be there. Requirements may bring a module, and the Python that workers don't use knows nothing of
+// theirs: those are left to the workers.
+func checkImports(files snapshot.Snapshot, name, own, wanted string, outline python.Outline) error {
+	var missing error
+	for _, b := range outline.Names {
+		if b.Name != wanted {
+			continue
+		}
+		if b.From == "" || b.Installed || len(files.Imported(name, b.From)) > 0 {
+			return nil
+		}
+		missing = fmt.Errorf("%s:%d:%d: %s is imported from %s, which is neither in the module's files nor installed: put it there, add it to module.requirements, "+
+			"or leave the check to workers that have it with --skip-module-check", own, b.Line, b.Column, wanted, b.From)
+	}
+	return missing
 }
 
 // missing says that a file lacks a function, at the place of the one that was meant if there is one.

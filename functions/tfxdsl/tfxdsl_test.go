@@ -249,7 +249,7 @@ func TestSaysAtWhichLineAFileIsWrong(t *testing.T) {
 		{"x = 1\ny = (\n", "my_pipeline.py:2: SyntaxError: "},
 		{"x = 1\nraise ValueError('no data')\n", "my_pipeline.py:2: ValueError: no data"},
 		{"import sys\nsys.exit(4)\n", "my_pipeline.py: it exits with 4"},
-		{"x = 1\n", "no Trainer(...) of tfx was called"},
+		{"x = 1\n", "no Trainer(...) and no Tuner(...) of tfx was called"},
 		{channels + "Trainer(examples=None)\n", "my_pipeline.py:8: Trainer: no module_file"},
 		{channels + "Trainer(None, 1)\n", "my_pipeline.py:8: Trainer: 2 arguments without a name"},
 		{channels + "Trainer(module_file=module_file)\n\nTrainer(module_file=module_file)\n", "my_pipeline.py:10: a second Trainer(...); the first is at line 8"},

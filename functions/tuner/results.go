@@ -28,7 +28,11 @@ func cameTo(ctx context.Context, a *execution.Attempt, l *studies.Log, state stu
 	case why.Why == tune.Failing:
 		return f, events.Fail(events.FailureModule, errors.New(why.Message))
 	case len(best) == 0:
-		return f, events.Fail(events.FailureModule, fmt.Errorf("the study ended (%s) before any trial was completed", why.Why))
+		err := fmt.Errorf("the study ended (%s) before any trial was completed", why.Why)
+		if last := study.LastFailure(); last != "" {
+			err = fmt.Errorf("%w; the last failure: %s", err, last)
+		}
+		return f, events.Fail(events.FailureModule, err)
 	}
 	score, _ := study.Score(best[0])
 	f = found{

@@ -59,14 +59,16 @@ func TestAnOutlineHasTheNamesAtTheTopOfAFile(t *testing.T) {
 	}{
 		{"def run_fn(a, b=1, *, c, d=2): pass\n", "run_fn", false, python.Binding{Line: 1, Column: 1, Function: true, Least: 1, Most: 2, Keywords: []string{"c"}}},
 		{"def run_fn(*a): pass\n", "run_fn", false, python.Binding{Line: 1, Column: 1, Function: true, Most: -1, Keywords: []string{}}},
+		{"from os.path import join as run_fn\n", "run_fn", false, python.Binding{Line: 1, Column: 1, From: "os.path", Original: "join", Installed: true}},
+		{"from .x import run_fn\n", "run_fn", false, python.Binding{Line: 1, Column: 1, From: ".x", Original: "run_fn"}},
 		{"x = 1\nasync def run_fn(): pass\n", "run_fn", false, python.Binding{Line: 2, Column: 1, Function: true, Coroutine: true, Keywords: []string{}}},
 		{"@wrapped\ndef run_fn(): pass\n", "run_fn", false, python.Binding{Line: 2, Column: 1}},
-		{"if x:\n  def run_fn(): pass\nelse:\n  from y import z as run_fn\n", "run_fn", false, python.Binding{Line: 4, Column: 3}},
+		{"if x:\n  def run_fn(): pass\nelse:\n  from y import z as run_fn\n", "run_fn", false, python.Binding{Line: 4, Column: 3, From: "y", Original: "z"}},
 		{"run_fn = functools.partial(train, 1)\n", "run_fn", false, python.Binding{Line: 1, Column: 1}},
 		{"def f():\n  global run_fn\n  run_fn = 1\n", "run_fn", false, python.Binding{Line: 2, Column: 3}},
 		{"try:\n  import tuning\nexcept ImportError as run_fn: pass\n", "run_fn", false, python.Binding{Line: 3, Column: 1}},
 		{"class A:\n  def run_fn(self): pass\n", "A", false, python.Binding{Line: 1, Column: 1}},
-		{"from x import *\n", "*", true, python.Binding{Line: 1, Column: 1}},
+		{"from x import *\n", "*", true, python.Binding{Line: 1, Column: 1, From: "x", Original: "*"}},
 		{"y = 1\nglobals()['run_fn'] = y\n", "y", true, python.Binding{Line: 1, Column: 1}},
 		{"def __getattr__(name): pass\n", "__getattr__", true, python.Binding{Line: 1, Column: 1, Function: true, Least: 1, Most: 1, Keywords: []string{}}},
 	} {
