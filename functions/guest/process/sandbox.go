@@ -11,6 +11,9 @@ type Sandbox struct {
 	Handled uint64 `json:"handled"` // rights that are refused wherever no rule grants them
 	Scoped  uint64 `json:"scoped"`  // LANDLOCK_SCOPE_*
 	Rules   []Rule `json:"rules"`
+
+	AllThreads   bool `json:"all_threads"`   // a process that enters it by itself enters with all its threads, see CanSandboxThreads
+	SpareThreads bool `json:"spare_threads"` // a process may enter it by itself though its other threads stay outside
 }
 
 // Rule grants rights on a file, or on a folder with all below it.
