@@ -14,10 +14,9 @@ import (
 
 // The environment's words for what modules may do with files.
 const (
-	sandboxEnv = "STOKER_MODULE_SANDBOX" // auto, the default; required: no worker without; off
-	hideEnv    = "STOKER_MODULE_HIDE"    // paths, separated as in PATH, that modules can't read
-	writeEnv   = "STOKER_MODULE_WRITE"   // paths, separated as in PATH, that modules write to besides their own folders
-	warmEnv    = "STOKER_MODULE_WARM"    // worker, the default: processes kept ready run the worker's own packages only; any: see newAccess
+	hideEnv  = "STOKER_MODULE_HIDE"  // paths, separated as in PATH, that modules can't read
+	writeEnv = "STOKER_MODULE_WRITE" // paths, separated as in PATH, that modules write to besides their own folders
+	warmEnv  = "STOKER_MODULE_WARM"  // worker, the default: processes kept ready run the worker's own packages only; any: see newAccess
 )
 
 // access is what the modules of a host may do with files. The zero one is as much as the worker may.
@@ -29,7 +28,10 @@ type access struct {
 }
 
 // newAccess reads what Options and the worker's environment say.
-func newAccess(opts Options) (access, error) {
+func newAccess(opts Options) (access, error) { return accessWhere(opts, process.CanSandbox()) }
+
+// accessWhere is newAccess on a machine that cannot hold processes to a sandbox, for a reason; nil: it can.
+func accessWhere(opts Options, cannot error) (access, error) {
 	a := access{hidden: slices.Concat(credentialPaths(os.Environ()), opts.Hidden, filepath.SplitList(os.Getenv(hideEnv))),
 		write: slices.Concat(opts.Writable, filepath.SplitList(os.Getenv(writeEnv)))}
 	if opts.WorkDir != "" {
@@ -51,17 +53,18 @@ func newAccess(opts Options) (access, error) {
 	default:
 		return access{}, fmt.Errorf("%s is %q: expected worker or any", warmEnv, warm)
 	}
-	cannot := process.CanSandbox()
-	switch how := os.Getenv(sandboxEnv); how {
+	switch how := os.Getenv(process.SandboxEnv); how {
 	case "", "auto":
-		a.on = cannot == nil
+		if a.on = cannot == nil; !a.on && opts.Logger != nil {
+			opts.Logger.Warn("modules run without a sandbox: they read and write what the worker's user may", "reason", cannot)
+		}
 	case "off":
 	case "required":
 		if a.on = cannot == nil; !a.on {
-			return access{}, fmt.Errorf("%s=required: %w", sandboxEnv, cannot)
+			return access{}, fmt.Errorf("%s=required: %w", process.SandboxEnv, cannot)
 		}
 	default:
-		return access{}, fmt.Errorf("%s is %q: expected auto, required or off", sandboxEnv, how)
+		return access{}, fmt.Errorf("%s is %q: expected auto, required or off", process.SandboxEnv, how)
 	}
 	return a, nil
 }

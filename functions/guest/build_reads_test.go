@@ -66,7 +66,7 @@ func TestModulesWithCAreBuiltWhereThatIsSafeOrAllowed(t *testing.T) {
 		sandbox, cgo string
 		want         bool
 	}{{"auto", "", process.CanSandbox() == nil}, {"off", "", false}, {"off", "1", true}} {
-		t.Setenv(sandboxEnv, c.sandbox)
+		t.Setenv(process.SandboxEnv, c.sandbox)
 		t.Setenv(cgoEnv, c.cgo)
 		host, err := New(Options{CacheDir: t.TempDir()})
 		if err != nil {

@@ -1,5 +1,8 @@
 package process
 
+// SandboxEnv says whether modules have a Sandbox: auto, the default, where the kernel can; required, or off.
+const SandboxEnv = "STOKER_MODULE_SANDBOX"
+
 // Access is what a process and all that it starts may do with files, where the kernel can hold it to that: see Sandbox.
 type Access struct {
 	Hidden []string // files and folders that it can't read, there by now or not
