@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stoker-ml/stoker/compute/tftest"
 	"github.com/stoker-ml/stoker/functions/guest"
@@ -42,7 +43,8 @@ func raid(_ context.Context, _ *module.Args, paths string) error {
 	return nil
 }
 
-// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that of nobody.
+// liftLimit sets the memory limit of the cgroup whose parent it is told, where its own is, to that of nobody. Where it can, it stays for a
+// while.
 func liftLimit(_ context.Context, _ *module.Args, parent string) error {
 	own, err := filepath.Glob(filepath.Join(parent, "*", "*", "memory.*limit_in_bytes"))
 	newer, _ := filepath.Glob(filepath.Join(parent, "*", "*", "memory.max"))
@@ -50,7 +52,15 @@ func liftLimit(_ context.Context, _ *module.Args, parent string) error {
 		return fmt.Errorf("no limit in %s: %w", parent, err)
 	}
 	for _, file := range append(own, newer...) {
-		fmt.Println("lift", succeeds(os.WriteFile(file, []byte("-1"), 0)))
+		none := "-1"
+		if filepath.Base(file) == "memory.max" {
+			none = "max"
+		}
+		err := os.WriteFile(file, []byte(none), 0)
+		fmt.Println("lift", succeeds(err))
+		if err == nil {
+			defer time.Sleep(10 * time.Second)
+		}
 	}
 	return nil
 }

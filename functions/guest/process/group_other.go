@@ -102,4 +102,5 @@ func (*Cgroup) end() error                                     { return nil }
 // Limit, Exceeded and PeakBytes are asked of none.
 func (*Cgroup) Limit(int64) error { return nil }
 func (*Cgroup) Exceeded() bool    { return false }
+func (*Cgroup) Lifted() bool      { return false }
 func (*Cgroup) PeakBytes() int64  { return 0 }
