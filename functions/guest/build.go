@@ -175,7 +175,7 @@ func goCommand(ctx context.Context, folder string, access *process.Access, args 
 	cmd.Env = goEnvironment(os.Environ(), home)
 	cmd.Stdout, cmd.Stderr = &printed, &said
 	cmd.WaitDelay = time.Second // for the compilers that a killed go command leaves behind
-	err = process.Run(cmd, home, access)
+	err = process.Run(cmd, home, access, process.Confinement{})
 	switch exit := (*exec.ExitError)(nil); {
 	case err == nil:
 		return printed.Bytes(), nil

@@ -28,7 +28,7 @@ func (*family) launch(cmd *exec.Cmd, _ *Sandbox) (exited <-chan struct{}, err er
 }
 
 // Run runs a command in a session of its own, and returns when it has ended. It can't be held to an access here.
-func Run(cmd *exec.Cmd, _ string, _ *Access) error {
+func Run(cmd *exec.Cmd, _ string, _ *Access, _ Confinement) error {
 	cmd.SysProcAttr = groupOfItsOwn()
 	if err := cmd.Start(); err != nil {
 		return err

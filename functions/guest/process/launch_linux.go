@@ -48,8 +48,9 @@ func (f *family) launch(cmd *exec.Cmd, sandbox *Sandbox) (exited <-chan struct{}
 }
 
 // Run runs a command that has a home and an access to files, and returns when it has ended and all that it started. It has the descriptors
-// that the command names and no others, and a session of its own. The command's environment gets a mark: see MarkEnv.
-func Run(cmd *exec.Cmd, home string, access *Access) error {
+// that the command names and no others, and a session of its own. It begins without a network if it is to have none; its limits are set
+// right after its start. The command's environment gets a mark: see MarkEnv.
+func Run(cmd *exec.Cmd, home string, access *Access, confinement Confinement) error {
 	var sandbox *Sandbox
 	if access != nil {
 		sandbox = access.Sandbox(home)
@@ -58,6 +59,7 @@ func Run(cmd *exec.Cmd, home string, access *Access) error {
 		return err
 	}
 	cmd.SysProcAttr, cmd.Env = groupOfItsOwn(), append(cmd.Env, MarkEnv+"="+home)
+	confinement.isolate(cmd.SysProcAttr)
 	var f family
 	f.setBusy(true)
 	exited, err := f.launch(cmd, sandbox)
@@ -65,12 +67,19 @@ func Run(cmd *exec.Cmd, home string, access *Access) error {
 		f.setBusy(false)
 		return err
 	}
+	unheld := errors.Join(confinement.mapUser(cmd.Process.Pid), confinement.limit(cmd.Process.Pid))
+	if unheld != nil {
+		_ = cmd.Process.Kill() // before it is waited for
+	}
 	<-exited
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // until it is waited for, its number is no one else's
 	err = cmd.Wait()
 	f.leave()
 	endStrays(home)
 	endOrphans()
+	if unheld != nil {
+		return unheld
+	}
 	return err
 }
 
