@@ -132,8 +132,8 @@ func (a access) foreign(source module.Source, byDefault string) error {
 	return fmt.Errorf("%w for requirements and interpreters that pipelines name (%s=any allows it)", errCold, warmEnv)
 }
 
-// ofBuild is the access of a build, in an environment, of a program in a folder; nil: that of the worker. The caches are made where they are
-// missing.
+// ofBuild is the access of a go command, in an environment, that builds a program in a folder, "" if it builds none; nil: that of the worker.
+// The caches are made where they are missing.
 func (a access) ofBuild(target string, environ []string) (*process.Access, error) {
 	if !a.on {
 		return nil, nil
