@@ -53,24 +53,25 @@ var table = house.Table{
 		"compute/tftest":           {TestHelp: true},
 		"compute/skew": {Opens: "compute/example compute/record compute/savedmodel compute/tensorflow compute/transform",
 			Tests: "compute/export compute/nn compute/train"},
-		"compute/schemagen":      {Opens: "compute/example compute/example/schemapb", Tests: "compute/record compute/tftest"},
-		"compute/examplegen":     {Opens: "compute/example compute/record", Tests: "compute/tftest"},
-		"compute/drift":          {Opens: "compute/example compute/tensorflow", Tests: "compute/tftest"},
-		"compute/tensorflow":     {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
-		"compute/tensorflow/ops": {Opens: "compute/example"},
-		"compute/tune":           {Opens: "compute/tune/space"},
-		"compute/tune/bayes":     {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
-		"compute/tune/gp":        {},
-		"compute/tune/space":     {},
-		"compute/tune/report":    {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
-		"compute/tune/suggest":   {Opens: "compute/tune compute/tune/bayes compute/tune/space compute/tune/tpe"},
-		"compute/tune/tpe":       {},
-		"compute/transform":      {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
+		"compute/schemagen":            {Opens: "compute/example compute/example/schemapb", Tests: "compute/record compute/tftest"},
+		"compute/examplegen":           {Opens: "compute/example compute/record", Tests: "compute/tftest"},
+		"compute/drift":                {Opens: "compute/example compute/tensorflow", Tests: "compute/tftest"},
+		"compute/tensorflow":           {Opens: "compute/bundle compute/record compute/tensorflow/ops"},
+		"compute/tensorflow/graphtest": {TestHelp: true}, // hostile graphs
+		"compute/tensorflow/ops":       {Opens: "compute/example"},
+		"compute/tune":                 {Opens: "compute/tune/space"},
+		"compute/tune/bayes":           {Opens: "compute/tune/gp compute/tune/space"}, // what is worth trying next, of any search
+		"compute/tune/gp":              {},
+		"compute/tune/space":           {},
+		"compute/tune/report":          {Opens: "compute/tune compute/tune/space compute/runlog", Tests: "compute/tftest"},
+		"compute/tune/suggest":         {Opens: "compute/tune compute/tune/bayes compute/tune/space compute/tune/tpe"},
+		"compute/tune/tpe":             {},
+		"compute/transform":            {Opens: "compute/example compute/tensorflow compute/tensorflow/ops", Tests: "compute/record"},
 
 		"functions/mask":                             {}, // what is a secret, wherever something is shown
 		"functions/pipeline":                         {Opens: "functions/mask functions/module compute/tune"},
 		"functions/module":                           {Opens: "compute/kernel compute/record compute/tune", Tests: "compute/tune/space"},
-		"functions/module/modelcheck":                {Opens: "compute/export compute/savedmodel compute/skew compute/tensorflow"},
+		"functions/module/modelcheck":                {Opens: "compute/drift compute/export compute/savedmodel compute/skew compute/tensorflow"},
 		"functions/module/modelcheck/modelchecktest": {Opens: "functions/guest functions/module/modelcheck", TestHelp: true},
 		"functions/module/builtin":                   {Opens: "functions/module functions/module/modelcheck compute/tune compute/tune/space compute/runlog compute/nn/initializer compute/transform compute/warm " + learning, Tests: "compute/bundle compute/kernel compute/nn/plan compute/record compute/skew"},
 		"functions/module/estimator":                 {Opens: "functions/module compute/nn/initializer compute/warm compute/runlog " + learning, Tests: "compute/record"},
@@ -102,8 +103,8 @@ var table = house.Table{
 		"functions/execution": {Opens: "events storage functions/telemetry functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck compute/example"},
 		"functions/trainer": {Opens: "events storage functions/execution functions/mask functions/worker functions/pipeline functions/group functions/guest functions/module functions/module/modelcheck " +
 			"compute/example compute/skew compute/warm",
-			Tests: "compute/record compute/export compute/nn compute/savedmodel functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
-		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module " +
+			Tests: "compute/record compute/export compute/nn compute/savedmodel compute/tensorflow/graphtest functions/module/modelcheck/modelchecktest compute/onnx compute/runlog functions/module/builtin"},
+		"functions/tuner": {Opens: "compute/drift compute/tune compute/tune/space events functions/execution functions/guest functions/module functions/module/modelcheck " +
 			"functions/pipeline functions/studies functions/tuner/oracle functions/tuner/search functions/telemetry functions/worker storage", Tests: "functions/module/modelcheck/modelchecktest functions/plan functions/tuner/oracle/oraclepb"},
 		"functions/tuner/search":  {Opens: "compute/tune compute/tune/report compute/tune/space compute/tune/suggest events functions/guest functions/module functions/pipeline"},
 		"functions/peer":          {Tests: "functions/peer/peertest"}, // whose process is at the other end
@@ -169,7 +170,7 @@ var table = house.Table{
 		{Library: "github.com/chewxy/hm", Rooms: "compute/nn"},
 		{Library: "gorgonia.org/cu", Rooms: "compute/nn/cuda/driver"}, // its init ends a process that finds no GPU: only a binary of its own may link it
 		{Library: "github.com/wamuir/graft", Rooms: "compute/bundle compute/runlog compute/savedmodel compute/skew compute/warm compute/tensorflow " +
-			"compute/tensorflow/ops functions/inspect",
+			"compute/tensorflow/graphtest compute/tensorflow/ops functions/inspect",
 			Tests: "compute/example compute/transform functions/module/builtin"},
 		{Library: "github.com/parquet-go/parquet-go", Rooms: "compute/examplegen"},
 		{Library: "github.com/google/flatbuffers", Rooms: "compute/tflite"},

@@ -49,7 +49,7 @@ func TestScripts(t *testing.T) {
 			python, err := tftest.FindPython3()
 			return python != "", err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "forget": forget, "exits": exits, "serves": serves, "secured": secured, "alone": alone, "receiver": receiver, "documents": documents, "roled": roled, "roletries": roletries, "hostile": hostile, "refuser": refuser, "printable": printable, "generate": generate},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"waitfor": waitFor, "waitrun": waitRun, "wipe": wipe, "forget": forget, "exits": exits, "serves": serves, "secured": secured, "alone": alone, "receiver": receiver, "documents": documents, "roled": roled, "roletries": roletries, "hostile": hostile, "graft": graft, "refuser": refuser, "printable": printable, "generate": generate},
 	})
 }
 

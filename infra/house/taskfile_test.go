@@ -148,3 +148,49 @@ func TestALineOfTheTaskfileRunsWhatItsPatternMatches(t *testing.T) {
 		}
 	}
 }
+
+// The environment of a task does not reach the tasks that it calls: they get what the call passes as vars.
+func TestNoTaskSetsAnEnvironmentForTheTasksThatItCalls(t *testing.T) {
+	t.Parallel()
+	called := regexp.MustCompile(`(?m)^      - task: `)
+	for name, text := range taskTexts(t) {
+		if strings.Contains(text, "\n    env: ") && called.MatchString(text) {
+			t.Errorf("%s: env has no effect on the tasks that it calls; pass vars", name)
+		}
+	}
+}
+
+// The second tier fuzzes with a limit of memory, which the go command and the workers of the fuzzer read in their environment.
+func TestTheMemoryLimitOfFuzzingReachesTheGoCommand(t *testing.T) {
+	t.Parallel()
+	tasks := taskTexts(t)
+	if !regexp.MustCompile(`- task: fuzz\n        vars: \{.*\bMEMORY: [0-9]+GiB\b.*\}`).MatchString(tasks["test:fuzz"]) {
+		t.Errorf("test:fuzz passes no limit of memory to fuzz:\n%s", tasks["test:fuzz"])
+	}
+	if !regexp.MustCompile(`(?m)^ +GOMEMLIMIT=\{\{\.MEMORY\}\} go test .* -fuzz `).MatchString(tasks["fuzz"]) {
+		t.Errorf("fuzz runs go test without the limit:\n%s", tasks["fuzz"])
+	}
+}
+
+// taskTexts are the lines of each task of the Taskfile, by its name.
+func taskTexts(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../Taskfile.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "\ntasks:\n")
+	starts := regexp.MustCompile(`(?m)^  (\S+):$`).FindAllStringSubmatchIndex(list, -1)
+	tasks := map[string]string{}
+	for i, at := range starts {
+		end := len(list)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		tasks[list[at[2]:at[3]]] = list[at[1]:end]
+	}
+	if len(tasks) < 20 {
+		t.Fatalf("the Taskfile has %d tasks", len(tasks))
+	}
+	return tasks
+}
