@@ -38,7 +38,7 @@ func (p program) close() {
 }
 
 // program is what is executed for a binary or a source folder, to be closed. It is executed as it was when it was digested or built: others may
-// replace the file, modules of the same user among them.
+// replace the file, modules of the same user among them. A script is executed by its path, since it finds the files beside it by that.
 func (h *Host) program(ctx context.Context, code code) (program, error) {
 	if code.kind == goSource {
 		return h.build(ctx, code.path)
@@ -48,7 +48,19 @@ func (h *Host) program(ctx context.Context, code code) (program, error) {
 	if err != nil {
 		return program{}, fail(KindHost, fmt.Errorf("digest of module: %w", err))
 	}
-	return program{line: []string{code.path}, digest: digestText(sum.Sum(nil)), sealed: sealed}, nil
+	found := program{line: []string{code.path}, digest: digestText(sum.Sum(nil)), sealed: sealed}
+	if isScript(sealed) {
+		found.close()
+		found.sealed = nil
+	}
+	return found, nil
+}
+
+// isScript reports whether the kernel runs a program by an interpreter that its first line names.
+func isScript(program *os.File) bool {
+	var first [2]byte
+	_, err := program.ReadAt(first[:], 0)
+	return err == nil && string(first[:]) == "#!"
 }
 
 // builtPrograms are the sums of the programs that this process has built, by their paths. What lies in a cache and is not among them may

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// A module of the same user, without a sandbox, or whoever provides the program can replace it at any time.
+// A module of the same user, without a sandbox, or whoever provides the program can replace it at any time. A script is executed by its path:
+// it finds files beside it by that, which its digest does not name either.
 func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 	t.Parallel()
 	echo, err := exec.LookPath("echo")
@@ -22,7 +23,12 @@ func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, text := range map[string][]byte{"binary": binaryText, "script": []byte("#!/bin/sh\necho \"$@\"\n")} {
+	for kind, tc := range map[string]struct {
+		text []byte
+		want string
+	}{
+		"binary": {binaryText, "original"}, "script": {[]byte("#!/bin/sh\necho \"$@\"\n"), "replaced"},
+	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			host, err := New(Options{CacheDir: t.TempDir()})
@@ -43,7 +49,7 @@ func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			put(text)
+			put(tc.text)
 			digest, err := host.files.of(path)
 			if err != nil {
 				t.Fatal(err)
@@ -63,8 +69,8 @@ func TestAPrebuiltModuleThatIsReplacedAfterItsDigestDoesNotRun(t *testing.T) {
 			if err := c.Output.SetReadDeadline(time.Now().Add(time.Minute)); err != nil { // far off: so that a red test ends
 				t.Fatal(err)
 			}
-			if said, err := io.ReadAll(c.Output); strings.TrimSpace(string(said)) != "original" || c.digest != digest {
-				t.Errorf("it says %q, %v, and is known as %s; want the program of digest %s", said, err, c.digest, digest)
+			if said, err := io.ReadAll(c.Output); strings.TrimSpace(string(said)) != tc.want || c.digest != digest {
+				t.Errorf("it says %q, %v, and is known as %s; want %s, digest %s", said, err, c.digest, tc.want, digest)
 			}
 		})
 	}
