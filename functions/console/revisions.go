@@ -10,8 +10,8 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 	"github.com/stoker-ml/stoker/functions/runs"
 )
 
@@ -53,18 +53,18 @@ func (r *revisions) list() []revision {
 // known is the model as functions/runs asks it, with the lock held, for reading at least.
 type known struct{ m *model }
 
-func (k known) Spec(join plan.Join) (pipeline.Pipeline, error) {
-	newest, applied := k.m.specs[join.Pipeline]
-	if applied && (join.Revision == 0 || join.Revision == newest.revision) {
+func (k known) Spec(j join.Join) (pipeline.Pipeline, error) {
+	newest, applied := k.m.specs[j.Pipeline]
+	if applied && (j.Revision == 0 || j.Revision == newest.revision) {
 		if newest.bad != "" {
 			return newest.spec, errors.New(newest.bad)
 		}
 		return newest.spec, nil
 	}
-	if join.Revision == 0 {
-		return pipeline.Pipeline{}, fmt.Errorf("pipeline %s is not applied", join.Pipeline)
+	if j.Revision == 0 {
+		return pipeline.Pipeline{}, fmt.Errorf("pipeline %s is not applied", j.Pipeline)
 	}
-	at := revision{join.Pipeline, join.Revision}
+	at := revision{j.Pipeline, j.Revision}
 	if spec, there := k.m.older[at]; there {
 		return spec, nil
 	}
@@ -109,7 +109,7 @@ func (c *Console) readRevision(ctx context.Context, at revision) (pipeline.Pipel
 	if err != nil {
 		return pipeline.Pipeline{}, err
 	}
-	pinned := plan.New(at.pipeline, "")
+	pinned := join.New(at.pipeline, "")
 	pinned.Revision = at.number
 	spec, err := dispatch.SpecOf(ctx, pipelines, pinned)
 	if err == nil {
@@ -118,7 +118,7 @@ func (c *Console) readRevision(ctx context.Context, at revision) (pipeline.Pipel
 	return spec, err
 }
 
-func (k known) Gate(name string) (plan.Gate, error) { return k.m.gates[name], nil }
+func (k known) Gate(name string) (join.Gate, error) { return k.m.gates[name], nil }
 
 func (k known) Lease(job string) (runs.Lease, error) { return k.m.leases[job], nil }
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-var replayed = plan.Again{Salt: "salt", Request: "replay-1"}
+var replayed = join.Again{Salt: "salt", Request: "replay-1"}
 
 // The outcome of a run's first job is none of the job that is asked for while the first is under way: if the queue loses that one, it is
 // enqueued again.
@@ -27,8 +27,8 @@ func TestTheOutcomeOfAnEarlierJobIsNoneOfALaterOne(t *testing.T) {
 		}
 		wantJobs(t, box, "lost by the queue", "monday")
 		finish(t, box, d, first)
-		if join := joinOf(t, box, "monday"); join.Job != second.ID || join.Outcome != 0 {
-			t.Errorf("the join names job %s with outcome %d, want %s with none", join.Job, join.Outcome, second.ID)
+		if j := joinOf(t, box, "monday"); j.Job != second.ID || j.Outcome != 0 {
+			t.Errorf("the join names job %s with outcome %d, want %s with none", j.Job, j.Outcome, second.ID)
 		}
 		time.Sleep(missed)
 		sweep(t, d)
@@ -54,7 +54,7 @@ func TestAJobThatIsAskedForAgainCanBeCancelledAfterTheFirstOneEnded(t *testing.T
 // An outcome that is noted in the moment in which the run's job is asked for again is still that of the earlier job.
 func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]plan.Again{"another job": replayed, "the same job": {Request: "replay-1"}} {
+	for name, again := range map[string]join.Again{"another job": replayed, "the same job": {Request: "replay-1"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestARunWithAModelAndALostJoinGetsNoSecondJob(t *testing.T) {
 		}
 	}
 	wantJobs(t, box, "delivered again")
-	if join := joinOf(t, box, "monday"); join.State != plan.Dispatched || join.Outcome == 0 {
-		t.Errorf("the join is %+v", join)
+	if j := joinOf(t, box, "monday"); j.State != join.Dispatched || j.Outcome == 0 {
+		t.Errorf("the join is %+v", j)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/jetstream"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/local/bus"
 )
 
@@ -76,19 +76,19 @@ func TestOnARealBus(t *testing.T) {
 	})
 	for i := range runs {
 		run := fmt.Sprintf("run %d", i)
-		want := plan.Dispatched
+		want := join.Dispatched
 		if i == 3 {
-			want = plan.Ended
+			want = join.Ended
 		}
-		if join := joinOf(t, box, run); join.State != want {
-			t.Errorf("%s is %s", run, join.State)
+		if j := joinOf(t, box, run); j.State != want {
+			t.Errorf("%s is %s", run, j.State)
 		}
 	}
 	if got := called(t, box, "run 3"); got != "cancelled: cancelled" {
 		t.Errorf("run 3 was told %q", got)
 	}
-	if join := joinOf(t, box, "never complete"); join.State != plan.Ended || join.Ending.Kind != events.FailureIncomplete {
-		t.Errorf("the run that lacks a fact is %+v", join)
+	if j := joinOf(t, box, "never complete"); j.State != join.Ended || j.Ending.Kind != events.FailureIncomplete {
+		t.Errorf("the run that lacks a fact is %+v", j)
 	}
 	stop()
 	if err := running.Wait(); err != nil {

@@ -13,7 +13,7 @@ import (
 const clockKey = sweepPrefix + "clock"
 
 // now is the time by the clock of the server that leads the gates. The servers of a cluster have
-// clocks of their own, and so has this machine: plan.Clocks has what a run is ended by.
+// clocks of their own, and so has this machine: join.Clocks has what a run is ended by.
 func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 	for pause := (events.Pause{}); ; {
 		before, err := d.gates.Get(ctx, clockKey)

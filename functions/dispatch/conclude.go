@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // conclude notes what has come of a run's job, and gives its place at the gate free.
@@ -26,7 +26,7 @@ func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) erro
 // noteOutcome writes into a run's join that its job need not be looked for any more. Where it can't, for the join has changed or has no
 // room for it, sweeps read it from the log.
 func (d *Dispatcher) noteOutcome(ctx context.Context, run held, sequence uint64) error {
-	if run.State != plan.Dispatched || run.Outcome != 0 || sequence <= max(run.Completed(), run.After) {
+	if run.State != join.Dispatched || run.Outcome != 0 || sequence <= max(run.Completed(), run.After) {
 		return nil
 	}
 	after := run.Confirmed()

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // deployed is a pipeline and the revision it is at.
@@ -29,14 +29,14 @@ func Spec(ctx context.Context, box events.Letterbox, name string) (pipeline.Pipe
 
 // SpecOf is the pipeline that counts for a join: while that waits, as it is deployed; from then on at the revision that it has
 // pinned, which a newer apply does not change. pipelines is RegisterPipelines.
-func SpecOf(ctx context.Context, pipelines events.Register, join plan.Join) (pipeline.Pipeline, error) {
-	if join.Revision == 0 {
-		found, err := readPipeline(ctx, pipelines, join.Pipeline)
+func SpecOf(ctx context.Context, pipelines events.Register, j join.Join) (pipeline.Pipeline, error) {
+	if j.Revision == 0 {
+		found, err := readPipeline(ctx, pipelines, j.Pipeline)
 		return found.spec, err
 	}
-	entry, err := pipelines.Revision(ctx, join.Pipeline, join.Revision)
+	entry, err := pipelines.Revision(ctx, j.Pipeline, j.Revision)
 	if err != nil {
-		return pipeline.Pipeline{}, fmt.Errorf("read pipeline %s, revision %d: %w", join.Pipeline, join.Revision, err)
+		return pipeline.Pipeline{}, fmt.Errorf("read pipeline %s, revision %d: %w", j.Pipeline, j.Revision, err)
 	}
 	found, err := decodePipeline(entry)
 	return found.spec, err
@@ -84,14 +84,14 @@ func (c *decodedPipelines) decode(entry events.Entry) (deployed, error) {
 
 // pinned is the pipeline at the revision that a join has pinned; mostly the one that is deployed still.
 // events.ErrNotFound says that the revision is gone for good.
-func (d *Dispatcher) pinned(ctx context.Context, join plan.Join, current deployed) (pipeline.Pipeline, error) {
-	if join.Revision == current.revision {
+func (d *Dispatcher) pinned(ctx context.Context, j join.Join, current deployed) (pipeline.Pipeline, error) {
+	if j.Revision == current.revision {
 		return current.spec, nil
 	}
-	spec, err := SpecOf(ctx, d.pipelines, join)
+	spec, err := SpecOf(ctx, d.pipelines, j)
 	if errors.Is(err, events.ErrNotFound) {
 		if err = d.pipelines.Sync(ctx); err == nil {
-			spec, err = SpecOf(ctx, d.pipelines, join)
+			spec, err = SpecOf(ctx, d.pipelines, j)
 		}
 	}
 	return spec, err

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // cancel ends a run that has no job because someone, or a newer run, wants it so.
@@ -63,18 +63,18 @@ func (d *Dispatcher) publish(ctx context.Context, fact events.Fact) error {
 }
 
 // supersede ends a run that waits at its gate, because a newer one took its place. One that has a job by now keeps it.
-func (d *Dispatcher) supersede(ctx context.Context, current deployed, place plan.Place) error {
+func (d *Dispatcher) supersede(ctx context.Context, current deployed, place join.Place) error {
 	for pause := (events.Pause{}); ; {
 		run, err := d.read(ctx, current.spec.Name, place.Run)
 		if err != nil {
 			return err
 		}
 		switch run.State {
-		case plan.Complete, plan.Waiting:
+		case join.Complete, join.Waiting:
 			if lacksJob(run.Join) {
 				err = d.cancel(ctx, run, "superseded by run "+place.SupersededBy)
 			}
-		case plan.Ended:
+		case join.Ended:
 			err = d.tell(ctx, run)
 		}
 		if !errors.Is(err, events.ErrConflict) {

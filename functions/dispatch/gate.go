@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // sweepPrefix begins the keys of entries among the gates that are no gates: no pipeline's name has a slash.
@@ -18,10 +18,10 @@ const sweepPrefix = "sweep/"
 func isGate(key string) bool { return !strings.HasPrefix(key, sweepPrefix) }
 
 // GateOf is the gate of a pipeline as it stands.
-func GateOf(ctx context.Context, box events.Letterbox, pipeline string) (plan.Gate, error) {
+func GateOf(ctx context.Context, box events.Letterbox, pipeline string) (join.Gate, error) {
 	gates, err := box.Register(ctx, events.RegisterGates)
 	if err != nil {
-		return plan.Gate{}, fmt.Errorf("open gates: %w", err)
+		return join.Gate{}, fmt.Errorf("open gates: %w", err)
 	}
 	gate, _, err := readGate(ctx, gates, pipeline)
 	return gate, err
@@ -38,7 +38,7 @@ func (d *Dispatcher) enter(ctx context.Context, run held, current deployed) erro
 			return d.proceed(ctx, run, current)
 		}
 	}
-	err := d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Enter(run.Join) })
+	err := d.pass(ctx, current, func(g join.Gate) join.Gate { return g.Enter(run.Join) })
 	return d.only(run.Run, err)
 }
 
@@ -68,14 +68,14 @@ func (d *Dispatcher) leave(ctx context.Context, outcome events.Fact) error {
 	if err != nil {
 		return err
 	}
-	err = d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(outcome.Run) })
+	err = d.pass(ctx, current, func(g join.Gate) join.Gate { return g.Leave(outcome.Run) })
 	return d.only(outcome.Run, err)
 }
 
 // pass changes the gate of a pipeline, and brings everyone there to what the gate now says of them. It goes on until nobody leaves
 // any more, for who leaves makes room. Each step can be repeated: who was admitted by a dispatcher that died is found there by the
 // next one. A run that makes trouble does not hold up the others: the error is then a troubles.
-func (d *Dispatcher) pass(ctx context.Context, current deployed, change func(plan.Gate) plan.Gate) error {
+func (d *Dispatcher) pass(ctx context.Context, current deployed, change func(join.Gate) join.Gate) error {
 	defer d.inTurn.lock(current.spec.Name)()
 	for {
 		gate, err := d.changeGate(ctx, current, change)
@@ -86,12 +86,12 @@ func (d *Dispatcher) pass(ctx context.Context, current deployed, change func(pla
 		if len(gone) == 0 {
 			return trouble.err()
 		}
-		change = func(g plan.Gate) plan.Gate { return g.Leave(gone...) }
+		change = func(g join.Gate) join.Gate { return g.Leave(gone...) }
 	}
 }
 
 // serve ends the runs that are superseded and offers the jobs of those admitted. It returns the runs that need no place any more.
-func (d *Dispatcher) serve(ctx context.Context, gate plan.Gate, current deployed) (gone []string, trouble troubles) {
+func (d *Dispatcher) serve(ctx context.Context, gate join.Gate, current deployed) (gone []string, trouble troubles) {
 	trouble = troubles{}
 	for _, place := range gate.Waiting {
 		if place.SupersededBy == "" {
@@ -129,36 +129,36 @@ func (d *Dispatcher) admit(ctx context.Context, current deployed, name string) (
 			return false, err
 		}
 	}
-	if run.State == plan.Ended {
+	if run.State == join.Ended {
 		return false, errors.Join(d.tell(ctx, run), d.withdraw(ctx, run, current))
 	}
-	return (run.State == plan.Dispatched || run.IsTuned()) && current.spec.Concurrency != nil, nil
+	return (run.State == join.Dispatched || run.IsTuned()) && current.spec.Concurrency != nil, nil
 }
 
 // lacksJob says whether a run is to have a job that is not known to be on the queue.
-func lacksJob(run plan.Join) bool {
-	return run.State == plan.Complete || run.IsTuned() && run.Tuning.Job == ""
+func lacksJob(run join.Join) bool {
+	return run.State == join.Complete || run.IsTuned() && run.Tuning.Job == ""
 }
 
 // changeGate changes a pipeline's gate by compare-and-swap, and settles who may pass.
-func (d *Dispatcher) changeGate(ctx context.Context, current deployed, change func(plan.Gate) plan.Gate) (plan.Gate, error) {
+func (d *Dispatcher) changeGate(ctx context.Context, current deployed, change func(join.Gate) join.Gate) (join.Gate, error) {
 	for pause := (events.Pause{}); ; {
 		before, entry, err := readGate(ctx, d.gates, current.spec.Name)
 		if err != nil {
-			return plan.Gate{}, err
+			return join.Gate{}, err
 		}
 		after := change(before).Settle(current.spec.Concurrency)
 		if err := d.swapGate(ctx, entry, after); !errors.Is(err, events.ErrConflict) {
 			return after, err
 		}
 		if err := pause.Wait(ctx); err != nil {
-			return plan.Gate{}, err
+			return join.Gate{}, err
 		}
 	}
 }
 
 // swapGate writes only what has changed. A gate that has nothing to say has no entry.
-func (d *Dispatcher) swapGate(ctx context.Context, before events.Entry, gate plan.Gate) error {
+func (d *Dispatcher) swapGate(ctx context.Context, before events.Entry, gate join.Gate) error {
 	value, err := json.Marshal(gate)
 	switch {
 	case err != nil || bytes.Equal(value, before.Value):
@@ -177,7 +177,7 @@ func (d *Dispatcher) swapGate(ctx context.Context, before events.Entry, gate pla
 }
 
 // readGate returns an open gate, and an entry without revision, if there is none.
-func readGate(ctx context.Context, gates events.Register, pipeline string) (gate plan.Gate, entry events.Entry, err error) {
+func readGate(ctx context.Context, gates events.Register, pipeline string) (gate join.Gate, entry events.Entry, err error) {
 	entry, err = gates.Get(ctx, pipeline)
 	if errors.Is(err, events.ErrNotFound) {
 		return gate, events.Entry{Key: pipeline}, nil

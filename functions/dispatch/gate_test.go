@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 const limited = alone + "concurrency: %s\n"
@@ -149,8 +149,8 @@ func TestARunPassesTheGateWhereverADispatcherDies(t *testing.T) {
 				}
 			}
 			wantJobs(t, box, fmt.Sprintf("died at effect %d, after: %t", effects, after), "a")
-			if join := joinOf(t, box, "a"); join.State != plan.Dispatched {
-				t.Errorf("died at effect %d, after: %t: the run is %s", effects, after, join.State)
+			if j := joinOf(t, box, "a"); j.State != join.Dispatched {
+				t.Errorf("died at effect %d, after: %t: the run is %s", effects, after, j.State)
 			}
 		}
 	}
@@ -226,9 +226,9 @@ func TestARunThatCanHaveNoJobHoldsUpNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	for run, revision := range map[string]uint64{"gone": 999, "strange": strange} {
-		join := fmt.Sprintf(`{"pipeline":"penguin","run":%q,"state":"complete","revision":%d,"facts":[{"kind":"transform.ready","source":"/s","id":"t","sequence":1}]}`,
+		j := fmt.Sprintf(`{"pipeline":"penguin","run":%q,"state":"complete","revision":%d,"facts":[{"kind":"transform.ready","source":"/s","id":"t","sequence":1}]}`,
 			run, revision)
-		if _, err := joins.Create(t.Context(), dispatch.JoinKey("penguin", run), []byte(join)); err != nil {
+		if _, err := joins.Create(t.Context(), dispatch.JoinKey("penguin", run), []byte(j)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,8 +280,8 @@ func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if join := joinOf(t, box, "b"); join.State != plan.Ended || !join.Ending.Told {
-		t.Errorf("b is %+v", join)
+	if j := joinOf(t, box, "b"); j.State != join.Ended || !j.Ending.Told {
+		t.Errorf("b is %+v", j)
 	}
 	wantJobs(t, box, "then", "a")
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/telemetry"
 )
 
@@ -20,7 +20,7 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 	if events.EndsJob(recorded.Fact) {
 		return d.conclude(ctx, recorded)
 	}
-	fact, ok := plan.Pin(recorded)
+	fact, ok := join.Pin(recorded)
 	if !ok {
 		return nil // one of our own, which no run waits for
 	}
@@ -35,7 +35,7 @@ func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error
 		return err
 	}
 	if !fact.Starts(current.spec) {
-		d.warnIgnored(ctx, recorded, plan.Meaningless(current.spec, fact.Kind))
+		d.warnIgnored(ctx, recorded, join.Meaningless(current.spec, fact.Kind))
 		return nil
 	}
 	run, err := d.join(ctx, recorded.Fact.Run, fact, current)
@@ -60,19 +60,19 @@ func (d *Dispatcher) warnIgnored(ctx context.Context, recorded events.Recorded, 
 // advance does what the state of a run still asks for. Whoever finds a run half done may call it: each effect can be repeated.
 func (d *Dispatcher) advance(ctx context.Context, run held, current deployed) error {
 	switch run.State {
-	case plan.Waiting:
+	case join.Waiting:
 		if run.Tuning != nil {
 			return d.tune(ctx, run, current)
 		}
 		d.log.InfoContext(ctx, "run waits", "pipeline", run.Pipeline, "run", run.Run, "for", run.Missing(current.spec))
 		return d.skipTuning(ctx, run, current)
-	case plan.Complete:
+	case join.Complete:
 		return errors.Join(d.withdrawTuning(ctx, run), d.enter(ctx, run, current))
-	case plan.Dispatched:
+	case join.Dispatched:
 		if run.Unconfirmed {
 			return d.confirm(ctx, run, current)
 		}
-	case plan.Ended:
+	case join.Ended:
 		return errors.Join(d.tell(ctx, run), d.withdraw(ctx, run, current))
 	}
 	return nil

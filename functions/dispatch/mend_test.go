@@ -8,7 +8,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // spoil writes over the join of a run what does not belong there.
@@ -43,17 +43,17 @@ func TestARunWhoseJoinIsDamagedIsWhatTheLogSays(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for state, arrange := range map[plan.State]func(*eventstest.Memory, *dispatch.Dispatcher){
-				plan.Waiting: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
+			for state, arrange := range map[join.State]func(*eventstest.Memory, *dispatch.Dispatcher){
+				join.Waiting: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
 					publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
 					drain(t, d)
 				},
-				plan.Dispatched: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
+				join.Dispatched: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
 					publish(t, box, "monday", "h", hparams("s3://bkt/hp"))
 					arrive(t, box, d, "monday")
 					finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
 				},
-				plan.Ended: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
+				join.Ended: func(box *eventstest.Memory, d *dispatch.Dispatcher) {
 					arrive(t, box, d, "monday")
 					if _, err := dispatch.Cancel(t.Context(), box, "penguin", "monday"); err != nil {
 						t.Fatal(err)
@@ -66,11 +66,11 @@ func TestARunWhoseJoinIsDamagedIsWhatTheLogSays(t *testing.T) {
 				spoil(t, box, "monday", damage)
 				sweep(t, d)
 				after := joinOf(t, box, "monday")
-				if after.State != state || after.Job != before.Job || len(after.Facts) != len(before.Facts) && state != plan.Ended {
+				if after.State != state || after.Job != before.Job || len(after.Facts) != len(before.Facts) && state != join.Ended {
 					t.Errorf("%s: mended it is %+v; it was %+v", state, after, before)
 				}
 				wantJobs(t, box, "mended")
-				if told := failures(t, box, "monday"); state == plan.Ended && len(told) != 1 {
+				if told := failures(t, box, "monday"); state == join.Ended && len(told) != 1 {
 					t.Errorf("%s: told %d times", state, len(told))
 				}
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/events/eventstest"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 func TestALostJobOfARunThatHasAPlaceIsMissedAtOnce(t *testing.T) {
@@ -51,8 +51,8 @@ func TestALostJobIsMissedAfterAWhile(t *testing.T) {
 			wantJobs(t, box, "looked at before")
 		}
 		for _, run := range []string{"done", "told before it was marked"} {
-			if join := joinOf(t, box, run); join.Outcome == 0 {
-				t.Errorf("%s: nothing is noted of what came of it: %+v", run, join)
+			if j := joinOf(t, box, run); j.Outcome == 0 {
+				t.Errorf("%s: nothing is noted of what came of it: %+v", run, j)
 			}
 		}
 	})
@@ -64,7 +64,7 @@ func TestAJobThatWasAskedForAgainIsMissedAsItWasAskedFor(t *testing.T) {
 		box, d := setup(t, alone)
 		arrive(t, box, d, "monday")
 		finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
-		again, err := d.Again(t.Context(), "penguin", "monday", plan.Again{Generation: 2, Salt: "salt", Request: "replay-1"})
+		again, err := d.Again(t.Context(), "penguin", "monday", join.Again{Generation: 2, Salt: "salt", Request: "replay-1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,8 +199,8 @@ func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
 			if got := wantJobs(t, box, "after its join was lost", "half"); got[0].ID != first[1].ID {
 				t.Errorf("job %s, it was %s", got[0].ID, first[1].ID)
 			}
-			if join := joinOf(t, box, "whole"); join.State != plan.Dispatched || join.Outcome == 0 {
-				t.Errorf("the run that has its model is %+v", join)
+			if j := joinOf(t, box, "whole"); j.State != join.Dispatched || j.Outcome == 0 {
+				t.Errorf("the run that has its model is %+v", j)
 			}
 		})
 	}

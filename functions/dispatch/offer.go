@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // offer gives a run that is complete, or whose job is to be done again, its job. The join is marked
@@ -15,23 +15,23 @@ import (
 // before keeps it from having a job. Then the job is enqueued. A dispatcher that dies between the
 // two leaves a join that is unconfirmed: whoever handles the run next enqueues the same job, which
 // the queue takes once.
-func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, again plan.Again) (events.Job, error) {
+func (d *Dispatcher) offer(ctx context.Context, run held, current deployed, again join.Again) (events.Job, error) {
 	job, err := d.job(ctx, run.Join, current, again)
 	switch {
-	case hopeless(err) && run.State == plan.Complete:
+	case hopeless(err) && run.State == join.Complete:
 		return job, d.end(ctx, run, events.FailureInput, err.Error())
 	case err != nil:
 		return job, fmt.Errorf("offer the job of run %s of %s: %w", run.Run, run.Pipeline, err)
 	}
 	marked, err := d.mark(ctx, run, job, again)
-	if err != nil || marked.State != plan.Dispatched || marked.Job != job.ID || marked.Outcome != 0 {
+	if err != nil || marked.State != join.Dispatched || marked.Job != job.ID || marked.Outcome != 0 {
 		return job, err
 	}
 	return job, d.enqueue(ctx, marked, job)
 }
 
 // mark moves the join on to dispatched. It returns the join as it then stands, whoever wrote it.
-func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again plan.Again) (held, error) {
+func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again join.Again) (held, error) {
 	for pause := (events.Pause{}); ; {
 		written, err := d.swap(ctx, run, run.Dispatch(job.ID, again))
 		if !errors.Is(err, events.ErrConflict) {
@@ -41,12 +41,12 @@ func (d *Dispatcher) mark(ctx context.Context, run held, job events.Job, again p
 		switch {
 		case err != nil:
 			return held{}, err
-		case now.State == plan.Ended:
+		case now.State == join.Ended:
 			return now, d.tell(ctx, now)
-		case now.State == plan.Dispatched && now.Job == job.ID && now.Again == again, // another dispatcher has marked it
-			now.State == plan.Dispatched && run.State == plan.Complete && again == (plan.Again{}): // or a later job
+		case now.State == join.Dispatched && now.Job == job.ID && now.Again == again, // another dispatcher has marked it
+			now.State == join.Dispatched && run.State == join.Complete && again == (join.Again{}): // or a later job
 			return now, nil
-		case now.State != plan.Complete && now.State != plan.Dispatched:
+		case now.State != join.Complete && now.State != join.Dispatched:
 			return now, nil // its join was lost, and is being made anew
 		}
 		now.After = max(now.After, run.After)
@@ -74,7 +74,7 @@ func (d *Dispatcher) enqueue(ctx context.Context, run held, job events.Job) erro
 		return clock
 	}
 	ended, swapped := d.swap(ctx, run, run.Undeliverable(err.Error(), now))
-	if swapped != nil || ended.State != plan.Ended {
+	if swapped != nil || ended.State != join.Ended {
 		return errors.Join(err, swapped)
 	}
 	return d.tell(ctx, ended)
@@ -90,17 +90,17 @@ func hopeless(err error) bool {
 }
 
 // job makes the job of a run from what its join has pinned.
-func (d *Dispatcher) job(ctx context.Context, join plan.Join, current deployed, again plan.Again) (events.Job, error) {
-	spec, err := d.pinned(ctx, join, current)
+func (d *Dispatcher) job(ctx context.Context, j join.Join, current deployed, again join.Again) (events.Job, error) {
+	spec, err := d.pinned(ctx, j, current)
 	if err != nil {
 		return events.Job{}, err
 	}
-	job, err := join.Train(spec, again)
+	job, err := j.Train(spec, again)
 	if err == nil {
 		err = job.Validate()
 	}
 	if err != nil {
-		return events.Job{}, fmt.Errorf("plan run %s of %s: %w", join.Run, join.Pipeline, err)
+		return events.Job{}, fmt.Errorf("plan run %s of %s: %w", j.Run, j.Pipeline, err)
 	}
 	return job, nil
 }
@@ -110,7 +110,7 @@ func (d *Dispatcher) proceed(ctx context.Context, run held, current deployed) er
 	if run.IsTuned() {
 		return d.offerTuning(ctx, run, current)
 	}
-	_, err := d.offer(ctx, run, current, plan.Again{})
+	_, err := d.offer(ctx, run, current, join.Again{})
 	return err
 }
 
@@ -120,7 +120,7 @@ func (d *Dispatcher) withdraw(ctx context.Context, run held, current deployed) e
 	if run.Revision == 0 {
 		return nil // it never was complete
 	}
-	job, err := d.job(ctx, run.Join, current, plan.Again{})
+	job, err := d.job(ctx, run.Join, current, join.Again{})
 	if hopeless(err) {
 		return nil // nobody could make one
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // ErrTooLate says that a run can't be cancelled any more: something has come of it.
@@ -31,7 +31,7 @@ func setPaused(ctx context.Context, box events.Letterbox, pipeline string, pause
 	if err != nil {
 		return err
 	}
-	return d.pass(ctx, current, func(g plan.Gate) plan.Gate { g.Paused = paused; return g })
+	return d.pass(ctx, current, func(g join.Gate) join.Gate { g.Paused = paused; return g })
 }
 
 // open is a dispatcher for one thing to be done by hand.
@@ -69,9 +69,9 @@ func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Ca
 			return Cancelled{}, err
 		}
 		switch found.State {
-		case plan.Dispatched:
+		case join.Dispatched:
 			return d.cancelJob(ctx, found, current)
-		case plan.Ended:
+		case join.Ended:
 			return Cancelled{}, errors.Join(tooLate(found.Join, found.Ending.Message), d.tell(ctx, found))
 		}
 		over, err := d.cancelRun(ctx, found, current)
@@ -88,7 +88,7 @@ func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Ca
 // waits ends with the events that the log holds of it: dispatchers do not handle them in their order, and may have the older ones yet
 // to come.
 func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) (over bool, err error) {
-	if run.State == plan.Waiting {
+	if run.State == join.Waiting {
 		facts, err := d.factsOf(ctx, run.Join, 0)
 		if err != nil {
 			return false, err
@@ -100,7 +100,7 @@ func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) 
 	if err := d.cancel(ctx, run, "cancelled"); err != nil {
 		return false, err
 	}
-	err = d.pass(ctx, current, func(g plan.Gate) plan.Gate { return g.Leave(run.Run) })
+	err = d.pass(ctx, current, func(g join.Gate) join.Gate { return g.Leave(run.Run) })
 	return true, d.only(run.Run, err)
 }
 
@@ -145,6 +145,6 @@ func (d *Dispatcher) tried(ctx context.Context, job string) (bool, error) {
 	return lease.Number > 0, nil
 }
 
-func tooLate(join plan.Join, what string) error {
-	return fmt.Errorf("cancel run %s of %s: %w: %s", join.Run, join.Pipeline, ErrTooLate, what)
+func tooLate(j join.Join, what string) error {
+	return fmt.Errorf("cancel run %s of %s: %w: %s", j.Run, j.Pipeline, ErrTooLate, what)
 }

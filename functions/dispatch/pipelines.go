@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // Revision is a pipeline as it was applied once, or its removal.
@@ -107,8 +107,8 @@ func (d *Dispatcher) active(ctx context.Context, name string) (runs []string, er
 		if errors.Is(err, events.ErrNotFound) {
 			continue
 		}
-		ended := run.State == plan.Ended
-		if err == nil && run.State == plan.Dispatched {
+		ended := run.State == join.Ended
+		if err == nil && run.State == join.Dispatched {
 			_, ended, err = d.outcome(ctx, run.Join)
 		}
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 const both = "pipeline: penguin\nmodule: builtin:dnn\ntrainer: {wait_for: [transform, hparams], hyperparameters: run}\n"
@@ -54,8 +54,8 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	if _, err := dispatch.Spec(t.Context(), box, "penguin"); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("it is applied still: %v", err)
 	}
-	if join := joinOf(t, box, "waits"); join.State != plan.Ended || join.Ending.Kind != events.FailureCancelled {
-		t.Errorf("the run that waited is %+v", join)
+	if j := joinOf(t, box, "waits"); j.State != join.Ended || j.Ending.Kind != events.FailureCancelled {
+		t.Errorf("the run that waited is %+v", j)
 	}
 	if failed := failures(t, box, "waits"); len(failed) != 1 {
 		t.Errorf("its end is told %d times", len(failed))
@@ -63,8 +63,8 @@ func TestAPipelineWithActiveRunsIsNotRemoved(t *testing.T) {
 	if _, _, err := dispatch.Remove(t.Context(), box, "penguin", false); !errors.Is(err, events.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
-	if join, err := dispatch.ReadJoin(t.Context(), box, "penguin-2", "its own"); err != nil || join.State != plan.Waiting {
-		t.Errorf("a run of another pipeline is %+v, %v", join, err)
+	if j, err := dispatch.ReadJoin(t.Context(), box, "penguin-2", "its own"); err != nil || j.State != join.Waiting {
+		t.Errorf("a run of another pipeline is %+v, %v", j, err)
 	}
 	gates, err := box.Register(t.Context(), events.RegisterGates)
 	if err != nil {
@@ -116,12 +116,12 @@ func TestARunThatBeganWhileItsPipelineWasRemovedEnds(t *testing.T) {
 		}
 		sweep(t, d)
 		for _, run := range []string{"swept", "by hand"} {
-			if join := joinOf(t, box, run); join.State != plan.Ended || join.Ending.Kind != events.FailureCancelled {
-				t.Errorf("%s: %+v", run, join)
+			if j := joinOf(t, box, run); j.State != join.Ended || j.Ending.Kind != events.FailureCancelled {
+				t.Errorf("%s: %+v", run, j)
 			}
 		}
-		if join := joinOf(t, box, "swept"); !strings.Contains(join.Ending.Message, "its pipeline was removed") {
-			t.Errorf("ended because %s", join.Ending.Message)
+		if j := joinOf(t, box, "swept"); !strings.Contains(j.Ending.Message, "its pipeline was removed") {
+			t.Errorf("ended because %s", j.Ending.Message)
 		}
 		time.Sleep(missed)
 		sweep(t, d)

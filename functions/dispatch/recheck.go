@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // A bus that is not told to sync each write (sync_interval: always) loses what it has acknowledged
@@ -91,17 +91,17 @@ func (d *Dispatcher) hasLost(ctx context.Context) (bool, error) {
 }
 
 // knownJoins are the joins of a sweep, by key; nil where the events behind them are not to be checked.
-type knownJoins map[string]plan.Join
+type knownJoins map[string]join.Join
 
 func (k knownJoins) note(entry events.Copy) {
 	if k == nil {
 		return
 	}
-	join, _ := DecodeJoin(events.Entry(entry)) // one that can't be read is repaired by the same sweep
-	if join.State != plan.Waiting {
-		join = plan.Join{State: join.State}
+	j, _ := DecodeJoin(events.Entry(entry)) // one that can't be read is repaired by the same sweep
+	if j.State != join.Waiting {
+		j = join.Join{State: j.State}
 	}
-	k[entry.Key] = join
+	k[entry.Key] = j
 }
 
 // beginRecheck says whether this sweep checks the latest events: by joins that are not nil.
@@ -148,7 +148,7 @@ func (s *sweep) recheck(ctx context.Context, joins knownJoins) error {
 }
 
 func (s *sweep) recheckEvent(ctx context.Context, recorded events.Recorded, joins knownJoins) error {
-	fact, ok := plan.Pin(recorded)
+	fact, ok := join.Pin(recorded)
 	if recorded.Err != nil || !ok || !usable(recorded) || s.of(ctx, recorded.Fact.Pipeline).err != nil {
 		return nil // refused when it came, or delivered again until its pipeline can be read
 	}
@@ -162,7 +162,7 @@ func (s *sweep) recheckEvent(ctx context.Context, recorded events.Recorded, join
 	case !fact.Starts(current.spec):
 		return nil
 	}
-	joins[key] = plan.Join{State: plan.Complete} // made anew of all that the log holds, once
+	joins[key] = join.Join{State: join.Complete} // made anew of all that the log holds, once
 	lost, err := s.read(ctx, recorded.Fact.Pipeline, recorded.Fact.Run)
 	if err != nil || lost.at != 0 {
 		return err

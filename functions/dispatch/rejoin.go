@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // Rejoin brings back the join of a run that the register has lost, from the log alone, for Again. The run has had its turn: its
@@ -17,11 +17,11 @@ func (d *Dispatcher) Rejoin(ctx context.Context, pipeline, run string) error {
 	if err != nil || lost.at != 0 && lost.damage == nil {
 		return err
 	}
-	join, err := d.lost(ctx, pipeline, run)
+	j, err := d.lost(ctx, pipeline, run)
 	if err != nil {
 		return fmt.Errorf("join run %s of %s again: %w", run, pipeline, err)
 	}
-	_, err = d.swap(ctx, lost, join)
+	_, err = d.swap(ctx, lost, j)
 	if errors.Is(err, events.ErrConflict) {
 		return nil // someone else has joined it
 	}
@@ -29,21 +29,21 @@ func (d *Dispatcher) Rejoin(ctx context.Context, pipeline, run string) error {
 }
 
 // lost is what a run's join was when its job had been offered.
-func (d *Dispatcher) lost(ctx context.Context, pipeline, run string) (plan.Join, error) {
+func (d *Dispatcher) lost(ctx context.Context, pipeline, run string) (join.Join, error) {
 	current, err := d.pipeline(ctx, pipeline)
 	if err != nil {
-		return plan.Join{}, err
+		return join.Join{}, err
 	}
 	past, err := d.past(ctx, pipeline, run)
 	if err != nil {
-		return plan.Join{}, err
+		return join.Join{}, err
 	}
-	join, err := d.complete(ctx, past.Join(current.spec, run), current)
+	j, err := d.complete(ctx, past.Join(current.spec, run), current)
 	if err != nil {
-		return plan.Join{}, err
+		return join.Join{}, err
 	}
-	if join.State != plan.Complete {
-		return plan.Join{}, fmt.Errorf("by the log it is %s: there is no job that it could have", join.State)
+	if j.State != join.Complete {
+		return join.Join{}, fmt.Errorf("by the log it is %s: there is no job that it could have", j.State)
 	}
-	return d.dispatched(ctx, join, current)
+	return d.dispatched(ctx, j, current)
 }

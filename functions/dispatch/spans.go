@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // spanCache keeps, for the pipelines that have a window, the spans that were read from the log, so
@@ -19,7 +19,7 @@ type spanCache struct {
 
 // readSpans are the spans of a pipeline's facts up to and including a sequence.
 type readSpans struct {
-	plan.Spans
+	join.Spans
 	through uint64
 }
 
@@ -27,31 +27,31 @@ type readSpans struct {
 const mostCachedSpans = 100_000
 
 // spans are the examples of the rolling window that ends at a run's own.
-func (d *Dispatcher) spans(ctx context.Context, join plan.Join, size int) ([]events.Examples, error) {
+func (d *Dispatcher) spans(ctx context.Context, j join.Join, size int) ([]events.Examples, error) {
 	d.spanCache.mu.Lock()
 	defer d.spanCache.mu.Unlock()
-	known := d.spanCache.byPipeline[join.Pipeline]
-	late := known != nil && known.through > join.Completed() // facts that were stored later don't count
+	known := d.spanCache.byPipeline[j.Pipeline]
+	late := known != nil && known.through > j.Completed() // facts that were stored later don't count
 	if known == nil || late {
 		known = &readSpans{}
 	}
 	if !late {
-		delete(d.spanCache.byPipeline, join.Pipeline) // a read that fails leaves it half done
+		delete(d.spanCache.byPipeline, j.Pipeline) // a read that fails leaves it half done
 	}
-	if err := d.readSpans(ctx, known, join); err != nil {
-		return nil, fmt.Errorf("look up the last %d spans of %s: %w", size, join.Pipeline, err)
+	if err := d.readSpans(ctx, known, j); err != nil {
+		return nil, fmt.Errorf("look up the last %d spans of %s: %w", size, j.Pipeline, err)
 	}
 	if !late {
-		d.spanCache.keep(join.Pipeline, known)
+		d.spanCache.keep(j.Pipeline, known)
 	}
-	return known.Window(join, size), nil
+	return known.Window(j, size), nil
 }
 
 // readSpans adds the facts behind those that are known, up to the one that completed the join.
-func (d *Dispatcher) readSpans(ctx context.Context, known *readSpans, join plan.Join) error {
+func (d *Dispatcher) readSpans(ctx context.Context, known *readSpans, j join.Join) error {
 	query := events.Query{
 		Kinds:    []events.Kind{events.KindExamplesReady, events.KindTransformReady},
-		Pipeline: join.Pipeline, From: known.through + 1, Until: join.Completed() + 1,
+		Pipeline: j.Pipeline, From: known.through + 1, Until: j.Completed() + 1,
 	}
 	if query.From >= query.Until {
 		return nil
@@ -64,7 +64,7 @@ func (d *Dispatcher) readSpans(ctx context.Context, known *readSpans, join plan.
 			known.Add(recorded)
 		}
 	}
-	known.through = join.Completed()
+	known.through = j.Completed()
 	return nil
 }
 

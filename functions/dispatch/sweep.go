@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // sweepShare keeps sweeps of a large register from taking more than a twentieth of the time.
@@ -140,17 +140,17 @@ func (s *sweep) run(ctx context.Context, entry events.Copy) error {
 		return nil
 	}
 	pipeline := s.of(ctx, run.Pipeline)
-	if pipeline.removed && (run.State == plan.Waiting || run.State == plan.Complete) {
+	if pipeline.removed && (run.State == join.Waiting || run.State == join.Complete) {
 		return s.endRemoved(ctx, run)
 	}
 	switch run.State {
-	case plan.Ended:
+	case join.Ended:
 		return errors.Join(s.tell(ctx, run), s.check(ctx, run))
-	case plan.Complete:
+	case join.Complete:
 		pipeline.jobless = append(pipeline.jobless, run)
-	case plan.Dispatched:
+	case join.Dispatched:
 		return s.look(ctx, run)
-	case plan.Waiting:
+	case join.Waiting:
 		if run.Tuning != nil {
 			return s.tuned(ctx, run, pipeline)
 		}
@@ -162,11 +162,11 @@ func (s *sweep) run(ctx context.Context, entry events.Copy) error {
 // isDue says whether a sweep has something to do for a run in that state.
 func (s *sweep) isDue(ctx context.Context, run held) bool {
 	switch run.State {
-	case plan.Ended:
+	case join.Ended:
 		return !run.Ending.Told || !run.Ending.Checked
-	case plan.Complete:
+	case join.Complete:
 		return true
-	case plan.Dispatched:
+	case join.Dispatched:
 		return s.overdue(run)
 	}
 	pipeline := s.of(ctx, run.Pipeline)
@@ -179,11 +179,11 @@ func (s *sweep) isDue(ctx context.Context, run held) bool {
 	case run.Tuning != nil:
 		return run.Tuning.Job == "" || s.overdue(run)
 	}
-	return run.Expire(spec, s.clocks()).State == plan.Ended || run.Decide(spec, run.Facts).TuningDue()
+	return run.Expire(spec, s.clocks()).State == join.Ended || run.Decide(spec, run.Facts).TuningDue()
 }
 
 // clocks are the times by which a run may have waited for too long.
-func (s *sweep) clocks() plan.Clocks { return plan.Clocks{Bus: s.now, Own: s.own} }
+func (s *sweep) clocks() join.Clocks { return join.Clocks{Bus: s.now, Own: s.own} }
 
 // check cancels what is on the queue of a run that has ended, until that has been so for longer than a dispatcher takes between reading
 // a join and acting on it.
@@ -238,7 +238,7 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 		return err
 	}
 	after := decided.Expire(current.spec, s.clocks())
-	if after.State == plan.Waiting && after.Tuning == nil {
+	if after.State == join.Waiting && after.Tuning == nil {
 		return nil
 	}
 	written, err := s.swap(ctx, run, after)
@@ -285,7 +285,7 @@ func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
 		return nil
 	}
 	over := s.over(ctx, gate, current)
-	return s.pass(ctx, current, func(g plan.Gate) plan.Gate {
+	return s.pass(ctx, current, func(g join.Gate) join.Gate {
 		g = g.Leave(over...)
 		for _, run := range pipeline.jobless {
 			g = g.Enter(run.Join)
@@ -296,7 +296,7 @@ func (s *sweep) gate(ctx context.Context, pipeline *swept) error {
 
 // over are the runs that have a place and an outcome. It was told before they got the place: by a worker that was quicker than the
 // dispatcher which offered the job.
-func (s *sweep) over(ctx context.Context, gate plan.Gate, current deployed) (runs []string) {
+func (s *sweep) over(ctx context.Context, gate join.Gate, current deployed) (runs []string) {
 	for _, place := range gate.Admitted {
 		over, err := s.isOver(ctx, place, current)
 		s.note(err)
@@ -308,12 +308,12 @@ func (s *sweep) over(ctx context.Context, gate plan.Gate, current deployed) (run
 }
 
 // isOver looks at one of them. One that is not over must have its job on the queue, for others wait behind it.
-func (s *sweep) isOver(ctx context.Context, place plan.Place, current deployed) (bool, error) {
+func (s *sweep) isOver(ctx context.Context, place join.Place, current deployed) (bool, error) {
 	run, err := s.read(ctx, current.spec.Name, place.Run)
 	if err == nil && run.IsTuned() && run.Tuning.Job != "" {
 		return false, s.offerTuningAgain(ctx, run, current)
 	}
-	if err != nil || run.State != plan.Dispatched {
+	if err != nil || run.State != join.Dispatched {
 		return false, err
 	}
 	if _, told, err := s.outcome(ctx, run.Join); told || err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // tune sees a run to its tune job, through the gate of its pipeline: a run that is tuned is worked on. A job that was offered is offered
@@ -22,7 +22,7 @@ func (d *Dispatcher) tune(ctx context.Context, run held, current deployed) error
 // offer does. A run may still end, or get its hyperparameters from elsewhere, between the two; then
 // the job is cancelled.
 func (d *Dispatcher) offerTuning(ctx context.Context, run held, current deployed) error {
-	job, err := d.tuneJob(ctx, run.Join, current, plan.Again{})
+	job, err := d.tuneJob(ctx, run.Join, current, join.Again{})
 	switch {
 	case hopeless(err):
 		return d.end(ctx, run, events.FailureInput, err.Error())
@@ -49,7 +49,7 @@ func (d *Dispatcher) offerTuning(ctx context.Context, run held, current deployed
 }
 
 func (d *Dispatcher) offerTuningAgain(ctx context.Context, run held, current deployed) error {
-	job, err := d.tuneJob(ctx, run.Join, current, plan.Again{})
+	job, err := d.tuneJob(ctx, run.Join, current, join.Again{})
 	if err == nil {
 		err = d.box.Offer(caused(ctx, run), job)
 	}
@@ -60,14 +60,14 @@ func (d *Dispatcher) offerTuningAgain(ctx context.Context, run held, current dep
 }
 
 // tuneJob makes the tune job of a run from what its join has pinned of it.
-func (d *Dispatcher) tuneJob(ctx context.Context, join plan.Join, current deployed, again plan.Again) (events.Job, error) {
-	spec, err := d.pinned(ctx, join.AtTuning(), current)
+func (d *Dispatcher) tuneJob(ctx context.Context, j join.Join, current deployed, again join.Again) (events.Job, error) {
+	spec, err := d.pinned(ctx, j.AtTuning(), current)
 	if err != nil {
 		return events.Job{}, err
 	}
-	job, err := join.Tune(spec, again)
+	job, err := j.Tune(spec, again)
 	if err != nil {
-		return events.Job{}, fmt.Errorf("plan the tuning of run %s of %s: %w", join.Run, join.Pipeline, err)
+		return events.Job{}, fmt.Errorf("plan the tuning of run %s of %s: %w", j.Run, j.Pipeline, err)
 	}
 	return job, nil
 }
@@ -84,7 +84,7 @@ func (d *Dispatcher) markTuning(ctx context.Context, run held, job events.Job) (
 			return held{}, err
 		}
 		switch {
-		case run.State == plan.Ended:
+		case run.State == join.Ended:
 			return run, d.tell(ctx, run)
 		case !run.IsTuned() || run.Tuning.Job != "":
 			return run, nil
@@ -103,7 +103,7 @@ func (d *Dispatcher) withdrawTuning(ctx context.Context, run held) error {
 	}
 	id := run.Tuning.Job
 	if id == "" {
-		job, err := d.tuneJob(ctx, run.Join, deployed{}, plan.Again{})
+		job, err := d.tuneJob(ctx, run.Join, deployed{}, join.Again{})
 		if hopeless(err) {
 			return nil // nobody could make one
 		}
@@ -120,16 +120,16 @@ func (d *Dispatcher) withdrawTuning(ctx context.Context, run held) error {
 
 // pinTuning fixes what a run's tune job will be made from, once it is due. Where what the run waits for is there already, no job is
 // needed any more.
-func (d *Dispatcher) pinTuning(ctx context.Context, join plan.Join, current deployed) (plan.Join, error) {
-	if !join.TuningDue() {
-		return join, nil
+func (d *Dispatcher) pinTuning(ctx context.Context, j join.Join, current deployed) (join.Join, error) {
+	if !j.TuningDue() {
+		return j, nil
 	}
-	if join.State != plan.Waiting || join.Ready(current.spec) && !join.TunedByUs() {
-		return join.Untuned(), nil
+	if j.State != join.Waiting || j.Ready(current.spec) && !j.TunedByUs() {
+		return j.Untuned(), nil
 	}
-	latest, err := d.latest(ctx, join.AtTuning(), join.TuningWants(current.spec))
+	latest, err := d.latest(ctx, j.AtTuning(), j.TuningWants(current.spec))
 	if err != nil {
-		return join, err
+		return j, err
 	}
-	return join.PinTuning(current.revision, latest), nil
+	return j.PinTuning(current.revision, latest), nil
 }

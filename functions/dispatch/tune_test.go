@@ -11,7 +11,7 @@ import (
 
 	"github.com/stoker-ml/stoker/events"
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // tunes is a pipeline that tunes each run; more of its keys come behind.
@@ -115,8 +115,8 @@ func TestARunThatWasToldHyperparametersIsNotTuned(t *testing.T) {
 		t.Errorf("tuned all the same: %q", runsOf(all))
 	}
 	wantJobs(t, box, "told", "monday")
-	if join := joinOf(t, box, "monday"); join.Tuning != nil {
-		t.Errorf("tuned: %+v", join.Tuning)
+	if j := joinOf(t, box, "monday"); j.Tuning != nil {
+		t.Errorf("tuned: %+v", j.Tuning)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestASweepCallsBackWhatARunThatEndedIsTunedBy(t *testing.T) {
 	if all, cancelled := tuneJobs(t, box); len(all) != 1 || !cancelled[0] {
 		t.Errorf("jobs of %q, cancelled %v", runsOf(all), cancelled)
 	}
-	if join := joinOf(t, box, "monday"); !join.Ending.Told {
+	if j := joinOf(t, box, "monday"); !j.Ending.Told {
 		t.Error("nobody told of the end")
 	}
 }
@@ -286,27 +286,27 @@ func TestARunWhoseTuneJobCanNeverBeEnds(t *testing.T) {
 	arrive(t, box, d, "monday")
 	tuneJob(t, box)
 	lost := joinOf(t, box, "monday")
-	lost = lost.PinTuning(99, plan.Latest{}).DispatchTuning("")
+	lost = lost.PinTuning(99, join.Latest{}).DispatchTuning("")
 	put(t, box, lost)
 	sweep(t, d)
-	if join := joinOf(t, box, "monday"); join.State != plan.Ended || join.Ending.Kind != events.FailureInput || !join.Ending.Told {
-		t.Errorf("%+v", join)
+	if j := joinOf(t, box, "monday"); j.State != join.Ended || j.Ending.Kind != events.FailureInput || !j.Ending.Told {
+		t.Errorf("%+v", j)
 	}
 }
 
 // put writes a join over the one that is there.
-func put(t *testing.T, box events.Letterbox, join plan.Join) {
+func put(t *testing.T, box events.Letterbox, j join.Join) {
 	t.Helper()
 	joins, err := box.Register(t.Context(), events.RegisterJoins)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := dispatch.JoinKey(join.Pipeline, join.Run)
+	key := dispatch.JoinKey(j.Pipeline, j.Run)
 	entry, err := joins.Get(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := joins.Update(t.Context(), key, marshal(t, join), entry.Revision); err != nil {
+	if _, err := joins.Update(t.Context(), key, marshal(t, j), entry.Revision); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -408,7 +408,7 @@ func TestARunTrainsWithWhatItsTuneJobReuses(t *testing.T) {
 	if all, _ := tuneJobs(t, box); len(all) != 0 {
 		t.Errorf("tuned again: %q", runsOf(all))
 	}
-	if join := joinOf(t, box, "sunday"); !join.TunedByUs() {
-		t.Errorf("someone else told it: %+v", join.Facts)
+	if j := joinOf(t, box, "sunday"); !j.TunedByUs() {
+		t.Errorf("someone else told it: %+v", j.Facts)
 	}
 }

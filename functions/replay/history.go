@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/storage"
 )
 
 // history is what the log says of one run.
 type history struct {
 	run     Run
-	past    plan.Past        // what its join follows from
+	past    join.Past        // what its join follows from
 	outcome *events.Recorded // the last one, nil if nothing came of it
 	touched bool             // it has a fact from Options.From on
 }

@@ -42,8 +42,8 @@ var mutations = []mutation{
 		{"events/jetstream/read.go", "scan.complete, scan.few = !q.Follow, ", "scan.complete, scan.few = false, false && "},
 	}},
 	{"the job of an ended run is enqueued and worked on", suite{folder: onCluster, tests: "TestARunThatIsCancelled", because: "cancelled runs were trained|ended with"}, []edit{
-		{"functions/dispatch/offer.go", "\t\tcase now.State == plan.Ended:\n\t\t\treturn now, d.tell(ctx, now)\n",
-			"\t\tcase now.State == plan.Ended:\n\t\t\tnow.State, now.Job = plan.Dispatched, job.ID\n\t\t\treturn now, nil\n"},
+		{"functions/dispatch/offer.go", "\t\tcase now.State == join.Ended:\n\t\t\treturn now, d.tell(ctx, now)\n",
+			"\t\tcase now.State == join.Ended:\n\t\t\tnow.State, now.Job = join.Dispatched, job.ID\n\t\t\treturn now, nil\n"},
 		{"functions/dispatch/sweep.go", "errors.Join(s.withdrawTuning(ctx, run), s.withdraw(ctx, run, deployed{}))", "error(nil)"},
 		{"functions/worker/history.go", "case events.EndsRunWithoutJob(recorded.Fact):", "case false:"},
 	}},
@@ -51,7 +51,7 @@ var mutations = []mutation{
 		{"functions/worker/history.go", "case events.Announces(recorded.Fact, job):", "case false:"},
 	}},
 	{"a run expires by one clock", suite{folder: onCluster, tests: "TestARunOutlivesAJumpOfTheLeadersClock"}, []edit{
-		{"functions/plan/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},
+		{"functions/dispatch/join/decide.go", "!j.Began.IsZero() && now.Own.Sub(j.Began) <= after", "false && after == 0"},
 	}},
 	{"a worker acts on a lease that it has lost", suite{tests: "TestAZombiePublishesNothing"}, []edit{
 		{"functions/worker/attempt.go", "Prove: claim.Prove,", "Prove: func() error { return nil },"},
@@ -70,7 +70,7 @@ var mutations = []mutation{
 	}},
 	{"a dispatcher that lost a write believes what it rereads", suite{folder: ofDispatcher, tests: "TestADispatcherThatLostAWriteReadsUntilItSeesWhatWon", because: "1 jobs of a run that was cancelled"}, []edit{
 		{"functions/dispatch/offer.go", "\t\tnow.After = max(now.After, run.After)\n",
-			"\t\tif now.State == plan.Complete {\n\t\t\tnow.State, now.Job = plan.Dispatched, job.ID\n\t\t\treturn now, nil\n\t\t}\n\t\tnow.After = max(now.After, run.After)\n"},
+			"\t\tif now.State == join.Complete {\n\t\t\tnow.State, now.Job = join.Dispatched, job.ID\n\t\t\treturn now, nil\n\t\t}\n\t\tnow.After = max(now.After, run.After)\n"},
 	}},
 	{"the dispatcher delivers a failing event again after a fixed delay", suite{folder: ofDispatcher, tests: "TestEventsThatAlwaysFailDoNotHoldUpOthers", because: "3 failing events were delivered"}, []edit{
 		{"functions/dispatch/dispatch.go", "events.RedeliveryDelay(delivery.Deliveries())", "retryDelay"},

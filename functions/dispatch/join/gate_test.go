@@ -1,4 +1,4 @@
-package plan_test
+package join_test
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 func queue(runs int) *pipeline.Concurrency {
@@ -19,12 +19,12 @@ func supersede(runs int) *pipeline.Concurrency {
 }
 
 // ready is a run that was completed by the fact with that number.
-func ready(sequence int) plan.Join {
-	return plan.New("penguin", fmt.Sprint(sequence)).Add(at(sequence, "t", graph()))
+func ready(sequence int) join.Join {
+	return join.New("penguin", fmt.Sprint(sequence)).Add(at(sequence, "t", graph()))
 }
 
 // picture draws a gate: who has a place | who waits, those that are superseded with their successor.
-func picture(g plan.Gate) string {
+func picture(g join.Gate) string {
 	var admitted, waiting []string
 	for _, place := range g.Admitted {
 		admitted = append(admitted, place.Run)
@@ -37,10 +37,10 @@ func picture(g plan.Gate) string {
 
 func TestAGateLetsThroughAsManyAsThereIsRoomFor(t *testing.T) {
 	t.Parallel()
-	type step func(plan.Gate) plan.Gate
-	enter := func(sequence int) step { return func(g plan.Gate) plan.Gate { return g.Enter(ready(sequence)) } }
-	leave := func(run string) step { return func(g plan.Gate) plan.Gate { return g.Leave(run) } }
-	paused := func(p bool) step { return func(g plan.Gate) plan.Gate { g.Paused = p; return g } }
+	type step func(join.Gate) join.Gate
+	enter := func(sequence int) step { return func(g join.Gate) join.Gate { return g.Enter(ready(sequence)) } }
+	leave := func(run string) step { return func(g join.Gate) join.Gate { return g.Leave(run) } }
+	paused := func(p bool) step { return func(g join.Gate) join.Gate { g.Paused = p; return g } }
 	for name, tc := range map[string]struct {
 		limit *pipeline.Concurrency
 		steps []step
@@ -67,7 +67,7 @@ func TestAGateLetsThroughAsManyAsThereIsRoomFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var gate plan.Gate
+			var gate join.Gate
 			for _, step := range tc.steps {
 				gate = step(gate).Settle(tc.limit)
 			}
@@ -88,7 +88,7 @@ func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		limit := []*pipeline.Concurrency{nil, queue(1), queue(3), supersede(1), supersede(2)}[random.IntN(5)]
-		var gate plan.Gate
+		var gate join.Gate
 		inside := map[string]bool{}
 		for i := range 60 {
 			switch random.IntN(4) {
@@ -104,7 +104,7 @@ func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
 			}
 			gate = gate.Settle(limit)
 			seen := map[string]int{}
-			for _, place := range append(append([]plan.Place{}, gate.Admitted...), gate.Waiting...) {
+			for _, place := range append(append([]join.Place{}, gate.Admitted...), gate.Waiting...) {
 				seen[place.Run]++
 			}
 			if len(seen) != len(inside) || len(seen) != len(gate.Admitted)+len(gate.Waiting) || limit != nil && len(gate.Admitted) > limit.Runs {
@@ -117,7 +117,7 @@ func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
 func TestWhoComesBeforeARunThatWaits(t *testing.T) {
 	t.Parallel()
 	two := queue(2)
-	gate := plan.Gate{}
+	gate := join.Gate{}
 	for i := range 4 {
 		gate = gate.Enter(ready(i + 1)).Settle(two)
 	}
@@ -125,7 +125,7 @@ func TestWhoComesBeforeARunThatWaits(t *testing.T) {
 	paused.Paused = true
 	last := gate.Leave("1", "2", "3").Settle(nil).Enter(ready(9))
 	for name, tc := range map[string]struct {
-		gate plan.Gate
+		gate join.Gate
 		run  string
 		want string
 	}{
@@ -145,7 +145,7 @@ func TestWhoComesBeforeARunThatWaits(t *testing.T) {
 
 func TestAGateStaysWithinOneMessage(t *testing.T) {
 	t.Parallel()
-	gate := plan.Gate{Paused: true}
+	gate := join.Gate{Paused: true}
 	for i := range 1500 {
 		gate = gate.Enter(ready(i + 1)).Settle(nil)
 	}

@@ -1,4 +1,4 @@
-package plan
+package join
 
 import (
 	"github.com/stoker-ml/stoker/events"
@@ -57,11 +57,11 @@ func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
 		return Decide(spec, run, p.Facts(p.endedBy()))
 	}
 	last := p.completedBy()
-	join := Decide(spec, run, p.Facts(last+1))
-	if join.State == Waiting && !join.Ready(spec) {
-		join = Decide(spec, run, p.where(func(f pastFact) bool { return f.Sequence <= last }))
+	j := Decide(spec, run, p.Facts(last+1))
+	if j.State == Waiting && !j.Ready(spec) {
+		j = Decide(spec, run, p.where(func(f pastFact) bool { return f.Sequence <= last }))
 	}
-	return join
+	return j
 }
 
 // endedBy is the sequence behind the last fact that counted for a run that ended without a job; 0 if it hasn't, or if nothing is known
@@ -77,15 +77,15 @@ func (p *Past) endedBy() uint64 {
 }
 
 // Ended is the run's join if the log says that the run ended without a job.
-func (p *Past) Ended(join Join) (Join, bool) {
+func (p *Past) Ended(j Join) (Join, bool) {
 	if p.ended == nil {
-		return join, false
+		return j, false
 	}
 	failed, ok := p.ended.Fact.Data.(*events.TrainingFailed)
 	if !ok {
-		return join, false
+		return j, false
 	}
-	return join.End(failed.Reason, failed.Message, p.ended.Fact.Time).Told(), true
+	return j.End(failed.Reason, failed.Message, p.ended.Fact.Time).Told(), true
 }
 
 // Outcome is the first fact that tells what came of a job of the run's; false if there is none.

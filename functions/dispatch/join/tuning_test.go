@@ -1,4 +1,4 @@
-package plan_test
+package join_test
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 const tunes = "pipeline: penguin\nmodule: ./m.py\ntrainer: {expire_after: 2h}\ntuner: {when: always}\n"
@@ -21,27 +21,27 @@ func TestWhenATuningIsDue(t *testing.T) {
 	const both = "pipeline: penguin\nmodule: ./m.py\ntrainer: {wait_for: [examples, transform, hparams]}\ntuner: {when: always}\n"
 	for name, tc := range map[string]struct {
 		text  string
-		facts []plan.Pinned
+		facts []join.Pinned
 		at    uint64 // sequence of the fact by which it is due; 0: it is not
 	}{
 		"no data yet":                  {tunes, nil, 0},
-		"the transform":                {tunes, []plan.Pinned{at(1, "e", rawExamples()), at(2, "t", graph()), at(3, "u", graph())}, 2},
-		"one of two":                   {both, []plan.Pinned{at(1, "t", graph())}, 0},
-		"both":                         {both, []plan.Pinned{at(1, "t", graph()), at(4, "e", rawExamples())}, 4},
-		"hyperparameters were told":    {tunes, []plan.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, 0},
-		"a failure was told":           {tunes, []plan.Pinned{at(1, "f", untuned()), at(2, "t", graph())}, 0},
-		"hyperparameters are told now": {tunes, []plan.Pinned{at(1, "t", graph()), at(2, "h", tuned())}, 1},
-		"a pipeline that never tunes":  {head + "tuner: {when: never}\n", []plan.Pinned{at(1, "t", graph())}, 0},
-		"a pipeline without a tuner":   {head + "trainer: {hyperparameters: run}\n", []plan.Pinned{at(1, "t", graph())}, 0},
-		"longer than a run may wait":   {tunes, []plan.Pinned{at(1, "t", graph()), at(100, "h", tuned())}, 1},
+		"the transform":                {tunes, []join.Pinned{at(1, "e", rawExamples()), at(2, "t", graph()), at(3, "u", graph())}, 2},
+		"one of two":                   {both, []join.Pinned{at(1, "t", graph())}, 0},
+		"both":                         {both, []join.Pinned{at(1, "t", graph()), at(4, "e", rawExamples())}, 4},
+		"hyperparameters were told":    {tunes, []join.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, 0},
+		"a failure was told":           {tunes, []join.Pinned{at(1, "f", untuned()), at(2, "t", graph())}, 0},
+		"hyperparameters are told now": {tunes, []join.Pinned{at(1, "t", graph()), at(2, "h", tuned())}, 1},
+		"a pipeline that never tunes":  {head + "tuner: {when: never}\n", []join.Pinned{at(1, "t", graph())}, 0},
+		"a pipeline without a tuner":   {head + "trainer: {hyperparameters: run}\n", []join.Pinned{at(1, "t", graph())}, 0},
+		"longer than a run may wait":   {tunes, []join.Pinned{at(1, "t", graph()), at(100, "h", tuned())}, 1},
 	} {
-		join := plan.Decide(parse(t, tc.text), "monday", tc.facts)
+		j := join.Decide(parse(t, tc.text), "monday", tc.facts)
 		got := uint64(0)
-		if join.Tuning != nil {
-			got = join.Tuning.Sequence
+		if j.Tuning != nil {
+			got = j.Tuning.Sequence
 		}
-		if got != tc.at || join.TuningDue() != (tc.at > 0) || tc.at > 0 && join.State != plan.Waiting {
-			t.Errorf("%s: due at %d, want %d, %s", name, got, tc.at, join.State)
+		if got != tc.at || j.TuningDue() != (tc.at > 0) || tc.at > 0 && j.State != join.Waiting {
+			t.Errorf("%s: due at %d, want %d, %s", name, got, tc.at, j.State)
 		}
 	}
 }
@@ -49,13 +49,13 @@ func TestWhenATuningIsDue(t *testing.T) {
 func TestATuningThatIsPinnedStays(t *testing.T) {
 	t.Parallel()
 	p := parse(t, tunes)
-	join := plan.Decide(p, "monday", []plan.Pinned{at(2, "t", graph())}).PinTuning(7, plan.Latest{})
-	first, err := join.Tune(p, plan.Again{})
+	j := join.Decide(p, "monday", []join.Pinned{at(2, "t", graph())}).PinTuning(7, join.Latest{})
+	first, err := j.Tune(p, join.Again{})
 	if err != nil || first.Function != events.FunctionTune || first.Revision != 7 || first.Inputs.TransformGraph != "s3://bkt/graph" {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	never := parse(t, head+"tuner: {when: never}\n")
-	later := join.Decide(never, []plan.Pinned{at(2, "t", graph()), at(3, "e", rawExamples())})
+	later := j.Decide(never, []join.Pinned{at(2, "t", graph()), at(3, "e", rawExamples())})
 	if later.TuningDue() || later.Tuning == nil {
 		t.Fatalf("%+v", later.Tuning)
 	}
@@ -65,12 +65,12 @@ func TestATuningThatIsPinnedStays(t *testing.T) {
 	if _, bounded := later.Deadline(p); bounded {
 		t.Error("a run that is tuned expires")
 	}
-	again, err := later.Add(at(4, "h", tuned())).Tune(p, plan.Again{})
+	again, err := later.Add(at(4, "h", tuned())).Tune(p, join.Again{})
 	if err != nil || again.ID != first.ID || len(again.Causes) != 1 {
 		t.Errorf("%s of %v, %v; it was %s", again.ID, again.Causes, err, first.ID)
 	}
-	for _, other := range []plan.Again{{Generation: 1}, {Salt: "x"}} {
-		if job, err := join.Tune(p, other); err != nil || job.ID == first.ID {
+	for _, other := range []join.Again{{Generation: 1}, {Salt: "x"}} {
+		if job, err := j.Tune(p, other); err != nil || job.ID == first.ID {
 			t.Errorf("%+v: the same job, %v", other, err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestAFactWithForceIsSearchedForAnew(t *testing.T) {
 	t.Parallel()
 	p := parse(t, tunes)
 	force := at(2, "t", &events.TransformReady{TransformGraph: "s3://bkt/graph", Request: events.Request{Force: true}})
-	job, err := plan.Decide(p, "monday", []plan.Pinned{force}).PinTuning(1, plan.Latest{}).Tune(p, plan.Again{})
+	job, err := join.Decide(p, "monday", []join.Pinned{force}).PinTuning(1, join.Latest{}).Tune(p, join.Again{})
 	if err != nil || job.Salt == "" {
 		t.Errorf("salt %q, %v", job.Salt, err)
 	}
@@ -89,13 +89,13 @@ func TestAFactWithForceIsSearchedForAnew(t *testing.T) {
 func TestARunThatIsNotTunedHasNoTuneJob(t *testing.T) {
 	t.Parallel()
 	p := parse(t, tunes)
-	due := plan.Decide(p, "monday", []plan.Pinned{at(2, "t", graph())})
-	for name, join := range map[string]plan.Join{"new": plan.New("penguin", "monday"), "due": due, "not any more": due.PinTuning(1, plan.Latest{}).Untuned()} {
-		if _, err := join.Tune(p, plan.Again{}); err == nil {
+	due := join.Decide(p, "monday", []join.Pinned{at(2, "t", graph())})
+	for name, j := range map[string]join.Join{"new": join.New("penguin", "monday"), "due": due, "not any more": due.PinTuning(1, join.Latest{}).Untuned()} {
+		if _, err := j.Tune(p, join.Again{}); err == nil {
 			t.Errorf("%s: it has one", name)
 		}
 	}
-	if _, err := due.PinTuning(1, plan.Latest{}).Tune(parse(t, head), plan.Again{}); err == nil {
+	if _, err := due.PinTuning(1, join.Latest{}).Tune(parse(t, head), join.Again{}); err == nil {
 		t.Error("a pipeline without a tuner tunes")
 	}
 }
@@ -103,14 +103,14 @@ func TestARunThatIsNotTunedHasNoTuneJob(t *testing.T) {
 func TestWhoToldARunsHyperparameters(t *testing.T) {
 	t.Parallel()
 	reused, nothing := events.SkippedIDs("penguin", "monday")
-	of := func(source, id string, data events.Data) plan.Join {
+	of := func(source, id string, data events.Data) join.Join {
 		fact := at(3, id, data)
 		fact.Source = source
-		return plan.New("penguin", "monday").Add(at(1, "t", graph())).Add(fact)
+		return join.New("penguin", "monday").Add(at(1, "t", graph())).Add(fact)
 	}
 	tune := events.Source(events.FunctionTune)
 	for name, tc := range map[string]struct {
-		join plan.Join
+		join join.Join
 		want bool
 	}{
 		"our search":       {of(tune, "x", tuned()), true},
@@ -127,22 +127,22 @@ func TestWhoToldARunsHyperparameters(t *testing.T) {
 
 func TestWhatIsNoTuningIsTold(t *testing.T) {
 	t.Parallel()
-	due := plan.Decide(parse(t, tunes), "monday", []plan.Pinned{at(2, "t", graph())})
-	whole := due.PinTuning(1, plan.Latest{}).DispatchTuning("0123abcd")
+	due := join.Decide(parse(t, tunes), "monday", []join.Pinned{at(2, "t", graph())})
+	whole := due.PinTuning(1, join.Latest{}).DispatchTuning("0123abcd")
 	if err := whole.Check("penguin", "monday"); err != nil {
 		t.Error(err)
 	}
 	early := whole.DispatchTuning("0123abcd")
 	early.Tuning.Sequence = 1
-	for field, join := range map[string]plan.Join{
+	for field, j := range map[string]join.Join{
 		"tuning.revision": due, "tuning.job": whole.DispatchTuning("no such id/"), "tuning.sequence": early,
 	} {
-		err := join.Check("penguin", "monday")
+		err := j.Check("penguin", "monday")
 		if invalid, ok := errors.AsType[*events.Invalid](err); !ok || invalid.Field != field {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	large := due.PinTuning(1, plan.Latest{Hyperparameters: "s3://bkt/h", Spans: slices.Repeat([]events.Examples{{URI: "s3://bkt/x"}}, 9)}).TooLarge("too large", time.Unix(1, 0))
+	large := due.PinTuning(1, join.Latest{Hyperparameters: "s3://bkt/h", Spans: slices.Repeat([]events.Examples{{URI: "s3://bkt/x"}}, 9)}).TooLarge("too large", time.Unix(1, 0))
 	if len(large.Tuning.Spans) != 0 || large.Check("penguin", "monday") != nil {
 		t.Errorf("%+v", large.Tuning)
 	}

@@ -1,4 +1,4 @@
-package plan_test
+package join_test
 
 import (
 	"math/rand/v2"
@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 // at is a fact stored so many hours into the week; its sequence is the hour.
-func at(hour int, id string, data events.Data) plan.Pinned {
+func at(hour int, id string, data events.Data) join.Pinned {
 	r := recorded(uint64(hour), id, data)
 	r.Message.Stored = time.Unix(0, 0).UTC().Add(time.Duration(hour) * time.Hour)
-	fact, ok := plan.Pin(r)
+	fact, ok := join.Pin(r)
 	if !ok {
 		panic("no fact that a run can wait for: " + id)
 	}
@@ -34,49 +34,49 @@ const head = "pipeline: penguin\nmodule: builtin:dnn\n"
 func TestWhatBecomesOfARun(t *testing.T) {
 	t.Parallel()
 	const tuner = head + "tuner: {when: never, on_failed: latest}\n"
-	none, best := plan.Latest{}, plan.Latest{Hyperparameters: "s3://bkt/best"}
+	none, best := join.Latest{}, join.Latest{Hyperparameters: "s3://bkt/best"}
 	for name, tc := range map[string]struct {
 		text   string
-		facts  []plan.Pinned
-		latest plan.Latest
-		want   plan.State
+		facts  []join.Pinned
+		latest join.Latest
+		want   join.State
 		say    string // kinds that are missing, or how it ended
 		hp     string
 	}{
-		"nothing of it": {text: head, want: plan.Waiting, say: "transform.ready"},
-		"run: waits for its own": {text: head + "trainer: {hyperparameters: run}\n", facts: []plan.Pinned{at(1, "t", graph())},
-			latest: best, want: plan.Waiting, say: "hparams.ready"},
+		"nothing of it": {text: head, want: join.Waiting, say: "transform.ready"},
+		"run: waits for its own": {text: head + "trainer: {hyperparameters: run}\n", facts: []join.Pinned{at(1, "t", graph())},
+			latest: best, want: join.Waiting, say: "hparams.ready"},
 		"run: its own, however late they are told": {text: head + "trainer: {hyperparameters: run}\n",
-			facts: []plan.Pinned{at(1, "t", graph()), at(100, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Pinned{at(1, "t", graph()), at(100, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"latest: its own, told before": {text: head + "trainer: {hyperparameters: latest}\n",
-			facts: []plan.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: plan.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/hp"},
 		"latest: told too late, they change nothing": {text: head + "trainer: {hyperparameters: latest}\n",
-			facts: []plan.Pinned{at(1, "t", graph()), at(2, "h", tuned())}, latest: best, want: plan.Complete, hp: "s3://bkt/best"},
+			facts: []join.Pinned{at(1, "t", graph()), at(2, "h", tuned())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"none: its own change nothing": {text: head + "trainer: {hyperparameters: none}\n",
-			facts: []plan.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: plan.Complete},
-		"auto without a tuner is latest": {text: head, facts: []plan.Pinned{at(1, "t", graph())}, latest: best, want: plan.Complete, hp: "s3://bkt/best"},
-		"auto with a tuner is run":       {text: tuner, facts: []plan.Pinned{at(1, "t", graph())}, latest: best, want: plan.Waiting, say: "hparams.ready"},
-		"a failed tuning, latest": {text: tuner, facts: []plan.Pinned{at(1, "t", graph()), at(2, "f", untuned())}, latest: best,
-			want: plan.Complete, hp: "s3://bkt/best"},
-		"a failed tuning, latest, and the data later": {text: tuner, facts: []plan.Pinned{at(1, "f", untuned()), at(2, "t", graph())},
-			latest: best, want: plan.Complete, hp: "s3://bkt/best"},
+			facts: []join.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete},
+		"auto without a tuner is latest": {text: head, facts: []join.Pinned{at(1, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
+		"auto with a tuner is run":       {text: tuner, facts: []join.Pinned{at(1, "t", graph())}, latest: best, want: join.Waiting, say: "hparams.ready"},
+		"a failed tuning, latest": {text: tuner, facts: []join.Pinned{at(1, "t", graph()), at(2, "f", untuned())}, latest: best,
+			want: join.Complete, hp: "s3://bkt/best"},
+		"a failed tuning, latest, and the data later": {text: tuner, facts: []join.Pinned{at(1, "f", untuned()), at(2, "t", graph())},
+			latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"a failed tuning, but tuned all the same": {text: tuner,
-			facts:  []plan.Pinned{at(1, "f", untuned()), at(2, "h", tuned()), at(3, "t", graph())},
-			latest: best, want: plan.Complete, hp: "s3://bkt/hp"},
-		"a failed tuning, latest, and there is none": {text: tuner, facts: []plan.Pinned{at(1, "t", graph()), at(2, "f", untuned())}, latest: none,
-			want: plan.Ended, say: "incomplete: tuning failed: boom; the pipeline has no earlier hyperparameters to go on with"},
-		"a failed tuning, fail": {text: head + "tuner: {when: never, on_failed: fail}\n", facts: []plan.Pinned{at(1, "f", untuned())}, latest: best,
-			want: plan.Ended, say: "incomplete: tuning failed: boom; the pipeline's tuner.on_failed is fail"},
-		"a failed tuning of a pipeline that does not tune": {text: head, facts: []plan.Pinned{at(1, "f", untuned()), at(2, "t", graph())},
-			latest: best, want: plan.Complete, hp: "s3://bkt/best"},
+			facts:  []join.Pinned{at(1, "f", untuned()), at(2, "h", tuned()), at(3, "t", graph())},
+			latest: best, want: join.Complete, hp: "s3://bkt/hp"},
+		"a failed tuning, latest, and there is none": {text: tuner, facts: []join.Pinned{at(1, "t", graph()), at(2, "f", untuned())}, latest: none,
+			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline has no earlier hyperparameters to go on with"},
+		"a failed tuning, fail": {text: head + "tuner: {when: never, on_failed: fail}\n", facts: []join.Pinned{at(1, "f", untuned())}, latest: best,
+			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline's tuner.on_failed is fail"},
+		"a failed tuning of a pipeline that does not tune": {text: head, facts: []join.Pinned{at(1, "f", untuned()), at(2, "t", graph())},
+			latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"the last fact in time": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
-			facts: []plan.Pinned{at(1, "t", graph()), at(3, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Pinned{at(1, "t", graph()), at(3, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"the last fact late, before anybody found the run expired": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
-			facts: []plan.Pinned{at(1, "t", graph()), at(4, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Pinned{at(1, "t", graph()), at(4, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"a run may wait for ever": {text: head + "trainer: {hyperparameters: run, expire_after: never}\n",
-			facts: []plan.Pinned{at(1, "t", graph()), at(100_000, "h", tuned())}, want: plan.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Pinned{at(1, "t", graph()), at(100_000, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"hyperparameters that nobody waits for start no clock": {text: head + "trainer: {hyperparameters: latest, expire_after: 2h}\n",
-			facts: []plan.Pinned{at(1, "h", tuned()), at(50, "t", graph())}, want: plan.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Pinned{at(1, "h", tuned()), at(50, "t", graph())}, want: join.Complete, hp: "s3://bkt/hp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,14 +84,14 @@ func TestWhatBecomesOfARun(t *testing.T) {
 			random := rand.New(rand.NewPCG(3, 4))
 			for range 10 { // the order in which facts are handed over means nothing
 				random.Shuffle(len(tc.facts), func(i, j int) { tc.facts[i], tc.facts[j] = tc.facts[j], tc.facts[i] })
-				join, say := become(p, tc.facts, tc.latest)
-				if join.State != tc.want || say != tc.say {
-					t.Fatalf("%s, %q; want %s, %q", join.State, say, tc.want, tc.say)
+				j, say := become(p, tc.facts, tc.latest)
+				if j.State != tc.want || say != tc.say {
+					t.Fatalf("%s, %q; want %s, %q", j.State, say, tc.want, tc.say)
 				}
-				if join.State != plan.Complete {
+				if j.State != join.Complete {
 					continue
 				}
-				job, err := join.Train(p, plan.Again{})
+				job, err := j.Train(p, join.Again{})
 				if err != nil || job.Inputs.Hyperparameters != tc.hp {
 					t.Fatalf("trains with %q, %v; want %q", job.Inputs.Hyperparameters, err, tc.hp)
 				}
@@ -101,35 +101,35 @@ func TestWhatBecomesOfARun(t *testing.T) {
 }
 
 // become brings a run as far as it goes.
-func become(p pipeline.Pipeline, facts []plan.Pinned, latest plan.Latest) (plan.Join, string) {
-	join := plan.Decide(p, "monday", facts)
-	if join.Ready(p) {
-		if !join.Wants(p).Hyperparameters {
+func become(p pipeline.Pipeline, facts []join.Pinned, latest join.Latest) (join.Join, string) {
+	j := join.Decide(p, "monday", facts)
+	if j.Ready(p) {
+		if !j.Wants(p).Hyperparameters {
 			latest.Hyperparameters = ""
 		}
-		join = join.Pin(p, 1, latest)
+		j = j.Pin(p, 1, latest)
 	}
-	if join.State == plan.Ended {
-		return join, string(join.Ending.Kind) + ": " + join.Ending.Message
+	if j.State == join.Ended {
+		return j, string(j.Ending.Kind) + ": " + j.Ending.Message
 	}
 	var missing []string
-	if join.State == plan.Waiting {
-		for _, kind := range join.Missing(p) {
+	if j.State == join.Waiting {
+		for _, kind := range j.Missing(p) {
 			missing = append(missing, string(kind))
 		}
 	}
-	return join, strings.Join(missing, " ")
+	return j, strings.Join(missing, " ")
 }
 
 func TestARunExpiresByTheTimeItsFactsWereStored(t *testing.T) {
 	t.Parallel()
 	p := parse(t, head+"trainer: {hyperparameters: run, expire_after: 2h}\n")
-	join := plan.Decide(p, "monday", []plan.Pinned{at(5, "t", graph())})
-	deadline, bounded := join.Deadline(p)
+	j := join.Decide(p, "monday", []join.Pinned{at(5, "t", graph())})
+	deadline, bounded := j.Deadline(p)
 	if want := time.Unix(0, 0).Add(7 * time.Hour); !bounded || !deadline.Equal(want) {
 		t.Fatalf("deadline %s, %t", deadline, bounded)
 	}
-	join.Began = time.Unix(1e9, 0) // by another clock
+	j.Began = time.Unix(1e9, 0) // by another clock
 	for name, tc := range map[string]struct {
 		bus, own time.Duration // of the wait
 		ends     bool
@@ -141,8 +141,8 @@ func TestARunExpiresByTheTimeItsFactsWereStored(t *testing.T) {
 		"the server's clock was set back":         {-time.Hour, 3 * time.Hour, false},
 		"the dispatcher's is far behind for ever": {3 * time.Hour, -time.Hour, false},
 	} {
-		ended := join.Expire(p, plan.Clocks{Bus: deadline.Add(tc.bus - 2*time.Hour), Own: join.Began.Add(tc.own)})
-		if (ended.State == plan.Ended) != tc.ends {
+		ended := j.Expire(p, join.Clocks{Bus: deadline.Add(tc.bus - 2*time.Hour), Own: j.Began.Add(tc.own)})
+		if (ended.State == join.Ended) != tc.ends {
 			t.Errorf("%s: %s %+v", name, ended.State, ended.Ending)
 		}
 		if tc.ends && (!ended.Ending.At.Equal(deadline) || ended.Ending.Through != 5) {
@@ -154,7 +154,7 @@ func TestARunExpiresByTheTimeItsFactsWereStored(t *testing.T) {
 func TestARunThatHasEndedStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	p := parse(t, head)
-	ended := plan.Decide(p, "monday", nil).End(events.FailureCancelled, "cancelled", time.Unix(1, 0))
+	ended := join.Decide(p, "monday", nil).End(events.FailureCancelled, "cancelled", time.Unix(1, 0))
 	if again := ended.End(events.FailureIncomplete, "expired", time.Unix(2, 0)); again.Ending.Message != "cancelled" {
 		t.Errorf("ended again: %+v", again.Ending)
 	}
@@ -174,19 +174,19 @@ func TestSaltComesFromWhatAsksForAnotherTraining(t *testing.T) {
 	for name, tc := range map[string]struct {
 		p     pipeline.Pipeline
 		run   string
-		fact  plan.Pinned
-		again plan.Again
+		fact  join.Pinned
+		again join.Again
 	}{
-		"plain":                  {plain, "monday", at(1, "t", graph()), plan.Again{}},
-		"forced":                 {plain, "monday", at(1, "t", forced), plan.Again{}},
-		"forced by another fact": {plain, "monday", at(1, "t2", forced), plan.Again{}},
-		"cache off":              {off, "monday", at(1, "t", graph()), plan.Again{}},
-		"cache off, another run": {off, "tuesday", at(1, "t", graph()), plan.Again{}},
-		"cache off and forced":   {off, "monday", at(1, "t", forced), plan.Again{}},
-		"asked for again":        {plain, "monday", at(1, "t", graph()), plan.Again{Salt: "request-1"}},
+		"plain":                  {plain, "monday", at(1, "t", graph()), join.Again{}},
+		"forced":                 {plain, "monday", at(1, "t", forced), join.Again{}},
+		"forced by another fact": {plain, "monday", at(1, "t2", forced), join.Again{}},
+		"cache off":              {off, "monday", at(1, "t", graph()), join.Again{}},
+		"cache off, another run": {off, "tuesday", at(1, "t", graph()), join.Again{}},
+		"cache off and forced":   {off, "monday", at(1, "t", forced), join.Again{}},
+		"asked for again":        {plain, "monday", at(1, "t", graph()), join.Again{Salt: "request-1"}},
 	} {
 		make := func() events.Job {
-			job, err := plan.Decide(tc.p, tc.run, []plan.Pinned{tc.fact}).Pin(tc.p, 1, plan.Latest{}).Train(tc.p, tc.again)
+			job, err := join.Decide(tc.p, tc.run, []join.Pinned{tc.fact}).Pin(tc.p, 1, join.Latest{}).Train(tc.p, tc.again)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,16 +211,16 @@ func TestSaltComesFromWhatAsksForAnotherTraining(t *testing.T) {
 func TestAJobMadeAgainDiffersInWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	p := parse(t, head)
-	join := plan.Decide(p, "monday", []plan.Pinned{at(1, "t", graph())}).Pin(p, 1, plan.Latest{})
-	first, err := join.Train(p, plan.Again{})
+	j := join.Decide(p, "monday", []join.Pinned{at(1, "t", graph())}).Pin(p, 1, join.Latest{})
+	first, err := j.Train(p, join.Again{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost, err := join.Train(p, plan.Again{Generation: 1, Request: "replay-7"})
+	lost, err := j.Train(p, join.Again{Generation: 1, Request: "replay-7"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := join.Train(p, plan.Again{Request: "dead-3"})
+	asked, err := j.Train(p, join.Again{Request: "dead-3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,20 +236,20 @@ func TestATuningThatIsSkippedIsToldForTheFirstFactThatCouldBeTunedOn(t *testing.
 	t.Parallel()
 	p := parse(t, head+"tuner: {when: never}\ntrainer: {wait_for: [examples, transform, hparams]}\n")
 	raw := &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}}
-	skipped, ok := plan.Decide(p, "monday", []plan.Pinned{at(2, "t", graph()), at(1, "e", raw)}).Skipped(p)
+	skipped, ok := join.Decide(p, "monday", []join.Pinned{at(2, "t", graph()), at(1, "e", raw)}).Skipped(p)
 	if !ok || skipped.Cause.ID != "e" || skipped.Cause.Sequence != 1 {
 		t.Errorf("skipped for %+v, %t", skipped, ok)
 	}
-	for name, facts := range map[string][]plan.Pinned{
+	for name, facts := range map[string][]join.Pinned{
 		"nothing to tune on":  {},
 		"its own are there":   {at(1, "e", raw), at(2, "h", tuned())},
 		"its failure is told": {at(1, "e", raw), at(2, "f", untuned())},
 	} {
-		if _, ok := plan.Decide(p, "monday", facts).Skipped(p); ok {
+		if _, ok := join.Decide(p, "monday", facts).Skipped(p); ok {
 			t.Errorf("%s, and the skip is told", name)
 		}
 	}
-	if _, ok := plan.Decide(parse(t, head), "monday", slices.Clip([]plan.Pinned{at(1, "e", raw)})).Skipped(parse(t, head)); ok {
+	if _, ok := join.Decide(parse(t, head), "monday", slices.Clip([]join.Pinned{at(1, "e", raw)})).Skipped(parse(t, head)); ok {
 		t.Error("a pipeline without a tuner skips tuning")
 	}
 }

@@ -1,4 +1,4 @@
-package plan
+package join
 
 import (
 	"fmt"
@@ -18,23 +18,23 @@ func Decide(p pipeline.Pipeline, run string, facts []Pinned) Join {
 
 // Decide is Decide for a run whose tuning may be pinned already: that stays as it is. One that is found due is still to be pinned.
 func (j Join) Decide(p pipeline.Pipeline, facts []Pinned) Join {
-	join := New(j.Pipeline, j.Run)
-	join.Tuning, join.Began = j.Tuning, j.Began
+	run := New(j.Pipeline, j.Run)
+	run.Tuning, run.Began = j.Tuning, j.Began
 	for _, fact := range slices.SortedStableFunc(slices.Values(facts), bySequence) {
 		if !fact.Counts(p) {
 			continue
 		}
-		if join = join.Add(fact); join.tuningEnds(p) {
-			return join.End(events.FailureIncomplete, join.untuned("the pipeline's tuner.on_failed is fail"), fact.Stored)
+		if run = run.Add(fact); run.tuningEnds(p) {
+			return run.End(events.FailureIncomplete, run.untuned("the pipeline's tuner.on_failed is fail"), fact.Stored)
 		}
-		if join.Ready(p) {
+		if run.Ready(p) {
 			break
 		}
-		if join.searches(p) {
-			join.Tuning = &Tuning{Sequence: fact.Sequence}
+		if run.searches(p) {
+			run.Tuning = &Tuning{Sequence: fact.Sequence}
 		}
 	}
-	return join
+	return run
 }
 
 // Missing lists the kinds that the pipeline waits for and the join does not have. A run whose tuning failed does not wait for

@@ -1,4 +1,4 @@
-package plan_test
+package join_test
 
 import (
 	"math/rand/v2"
@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/stoker-ml/stoker/events"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
-	"github.com/stoker-ml/stoker/functions/plan"
 )
 
 const penguin = `
@@ -47,20 +47,20 @@ func story() []events.Recorded {
 	}
 }
 
-func joinOf(facts []events.Recorded) plan.Join {
-	join := plan.Join{Pipeline: "penguin", Run: "monday", State: plan.Waiting}
+func joinOf(facts []events.Recorded) join.Join {
+	j := join.Join{Pipeline: "penguin", Run: "monday", State: join.Waiting}
 	for _, r := range facts {
-		if pinned, ok := plan.Pin(r); ok {
-			join = join.Add(pinned)
+		if pinned, ok := join.Pin(r); ok {
+			j = j.Add(pinned)
 		}
 	}
-	return join
+	return j
 }
 
 func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	t.Parallel()
 	p := parse(t, penguin)
-	want, err := joinOf(story()).Pin(p, 1, plan.Latest{}).Train(p, plan.Again{})
+	want, err := joinOf(story()).Pin(p, 1, join.Latest{}).Train(p, join.Again{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	for range 200 {
 		facts := slices.Concat(story(), story())
 		random.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
-		got, err := joinOf(facts).Pin(p, 1, plan.Latest{}).Train(p, plan.Again{})
+		got, err := joinOf(facts).Pin(p, 1, join.Latest{}).Train(p, join.Again{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,20 +81,20 @@ func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 func TestAJoinSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	p := parse(t, penguin)
-	join := joinOf(story()[:1])
-	if missing := join.Missing(p); !slices.Equal(missing, []events.Kind{events.KindHParamsReady}) {
+	j := joinOf(story()[:1])
+	if missing := j.Missing(p); !slices.Equal(missing, []events.Kind{events.KindHParamsReady}) {
 		t.Fatalf("waits for %v", missing)
 	}
-	if _, err := join.Train(p, plan.Again{}); err == nil {
+	if _, err := j.Train(p, join.Again{}); err == nil {
 		t.Fatal("a job came out of a join that is still waiting")
 	}
 }
 
 func TestACompleteJoinNoLongerChanges(t *testing.T) {
 	t.Parallel()
-	join := joinOf(story()[:2]).Pin(parse(t, penguin), 4, plan.Latest{})
-	late, _ := plan.Pin(recorded(1, "earlier", &events.HParamsReady{Hyperparameters: "s3://b/other"}))
-	if after := join.Add(late); len(after.Facts) != 2 || after.Facts[1].ID != "h1" {
+	j := joinOf(story()[:2]).Pin(parse(t, penguin), 4, join.Latest{})
+	late, _ := join.Pin(recorded(1, "earlier", &events.HParamsReady{Hyperparameters: "s3://b/other"}))
+	if after := j.Add(late); len(after.Facts) != 2 || after.Facts[1].ID != "h1" {
 		t.Fatalf("a late fact changed it: %+v", after.Facts)
 	}
 }
@@ -106,8 +106,8 @@ func TestWhateverDecidesAJobIsInItsID(t *testing.T) {
 	ids := map[string]bool{}
 	otherRun := base
 	otherRun.Run = "tuesday"
-	for _, join := range []plan.Join{base.Pin(p, 1, plan.Latest{}), base.Pin(p, 2, plan.Latest{}), otherRun.Pin(p, 1, plan.Latest{}), joinOf(story()[:2]).Pin(p, 1, plan.Latest{})} {
-		job, err := join.Train(p, plan.Again{})
+	for _, j := range []join.Join{base.Pin(p, 1, join.Latest{}), base.Pin(p, 2, join.Latest{}), otherRun.Pin(p, 1, join.Latest{}), joinOf(story()[:2]).Pin(p, 1, join.Latest{})} {
+		job, err := j.Train(p, join.Again{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestWhateverDecidesAJobIsInItsID(t *testing.T) {
 
 func TestHyperparameterAndBaseModelPolicies(t *testing.T) {
 	t.Parallel()
-	latest := plan.Latest{Hyperparameters: "s3://b/latest", BaseModel: "s3://b/model"}
+	latest := join.Latest{Hyperparameters: "s3://b/latest", BaseModel: "s3://b/model"}
 	for name, tc := range map[string]struct {
 		policy             string
 		facts              int // of story
@@ -138,11 +138,11 @@ func TestHyperparameterAndBaseModelPolicies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := parse(t, "pipeline: penguin\nmodule: ./mine\ntrainer:\n  wait_for: [transform]\n  train_args: {num_steps: 1}\n  "+tc.policy+"\n")
-			join := joinOf(story()[:tc.facts])
-			if wants := join.Wants(p); wants.Hyperparameters != tc.wantsHParams || wants.BaseModel != tc.base {
+			j := joinOf(story()[:tc.facts])
+			if wants := j.Wants(p); wants.Hyperparameters != tc.wantsHParams || wants.BaseModel != tc.base {
 				t.Errorf("wants %+v", wants)
 			}
-			job, err := join.Pin(p, 1, latest).Train(p, plan.Again{})
+			job, err := j.Pin(p, 1, latest).Train(p, join.Again{})
 			if err != nil {
 				t.Fatal(err)
 			}

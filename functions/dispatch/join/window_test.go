@@ -1,4 +1,4 @@
-package plan_test
+package join_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/plan"
+	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
 // span is an artifact whose address says what it is.
@@ -56,15 +56,15 @@ func TestAWindowIsTheLastSpansInTheirNewestVersions(t *testing.T) {
 			for i, data := range tc.log {
 				log = append(log, recorded(uint64(i+1), fmt.Sprint(i), data))
 			}
-			own, _ := plan.Pin(log[len(log)-1])
-			join := plan.New("penguin", "monday").Add(own)
-			var spans plan.Spans
+			own, _ := join.Pin(log[len(log)-1])
+			j := join.New("penguin", "monday").Add(own)
+			var spans join.Spans
 			rand.New(rand.NewPCG(5, 6)).Shuffle(len(log), func(i, j int) { log[i], log[j] = log[j], log[i] })
 			for _, r := range log {
 				spans.Add(r)
 			}
 			var got []string
-			for _, examples := range spans.Window(join, tc.size) {
+			for _, examples := range spans.Window(j, tc.size) {
 				got = append(got, examples.URI[len("s3://bkt/"):])
 			}
 			if !slices.Equal(got, tc.want) {
@@ -80,8 +80,8 @@ func TestAWindowTakesThePlaceOfTheExamplesThatAreTrainedOn(t *testing.T) {
 	fact := at(1, "t", &events.TransformReady{
 		TransformGraph: "s3://bkt/g", Examples: []events.Examples{span(1, 0, "raw")}, TransformedExamples: []events.Examples{span(1, 0, "")},
 	})
-	latest := plan.Latest{Spans: []events.Examples{span(0, 0, ""), span(1, 0, "")}}
-	job, err := plan.Decide(p, "monday", []plan.Pinned{fact}).Pin(p, 1, latest).Train(p, plan.Again{})
+	latest := join.Latest{Spans: []events.Examples{span(0, 0, ""), span(1, 0, "")}}
+	job, err := join.Decide(p, "monday", []join.Pinned{fact}).Pin(p, 1, latest).Train(p, join.Again{})
 	if err != nil || len(job.Inputs.TransformedExamples) != 2 || len(job.Inputs.Examples) != 1 {
 		t.Errorf("inputs %+v, %v", job.Inputs, err)
 	}
