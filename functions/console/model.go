@@ -25,7 +25,7 @@ type model struct {
 	specs  map[string]deployed
 	older  map[revision]pipeline.Pipeline // at revisions that joins have pinned
 	lacks  revisions                      // to read; those who hold the lock for reading add to them too
-	gates  map[string]join.Gate
+	gates  map[string]join.Admission
 	leases map[string]runs.Lease
 	jobs   map[string]key
 	dead   letters
@@ -48,7 +48,7 @@ func newModel(limit int) *model {
 	return &model{
 		changed: make(chan struct{}), limit: limit,
 		runs: map[key]*run{}, specs: map[string]deployed{}, older: map[revision]pipeline.Pipeline{},
-		gates: map[string]join.Gate{}, leases: map[string]runs.Lease{}, jobs: map[string]key{}, read: map[string]bool{}, away: map[string]string{},
+		gates: map[string]join.Admission{}, leases: map[string]runs.Lease{}, jobs: map[string]key{}, read: map[string]bool{}, away: map[string]string{},
 	}
 }
 
@@ -199,7 +199,7 @@ func (m *model) gate(entry events.Entry) {
 	if strings.Contains(entry.Key, "/") {
 		return // when dispatchers swept last
 	}
-	var gate join.Gate
+	var gate join.Admission
 	err := json.Unmarshal(entry.Value, &gate)
 	m.change(func() {
 		if entry.Deleted || err != nil {

@@ -88,7 +88,7 @@ func (m *model) pipelineLine(name string, of []*run) pipelineLine {
 type pipelineView struct {
 	pipelineLine
 	Spec    string
-	Gate    join.Gate
+	Gate    join.Admission
 	Command []commandLine
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/stoker-ml/stoker/events"
-	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/mask"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 	"github.com/stoker-ml/stoker/functions/runs"
@@ -58,7 +57,7 @@ func (t *toldOf) add(recorded events.Recorded) {
 
 // markIgnored says of each event of a run that has no effect on it why. The lock of the model is held.
 func (m *model) markIgnored(r *run, facts []factLine) {
-	spec, err := known{m}.Spec(join.New(r.pipeline, r.run))
+	spec, err := known{m}.Spec(r.pipeline, 0)
 	if err != nil {
 		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stoker-ml/stoker/functions/dispatch"
-	"github.com/stoker-ml/stoker/functions/dispatch/join"
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
@@ -21,10 +20,8 @@ func TestPagesThatAreBuiltAtOnceWantARevisionOnce(t *testing.T) {
 		readers.Go(func() {
 			for number := range uint64(10) {
 				m.mu.RLock()
-				pinned := join.New("penguin", "monday")
-				pinned.Revision = number + 1
-				if _, err := (known{m}).Spec(pinned); err != errNotRead {
-					t.Errorf("revision %d: %v", pinned.Revision, err)
+				if _, err := (known{m}).Spec("penguin", number+1); err != errNotRead {
+					t.Errorf("revision %d: %v", number+1, err)
 				}
 				m.mu.RUnlock()
 				m.wanted()

@@ -58,27 +58,21 @@ func (r *run) tell(recorded events.Recorded) {
 
 // take takes the run's join. What its facts named is of no use here, and large.
 func (r *run) take(j join.Join) {
-	for i := range j.Facts {
-		j.Facts[i].Inputs = events.Inputs{}
+	for i := range j.Events {
+		j.Events[i].Inputs = events.Inputs{}
 	}
-	j.Latest = join.Latest{}
-	if j.Tuning != nil {
-		tuning := *j.Tuning
-		tuning.Spans = nil
-		j.Tuning = &tuning
+	for i := range j.Stages {
+		j.Stages[i].Latest = join.Latest{}
 	}
 	r.join, r.joined = j, true
-	if len(j.Facts) > 0 && (r.since.IsZero() || j.Facts[0].Stored.Before(r.since)) {
-		r.since = j.Facts[0].Stored
+	if len(j.Events) > 0 && (r.since.IsZero() || j.Events[0].Stored.Before(r.since)) {
+		r.since = j.Events[0].Stored
 	}
 }
 
 // job is the one that is worked on, or was last.
 func (r *run) job() string {
-	if r.join.IsTuned() {
-		return r.join.Tuning.Job
-	}
-	return r.join.Job
+	return r.join.Current().Job
 }
 
 // report takes the progress of its job.

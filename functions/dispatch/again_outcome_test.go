@@ -11,7 +11,7 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-var replayed = join.Again{Salt: "salt", Request: "replay-1"}
+var replayed = join.Retry{Salt: "salt", Request: "replay-1"}
 
 // The outcome of a run's first job is none of the job that is asked for while the first is under way: if the queue loses that one, it is
 // enqueued again.
@@ -21,14 +21,14 @@ func TestTheOutcomeOfAnEarlierJobIsNoneOfALaterOne(t *testing.T) {
 		box, d := setup(t, alone)
 		arrive(t, box, d, "monday")
 		first := wantJobs(t, box, "at first", "monday")[0]
-		second, err := d.Again(t.Context(), "penguin", "monday", replayed)
+		second, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, replayed)
 		if err != nil || second.ID == first.ID {
 			t.Fatalf("asked for job %s again: %s, %v", first.ID, second.ID, err)
 		}
 		wantJobs(t, box, "lost by the queue", "monday")
 		finish(t, box, d, first)
-		if j := joinOf(t, box, "monday"); j.Job != second.ID || j.Outcome != 0 {
-			t.Errorf("the join names job %s with outcome %d, want %s with none", j.Job, j.Outcome, second.ID)
+		if j := joinOf(t, box, "monday"); j.Current().Job != second.ID || j.Current().Outcome != 0 {
+			t.Errorf("the join names job %s with outcome %d, want %s with none", j.Current().Job, j.Current().Outcome, second.ID)
 		}
 		time.Sleep(missed)
 		sweep(t, d)
@@ -41,7 +41,7 @@ func TestAJobThatIsAskedForAgainCanBeCancelledAfterTheFirstOneEnded(t *testing.T
 	box, d := setup(t, alone)
 	arrive(t, box, d, "monday")
 	first := wantJobs(t, box, "at first", "monday")[0]
-	second, err := d.Again(t.Context(), "penguin", "monday", replayed)
+	second, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, replayed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestAJobThatIsAskedForAgainCanBeCancelledAfterTheFirstOneEnded(t *testing.T
 // An outcome that is noted in the moment in which the run's job is asked for again is still that of the earlier job.
 func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) {
 	t.Parallel()
-	for name, again := range map[string]join.Again{"another job": replayed, "the same job": {Request: "replay-1"}} {
+	for name, again := range map[string]join.Retry{"another job": replayed, "the same job": {Request: "replay-1"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAnOutcomeNotedAsAJobIsAskedForAgainIsThatOfTheEarlierOne(t *testing.T) 
 				racing := &interrupted{Memory: box, before: func() { drain(t, d) }} // notes the outcome between read and write
 				other, err := dispatch.New(t.Context(), racing, nil)
 				if err == nil {
-					_, err = other.Again(t.Context(), "penguin", "monday", again)
+					_, err = other.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, again)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -109,7 +109,7 @@ func TestARunWithAModelAndALostJoinGetsNoSecondJob(t *testing.T) {
 		}
 	}
 	wantJobs(t, box, "delivered again")
-	if j := joinOf(t, box, "monday"); j.State != join.Dispatched || j.Outcome == 0 {
+	if j := joinOf(t, box, "monday"); j.State != join.Dispatched || j.Current().Outcome == 0 {
 		t.Errorf("the join is %+v", j)
 	}
 }

@@ -60,7 +60,7 @@ func TestOnARealBus(t *testing.T) {
 	}
 	publish(t, box, "never complete", "t", transform())
 	until(t, "all runs are ready", func() bool {
-		gate, err := dispatch.GateOf(t.Context(), box, "penguin")
+		gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
 		return err == nil && len(gate.Waiting) == runs
 	})
 	if got, err := dispatch.Cancel(t.Context(), box, "penguin", "run 3"); err != nil || got.Job != "" {
@@ -71,7 +71,7 @@ func TestOnARealBus(t *testing.T) {
 	}
 	until(t, "every run has come to something", func() bool { return outcomes(t, box) == runs+1 })
 	until(t, "the gate is open", func() bool {
-		gate, err := dispatch.GateOf(t.Context(), box, "penguin")
+		gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
 		return err == nil && gate.IsOpen()
 	})
 	for i := range runs {

@@ -103,7 +103,7 @@ func TestALateFactOfARunThatExpiredChangesNothing(t *testing.T) {
 		if got := jobs(t, box); len(got) != 0 {
 			t.Errorf("%d jobs of a run that expired", len(got))
 		}
-		if j := joinOf(t, box, "monday"); j.State != join.Ended || !j.Ending.Told || len(j.Facts) != 1 {
+		if j := joinOf(t, box, "monday"); j.State != join.Ended || !j.Ending.Announced || len(j.Events) != 1 {
 			t.Errorf("the tombstone is %+v", j)
 		}
 		if !strings.Contains(log.String(), `msg="event ignored" pipeline=penguin run=monday kind=hparams.ready id=h `) {
@@ -157,11 +157,11 @@ func TestAnEndThatWasNotToldIsToldByTheNextSweep(t *testing.T) {
 			if err := other.Sweep(t.Context()); err == nil {
 				t.Fatalf("%s: nothing went wrong", when)
 			}
-			if j := joinOf(t, box, "monday"); j.State != join.Ended || j.Ending.Told {
+			if j := joinOf(t, box, "monday"); j.State != join.Ended || j.Ending.Announced {
 				t.Fatalf("%s: the join is %+v", when, j)
 			}
 			sweep(t, d)
-			if got := failures(t, box, "monday"); len(got) != 1 || !joinOf(t, box, "monday").Ending.Told {
+			if got := failures(t, box, "monday"); len(got) != 1 || !joinOf(t, box, "monday").Ending.Announced {
 				t.Errorf("%s: told %d times", when, len(got))
 			}
 		})

@@ -78,7 +78,7 @@ func TestTheNewestRunTakesThePlaceOfThoseThatWait(t *testing.T) {
 	}
 	finish(t, box, d, first[0])
 	wantJobs(t, box, "a is done", "c")
-	if gate, err := dispatch.GateOf(t.Context(), box, "penguin"); err != nil || len(gate.Waiting) != 0 {
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || len(gate.Waiting) != 0 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 }
@@ -91,7 +91,7 @@ func TestAPausedPipelineKeepsItsRuns(t *testing.T) {
 	}
 	arrive(t, box, d, "a", "b")
 	wantJobs(t, box, "paused")
-	gate, err := dispatch.GateOf(t.Context(), box, "penguin")
+	gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin")
 	if ahead, waits := gate.Ahead("b"); err != nil || !gate.Paused || !waits || ahead != 1 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
@@ -114,13 +114,13 @@ func TestALimitThatIsLiftedLetsEverybodyPass(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, fmt.Sprintf(limited, "1"))
 	arrive(t, box, d, "a", "b", "c")
-	if gate, err := dispatch.GateOf(t.Context(), box, "penguin"); err != nil || len(gate.Admitted) != 1 || len(gate.Waiting) != 2 {
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || len(gate.Admitted) != 1 || len(gate.Waiting) != 2 {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 	apply(t, box, alone)
 	sweep(t, d)
 	wantJobs(t, box, "lifted", "a", "b", "c")
-	if gate, err := dispatch.GateOf(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 }
@@ -226,7 +226,7 @@ func TestARunThatCanHaveNoJobHoldsUpNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	for run, revision := range map[string]uint64{"gone": 999, "strange": strange} {
-		j := fmt.Sprintf(`{"pipeline":"penguin","run":%q,"state":"complete","revision":%d,"facts":[{"kind":"transform.ready","source":"/s","id":"t","sequence":1}]}`,
+		j := fmt.Sprintf(`{"pipeline":"penguin","run":%q,"state":"complete","events":[{"kind":"transform.ready","source":"/s","id":"t","sequence":1}],"stages":[{"function":"train","through":1,"revision":%d}]}`,
 			run, revision)
 		if _, err := joins.Create(t.Context(), dispatch.JoinKey("penguin", run), []byte(j)); err != nil {
 			t.Fatal(err)
@@ -280,7 +280,7 @@ func TestAnEndThatAnotherSourceToldIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if j := joinOf(t, box, "b"); j.State != join.Ended || !j.Ending.Told {
+	if j := joinOf(t, box, "b"); j.State != join.Ended || !j.Ending.Announced {
 		t.Errorf("b is %+v", j)
 	}
 	wantJobs(t, box, "then", "a")

@@ -31,7 +31,7 @@ trainer: {wait_for: [examples, transform], train_args: {num_steps: 1}, hyperpara
 // wantTooLarge wants a run to have ended for its size, told once, with figures.
 func wantTooLarge(t *testing.T, box events.Letterbox, run string) {
 	t.Helper()
-	if j := joinOf(t, box, run); j.State != join.Ended || !j.Ending.Told || j.Ending.Kind != events.FailureInput {
+	if j := joinOf(t, box, run); j.State != join.Ended || !j.Ending.Announced || j.Ending.Kind != events.FailureInput {
 		t.Errorf("%s is %s: %+v", run, j.State, j.Ending)
 	}
 	if got := called(t, box, run); !strings.HasPrefix(got, "input: ") || !strings.Contains(got, " bytes, where a message may have 1048576") {

@@ -35,7 +35,7 @@ var damages = map[string]string{
 	"an end, but why": `{"pipeline":"penguin","run":"monday","state":"ended"}`,
 	"no such state":   `{"pipeline":"penguin","run":"monday","state":"lost"}`,
 	"never complete":  `{"pipeline":"penguin","run":"monday","state":"complete"}`,
-	"no job":          `{"pipeline":"penguin","run":"monday","state":"dispatched","revision":1}`,
+	"no job":          `{"pipeline":"penguin","run":"monday","state":"dispatched","events":[{"kind":"transform.ready","sequence":1}],"stages":[{"function":"train","through":1,"revision":1}]}`,
 }
 
 func TestARunWhoseJoinIsDamagedIsWhatTheLogSays(t *testing.T) {
@@ -66,7 +66,7 @@ func TestARunWhoseJoinIsDamagedIsWhatTheLogSays(t *testing.T) {
 				spoil(t, box, "monday", damage)
 				sweep(t, d)
 				after := joinOf(t, box, "monday")
-				if after.State != state || after.Job != before.Job || len(after.Facts) != len(before.Facts) && state != join.Ended {
+				if after.State != state || after.Current().Job != before.Current().Job || len(after.Events) != len(before.Events) && state != join.Ended {
 					t.Errorf("%s: mended it is %+v; it was %+v", state, after, before)
 				}
 				wantJobs(t, box, "mended")
@@ -102,7 +102,7 @@ func TestARunWhoseJoinIsDamagedHoldsUpNoOther(t *testing.T) {
 	finish(t, box, d, wantJobs(t, box, "b comes", "b")[0])
 	finish(t, box, d, first)
 	sweep(t, d)
-	if gate, err := dispatch.GateOf(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
+	if gate, err := dispatch.ReadAdmission(t.Context(), box, "penguin"); err != nil || !gate.IsOpen() {
 		t.Errorf("the gate is %+v, %v", gate, err)
 	}
 	wantJobs(t, box, "afterwards")

@@ -51,7 +51,7 @@ func TestALostJobIsMissedAfterAWhile(t *testing.T) {
 			wantJobs(t, box, "looked at before")
 		}
 		for _, run := range []string{"done", "told before it was marked"} {
-			if j := joinOf(t, box, run); j.Outcome == 0 {
+			if j := joinOf(t, box, run); j.Current().Outcome == 0 {
 				t.Errorf("%s: nothing is noted of what came of it: %+v", run, j)
 			}
 		}
@@ -64,7 +64,7 @@ func TestAJobThatWasAskedForAgainIsMissedAsItWasAskedFor(t *testing.T) {
 		box, d := setup(t, alone)
 		arrive(t, box, d, "monday")
 		finish(t, box, d, wantJobs(t, box, "at first", "monday")[0])
-		again, err := d.Again(t.Context(), "penguin", "monday", join.Again{Generation: 2, Salt: "salt", Request: "replay-1"})
+		again, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, join.Retry{Generation: 2, Salt: "salt", Request: "replay-1"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestCancelOfALostJobThatCanNotBeMadeSaysSo(t *testing.T) {
 	box, d := setup(t, alone)
 	arrive(t, box, d, "monday")
 	lost := wantJobs(t, box, "it vanishes from the queue", "monday")[0]
-	spoil(t, box, "monday", fmt.Sprintf(`{"pipeline":"penguin","run":"monday","state":"dispatched","revision":999,"job":%q,"facts":[{"sequence":1}]}`, lost.ID))
+	spoil(t, box, "monday", fmt.Sprintf(`{"pipeline":"penguin","run":"monday","state":"dispatched","events":[{"sequence":1}],"stages":[{"function":"train","through":1,"revision":999,"job":%q}]}`, lost.ID))
 	_, err := dispatch.Cancel(t.Context(), box, "penguin", "monday")
 	if err == nil || errors.Is(err, dispatch.ErrTooLate) || !strings.Contains(err.Error(), "revision 999") {
 		t.Errorf("got %v", err)
@@ -199,7 +199,7 @@ func TestARunWhoseJoinTheBusHasLostIsHandledAgain(t *testing.T) {
 			if got := wantJobs(t, box, "after its join was lost", "half"); got[0].ID != first[1].ID {
 				t.Errorf("job %s, it was %s", got[0].ID, first[1].ID)
 			}
-			if j := joinOf(t, box, "whole"); j.State != join.Dispatched || j.Outcome == 0 {
+			if j := joinOf(t, box, "whole"); j.State != join.Dispatched || j.Current().Outcome == 0 {
 				t.Errorf("the run that has its model is %+v", j)
 			}
 		})

@@ -139,7 +139,7 @@ func TestARunOfAPipelineThatTheBusHasLostWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := joins.Create(t.Context(), "lost/monday", []byte(`{"pipeline": "lost", "run": "monday", "state": "waiting", "facts": []}`)); err != nil {
+	if _, err := joins.Create(t.Context(), "lost/monday", []byte(`{"pipeline": "lost", "run": "monday", "state": "waiting", "events": []}`)); err != nil {
 		t.Fatal(err)
 	}
 	_ = d.Sweep(t.Context())

@@ -169,8 +169,8 @@ func TestAWindowIsPinnedWhenTheRunIsComplete(t *testing.T) {
 			t.Errorf("run %d: %v, want %v", i, got, want[i])
 		}
 	}
-	again, err := d.Plan(t.Context(), "penguin", "2", join.Again{})
-	if err != nil || again.Inputs.Examples[0].URI != "s3://bkt/1" || again.ID != joinOf(t, box, "2").Job {
+	again, err := d.PlanRetry(t.Context(), "penguin", "2", join.Retry{})
+	if err != nil || again.Inputs.Examples[0].URI != "s3://bkt/1" || again.ID != joinOf(t, box, "2").Current().Job {
 		t.Errorf("made again it is %+v, %v", again.Inputs, err)
 	}
 }
@@ -244,14 +244,14 @@ func TestAJobCanBeMadeAgain(t *testing.T) {
 	box, d := setup(t, alone)
 	arrive(t, box, d, "monday")
 	first := wantJobs(t, box, "at first", "monday")[0]
-	asked := join.Again{Generation: 1, Salt: "request", Request: "replay-1"}
-	planned, err := d.Plan(t.Context(), "penguin", "monday", asked)
+	asked := join.Retry{Generation: 1, Salt: "request", Request: "replay-1"}
+	planned, err := d.PlanRetry(t.Context(), "penguin", "monday", asked)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantJobs(t, box, "only planned")
 	for range 2 {
-		if job, err := d.Again(t.Context(), "penguin", "monday", asked); err != nil || job.ID != planned.ID {
+		if job, err := d.Retry(t.Context(), "penguin", "monday", events.FunctionTrain, asked); err != nil || job.ID != planned.ID {
 			t.Fatalf("job %s, %v; planned was %s", job.ID, err, planned.ID)
 		}
 	}
@@ -259,7 +259,7 @@ func TestAJobCanBeMadeAgain(t *testing.T) {
 	if again.ID == first.ID || again.Generation != 1 || again.Salt != "request" || again.Request != "replay-1" {
 		t.Errorf("job %+v", again)
 	}
-	if j := joinOf(t, box, "monday"); j.Job != again.ID || j.State != join.Dispatched {
+	if j := joinOf(t, box, "monday"); j.Current().Job != again.ID || j.State != join.Dispatched {
 		t.Errorf("join %+v", j)
 	}
 }
@@ -272,7 +272,7 @@ func TestARunWithoutAJobCanNotBeDoneAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, run := range []string{"waits", "ends", "unknown"} {
-		if job, err := d.Again(context.WithoutCancel(t.Context()), "penguin", run, join.Again{}); err == nil {
+		if job, err := d.Retry(context.WithoutCancel(t.Context()), "penguin", run, events.FunctionTrain, join.Retry{}); err == nil {
 			t.Errorf("run %s: job %s", run, job.ID)
 		}
 	}

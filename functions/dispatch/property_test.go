@@ -368,7 +368,7 @@ func (w *world) check() {
 	if w.policy.limit > 0 && w.most > w.policy.limit {
 		w.t.Errorf("%d runs at once, at most %d are allowed", w.most, w.policy.limit)
 	}
-	if gate, err := dispatch.GateOf(w.t.Context(), w.box, "penguin"); err != nil || !gate.IsOpen() {
+	if gate, err := dispatch.ReadAdmission(w.t.Context(), w.box, "penguin"); err != nil || !gate.IsOpen() {
 		w.t.Errorf("at the end the gate is %+v, %v", gate, err)
 	}
 	if left := jobs(w.t, w.box); len(left) != 0 {
@@ -391,7 +391,7 @@ func (w *world) checkCancelled(run string, told map[string]int) {
 // checkTuning wants one tune job at most, made from what the run had when its tuning was due; and nobody who waits for one still.
 func (w *world) checkTuning(run string, want expected) {
 	if j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run); err == nil && j.State == join.Waiting && len(want.tuned) > 0 {
-		w.t.Errorf("%s still waits for its tuning: %+v", run, j.Tuning)
+		w.t.Errorf("%s still waits for its tuning: %+v", run, j.Current())
 	}
 	if len(w.tuned[run]) > 1 || len(w.tuned[run]) > 0 && len(want.tuned) == 0 {
 		w.t.Errorf("%s has %d tune jobs, and is to be tuned on %v", run, len(w.tuned[run]), want.tuned)
@@ -418,7 +418,7 @@ func (w *world) checkRun(run string, want expected, told map[string]int) {
 	if superseded {
 		want.state = join.Ended
 	}
-	if j.State != want.state || j.State == join.Ended && !j.Ending.Told {
+	if j.State != want.state || j.State == join.Ended && !j.Ending.Announced {
 		w.t.Errorf("%s is %s (%+v), the model says %s", run, j.State, j.Ending, want.state)
 		return
 	}
@@ -443,9 +443,9 @@ func (w *world) checkRun(run string, want expected, told map[string]int) {
 		for _, cause := range job.Causes {
 			causes = append(causes, cause.Sequence)
 		}
-		if fmt.Sprint(causes) != fmt.Sprint(want.causes) || job.Inputs.Hyperparameters != want.hparams || job.ID != j.Job {
+		if fmt.Sprint(causes) != fmt.Sprint(want.causes) || job.Inputs.Hyperparameters != want.hparams || job.ID != j.Current().Job {
 			w.t.Errorf("%s: job %s of facts %v with %q; want facts %v with %q, and the join has job %s",
-				run, job.ID, causes, job.Inputs.Hyperparameters, want.causes, want.hparams, j.Job)
+				run, job.ID, causes, job.Inputs.Hyperparameters, want.causes, want.hparams, j.Current().Job)
 		}
 	}
 }

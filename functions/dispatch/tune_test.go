@@ -115,8 +115,8 @@ func TestARunThatWasToldHyperparametersIsNotTuned(t *testing.T) {
 		t.Errorf("tuned all the same: %q", runsOf(all))
 	}
 	wantJobs(t, box, "told", "monday")
-	if j := joinOf(t, box, "monday"); j.Tuning != nil {
-		t.Errorf("tuned: %+v", j.Tuning)
+	if j := joinOf(t, box, "monday"); j.Stage(events.FunctionTune).Exists() {
+		t.Errorf("tuned: %+v", j.Stages)
 	}
 }
 
@@ -158,13 +158,13 @@ func TestASweepCallsBackWhatARunThatEndedIsTunedBy(t *testing.T) {
 	t.Parallel()
 	box, d := setup(t, tunes)
 	arrive(t, box, d, "monday")
-	ended := joinOf(t, box, "monday").End(events.FailureCancelled, "cancelled", time.Unix(3, 0)).DispatchTuning("")
+	ended := joinOf(t, box, "monday").End(events.FailureCancelled, "cancelled", time.Unix(3, 0)).Dispatch(events.FunctionTune, "", join.Retry{})
 	put(t, box, ended)
 	sweep(t, d)
 	if all, cancelled := tuneJobs(t, box); len(all) != 1 || !cancelled[0] {
 		t.Errorf("jobs of %q, cancelled %v", runsOf(all), cancelled)
 	}
-	if j := joinOf(t, box, "monday"); !j.Ending.Told {
+	if j := joinOf(t, box, "monday"); !j.Ending.Announced {
 		t.Error("nobody told of the end")
 	}
 }
@@ -286,10 +286,11 @@ func TestARunWhoseTuneJobCanNeverBeEnds(t *testing.T) {
 	arrive(t, box, d, "monday")
 	tuneJob(t, box)
 	lost := joinOf(t, box, "monday")
-	lost = lost.PinTuning(99, join.Latest{}).DispatchTuning("")
+	lost.Stages[0].Revision = 99
+	lost = lost.Dispatch(events.FunctionTune, "", join.Retry{})
 	put(t, box, lost)
 	sweep(t, d)
-	if j := joinOf(t, box, "monday"); j.State != join.Ended || j.Ending.Kind != events.FailureInput || !j.Ending.Told {
+	if j := joinOf(t, box, "monday"); j.State != join.Ended || j.Ending.Kind != events.FailureInput || !j.Ending.Announced {
 		t.Errorf("%+v", j)
 	}
 }
@@ -338,8 +339,8 @@ func TestARunThatGotHyperparametersMeanwhileIsNotTuned(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if all, _ := tuneJobs(t, box); len(all) != 0 || joinOf(t, box, "monday").Tuning != nil {
-		t.Errorf("tuned by %q: %+v", runsOf(all), joinOf(t, box, "monday").Tuning)
+	if all, _ := tuneJobs(t, box); len(all) != 0 || joinOf(t, box, "monday").Stage(events.FunctionTune).Exists() {
+		t.Errorf("tuned by %q: %+v", runsOf(all), joinOf(t, box, "monday").Stages)
 	}
 	wantJobs(t, box, "told", "monday")
 }
@@ -408,7 +409,7 @@ func TestARunTrainsWithWhatItsTuneJobReuses(t *testing.T) {
 	if all, _ := tuneJobs(t, box); len(all) != 0 {
 		t.Errorf("tuned again: %q", runsOf(all))
 	}
-	if j := joinOf(t, box, "sunday"); !j.TunedByUs() {
-		t.Errorf("someone else told it: %+v", j.Facts)
+	if j := joinOf(t, box, "sunday"); !j.SearchAnnounced() {
+		t.Errorf("someone else told it: %+v", j.Events)
 	}
 }

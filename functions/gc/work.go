@@ -114,11 +114,10 @@ func (w *work) readJoins(ctx context.Context, root storage.Ref) error {
 		if err != nil {
 			continue // it names no job; the queue does
 		}
-		if j.Job != "" {
-			w.runs[j.Job] = entry.Key
-		}
-		if j.Tuning != nil && j.Tuning.Job != "" {
-			w.runs[j.Tuning.Job] = entry.Key
+		for _, stage := range j.Stages {
+			if stage.Job != "" {
+				w.runs[stage.Job] = entry.Key
+			}
 		}
 		if awaitsSearch(j) {
 			w.searching[root.Join(j.Pipeline, searcher)] = true
@@ -176,11 +175,11 @@ func (w *work) pending(ctx context.Context, job string) (bool, error) {
 	return awaitsSearch(j) || w.awaitsModel(j), nil
 }
 
-func awaitsSearch(j join.Join) bool { return j.IsTuned() && j.Tuning.Job != "" }
+func awaitsSearch(j join.Join) bool { return j.IsSearching() && !j.LacksJob() }
 
 func (w *work) awaitsModel(j join.Join) bool {
 	ended := w.outcomes.runs[run{j.Pipeline, j.Run}]
-	return j.State == join.Dispatched && j.Outcome == 0 && ended <= max(j.Completed(), j.After)
+	return j.State == join.Dispatched && j.Current().Outcome == 0 && ended <= max(j.Completed(), j.Current().After)
 }
 
 func entriesOf(ctx context.Context, box events.Letterbox, name string) (all []events.Copy, err error) {

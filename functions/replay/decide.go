@@ -83,7 +83,7 @@ func (s Step) trained(k known, data *events.ModelTrained) Step {
 func (s Step) remade(v verdict, data *events.ModelTrained, lost bool) Step {
 	s.Action, s.Why, s.rejoin = Train, v.why, lost
 	s.makes, _ = storage.ExecutionAt(data.Model.URI)
-	s.again = join.Again{Generation: v.generation, Salt: data.Salt}
+	s.again = join.Retry{Generation: v.generation, Salt: data.Salt}
 	return s
 }
 

@@ -86,7 +86,7 @@ func (h *history) failed() (*events.TrainingFailed, bool) {
 
 // facts are the sequences of those that a join can be made of. What was refused lies in DEAD, and is not handled again by this.
 func (h *history) facts() (all []uint64) {
-	for _, fact := range h.past.Facts(0) {
+	for _, fact := range h.past.Events(0) {
 		all = append(all, fact.Sequence)
 	}
 	return all

@@ -46,7 +46,7 @@ func (l *look) known(ctx context.Context, h *history) (k known, needs needs, err
 	if k.state = j.State; k.state == join.Ended {
 		k.ending = j.Ending.Message
 	}
-	k.letter, k.completed = l.letters[j.Job], j.Completed()
+	k.letter, k.completed = l.letters[j.Stage(events.FunctionTrain).Job], j.Completed()
 	if err := l.whatHolds(ctx, j, &k); err != nil {
 		return k, needs, err
 	}
@@ -97,11 +97,11 @@ func (l *look) whatHolds(ctx context.Context, j join.Join, k *known) error {
 	return nil
 }
 
-func (l *look) gate(ctx context.Context, pipeline string) (join.Gate, error) {
+func (l *look) gate(ctx context.Context, pipeline string) (join.Admission, error) {
 	if gate, ok := l.gates[pipeline]; ok {
 		return gate, nil
 	}
-	gate, err := dispatch.GateOf(ctx, l.box, pipeline)
+	gate, err := dispatch.ReadAdmission(ctx, l.box, pipeline)
 	l.gates[pipeline] = gate
 	return gate, err
 }
@@ -113,21 +113,21 @@ func (l *look) job(ctx context.Context, k *known, j join.Join) (events.Job, erro
 	if j.State != join.Complete && j.State != join.Dispatched {
 		return events.Job{}, errNoJob
 	}
-	again := join.Again{}
+	again := join.Retry{}
 	if l.opts.Force {
 		again = forced(k.run, l.opts.Request)
 	}
-	job, err := l.dispatcher.Plan(ctx, k.run.Pipeline, k.run.Run, again)
+	job, err := l.dispatcher.PlanRetry(ctx, k.run.Pipeline, k.run.Run, again)
 	if err != nil {
 		return job, err
 	}
 	data, trained := k.trained()
-	k.asked = trained && data.Salt == job.Salt || j.Job == job.ID && k.letter != 0
+	k.asked = trained && data.Salt == job.Salt || j.Current().Job == job.ID && k.letter != 0
 	return job, nil
 }
 
 // forced is how the job of a forced run differs. Its salt is the run's own: two runs of one request are two executions, as they
 // are for a pipeline without a cache.
-func forced(run Run, request string) join.Again {
-	return join.Again{Salt: events.DerivedID("replay", request, run.Pipeline, run.Run), Request: request}
+func forced(run Run, request string) join.Retry {
+	return join.Retry{Salt: events.DerivedID("replay", request, run.Pipeline, run.Run), Request: request}
 }

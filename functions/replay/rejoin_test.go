@@ -37,7 +37,7 @@ func (w *world) unconfirmed(run string) bool {
 	w.t.Helper()
 	j, err := dispatch.ReadJoin(w.t.Context(), w.box, "penguin", run)
 	w.check(err)
-	return j.State == join.Dispatched && j.Unconfirmed
+	return j.State == join.Dispatched && j.Current().Unconfirmed
 }
 
 // admitted is a run that has its place at the gate, and whose dispatcher died before it enqueued the job.
@@ -145,8 +145,8 @@ func TestAFactThatWasRefusedIsNotJoinedAgain(t *testing.T) {
 		w.forget() // with its job on the queue
 		equal(t, w.replay(replay.Options{}), "monday offered", "monday trained")
 		j, err := dispatch.ReadJoin(t.Context(), w.box, "puffin", "monday")
-		if w.check(err); len(j.Facts) != 1 || j.Facts[0].ID != "second" {
-			t.Errorf("joined %+v", j.Facts)
+		if w.check(err); len(j.Events) != 1 || j.Events[0].ID != "second" {
+			t.Errorf("joined %+v", j.Events)
 		}
 	})
 }

@@ -69,14 +69,14 @@ func job(ctx context.Context, box events.Letterbox, made lineage.Node, told *eve
 	if err != nil {
 		return events.Job{}, err
 	}
-	spec, err := dispatch.SpecOf(ctx, pipelines, j)
+	spec, err := dispatch.SpecAt(ctx, pipelines, j.Pipeline, j.Stage(events.FunctionTrain).Revision)
 	if errors.Is(err, events.ErrNotFound) {
 		return events.Job{}, fmt.Errorf("%w: %w", err, ErrLost)
 	}
 	if err != nil {
 		return events.Job{}, err
 	}
-	job, err := j.Train(spec, join.Again{Salt: events.DerivedID("reproduce", request, told.Execution), Request: request})
+	job, err := j.Job(spec, events.FunctionTrain, join.Retry{Salt: events.DerivedID("reproduce", request, told.Execution), Request: request})
 	if err != nil {
 		return job, err
 	}

@@ -10,7 +10,7 @@ type GatePlace struct {
 }
 
 // placeAt is where a run waits; nil if it does not.
-func placeAt(gate join.Gate, run string) *GatePlace {
+func placeAt(gate join.Admission, run string) *GatePlace {
 	ahead, waits := gate.Ahead(run)
 	if !waits {
 		return nil

@@ -9,14 +9,14 @@ import (
 // RunEvent is what has to be known of an event of a run to say whether the run ignored it.
 type RunEvent struct {
 	id, refusal string // of the event, and of the one that would say that it was refused
-	pinned      join.Pinned
+	pinned      join.Event
 	counts      bool // it is of a kind that runs take
 }
 
 // NewRunEvent keeps of an event in the log what Ignored needs.
 func NewRunEvent(recorded events.Recorded) RunEvent {
 	e := RunEvent{id: recorded.Fact.ID, refusal: events.RefusedID(recorded.Fact)}
-	e.pinned, e.counts = join.Pin(recorded)
+	e.pinned, e.counts = join.EventOf(recorded)
 	return e
 }
 

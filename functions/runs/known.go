@@ -17,10 +17,10 @@ type Lease struct {
 
 // Known is what can be asked for about runs. Each question is asked only where a run's state depends on it.
 type Known interface {
-	// Spec is the pipeline that counts for a join, as dispatch.SpecOf has it.
-	Spec(j join.Join) (pipeline.Pipeline, error)
-	// Gate is a pipeline's gate; an open one where there is none.
-	Gate(pipeline string) (join.Gate, error)
+	// Spec is a pipeline at a revision, as dispatch.SpecAt has it: at revision 0 as it is deployed.
+	Spec(pipeline string, revision uint64) (pipeline.Pipeline, error)
+	// Gate is a pipeline's admission; an open one where there is none.
+	Gate(pipeline string) (join.Admission, error)
 	// Lease is that of a job.
 	Lease(job string) (Lease, error)
 }
@@ -28,10 +28,10 @@ type Known interface {
 // Of is the state of a run: what was told of it last, unless its job was asked for again since. With an error comes what is known all
 // the same.
 func Of(j join.Join, last LastWord, known Known) (State, error) {
-	if last.Told.State == "" || last.OfFact || last.Sequence <= j.After {
+	if last.Told.State == "" || last.OfFact || last.Sequence <= j.Stage(events.FunctionTrain).After {
 		return byJoin(j, known)
 	}
-	lease, err := known.Lease(j.Job)
+	lease, err := known.Lease(j.Stage(events.FunctionTrain).Job)
 	if err == nil && lease.Holder != "" && lease.Written.After(last.Told.Updated) { // an older one was left behind by a worker that died
 		last.Told.State, last.Told.Stopping = Running, lease.Cancelled
 	}
@@ -45,10 +45,11 @@ func byJoin(j join.Join, known Known) (State, error) {
 		state.State, state.Error, state.Updated = ofFailure(j.Ending.Kind, j.Ending.Message), j.Ending.Message, j.Ending.At
 		return state, nil
 	}
-	if j.IsTuned() {
+	if j.IsSearching() {
 		return tuned(j, state, known)
 	}
-	spec, err := known.Spec(j)
+	stage := j.Current()
+	spec, err := known.Spec(j.Pipeline, stage.Revision)
 	if err != nil {
 		return state, fmt.Errorf("run %s of pipeline %s: %w", j.Run, j.Pipeline, err)
 	}
@@ -61,23 +62,24 @@ func byJoin(j join.Join, known Known) (State, error) {
 		return held(state, known)
 	}
 	state.Class = spec.Trainer.Resources.Class
-	return working(state, Running, j.Job, known)
+	return working(state, Running, stage.Job, known)
 }
 
 // tuned says how far the tuning is that a run waits for.
 func tuned(j join.Join, state State, known Known) (State, error) {
-	spec, err := known.Spec(j.AtTuning())
+	search := j.Current()
+	spec, err := known.Spec(j.Pipeline, search.Revision)
 	if err == nil && spec.Tuner == nil {
-		err = fmt.Errorf("revision %d of the pipeline has no tuner", j.Tuning.Revision)
+		err = fmt.Errorf("revision %d of the pipeline has no tuner", search.Revision)
 	}
 	if err != nil {
 		return state, fmt.Errorf("run %s of pipeline %s: %w", j.Run, j.Pipeline, err)
 	}
 	state.Class = spec.Search().Resources.Class
-	if j.Tuning.Job == "" {
+	if search.Job == "" {
 		return held(state, known)
 	}
-	return working(state, Tuning, j.Tuning.Job, known)
+	return working(state, Tuning, search.Job, known)
 }
 
 func held(state State, known Known) (State, error) {

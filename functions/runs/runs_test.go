@@ -13,18 +13,18 @@ import (
 // world is what a test knows.
 type world struct {
 	spec   pipeline.Pipeline
-	gate   join.Gate
+	gate   join.Admission
 	leases map[string]Lease
 }
 
-func (w world) Spec(join.Join) (pipeline.Pipeline, error) {
+func (w world) Spec(string, uint64) (pipeline.Pipeline, error) {
 	if w.spec.Name == "" {
 		return w.spec, errors.New("no pipeline")
 	}
 	return w.spec, nil
 }
-func (w world) Gate(string) (join.Gate, error)  { return w.gate, nil }
-func (w world) Lease(job string) (Lease, error) { return w.leases[job], nil }
+func (w world) Gate(string) (join.Admission, error) { return w.gate, nil }
+func (w world) Lease(job string) (Lease, error)     { return w.leases[job], nil }
 
 func spec(t *testing.T) pipeline.Pipeline {
 	t.Helper()
@@ -38,9 +38,13 @@ func spec(t *testing.T) pipeline.Pipeline {
 func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 	t.Parallel()
 	noon := time.Unix(43200, 0)
-	fact := join.Pinned{Cause: events.Cause{Kind: events.KindTransformReady, Sequence: 1}, Stored: noon}
+	fact := join.Event{Cause: events.Cause{Kind: events.KindTransformReady, Sequence: 1}, Stored: noon}
 	at := func(state join.State) join.Join {
-		return join.Join{Pipeline: "penguin", Run: "monday", State: state, Facts: []join.Pinned{fact}, Job: "j", After: 5}
+		var stages []join.Stage
+		if state != join.Waiting {
+			stages = []join.Stage{{Function: events.FunctionTrain, Through: 1, Revision: 1, Job: "j", After: 5}}
+		}
+		return join.Join{Pipeline: "penguin", Run: "monday", State: state, Events: []join.Event{fact}, Stages: stages}
 	}
 	held := func(cancelled bool, written time.Time) map[string]Lease {
 		return map[string]Lease{"j": {Lease: events.Lease{Holder: "me", Cancelled: cancelled}, Written: written}}
@@ -61,7 +65,7 @@ func TestAStateIsThatOfTheJoinUntilTheLogHasTheLastWord(t *testing.T) {
 		"it was handed back":        {at(join.Dispatched), LastWord{}, world{leases: handedBack}, Queued, "waits for a worker of class gpu, after attempt 6: no space left"},
 		"a worker has it":           {at(join.Dispatched), LastWord{}, world{leases: held(false, noon)}, Running, "a worker has it"},
 		"asked to stop":             {at(join.Dispatched), LastWord{}, world{leases: held(true, noon)}, "running, asked to stop", "a worker has it"},
-		"at the gate":               {at(join.Complete), LastWord{}, world{gate: join.Gate{Paused: true, Waiting: []join.Place{{Run: "monday"}}}}, Held, "its pipeline is paused: `stoker resume` lets it go on"},
+		"at the gate":               {at(join.Complete), LastWord{}, world{gate: join.Admission{Paused: true, Waiting: []join.Position{{Run: "monday"}}}}, Held, "its pipeline is paused: `stoker resume` lets it go on"},
 		"trained":                   {at(join.Dispatched), trained, world{}, Trained, "s3://bkt/model"},
 		"asked for again":           {at(join.Dispatched), older, world{}, Queued, "waits for a worker of class gpu"},
 		"trained, and taken again":  {at(join.Dispatched), trained, world{leases: held(false, noon.Add(1))}, Running, "a worker has it"},

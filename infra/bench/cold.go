@@ -104,7 +104,7 @@ func (w walker) queued(ctx context.Context, run string) (job string, err error) 
 		j, err := dispatch.ReadJoin(ctx, w.box, demo.PipelineName, run)
 		switch {
 		case err == nil && j.State == join.Dispatched:
-			return j.Job, nil
+			return j.Current().Job, nil
 		case err != nil && !errors.Is(err, events.ErrNotFound):
 			return "", err
 		}

@@ -13,10 +13,10 @@ import (
 )
 
 // at is a fact stored so many hours into the week; its sequence is the hour.
-func at(hour int, id string, data events.Data) join.Pinned {
+func at(hour int, id string, data events.Data) join.Event {
 	r := recorded(uint64(hour), id, data)
 	r.Message.Stored = time.Unix(0, 0).UTC().Add(time.Duration(hour) * time.Hour)
-	fact, ok := join.Pin(r)
+	fact, ok := join.EventOf(r)
 	if !ok {
 		panic("no fact that a run can wait for: " + id)
 	}
@@ -37,46 +37,46 @@ func TestWhatBecomesOfARun(t *testing.T) {
 	none, best := join.Latest{}, join.Latest{Hyperparameters: "s3://bkt/best"}
 	for name, tc := range map[string]struct {
 		text   string
-		facts  []join.Pinned
+		facts  []join.Event
 		latest join.Latest
 		want   join.State
 		say    string // kinds that are missing, or how it ended
 		hp     string
 	}{
 		"nothing of it": {text: head, want: join.Waiting, say: "transform.ready"},
-		"run: waits for its own": {text: head + "trainer: {hyperparameters: run}\n", facts: []join.Pinned{at(1, "t", graph())},
+		"run: waits for its own": {text: head + "trainer: {hyperparameters: run}\n", facts: []join.Event{at(1, "t", graph())},
 			latest: best, want: join.Waiting, say: "hparams.ready"},
 		"run: its own, however late they are told": {text: head + "trainer: {hyperparameters: run}\n",
-			facts: []join.Pinned{at(1, "t", graph()), at(100, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Event{at(1, "t", graph()), at(100, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"latest: its own, told before": {text: head + "trainer: {hyperparameters: latest}\n",
-			facts: []join.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/hp"},
 		"latest: told too late, they change nothing": {text: head + "trainer: {hyperparameters: latest}\n",
-			facts: []join.Pinned{at(1, "t", graph()), at(2, "h", tuned())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
+			facts: []join.Event{at(1, "t", graph()), at(2, "h", tuned())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"none: its own change nothing": {text: head + "trainer: {hyperparameters: none}\n",
-			facts: []join.Pinned{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete},
-		"auto without a tuner is latest": {text: head, facts: []join.Pinned{at(1, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
-		"auto with a tuner is run":       {text: tuner, facts: []join.Pinned{at(1, "t", graph())}, latest: best, want: join.Waiting, say: "hparams.ready"},
-		"a failed tuning, latest": {text: tuner, facts: []join.Pinned{at(1, "t", graph()), at(2, "f", untuned())}, latest: best,
+			facts: []join.Event{at(1, "h", tuned()), at(2, "t", graph())}, latest: best, want: join.Complete},
+		"auto without a tuner is latest": {text: head, facts: []join.Event{at(1, "t", graph())}, latest: best, want: join.Complete, hp: "s3://bkt/best"},
+		"auto with a tuner is run":       {text: tuner, facts: []join.Event{at(1, "t", graph())}, latest: best, want: join.Waiting, say: "hparams.ready"},
+		"a failed tuning, latest": {text: tuner, facts: []join.Event{at(1, "t", graph()), at(2, "f", untuned())}, latest: best,
 			want: join.Complete, hp: "s3://bkt/best"},
-		"a failed tuning, latest, and the data later": {text: tuner, facts: []join.Pinned{at(1, "f", untuned()), at(2, "t", graph())},
+		"a failed tuning, latest, and the data later": {text: tuner, facts: []join.Event{at(1, "f", untuned()), at(2, "t", graph())},
 			latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"a failed tuning, but tuned all the same": {text: tuner,
-			facts:  []join.Pinned{at(1, "f", untuned()), at(2, "h", tuned()), at(3, "t", graph())},
+			facts:  []join.Event{at(1, "f", untuned()), at(2, "h", tuned()), at(3, "t", graph())},
 			latest: best, want: join.Complete, hp: "s3://bkt/hp"},
-		"a failed tuning, latest, and there is none": {text: tuner, facts: []join.Pinned{at(1, "t", graph()), at(2, "f", untuned())}, latest: none,
+		"a failed tuning, latest, and there is none": {text: tuner, facts: []join.Event{at(1, "t", graph()), at(2, "f", untuned())}, latest: none,
 			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline has no earlier hyperparameters to go on with"},
-		"a failed tuning, fail": {text: head + "tuner: {when: never, on_failed: fail}\n", facts: []join.Pinned{at(1, "f", untuned())}, latest: best,
+		"a failed tuning, fail": {text: head + "tuner: {when: never, on_failed: fail}\n", facts: []join.Event{at(1, "f", untuned())}, latest: best,
 			want: join.Ended, say: "incomplete: tuning failed: boom; the pipeline's tuner.on_failed is fail"},
-		"a failed tuning of a pipeline that does not tune": {text: head, facts: []join.Pinned{at(1, "f", untuned()), at(2, "t", graph())},
+		"a failed tuning of a pipeline that does not tune": {text: head, facts: []join.Event{at(1, "f", untuned()), at(2, "t", graph())},
 			latest: best, want: join.Complete, hp: "s3://bkt/best"},
 		"the last fact in time": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
-			facts: []join.Pinned{at(1, "t", graph()), at(3, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Event{at(1, "t", graph()), at(3, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"the last fact late, before anybody found the run expired": {text: head + "trainer: {hyperparameters: run, expire_after: 2h}\n",
-			facts: []join.Pinned{at(1, "t", graph()), at(4, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Event{at(1, "t", graph()), at(4, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"a run may wait for ever": {text: head + "trainer: {hyperparameters: run, expire_after: never}\n",
-			facts: []join.Pinned{at(1, "t", graph()), at(100_000, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Event{at(1, "t", graph()), at(100_000, "h", tuned())}, want: join.Complete, hp: "s3://bkt/hp"},
 		"hyperparameters that nobody waits for start no clock": {text: head + "trainer: {hyperparameters: latest, expire_after: 2h}\n",
-			facts: []join.Pinned{at(1, "h", tuned()), at(50, "t", graph())}, want: join.Complete, hp: "s3://bkt/hp"},
+			facts: []join.Event{at(1, "h", tuned()), at(50, "t", graph())}, want: join.Complete, hp: "s3://bkt/hp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +91,7 @@ func TestWhatBecomesOfARun(t *testing.T) {
 				if j.State != join.Complete {
 					continue
 				}
-				job, err := j.Train(p, join.Again{})
+				job, err := j.Job(p, events.FunctionTrain, join.Retry{})
 				if err != nil || job.Inputs.Hyperparameters != tc.hp {
 					t.Fatalf("trains with %q, %v; want %q", job.Inputs.Hyperparameters, err, tc.hp)
 				}
@@ -101,10 +101,10 @@ func TestWhatBecomesOfARun(t *testing.T) {
 }
 
 // become brings a run as far as it goes.
-func become(p pipeline.Pipeline, facts []join.Pinned, latest join.Latest) (join.Join, string) {
+func become(p pipeline.Pipeline, facts []join.Event, latest join.Latest) (join.Join, string) {
 	j := join.Decide(p, "monday", facts)
 	if j.Ready(p) {
-		if !j.Wants(p).Hyperparameters {
+		if !j.Wants(p, events.FunctionTrain).Hyperparameters {
 			latest.Hyperparameters = ""
 		}
 		j = j.Pin(p, 1, latest)
@@ -124,7 +124,7 @@ func become(p pipeline.Pipeline, facts []join.Pinned, latest join.Latest) (join.
 func TestARunExpiresByTheTimeItsFactsWereStored(t *testing.T) {
 	t.Parallel()
 	p := parse(t, head+"trainer: {hyperparameters: run, expire_after: 2h}\n")
-	j := join.Decide(p, "monday", []join.Pinned{at(5, "t", graph())})
+	j := join.Decide(p, "monday", []join.Event{at(5, "t", graph())})
 	deadline, bounded := j.Deadline(p)
 	if want := time.Unix(0, 0).Add(7 * time.Hour); !bounded || !deadline.Equal(want) {
 		t.Fatalf("deadline %s, %t", deadline, bounded)
@@ -158,10 +158,10 @@ func TestARunThatHasEndedStaysAsItIs(t *testing.T) {
 	if again := ended.End(events.FailureIncomplete, "expired", time.Unix(2, 0)); again.Ending.Message != "cancelled" {
 		t.Errorf("ended again: %+v", again.Ending)
 	}
-	if after := ended.Add(at(1, "t", graph())); len(after.Facts) != 0 || after.Ready(p) {
+	if after := ended.Add(at(1, "t", graph())); len(after.Events) != 0 || after.Ready(p) {
 		t.Errorf("a late fact was taken: %+v", after)
 	}
-	if told := ended.Told(); !told.Ending.Told || ended.Ending.Told {
+	if told := ended.Announced(); !told.Ending.Announced || ended.Ending.Announced {
 		t.Error("being told is not the copy's own")
 	}
 }
@@ -174,19 +174,19 @@ func TestSaltComesFromWhatAsksForAnotherTraining(t *testing.T) {
 	for name, tc := range map[string]struct {
 		p     pipeline.Pipeline
 		run   string
-		fact  join.Pinned
-		again join.Again
+		fact  join.Event
+		again join.Retry
 	}{
-		"plain":                  {plain, "monday", at(1, "t", graph()), join.Again{}},
-		"forced":                 {plain, "monday", at(1, "t", forced), join.Again{}},
-		"forced by another fact": {plain, "monday", at(1, "t2", forced), join.Again{}},
-		"cache off":              {off, "monday", at(1, "t", graph()), join.Again{}},
-		"cache off, another run": {off, "tuesday", at(1, "t", graph()), join.Again{}},
-		"cache off and forced":   {off, "monday", at(1, "t", forced), join.Again{}},
-		"asked for again":        {plain, "monday", at(1, "t", graph()), join.Again{Salt: "request-1"}},
+		"plain":                  {plain, "monday", at(1, "t", graph()), join.Retry{}},
+		"forced":                 {plain, "monday", at(1, "t", forced), join.Retry{}},
+		"forced by another fact": {plain, "monday", at(1, "t2", forced), join.Retry{}},
+		"cache off":              {off, "monday", at(1, "t", graph()), join.Retry{}},
+		"cache off, another run": {off, "tuesday", at(1, "t", graph()), join.Retry{}},
+		"cache off and forced":   {off, "monday", at(1, "t", forced), join.Retry{}},
+		"asked for again":        {plain, "monday", at(1, "t", graph()), join.Retry{Salt: "request-1"}},
 	} {
 		make := func() events.Job {
-			job, err := join.Decide(tc.p, tc.run, []join.Pinned{tc.fact}).Pin(tc.p, 1, join.Latest{}).Train(tc.p, tc.again)
+			job, err := join.Decide(tc.p, tc.run, []join.Event{tc.fact}).Pin(tc.p, 1, join.Latest{}).Job(tc.p, events.FunctionTrain, tc.again)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,16 +211,16 @@ func TestSaltComesFromWhatAsksForAnotherTraining(t *testing.T) {
 func TestAJobMadeAgainDiffersInWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	p := parse(t, head)
-	j := join.Decide(p, "monday", []join.Pinned{at(1, "t", graph())}).Pin(p, 1, join.Latest{})
-	first, err := j.Train(p, join.Again{})
+	j := join.Decide(p, "monday", []join.Event{at(1, "t", graph())}).Pin(p, 1, join.Latest{})
+	first, err := j.Job(p, events.FunctionTrain, join.Retry{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lost, err := j.Train(p, join.Again{Generation: 1, Request: "replay-7"})
+	lost, err := j.Job(p, events.FunctionTrain, join.Retry{Generation: 1, Request: "replay-7"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := j.Train(p, join.Again{Request: "dead-3"})
+	asked, err := j.Job(p, events.FunctionTrain, join.Retry{Request: "dead-3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,11 +236,11 @@ func TestATuningThatIsSkippedIsToldForTheFirstFactThatCouldBeTunedOn(t *testing.
 	t.Parallel()
 	p := parse(t, head+"tuner: {when: never}\ntrainer: {wait_for: [examples, transform, hparams]}\n")
 	raw := &events.ExamplesReady{Examples: []events.Examples{{URI: "s3://bkt/raw"}}}
-	skipped, ok := join.Decide(p, "monday", []join.Pinned{at(2, "t", graph()), at(1, "e", raw)}).Skipped(p)
+	skipped, ok := join.Decide(p, "monday", []join.Event{at(2, "t", graph()), at(1, "e", raw)}).Skipped(p)
 	if !ok || skipped.Cause.ID != "e" || skipped.Cause.Sequence != 1 {
 		t.Errorf("skipped for %+v, %t", skipped, ok)
 	}
-	for name, facts := range map[string][]join.Pinned{
+	for name, facts := range map[string][]join.Event{
 		"nothing to tune on":  {},
 		"its own are there":   {at(1, "e", raw), at(2, "h", tuned())},
 		"its failure is told": {at(1, "e", raw), at(2, "f", untuned())},
@@ -249,7 +249,7 @@ func TestATuningThatIsSkippedIsToldForTheFirstFactThatCouldBeTunedOn(t *testing.
 			t.Errorf("%s, and the skip is told", name)
 		}
 	}
-	if _, ok := join.Decide(parse(t, head), "monday", slices.Clip([]join.Pinned{at(1, "e", raw)})).Skipped(parse(t, head)); ok {
+	if _, ok := join.Decide(parse(t, head), "monday", slices.Clip([]join.Event{at(1, "e", raw)})).Skipped(parse(t, head)); ok {
 		t.Error("a pipeline without a tuner skips tuning")
 	}
 }

@@ -22,13 +22,13 @@ func TestJoinsOfEarlierVersionsAreRead(t *testing.T) {
 	}}.Check(t)
 }
 
-func TestGatesOfEarlierVersionsAreRead(t *testing.T) {
+func TestAdmissionsOfEarlierVersionsAreRead(t *testing.T) {
 	t.Parallel()
-	frozen.Format{Name: "gate", Of: join.Gate{}, Again: func(text []byte) ([]byte, error) {
-		var gate join.Gate
-		if err := json.Unmarshal(text, &gate); err != nil {
+	frozen.Format{Name: "admission", Of: join.Admission{}, Again: func(text []byte) ([]byte, error) {
+		var admission join.Admission
+		if err := json.Unmarshal(text, &admission); err != nil {
 			return nil, err
 		}
-		return json.Marshal(gate)
+		return json.Marshal(admission)
 	}}.Check(t)
 }

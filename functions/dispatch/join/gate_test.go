@@ -24,7 +24,7 @@ func ready(sequence int) join.Join {
 }
 
 // picture draws a gate: who has a place | who waits, those that are superseded with their successor.
-func picture(g join.Gate) string {
+func picture(g join.Admission) string {
 	var admitted, waiting []string
 	for _, place := range g.Admitted {
 		admitted = append(admitted, place.Run)
@@ -37,10 +37,12 @@ func picture(g join.Gate) string {
 
 func TestAGateLetsThroughAsManyAsThereIsRoomFor(t *testing.T) {
 	t.Parallel()
-	type step func(join.Gate) join.Gate
-	enter := func(sequence int) step { return func(g join.Gate) join.Gate { return g.Enter(ready(sequence)) } }
-	leave := func(run string) step { return func(g join.Gate) join.Gate { return g.Leave(run) } }
-	paused := func(p bool) step { return func(g join.Gate) join.Gate { g.Paused = p; return g } }
+	type step func(join.Admission) join.Admission
+	enter := func(sequence int) step {
+		return func(g join.Admission) join.Admission { return g.Add(ready(sequence)) }
+	}
+	leave := func(run string) step { return func(g join.Admission) join.Admission { return g.Remove(run) } }
+	paused := func(p bool) step { return func(g join.Admission) join.Admission { g.Paused = p; return g } }
 	for name, tc := range map[string]struct {
 		limit *pipeline.Concurrency
 		steps []step
@@ -67,14 +69,14 @@ func TestAGateLetsThroughAsManyAsThereIsRoomFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var gate join.Gate
+			var gate join.Admission
 			for _, step := range tc.steps {
-				gate = step(gate).Settle(tc.limit)
+				gate = step(gate).Admit(tc.limit)
 			}
 			if got := picture(gate); got != tc.want {
 				t.Errorf("gate is %q, want %q", got, tc.want)
 			}
-			if again := picture(gate.Settle(tc.limit)); again != tc.want {
+			if again := picture(gate.Admit(tc.limit)); again != tc.want {
 				t.Errorf("settled twice it is %q", again)
 			}
 		})
@@ -88,23 +90,23 @@ func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		limit := []*pipeline.Concurrency{nil, queue(1), queue(3), supersede(1), supersede(2)}[random.IntN(5)]
-		var gate join.Gate
+		var gate join.Admission
 		inside := map[string]bool{}
 		for i := range 60 {
 			switch random.IntN(4) {
 			case 0, 1:
 				run := ready(1 + random.IntN(30))
-				gate, inside[run.Run] = gate.Enter(run), true
+				gate, inside[run.Run] = gate.Add(run), true
 			case 2:
 				run := fmt.Sprint(1 + random.IntN(30))
-				gate = gate.Leave(run)
+				gate = gate.Remove(run)
 				delete(inside, run)
 			case 3:
 				gate.Paused = random.IntN(2) == 0
 			}
-			gate = gate.Settle(limit)
+			gate = gate.Admit(limit)
 			seen := map[string]int{}
-			for _, place := range append(append([]join.Place{}, gate.Admitted...), gate.Waiting...) {
+			for _, place := range append(append([]join.Position{}, gate.Admitted...), gate.Waiting...) {
 				seen[place.Run]++
 			}
 			if len(seen) != len(inside) || len(seen) != len(gate.Admitted)+len(gate.Waiting) || limit != nil && len(gate.Admitted) > limit.Runs {
@@ -117,15 +119,15 @@ func TestAGateNeitherLosesNorDoublesARun(t *testing.T) {
 func TestWhoComesBeforeARunThatWaits(t *testing.T) {
 	t.Parallel()
 	two := queue(2)
-	gate := join.Gate{}
+	gate := join.Admission{}
 	for i := range 4 {
-		gate = gate.Enter(ready(i + 1)).Settle(two)
+		gate = gate.Add(ready(i + 1)).Admit(two)
 	}
 	paused := gate
 	paused.Paused = true
-	last := gate.Leave("1", "2", "3").Settle(nil).Enter(ready(9))
+	last := gate.Remove("1", "2", "3").Admit(nil).Add(ready(9))
 	for name, tc := range map[string]struct {
-		gate join.Gate
+		gate join.Admission
 		run  string
 		want string
 	}{
@@ -145,9 +147,9 @@ func TestWhoComesBeforeARunThatWaits(t *testing.T) {
 
 func TestAGateStaysWithinOneMessage(t *testing.T) {
 	t.Parallel()
-	gate := join.Gate{Paused: true}
+	gate := join.Admission{Paused: true}
 	for i := range 1500 {
-		gate = gate.Enter(ready(i + 1)).Settle(nil)
+		gate = gate.Add(ready(i + 1)).Admit(nil)
 	}
 	if len(gate.Waiting) != 1000 || gate.IsOpen() {
 		t.Errorf("%d wait", len(gate.Waiting))

@@ -10,46 +10,57 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Again says how a job that is made once more differs from the first. The zero value is no difference: the same job.
-type Again struct {
+// Retry says how a job that is made once more differs from the first. The zero value is no
+// difference: the same job.
+type Retry struct {
 	Generation int    `json:"generation,omitempty"` // the least that its model may have
 	Salt       string `json:"salt,omitempty"`       // makes another execution
 	Request    string `json:"request,omitempty"`    // who asked for it
 }
 
-// Train makes the training job of a join that is, or was, complete. p is the pipeline at the join's revision.
-func (j Join) Train(p pipeline.Pipeline, again Again) (events.Job, error) {
-	if j.Revision == 0 || len(j.Facts) == 0 {
-		return events.Job{}, fmt.Errorf("run %s of %s is %s: it never had all that it waits for", j.Run, j.Pipeline, j.State)
+// Job makes the job of a stage that is pinned. p is the pipeline at the stage's revision.
+func (j Join) Job(p pipeline.Pipeline, function events.Function, retry Retry) (events.Job, error) {
+	stage := j.Stage(function)
+	at := j.At(stage)
+	if stage.Revision == 0 || len(at.Events) == 0 || function == events.FunctionTune && p.Tuner == nil {
+		return events.Job{}, fmt.Errorf("run %s of %s is %s: it has no %s stage", j.Run, j.Pipeline, j.State, function)
 	}
-	return j.make(p, again, events.Job{
-		Function: events.FunctionTrain, Class: p.Trainer.Resources.Class, Inputs: j.pinnedInputs(p), Salt: j.salt(p, again),
-	})
-}
-
-// make fills in what every job says of its run.
-func (j Join) make(p pipeline.Pipeline, again Again, job events.Job) (events.Job, error) {
 	spec, err := p.JSON()
 	if err != nil {
 		return events.Job{}, fmt.Errorf("pipeline %s: %w", p.Name, err)
 	}
-	last := j.Last()
-	job.Pipeline, job.Run, job.Revision, job.Spec = j.Pipeline, j.Run, j.Revision, spec
-	job.Generation, job.Request = again.Generation, again.Request
-	job.Created, job.Trace, job.TraceState = last.Stored, last.Trace, last.TraceState
-	for _, fact := range j.Facts {
-		job.Causes = append(job.Causes, fact.Cause)
+	last := at.Last()
+	job := events.Job{
+		Function: function, Pipeline: j.Pipeline, Run: j.Run, Revision: stage.Revision, Spec: spec,
+		Generation: retry.Generation, Request: retry.Request,
+		Created: last.Stored, Trace: last.Trace, TraceState: last.TraceState,
+	}
+	for _, event := range at.Events {
+		job.Causes = append(job.Causes, event.Cause)
+	}
+	if function == events.FunctionTune {
+		job.Class, job.Inputs, job.Salt = p.Search().Resources.Class, at.searchInputs(stage.Latest), at.searchSalt(retry)
+	} else {
+		job.Class, job.Inputs, job.Salt = p.Trainer.Resources.Class, at.trainInputs(p, stage.Latest), at.trainSalt(p, retry)
 	}
 	job.ID, err = jobID(job)
 	return job, err
 }
 
-// salt is "" where a model that was trained before will do. Else it is made of what asks for a new one: facts with force, a
-// pipeline without cache. A request to do the run again brings the whole salt, so that the execution that a ModelTrained tells of can
-// be made once more from that fact alone.
-func (j Join) salt(p pipeline.Pipeline, again Again) string {
-	if again.Salt != "" {
-		return again.Salt
+// searchSalt is "" where a search that was done before will do.
+func (j Join) searchSalt(retry Retry) string {
+	if retry.Salt != "" {
+		return retry.Salt
+	}
+	return saltOf(j.forced())
+}
+
+// trainSalt is "" where a model that was trained before will do. Otherwise it is made from what asks
+// for a new one: events with force, a pipeline without cache. A retry has the whole salt, so that
+// the execution that a ModelTrained names can be made once more from that event alone.
+func (j Join) trainSalt(p pipeline.Pipeline, retry Retry) string {
+	if retry.Salt != "" {
+		return retry.Salt
 	}
 	parts := j.forced()
 	if !p.Trainer.Cache {
@@ -59,11 +70,11 @@ func (j Join) salt(p pipeline.Pipeline, again Again) string {
 	return saltOf(parts)
 }
 
-// forced names the facts that ask for the work to be done anew.
+// forced names the events that ask for the work to be done anew.
 func (j Join) forced() (parts []string) {
-	for _, fact := range j.Facts {
-		if fact.Force {
-			parts = append(parts, "force", fact.Source, fact.ID)
+	for _, event := range j.Events {
+		if event.Force {
+			parts = append(parts, "force", event.Source, event.ID)
 		}
 	}
 	return parts
@@ -76,33 +87,46 @@ func saltOf(parts []string) string {
 	return events.DerivedID(parts...)
 }
 
-// pinnedInputs are what the run brought, and "latest" or a fixed address where the pipeline's policies say so.
-func (j Join) pinnedInputs(p pipeline.Pipeline) events.Inputs {
+// searchInputs are what the run brought, its pipeline's window, and the pipeline's last
+// hyperparameters where the search may reuse or learn from them.
+func (j Join) searchInputs(latest Latest) events.Inputs {
+	in := j.inputs()
+	in.Hyperparameters = latest.Hyperparameters
+	if len(latest.Spans) > 0 {
+		*windowed(&in) = latest.Spans
+	}
+	return in
+}
+
+// trainInputs are what the run brought, and "latest" or a fixed address where the pipeline's
+// policies say so.
+func (j Join) trainInputs(p pipeline.Pipeline, latest Latest) events.Inputs {
 	in := j.inputs()
 	switch {
 	case p.Trainer.Hyperparameters == pipeline.HyperparametersNone:
 		in.Hyperparameters = ""
 	case in.Hyperparameters == "":
-		in.Hyperparameters = j.Latest.Hyperparameters
+		in.Hyperparameters = latest.Hyperparameters
 	}
 	switch p.Trainer.BaseModel {
 	case pipeline.BaseModelNone:
 	case pipeline.BaseModelLatest, pipeline.BaseModelBlessed:
-		in.BaseModel = j.Latest.BaseModel
+		in.BaseModel = latest.BaseModel
 	default:
 		in.BaseModel = p.Trainer.BaseModel
 	}
-	if len(j.Latest.Spans) > 0 {
-		*windowed(&in) = j.Latest.Spans
+	if len(latest.Spans) > 0 {
+		*windowed(&in) = latest.Spans
 	}
 	return in
 }
 
-// inputs merges what the facts named, in their order; a later fact fills only what earlier ones left empty.
+// inputs merges what the events named, in their order; a later event fills only what earlier ones
+// left empty.
 func (j Join) inputs() events.Inputs {
 	var all events.Inputs
-	for _, fact := range j.Facts {
-		in := fact.Inputs
+	for _, event := range j.Events {
+		in := event.Inputs
 		if len(all.Examples) == 0 {
 			all.Examples = in.Examples
 		}
@@ -123,8 +147,8 @@ func fill(to *string, from string) {
 	}
 }
 
-// jobID is the SHA-256 of what makes the job this one, known before anything is read from a store. encoding/json
-// writes struct fields in order and map keys sorted, so the bytes are canonical.
+// jobID is the SHA-256 of what makes the job this one, known before anything is read from a store.
+// encoding/json writes struct fields in order and map keys sorted, so the bytes are canonical.
 func jobID(job events.Job) (string, error) {
 	identity, err := json.Marshal(struct {
 		Pipeline   string          `json:"pipeline"`

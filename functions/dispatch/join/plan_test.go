@@ -50,7 +50,7 @@ func story() []events.Recorded {
 func joinOf(facts []events.Recorded) join.Join {
 	j := join.Join{Pipeline: "penguin", Run: "monday", State: join.Waiting}
 	for _, r := range facts {
-		if pinned, ok := join.Pin(r); ok {
+		if pinned, ok := join.EventOf(r); ok {
 			j = j.Add(pinned)
 		}
 	}
@@ -60,7 +60,7 @@ func joinOf(facts []events.Recorded) join.Join {
 func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	t.Parallel()
 	p := parse(t, penguin)
-	want, err := joinOf(story()).Pin(p, 1, join.Latest{}).Train(p, join.Again{})
+	want, err := joinOf(story()).Pin(p, 1, join.Latest{}).Job(p, events.FunctionTrain, join.Retry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestFactsInAnyOrderAndNumberMakeTheSameJob(t *testing.T) {
 	for range 200 {
 		facts := slices.Concat(story(), story())
 		random.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
-		got, err := joinOf(facts).Pin(p, 1, join.Latest{}).Train(p, join.Again{})
+		got, err := joinOf(facts).Pin(p, 1, join.Latest{}).Job(p, events.FunctionTrain, join.Retry{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestAJoinSaysWhatItWaitsFor(t *testing.T) {
 	if missing := j.Missing(p); !slices.Equal(missing, []events.Kind{events.KindHParamsReady}) {
 		t.Fatalf("waits for %v", missing)
 	}
-	if _, err := j.Train(p, join.Again{}); err == nil {
+	if _, err := j.Job(p, events.FunctionTrain, join.Retry{}); err == nil {
 		t.Fatal("a job came out of a join that is still waiting")
 	}
 }
@@ -93,9 +93,9 @@ func TestAJoinSaysWhatItWaitsFor(t *testing.T) {
 func TestACompleteJoinNoLongerChanges(t *testing.T) {
 	t.Parallel()
 	j := joinOf(story()[:2]).Pin(parse(t, penguin), 4, join.Latest{})
-	late, _ := join.Pin(recorded(1, "earlier", &events.HParamsReady{Hyperparameters: "s3://b/other"}))
-	if after := j.Add(late); len(after.Facts) != 2 || after.Facts[1].ID != "h1" {
-		t.Fatalf("a late fact changed it: %+v", after.Facts)
+	late, _ := join.EventOf(recorded(1, "earlier", &events.HParamsReady{Hyperparameters: "s3://b/other"}))
+	if after := j.Add(late); len(after.Events) != 2 || after.Events[1].ID != "h1" {
+		t.Fatalf("a late fact changed it: %+v", after.Events)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestWhateverDecidesAJobIsInItsID(t *testing.T) {
 	otherRun := base
 	otherRun.Run = "tuesday"
 	for _, j := range []join.Join{base.Pin(p, 1, join.Latest{}), base.Pin(p, 2, join.Latest{}), otherRun.Pin(p, 1, join.Latest{}), joinOf(story()[:2]).Pin(p, 1, join.Latest{})} {
-		job, err := j.Train(p, join.Again{})
+		job, err := j.Job(p, events.FunctionTrain, join.Retry{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,10 +139,10 @@ func TestHyperparameterAndBaseModelPolicies(t *testing.T) {
 			t.Parallel()
 			p := parse(t, "pipeline: penguin\nmodule: ./mine\ntrainer:\n  wait_for: [transform]\n  train_args: {num_steps: 1}\n  "+tc.policy+"\n")
 			j := joinOf(story()[:tc.facts])
-			if wants := j.Wants(p); wants.Hyperparameters != tc.wantsHParams || wants.BaseModel != tc.base {
+			if wants := j.Wants(p, events.FunctionTrain); wants.Hyperparameters != tc.wantsHParams || wants.BaseModel != tc.base {
 				t.Errorf("wants %+v", wants)
 			}
-			job, err := j.Pin(p, 1, latest).Train(p, join.Again{})
+			job, err := j.Pin(p, 1, latest).Job(p, events.FunctionTrain, join.Retry{})
 			if err != nil {
 				t.Fatal(err)
 			}

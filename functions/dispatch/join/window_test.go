@@ -56,7 +56,7 @@ func TestAWindowIsTheLastSpansInTheirNewestVersions(t *testing.T) {
 			for i, data := range tc.log {
 				log = append(log, recorded(uint64(i+1), fmt.Sprint(i), data))
 			}
-			own, _ := join.Pin(log[len(log)-1])
+			own, _ := join.EventOf(log[len(log)-1])
 			j := join.New("penguin", "monday").Add(own)
 			var spans join.Spans
 			rand.New(rand.NewPCG(5, 6)).Shuffle(len(log), func(i, j int) { log[i], log[j] = log[j], log[i] })
@@ -81,7 +81,7 @@ func TestAWindowTakesThePlaceOfTheExamplesThatAreTrainedOn(t *testing.T) {
 		TransformGraph: "s3://bkt/g", Examples: []events.Examples{span(1, 0, "raw")}, TransformedExamples: []events.Examples{span(1, 0, "")},
 	})
 	latest := join.Latest{Spans: []events.Examples{span(0, 0, ""), span(1, 0, "")}}
-	job, err := join.Decide(p, "monday", []join.Pinned{fact}).Pin(p, 1, latest).Train(p, join.Again{})
+	job, err := join.Decide(p, "monday", []join.Event{fact}).Pin(p, 1, latest).Job(p, events.FunctionTrain, join.Retry{})
 	if err != nil || len(job.Inputs.TransformedExamples) != 2 || len(job.Inputs.Examples) != 1 {
 		t.Errorf("inputs %+v, %v", job.Inputs, err)
 	}

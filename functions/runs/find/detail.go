@@ -135,7 +135,7 @@ func newFact(recorded events.Recorded) Fact {
 
 // markIgnored says of each event of the run that has no effect on it why.
 func (d *Detail) markIgnored(ctx context.Context, known registers, j join.Join) {
-	spec, err := dispatch.SpecOf(ctx, known.pipelines, join.New(d.Pipeline, d.Run)) // the one that is applied now
+	spec, err := dispatch.SpecAt(ctx, known.pipelines, d.Pipeline, 0) // the one that is applied now
 	if err != nil {
 		spec = pipeline.Pipeline{} // it was removed, or can't be read: the join alone answers
 	}
@@ -177,15 +177,13 @@ func (d *Detail) readFailure(fact events.Fact) {
 
 func (d *Detail) readJoin(ctx context.Context, known registers, j join.Join) error {
 	d.markIgnored(ctx, known, j)
-	d.Job, d.Revision = j.Job, j.Revision
-	if j.IsTuned() {
-		d.Job, d.Revision = j.Tuning.Job, j.Tuning.Revision
-	}
+	stage := j.Current()
+	d.Job, d.Revision = stage.Job, stage.Revision
 	if err := d.readConfiguration(ctx, known, j); err != nil {
 		return err
 	}
 	if d.State == runs.Waiting {
-		spec, err := dispatch.SpecOf(ctx, known.pipelines, j)
+		spec, err := dispatch.SpecAt(ctx, known.pipelines, j.Pipeline, j.Stage(events.FunctionTrain).Revision)
 		if err != nil {
 			return err
 		}
@@ -207,9 +205,7 @@ func (d *Detail) readConfiguration(ctx context.Context, known registers, j join.
 	if d.Revision == 0 {
 		return nil
 	}
-	pinned := join.New(j.Pipeline, j.Run)
-	pinned.Revision = d.Revision
-	spec, err := dispatch.SpecOf(ctx, known.pipelines, pinned)
+	spec, err := dispatch.SpecAt(ctx, known.pipelines, j.Pipeline, d.Revision)
 	if errors.Is(err, events.ErrNotFound) {
 		return nil
 	}

@@ -63,8 +63,8 @@ func ModelsInUse(ctx context.Context, box events.Letterbox) ([]storage.Ref, erro
 		if err != nil {
 			return nil, err
 		}
-		if last := finished[Key{j.Pipeline, j.Run}]; last.Told.State == "" || last.OfFact || last.Sequence <= j.After {
-			add(j.Latest.BaseModel)
+		if last := finished[Key{j.Pipeline, j.Run}]; last.Told.State == "" || last.OfFact || last.Sequence <= j.Stage(events.FunctionTrain).After {
+			add(j.Stage(events.FunctionTrain).Latest.BaseModel)
 		}
 	}
 	return refs, nil

@@ -26,7 +26,7 @@ func openRegisters(ctx context.Context, box events.Letterbox) (r registers, err 
 			return r, err
 		}
 	}
-	r.gates = &gates{box: box, seen: map[string]join.Gate{}}
+	r.gates = &gates{box: box, seen: map[string]join.Admission{}}
 	return r, nil
 }
 
@@ -38,11 +38,11 @@ type asked struct {
 
 var _ runs.Known = asked{}
 
-func (a asked) Spec(j join.Join) (pipeline.Pipeline, error) {
-	return dispatch.SpecOf(a.ctx, a.pipelines, j)
+func (a asked) Spec(name string, revision uint64) (pipeline.Pipeline, error) {
+	return dispatch.SpecAt(a.ctx, a.pipelines, name, revision)
 }
-func (a asked) Gate(name string) (join.Gate, error)  { return a.gates.of(a.ctx, name) }
-func (a asked) Lease(job string) (runs.Lease, error) { return a.lease(a.ctx, job) }
+func (a asked) Gate(name string) (join.Admission, error) { return a.gates.of(a.ctx, name) }
+func (a asked) Lease(job string) (runs.Lease, error)     { return a.lease(a.ctx, job) }
 
 func readLease(entry events.Entry) (runs.Lease, error) {
 	found, err := events.DecodeLease(entry)
@@ -81,15 +81,15 @@ func (r *registers) readLeases(ctx context.Context) error {
 // gates reads each pipeline's gate once.
 type gates struct {
 	box  events.Letterbox
-	seen map[string]join.Gate
+	seen map[string]join.Admission
 }
 
-func (g *gates) of(ctx context.Context, pipeline string) (join.Gate, error) {
+func (g *gates) of(ctx context.Context, pipeline string) (join.Admission, error) {
 	gate, known := g.seen[pipeline]
 	if known {
 		return gate, nil
 	}
-	gate, err := dispatch.GateOf(ctx, g.box, pipeline)
+	gate, err := dispatch.ReadAdmission(ctx, g.box, pipeline)
 	if err == nil {
 		g.seen[pipeline] = gate
 	}

@@ -51,7 +51,7 @@ func Check(ctx context.Context, box events.Letterbox, event events.Fact) (Effect
 	if err != nil {
 		return Effect{}, err
 	}
-	pinned, ok := join.Pin(events.Recorded{Fact: event})
+	pinned, ok := join.EventOf(events.Recorded{Fact: event})
 	if !ok {
 		return Effect{}, nil // it is not for a run: a model was blessed, say
 	}
@@ -150,13 +150,13 @@ func readPast(ctx context.Context, box events.Letterbox, event events.Fact) (*pa
 }
 
 // earlier is the first event of a kind that the run takes.
-func (p *past) earlier(kind events.Kind) (join.Pinned, bool) {
-	for _, have := range p.Facts(0) {
+func (p *past) earlier(kind events.Kind) (join.Event, bool) {
+	for _, have := range p.Events(0) {
 		if have.Kind == kind {
 			return have, true
 		}
 	}
-	return join.Pinned{}, false
+	return join.Event{}, false
 }
 
 // whatEnded are the states that a run does not leave because of another event, in words.
@@ -176,7 +176,7 @@ func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec 
 		return how, nil
 	}
 	if lost || j.State == join.Waiting {
-		if j = join.Decide(spec, event.Run, p.Facts(0)); j.Ready(spec) {
+		if j = join.Decide(spec, event.Run, p.Events(0)); j.Ready(spec) {
 			return fmt.Sprintf("the run has all that it waits for with event %d", j.Completed()), nil
 		}
 		return "", nil
@@ -192,7 +192,7 @@ func whyOver(ctx context.Context, box events.Letterbox, event events.Fact, spec 
 }
 
 // noteOf is what a publisher may not expect of an event that its run takes.
-func noteOf(spec pipeline.Pipeline, event join.Pinned) string {
+func noteOf(spec pipeline.Pipeline, event join.Event) string {
 	switch {
 	case join.Awaits(spec, event.Kind):
 		return ""

@@ -13,7 +13,7 @@ import (
 // that it has one, or that no dispatcher has come to it yet: it is to be asked again then. The join is read from the leader of its
 // bucket, and only goes forward: a reason that is given once stays true.
 func Ignored(ctx context.Context, box events.Letterbox, event events.Fact, sequence uint64) error {
-	pinned, ok := join.Pin(events.Recorded{Fact: event, Message: events.Message{Sequence: sequence}})
+	pinned, ok := join.EventOf(events.Recorded{Fact: event, Message: events.Message{Sequence: sequence}})
 	if !ok {
 		return nil
 	}

@@ -121,9 +121,9 @@ func inputsOf(ctx context.Context, box events.Letterbox, of find.Key, spec pipel
 	if err != nil {
 		return nil, err
 	}
-	pinned := slices.Clone(j.Facts)
-	for _, event := range past.Facts(0) { // the join may be lost, or have more to come
-		if _, has := j.Fact(event.Kind); !has && j.State == join.Waiting {
+	pinned := slices.Clone(j.Events)
+	for _, event := range past.Events(0) { // the join may be lost, or have more to come
+		if _, has := j.Event(event.Kind); !has && j.State == join.Waiting {
 			pinned, j = append(pinned, event), j.Add(event)
 		}
 	}
@@ -187,7 +187,7 @@ func isFree(ctx context.Context, box events.Letterbox, pipeline string, rerun Re
 func missing(spec pipeline.Pipeline, rerun Rerun) (kinds []events.Kind) {
 	j := join.New(spec.Name, rerun.Run)
 	for i, event := range rerun.Events {
-		if pinned, ok := join.Pin(events.Recorded{Fact: event, Message: events.Message{Sequence: uint64(i) + 1}}); ok {
+		if pinned, ok := join.EventOf(events.Recorded{Fact: event, Message: events.Message{Sequence: uint64(i) + 1}}); ok {
 			j = j.Add(pinned)
 		}
 	}

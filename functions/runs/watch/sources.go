@@ -108,20 +108,20 @@ func (w *watcher) runs(ctx context.Context) error {
 }
 
 func ofJoin(j join.Join, entry events.Entry) Line {
-	line := Line{Time: entry.Written, Kind: Run, Pipeline: j.Pipeline, Run: j.Run, State: string(j.State), Job: j.Job}
+	line := Line{Time: entry.Written, Kind: Run, Pipeline: j.Pipeline, Run: j.Run, State: string(j.State), Job: j.Current().Job}
 	switch {
 	case j.State == join.Ended:
 		line.What = "ended: " + runs.FirstLine(j.Ending.Message)
-	case j.IsTuned():
-		line.Job, line.What = j.Tuning.Job, "is tuned"
+	case j.IsSearching():
+		line.What = "is tuned"
 	case j.State == join.Waiting:
 		line.What = "waits for more facts"
 	case j.State == join.Complete:
 		line.What = "has all that it waits for"
 	default:
-		line.What = "job " + j.Job
+		line.What = "job " + line.Job
 	}
-	if j.Outcome != 0 {
+	if j.Current().Outcome != 0 {
 		line.What += ", whose outcome is noted"
 	}
 	return line
