@@ -57,10 +57,10 @@ func (d *Dispatcher) isOpen(ctx context.Context, pipeline string) (bool, error) 
 	return false, nil
 }
 
-// release removes a run whose outcome is in the log from the admission of its pipeline, and lets the
-// next one pass. An outcome is never refused: it says how the run came out, and must not be followed
-// by another event that says it failed. While the pipeline is not applied no run passes; once it is
-// again, a sweep removes the run.
+// release removes a run whose outcome is in the log from the admission of its pipeline, and lets
+// the next one pass. An outcome is never refused: it says how the run came out, and must not be
+// followed by another event that says it failed. While the pipeline is not applied no run passes;
+// once it is again, a sweep removes the run.
 func (d *Dispatcher) release(ctx context.Context, outcome events.Fact) error {
 	if open, err := d.isOpen(ctx, outcome.Pipeline); err != nil || open {
 		return err
@@ -76,10 +76,11 @@ func (d *Dispatcher) release(ctx context.Context, outcome events.Fact) error {
 	return errors.Join(err, d.only(outcome.Run, failed))
 }
 
-// settle changes the admission of a pipeline, and serves every run there as it then says. It repeats
-// that until no run is removed, for each that is makes room. Each step can be repeated: a run that was
-// admitted by a dispatcher that died is found by the next one. An error with one run does not hold up
-// the others: it is among failed. The joins in known were read, or written, by the caller.
+// settle changes the admission of a pipeline, and serves every run there as it then says. It
+// repeats that until no run is removed, for each that is makes room. Each step can be repeated: a
+// run that was admitted by a dispatcher that died is found by the next one. An error with one run
+// does not hold up the others: it is among failed. The joins in known were read, or written, by the
+// caller.
 func (d *Dispatcher) settle(
 	ctx context.Context, current deployed, change func(join.Admission) join.Admission, known ...held,
 ) (failed []runError, err error) {
@@ -98,7 +99,8 @@ func (d *Dispatcher) settle(
 	}
 }
 
-// serve ends the runs that are superseded, and dispatches those admitted. It returns the runs to remove.
+// serve ends the runs that are superseded, and dispatches those admitted. It returns the runs to
+// remove.
 func (d *Dispatcher) serve(ctx context.Context, admission join.Admission, current deployed, known []held) (gone []string, failed []runError) {
 	for _, position := range admission.Waiting {
 		if position.SupersededBy == "" {
@@ -121,8 +123,8 @@ func (d *Dispatcher) serve(ctx context.Context, admission join.Admission, curren
 	return gone, failed
 }
 
-// serveAdmitted dispatches a run that was admitted, if it lacks its job, and reports whether it stays
-// until its outcome is in the log.
+// serveAdmitted dispatches a run that was admitted, if it lacks its job, and reports whether it
+// stays until its outcome is in the log.
 func (d *Dispatcher) serveAdmitted(ctx context.Context, current deployed, name string, known []held) (stays bool, err error) {
 	run, err := d.readUnless(ctx, current, name, known)
 	if err != nil {
@@ -188,8 +190,8 @@ func all(failed []runError) error {
 	return errors.Join(errs...)
 }
 
-// only returns the error with one run, and logs those with others: an event that was delivered again
-// for their sake would not help them, and sweeps do.
+// only returns the error with one run, and logs those with others: an event that was delivered
+// again for their sake would not help them, and sweeps do.
 func (d *Dispatcher) only(run string, failed []runError) (own error) {
 	for _, f := range failed {
 		if f.run == run {
@@ -201,8 +203,8 @@ func (d *Dispatcher) only(run string, failed []runError) (own error) {
 	return own
 }
 
-// changeAdmission changes a pipeline's admission by compare-and-swap, and admits the runs that there
-// is room for.
+// changeAdmission changes a pipeline's admission by compare-and-swap, and admits the runs that
+// there is room for.
 func (d *Dispatcher) changeAdmission(ctx context.Context, current deployed, change func(join.Admission) join.Admission) (join.Admission, error) {
 	for pause := (events.Pause{}); ; {
 		before, entry, err := readAdmission(ctx, d.admissions, current.spec.Name)

@@ -12,8 +12,8 @@ import (
 // clockKey is an entry in the bucket of admissions that is written to learn what time it is.
 const clockKey = sweepPrefix + "clock"
 
-// now is the time by the clock of the server that leads the admissions. The servers of a cluster have
-// clocks of their own, and so has this machine: see join.Clocks.
+// now is the time by the clock of the server that leads the admissions. The servers of a cluster
+// have clocks of their own, and so has this machine: see join.Clocks.
 func (d *Dispatcher) now(ctx context.Context) (time.Time, error) {
 	for pause := (events.Pause{}); ; {
 		before, err := d.admissions.Get(ctx, clockKey)
@@ -52,8 +52,8 @@ func (d *Dispatcher) stamp(ctx context.Context, key string, before events.Entry,
 // turnKey is an entry in the bucket of admissions that each sweep writes.
 const turnKey = sweepPrefix + "turn"
 
-// turn reports whether it is this dispatcher's turn to sweep: no dispatcher has for most of an interval,
-// and no other has just begun.
+// turn reports whether it is this dispatcher's turn to sweep: no dispatcher has for most of an
+// interval, and no other has just begun.
 func (d *Dispatcher) turn(ctx context.Context, interval time.Duration) (bool, error) {
 	now, err := d.now(ctx)
 	if err != nil {

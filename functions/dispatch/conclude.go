@@ -9,7 +9,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// conclude notes the outcome of a run's training, and removes the run from its pipeline's admission.
+// conclude notes the outcome of a run's training, and removes the run from its pipeline's
+// admission.
 func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) error {
 	run, err := d.read(ctx, outcome.Fact.Pipeline, outcome.Fact.Run)
 	if err != nil {
@@ -23,8 +24,8 @@ func (d *Dispatcher) conclude(ctx context.Context, outcome events.Recorded) erro
 	return d.release(ctx, outcome.Fact)
 }
 
-// noteOutcome writes into a run's join that its job need not be looked for any more. Where it can't,
-// because the join has changed or has no room for it, sweeps read it from the log.
+// noteOutcome writes into a run's join that its job need not be looked for any more. Where it
+// can't, because the join has changed or has no room for it, sweeps read it from the log.
 func (d *Dispatcher) noteOutcome(ctx context.Context, run held, sequence uint64) error {
 	train := run.Stage(events.FunctionTrain)
 	if run.State != join.Dispatched || train.Outcome != 0 || sequence <= max(run.Completed(), train.After) {
@@ -51,8 +52,8 @@ func (d *Dispatcher) end(ctx context.Context, run held, kind events.FailureKind,
 	return d.announce(ctx, ended)
 }
 
-// announce withdraws the search that a run may have, publishes that the run has ended, and marks the
-// join. The event is the same whichever dispatcher publishes it, so that the log has it once.
+// announce withdraws the search that a run may have, publishes that the run has ended, and marks
+// the join. The event is the same whichever dispatcher publishes it, so that the log has it once.
 func (d *Dispatcher) announce(ctx context.Context, run held) (held, error) {
 	if run.Ending.Announced {
 		return run, nil
@@ -79,8 +80,9 @@ func (d *Dispatcher) announce(ctx context.Context, run held) (held, error) {
 	return announced, nil
 }
 
-// publish publishes an event of our own, whose id follows from what it says. One that another source
-// published under that id, a mirror of the log say, says the same: trying again would never end.
+// publish publishes an event of our own, whose id follows from what it says. One that another
+// source published under that id, a mirror of the log say, says the same: trying again would never
+// end.
 func (d *Dispatcher) publish(ctx context.Context, event events.Fact) error {
 	_, err := d.box.Publish(ctx, event)
 	if errors.Is(err, events.ErrConflict) {

@@ -1,9 +1,9 @@
-// Package dispatch joins the events of the log by pipeline and run, and puts the jobs that follow on
-// the queue. What follows from which events is decided by functions/dispatch/join; this package has
-// the effects.
+// Package dispatch joins the events of the log by pipeline and run, and puts the jobs that follow
+// on the queue. What follows from which events is decided by functions/dispatch/join; this package
+// has the effects.
 //
-// A run is a list of stages: the search for hyperparameters, if its pipeline tunes, then the training.
-// Both go the same way, from an event to a job, in the order of the code:
+// A run is a list of stages: the search for hyperparameters, if its pipeline tunes, then the
+// training. Both go the same way, from an event to a job, in the order of the code:
 //
 //	Next                   takes an event off the log (handle.go)
 //	  Handle               has its effects
@@ -21,17 +21,18 @@
 //	  Done                 acknowledges the event
 //
 // The result of a search is an event of the run like any other; the run keeps its position in the
-// admission until it is trained. An event with the outcome of a training goes from Handle to conclude,
-// which notes it and releases the run's position. A run that will have no training ends by
-// compare-and-swap, then an event says so, then the join is marked announced (conclude.go).
+// admission until it is trained. An event with the outcome of a training goes from Handle to
+// conclude, which notes it and releases the run's position. A run that will have no training ends
+// by compare-and-swap, then an event says so, then the join is marked announced (conclude.go).
 //
 // Any number of dispatchers may run, and any of them may die between two effects: the next one that
 // finds something half done, because the event is delivered again or by a sweep over the joins
 // (sweep.go), does the rest. What the bus has lost is rebuilt from the log (repair.go).
 //
-// Two pipelines count. The one that is deployed now (deployed, current) says what a run waits for and
-// for how long, which events mean something to it, and how many runs are admitted. The one at the
-// revision that a stage has pinned (pinned) is what its job is made from, whatever was applied since.
+// Two pipelines count. The one that is deployed now (deployed, current) says what a run waits for
+// and for how long, which events mean something to it, and how many runs are admitted. The one at
+// the revision that a stage has pinned (pinned) is what its job is made from, whatever was applied
+// since.
 //
 // Read Dispatcher first, then handle.go.
 package dispatch
@@ -76,8 +77,8 @@ type Dispatcher struct {
 	rechecked  rechecked
 }
 
-// DefaultConcurrency is how many events a dispatcher handles at once: each waits for some ten answers
-// of the bus, one after another.
+// DefaultConcurrency is how many events a dispatcher handles at once: each waits for some ten
+// answers of the bus, one after another.
 const DefaultConcurrency = 8
 
 // New opens the buckets that a dispatcher needs. log may be nil.
@@ -115,10 +116,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return running.Wait()
 }
 
-// follow handles events until ctx ends. It pauses while the bus delivers none: an event that can't be
-// handled is handed back to the bus, which delivers the others meanwhile. One that can't be handled
-// because the bus did not answer may be the only such event: follow then pauses for a millisecond, and
-// for longer if the next ones fail in the same way.
+// follow handles events until ctx ends. It pauses while the bus delivers none: an event that can't
+// be handled is handed back to the bus, which delivers the others meanwhile. One that can't be
+// handled because the bus did not answer may be the only such event: follow then pauses for a
+// millisecond, and for longer if the next ones fail in the same way.
 func (d *Dispatcher) follow(ctx context.Context) error {
 	var pause events.Pause
 	for ctx.Err() == nil {
@@ -158,8 +159,9 @@ func sleep(ctx context.Context, length time.Duration) {
 	}
 }
 
-// handBack returns an event to the bus that could not be handled. While the bus does not answer, each
-// is retried soon. An event that a stopping dispatcher was handling is free for others at once.
+// handBack returns an event to the bus that could not be handled. While the bus does not answer,
+// each is retried soon. An event that a stopping dispatcher was handling is free for others at
+// once.
 func (d *Dispatcher) handBack(ctx context.Context, delivery events.Delivery, why error) error {
 	recorded := delivery.Recorded()
 	if ctx.Err() != nil {

@@ -58,8 +58,8 @@ func (d *Dispatcher) job(ctx context.Context, j join.Join, function events.Funct
 }
 
 // hopeless reports whether there never will be a job: the revision of the pipeline that the stage
-// was pinned with is gone, or is one that this Stoker does not understand; or the job is larger than
-// a message of the bus may be. Waiting would not help, and would hold up all that come behind.
+// was pinned with is gone, or is one that this Stoker does not understand; or the job is larger
+// than a message of the bus may be. Waiting would not help, and would hold up all that come behind.
 func hopeless(err error) bool {
 	_, unreadable := errors.AsType[*pipeline.Error](err)
 	_, invalid := errors.AsType[*events.Invalid](err)
@@ -131,8 +131,8 @@ func (d *Dispatcher) endUndeliverable(ctx context.Context, run held, job events.
 	return d.announce(ctx, ended)
 }
 
-// caused is ctx for the enqueueing of a run's job. Its trace is that of the event that completed the
-// run; the other events, which may be of other traces, are its links.
+// caused is ctx for the enqueueing of a run's job. Its trace is that of the event that completed
+// the run; the other events, which may be of other traces, are its links.
 func caused(ctx context.Context, run held) context.Context {
 	var others []telemetry.Place
 	last := run.Last().Cause
@@ -144,8 +144,9 @@ func caused(ctx context.Context, run held) context.Context {
 	return telemetry.CausedBy(ctx, others...)
 }
 
-// confirm makes sure that the job of a run's current stage is on the queue, unless its outcome is in
-// the log: a dispatcher may have died between the mark and the queue, or the bus may have lost the job.
+// confirm makes sure that the job of a run's current stage is on the queue, unless its outcome is
+// in the log: a dispatcher may have died between the mark and the queue, or the bus may have lost
+// the job.
 func (d *Dispatcher) confirm(ctx context.Context, run held, current deployed) error {
 	if _, found, err := d.outcome(ctx, run.Join); found || err != nil {
 		return err
@@ -180,9 +181,9 @@ func (d *Dispatcher) withdrawEarlier(ctx context.Context, run held, current depl
 }
 
 // withdraw cancels the job that a stage of a run may have, though the run does not wait for it any
-// more: it has ended, or has its hyperparameters from elsewhere. A dispatcher may have died before it
-// noticed that, or the join was rebuilt while the job was on the queue. A search that has announced
-// its result has no job left.
+// more: it has ended, or has its hyperparameters from elsewhere. A dispatcher may have died before
+// it noticed that, or the join was rebuilt while the job was on the queue. A search that has
+// announced its result has no job left.
 func (d *Dispatcher) withdraw(ctx context.Context, run held, function events.Function, current deployed) error {
 	stage := run.Stage(function)
 	if stage.Revision == 0 || function == events.FunctionTune && run.SearchAnnounced() {

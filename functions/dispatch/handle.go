@@ -45,9 +45,9 @@ func (d *Dispatcher) handleSafely(ctx context.Context, recorded events.Recorded)
 	return d.Handle(ctx, recorded)
 }
 
-// Handle has the effects of one event of the log, whether it has just come or is handled again: what
-// was done for it before stays as it is, what is missing is done. A *events.Failure of kind input
-// means that it never will have an effect.
+// Handle has the effects of one event of the log, whether it has just come or is handled again:
+// what was done for it before stays as it is, what is missing is done. A *events.Failure of kind
+// input means that it never will have an effect.
 func (d *Dispatcher) Handle(ctx context.Context, recorded events.Recorded) error {
 	d.rechecked.handle(recorded.Message.Sequence)
 	if recorded.Err != nil {
@@ -155,8 +155,8 @@ func (d *Dispatcher) pin(ctx context.Context, j join.Join, current deployed) (jo
 	}
 }
 
-// advance does what the state of a run still asks for. It may be called for a run that is half done:
-// each effect can be repeated.
+// advance does what the state of a run still asks for. It may be called for a run that is half
+// done: each effect can be repeated.
 func (d *Dispatcher) advance(ctx context.Context, run held, current deployed) error {
 	stage := run.Current()
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/dispatch/join"
 )
 
-// eventsOf are all events of a join's run that the log holds, together with those that the join holds:
-// one that was refused when it came is among them if it was handled again.
+// eventsOf are all events of a join's run that the log holds, together with those that the join
+// holds: one that was refused when it came is among them if it was handled again.
 func (d *Dispatcher) eventsOf(ctx context.Context, j join.Join) ([]join.Event, error) {
 	past, err := d.past(ctx, j.Pipeline, j.Run)
 	return append(slices.Clip(j.Events), past.Events(0)...), err
@@ -35,8 +35,8 @@ func (d *Dispatcher) past(ctx context.Context, pipeline, run string) (*join.Past
 // that was refused for its content never is.
 func usable(r events.Recorded) bool { return r.Err == nil && refuseInline(r.Fact.Data) == nil }
 
-// latest looks up the events of the pipeline that were stored before the join completed. The log never
-// changes below that sequence, so that a replay finds the same.
+// latest looks up the events of the pipeline that were stored before the join completed. The log
+// never changes below that sequence, so that a replay finds the same.
 func (d *Dispatcher) latest(ctx context.Context, j join.Join, wants join.Wants) (latest join.Latest, err error) {
 	if wants.Hyperparameters {
 		err = d.newest(ctx, j.Pipeline, events.KindHParamsReady, j.Completed(), func(data events.Data) {
@@ -57,8 +57,8 @@ func (d *Dispatcher) latest(ctx context.Context, j join.Join, wants join.Wants) 
 	return latest, err
 }
 
-// outcome is the newest event with the outcome of a run's training; false if there is none yet. That of
-// a search is not read: it is an event of the run like any other, which the join takes.
+// outcome is the newest event with the outcome of a run's training; false if there is none yet.
+// That of a search is not read: it is an event of the run like any other, which the join takes.
 func (d *Dispatcher) outcome(ctx context.Context, j join.Join) (outcome events.Recorded, found bool, err error) {
 	train := j.Current()
 	if train.Function != events.FunctionTrain {
@@ -79,8 +79,8 @@ func (d *Dispatcher) outcome(ctx context.Context, j join.Join) (outcome events.R
 	return outcome, found, nil
 }
 
-// The newest event of a kind is looked for among the last so many messages of the log, then among more
-// and more before those. It is mostly near, and a pipeline's whole past is long.
+// The newest event of a kind is looked for among the last so many messages of the log, then among
+// more and more before those. It is mostly near, and a pipeline's whole past is long.
 const (
 	lookBack     = 1024
 	lookBackMore = 16 // times further each time
@@ -97,8 +97,9 @@ func (d *Dispatcher) newest(ctx context.Context, pipeline string, kind events.Ki
 	return nil
 }
 
-// Blessed is the address of the model of a pipeline that the newest events below a sequence, 0 for all,
-// bless: the one that was blessed last, and of which no later event says otherwise. "" if there is none.
+// Blessed is the address of the model of a pipeline that the newest events below a sequence, 0 for
+// all, bless: the one that was blessed last, and of which no later event says otherwise. "" if
+// there is none.
 func Blessed(ctx context.Context, box events.Log, pipeline string, below uint64) (string, error) {
 	judged := map[string]bool{} // by address; the newest event on a model comes first
 	for data, err := range backwards(ctx, box, pipeline, events.KindModelBlessed, below) {
@@ -115,8 +116,8 @@ func Blessed(ctx context.Context, box events.Log, pipeline string, below uint64)
 	return "", nil
 }
 
-// backwards goes through the events of a kind below a sequence, 0 for all, the newest first. An error
-// comes last.
+// backwards goes through the events of a kind below a sequence, 0 for all, the newest first. An
+// error comes last.
 func backwards(ctx context.Context, box events.Log, pipeline string, kind events.Kind, below uint64) iter.Seq2[events.Data, error] {
 	return func(yield func(events.Data, error) bool) {
 		query := events.Query{Kinds: []events.Kind{kind}, Pipeline: pipeline, Until: below}
@@ -163,7 +164,8 @@ type readSpans struct {
 	through uint64
 }
 
-// maxCachedSpans bounds the cache, over all pipelines. Beyond it a pipeline's history is read again.
+// maxCachedSpans bounds the cache, over all pipelines. Beyond it a pipeline's history is read
+// again.
 const maxCachedSpans = 100_000
 
 // spans are the examples of the rolling window that ends at a run's own.

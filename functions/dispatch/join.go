@@ -16,8 +16,8 @@ import (
 // runs share a key.
 func JoinKey(pipeline, run string) string { return pipeline + "/" + run }
 
-// ReadJoin returns the join of a run as it stands; events.ErrNotFound if no dispatcher has handled an
-// event of the run, or if the entry is no join of the run.
+// ReadJoin returns the join of a run as it stands; events.ErrNotFound if no dispatcher has handled
+// an event of the run, or if the entry is no join of the run.
 func ReadJoin(ctx context.Context, box events.Letterbox, pipeline, run string) (join.Join, error) {
 	joins, err := box.Register(ctx, events.RegisterJoins)
 	if err != nil {
@@ -30,8 +30,8 @@ func ReadJoin(ctx context.Context, box events.Letterbox, pipeline, run string) (
 	return found.Join, err
 }
 
-// DecodeJoin reads the entry of a run in events.RegisterJoins. With an error it returns the join of a
-// run of which nothing is known; that has no pipeline if the key names no run either.
+// DecodeJoin reads the entry of a run in events.RegisterJoins. With an error it returns the join of
+// a run of which nothing is known; that has no pipeline if the key names no run either.
 func DecodeJoin(entry events.Entry) (j join.Join, err error) {
 	pipeline, run, ofRun := strings.Cut(entry.Key, "/")
 	if !ofRun {
@@ -76,9 +76,9 @@ func hold(entry events.Entry) held {
 	return held{Join: j, at: entry.Revision, written: entry.Written, damage: err}
 }
 
-// swap stores after in the place of before; events.ErrConflict if that is no longer what is there. A
-// run whose training has no job yet, and whose events name more than the bus can hold for it, ends by
-// that: the join that swap returns says so.
+// swap stores after in the place of before; events.ErrConflict if that is no longer what is there.
+// A run whose training has no job yet, and whose events name more than the bus can hold for it,
+// ends by that: the join that swap returns says so.
 func (d *Dispatcher) swap(ctx context.Context, before held, after join.Join) (held, error) {
 	written, err := d.write(ctx, before, after)
 	if !errors.Is(err, events.ErrTooLarge) || before.State == join.Dispatched {

@@ -12,9 +12,9 @@ import (
 // ErrTooLate says that a run can't be cancelled any more: it has its outcome.
 var ErrTooLate = errors.New("too late")
 
-// Pause lets no further runs of a pipeline be dispatched. Jobs that are on the queue go on, and so does a
-// run that a dispatcher has admitted and is giving its job in this moment. events.ErrNotFound if there is
-// no such pipeline.
+// Pause lets no further runs of a pipeline be dispatched. Jobs that are on the queue go on, and so
+// does a run that a dispatcher has admitted and is giving its job in this moment.
+// events.ErrNotFound if there is no such pipeline.
 func Pause(ctx context.Context, box events.Letterbox, pipeline string) error {
 	return setPaused(ctx, box, pipeline, true)
 }
@@ -54,9 +54,9 @@ type Cancelled struct {
 	Job string // that was asked to stop; an event will have its outcome. "": the run had none; it has ended, and an event says so
 }
 
-// Cancel ends a run, or asks the worker that has its job to stop. It returns ErrTooLate if the run has its
-// outcome already, and events.ErrNotFound if no event of it is known. Cancelling again is success for as
-// long as the job has not ended.
+// Cancel ends a run, or asks the worker that has its job to stop. It returns ErrTooLate if the run
+// has its outcome already, and events.ErrNotFound if no event of it is known. Cancelling again is
+// success for as long as the job has not ended.
 func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Cancelled, error) {
 	d, current, err := open(ctx, box, pipeline)
 	if errors.Is(err, events.ErrNotFound) { // it may have been removed: its runs can be cancelled still
@@ -88,7 +88,8 @@ func Cancel(ctx context.Context, box events.Letterbox, pipeline, run string) (Ca
 	}
 }
 
-// known is the join of a run, whole; events.ErrNotFound if no dispatcher has handled an event of the run.
+// known is the join of a run, whole; events.ErrNotFound if no dispatcher has handled an event of
+// the run.
 func (d *Dispatcher) known(ctx context.Context, current deployed, run string) (held, error) {
 	found, err := d.readWhole(ctx, current, run)
 	if err == nil && found.at == 0 {
@@ -97,9 +98,9 @@ func (d *Dispatcher) known(ctx context.Context, current deployed, run string) (h
 	return found, err
 }
 
-// cancelRun ends a run whose training has no job. Its join decides: a dispatcher that is about to give it
-// one marks the join first. A run that waits ends with the events that the log holds of it: dispatchers
-// do not handle them in their order, and may not have had the older ones.
+// cancelRun ends a run whose training has no job. Its join decides: a dispatcher that is about to
+// give it one marks the join first. A run that waits ends with the events that the log holds of it:
+// dispatchers do not handle them in their order, and may not have had the older ones.
 func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) (over bool, err error) {
 	if run.State == join.Waiting {
 		all, err := d.eventsOf(ctx, run.Join)
@@ -117,8 +118,9 @@ func (d *Dispatcher) cancelRun(ctx context.Context, run held, current deployed) 
 	return true, errors.Join(err, d.only(run.Run, failed))
 }
 
-// cancelJob cancels a job that was enqueued, unless it has its outcome and no worker retries it. One that
-// the bus has lost is enqueued again, because only a worker that finds it cancelled announces that.
+// cancelJob cancels a job that was enqueued, unless it has its outcome and no worker retries it.
+// One that the bus has lost is enqueued again, because only a worker that finds it cancelled
+// announces that.
 func (d *Dispatcher) cancelJob(ctx context.Context, run held, current deployed) (Cancelled, error) {
 	outcome, found, err := d.outcome(ctx, run.Join)
 	if err != nil {
@@ -142,8 +144,8 @@ func (d *Dispatcher) cancelJob(ctx context.Context, run held, current deployed) 
 	return Cancelled{Job: job}, nil
 }
 
-// tried reports whether a job that has not ended has been claimed by a worker: its lease is there, and
-// counts attempts.
+// tried reports whether a job that has not ended has been claimed by a worker: its lease is there,
+// and counts attempts.
 func (d *Dispatcher) tried(ctx context.Context, job string) (bool, error) {
 	leases, err := d.box.Register(ctx, events.RegisterLeases)
 	if err != nil {
@@ -173,12 +175,13 @@ func (d *Dispatcher) PlanRetry(ctx context.Context, pipeline, run string, retry 
 	return d.job(ctx, found.Join, events.FunctionTrain, current, retry)
 }
 
-// Retry makes the job of a stage of a run once more, from what its join has pinned, and enqueues it. It
-// does not wait for admission: the operator decides that too. Repeating the same retry is harmless.
+// Retry makes the job of a stage of a run once more, from what its join has pinned, and enqueues
+// it. It does not wait for admission: the operator decides that too. Repeating the same retry is
+// harmless.
 //
-// The training is that of a run that is complete or dispatched; the join names the new job from then on.
-// The result of a search is an event of the run, which may have been trained since: then it only changes
-// where its hyperparameters are.
+// The training is that of a run that is complete or dispatched; the join names the new job from
+// then on. The result of a search is an event of the run, which may have been trained since: then
+// it only changes where its hyperparameters are.
 func (d *Dispatcher) Retry(ctx context.Context, pipeline, run string, function events.Function, retry join.Retry) (events.Job, error) {
 	if function == events.FunctionTune {
 		return d.retrySearch(ctx, pipeline, run, retry)

@@ -65,7 +65,8 @@ func (d *Dispatcher) pipeline(ctx context.Context, name string) (deployed, error
 	return found, err
 }
 
-// applied reads the deployed pipeline as readPipeline does, in one read with other events that ask for it.
+// applied reads the deployed pipeline as readPipeline does, in one read with other events that ask
+// for it.
 func (d *Dispatcher) applied(ctx context.Context, name string) (deployed, error) {
 	entry, err := d.reads.get(ctx, "pipeline "+name, func(ctx context.Context) (events.Entry, error) { return d.pipelines.Get(ctx, name) })
 	if err != nil {
@@ -74,7 +75,8 @@ func (d *Dispatcher) applied(ctx context.Context, name string) (deployed, error)
 	return d.decoded.decode(entry)
 }
 
-// decodedPipelines are pipelines that were decoded before, each at one revision. It may be used from several goroutines.
+// decodedPipelines are pipelines that were decoded before, each at one revision. It may be used
+// from several goroutines.
 type decodedPipelines struct{ byName sync.Map } // of deployed
 
 func (c *decodedPipelines) decode(entry events.Entry) (deployed, error) {
@@ -88,8 +90,8 @@ func (c *decodedPipelines) decode(entry events.Entry) (deployed, error) {
 	return found, err
 }
 
-// pinned is the pipeline at the revision that a stage has pinned; mostly the one that is deployed still.
-// events.ErrNotFound says that the revision is gone for good.
+// pinned is the pipeline at the revision that a stage has pinned; mostly the one that is deployed
+// still. events.ErrNotFound says that the revision is gone for good.
 func (d *Dispatcher) pinned(ctx context.Context, name string, revision uint64, current deployed) (pipeline.Pipeline, error) {
 	if revision == current.revision {
 		return current.spec, nil
@@ -119,8 +121,8 @@ func decodePipeline(entry events.Entry) (deployed, error) {
 	return deployed{spec, entry.Revision}, nil
 }
 
-// refuseInline refuses an event that brings a pipeline of its own: it would run code that its publisher
-// chose. Pipelines are deployed with Apply, by those who have the permission.
+// refuseInline refuses an event that brings a pipeline of its own: it would run code that its
+// publisher chose. Pipelines are deployed with Apply, by clients that have the permission.
 func refuseInline(data events.Data) error {
 	if len(events.RequestOf(data).PipelineSpec) == 0 {
 		return nil
@@ -129,8 +131,8 @@ func refuseInline(data events.Data) error {
 	return events.Fail(events.FailureInput, invalid)
 }
 
-// Apply deploys a pipeline: from now on new runs use it. It returns the pipeline's revision, and whether
-// it is a new one; an equal pipeline is left as it is.
+// Apply deploys a pipeline: from now on new runs use it. It returns the pipeline's revision, and
+// whether it is a new one; an equal pipeline is left as it is.
 func Apply(ctx context.Context, box events.Letterbox, p pipeline.Pipeline) (revision uint64, changed bool, err error) {
 	pipelines, err := box.Register(ctx, events.RegisterPipelines)
 	if err != nil {
@@ -151,8 +153,8 @@ func Apply(ctx context.Context, box events.Letterbox, p pipeline.Pipeline) (revi
 	}
 }
 
-// swapPipeline writes value once, over what is there now. Before an equal value is left as it is, it is
-// read again after a write: no write of ours would be refused if it were not the newest.
+// swapPipeline writes value once, over what is there now. Before an equal value is left as it is,
+// it is read again after a write: no write of ours would be refused if it were not the newest.
 func swapPipeline(ctx context.Context, pipelines events.Register, name string, value []byte) (uint64, bool, error) {
 	entry, err := pipelines.Get(ctx, name)
 	if err == nil && bytes.Equal(entry.Value, value) {
@@ -182,8 +184,9 @@ type Revision struct {
 	Err     error             // why this Stoker can't read it
 }
 
-// Revisions returns all revisions of a pipeline, the oldest first, as some copy of the bucket has them:
-// the newest may be missing for a moment. events.ErrNotFound if there never was such a pipeline.
+// Revisions returns all revisions of a pipeline, the oldest first, as some copy of the bucket has
+// them: the newest may be missing for a moment. events.ErrNotFound if there never was such a
+// pipeline.
 func Revisions(ctx context.Context, box events.Letterbox, name string) ([]Revision, error) {
 	pipelines, err := box.Register(ctx, events.RegisterPipelines)
 	if err != nil {
@@ -219,14 +222,14 @@ func (a *ActiveRuns) Error() string {
 }
 
 // Remove removes a pipeline: from then on its events are refused, as those of one that never was
-// applied. Its revisions stay readable, for jobs that are on the queue and for questions about earlier
-// runs. While runs of it have not ended the error is *ActiveRuns, unless cancel is set, which cancels
-// them; a job that a worker has ends with its own event, after the pipeline is gone. A run that begins
-// between the check and the removal, and has no job then, is ended by a sweep.
+// applied. Its revisions stay readable, for jobs that are on the queue and for questions about
+// earlier runs. While runs of it have not ended the error is *ActiveRuns, unless cancel is set,
+// which cancels them; a job that a worker has ends with its own event, after the pipeline is gone.
+// A run that begins between the check and the removal, and has no job then, is ended by a sweep.
 //
-// The error is events.ErrNotFound for a pipeline that is not applied, and events.ErrConflict if it was
-// applied again meanwhile. The runs that are checked are those of a copy of the joins, each read from
-// the leader.
+// The error is events.ErrNotFound for a pipeline that is not applied, and events.ErrConflict if it
+// was applied again meanwhile. The runs that are checked are those of a copy of the joins, each
+// read from the leader.
 func Remove(ctx context.Context, box events.Letterbox, name string, cancel bool) (removed uint64, cancelled []string, err error) {
 	d, err := New(ctx, box, nil)
 	if err != nil {
@@ -304,8 +307,8 @@ func (d *Dispatcher) removeAdmission(ctx context.Context, name string) error {
 	}
 }
 
-// wasRemoved reports whether a pipeline that is not applied once was: its bucket holds the mark of its
-// removal. One of which nothing is known, because the bus has lost it, was not.
+// wasRemoved reports whether a pipeline that is not applied once was: its bucket holds the mark of
+// its removal. One of which nothing is known, because the bus has lost it, was not.
 func (d *Dispatcher) wasRemoved(ctx context.Context, name string) (removed bool, err error) {
 	for entry, err := range d.pipelines.History(ctx, name) {
 		if err != nil {

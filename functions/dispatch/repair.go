@@ -27,10 +27,10 @@ func (d *Dispatcher) readWhole(ctx context.Context, current deployed, run string
 	}
 }
 
-// rebuild makes a join from what the log holds of its run, in the place of one that can't be read. It is
-// as far as the log knows: a run that has an outcome gets no second job. What is not in the log is
-// forgotten: which revision of the pipeline had been pinned, and which event had been handled again after
-// it was refused.
+// rebuild makes a join from what the log holds of its run, in the place of one that can't be read.
+// It is as far as the log knows: a run that has an outcome gets no second job. What is not in the
+// log is forgotten: which revision of the pipeline had been pinned, and which event had been
+// handled again after it was refused.
 func (d *Dispatcher) rebuild(ctx context.Context, broken held, current deployed) (held, error) {
 	d.log.ErrorContext(ctx, "join is rebuilt from the log", "pipeline", broken.Pipeline, "run", broken.Run, "error", broken.damage)
 	j, err := d.remembered(ctx, broken, current)
@@ -61,12 +61,12 @@ func (d *Dispatcher) remembered(ctx context.Context, broken held, current deploy
 // recall is the join of a run that follows from all that the log holds of it.
 func (d *Dispatcher) recall(ctx context.Context, past *join.Past, run string, current deployed) (join.Join, error) {
 	j := past.Join(current.spec, run)
-	outcome, told := past.Outcome()
-	if ended, over := past.Ended(j); over && !told {
+	outcome, over := past.Outcome()
+	if ended, there := past.Ended(j); there && !over {
 		return ended, nil
 	}
 	j, err := d.pin(ctx, j, current)
-	if err != nil || !told {
+	if err != nil || !over {
 		return j, err
 	}
 	if j.State != join.Complete { // the pipeline has changed since: as it is now, such a run has no job
@@ -82,10 +82,10 @@ func (d *Dispatcher) dispatched(ctx context.Context, j join.Join, current deploy
 	return j.Dispatch(events.FunctionTrain, job.ID, join.Retry{}).Confirmed(), err
 }
 
-// Rebuild brings back the join of a run that the bus has lost, from the log alone, for Retry. The run was
-// admitted before: its join comes back as dispatched, so that it is neither admitted once more nor
-// superseded, and no job of this run or another is enqueued. A join that is there, and can be read, is
-// left as it is.
+// Rebuild brings back the join of a run that the bus has lost, from the log alone, for Retry. The
+// run was admitted before: its join comes back as dispatched, so that it is neither admitted once
+// more nor superseded, and no job of this run or another is enqueued. A join that is there, and can
+// be read, is left as it is.
 func (d *Dispatcher) Rebuild(ctx context.Context, pipeline, run string) error {
 	lost, err := d.read(ctx, pipeline, run)
 	if err != nil || lost.at != 0 && lost.damage == nil {
@@ -127,8 +127,9 @@ func (d *Dispatcher) lost(ctx context.Context, pipeline, run string) (join.Join,
 // The log and the joins are streams of their own: an event may be there, acknowledged by its
 // dispatcher, and its join be gone or old. Then no dispatcher would ever handle the event again.
 //
-// So a dispatcher compares the latest events of the log with their joins when it starts, and again when
-// it finds that a join which it wrote is older than what it wrote. Handling an event again is harmless.
+// So a dispatcher compares the latest events of the log with their joins when it starts, and again
+// when it finds that a join which it wrote is older than what it wrote. Handling an event again is
+// harmless.
 
 // rechecked is what a dispatcher has to remember for that. It may be used from several goroutines.
 type rechecked struct {
@@ -139,8 +140,8 @@ type rechecked struct {
 	revision uint64 // at which
 }
 
-// replayLast is how many messages of the log are compared: more than come in the minutes between two
-// syncs of a busy bus.
+// replayLast is how many messages of the log are compared: more than come in the minutes between
+// two syncs of a busy bus.
 const replayLast = 20_000
 
 func (r *rechecked) handle(sequence uint64) {
@@ -200,7 +201,8 @@ func (d *Dispatcher) hasLost(ctx context.Context) (bool, error) {
 	return err != nil || entry.Revision < revision, nil
 }
 
-// knownJoins are the joins of a sweep, by key; nil where the latest events are not to be compared with them.
+// knownJoins are the joins of a sweep, by key; nil where the latest events are not to be compared
+// with them.
 type knownJoins map[string]join.Join
 
 func (k knownJoins) note(entry events.Copy) {

@@ -43,10 +43,10 @@ func (d *Dispatcher) sweepSafely(ctx context.Context) (err error) {
 	return d.Sweep(ctx)
 }
 
-// Sweep goes through all runs once and does what is left to do: it ends those that have waited for too
-// long, announces those that ended unannounced, dispatches those that lack a job, enqueues jobs again
-// that may be lost, and removes runs from admissions that have their outcome. Several dispatchers may
-// sweep at once.
+// Sweep goes through all runs once and does what is left to do: it ends those that have waited for
+// too long, announces those that ended unannounced, dispatches those that lack a job, enqueues jobs
+// again that may be lost, and removes runs from admissions that have their outcome. Several
+// dispatchers may sweep at once.
 func (d *Dispatcher) Sweep(ctx context.Context) error {
 	now, err := d.now(ctx)
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *sweep) of(ctx context.Context, pipeline string) *swept {
 	return s.seen[pipeline]
 }
 
-// run reads the copy of one join, and does what its state asks for if that is still so at the leader:
-// copies may be old.
+// run reads the copy of one join, and does what its state asks for if that is still so at the
+// leader: copies may be old.
 func (s *sweep) run(ctx context.Context, entry events.Copy) error {
 	run := hold(events.Entry(entry))
 	if run.damage == nil && !s.isDue(ctx, run) {
@@ -180,10 +180,10 @@ func (s *sweep) isDue(ctx context.Context, run held) bool {
 	return run.Expire(spec, s.clocks()).State == join.Ended || run.Decide(spec, run.Events).SearchDue()
 }
 
-// A run whose job was enqueued long ago, and that has no outcome, may have lost it with a bus that was
-// restored from a backup, say. It is rechecked after recheckAfter sweeps, and then after as many again;
-// at most maxRechecks runs in one sweep. That bounds what a long queue costs. A run whose job may never
-// have been enqueued is rechecked after one sweep.
+// A run whose job was enqueued long ago, and that has no outcome, may have lost it with a bus that
+// was restored from a backup, say. It is rechecked after recheckAfter sweeps, and then after as
+// many again; at most maxRechecks runs in one sweep. That bounds what a long queue costs. A run
+// whose job may never have been enqueued is rechecked after one sweep.
 const (
 	recheckAfter = 10
 	maxRechecks  = 100
@@ -202,8 +202,8 @@ func (s *sweep) overdue(run held) bool {
 // clocks are the times by which a run may have waited for too long.
 func (s *sweep) clocks() join.Clocks { return join.Clocks{Bus: s.now, Own: s.own} }
 
-// check cancels the jobs on the queue of a run that has ended, until that has been so for longer than a
-// dispatcher takes between reading a join and acting on it.
+// check cancels the jobs on the queue of a run that has ended, until that has been so for longer
+// than a dispatcher takes between reading a join and acting on it.
 func (s *sweep) check(ctx context.Context, run held) error {
 	if run.Ending.Checked || !run.Ending.Announced {
 		return nil
@@ -221,7 +221,8 @@ func (s *sweep) check(ctx context.Context, run held) error {
 	return err
 }
 
-// checkedAfter is after how many sweeps no dispatcher is expected to act on what a run was before it ended.
+// checkedAfter is after how many sweeps no dispatcher is expected to act on what a run was before
+// it ended.
 const checkedAfter = 2
 
 // repaired rebuilds a join that can't be read, and goes on from there.
@@ -243,9 +244,9 @@ func (s *sweep) repaired(ctx context.Context, broken held) error {
 	return s.advance(ctx, run, pipeline.current)
 }
 
-// waiting ends a run that has waited for too long, by all events that the log has of it: the dispatchers
-// that handle them may be behind. A run that has had all it waits for since its pipeline was changed
-// goes on.
+// waiting ends a run that has waited for too long, by all events that the log has of it: the
+// dispatchers that handle them may be behind. A run that has had all it waits for since its
+// pipeline was changed goes on.
 func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	all, err := s.eventsOf(ctx, run.Join)
 	if err != nil {
@@ -269,9 +270,9 @@ func (s *sweep) waiting(ctx context.Context, run held, current deployed) error {
 	return s.advance(ctx, written, current)
 }
 
-// recheck notes the outcome of a run's training if that is in the log, and otherwise makes sure that the
-// job of the run's current stage is on the queue. The join is written again, so that the bus notes when
-// that was.
+// recheck notes the outcome of a run's training if that is in the log, and otherwise makes sure
+// that the job of the run's current stage is on the queue. The join is written again, so that the
+// bus notes when that was.
 func (s *sweep) recheck(ctx context.Context, run held, pipeline *swept) error {
 	if pipeline.err != nil && !pipeline.removed { // the revision that the stage has pinned is there still
 		return pipeline.err
@@ -295,7 +296,8 @@ func (s *sweep) recheck(ctx context.Context, run held, pipeline *swept) error {
 	return lost
 }
 
-// admission admits the runs of a pipeline that lack a job, and removes those that have their outcome.
+// admission admits the runs of a pipeline that lack a job, and removes those that have their
+// outcome.
 func (s *sweep) admission(ctx context.Context, pipeline *swept) error {
 	if pipeline.removed {
 		return nil // its runs have ended, or have a job
@@ -339,7 +341,8 @@ func (s *sweep) over(ctx context.Context, admission join.Admission, current depl
 	return runs
 }
 
-// isOver reads one of them. One that is not over must have its job on the queue, for others wait behind it.
+// isOver reads one of them. One that is not over must have its job on the queue, for others wait
+// behind it.
 func (s *sweep) isOver(ctx context.Context, name string, current deployed) (bool, error) {
 	run, err := s.read(ctx, current.spec.Name, name)
 	if err != nil || run.State == join.Ended || run.Current().Job == "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/stoker-ml/stoker/functions/pipeline"
 )
 
-// Admission limits how many runs of one pipeline are worked on at once. Runs whose next stage has no
-// job yet wait here until their pipeline is resumed, or until fewer runs than its limit are
+// Admission limits how many runs of one pipeline are worked on at once. Runs whose next stage has
+// no job yet wait here until their pipeline is resumed, or until fewer runs than its limit are
 // admitted. It is one entry of a key-value bucket; a pipeline without an entry admits every run.
 //
 // A run that was admitted stays so until its outcome is in the log; without a limit it is removed
@@ -61,7 +61,8 @@ func (a Admission) Why(run string) string {
 // IsAdmitted reports whether the job of a run may be enqueued.
 func (a Admission) IsAdmitted(run string) bool { return slices.ContainsFunc(a.Admitted, of(run)) }
 
-// Add lets a run wait. One that is there already, or for which the queue is too long, changes nothing.
+// Add lets a run wait. One that is there already, or for which the queue is too long, changes
+// nothing.
 func (a Admission) Add(j Join) Admission {
 	if len(a.Waiting) >= maxWaiting || slices.ContainsFunc(a.Waiting, of(j.Run)) || a.IsAdmitted(j.Run) {
 		return a
@@ -83,8 +84,8 @@ func (a Admission) Remove(runs ...string) Admission {
 // superseded. limit is nil for a pipeline without a limit.
 //
 // Where the newest supersedes, it alone is admitted when there is room, and takes the position of
-// all older ones that wait. Those which were admitted stay to the end: were they ended too, a stream
-// of runs that is quicker than a training would never see a model.
+// all older ones that wait. Those which were admitted stay to the end: were they ended too, a
+// stream of runs that is quicker than a training would never see a model.
 func (a Admission) Admit(limit *pipeline.Concurrency) Admission {
 	a.Admitted, a.Waiting = slices.Clone(a.Admitted), slices.Clone(a.Waiting)
 	supersedes := limit != nil && limit.Newest == pipeline.NewestSupersede

@@ -52,9 +52,9 @@ func (p *Past) Events(until uint64) []Event {
 	return p.where(func(e pastEvent) bool { return !p.refused[e.refusal] && (until == 0 || e.Sequence < until) })
 }
 
-// Join is the run's join, not pinned, where the bus has lost it. The outcome of a job names the event
-// that had completed the run: what was stored later did not count. An event that had been refused
-// must have been handled again where the run would have had no job without it.
+// Join is the run's join, not pinned, where the bus has lost it. The outcome of a job names the
+// event that had completed the run: what was stored later did not count. An event that had been
+// refused must have been handled again where the run would have had no job without it.
 func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
 	if p.outcome == nil {
 		return Decide(spec, run, p.Events(p.endedBy()))
@@ -67,8 +67,8 @@ func (p *Past) Join(spec pipeline.Pipeline, run string) Join {
 	return j
 }
 
-// endedBy is the sequence behind the last event that counted for a run that ended without a job; 0 if
-// it hasn't ended, or if nothing is known of that.
+// endedBy is the sequence behind the last event that counted for a run that ended without a job; 0
+// if it hasn't ended, or if nothing is known of that.
 func (p *Past) endedBy() uint64 {
 	if p.ended == nil {
 		return 0
@@ -191,7 +191,8 @@ func (s *Spans) Len() int { return s.count }
 
 // Window is the examples of the last size spans up to the join's own, in the order of their spans.
 // The join is ready, and s holds the pipeline's events up to j.Completed(). No span above the run's
-// own counts, so that a run which comes late or is retried trains on the data that it was meant for.
+// own counts, so that a run which comes late or is retried trains on the data that it was meant
+// for.
 func (s *Spans) Window(j Join, size int) []events.Examples {
 	in, graph, highest := j.inputs(), "", int64(0)
 	if len(in.TransformedExamples) > 0 {

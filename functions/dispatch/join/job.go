@@ -15,7 +15,7 @@ import (
 type Retry struct {
 	Generation int    `json:"generation,omitempty"` // the least that its model may have
 	Salt       string `json:"salt,omitempty"`       // makes another execution
-	Request    string `json:"request,omitempty"`    // who asked for it
+	Request    string `json:"request,omitempty"`    // the id of the request for it
 }
 
 // Job makes the job of a stage that is pinned. p is the pipeline at the stage's revision.
@@ -55,9 +55,9 @@ func (j Join) searchSalt(retry Retry) string {
 	return saltOf(j.forced())
 }
 
-// trainSalt is "" where a model that was trained before will do. Otherwise it is made from what asks
-// for a new one: events with force, a pipeline without cache. A retry has the whole salt, so that
-// the execution that a ModelTrained names can be made once more from that event alone.
+// trainSalt is "" where a model that was trained before will do. Otherwise it is made from what
+// asks for a new one: events with force, a pipeline without cache. A retry has the whole salt, so
+// that the execution that a ModelTrained names can be made once more from that event alone.
 func (j Join) trainSalt(p pipeline.Pipeline, retry Retry) string {
 	if retry.Salt != "" {
 		return retry.Salt
@@ -70,7 +70,7 @@ func (j Join) trainSalt(p pipeline.Pipeline, retry Retry) string {
 	return saltOf(parts)
 }
 
-// forced names the events that ask for the work to be done anew.
+// forced names the events that ask for the work to be done again.
 func (j Join) forced() (parts []string) {
 	for _, event := range j.Events {
 		if event.Force {

@@ -187,7 +187,7 @@ func (j Join) Last() Event {
 }
 
 // Check returns what is wrong with a join that was read for a run, as an *events.Invalid; nil if it
-// can be used. Anybody who may write to the bucket may have written anything there.
+// can be used. Every client with write access to the bucket may have written anything there.
 func (j Join) Check(pipeline, run string) error {
 	switch {
 	case j.Pipeline != pipeline:
